@@ -92,7 +92,10 @@ test('files are compressed once, where it is worth it', async (t) => {
   );
   assert.equal(gunzipSync(readFileSync(join(dist, 'assets/a-1.js.gz'))).toString(), script);
   assert.deepEqual(readdirSync(join(dist, 'assets')).toSorted(), [
-    ...['a-1.js', 'a-1.js.br', 'a-1.js.gz', 'small-2.css'],
+    'a-1.js',
+    'a-1.js.br',
+    'a-1.js.gz',
+    'small-2.css',
   ]);
   assert.equal(statSync(dist).mode & 0o777, 0o755, 'the server may run as somebody else');
 });

@@ -1,6 +1,7 @@
 // `npm run fuzz`: millions of inputs for the parsers of messages, chip data, tracks and tills' requests; a finding can be had again.
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
+import { defined } from '@switchyard/contract';
 import { type Fuzzed, fuzz } from './fuzz/run.ts';
 
 const inputsStandard = 5_000_000;
@@ -80,7 +81,7 @@ async function main(args: string[]): Promise<number> {
     seed,
     inputs,
     progress,
-    ...(only === undefined ? {} : { from: only }),
+    ...defined({ from: only }),
   });
   if (process.stderr.isTTY) process.stderr.write('\r');
   tell(fuzzed);

@@ -294,7 +294,9 @@ describe('installed without a registry', {
     // Nothing listens there: whoever asks a registry fails.
     const nowhere = ['--registry', 'http://127.0.0.1:1', '--cache', join(folder, 'cache')];
     const ended = spawnSync(npm, ['install', ...flags, ...nowhere, ...files], {
-      ...{ cwd: folder, encoding: 'utf8', timeout: stepLimitMs },
+      cwd: folder,
+      encoding: 'utf8',
+      timeout: stepLimitMs,
     });
     assert.equal(ended.status, 0, ended.stderr);
   });
@@ -319,8 +321,13 @@ describe('installed without a registry', {
     test(`a provider is checked by the command under Node ${version}`, async () => {
       const dataDir = mkdtempSync(join(folder, 'provider-'));
       const provider = await startQrProvider({
-        ...{ host: '127.0.0.1', port: 0, platform: 'check', path: '/spi', dataDir },
-        ...{ stepMs: 5, retryMs: [20] },
+        host: '127.0.0.1',
+        port: 0,
+        platform: 'check',
+        path: '/spi',
+        dataDir,
+        stepMs: 5,
+        retryMs: [20],
       });
       try {
         const bin = join(folder, scope, 'cli/bin/switchyard.cjs');
@@ -346,8 +353,11 @@ describe('installed without a registry', {
       platform = serverProcess({
         SWITCHYARD_DATA_DIR: join(folder, 'platform'),
         SWITCHYARD_DATABASE_URL: await testSchemaUrl(),
-        ...{ SWITCHYARD_PORT, SWITCHYARD_DEVICE_PORT, SWITCHYARD_METRICS_PORT },
-        ...{ SWITCHYARD_ACQUIRER_PORT, SWITCHYARD_LOG_LEVEL: 'warn' },
+        SWITCHYARD_PORT,
+        SWITCHYARD_DEVICE_PORT,
+        SWITCHYARD_METRICS_PORT,
+        SWITCHYARD_ACQUIRER_PORT,
+        SWITCHYARD_LOG_LEVEL: 'warn',
       });
       await platform.start();
     });
@@ -367,7 +377,11 @@ describe('installed without a registry', {
   test('a program in TypeScript sees the types', () => {
     writeFileSync(join(folder, 'typed.ts'), typed);
     const options = {
-      ...{ module: 'nodenext', target: 'es2023', strict: true, noEmit: true, types: ['node'] },
+      module: 'nodenext',
+      target: 'es2023',
+      strict: true,
+      noEmit: true,
+      types: ['node'],
       typeRoots: [join(root, 'node_modules/@types')],
     };
     const configuration = JSON.stringify({ compilerOptions: options, files: ['typed.ts'] });

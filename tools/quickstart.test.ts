@@ -11,9 +11,26 @@ const readme = readFileSync(join(root, 'README.md'), 'utf8');
 test('blocks are taken in order, from the named section, and from shell fences alone', () => {
   const fence = '```';
   const markdown = [
-    ...['# A', `${fence}sh`, 'before', fence, '## Quickstart', `${fence}sh`, 'one', fence],
-    ...['### Deeper', `${fence}json`, '{}', fence, `${fence}sh`, 'two', 'three', fence],
-    ...['## After', `${fence}sh`, 'after', fence],
+    '# A',
+    `${fence}sh`,
+    'before',
+    fence,
+    '## Quickstart',
+    `${fence}sh`,
+    'one',
+    fence,
+    '### Deeper',
+    `${fence}json`,
+    '{}',
+    fence,
+    `${fence}sh`,
+    'two',
+    'three',
+    fence,
+    '## After',
+    `${fence}sh`,
+    'after',
+    fence,
   ].join('\n');
   assert.deepEqual(shellBlocks(markdown), ['one\n', 'two\nthree\n']);
   assert.throws(() => shellBlocks('# A', 'Quickstart'), /no heading/);
@@ -29,8 +46,16 @@ test('the README opens with one sentence and exactly two commands', () => {
 test('the quickstart walks through every kind of call', () => {
   const script = shellBlocks(readme).join('\n');
   const calls = [
-    ...['/token', '/resources/v1/countries', '/transactions/process', '"Deferred"', '/capture'],
-    ...['/refund', '/allowedoperations', '/cancel', 'ledger', '4111111111111111'],
+    '/token',
+    '/resources/v1/countries',
+    '/transactions/process',
+    '"Deferred"',
+    '/capture',
+    '/refund',
+    '/allowedoperations',
+    '/cancel',
+    'ledger',
+    '4111111111111111',
   ];
   for (const call of calls) assert.ok(script.includes(call), `no call of ${call}`);
 });

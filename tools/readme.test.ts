@@ -64,7 +64,9 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
     assert.ok(blocks.length >= 8, 'the README has its quickstart');
     const script = ['set -euo pipefail', ...blocks].join('\n');
     const { stdout } = await promisify(execFile)('bash', ['-c', script], {
-      ...{ cwd: root, timeout: limitMs, env },
+      cwd: root,
+      timeout: limitMs,
+      env,
     });
     const states = [...stdout.matchAll(/"state":"(\w+)"/g)].map(([, state]) => state);
     for (const state of ['Captured', 'Authorized', 'PartiallyCaptured', 'PartiallyRefunded']) {
@@ -156,8 +158,13 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
       assert.equal(code, 0, stderr);
       const { transactionId, serviceId, approvalCode, receipt, ...told } = JSON.parse(stdout);
       assert.deepEqual(told, {
-        ...{ result: 'Success', authorizedAmount: 710, currency: 'EUR', brand: 'Mastercard' },
-        ...{ maskedNumber: told.maskedNumber, entryMode: 'ICC', verification: 'OnlinePIN' },
+        result: 'Success',
+        authorizedAmount: 710,
+        currency: 'EUR',
+        brand: 'Mastercard',
+        maskedNumber: told.maskedNumber,
+        entryMode: 'ICC',
+        verification: 'OnlinePIN',
       });
       assert.match(told.maskedNumber, /^\d{6}\*+\d{4}$/);
       assert.ok(transactionId && serviceId && approvalCode);
@@ -317,8 +324,14 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
       );
       const { stdout, stderr } = await runIn(folder);
       for (const said of [
-        ...[/^Connected $/m, /^Captured 12\.50 EUR$/m, /^shows image\/png$/m, /^paid by QR$/m],
-        ...[/^Offline DeviceStandalone$/m, /^Stored /m, /^waits: undefined$/m, /^Stopped $/m],
+        /^Connected $/m,
+        /^Captured 12\.50 EUR$/m,
+        /^shows image\/png$/m,
+        /^paid by QR$/m,
+        /^Offline DeviceStandalone$/m,
+        /^Stored /m,
+        /^waits: undefined$/m,
+        /^Stopped $/m,
       ]) {
         assert.match(stdout, said, stderr);
       }

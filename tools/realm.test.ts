@@ -44,7 +44,11 @@ describe('the command on realms', { concurrency: 2 }, () => {
     };
     const log = createLog({ logLevel: 'silent', instanceName: 'test' });
     const identity = createIdentity({
-      ...{ database: await testDatabase(), clock: systemClock, ids: systemIds, log, masterKey },
+      database: await testDatabase(),
+      clock: systemClock,
+      ids: systemIds,
+      log,
+      masterKey,
       settings: { authUrl: 'https://localhost:8443' },
       findDevice: async () => undefined,
     });

@@ -27,8 +27,11 @@ function ranWith(first: string) {
     return spawnSync(
       process.execPath,
       [
-        ...['--test', '--test-isolation=none', '--test-reporter=./tools/reporter.ts'],
-        ...['--test-reporter-destination=stdout', file],
+        '--test',
+        '--test-isolation=none',
+        '--test-reporter=./tools/reporter.ts',
+        '--test-reporter-destination=stdout',
+        file,
       ],
       {
         cwd: root,

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { defined } from '@switchyard/contract';
 import { systemIds } from '../packages/server/src/platform/index.ts';
 import { testDatabase, testDatabaseUrl } from '../packages/server/test/database.ts';
 
@@ -16,7 +17,7 @@ type Run = { status: number | null; stdout: string; stderr: string };
 
 function run(args: readonly string[], variables: Record<string, string>): Promise<Run> {
   const { PATH = '', NODE_COMPILE_CACHE: cache } = process.env;
-  const env = { PATH, ...(cache === undefined ? {} : { NODE_COMPILE_CACHE: cache }), ...variables };
+  const env = { PATH, ...defined({ NODE_COMPILE_CACHE: cache }), ...variables };
   const child = spawn(process.execPath, [script, ...args], { env });
   const out = { stdout: '', stderr: '' };
   child.stdout.on('data', (chunk) => {

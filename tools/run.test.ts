@@ -35,8 +35,15 @@ test('a signal that npm was given ends the program too, though its shell hands n
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-run-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const command = [
-    ...[process.execPath, join(root, 'tools/run.cjs'), 'qr-provider', 'serve'],
-    ...['--for-check', '--port', '0', '--data', folder],
+    process.execPath,
+    join(root, 'tools/run.cjs'),
+    'qr-provider',
+    'serve',
+    '--for-check',
+    '--port',
+    '0',
+    '--data',
+    folder,
   ];
   // As npm does it, with a shell that stays beside what it runs.
   const shell = spawn('sh', ['-c', `"${command.join('" "')}"; exit 0`], {

@@ -38,7 +38,10 @@ type Members = Record<string, unknown>;
 
 const number = `4${'1'.repeat(15)}`;
 const sale = (amount = 1250) => ({
-  ...{ clientTransactionId: randomUUID(), amount, currency: 'EUR', entryMode: 'Keyed' as const },
+  clientTransactionId: randomUUID(),
+  amount,
+  currency: 'EUR',
+  entryMode: 'Keyed' as const,
   instrument: { card: { number, expiryMonth: 12, expiryYear: 2030 } },
 });
 
@@ -57,8 +60,11 @@ describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () 
     const [SWITCHYARD_METRICS_PORT = '', SWITCHYARD_ACQUIRER_PORT = ''] = more;
     wire = await cutWire(Number(SWITCHYARD_PORT));
     server = serverProcess({
-      ...{ SWITCHYARD_DATA_DIR: join(directory, 'data'), SWITCHYARD_PORT, SWITCHYARD_DEVICE_PORT },
-      ...{ SWITCHYARD_METRICS_PORT, SWITCHYARD_ACQUIRER_PORT },
+      SWITCHYARD_DATA_DIR: join(directory, 'data'),
+      SWITCHYARD_PORT,
+      SWITCHYARD_DEVICE_PORT,
+      SWITCHYARD_METRICS_PORT,
+      SWITCHYARD_ACQUIRER_PORT,
       SWITCHYARD_CONNECTOR_NODE_URL: `https://localhost:${wire.port}`,
     });
     await server.start();
@@ -82,7 +88,11 @@ describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () 
   async function pointOfSale(path: string, headers: Record<string, string>) {
     const heard: string[] = [];
     const target = {
-      ...{ url: path, tls: { ca }, headers, maxMessageBytes: 1_048_576, timeoutMs: 10_000 },
+      url: path,
+      tls: { ca },
+      headers,
+      maxMessageBytes: 1_048_576,
+      timeoutMs: 10_000,
       signal: new AbortController().signal,
     };
     const socket = await openSocket(target, {
@@ -106,10 +116,13 @@ describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () 
     const settings = readDeviceProperties(
       {
         ep_register_url: `${api}/cloud-connector/v1/device-listener`,
-        ...{ enable_ssl: '1', ssl_profile_name: 'demo', connection_ssl_profile: 'demo' },
+        enable_ssl: '1',
+        ssl_profile_name: 'demo',
+        connection_ssl_profile: 'demo',
         ssl_profile_crt: certFile,
         custom_registration_data: JSON.stringify({
-          ...{ client_id: clientId, client_secret: clientSecret },
+          client_id: clientId,
+          client_secret: clientSecret,
         }),
       },
       { ca, key: await readFile(keyFile) },
@@ -158,7 +171,9 @@ describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () 
     const [cert, key] = await Promise.all([readFile(certFile), readFile(keyFile)]);
     const listener = facts.deviceAuthUrl.replace('https:', 'wss:');
     const terminal = createDeviceClient({
-      ...{ tsn, tls: { ca, cert, key }, pauses: { firstMs: 10 } },
+      tsn,
+      tls: { ca, cert, key },
+      pauses: { firstMs: 10 },
       registerUrl: `${listener}/cloud-connector/v1/device-listener`,
     });
     t.after(() => terminal.stop());
@@ -251,7 +266,8 @@ describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () 
       source.close();
     });
     const payment = await qr.create({
-      ...{ paymentType: facts.qr.paymentType, paymentScenario: 'consumerscan' },
+      paymentType: facts.qr.paymentType,
+      paymentScenario: 'consumerscan',
       clientTransactionId: randomUUID(),
       paymentAmount: { amount: 1050, currency: 'EUR' },
     });

@@ -29,8 +29,16 @@ function approving() {
   const refunds: unknown[] = [];
   const at = '2026-03-01T10:00:00.000Z';
   const transaction = (body: object) => ({
-    ...{ transactionId: 'a-1', state: 'Captured', approved: true, amount: 1250, currency: 'EUR' },
-    ...{ authorizedAmount: 1250, createdAt: at, updatedAt: at, operations: [], ...body },
+    transactionId: 'a-1',
+    state: 'Captured',
+    approved: true,
+    amount: 1250,
+    currency: 'EUR',
+    authorizedAmount: 1250,
+    createdAt: at,
+    updatedAt: at,
+    operations: [],
+    ...body,
   });
   const answered = (body: object) =>
     Promise.resolve({ outcome: 'Answered', transaction: transaction(body) } as never);
@@ -53,7 +61,11 @@ test('a refund that names its original is made, in part', async () => {
   const { platform, refunds } = approving();
   const directory = mkdtempSync(join(folder, 'terminal-'));
   const simulated = simulateTerminal({
-    ...{ tsn, dataDir: directory, platform, now: Date.now, times: { step: 1 } },
+    tsn,
+    dataDir: directory,
+    platform,
+    now: Date.now,
+    times: { step: 1 },
     keys: { baseDerivationKey: '0123456789ABCDEFFEDCBA9876543210', ksn: 'FFFF9876543210E00001' },
     random: (size) => randomBytes(size),
   });
@@ -61,7 +73,9 @@ test('a refund that names its original is made, in part', async () => {
   const local = await listenLocally(simulated, { ...where, now: Date.now });
   const tls = { ca: readFileSync(local.certFile, 'utf8') };
   const terminal = createTerminal({
-    ...{ saleId: 'till-3', poiId: tsn, store: memoryServiceStore() },
+    saleId: 'till-3',
+    poiId: tsn,
+    store: memoryServiceStore(),
     transport: { kind: 'local', url: local.url, tls },
   });
   try {
@@ -86,14 +100,19 @@ test('a terminal that lets in nobody without a certificate is shown that of the 
   const { ca, server, device: own } = await testCertificates();
   const poi = testPoi(tsn);
   const listener = await openLocalListener({
-    ...{ host: '127.0.0.1', port: 0, ...server, clientCa: ca },
+    host: '127.0.0.1',
+    port: 0,
+    ...server,
+    clientCa: ca,
     handle: (message) => new Promise((resolve) => poi.hear(message, resolve)),
   });
   t.after(listener.close);
   const order = { amount: 1250, currency: 'EUR', transactionId: '4711' };
   const till = async (url: string, tls: PosTls) => {
     const terminal = createTerminal({
-      ...{ saleId: 'till-3', poiId: tsn, store: memoryServiceStore() },
+      saleId: 'till-3',
+      poiId: tsn,
+      store: memoryServiceStore(),
       transport: { kind: 'local', url, tls },
     });
     t.after(terminal.close);
@@ -124,7 +143,10 @@ test('what was paid is told as paid though the connector goes away before the en
   const demo = mkdtempSync(join(folder, 'demo-'));
   writeFileSync(join(demo, 'ca.pem'), '');
   const facts = {
-    ...{ baseUrl, authUrl: baseUrl, userDomainId: 'demo', caFile: join(demo, 'ca.pem') },
+    baseUrl,
+    authUrl: baseUrl,
+    userDomainId: 'demo',
+    caFile: join(demo, 'ca.pem'),
     applications: { pos: { clientId: 'a', clientSecret: 'b', storeId: '1' } },
     devices: [{ tsn, storeId: '1' }],
   };

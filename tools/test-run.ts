@@ -93,9 +93,13 @@ async function runBatch(
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-results-'));
   const resultsFile = join(folder, 'results.json');
   const args = [
-    ...['--test', '--test-isolation=none', ...options],
-    ...['--test-reporter=./tools/reporter.ts', '--test-reporter-destination=stdout'],
-    ...['--test-reporter=./tools/results-reporter.ts', '--test-reporter-destination=stdout'],
+    '--test',
+    '--test-isolation=none',
+    ...options,
+    '--test-reporter=./tools/reporter.ts',
+    '--test-reporter-destination=stdout',
+    '--test-reporter=./tools/results-reporter.ts',
+    '--test-reporter-destination=stdout',
     ...files,
   ];
   try {

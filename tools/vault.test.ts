@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { defined } from '@switchyard/contract';
 import {
   createLog,
   type Database,
@@ -27,7 +28,7 @@ type Run = { status: number | null; stdout: string; stderr: string };
 
 function run(args: readonly string[], variables: Record<string, string>): Promise<Run> {
   const { PATH = '', NODE_COMPILE_CACHE: cache } = process.env;
-  const env = { PATH, ...(cache === undefined ? {} : { NODE_COMPILE_CACHE: cache }), ...variables };
+  const env = { PATH, ...defined({ NODE_COMPILE_CACHE: cache }), ...variables };
   const child = spawn(process.execPath, [script, ...args], { env });
   const out = { stdout: '', stderr: '' };
   child.stdout.on('data', (chunk) => {
@@ -109,7 +110,7 @@ describe('the command on the vault', { concurrency: 2 }, () => {
     const [first] = accesses;
     assert.deepEqual(
       [first?.['purpose'], first?.['actor'], first?.['result'], first?.['token']],
-      [...['Refund', 'till-1', 'Opened', token]],
+      ['Refund', 'till-1', 'Opened', token],
     );
     const lines = await run(['accesses', '--organization', organizationId], variables);
     assert.match(lines.stdout, /Opened {3}Refund {8}till-1/);

@@ -46,7 +46,9 @@ test('the provider of “Write a provider” passes every check, as the page say
       PORT: String(port),
     };
     await promisify(execFile)('bash', ['-euc', script], {
-      ...{ cwd: directory, env, timeout: limitMs },
+      cwd: directory,
+      env,
+      timeout: limitMs,
     });
     const told = await readFile(join(directory, 'checks.json'), 'utf8');
     const { passed, failed, checks } = JSON.parse(told);

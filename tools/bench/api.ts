@@ -1,5 +1,6 @@
 // Asks the server under test for single things over HTTPS: tokens, refunds.
 import { request } from 'node:https';
+import { defined } from '@switchyard/contract';
 import type { ServerProcess } from './server-process.ts';
 
 export type Api = {
@@ -30,7 +31,9 @@ export function createApi(server: ServerProcess, ca: string): Api {
         agent: false,
         headers: {
           host: server.authority,
-          ...(text === undefined ? {} : { 'content-length': Buffer.byteLength(text) }),
+          ...defined({
+            'content-length': text === undefined ? undefined : Buffer.byteLength(text),
+          }),
           ...headers,
         },
       });

@@ -1,4 +1,5 @@
 // `bench captureall`: many authorised sales of one merchant are captured at once, while all sell on.
+import { defined } from '@switchyard/contract';
 import type { Closers } from './closers.ts';
 import { median } from './knee.ts';
 import { describeStep, type Say } from './knee-run.ts';
@@ -154,6 +155,6 @@ export async function benchCaptureAll(
     p99DuringUs: perStep(during, ({ p99Us }) => p99Us),
     captureCpuUs: (perStep(during, cpuPerSecond) - perStep(before, cpuPerSecond)) / captures,
     residentHighestMib: scene.memory.highest(),
-    ...(profile === undefined ? {} : { profile }),
+    ...defined({ profile }),
   };
 }

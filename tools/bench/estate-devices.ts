@@ -22,8 +22,13 @@ export async function makeKeepers(
 ): Promise<DeviceKeepers> {
   const { organizationId, realm, number, firstMs } = of;
   const { clientId } = await identity.createPublicApplication({
-    ...{ organizationId, userDomainId: realm, name: 'Devices' },
-    ...{ entityType: 'tenant', entityId: organizationId, roles: [], securityFlows: ['Password'] },
+    organizationId,
+    userDomainId: realm,
+    name: 'Devices',
+    entityType: 'tenant',
+    entityId: organizationId,
+    roles: [],
+    securityFlows: ['Password'],
   });
   const users: DeviceKeepers['users'] = [];
   const merchants = Math.min(merchantsCount, Math.floor(of.devices / devicesPerMerchant));
@@ -32,9 +37,16 @@ export async function makeKeepers(
     const username = `keeper-${merchant}`;
     const password = randomBytes(18).toString('base64url');
     await identity.accounts.create({
-      ...{ organizationId, userDomainId: realm, username, password },
-      ...{ entityType: 'merchant', entityId, groups: [`${entityId}_merchant_manager`] },
-      ...{ email: `${username}@bench.example`, emailVerified: true, secondFactor: 'Off' },
+      organizationId,
+      userDomainId: realm,
+      username,
+      password,
+      entityType: 'merchant',
+      entityId,
+      groups: [`${entityId}_merchant_manager`],
+      email: `${username}@bench.example`,
+      emailVerified: true,
+      secondFactor: 'Off',
     });
     users.push({ merchant, username, password });
   }

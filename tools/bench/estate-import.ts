@@ -57,8 +57,12 @@ export function importLines(from: number, devices: number): string[] {
     lines.push(
       line('logicalDevice', { externalId: device, name: `Till ${number}`, storeExternalId: store }),
       line('physicalDevice', {
-        ...{ externalId: `IP-${number}`, serialNumber },
-        ...{ make: 'AXIUM', model: 'DX8000', family: 'axium', logicalDeviceExternalId: device },
+        externalId: `IP-${number}`,
+        serialNumber,
+        make: 'AXIUM',
+        model: 'DX8000',
+        family: 'axium',
+        logicalDeviceExternalId: device,
       }),
     );
   }

@@ -202,8 +202,18 @@ export async function openEstateScene(
     asked.push({ organizationId, number, devices, token: await tokenOf(member) });
   }
   return {
-    ...{ folder, database, postgres, server, ca, memory, asked, keepers, firstMs, fillSeconds },
+    folder,
+    database,
+    postgres,
+    server,
+    ca,
+    memory,
+    asked,
+    keepers,
+    firstMs,
+    fillSeconds,
     empty: { organizationId: empty.organizationId, token: await tokenOf(empty) },
-    ...{ readers, writers },
+    readers,
+    writers,
   };
 }

@@ -133,9 +133,15 @@ async function serveRows(page: Page, rows: number): Promise<void> {
   await page.route('**/reporting/v1/transactions?*', async (route) => {
     const from = Number(new URL(route.request().url()).searchParams.get('cursor') ?? 0);
     const items = Array.from({ length: Math.min(pageRows, rows - from) }, (_, at) => ({
-      ...{ transactionId: `row-${from + at}`, clientTransactionId: `till:${from + at}` },
-      ...{ kind: 'Card', state: 'Captured', amount: from + at, currency: 'EUR', scheme: 'Visa' },
-      ...{ maskedNumber: '411111******1111', createdAt: '2026-03-01T12:30:00.000Z' },
+      transactionId: `row-${from + at}`,
+      clientTransactionId: `till:${from + at}`,
+      kind: 'Card',
+      state: 'Captured',
+      amount: from + at,
+      currency: 'EUR',
+      scheme: 'Visa',
+      maskedNumber: '411111******1111',
+      createdAt: '2026-03-01T12:30:00.000Z',
     }));
     const end = from + items.length;
     await route.fulfill({ json: { items, nextCursor: end < rows ? String(end) : null } });

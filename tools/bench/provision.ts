@@ -1,5 +1,6 @@
 // Makes the bench's own organisation: merchants, stores, devices, contracts, applications.
 import { randomUUID } from 'node:crypto';
+import { defined } from '@switchyard/contract';
 import { createAudit } from '../../packages/server/src/audit/index.ts';
 import { createIdentity, type IdentityDeps } from '../../packages/server/src/identity/index.ts';
 import {
@@ -55,7 +56,7 @@ export function openIdentity(
     masterKey: masterKeyOf({ dataDir }),
     // It makes applications here and answers no device.
     findDevice: async () => undefined,
-    ...(findHardware === undefined ? {} : { findHardware }),
+    ...defined({ findHardware }),
   });
 }
 

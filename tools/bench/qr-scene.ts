@@ -53,7 +53,8 @@ async function startProvider(closers: Closers) {
     });
   const { port } = await next();
   return {
-    ...{ pid: child.pid ?? 0, port },
+    pid: child.pid ?? 0,
+    port,
     async openBare(cert: string, key: string): Promise<number> {
       child.send({ type: 'bare', cert, key } satisfies ToQrProvider);
       return (await next()).port;
@@ -66,8 +67,13 @@ async function makeApplications(deps: Deps, { organizationId, realm }: BenchOrga
   const identity = openIdentity(deps);
   const make = (role: string) =>
     identity.createApplication({
-      ...{ organizationId, userDomainId: realm, name: role, roles: [role] },
-      ...{ entityType: 'tenant', entityId: organizationId, securityFlows: ['ClientCredentials'] },
+      organizationId,
+      userDomainId: realm,
+      name: role,
+      roles: [role],
+      entityType: 'tenant',
+      entityId: organizationId,
+      securityFlows: ['ClientCredentials'],
     });
   const made = [await make('AcquirerAdministrator'), await make('ServiceProvider')] as const;
   await identity.close();
@@ -92,7 +98,8 @@ type Asked = { api: Api; token: string };
 
 async function post({ api, token }: Asked, path: string, body: object) {
   const answer = await api.post(path, {
-    ...{ 'content-type': 'application/json', authorization: `Bearer ${token}` },
+    'content-type': 'application/json',
+    authorization: `Bearer ${token}`,
     text: JSON.stringify(body),
   });
   if (answer.status >= 300) throw new Error(`${path}: ${answer.status} ${answer.text}`);
@@ -110,11 +117,15 @@ async function activate(of: {
   const catalogue = '/service-catalog/v1';
   const spiUrl = `http://127.0.0.1:${port}`;
   const { serviceId = '' } = await post(provider, `${catalogue}/services`, {
-    ...{ name: 'QR', domain: 'Payments', paymentTypes: [paymentType], spiUrl },
+    name: 'QR',
+    domain: 'Payments',
+    paymentTypes: [paymentType],
+    spiUrl,
   });
   await post(provider, `${catalogue}/services/${serviceId}/publish`, {});
   const { packageId } = await post(acquirer, `${catalogue}/packages`, {
-    ...{ name: 'QR', serviceIds: [serviceId] },
+    name: 'QR',
+    serviceIds: [serviceId],
   });
   await post(acquirer, `${catalogue}/subscriptions`, { packageId });
   const wanted = { serviceId, level: 'Organization', entityId: organizationId };
@@ -160,7 +171,9 @@ async function tokensOf(
     for (const deviceId of deviceIds) {
       const place = { entityId: merchantId, storeId: storeOf.get(deviceId), deviceId };
       const all = {
-        ...{ ...claims, ...place, jti: systemIds.uuidV4() },
+        ...claims,
+        ...place,
+        jti: systemIds.uuidV4(),
         permissions: rolePermissions.Device,
       };
       const token = await new SignJWT(all)
@@ -207,7 +220,8 @@ export async function openQrScene(
   await activate({
     acquirer: { api, token: await tokenOf(api, realm, acquirer) },
     provider: { api, token: providerToken },
-    ...{ organizationId, port: provider.port },
+    organizationId,
+    port: provider.port,
   });
   const tills: string[] = [];
   for (const { credentials } of organization.merchants) {
@@ -218,7 +232,12 @@ export async function openQrScene(
   );
   const barePort = await provider.openBare(cert ?? '', key ?? '');
   return {
-    ...{ folder, database, server, api, ca, providerToken },
+    folder,
+    database,
+    server,
+    api,
+    ca,
+    providerToken,
     provider: { ...provider, barePort },
     postgresPid: postgres.pid(),
     memory: watchMemory(closers, server.pid),

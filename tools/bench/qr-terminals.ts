@@ -79,13 +79,19 @@ async function tell(server: Server, { ratePerSecond, ids, lead, token, seed }: T
   function send(transactionId: string, dueMs: number): void {
     sentAt.set(transactionId, dueMs);
     const body = JSON.stringify({
-      ...{ eventId: crypto.randomUUID(), sequence: 1, type: 'payment.scanned' },
+      eventId: crypto.randomUUID(),
+      sequence: 1,
+      type: 'payment.scanned',
       occurredAt: new Date().toISOString(),
       providerTransactionId: `P-${transactionId}`,
       status: 'Scanned',
     });
     const asked = request({
-      ...{ agent, host: server.host, port: server.port, servername: 'localhost', method: 'POST' },
+      agent,
+      host: server.host,
+      port: server.port,
+      servername: 'localhost',
+      method: 'POST',
       path: `${qrBase}/${transactionId}/events`,
       headers: {
         host: server.authority,
@@ -123,7 +129,8 @@ async function tell(server: Server, { ratePerSecond, ids, lead, token, seed }: T
   if (waiting.size > 0) errors.set('never told', waiting.size);
   agent.destroy();
   return {
-    ...{ told: ids.length - waiting.size, perSecond: ids.length / seconds },
+    told: ids.length - waiting.size,
+    perSecond: ids.length / seconds,
     p50Us: latencies.percentile(50),
     p99Us: latencies.percentile(99),
     maxUs: latencies.max(),

@@ -62,7 +62,9 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 function createText(authority: string, { token }: QrTerminal): string {
   const body = JSON.stringify({
-    ...{ paymentType, paymentScenario: 'consumerscan', clientTransactionId: randomUUID() },
+    paymentType,
+    paymentScenario: 'consumerscan',
+    clientTransactionId: randomUUID(),
     paymentAmount: { amount: 1050, currency: 'EUR' },
   });
   return (
@@ -91,7 +93,9 @@ async function step(
   });
   const windows: Partial<Record<'begin' | 'end', ReturnType<typeof look>>> = {};
   const result = await runStep(exchange, {
-    ...{ ratePerSecond: rate, seconds, random },
+    ratePerSecond: rate,
+    seconds,
+    random,
     request() {
       const terminal = terminals[Math.floor(random() * terminals.length)];
       if (terminal === undefined) throw new Error('there are no terminals');
@@ -174,8 +178,13 @@ async function benchWaiting(
   const counted = await ask({ type: 'count' });
   const lost = counted.type === 'counted' ? waits.length - counted.open : waits.length;
   return {
-    ...{ terminals: waits.length, before, after, settled: memory.now() },
-    ...{ openSeconds, lost, idleCores },
+    terminals: waits.length,
+    before,
+    after,
+    settled: memory.now(),
+    openSeconds,
+    lost,
+    idleCores,
   };
 }
 

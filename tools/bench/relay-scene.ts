@@ -62,7 +62,13 @@ async function activate(made: Made, { organizationId }: BenchOrganization): Prom
   const calls = createOutgoingCalls({ allowsLoopback: true });
   const noJobs = { handle() {}, async enqueue() {}, poke() {} };
   const catalog = createCatalog({
-    ...{ database, clock, masterKey, log, calls, ids: systemIds, jobs: noJobs },
+    database,
+    clock,
+    masterKey,
+    log,
+    calls,
+    ids: systemIds,
+    jobs: noJobs,
     provisioning: openProvisioning(made),
     audit: createAudit({ database, clock, masterKey, jobs: noJobs }),
     valueRules: {},
@@ -121,8 +127,10 @@ async function fillDevices(made: Made, of: BenchOrganization, count: number): Pr
     }
     const logical = { logical_device_id: 'i.logical', name: "'Till ' || i.serial" };
     const physical = {
-      ...{ physical_device_id: 'i.physical', logical_device_id: 'i.logical' },
-      ...{ serial_number: 'i.serial', name: "'Terminal ' || i.serial" },
+      physical_device_id: 'i.physical',
+      logical_device_id: 'i.logical',
+      serial_number: 'i.serial',
+      name: "'Terminal ' || i.serial",
     };
     await query(copiesOf('logical_devices', await columnsOf('logical_devices'), logical));
     await query(copiesOf('physical_devices', await columnsOf('physical_devices'), physical));
@@ -138,8 +146,13 @@ async function makeTill(made: Made, of: BenchOrganization): Promise<Till> {
   const { organizationId, realm } = of;
   const identity = openIdentity(made);
   const till = await identity.createApplication({
-    ...{ organizationId, userDomainId: realm, name: 'Till', roles: ['PointOfSaleTerminal'] },
-    ...{ entityType: 'tenant', entityId: organizationId, securityFlows: ['ClientCredentials'] },
+    organizationId,
+    userDomainId: realm,
+    name: 'Till',
+    roles: ['PointOfSaleTerminal'],
+    entityType: 'tenant',
+    entityId: organizationId,
+    securityFlows: ['ClientCredentials'],
   });
   await identity.close();
   return till;
@@ -157,8 +170,13 @@ function fetchToken(
   }).toString();
   return new Promise((resolve, reject) => {
     const asked = (target.ca === undefined ? requestPlain : request)({
-      ...{ host: '127.0.0.1', port: target.port, method: 'POST', agent: false },
-      ...{ path: `/oauth2/v1/${realm}/token`, ca: target.ca, servername: 'localhost' },
+      host: '127.0.0.1',
+      port: target.port,
+      method: 'POST',
+      agent: false,
+      path: `/oauth2/v1/${realm}/token`,
+      ca: target.ca,
+      servername: 'localhost',
       headers: {
         host: target.authority,
         'content-type': 'application/x-www-form-urlencoded',
@@ -238,14 +256,21 @@ export async function openRelayScene(
 
   const start = (variables: Record<string, string>) =>
     startServer(closers, {
-      ...{ dataDir, ports, databaseUrl: postgres.url, way: 'process', variables },
+      dataDir,
+      ports,
+      databaseUrl: postgres.url,
+      way: 'process',
+      variables,
       flags: [...nodeFlags, ...(options.profile ? ['--import', profilerScript] : [])],
     });
   // The first one of all makes what every one needs; the others hold connections, and nothing else.
   await (await start({ SWITCHYARD_SIMULATORS: 'off' })).stop();
 
   return {
-    ...{ folder, database, tsns, postgresPid: postgres.pid() },
+    folder,
+    database,
+    tsns,
+    postgresPid: postgres.pid(),
     async startServer(isTls) {
       const server = await start({
         SWITCHYARD_ROLES: nodeRoles,

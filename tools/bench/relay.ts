@@ -71,7 +71,9 @@ const medianOf = (steps: readonly RelayStep[]): RelayStep => {
   const of = (name: keyof RelayStep) => middleOf(steps, (step) => step[name])[name];
   return {
     roundTripsPerSecond: of('roundTripsPerSecond'),
-    ...{ p50Us: of('p50Us'), p99Us: of('p99Us'), serverUs: of('serverUs') },
+    p50Us: of('p50Us'),
+    p99Us: of('p99Us'),
+    serverUs: of('serverUs'),
   };
 };
 
@@ -137,8 +139,11 @@ async function compare(
         }
       }
       const made = {
-        ...{ tls, pairs, bytes },
-        ...{ bare: medianOf(steps.bare), platform: medianOf(steps.platform) },
+        tls,
+        pairs,
+        bytes,
+        bare: medianOf(steps.bare),
+        platform: medianOf(steps.platform),
       };
       cases.push(made);
       const told = [made.bare, made.platform].map((step) => perSecond(step.roundTripsPerSecond));
@@ -237,7 +242,9 @@ async function comeBack(rig: Rig) {
   }
   const { open, lastAt } = counted;
   const back = {
-    ...{ devices: tsns.length, open, failures },
+    devices: tsns.length,
+    open,
+    failures,
     seconds: (lastAt - listensAt) / 1000,
     sinceStopSeconds: (lastAt - stoppedAt) / 1000,
   };

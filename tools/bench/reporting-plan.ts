@@ -40,10 +40,18 @@ type Outcome = {
 };
 
 const approved = (state: string, weight: number): Outcome => ({
-  ...{ category: 'Approved', reason: 'Approved', state, ending: 'approved', weight },
+  category: 'Approved',
+  reason: 'Approved',
+  state,
+  ending: 'approved',
+  weight,
 });
 const declined = (category: string, reason: string, weight: number): Outcome => ({
-  ...{ category, reason, state: 'Declined', ending: 'declined', weight },
+  category,
+  reason,
+  state: 'Declined',
+  ending: 'declined',
+  weight,
 });
 
 const outcomes: readonly Outcome[] = [
@@ -62,12 +70,18 @@ const outcomes: readonly Outcome[] = [
   declined('HardDecline', 'LostCard', 1),
   declined('TechnicalFailure', 'IssuerUnavailable', 5),
   {
-    ...{ category: 'TechnicalFailure', reason: 'AcquirerUnavailable', state: 'Failed' },
-    ...{ ending: 'failed', weight: 4 },
+    category: 'TechnicalFailure',
+    reason: 'AcquirerUnavailable',
+    state: 'Failed',
+    ending: 'failed',
+    weight: 4,
   },
   {
-    ...{ category: 'TechnicalFailure', reason: 'Timeout', state: 'Reversed' },
-    ...{ ending: 'failed', weight: 2 },
+    category: 'TechnicalFailure',
+    reason: 'Timeout',
+    state: 'Reversed',
+    ending: 'failed',
+    weight: 2,
   },
 ];
 

@@ -45,16 +45,21 @@ export async function openReportScene(
   const realm = 'reports';
   await identity.createRealm({ userDomainId: realm, organizationId });
   const credentials = await identity.createApplication({
-    ...{ organizationId, userDomainId: realm, name: 'Reports' },
-    ...{ entityType: 'tenant', entityId: organizationId },
-    ...{ roles: ['AcquirerAdministrator'], securityFlows: ['ClientCredentials'] },
+    organizationId,
+    userDomainId: realm,
+    name: 'Reports',
+    entityType: 'tenant',
+    entityId: organizationId,
+    roles: ['AcquirerAdministrator'],
+    securityFlows: ['ClientCredentials'],
   });
   await identity.close();
 
   const began = performance.now();
   let told = began;
   await fillReports(database, {
-    ...{ organizationId, rows: options.rows },
+    organizationId,
+    rows: options.rows,
     onProgress(text) {
       if (performance.now() - told < tellEveryMs) return;
       told = performance.now();
@@ -74,7 +79,13 @@ export async function openReportScene(
   closers.add(async () => exchange.close());
   const token = await fetchToken(exchange, server.authority, realm, credentials);
   return {
-    ...{ database, server, organizationId, token, exchange, memory, fillSeconds },
+    database,
+    server,
+    organizationId,
+    token,
+    exchange,
+    memory,
+    fillSeconds,
     postgresPid: postgres.pid,
     caller: createCaller(exchange, server.authority, token),
   };

@@ -22,7 +22,13 @@ import { milliseconds, perSecond } from './table.ts';
 export type ReportStep = StepResult & ReturnType<typeof price>;
 
 export const summaryNames = [
-  ...['day', 'hour', 'merchant', 'store', 'device', 'scheme', 'responseCategory'],
+  'day',
+  'hour',
+  'merchant',
+  'store',
+  'device',
+  'scheme',
+  'responseCategory',
 ] as const;
 
 export type ReportFigures = {
@@ -61,7 +67,10 @@ async function measure(
   };
   const windows: Partial<Record<'begin' | 'end', { cpu: CpuTimes; answered: number }>> = {};
   const result = await runStep(scene.exchange, {
-    ...{ ratePerSecond, seconds, random, request },
+    ratePerSecond,
+    seconds,
+    random,
+    request,
     onWindow(at, answered) {
       windows[at] = { cpu: readCpu(watched), answered };
     },
@@ -152,7 +161,12 @@ export async function benchReporting(
   const exported = await measureExport(scene, rows);
   say(`export ${perSecond(exported.rowsPerSecond)}`);
   return {
-    ...{ rows, fillSeconds: scene.fillSeconds, search, summaries, scanRowsPerSecond, exported },
+    rows,
+    fillSeconds: scene.fillSeconds,
+    search,
+    summaries,
+    scanRowsPerSecond,
+    exported,
     pages: { whole: after.whole - before.whole, short: after.short - before.short },
     wrongSums: wrong,
     residentHighestMib: scene.memory.highest(),

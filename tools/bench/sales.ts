@@ -1,4 +1,5 @@
 // `bench sales`: the knee and the bare line by turns, then 70 % of the knee, full tables, memory.
+import { defined } from '@switchyard/contract';
 import { type BareRun, bestOf } from './bare-client.ts';
 import type { Closers } from './closers.ts';
 import { fill } from './fill.ts';
@@ -171,9 +172,6 @@ export async function benchSales(
     at70,
     residentAt70Mib,
     residentHighestMib: scene.memory.highest(),
-    ...(starts === undefined ? {} : { starts }),
-    ...(full === undefined ? {} : { full }),
-    ...(soak === undefined ? {} : { soak }),
-    ...(profile === undefined ? {} : { profile }),
+    ...defined({ starts, full, soak, profile }),
   };
 }

@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { defined } from '@switchyard/contract';
 import { root } from '../gates.ts';
 import { type Closers, hasEnded, stopProcess } from './closers.ts';
 
@@ -82,7 +83,7 @@ async function variablesOf(
     SWITCHYARD_ACQUIRER_PORT: String(await freePort()),
     SWITCHYARD_QR_PROVIDER_PORT: '0',
     SWITCHYARD_METRICS_PORT: String(await freePort()),
-    ...(options.databaseUrl === undefined ? {} : { SWITCHYARD_DATABASE_URL: options.databaseUrl }),
+    ...defined({ SWITCHYARD_DATABASE_URL: options.databaseUrl }),
     ...options.variables,
   };
 }

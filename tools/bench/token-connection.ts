@@ -1,5 +1,6 @@
 // One TLS connection of the token load: a request, its answer, and the next one when asked.
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
+import { defined } from '@switchyard/contract';
 import { createAnswerReader, type HttpAnswer } from './http-answers.ts';
 import type { TokenDevice, TokenTarget } from './token-messages.ts';
 
@@ -39,7 +40,7 @@ export function openTokenConnection(
     servername: serverName,
     ALPNProtocols: ['http/1.1'],
     localAddress: `127.0.0.${2 + (lane % localAddresses)}`,
-    ...(device === undefined ? {} : { cert: device.cert, key: device.key }),
+    ...defined({ cert: device?.cert, key: device?.key }),
   };
   const socket: TLSSocket = connect(options);
   socket.setNoDelay(true);

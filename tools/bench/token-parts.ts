@@ -1,5 +1,6 @@
 // The ways to a token that are measured, each with what is asked of it and its requests.
 import { request } from 'node:https';
+import { defined } from '@switchyard/contract';
 import type { TokenWork } from './token-messages.ts';
 import { keptConnections, type TokenScene } from './token-scene.ts';
 
@@ -38,7 +39,13 @@ function post(target: TokenWork['target'], form: string): Promise<string> {
   const { host, port, path, ca, authority } = target;
   return new Promise((resolve, reject) => {
     const asked = request({
-      ...{ host, port, path, ca, servername: 'localhost', method: 'POST', agent: false },
+      host,
+      port,
+      path,
+      ca,
+      servername: 'localhost',
+      method: 'POST',
+      agent: false,
       headers: {
         host: authority,
         'content-type': 'application/x-www-form-urlencoded',
@@ -93,7 +100,7 @@ export async function tokenParts(
     'client-credentials': async () => ({ ...kept, forms: clientForms(scene) }),
     refresh: async () => {
       const chains = await beginChains(scene);
-      return { ...kept, forms: [], ...(chains === undefined ? {} : { chains }) };
+      return { ...kept, forms: [], ...defined({ chains }) };
     },
     password: async () => ({
       ...kept,

@@ -1,4 +1,5 @@
 // Turns the figures of tokens into the table that people read: each beside its target and the bare line.
+import { defined } from '@switchyard/contract';
 import { median } from './knee.ts';
 import type { Machine } from './machine.ts';
 import { machineLines, profileParts } from './report.ts';
@@ -31,9 +32,10 @@ function speed(parts: readonly PartFigures[]): Section {
     return {
       name: titles[name],
       value: perSecond(value),
-      ...(target === undefined
-        ? {}
-        : { target: `at least ${perSecond(target)}`, reached: value >= target }),
+      ...defined({
+        target: target === undefined ? undefined : `at least ${perSecond(target)}`,
+        reached: target === undefined ? undefined : value >= target,
+      }),
     };
   });
   return { title: 'Tokens per CPU-second of the server', figures };

@@ -1,4 +1,5 @@
 // `bench tokens`: what tokens cost the server, way by way, beside bare Fastify and jose in the same rounds.
+import { defined } from '@switchyard/contract';
 import type { Closers } from './closers.ts';
 import { median } from './knee.ts';
 import type { Say } from './knee-run.ts';
@@ -104,7 +105,7 @@ export async function benchTokens(
   }
   const manyRealms = await fillRealms(scene);
   if (manyRealms !== undefined) say(`with every realm in use: ${mebibytes(manyRealms.after)}`);
-  const all = { parts: figures, ...(manyRealms === undefined ? {} : { manyRealms }) };
+  const all = { parts: figures, ...defined({ manyRealms }) };
   return options.profile ? { ...all, profile: await profileTokens(scene, parts, seconds) } : all;
 }
 

@@ -22,7 +22,11 @@ function send(port: number, id: string): Promise<void> {
   const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
   return new Promise((resolve, reject) => {
     const sent = request({
-      ...{ agent, host: '127.0.0.1', port, method: 'POST', path: '/' },
+      agent,
+      host: '127.0.0.1',
+      port,
+      method: 'POST',
+      path: '/',
       headers: {
         'content-type': 'application/json',
         'content-length': Buffer.byteLength(body),

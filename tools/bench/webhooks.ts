@@ -3,6 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { defined } from '@switchyard/contract';
 import { createAudit, platformAuthor } from '../../packages/server/src/audit/index.ts';
 import {
   createJobs,
@@ -83,7 +84,11 @@ async function makeEndpoints(scene: Scene, urls: readonly string[]): Promise<voi
   const jobs = createJobs(parts);
   const calls = createOutgoingCalls({ allowsLoopback: true });
   const { parts: room } = createDeliveries({
-    ...{ ...parts, jobs, calls, masterKey, retentionDays: 30 },
+    ...parts,
+    jobs,
+    calls,
+    masterKey,
+    retentionDays: 30,
     audit: createAudit({ database, clock: systemClock, jobs, masterKey }),
     demandMerchant: async () => {},
   });
@@ -177,8 +182,10 @@ async function publish(stage: Stage, eventsPerSecond: number, seconds: number): 
 async function step(stage: Stage, ratePerSecond: number, seconds: number): Promise<WebhookStep> {
   const { scene, receiver } = stage;
   const watched = {
-    ...{ server: scene.server.pid, postgres: scene.postgresPid },
-    ...{ simulator: 0, load: receiver.pid ?? 0 },
+    server: scene.server.pid,
+    postgres: scene.postgresPid,
+    simulator: 0,
+    load: receiver.pid ?? 0,
   };
   await take(stage);
   const outboxAgesMs: number[] = [];
@@ -204,10 +211,15 @@ async function step(stage: Stage, ratePerSecond: number, seconds: number): Promi
     Math.max(...parts.filter((one) => one.count > 0).map(pick));
   const ours = spent.server + spent.postgres + spent.load;
   return {
-    ...{ ratePerSecond, seconds, behindMs, missing: Math.max(0, wanted - count), count },
+    ratePerSecond,
+    seconds,
+    behindMs,
+    missing: Math.max(0, wanted - count),
+    count,
     p50Us: parts[0]?.p50Us ?? 0,
     // Never told too low: the worst of the parts.
-    ...{ p99Us: worst(({ p99Us }) => p99Us), maxUs: worst(({ maxUs }) => maxUs) },
+    p99Us: worst(({ p99Us }) => p99Us),
+    maxUs: worst(({ maxUs }) => maxUs),
     cpuUs: {
       server: perDelivery(spent.server),
       postgres: perDelivery(spent.postgres),
@@ -289,8 +301,11 @@ export async function benchWebhooks(
   if (at70 === undefined) throw new Error('nothing was measured');
   say(`at 70 %: ${described(at70)}`);
   return {
-    ...{ kneePerSecond, barePerSecond, steps, at70 },
+    kneePerSecond,
+    barePerSecond,
+    steps,
+    at70,
     residentHighestMib: scene.memory.highest(),
-    ...(profile === undefined ? {} : { profile }),
+    ...defined({ profile }),
   };
 }

@@ -3,6 +3,7 @@ import {
   CancelAnswer,
   CancelQrPayment,
   CreateQrPayment,
+  defined,
   HealthAnswer,
   ProviderEvent,
   ProviderProblem,
@@ -74,7 +75,10 @@ const problem = (text: string) => ({
 });
 
 const header = (name: string, described: string) => ({
-  ...{ name, in: 'header', required: true, description: described },
+  name,
+  in: 'header',
+  required: true,
+  description: described,
   schema: { type: 'string' },
 });
 
@@ -85,7 +89,10 @@ const signatureHeaders = [
 ];
 
 const inPath = (name: string, described: string) => ({
-  ...{ name, in: 'path', required: true, description: described },
+  name,
+  in: 'path',
+  required: true,
+  description: described,
   schema: { type: 'string', format: 'uuid' },
 });
 
@@ -105,12 +112,16 @@ type Operation = {
 const operation = ({ takes, parameters = [], responses, ...named }: Operation) => ({
   ...named,
   parameters: [...parameters, ...signatureHeaders],
-  ...(takes === undefined ? {} : { requestBody: { required: true, content: content(takes) } }),
+  ...defined({
+    requestBody: takes === undefined ? undefined : { required: true, content: content(takes) },
+  }),
   responses: { ...responses, ...unsigned },
 });
 
 const create = operation({
-  ...{ operationId: 'createQrPayment', summary: 'A payment begins', takes: 'CreateQrPayment' },
+  operationId: 'createQrPayment',
+  summary: 'A payment begins',
+  takes: 'CreateQrPayment',
   responses: {
     '200': answered('How it stands, with what the terminal shows.', 'QrPaymentAnswer'),
     '202': answered('`Created`: what is to be shown follows as an event.', 'QrPaymentAnswer'),
@@ -122,13 +133,17 @@ const create = operation({
 });
 
 const read = operation({
-  ...{ operationId: 'readQrPayment', summary: 'How a payment stands', parameters: [payment] },
+  operationId: 'readQrPayment',
+  summary: 'How a payment stands',
+  parameters: [payment],
   responses: { '200': answered('How it stands.', 'QrPaymentAnswer'), '404': noPayment },
 });
 
 const cancel = operation({
-  ...{ operationId: 'cancelQrPayment', summary: 'The payment is not to be made' },
-  ...{ parameters: [payment], takes: 'CancelQrPayment' as const },
+  operationId: 'cancelQrPayment',
+  summary: 'The payment is not to be made',
+  parameters: [payment],
+  takes: 'CancelQrPayment' as const,
   responses: {
     '200': answered('How it stands now; `Cancelled` also where it never came.', 'CancelAnswer'),
     '409': problem('It is final already: `paymentStatus` says how.'),
@@ -136,8 +151,10 @@ const cancel = operation({
 });
 
 const giveBack = operation({
-  ...{ operationId: 'refundQrPayment', summary: 'Gives paid money back' },
-  ...{ parameters: [payment], takes: 'RefundQrPayment' as const },
+  operationId: 'refundQrPayment',
+  summary: 'Gives paid money back',
+  parameters: [payment],
+  takes: 'RefundQrPayment' as const,
   responses: {
     '200': answered('Completed or Declined.', 'RefundAnswer'),
     '202': answered('Pending: an event follows, or the platform asks.', 'RefundAnswer'),
@@ -148,7 +165,9 @@ const giveBack = operation({
 });
 
 const readRefund = operation({
-  ...{ operationId: 'readRefund', summary: 'How a refund stands', parameters: [payment, refund] },
+  operationId: 'readRefund',
+  summary: 'How a refund stands',
+  parameters: [payment, refund],
   responses: {
     '200': answered('How it stands.', 'RefundAnswer'),
     '404': problem('No such refund ever came: `code` is `refund_not_found`.'),
@@ -156,12 +175,14 @@ const readRefund = operation({
 });
 
 const health = operation({
-  ...{ operationId: 'health', summary: 'Whether payments are taken' },
+  operationId: 'health',
+  summary: 'Whether payments are taken',
   responses: { '200': answered('How it stands.', 'HealthAnswer') },
 });
 
 const service = operation({
-  ...{ operationId: 'serviceMessage', summary: 'A service is activated, or no more' },
+  operationId: 'serviceMessage',
+  summary: 'A service is activated, or no more',
   takes: 'ServiceMessage',
   responses: {
     '200': answered('Whether the activation is accepted.', 'ServiceMessageAnswer'),

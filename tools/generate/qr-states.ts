@@ -72,8 +72,11 @@ export function qrHoldsTable(): string {
     const ends = new Set(endings.map((end) => heldMoves[row[end]]));
     const { Live, Ended } = resolutionTable[reason];
     return [
-      ...[code(reason), heldMoves[row.Completed], [...ends].join(', ')],
-      ...[decisions(Live), decisions(Ended)],
+      code(reason),
+      heldMoves[row.Completed],
+      [...ends].join(', '),
+      decisions(Live),
+      decisions(Ended),
     ];
   });
   const told = ['told `Completed`', 'told another end'];

@@ -1,5 +1,6 @@
 // What `npm run hsm-keys` does with its arguments: custodians, components, the list, an end.
 import { parseArgs } from 'node:util';
+import { defined } from '@switchyard/contract';
 import type { Terminal } from './terminal.ts';
 
 const exitCodes = { done: 0, failed: 1, wrongUsage: 2 };
@@ -107,8 +108,10 @@ async function takeComponent(
   if (!/^(?:[0-9A-Fa-f]{2})+$/.test(text)) throw new Error('a component is hexadecimal digits');
   const component = Buffer.from(text, 'hex');
   const taken = ceremony.addComponent(wanted, {
-    ...{ custodian, passphrase, component },
-    ...(checkValue === undefined ? {} : { checkValue }),
+    custodian,
+    passphrase,
+    component,
+    ...defined({ checkValue }),
   });
   on.print(`component ${taken.entered} of ${taken.of}: check value ${taken.componentCheckValue}\n`);
   if (taken.checkValue !== undefined) {
@@ -120,7 +123,11 @@ async function takeComponent(
 function printList(ceremony: Ceremony, json: boolean, on: Terminal): void {
   const { keys, pending } = ceremony.list();
   const shown = keys.map(({ name, usage: what, algorithm, checkValue, devices }) => ({
-    ...{ name, usage: what, algorithm, checkValue, devices },
+    name,
+    usage: what,
+    algorithm,
+    checkValue,
+    devices,
   }));
   if (json) {
     on.print(`${JSON.stringify({ keys: shown, pending })}\n`);

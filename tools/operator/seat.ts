@@ -79,8 +79,13 @@ async function demandOwn({ provisioning }: House, organizationId: string, name: 
 async function invite({ identity }: House, seat: Seat, email: string): Promise<void> {
   const { organizationId, userDomainId } = seat;
   await identity.accounts.invite({
-    ...{ organizationId, userDomainId, email, username: email.toLowerCase() },
-    ...{ entityType: 'tenant', entityId: organizationId, secondFactor: 'Required' },
+    organizationId,
+    userDomainId,
+    email,
+    username: email.toLowerCase(),
+    entityType: 'tenant',
+    entityId: organizationId,
+    secondFactor: 'Required',
     groups: [`${organizationId}_org_admin`],
   });
 }
@@ -101,8 +106,13 @@ export async function createSeat({ house, database }: Open, wanted: Wanted): Pro
   if (known === undefined) await identity.createUserDomain({ userDomainId, organizationId });
   await openConsole(identity, { organizationId, userDomainId });
   const credentials = await identity.createApplication({
-    ...{ organizationId, userDomainId, name: applicationName, roles: [role] },
-    ...{ entityType: 'tenant', entityId: organizationId, securityFlows: ['ClientCredentials'] },
+    organizationId,
+    userDomainId,
+    name: applicationName,
+    roles: [role],
+    entityType: 'tenant',
+    entityId: organizationId,
+    securityFlows: ['ClientCredentials'],
   });
   const seat = { organizationId, userDomainId, ...credentials };
   if (administrator === undefined) return seat;

@@ -54,7 +54,9 @@ function compile(folder: string, { entries, doors }: Sources): void {
   const [script, ...args] = compiler;
   const all = [join(root, script), ...args, '-p', configuration];
   const { status, stdout, stderr } = spawnSync(process.execPath, all, {
-    ...{ encoding: 'utf8', timeout: compileLimitMs, env: { ...process.env, ...quickly } },
+    encoding: 'utf8',
+    timeout: compileLimitMs,
+    env: { ...process.env, ...quickly },
   });
   if (status !== 0) throw new Error(`the packages do not compile for Node 20:\n${stdout}${stderr}`);
 }

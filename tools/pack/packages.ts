@@ -1,6 +1,7 @@
 // What lies in the tarball of a package: its JavaScript, and everything that it needs beside it.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, sep } from 'node:path';
+import { defined } from '@switchyard/contract';
 import { root } from '../gates.ts';
 import type { Built, Sources } from './build.ts';
 import type { PackedFile } from './tarball.ts';
@@ -68,10 +69,12 @@ function packedManifest(name: string, bundled: readonly string[]): Record<string
   const { exports: doors, ...manifest } = manifestOf(name);
   const { version, description, license, bin, dependencies } = manifest;
   return {
-    ...{ name, version, description, license, type: 'module' },
-    ...(doors === undefined ? {} : { exports: doorsOf(doors) }),
-    ...(bin === undefined ? {} : { bin }),
-    ...(dependencies === undefined ? {} : { dependencies }),
+    name,
+    version,
+    description,
+    license,
+    type: 'module',
+    ...defined({ exports: doors === undefined ? undefined : doorsOf(doors), bin, dependencies }),
     ...(bundled.length === 0 ? {} : { bundleDependencies: bundled }),
     engines: { node: leastNode },
   };

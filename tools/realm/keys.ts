@@ -36,7 +36,9 @@ export async function withIdentity(work: (identity: Identity) => Promise<void>):
     const jobs = createJobs({ ...parts, metrics: createMetrics({ processMetrics: false }) });
     const audit = createAudit({ database, clock: systemClock, masterKey, jobs });
     const identity = createIdentity({
-      ...{ ...parts, settings, masterKey },
+      ...parts,
+      settings,
+      masterKey,
       findDevice: async () => undefined,
       recordChange: audit.recordChange,
     });

@@ -49,7 +49,9 @@ function missing(
   return exported
     .filter((each) => !good.has(placeOf(each)))
     .map(({ file, name, line }) => ({
-      ...{ path: file.path, line, rule: 'exports' },
+      path: file.path,
+      line,
+      rule: 'exports',
       text: `${name} is published ${faultOf[what]}`,
     }));
 }

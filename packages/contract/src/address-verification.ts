@@ -1,4 +1,5 @@
 /** Results of address verification (AVS) as hosts tell them, and what they say. */
+import { defined } from './defined.ts';
 
 /**
  * What became of one part of an address.
@@ -57,5 +58,5 @@ const results: Readonly<Record<string, Checks>> = {
 export function addressVerificationOf(raw: string | undefined): AddressVerification {
   const known = raw !== undefined && Object.hasOwn(results, raw) ? results[raw] : undefined;
   const [ofStreet, ofPostal] = known ?? unchecked;
-  return { street: ofStreet, postal: ofPostal, ...(raw === undefined ? {} : { raw }) };
+  return { street: ofStreet, postal: ofPostal, ...defined({ raw }) };
 }

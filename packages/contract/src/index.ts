@@ -5,6 +5,7 @@ export * from './address-verification.ts';
 export * from './audit-chain.ts';
 export * from './audit-verifier.ts';
 export * from './connector/index.ts';
+export * from './defined.ts';
 export * from './errors.ts';
 export * from './events/index.ts';
 export * from './permissions.ts';

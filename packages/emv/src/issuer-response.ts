@@ -1,4 +1,5 @@
 /** What an issuer answers to a chip: authentication data, scripts and codes. */
+import { defined } from './defined.ts';
 import { EmvError } from './errors.ts';
 import { responseTags } from './tags.ts';
 import { bytesOf } from './tlv.ts';
@@ -53,22 +54,17 @@ export function parseIssuerResponse(hex: string): IssuerResponse {
   return {
     emvResponse: objects.map((object) => objectText(text, object)).join(''),
     scripts: objects.filter(({ tag }) => scriptTags.has(tag)).length,
-    ...(authentication === undefined
-      ? {}
-      : { issuerAuthenticationData: valueText(text, authentication) }),
-    ...(responseCode === undefined
-      ? {}
-      : {
-          authorizationResponseCode: bytes.toString('latin1', responseCode.start, responseCode.end),
-        }),
-    ...(authorizationCode === undefined
-      ? {}
-      : {
-          authorizationCode: bytes.toString(
-            'latin1',
-            authorizationCode.start,
-            authorizationCode.end,
-          ),
-        }),
+    ...defined({
+      issuerAuthenticationData:
+        authentication === undefined ? undefined : valueText(text, authentication),
+      authorizationResponseCode:
+        responseCode === undefined
+          ? undefined
+          : bytes.toString('latin1', responseCode.start, responseCode.end),
+      authorizationCode:
+        authorizationCode === undefined
+          ? undefined
+          : bytes.toString('latin1', authorizationCode.start, authorizationCode.end),
+    }),
   };
 }

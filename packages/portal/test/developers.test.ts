@@ -44,11 +44,22 @@ import { standingOf } from '../src/screens/webhooks/standing.ts';
 const organizationId = '019823f0-5d2c-7a31-9a53-0c6f1f2e9b11';
 
 const application = (facts: Partial<Application> = {}): Application => ({
-  ...{ clientId: 'till-7', userDomainId: 'demo', organizationId, name: 'Till 7' },
-  ...{ type: 'Application', clientType: 'Confidential', securityFlows: ['ClientCredentials'] },
-  ...{ redirectUris: [], webOrigins: [], services: [], roles: [], entityId: organizationId },
-  ...{ callbackError: 'Rfc6749', status: 'Enabled' },
-  ...{ createdAt: '2026-01-01T00:00:00.000Z', updatedAt: '2026-01-01T00:00:00.000Z' },
+  clientId: 'till-7',
+  userDomainId: 'demo',
+  organizationId,
+  name: 'Till 7',
+  type: 'Application',
+  clientType: 'Confidential',
+  securityFlows: ['ClientCredentials'],
+  redirectUris: [],
+  webOrigins: [],
+  services: [],
+  roles: [],
+  entityId: organizationId,
+  callbackError: 'Rfc6749',
+  status: 'Enabled',
+  createdAt: '2026-01-01T00:00:00.000Z',
+  updatedAt: '2026-01-01T00:00:00.000Z',
   ...facts,
 });
 
@@ -74,8 +85,15 @@ describe('an application', () => {
     const { name, description, securityFlows, redirectUris, webOrigins } = standing;
     const { services, roles, callbackError, accessTokenSeconds } = standing;
     assert.deepEqual(changesOf(draftOf(standing)), {
-      ...{ name, description, securityFlows, redirectUris, webOrigins },
-      ...{ services, roles, callbackError, accessTokenSeconds },
+      name,
+      description,
+      securityFlows,
+      redirectUris,
+      webOrigins,
+      services,
+      roles,
+      callbackError,
+      accessTokenSeconds,
     });
   });
 
@@ -274,8 +292,11 @@ describe('the console', () => {
 
 describe('events', () => {
   const item = (type: string, data: Record<string, unknown>): FeedItem => ({
-    ...{ eventId: organizationId, position: 1, timestamp: '2026-01-01T00:00:00.000Z' },
-    ...{ type, data },
+    eventId: organizationId,
+    position: 1,
+    timestamp: '2026-01-01T00:00:00.000Z',
+    type,
+    data,
   });
 
   test('lead to what they are about, where a screen shows it', () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import type { ConnectedDevice, DeviceCounts } from '@switchyard/contract';
+import { type ConnectedDevice, type DeviceCounts, defined } from '@switchyard/contract';
 import { type LinkFacts, stateOf, sumsOf } from '../src/screens/acquirers/link-state.ts';
 import { contractSections, linkSections } from '../src/screens/acquirers/sections.ts';
 import {
@@ -154,7 +154,12 @@ describe('a form of the estate', () => {
 
 describe('live presence', () => {
   const counts = (at: string): DeviceCounts => ({
-    ...{ at, devices: 3, online: 1, neverConnected: 1, disabled: 0, inStock: 0 },
+    at,
+    devices: 3,
+    online: 1,
+    neverConnected: 1,
+    disabled: 0,
+    inStock: 0,
     certificateEnding: 0,
   });
   const device = (physicalDeviceId: string, status: 'Online' | 'Offline') =>
@@ -232,8 +237,7 @@ describe('a move of hardware', () => {
       device: async (physicalDeviceId) => ({
         body: {
           physicalDeviceId,
-          ...(device.at === undefined ? {} : { logicalDeviceId: device.at }),
-          ...(device.merchantId === undefined ? {} : { merchantId: device.merchantId }),
+          ...defined({ logicalDeviceId: device.at, merchantId: device.merchantId }),
         } as never,
         etag: '"d"',
       }),
@@ -346,7 +350,11 @@ describe('an acquirer link', () => {
       faults: [fault],
     });
     assert.deepEqual(sumsOf([facts({}), waiting]), {
-      ...{ links: 2, available: 1, waiting: 7, alarms: 2, faulty: 1 },
+      links: 2,
+      available: 1,
+      waiting: 7,
+      alarms: 2,
+      faulty: 1,
     });
     assert.equal(sumsOf([]).waiting, 0);
   });

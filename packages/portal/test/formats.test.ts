@@ -76,7 +76,9 @@ describe('times', () => {
     for (const text of none) {
       assert.equal(isDay(text), false, text);
       assert.deepEqual(withInstants({ from: text, to: text, kind: 'Card' }, paris), {
-        ...{ kind: 'Card', from: undefined, to: undefined },
+        kind: 'Card',
+        from: undefined,
+        to: undefined,
       });
     }
   });

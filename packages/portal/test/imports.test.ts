@@ -140,8 +140,14 @@ describe('the answer to an import', () => {
       : {}),
   }));
   const summary = {
-    ...{ dryRun: false, state: 'Completed' as const, lines: 40, created: 26, replaced: 0 },
-    ...{ unchanged: 0, deleted: 0, failed: 14 },
+    dryRun: false,
+    state: 'Completed' as const,
+    lines: 40,
+    created: 26,
+    replaced: 0,
+    unchanged: 0,
+    deleted: 0,
+    failed: 14,
   };
   const bytes = new TextEncoder().encode(
     [...results, { summary }].map((value) => JSON.stringify(value)).join('\n'),

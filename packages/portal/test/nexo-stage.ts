@@ -45,16 +45,28 @@ function transactionOf(body: Members, number: number): Transaction {
   const amount = Number(body['amount']);
   const isDeclined = amount % cycle === declinedTail;
   const copy = {
-    ...{ merchantName: 'Café', acquirerMerchantId: '9', terminalId: 'T1', operation: 'Sale' },
-    ...{ amountText: `${amount} EUR`, responseText: 'APPROVED', at: '2026-03-01T10:00:00.000Z' },
-    ...{ scheme: 'Visa', maskedNumber: '411111******1111', entryMode: 'Keyed' },
+    merchantName: 'Café',
+    acquirerMerchantId: '9',
+    terminalId: 'T1',
+    operation: 'Sale',
+    amountText: `${amount} EUR`,
+    responseText: 'APPROVED',
+    at: '2026-03-01T10:00:00.000Z',
+    scheme: 'Visa',
+    maskedNumber: '411111******1111',
+    entryMode: 'Keyed',
   };
   return {
     transactionId: `0199-${number}`,
     clientTransactionId: String(body['clientTransactionId']),
-    ...{ amount, currency: body['currency'], authorizedAmount: isDeclined ? 0 : amount },
-    ...{ state: isDeclined ? 'Declined' : 'Captured', approved: !isDeclined, operations: [] },
-    ...{ createdAt: '2026-03-01T10:00:00.000Z', updatedAt: '2026-03-01T10:00:00.000Z' },
+    amount,
+    currency: body['currency'],
+    authorizedAmount: isDeclined ? 0 : amount,
+    state: isDeclined ? 'Declined' : 'Captured',
+    approved: !isDeclined,
+    operations: [],
+    createdAt: '2026-03-01T10:00:00.000Z',
+    updatedAt: '2026-03-01T10:00:00.000Z',
     card: { scheme: 'Visa', maskedNumber: '411111******1111' },
     receipt: { merchant: copy, cardholder: copy },
     ...(isDeclined
@@ -125,7 +137,10 @@ export function fakePlatform() {
     isAvailable: async () => isReachable,
   };
   return {
-    ...{ platform, sold, operations, confirmed },
+    platform,
+    sold,
+    operations,
+    confirmed,
     /** What is not confirmed yet goes back. */
     late() {
       isLate = true;
@@ -187,7 +202,10 @@ export function nexoStage(cloud = fakePlatform()) {
   function newTerminal(): Terminal {
     life = { isOver: false };
     const made = createTerminal({
-      ...{ tsn, now, platform: platformOf(life), shelf: terminalShelf },
+      tsn,
+      now,
+      platform: platformOf(life),
+      shelf: terminalShelf,
       randomHex: (bytes) => 'A5'.repeat(bytes),
       async pause(ms) {
         // What an end shows stays.
@@ -222,7 +240,11 @@ export function nexoStage(cloud = fakePlatform()) {
   function newTill(): Till {
     let last = 0;
     const made = createTill({
-      ...{ tsn, saleId: 'page-1', now, send, shelf: tillShelf },
+      tsn,
+      saleId: 'page-1',
+      now,
+      send,
+      shelf: tillShelf,
       randomBelow: () => 1,
       newId() {
         last += 1;
@@ -250,7 +272,12 @@ export function nexoStage(cloud = fakePlatform()) {
   terminal = newTerminal();
   till = newTill();
   return {
-    ...{ cloud, faults, said, tillShelf, cut, send },
+    cloud,
+    faults,
+    said,
+    tillShelf,
+    cut,
+    send,
     terminalShelf: () => terminalShelf,
     terminal: () => terminal,
     till: () => till,

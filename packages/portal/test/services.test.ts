@@ -162,8 +162,13 @@ describe('a declaration', () => {
     assert.deepEqual(inputOf(draftOf(service)), { name, domain, methods, paymentTypes, events });
     const whole = { ...service, description: 'D', spiUrl: 'https://x.example', ...examples };
     assert.deepEqual(inputOf(draftOf(whole)), {
-      ...{ name, domain, methods, paymentTypes, events },
-      ...{ description: 'D', spiUrl: 'https://x.example' },
+      name,
+      domain,
+      methods,
+      paymentTypes,
+      events,
+      description: 'D',
+      spiUrl: 'https://x.example',
       ...examples,
     });
   });
@@ -177,7 +182,11 @@ describe('a declaration', () => {
     };
     assert.deepEqual(brokenIn(draft), ['activationParameters', 'defaults']);
     assert.deepEqual(Object.keys(inputOf(draft)).sort(), [
-      ...['domain', 'events', 'methods', 'name', 'paymentTypes'],
+      'domain',
+      'events',
+      'methods',
+      'name',
+      'paymentTypes',
     ]);
     assert.equal(inputOf(draft).name, 'N');
     assert.deepEqual(parsed('{"a":1}'), { a: 1 });

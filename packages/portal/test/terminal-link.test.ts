@@ -24,7 +24,12 @@ function stage() {
     open(url, protocols) {
       assert.deepEqual(protocols, ['p', 'ticket']);
       const socket: FakeSocket = {
-        ...{ url, sent: [], readyState: 1, onopen: null, onmessage: null, onclose: null },
+        url,
+        sent: [],
+        readyState: 1,
+        onopen: null,
+        onmessage: null,
+        onclose: null,
         send: (text) => void socket.sent.push(String(text)),
         close(code) {
           socket.closedWith = code ?? 0;
@@ -43,7 +48,12 @@ function stage() {
   });
   const turn = () => new Promise((resolve) => setImmediate(resolve));
   return {
-    ...{ link, sockets, states, heard, waits, turn },
+    link,
+    sockets,
+    states,
+    heard,
+    waits,
+    turn,
     fail(with_: unknown) {
       fault = with_;
     },

@@ -401,8 +401,13 @@ describe('the terminal of the page', () => {
     const stage = open(t);
     await stage.shows('Idle');
     const header = {
-      ...{ MessageClass: 'Service', MessageCategory: 'Payment', MessageType: 'Request' },
-      ...{ ServiceID: 'S1', SaleID: 'x', POIID: tsn, ProtocolVersion: '3.0' },
+      MessageClass: 'Service',
+      MessageCategory: 'Payment',
+      MessageType: 'Request',
+      ServiceID: 'S1',
+      SaleID: 'x',
+      POIID: tsn,
+      ProtocolVersion: '3.0',
     };
     const sale = { SaleTransactionID: { TransactionID: 'o', TimeStamp: '2026-03-01T10:00:00Z' } };
     const payment = (amounts: object, more: object = {}) =>

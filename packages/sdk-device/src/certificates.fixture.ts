@@ -35,8 +35,12 @@ async function issue(authority: Authority, subject: string): Promise<Made> {
   const keys = await pair();
   const certificate = await X509CertificateGenerator.create(
     {
-      ...{ subject, issuer: authority.certificate.subject, notBefore, notAfter },
-      ...{ publicKey: keys.publicKey, signingKey: authority.keys.privateKey },
+      subject,
+      issuer: authority.certificate.subject,
+      notBefore,
+      notAfter,
+      publicKey: keys.publicKey,
+      signingKey: authority.keys.privateKey,
       signingAlgorithm: algorithm,
       extensions: [
         new SubjectAlternativeNameExtension([
@@ -54,7 +58,11 @@ export async function testCertificates(): Promise<TestCertificates> {
   const keys = await pair();
   const certificate = await X509CertificateGenerator.createSelfSigned(
     {
-      ...{ name: 'CN=Test authority', keys, signingAlgorithm: algorithm, notBefore, notAfter },
+      name: 'CN=Test authority',
+      keys,
+      signingAlgorithm: algorithm,
+      notBefore,
+      notAfter,
       extensions: [new BasicConstraintsExtension(true, 1, true)],
     },
     webcrypto,

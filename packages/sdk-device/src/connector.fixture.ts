@@ -65,7 +65,10 @@ export async function testConnector(certificates: TestCertificates): Promise<Tes
       }
       made += 1;
       const registered = {
-        ...{ type: 'registered', tsn: message['tsn'], token: `token-${made}`, ...defaultFacts },
+        type: 'registered',
+        tsn: message['tsn'],
+        token: `token-${made}`,
+        ...defaultFacts,
         connectionUrl: `${base}${connectorPaths.deviceConnections}/${made}`,
         maxMessageBytes: 65_536,
       };

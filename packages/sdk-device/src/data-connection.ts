@@ -84,7 +84,10 @@ export async function connectData(
     end = resolve;
   });
   const target = {
-    ...{ url: registered.connectionUrl, tls, timeoutMs, signal },
+    url: registered.connectionUrl,
+    tls,
+    timeoutMs,
+    signal,
     headers: { authorization: `Bearer ${registered.token}` },
     maxMessageBytes: registered.maxMessageBytes,
   };

@@ -41,7 +41,10 @@ type Watched = {
 
 function watch(more: Partial<DeviceClientOptions> = {}): Watched {
   const client = createDeviceClient({
-    ...{ tsn, registerUrl: connector.registerUrl, clock, chance: () => half },
+    tsn,
+    registerUrl: connector.registerUrl,
+    clock,
+    chance: () => half,
     tls: { ca: certificates.ca, ...certificates.device },
     registrationData: { client_id: 'a', client_secret: 's' },
     ...more,
@@ -304,7 +307,8 @@ describe('a device client', () => {
     t.after(stopAll);
     const error = { code: 'rate_limited', message: 'later', retryable: true };
     const told = (retryAfterSeconds: number) => () => ({
-      ...{ type: 'error', correlationId: 'c-1' },
+      type: 'error',
+      correlationId: 'c-1',
       error: { ...error, retryAfterSeconds },
     });
     connector.answer = told(1e9);
@@ -317,7 +321,11 @@ describe('a device client', () => {
     await waiting(watched, 2);
     assert.equal(watched.pauses[1], 1_000, 'its own pause');
     connector.answer = () => ({
-      ...{ type: 'registered', token: 't', tsn, heartbeatSeconds: 1e9, maxMessageBytes: 1e15 },
+      type: 'registered',
+      token: 't',
+      tsn,
+      heartbeatSeconds: 1e9,
+      maxMessageBytes: 1e15,
       connectionUrl: connector.registerUrl.replace('device-listener', 'device-connections/1'),
     });
     clock.advance(1_000);

@@ -1,5 +1,5 @@
 /** Keeps a terminal connected to the platform: registers, connects, and begins again, for as long as it runs. */
-import { closeCodes, connectorFaults } from '@switchyard/contract';
+import { closeCodes, connectorFaults, defined } from '@switchyard/contract';
 import { demandWss } from './addresses.ts';
 import { type Chance, type Clock, systemChance, systemClock } from './clock.ts';
 import { connectData, type DataConnection } from './data-connection.ts';
@@ -92,7 +92,7 @@ function errorOf({ code, reason }: SocketEnd): DeviceError {
     code: name,
     status: code,
     retryable: fault === undefined ? true : fault[1].retryable,
-    ...(correlationId === undefined ? {} : { correlationId }),
+    ...defined({ correlationId }),
   });
 }
 
@@ -129,7 +129,8 @@ export function createDeviceClient(options: DeviceClientOptions): DeviceClient {
   const events = createEmitter();
   const log = guardedLog(options.log);
   const traffic = createTraffic({
-    ...{ clock, quietMs: options.trafficQuietMs ?? defaultQuietMs },
+    clock,
+    quietMs: options.trafficQuietMs ?? defaultQuietMs,
     tell(told) {
       log.info({ tsn, ...told }, told.isFlowing ? 'a point of sale speaks' : 'it is quiet');
       events.emit('claimedTraffic', told);
@@ -141,11 +142,11 @@ export function createDeviceClient(options: DeviceClientOptions): DeviceClient {
 
   function become(next: DeviceState, retryInMs?: number): void {
     state = next;
-    log.info({ tsn, state, ...(retryInMs === undefined ? {} : { retryInMs }) }, 'state');
+    log.info({ tsn, state, ...defined({ retryInMs }) }, 'state');
     events.emit('state', {
       state,
       at: clock.now(),
-      ...(retryInMs === undefined ? {} : { retryInMs }),
+      ...defined({ retryInMs }),
     });
   }
 

@@ -1,5 +1,6 @@
 /** What goes wrong, in one class: its kind says what to do, its code says what it was. */
-import type { Problem } from '@switchyard/contract';
+
+import { defined, type Problem } from '@switchyard/contract';
 
 /**
  * What kind of fault it is.
@@ -64,7 +65,7 @@ export class DeviceError extends Error {
   readonly correlationId: string | undefined;
 
   constructor(kind: DeviceErrorKind, message: string, facts: DeviceErrorFacts) {
-    super(message, facts.cause === undefined ? {} : { cause: facts.cause });
+    super(message, defined({ cause: facts.cause }));
     this.kind = kind;
     this.code = facts.code;
     this.retryable = facts.retryable ?? false;

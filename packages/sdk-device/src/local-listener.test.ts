@@ -19,7 +19,9 @@ describe('the local listener', () => {
   before(async () => {
     certificates = await testCertificates();
     listener = await openLocalListener({
-      ...{ host: '127.0.0.1', port: 0, ...certificates.server },
+      host: '127.0.0.1',
+      port: 0,
+      ...certificates.server,
       async handle(message) {
         if (message === 'fail') throw new Error('broken');
         return message === 'abort' ? undefined : `{"heard":${message.length}}`;
@@ -79,7 +81,9 @@ describe('the local listener', () => {
     const peers: LocalPeer[] = [];
     before(async () => {
       sockets = await openLocalListener({
-        ...{ host: '127.0.0.1', port: 0, ...certificates.server },
+        host: '127.0.0.1',
+        port: 0,
+        ...certificates.server,
         async handle(message, _signal, peer) {
           if (peer === undefined) return 'by HTTPS';
           if (message === 'fail') throw new Error('broken');
@@ -112,7 +116,11 @@ describe('the local listener', () => {
       const told = [];
       for (let n = 0; n < 5; n += 1) told.push(await next());
       assert.deepEqual(told.toSorted(), [
-        ...['event beside abort', 'event beside one', 'event beside two', 'heard one', 'heard two'],
+        'event beside abort',
+        'event beside one',
+        'event beside two',
+        'heard one',
+        'heard two',
       ]);
       const [peer] = peers;
       assert.ok(peer);
@@ -160,8 +168,11 @@ describe('the local listener', () => {
 
   test('a client that sends too slowly is cut off, and keeps nobody else out', async (t) => {
     const quick = await openLocalListener({
-      ...{ host: '127.0.0.1', port: 0, ...certificates.server },
-      ...{ handle: async () => '{}', patience: { headMs: 4000, allMs: 5000 } },
+      host: '127.0.0.1',
+      port: 0,
+      ...certificates.server,
+      handle: async () => '{}',
+      patience: { headMs: 4000, allMs: 5000 },
     });
     t.after(() => quick.close());
     const { hostname, port } = new URL(quick.url);

@@ -110,7 +110,8 @@ export async function openLocalListener(options: LocalListenerOptions): Promise<
   };
   const { headMs, allMs } = options.patience ?? usualPatience;
   const times = {
-    ...{ headersTimeout: headMs, requestTimeout: allMs },
+    headersTimeout: headMs,
+    requestTimeout: allMs,
     connectionsCheckingInterval: lookEveryMs,
   };
   const asked = clientCa === undefined ? {} : { ca: clientCa, requestCert: true };

@@ -85,12 +85,16 @@ function peerOf(socket: WebSocket, gone: AbortSignal): LocalPeer {
 /** Serves WebSockets of a server beside its requests. */
 export function serveSockets(server: Server, deps: Deps): { close(): void } {
   const open = new Set<WebSocket>();
-  const sockets = new WebSocketServer({
-    ...{ noServer: true, clientTracking: false, perMessageDeflate: false },
-    ...{ maxPayload: connectorLimits.messageMaxBytes, maxFragments: fragmentsMax },
-    // Of ws 8.19 and later; its types do not know it yet.
-    ...{ closeTimeout: closeMs },
-  });
+  const options = {
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: connectorLimits.messageMaxBytes,
+    maxFragments: fragmentsMax,
+    // ws knows it from 8.19 on; its types do not yet.
+    closeTimeout: closeMs,
+  };
+  const sockets = new WebSocketServer(options);
 
   function serve(socket: WebSocket): void {
     const gone = new AbortController();

@@ -1,4 +1,5 @@
 /** What the parts of this package do, for whoever runs the terminal: never what passes through them. */
+import { defined } from '@switchyard/contract';
 import { DeviceError } from './errors.ts';
 
 /**
@@ -43,8 +44,9 @@ export function faultFacts(error: unknown): Readonly<Record<string, unknown>> {
   if (!(error instanceof DeviceError)) return { code: 'failed' };
   const { kind, code, status, retryable, correlationId } = error;
   return {
-    ...{ kind, code, retryable },
-    ...(status === undefined ? {} : { status }),
-    ...(correlationId === undefined ? {} : { correlationId }),
+    kind,
+    code,
+    retryable,
+    ...defined({ status, correlationId }),
   };
 }

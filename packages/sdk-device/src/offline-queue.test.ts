@@ -31,7 +31,10 @@ const sale = (
   clientTransactionId: string,
   members: Partial<ProcessRequest> = {},
 ): ProcessRequest => ({
-  ...{ clientTransactionId, amount: 1000, currency: 'EUR', entryMode: 'Keyed' },
+  clientTransactionId,
+  amount: 1000,
+  currency: 'EUR',
+  entryMode: 'Keyed',
   instrument: { card: { number, expiryMonth: 3, expiryYear: 2030 } },
   ...members,
 });
@@ -185,8 +188,10 @@ describe('a queue of offline sales', () => {
     assert.equal(first?.offlineTransaction, true);
     assert.equal(first?.notAfter, undefined);
     assert.deepEqual(first?.offlineData, {
-      ...{ authorizedAt: '2027-01-15T08:00:00.000Z', authorizationCode: '9A01B2' },
-      ...{ terminalSequence: 1, reason: 'NoConnection' },
+      authorizedAt: '2027-01-15T08:00:00.000Z',
+      authorizationCode: '9A01B2',
+      terminalSequence: 1,
+      reason: 'NoConnection',
     });
     queue.close();
     const again = openOfflineQueue(options);

@@ -1,6 +1,7 @@
 /** Sales that a terminal has approved alone: kept encrypted until the platform has them. */
 import { hkdfSync } from 'node:crypto';
 import {
+  defined,
   type OfflineData,
   type OfflineReason,
   type ProcessRequest,
@@ -129,11 +130,13 @@ const viewOf = ({ sale, data, refused }: Entry): OfflineSale => ({
   currency: sale.currency,
   terminalSequence: data.terminalSequence,
   authorizedAt: data.authorizedAt,
-  ...(refused === undefined ? {} : { refused }),
+  ...defined({ refused }),
 });
 
 const waitingOf = ({ sale, data, card }: Entry): Waiting => ({
-  ...{ amount: sale.amount, currency: sale.currency, card },
+  amount: sale.amount,
+  currency: sale.currency,
+  card,
   authorizedAt: Date.parse(data.authorizedAt),
 });
 
@@ -211,10 +214,13 @@ export function openOfflineQueue(options: OfflineQueueOptions): OfflineQueue {
     if (refusal !== undefined) throw invalid(refusal, 'above the limits of offline sales');
     const terminalSequence = count >= terminalSequenceMax ? 1 : count + 1;
     const data: OfflineData = {
-      ...{ authorizedAt: new Date(now).toISOString(), authorizationCode, terminalSequence, reason },
-      ...(serialNumber === undefined ? {} : { serialNumber }),
+      authorizedAt: new Date(now).toISOString(),
+      authorizationCode,
+      terminalSequence,
+      reason,
+      ...defined({ serialNumber }),
     };
-    const entry: Entry = { sale, data, ...(card === undefined ? {} : { card }) };
+    const entry: Entry = { sale, data, ...defined({ card }) };
     write({ put: entry });
     entries.set(id, entry);
     count = terminalSequence;

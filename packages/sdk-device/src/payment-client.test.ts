@@ -22,7 +22,10 @@ const tokens = { get: async () => 'known', forget() {} };
 const transaction = { transactionId: 't', approved: true, state: 'Captured' };
 const cut: Told = (raw) => raw.destroy();
 const sale: ProcessRequest = {
-  ...{ clientTransactionId: 'c-1', amount: 1250, currency: 'EUR', entryMode: 'Keyed' },
+  clientTransactionId: 'c-1',
+  amount: 1250,
+  currency: 'EUR',
+  entryMode: 'Keyed',
   instrument: { token: 'card' },
 };
 
@@ -153,8 +156,13 @@ describe('payments of a terminal', () => {
     );
     assert.deepEqual(paths.slice(1), [
       'GET /a%2Fb?wait=5',
-      ...['POST /t/confirm', 'POST /t/capture', 'POST /t/refund', 'POST /t/cancel'],
-      ...['POST /t/refundbyweb', 'GET /t/allowedoperations', 'GET /technical/isAvailable'],
+      'POST /t/confirm',
+      'POST /t/capture',
+      'POST /t/refund',
+      'POST /t/cancel',
+      'POST /t/refundbyweb',
+      'GET /t/allowedoperations',
+      'GET /technical/isAvailable',
     ]);
   });
 });
@@ -232,7 +240,10 @@ describe('tokens of a terminal', () => {
         : given({ refresh_token: 'r', refresh_expires_in: 1800 });
     const source = closing(
       passwordTokens({
-        ...{ deviceAuthUrl: platform.url, clientId: 'device', tls: tls(), clock: time },
+        deviceAuthUrl: platform.url,
+        clientId: 'device',
+        tls: tls(),
+        clock: time,
         async signIn() {
           asked += 1;
           return { username: 'u', password: 'p', totp: '123456' };
@@ -262,7 +273,10 @@ describe('tokens of a terminal', () => {
     let asked = 0;
     const source = closing(
       passwordTokens({
-        ...{ deviceAuthUrl: platform.url, clientId: 'device', tls: tls(), clock: movable() },
+        deviceAuthUrl: platform.url,
+        clientId: 'device',
+        tls: tls(),
+        clock: movable(),
         async signIn() {
           asked += 1;
           await atTheScreen;
@@ -287,8 +301,13 @@ describe('tokens of a terminal', () => {
     platform.answer = () => given({ refresh_token: 'r' });
     const source = closing(
       customTokens({
-        ...{ authUrl: platform.url, realm: 'demo', clientId: 'device', deviceId: 'X-1' },
-        ...{ tls: tls(), clock: time, merchantToken: async () => 'merchant' },
+        authUrl: platform.url,
+        realm: 'demo',
+        clientId: 'device',
+        deviceId: 'X-1',
+        tls: tls(),
+        clock: time,
+        merchantToken: async () => 'merchant',
       }),
     );
     await source.get();
@@ -446,7 +465,9 @@ describe('QR payments of a terminal', () => {
     await assert.rejects(next, { kind: 'Aborted' });
     script({ status: 200, body: { transactionId: 'q' } });
     await qr.create({
-      ...{ paymentType: 'p', paymentScenario: 'consumerscan', clientTransactionId: 'c' },
+      paymentType: 'p',
+      paymentScenario: 'consumerscan',
+      clientTransactionId: 'c',
       paymentAmount: { amount: 1, currency: 'EUR' },
     });
     await qr.find('q');

@@ -1,13 +1,15 @@
 /** Card payments: each call once, and the sale until it is known what became of it. */
-import type {
-  AllowedOperations,
-  Availability,
-  CancelRequest,
-  CaptureRequest,
-  ProcessRequest,
-  RefundByWebRequest,
-  RefundRequest,
-  Transaction,
+
+import {
+  type AllowedOperations,
+  type Availability,
+  type CancelRequest,
+  type CaptureRequest,
+  defined,
+  type ProcessRequest,
+  type RefundByWebRequest,
+  type RefundRequest,
+  type Transaction,
 } from '@switchyard/contract';
 import { type Clock, systemClock } from './clock.ts';
 import { DeviceError } from './errors.ts';
@@ -93,7 +95,7 @@ function isOfTheSale({ kind, retryable, problem, status = 0 }: DeviceError): boo
 export function createPaymentClient(options: PaymentClientOptions): PaymentClient {
   const { saleTries = defaultTries, clock = systemClock, timeoutMs } = options;
   const calls = createPlatformCalls(options);
-  const limits = timeoutMs === undefined ? {} : { timeoutMs };
+  const limits = defined({ timeoutMs });
   const at = (id: string, verb = '') => `${base}/${encodeURIComponent(id)}${verb}`;
   const post = <Body>(path: string, body: Body, signal?: AbortSignal): Promise<Transaction> =>
     calls.post(path, body, { ...limits, signal });

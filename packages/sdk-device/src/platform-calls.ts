@@ -1,5 +1,6 @@
 /** Calls of the platform's API with a token: JSON in and out, and refusals as errors of this package. */
-import type { Problem } from '@switchyard/contract';
+
+import { defined, type Problem } from '@switchyard/contract';
 import { demandHttps } from './addresses.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { DeviceError } from './errors.ts';
@@ -113,13 +114,14 @@ export function createPlatformCalls(options: {
   ): Promise<HttpAnswer & { token: string }> {
     const token = await tokenFrom(tokens, signal);
     const answer = await http.ask({
-      ...{ method, url: baseUrl + path, signal },
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
-      ...(body === undefined ? {} : { body }),
+      method,
+      url: baseUrl + path,
+      signal,
+      ...defined({ timeoutMs, body }),
       headers: {
         authorization: `Bearer ${token}`,
         accept: 'application/json',
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...defined({ 'content-type': body === undefined ? undefined : 'application/json' }),
       },
     });
     return { ...answer, token };
@@ -155,7 +157,8 @@ export function createPlatformCalls(options: {
   return {
     get: (path, given = {}) => call('GET', path, undefined, given),
     post: (path, body, given = {}) => call('POST', path, JSON.stringify(body), given),
-    ...{ http, baseUrl },
+    http,
+    baseUrl,
     token: (signal) => tokenFrom(tokens, signal),
     forget: (token) => tokens.forget(token),
   };

@@ -30,7 +30,7 @@ export type TestPlatform = {
 
 export const problem = (status: number, code: string, more: object = {}): Told => ({
   status,
-  body: { ...{ code, status, detail: code, outcome: 'NotProcessed', retryable: false }, ...more },
+  body: { code, status, detail: code, outcome: 'NotProcessed', retryable: false, ...more },
 });
 
 export async function testPlatform(certificates: TestCertificates): Promise<TestPlatform> {
@@ -49,7 +49,9 @@ export async function testPlatform(certificates: TestCertificates): Promise<Test
   const server = createServer(options, (request, response) => {
     void textIn(request).then((body) => {
       const asked: Asked = {
-        ...{ method: request.method ?? '', path: request.url ?? '', body },
+        method: request.method ?? '',
+        path: request.url ?? '',
+        body,
         token: request.headers.authorization?.replace('Bearer ', ''),
         shown: (request.socket as TLSSocket).getPeerCertificate().subject?.CN?.toString(),
         headers: request.headers,

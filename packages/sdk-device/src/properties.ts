@@ -1,5 +1,7 @@
 /** The configuration properties of a device payment application, as the specification names them. */
+
 import { readFileSync } from 'node:fs';
+import { defined } from '@switchyard/contract';
 import { demandWss } from './addresses.ts';
 import { DeviceError, textOf } from './errors.ts';
 import type { DeviceTls } from './tls.ts';
@@ -124,8 +126,7 @@ function readIdentity(path: string, options: PropertyOptions, faults: string[]):
   const { passphrase } = options;
   return {
     cert: `${certificates.join('\n')}\n`,
-    ...(key === undefined ? {} : { key }),
-    ...(passphrase === undefined ? {} : { passphrase }),
+    ...defined({ key, passphrase }),
   };
 }
 
@@ -184,7 +185,7 @@ export function readDeviceProperties(
   }
   return {
     registerUrl,
-    tls: { ...identity, ...(options.ca === undefined ? {} : { ca: options.ca }) },
-    ...(registrationData === undefined ? {} : { registrationData }),
+    tls: { ...identity, ...defined({ ca: options.ca }) },
+    ...defined({ registrationData }),
   };
 }

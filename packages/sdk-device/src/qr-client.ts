@@ -102,7 +102,9 @@ export function createQrClient(options: QrClientOptions): QrClient {
   async function open(id: string, after: number, signal: AbortSignal) {
     const token = await calls.token(signal);
     const answer = await calls.http.open({
-      ...{ method: 'GET', url: `${calls.baseUrl}${at(id, '/events')}`, signal },
+      method: 'GET',
+      url: `${calls.baseUrl}${at(id, '/events')}`,
+      signal,
       headers: {
         authorization: `Bearer ${token}`,
         accept: 'text/event-stream',

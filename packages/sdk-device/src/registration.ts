@@ -1,5 +1,5 @@
 /** The first of the two connections: says who the device is, and hears where to go on. */
-import { connectorLimits, type RegisteredMessage } from '@switchyard/contract';
+import { connectorLimits, defined, type RegisteredMessage } from '@switchyard/contract';
 import { demandWss } from './addresses.ts';
 import { type Clock, within } from './clock.ts';
 import { DeviceError, invalid } from './errors.ts';
@@ -25,7 +25,7 @@ function registerText({ tsn, softwareVersion, data }: RegistrationSettings): str
     ...data,
     type: 'register',
     tsn,
-    ...(softwareVersion === undefined ? {} : { softwareVersion }),
+    ...defined({ softwareVersion }),
   });
   if (Buffer.byteLength(text) <= connectorLimits.controlMessageMaxBytes) return text;
   throw invalid('registration_too_large', 'the registration is longer than 4 KiB');
@@ -128,7 +128,10 @@ export async function registerDevice(
         miss = (end) => reject(closedEarly(end));
       });
       const target = {
-        ...{ url: registerUrl, tls, timeoutMs, signal: limited },
+        url: registerUrl,
+        tls,
+        timeoutMs,
+        signal: limited,
         maxMessageBytes: connectorLimits.controlMessageMaxBytes,
       };
       const socket = await openSocket(target, {

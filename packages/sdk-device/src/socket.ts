@@ -51,16 +51,17 @@ export function openSocket(target: SocketTarget, events: SocketEvents): Promise<
       return;
     }
     let isOpen = false;
-    const socket = new WebSocket(url, {
+    const options = {
       ...tlsOptions(tls),
       headers,
       perMessageDeflate: false,
       followRedirects: false,
       maxPayload: target.maxMessageBytes,
       handshakeTimeout: target.timeoutMs,
-      // Of ws 8.19 and later; its types do not know it yet.
-      ...{ closeTimeout: target.timeoutMs },
-    });
+      // ws knows it from 8.19 on; its types do not yet.
+      closeTimeout: target.timeoutMs,
+    };
+    const socket = new WebSocket(url, options);
     // An open one is closed in order; a peer that is gone is waited for as long as for a handshake.
     const onAbort = () => (isOpen ? socket.close(orderly) : socket.terminate());
     signal.addEventListener('abort', onAbort);

@@ -1,4 +1,5 @@
 /** The certificate that a device shows, and whom it believes. */
+import { defined } from '@switchyard/contract';
 
 /**
  * TLS of a device. `cert` and `key` are its own, for mutual TLS; `ca` is the authority of the platform
@@ -19,9 +20,6 @@ export function tlsOptions(tls: DeviceTls): { minVersion: 'TLSv1.2' } & DeviceTl
   const { ca, cert, key, passphrase } = tls;
   return {
     minVersion: 'TLSv1.2',
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
-    ...(passphrase === undefined ? {} : { passphrase }),
+    ...defined({ ca, cert, key, passphrase }),
   };
 }

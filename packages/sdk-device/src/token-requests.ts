@@ -69,7 +69,9 @@ export async function postForm(
     (entry): entry is [string, string] => entry[1] !== undefined,
   );
   const answer = await http.ask({
-    ...{ method: 'POST', url, body: new URLSearchParams(sent).toString() },
+    method: 'POST',
+    url,
+    body: new URLSearchParams(sent).toString(),
     headers: {
       ...headers,
       'content-type': 'application/x-www-form-urlencoded',
@@ -88,7 +90,9 @@ export async function getCredentials(
   const query =
     serialNumber === undefined ? '' : `?serial_number=${encodeURIComponent(serialNumber)}`;
   const answer = await http.ask({
-    ...{ method: 'GET', url: `${authUrl}/oauth2-mtls/v1/merchants-credentials${query}`, signal },
+    method: 'GET',
+    url: `${authUrl}/oauth2-mtls/v1/merchants-credentials${query}`,
+    signal,
     headers: { accept: 'application/json' },
   });
   if (answer.status !== 200) throw refusalOf(answer);

@@ -201,7 +201,9 @@ export function machineTokens(options: MachineTokenOptions): DeviceTokens {
 
   const grant = ({ clientId, clientSecret }: MerchantCredentials) =>
     postForm(http, `${trimmed(deviceAuthUrl)}/oauth2-mtls/v1/token`, {
-      ...{ grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret },
+      grant_type: 'client_credentials',
+      client_id: clientId,
+      client_secret: clientSecret,
     });
 
   async function first(): Promise<GivenToken> {
@@ -280,7 +282,9 @@ export function customTokens(options: CustomTokenOptions): DeviceTokens {
         },
         refresh: (token) =>
           postForm(http, `${base}/oauth2/v1/${name}/token`, {
-            ...{ grant_type: 'refresh_token', refresh_token: token, client_id: clientId },
+            grant_type: 'refresh_token',
+            refresh_token: token,
+            client_id: clientId,
           }),
       },
       clock,

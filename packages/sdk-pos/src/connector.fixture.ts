@@ -32,7 +32,9 @@ export type TestConnector = {
 };
 
 const fault = (requestId: unknown, code: string, more: Members = {}): Members => ({
-  ...{ type: 'error', requestId, correlationId: 'c-1' },
+  type: 'error',
+  requestId,
+  correlationId: 'c-1',
   error: { code, message: code, retryable: true, ...more },
 });
 
@@ -83,7 +85,11 @@ export async function testConnector(): Promise<TestConnector> {
     const isResumed = last !== undefined && resumeToken === last.resumeToken;
     last = { sessionId: `session-${made}`, resumeToken: `resume-${made}` };
     return {
-      ...{ type: 'claimed', requestId, tsn, ...last, expiresIn: 60 },
+      type: 'claimed',
+      requestId,
+      tsn,
+      ...last,
+      expiresIn: 60,
       sessionUrl: `ws://127.0.0.1:${port}${connectorPaths.sessions}/${last.sessionId}`,
       ...(isResumed ? { resumed: true } : {}),
     };

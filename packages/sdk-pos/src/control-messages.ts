@@ -28,7 +28,10 @@ export function readAnswer(text: string): PosAnswer | undefined {
 export function errorOf({ error, correlationId }: ConnectorErrorMessage): PosError {
   const { code, message, retryable, retryAfterSeconds, level } = error;
   return new PosError('Relay', `${code}: ${message}`, {
-    ...{ code, retryable: retryable === true, level, correlationId },
+    code,
+    retryable: retryable === true,
+    level,
+    correlationId,
     retryAfterMs: retryAfterSeconds === undefined ? undefined : retryAfterSeconds * secondMs,
   });
 }
@@ -63,7 +66,9 @@ export function errorOfEnd({ code, reason }: SocketEnd): PosError {
   const told = codeOfReason.exec(reason)?.[0];
   const word = words[code] ?? (isOwn ? told : undefined) ?? 'connection_lost';
   return new PosError(isOwn ? 'Relay' : 'Transport', `the connection ended with ${code} ${word}`, {
-    ...{ code: word, status: code, correlationId: correlationId || undefined },
+    code: word,
+    status: code,
+    correlationId: correlationId || undefined,
     retryable: !isOwn || passing.has(code),
   });
 }

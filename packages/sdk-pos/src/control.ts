@@ -125,7 +125,11 @@ export function createControl(deps: ControlDeps): Control {
   async function connectOnce(): Promise<WebSocket> {
     const token = await tokens.get();
     const target = {
-      ...{ url, tls, timeoutMs, clock, signal: over.signal },
+      url,
+      tls,
+      timeoutMs,
+      clock,
+      signal: over.signal,
       headers: { authorization: `Bearer ${token.token}` },
       maxMessageBytes: connectorLimits.controlMessageMaxBytes,
     };

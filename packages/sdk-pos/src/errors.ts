@@ -1,4 +1,5 @@
 /** What goes wrong, in one class: its kind says where, its outcome whether money may have moved. */
+import { defined } from '@switchyard/contract';
 
 /**
  * Where a fault lies.
@@ -70,7 +71,7 @@ export class PosError extends Error {
   readonly serviceId: string | undefined;
 
   constructor(kind: PosErrorKind, message: string, facts: PosErrorFacts) {
-    super(message, facts.cause === undefined ? {} : { cause: facts.cause });
+    super(message, defined({ cause: facts.cause }));
     this.kind = kind;
     this.code = facts.code;
     this.outcome = facts.outcome ?? 'NotProcessed';

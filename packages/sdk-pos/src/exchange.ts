@@ -1,4 +1,5 @@
 /** Drives the dialogue with a terminal: what it decides is sent, kept, timed and told. */
+import { defined } from '@switchyard/contract';
 import {
   type AnyMessage,
   answerTo,
@@ -110,7 +111,9 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
     const isAnswered = factsOf(MessageCategory).bodies.Response !== undefined;
     if (delivery === 'Sent' || MessageType !== 'Request' || !isAnswered) return;
     throw new PosError('Transport', 'the terminal took it and answered nothing', {
-      ...{ code: 'answer_empty', outcome: 'Unknown', retryable: true },
+      code: 'answer_empty',
+      outcome: 'Unknown',
+      retryable: true,
     });
   }
 
@@ -297,7 +300,7 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
       await link.open(signal);
       const deviceId = nextServiceId();
       const running = main.dialogue.journal()?.header.ServiceID;
-      const service = running === undefined ? {} : { serviceId: running };
+      const service = defined({ serviceId: running });
       const address = { saleId, poiId, deviceId, ...service };
       const message = requestOf(category, address, body as never) as AnyMessage;
       const ended = ending(devices, deviceId);

@@ -8,7 +8,9 @@ import { isFault, poiId, type Scene, saleId, scene } from './scene.fixture.ts';
 
 const header: KeptService['header'] = {
   ...({ MessageClass: 'Service', MessageCategory: 'Payment', MessageType: 'Request' } as const),
-  ...{ SaleID: saleId, ServiceID: '0OLD000001', POIID: poiId },
+  SaleID: saleId,
+  ServiceID: '0OLD000001',
+  POIID: poiId,
 };
 const serviceId = '0OLD000001';
 

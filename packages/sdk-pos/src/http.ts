@@ -1,6 +1,8 @@
 /** One POST over HTTPS: it is told apart whether the request can have arrived. */
+
 import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as tlsRequest } from 'node:https';
+import { defined } from '@switchyard/contract';
 import type { Clock } from './clock.ts';
 import { aborted, late, PosError, textOf } from './errors.ts';
 
@@ -29,10 +31,7 @@ type TlsOptions = { minVersion: 'TLSv1.2' } & {
 export function tlsOptions({ ca, servername, cert, key }: PosTls): TlsOptions {
   return {
     minVersion: 'TLSv1.2',
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
-    ...(servername === undefined ? {} : { servername }),
+    ...defined({ ca, cert, key, servername }),
   };
 }
 
@@ -115,7 +114,9 @@ export async function post(wanted: Post): Promise<HttpAnswer> {
       const request = send(
         url,
         {
-          ...{ method: 'POST', agent: false, signal },
+          method: 'POST',
+          agent: false,
+          signal,
           ...(isPlain ? {} : tlsOptions(tls)),
           headers: { ...headers, 'content-length': Buffer.byteLength(body) },
         },

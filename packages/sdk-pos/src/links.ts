@@ -103,7 +103,12 @@ export function localLink(settings: LocalLinkSettings, events: LinkEvents): Link
       { clock, signal: over.signal },
       (signal) =>
         post({
-          ...{ url, tls, signal, progress, body: text, bytesMax: messageBytesMax },
+          url,
+          tls,
+          signal,
+          progress,
+          body: text,
+          bytesMax: messageBytesMax,
           connecting: { mostMs: connectMs, clock },
           headers: { 'content-type': 'application/json', accept: 'application/json' },
         }),
@@ -116,7 +121,8 @@ export function localLink(settings: LocalLinkSettings, events: LinkEvents): Link
     const { status, body } = answer;
     if (status > lastGoodStatus) {
       throw new PosError('Transport', `the terminal answered with ${status}`, {
-        ...{ code: `http_${status}`, status },
+        code: `http_${status}`,
+        status,
         outcome: status > lastStatusOfClient ? 'Unknown' : 'NotProcessed',
       });
     }

@@ -41,7 +41,10 @@ async function scene(t: TestContext, more: Partial<TerminalSettings> = {}): Prom
   });
   const { port } = server.address() as AddressInfo;
   const terminal = createTerminal({
-    ...{ saleId, poiId, store, onFault: (error: PosError) => faults.push(error) },
+    saleId,
+    poiId,
+    store,
+    onFault: (error: PosError) => faults.push(error),
     transport: { kind: 'local', url: `ws://127.0.0.1:${port}/nexo` },
     // Asked again in a minute: where the answer took its time a question would come twice.
     times: { answerMs: 60_000, statusEveryMs: 60_000 },
@@ -65,7 +68,9 @@ test('pays over one connection, and the terminal uses the screen of the till', a
         const Response = { Result: 'Success' } as const;
         return {
           OutputResult: DisplayOutput.map(({ Device, InfoQualify }) => ({
-            ...{ Device, InfoQualify, Response },
+            Device,
+            InfoQualify,
+            Response,
           })),
         };
       },

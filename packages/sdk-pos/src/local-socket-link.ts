@@ -33,7 +33,11 @@ export function localSocketLink(settings: LocalSocketSettings, events: LinkEvent
     let made: WebSocket | undefined;
     const opened = await openSocket(
       {
-        ...{ url, tls, timeoutMs, clock, signal: over.signal },
+        url,
+        tls,
+        timeoutMs,
+        clock,
+        signal: over.signal,
         maxMessageBytes: connectorLimits.messageMaxBytes,
       },
       {

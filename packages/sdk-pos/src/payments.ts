@@ -1,4 +1,5 @@
 /** Bodies of payments and reversals, out of amounts in minor units. */
+import { defined } from '@switchyard/contract';
 import { type Message, NexoError, toAmount, toMinorUnits } from '@switchyard/nexo';
 import { invalid } from './errors.ts';
 import type { RequestBody } from './terminal-types.ts';
@@ -60,8 +61,10 @@ function amountsOf({ amount, currency, tip, cashback }: PaymentOrder) {
   return {
     Currency: currency,
     RequestedAmount: inMessage(amount, currency),
-    ...(tip === undefined ? {} : { TipAmount: inMessage(tip, currency) }),
-    ...(cashback === undefined ? {} : { CashBackAmount: inMessage(cashback, currency) }),
+    ...defined({
+      TipAmount: tip === undefined ? undefined : inMessage(tip, currency),
+      CashBackAmount: cashback === undefined ? undefined : inMessage(cashback, currency),
+    }),
   };
 }
 
@@ -91,12 +94,14 @@ export function paymentBody(
   const { transactionId, operatorId, original } = order;
   return {
     SaleData: {
-      ...(operatorId === undefined ? {} : { OperatorID: operatorId }),
+      ...defined({ OperatorID: operatorId }),
       SaleTransactionID: { TransactionID: transactionId, TimeStamp: at },
     },
     PaymentTransaction: {
       AmountsReq: amountsOf(order),
-      ...(original === undefined ? {} : { OriginalPOITransaction: originalOf(original) }),
+      ...defined({
+        OriginalPOITransaction: original === undefined ? undefined : originalOf(original),
+      }),
     },
     PaymentData: { PaymentType: type },
   };

@@ -68,7 +68,12 @@ test('a claim opens a session that carries text and bytes, and a release ends it
   await assert.rejects(session.send('more'), isFault('Transport', 'not_connected'));
   const [claim1, release] = connector.said;
   assert.deepEqual(claim1, {
-    ...{ type: 'claim', tsn, waitSeconds: 10, posId: 'till-3', takeOver: true, requestId: '1' },
+    type: 'claim',
+    tsn,
+    waitSeconds: 10,
+    posId: 'till-3',
+    takeOver: true,
+    requestId: '1',
   });
   assert.equal(release?.['sessionId'], 'session-1');
   assert.deepEqual(breaks, []);
@@ -84,8 +89,12 @@ test('what the connector refuses is told in its own word, with when to come agai
     assert.deepEqual(
       { kind, code, outcome, retryable, retryAfterMs, correlationId },
       {
-        ...{ kind: 'Relay', code: 'device_offline', outcome: 'NotProcessed', retryable: true },
-        ...{ retryAfterMs: 5000, correlationId: 'c-1' },
+        kind: 'Relay',
+        code: 'device_offline',
+        outcome: 'NotProcessed',
+        retryable: true,
+        retryAfterMs: 5000,
+        correlationId: 'c-1',
       },
     );
     return true;
@@ -100,8 +109,10 @@ test('times that nobody can mean, and addresses that are not safe, are not belie
     [3, 3000],
   ] as const) {
     connector.answer = ({ requestId }) => ({
-      ...{ type: 'error', requestId, correlationId: 'c-1' },
-      error: { ...{ code: 'rate_limited', message: 'm' }, retryAfterSeconds: seconds },
+      type: 'error',
+      requestId,
+      correlationId: 'c-1',
+      error: { code: 'rate_limited', message: 'm', retryAfterSeconds: seconds },
     });
     await assert.rejects(claim(), (error: unknown) => {
       assert.ok(error instanceof PosError);

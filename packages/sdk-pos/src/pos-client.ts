@@ -1,5 +1,6 @@
 /** The point of sale at the Cloud Connector. */
-import type { DeviceStatusMessage } from '@switchyard/contract';
+
+import { type DeviceStatusMessage, defined } from '@switchyard/contract';
 import { demandUrl } from './addresses.ts';
 import { type Chance, type Clock, systemChance, systemClock } from './clock.ts';
 import { createControl } from './control.ts';
@@ -68,7 +69,7 @@ const defaultTimeoutMs = 10_000;
 
 function statusOf(message: DeviceStatusMessage): DeviceStatus {
   const { tsn, online, claimed, lastSeenAt } = message;
-  return { tsn, online, claimed, ...(lastSeenAt === undefined ? {} : { lastSeenAt }) };
+  return { tsn, online, claimed, ...defined({ lastSeenAt }) };
 }
 
 /**
@@ -92,7 +93,12 @@ export function createPosClient(settings: PosClientSettings): PosClient {
   if ('tokenUrl' in credentials) demandUrl(credentials.tokenUrl, 'tokenUrl', 'https');
   const tokens = createTokens({ credentials, tls, timeoutMs, clock });
   const control = createControl({
-    ...{ baseUrl, tokens, tls, timeoutMs, clock, chance },
+    baseUrl,
+    tokens,
+    tls,
+    timeoutMs,
+    clock,
+    chance,
     onDeviceStatus: (message) => settings.onDeviceStatus?.(statusOf(message)),
     onState: (isOpen, error) => settings.onConnection?.(isOpen, error),
   });

@@ -46,10 +46,18 @@ export async function scene(t: TestContext, poi: TestPoi = testPoi(poiId)): Prom
     await connector.stop();
   });
   return {
-    ...{ connector, client, poi, clock, store, faults },
+    connector,
+    client,
+    poi,
+    clock,
+    store,
+    faults,
     till: (settings = {}) =>
       createTerminal({
-        ...{ saleId, poiId, store, clock },
+        saleId,
+        poiId,
+        store,
+        clock,
         transport: { kind: 'cloud', client, tsn: poiId },
         onFault: (error) => faults.push(error),
         ...settings,

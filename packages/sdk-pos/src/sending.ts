@@ -23,7 +23,8 @@ export async function sendThrough(
   }
   if (through.bufferedAmount + length > queuedBytesMax) {
     throw new PosError('Transport', 'the connection takes no more for now', {
-      ...{ code: 'slow_connection', retryable: true },
+      code: 'slow_connection',
+      retryable: true,
     });
   }
   await new Promise<void>((resolve, reject) => {

@@ -11,10 +11,15 @@ const folder = mkdtempSync(join(tmpdir(), 'switchyard-services-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 const service = (serviceId: string): KeptService => ({
-  ...{ serviceId, at: 1 },
+  serviceId,
+  at: 1,
   header: {
-    ...{ MessageClass: 'Service', MessageCategory: 'Payment', MessageType: 'Request' },
-    ...{ ServiceID: serviceId, SaleID: 'till', POIID: 'SPP11-1' },
+    MessageClass: 'Service',
+    MessageCategory: 'Payment',
+    MessageType: 'Request',
+    ServiceID: serviceId,
+    SaleID: 'till',
+    POIID: 'SPP11-1',
   },
 });
 async function keptIn(path: string): Promise<string[]> {

@@ -1,5 +1,10 @@
 /** A session with one terminal: claimed, connected, resumed after a break, released. */
-import { type ClaimedMessage, connectorLimits, type PosAnswer } from '@switchyard/contract';
+import {
+  type ClaimedMessage,
+  connectorLimits,
+  defined,
+  type PosAnswer,
+} from '@switchyard/contract';
 import type { WebSocket } from 'ws';
 import { demandUrl } from './addresses.ts';
 import { type Clock, unlessAborted } from './clock.ts';
@@ -103,7 +108,7 @@ export async function claimSession(
 
   async function free(sessionId: string, signal?: AbortSignal): Promise<void> {
     // Over a control connection that did not claim it, terminal and point of sale lead to the session.
-    const named = { tsn, ...(posId === undefined ? {} : { posId }) };
+    const named = { tsn, ...defined({ posId }) };
     await control.ask({ type: 'release', sessionId, ...named }, timeoutMs, signal);
   }
 
@@ -131,7 +136,11 @@ export async function claimSession(
     let made: WebSocket | undefined;
     const opened = await openSocket(
       {
-        ...{ url: answer.sessionUrl, tls, timeoutMs, clock, signal },
+        url: answer.sessionUrl,
+        tls,
+        timeoutMs,
+        clock,
+        signal,
         // A platform may want to see that the address is used by whoever was given it.
         headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
         maxMessageBytes: connectorLimits.messageMaxBytes,
@@ -176,11 +185,10 @@ export async function claimSession(
     const answer = demandClaimed(
       await control.ask(
         {
-          ...{ type: 'claim', tsn, waitSeconds },
-          ...(posId === undefined ? {} : { posId }),
-          ...(takeOver === undefined ? {} : { takeOver }),
-          ...(force === undefined ? {} : { force }),
-          ...(resumeToken === undefined ? {} : { resumeToken }),
+          type: 'claim',
+          tsn,
+          waitSeconds,
+          ...defined({ posId, takeOver, force, resumeToken }),
         },
         waitSeconds * secondMs + timeoutMs,
         signal,

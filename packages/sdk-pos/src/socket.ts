@@ -76,15 +76,16 @@ export function openSocket(target: SocketTarget, events: SocketEvents): Promise<
     }
     const over = new AbortController();
     let isOpen = false;
-    const socket = new WebSocket(url, {
+    const options = {
       ...tlsOptions(tls),
       headers,
       perMessageDeflate: false,
       followRedirects: false,
       maxPayload: target.maxMessageBytes,
-      // Of ws 8.19 and later; its types do not know it yet.
-      ...{ closeTimeout: target.timeoutMs },
-    });
+      // ws knows it from 8.19 on; its types do not yet.
+      closeTimeout: target.timeoutMs,
+    };
+    const socket = new WebSocket(url, options);
     const stop = () => {
       if (!isOpen) socket.terminate();
     };

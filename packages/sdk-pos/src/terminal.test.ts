@@ -345,7 +345,9 @@ test('the terminal uses screen and printer of the till, and tells events', async
         const Response = { Result: 'Success' } as const;
         return {
           OutputResult: DisplayOutput.map(({ Device, InfoQualify }) => ({
-            ...{ Device, InfoQualify, Response },
+            Device,
+            InfoQualify,
+            Response,
           })),
         };
       },
@@ -404,7 +406,8 @@ test('protected messages open, and one in clear is not heard', async (t) => {
     {
       DisplayOutput: [
         {
-          ...{ Device: 'CashierDisplay', InfoQualify: 'Display' },
+          Device: 'CashierDisplay',
+          InfoQualify: 'Display',
           OutputContent: { OutputFormat: 'Text', OutputText: [{ Text: 'paid' }] },
         },
       ],
@@ -478,7 +481,9 @@ const refusesClaims =
   ({ type, requestId }) =>
     type === 'claim'
       ? {
-          ...{ type: 'error', requestId, correlationId: 'c-1' },
+          type: 'error',
+          requestId,
+          correlationId: 'c-1',
           error: { code, message: code, retryable: true },
         }
       : undefined;

@@ -1,5 +1,7 @@
 /** A terminal as a till uses it: one service at a time, and no outcome is guessed. */
+
 import { randomBytes, randomInt } from 'node:crypto';
+import { defined } from '@switchyard/contract';
 import {
   type Category,
   conditionFacts,
@@ -128,7 +130,9 @@ function demandAnswered({ outcome, fault, ...rest }: Ended, serviceId: string) {
     throw new PosError('Terminal', 'the terminal never had the request', facts);
   }
   throw new PosError('Terminal', 'nobody could tell how the service ended', {
-    ...{ code: 'outcome_unknown', outcome: 'Unknown', serviceId },
+    code: 'outcome_unknown',
+    outcome: 'Unknown',
+    serviceId,
   });
 }
 
@@ -138,7 +142,10 @@ function answerOf<Of extends Category>(ended: Ended, serviceId: string): Answer<
   const condition = response?.ErrorCondition;
   return {
     result: response?.Result ?? 'Success',
-    ...(condition === undefined ? {} : { condition, advice: conditionFacts(condition).advice }),
+    ...defined({
+      condition,
+      advice: condition === undefined ? undefined : conditionFacts(condition).advice,
+    }),
     serviceId,
     message: message as unknown as Answer<Of>['message'],
   };
@@ -157,7 +164,9 @@ export function demandSuccess<Of extends Category>(answer: Answer<Of>): Answer<O
   if (answer.result !== 'Failure') return answer;
   const { condition, serviceId, advice } = answer;
   throw new PosError('Terminal', `the terminal answered ${condition ?? 'Failure'}`, {
-    ...{ code: 'refused', condition, serviceId },
+    code: 'refused',
+    condition,
+    serviceId,
     retryable: advice === 'Later' || advice === 'New',
   });
 }
@@ -274,15 +283,21 @@ export function createTerminal(settings: TerminalSettings): Terminal {
       .at(-1);
     const now = () => clock.now();
     const nextServiceId = createServiceIds({
-      ...{ now, randomBelow: (limit) => randomInt(limit) },
-      ...(last === undefined ? {} : { last }),
+      now,
+      randomBelow: (limit) => randomInt(limit),
+      ...defined({ last }),
     });
     const protection = keys === undefined ? undefined : createProtection({ keys, randomBytes });
     const made = createExchange(
       {
         dialogue: { saleId, poiId, now, nextServiceId, times },
-        ...{ protection, clock, answerMs, devices: settings.devices },
-        ...{ onEvent: settings.onEvent, onLate: settings.onLate, onFault: settings.onFault },
+        protection,
+        clock,
+        answerMs,
+        devices: settings.devices,
+        onEvent: settings.onEvent,
+        onLate: settings.onLate,
+        onFault: settings.onFault,
       },
       makeLink,
     );

@@ -16,7 +16,9 @@ async function broken(t: TestContext) {
   let given = 0;
   let isOver = false;
   const client = createPosClient({
-    ...{ baseUrl: connector.baseUrl, clock, chance: () => 0.5 },
+    baseUrl: connector.baseUrl,
+    clock,
+    chance: () => 0.5,
     credentials: {
       fetchToken() {
         given += 1;

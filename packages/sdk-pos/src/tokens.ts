@@ -85,7 +85,11 @@ export function createTokens({ credentials, tls, timeoutMs, clock }: Deps): Toke
     });
     const askedAt = clock.now();
     const { status, body, retryAfterMs } = await post({
-      ...{ url: tokenUrl, tls, signal, bytesMax: answerBytesMax, body: form.toString() },
+      url: tokenUrl,
+      tls,
+      signal,
+      bytesMax: answerBytesMax,
+      body: form.toString(),
       headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
     });
     const answer = status === 200 ? read(body, askedAt) : undefined;

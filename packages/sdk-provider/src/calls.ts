@@ -1,5 +1,5 @@
 /** Calls of the platform, whatever server they came in by: verified, answered, never thrown. */
-import { providerCallText } from '@switchyard/contract';
+import { defined, providerCallText } from '@switchyard/contract';
 import { answerCall, isAddress, type Reply } from './call.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Awaitable, QrProvider } from './provider.ts';
@@ -53,7 +53,9 @@ export function written({ status, body, retryAfterSeconds }: Reply): ProviderRep
   const headers = {
     'content-type': status >= 400 ? 'application/problem+json' : 'application/json',
     'cache-control': 'no-store',
-    ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
+    ...defined({
+      'retry-after': retryAfterSeconds === undefined ? undefined : String(retryAfterSeconds),
+    }),
   };
   return { status, headers, body: JSON.stringify(body) };
 }
@@ -66,7 +68,7 @@ export const problem = (status: number, code: string, detail: string): Reply => 
 const refusalOf = ({ facts }: ProviderRefusal): Reply => ({
   status: facts.status,
   body: problemOf(facts),
-  ...(facts.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: facts.retryAfterSeconds }),
+  ...defined({ retryAfterSeconds: facts.retryAfterSeconds }),
 });
 
 /**

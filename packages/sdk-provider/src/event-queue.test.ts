@@ -57,7 +57,9 @@ describe('the queue of events', () => {
     const { client, clock, tries } = platform(t, () => away);
     const ends: EventEnd[] = [];
     const queue = createEventQueue({
-      ...{ client, clock, store: memoryEventStore() },
+      client,
+      clock,
+      store: memoryEventStore(),
       onSettled: (_event, end) => ends.push(end),
     });
     await queue.start();
@@ -175,8 +177,11 @@ describe('the queue of events', () => {
     t.after(() => second.close());
     assert.deepEqual(second.load(), [
       {
-        ...{ eventsUrl, event: kept, attempts: 1 },
-        ...{ firstAt: clock.now(), dueAt: clock.now() + minuteMs },
+        eventsUrl,
+        event: kept,
+        attempts: 1,
+        firstAt: clock.now(),
+        dueAt: clock.now() + minuteMs,
       },
     ]);
     const again = createEventQueue({ client, clock, store: second });
@@ -312,7 +317,8 @@ describe('the client of events', () => {
   it('goes wherever it is sent with a token of its own, where that was asked for', async () => {
     const asked: PlatformRequest[] = [];
     const client = createEventsClient({
-      ...{ anyOrigin: true, token: 'check' },
+      anyOrigin: true,
+      token: 'check',
       async transport(request) {
         asked.push(request);
         return { status: 202, body: '' };
@@ -326,7 +332,8 @@ describe('the client of events', () => {
   it('waits for a platform that is away, and tells no secret', async () => {
     const client = createEventsClient({
       ...options,
-      ...{ baseUrl: 'http://127.0.0.1:1', tokenUrl: 'http://127.0.0.1:1/token' },
+      baseUrl: 'http://127.0.0.1:1',
+      tokenUrl: 'http://127.0.0.1:1/token',
     });
     const result = await client.send('http://127.0.0.1:1/events', event(1));
     assert.equal(result.outcome, 'Unsent');

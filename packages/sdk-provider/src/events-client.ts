@@ -1,5 +1,6 @@
 /** Sends events of payments to the platform: one try at a time, and what became of it. */
-import type { ProviderEvent } from '@switchyard/contract';
+
+import { defined, type ProviderEvent } from '@switchyard/contract';
 import { type Clock, systemClock } from './clock.ts';
 import { createTokens, type Tokens } from './tokens.ts';
 import {
@@ -95,13 +96,13 @@ function resultOf({ status, body, retryAfterSeconds }: PlatformAnswer): SendResu
   if (status >= 200 && status < 300) return { outcome: 'Acknowledged', isDuplicate: false };
   const code = codeOf(body);
   if (status >= 400 && status < 500 && !passing.has(status)) {
-    return { outcome: 'Refused', status, ...(code === undefined ? {} : { code }) };
+    return { outcome: 'Refused', status, ...defined({ code }) };
   }
   const retryAfterMs = retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1000;
   return {
     outcome: 'Unsent',
     fault: `status ${status}`,
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...defined({ retryAfterMs }),
   };
 }
 
@@ -142,7 +143,7 @@ export function createEventsClient(options: EventsClientOptions): EventsClient {
   const isAllowed = placeCheck(options);
   const own = createTransport({
     timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
-    ...(options.ca === undefined ? {} : { ca: options.ca }),
+    ...defined({ ca: options.ca }),
   });
   const post = options.transport ?? own.post;
   const tokens = tokensOf(options, post, clock);

@@ -5,7 +5,7 @@ import { createServer, request as plainRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import type { CreateQrPayment, QrPaymentAnswer } from '@switchyard/contract';
-import { providerCallText, providerPaths } from '@switchyard/contract';
+import { defined, providerCallText, providerPaths } from '@switchyard/contract';
 import Fastify from 'fastify';
 import { providerPlugin } from './fastify.ts';
 import { createProviderHandler } from './handler.ts';
@@ -103,7 +103,7 @@ describe('the handler of a provider', () => {
     const answer = await fetch(`${base}${path}`, {
       method,
       headers: { ...headers, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body }),
+      ...defined({ body }),
     });
     const said = (await answer.json()) as Record<string, unknown>;
     return { status: answer.status, body: said, headers: answer.headers };
@@ -202,7 +202,8 @@ describe('the handler of a provider', () => {
     assert.equal((await post(providerPaths.payments, unknown)).status, 200);
     const other = randomUUID();
     const cancel = {
-      ...{ platformTransactionId: randomUUID(), reason: 'Expired' },
+      platformTransactionId: randomUUID(),
+      reason: 'Expired',
       requestedAt: '2026-03-01T12:31:00.000Z',
     };
     assert.equal((await post(providerPaths.cancel(other), cancel)).status, 422);

@@ -1,5 +1,6 @@
 /** How an operation of a provider says no. */
-import type { ProviderPaymentStatus, ProviderProblem } from '@switchyard/contract';
+
+import { defined, type ProviderPaymentStatus, type ProviderProblem } from '@switchyard/contract';
 
 /**
  * What a refusal says: the HTTP status of the answer, a word for machines, a sentence for people.
@@ -42,7 +43,6 @@ export function problemOf(facts: RefusalFacts): ProviderProblem & { readonly sta
     title: code.replaceAll('_', ' '),
     status,
     code,
-    ...(detail === undefined ? {} : { detail }),
-    ...(paymentStatus === undefined ? {} : { paymentStatus }),
+    ...defined({ detail, paymentStatus }),
   };
 }

@@ -62,7 +62,9 @@ describe('signatures of calls', () => {
     assert.equal(faultOf({ 'webhook-signature': `${published} `.repeat(200) }), 'headers_missing');
     const twice = verifyCall({
       headers: { ...headers, 'webhook-id': [id, id] },
-      ...{ text, secrets: [secret], now: at },
+      text,
+      secrets: [secret],
+      now: at,
     });
     assert.equal(twice.isGenuine, false);
   });

@@ -52,7 +52,9 @@ async function certificate(): Promise<{ cert: string; key: string }> {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const made = await X509CertificateGenerator.createSelfSigned(
     {
-      ...{ name: 'CN=localhost', keys, signingAlgorithm: algorithm },
+      name: 'CN=localhost',
+      keys,
+      signingAlgorithm: algorithm,
       notBefore: new Date(Date.now() - dayMs),
       notAfter: new Date(Date.now() + dayMs),
       extensions: [new SubjectAlternativeNameExtension([{ type: 'dns', value: 'localhost' }])],
@@ -112,7 +114,8 @@ describe('requests to the platform', () => {
       response.writeHead(429, { 'retry-after': '90' }).end();
     });
     assert.deepEqual(await sent(t, busy), {
-      ...{ outcome: 'Unsent', fault: 'status 429' },
+      outcome: 'Unsent',
+      fault: 'status 429',
       retryAfterMs: 90_000,
     });
     const dated = await plain(t, (_request, response) => {

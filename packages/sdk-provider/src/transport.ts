@@ -1,6 +1,8 @@
 /** Requests to the platform: JSON or a form, over kept connections, within time and size. */
+
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
+import { defined } from '@switchyard/contract';
 
 /**
  * A request to the platform.
@@ -72,7 +74,7 @@ export function createTransport(options: { ca?: string | Buffer; timeoutMs: numb
   const { ca, timeoutMs } = options;
   const kept = { keepAlive: true, maxSockets: connectionsMax };
   const plainAgent = new PlainAgent(kept);
-  const tlsAgent = new TlsAgent({ ...kept, ...(ca === undefined ? {} : { ca }) });
+  const tlsAgent = new TlsAgent({ ...kept, ...defined({ ca }) });
 
   async function post({ url, headers, body }: PlatformRequest): Promise<PlatformAnswer> {
     const signal = AbortSignal.timeout(timeoutMs);
@@ -96,7 +98,7 @@ export function createTransport(options: { ca?: string | Buffer; timeoutMs: numb
     return {
       status: answer.statusCode ?? 0,
       body: await textOf(answer),
-      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+      ...defined({ retryAfterSeconds }),
     };
   }
 

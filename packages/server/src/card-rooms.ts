@@ -74,7 +74,8 @@ export type CardRooms = {
 
 function vaultOf({ settings, jobs, audit, ...deps }: Deps): Vault {
   return createVault({
-    ...{ ...deps, jobs },
+    ...deps,
+    jobs,
     openProvider: () => openKeyProvider(settings, deps.clock),
     legacyMaster: settings.vaultKeyPrevious,
     tell: audit.recordChange,
@@ -104,7 +105,13 @@ export function createCardRooms(deps: Deps): CardRooms {
     log,
   });
   const acquiring = createAcquiring({
-    ...{ hosts, certificates, database, clock, log, metrics, hsm },
+    hosts,
+    certificates,
+    database,
+    clock,
+    log,
+    metrics,
+    hsm,
     signers: createLinkSigners(settings.platformKey),
     timeoutMs: settings.acquirerTimeoutMs,
     loadLinks: provisioning.linksToOpen,
@@ -113,7 +120,11 @@ export function createCardRooms(deps: Deps): CardRooms {
   });
   const recent = settings.roles.has('jobs') ? createRecentSales() : undefined;
   const payments: Payments = createPayments({
-    ...{ ...parts, acquiring, vault, hsm, recent },
+    ...parts,
+    acquiring,
+    vault,
+    hsm,
+    recent,
     failPoints: createFailPoints(settings.failPoint),
     acquirerTimeoutMs: settings.acquirerTimeoutMs,
   });

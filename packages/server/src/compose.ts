@@ -1,6 +1,7 @@
 // The plan of the house: builds each room and hands it what it needs; nothing is started here.
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { defined } from '@switchyard/contract';
 import { createHosts, createLinkSigners } from './acquiring/index.ts';
 import { type Audit, auditEvents, createAudit } from './audit/index.ts';
 import { type CardRooms, createCardRooms } from './card-rooms.ts';
@@ -229,7 +230,12 @@ function createRooms(deps: HouseDeps) {
   const hostTables = settings.dialectsDir ?? join(settings.dataDir, 'dialects');
   const hosts = createHosts({ directory: hostTables, clock, log });
   const provisioning = createProvisioning({
-    ...{ database, clock, ids, audit, jobs, acquirerProxies: acquirerProxiesOf(settings) },
+    database,
+    clock,
+    ids,
+    audit,
+    jobs,
+    acquirerProxies: acquirerProxiesOf(settings),
     dialects: hosts.known,
     signingKeys: createLinkSigners(masterKey).published,
     inspectLink: async (...of) => (await cards?.inspectLink(...of)) ?? [],
@@ -237,15 +243,30 @@ function createRooms(deps: HouseDeps) {
     tills: () => identity.tills,
   });
   const identity: Identity = createIdentity({
-    ...{ database, settings, ids, log, masterKey, jobs, mail, clock: deps.identityClock ?? clock },
+    database,
+    settings,
+    ids,
+    log,
+    masterKey,
+    jobs,
+    mail,
+    clock: deps.identityClock ?? clock,
     ...deviceLookups(provisioning),
     recordChange: audit.recordChange,
-    ...(deps.makeRealmKey === undefined ? {} : { makeKey: deps.makeRealmKey }),
+    ...defined({ makeKey: deps.makeRealmKey }),
   });
   const calls =
     deps.calls ?? createOutgoingCalls({ allowsLoopback: settings.environment === 'demo' });
   const catalog = createCatalog({
-    ...{ database, clock, ids, log, masterKey, jobs, audit, provisioning, calls },
+    database,
+    clock,
+    ids,
+    log,
+    masterKey,
+    jobs,
+    audit,
+    provisioning,
+    calls,
     valueRules: emvValueRules({ allowsTestKeys: settings.environment !== 'production' }),
     baseUrl: settings.baseUrl,
   });
@@ -257,23 +278,43 @@ function createRooms(deps: HouseDeps) {
   const outbox = createOutbox({ database, log, metrics });
   const retentionDays = settings.eventDays;
   const deliveries = createDeliveries({
-    ...{ ...parts, masterKey, jobs, audit, calls, retentionDays },
+    ...parts,
+    masterKey,
+    jobs,
+    audit,
+    calls,
+    retentionDays,
     demandMerchant: placesOf(provisioning).demandMerchant,
     failPoints: createFailPoints(settings.failPoint),
-    ...(deps.webhookTimes === undefined ? {} : { times: deps.webhookTimes }),
+    ...defined({ times: deps.webhookTimes }),
   });
   const webhooks = createWebhooks({
-    ...{ ...parts, outbox, jobs, retentionDays, deliveries },
+    ...parts,
+    outbox,
+    jobs,
+    retentionDays,
+    deliveries,
     sources: [
-      ...[...paymentEvents(cards?.recent), qrEvents, retailEvents, presenceEvents, auditEvents],
+      ...paymentEvents(cards?.recent),
+      qrEvents,
+      retailEvents,
+      presenceEvents,
+      auditEvents,
       deliveries.events,
     ],
   });
   const nodes = roles.has('connector') ? openNodes(parts) : undefined;
   const connector = roles.has('connector')
     ? createConnector({
-        ...{ ...parts, masterKey, audit, provisioning, catalog, nodes, times: deps.connectorTimes },
-        ...{ verifyToken: identity.verifyToken, clients: identity.clients },
+        ...parts,
+        masterKey,
+        audit,
+        provisioning,
+        catalog,
+        nodes,
+        times: deps.connectorTimes,
+        verifyToken: identity.verifyToken,
+        clients: identity.clients,
         certificates: identity.devices.reader,
       })
     : undefined;
@@ -281,7 +322,11 @@ function createRooms(deps: HouseDeps) {
     connector === undefined
       ? undefined
       : createRetail({
-          ...{ ...parts, relay: connector, masterKey, provisioning, catalog },
+          ...parts,
+          relay: connector,
+          masterKey,
+          provisioning,
+          catalog,
           times: deps.retailTimes,
         });
   const managed = { audit, provisioning, identity, catalog, logs, webhooks, connector, retail };
@@ -292,10 +337,13 @@ function createRooms(deps: HouseDeps) {
 function checksOf({ database, cards, connector }: ReturnType<typeof createRooms>) {
   return {
     database: database.healthy,
-    ...(cards === undefined ? {} : { keys: async () => cards.hasKeys() }),
-    ...(connector?.nodesAreUp() === undefined
-      ? {}
-      : { nats: async () => connector.nodesAreUp() === true }),
+    ...defined({
+      keys: cards === undefined ? undefined : async () => cards.hasKeys(),
+      nats:
+        connector?.nodesAreUp() === undefined
+          ? undefined
+          : async () => connector.nodesAreUp() === true,
+    }),
   };
 }
 
@@ -313,9 +361,12 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
   const portal = createPortal({ ...rooms, builtFolder: deps.portalFolder });
   const idempotency = createIdempotency({ ...rooms, masterKey: settings.platformKey });
   const http = await createHttp({
-    ...{ settings, log, ids, metrics },
+    settings,
+    log,
+    ids,
+    metrics,
     live: rooms.live,
-    ...(deps.clock === undefined ? {} : { clock: deps.clock }),
+    ...defined({ clock: deps.clock }),
     verifyToken: identity.verifyToken,
     findOrganization: provisioning.findOrganization,
     sessionCallerOf: portal.callerOf,
@@ -324,14 +375,16 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     certificates: identity.devices.reader,
     ...(await listenersOf(deps, identity)),
     shownUserDomain: deps.shownUserDomain,
-    ...(deps.rateLimits === undefined ? {} : { rateLimits: deps.rateLimits }),
+    ...defined({ rateLimits: deps.rateLimits }),
     loadLimits: deps.loadLimits ?? { ...defaultLoadLimits, loopDelayMs: settings.loopDelayMs },
-    ...(deps.checksAnswers === undefined ? {} : { checksAnswers: deps.checksAnswers }),
+    ...defined({ checksAnswers: deps.checksAnswers }),
   });
   const reporting = createReporting({
-    ...{ ...rooms, exportDays: settings.exportDays, pressure: http.loadShedding.pressure },
+    ...rooms,
+    exportDays: settings.exportDays,
+    pressure: http.loadShedding.pressure,
     // Who says what load is, says so of this too: tests share their process with the platform.
-    ...(deps.loadLimits === undefined ? {} : { busy: () => 0 }),
+    ...defined({ busy: deps.loadLimits === undefined ? undefined : () => 0 }),
     async demandLink(organizationId, linkId) {
       await provisioning.acquirerLinks.get({ organizationId }, linkId);
     },
@@ -353,9 +406,14 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
   retail?.register(http.app, http.streams);
   const doesJobs = settings.roles.has('jobs');
   return {
-    ...{ http, identity, provisioning, catalog, audit, reporting, metrics },
-    ...(cards === undefined ? {} : { cards }),
-    ...(connector === undefined ? {} : { connector }),
+    http,
+    identity,
+    provisioning,
+    catalog,
+    audit,
+    reporting,
+    metrics,
+    ...defined({ cards, connector }),
     openLinks: async () => cards?.openLinks(),
     async start() {
       await cards?.start();

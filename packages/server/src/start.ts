@@ -1,5 +1,6 @@
 // Brings the platform up, part after part; the lifecycle takes it down in the reverse order.
 import { join } from 'node:path';
+import { defined } from '@switchyard/contract';
 import { composeHouse, prepareDatabase } from './compose.ts';
 import { type Demo, demoUserDomainId, startDemo } from './demo/index.ts';
 import {
@@ -84,7 +85,7 @@ async function bringUp(started: Started): Promise<void> {
     identityClock,
     processMetrics: true,
     ...(settings.environment === 'production' ? {} : { shownUserDomain: demoUserDomainId }),
-    ...(certificate === undefined ? {} : { tls: certificate }),
+    ...defined({ tls: certificate }),
   });
   let demo: Demo | undefined;
   let monitoring: Monitoring | undefined;
@@ -107,11 +108,16 @@ async function bringUp(started: Started): Promise<void> {
     roles: [...settings.roles],
     checks: {
       database: database.healthy,
-      ...(house.cards === undefined ? {} : { keys: async () => house.cards?.hasKeys() === true }),
+      ...defined({
+        keys: house.cards === undefined ? undefined : async () => house.cards?.hasKeys() === true,
+      }),
     },
-    ...(connector?.nodesAreUp() === undefined
-      ? {}
-      : { beside: { nats: async () => connector.nodesAreUp() === true } }),
+    ...defined({
+      beside:
+        connector?.nodesAreUp() === undefined
+          ? undefined
+          : { nats: async () => connector.nodesAreUp() === true },
+    }),
   });
   await monitoring.listen();
   // First of all, so that traffic goes elsewhere while the rest ends.

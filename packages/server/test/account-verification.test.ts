@@ -1,6 +1,7 @@
 // A look at the card without an amount: approved by 85 or 00, with nothing to capture afterwards.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import type { Answer } from './client.ts';
 import { assertAgreement } from './invariants.ts';
 import { keyedSale } from './keyed-sale.ts';
@@ -14,7 +15,7 @@ const verification = (members: Record<string, unknown> = {}) =>
 
 function call(on: Scene, path: string, body?: Record<string, unknown>): Promise<Answer> {
   const method = body === undefined ? 'GET' : 'POST';
-  const options = { token: on.shop.token, ...(body === undefined ? {} : { body }) };
+  const options = { token: on.shop.token, ...defined({ body }) };
   return on.client.call(method, base + path, options);
 }
 

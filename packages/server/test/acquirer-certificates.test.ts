@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { before, describe, type TestContext, test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import { startHttpAcquirer } from '@switchyard/simulators';
 import { type MadeCertificate, makeCertificate } from '../src/http/certificate.fixture.ts';
 import { commandLineOf } from './command-line.ts';
@@ -36,7 +37,7 @@ async function placed(certificate: MadeCertificate, { authority }: DemandingServ
 const ask = (on: Scene, method: string, path: string, body?: unknown) =>
   on.client.call(method, path, {
     token: on.acquirerToken,
-    ...(body === undefined ? {} : { body }),
+    ...defined({ body }),
   });
 
 async function stateOf(on: Scene, name: string): Promise<Link> {
@@ -68,8 +69,10 @@ describe('an acquirer that wants to see a certificate', () => {
   }
 
   const over = ({ port }: DemandingServer, clientCertificate?: string) => ({
-    ...{ host: 'localhost', port, tls: true },
-    ...(clientCertificate === undefined ? {} : { clientCertificate }),
+    host: 'localhost',
+    port,
+    tls: true,
+    ...defined({ clientCertificate }),
   });
 
   test('is shown it by a link of ISO 8583, and the next one once it is renewed', async (t) => {
@@ -126,13 +129,21 @@ describe('an acquirer that wants to see a certificate', () => {
     const body = { name: 'guarded', adapter: 'HttpJson', institutionId: '100001' };
     const httpJson = { path: '/switchyard', acquirerKeys: ['A'.repeat(43)] };
     const first = await ask(on, 'POST', links, {
-      ...{ ...body, host: 'localhost', port: 1, status: 'Disabled', httpJson },
+      ...body,
+      host: 'localhost',
+      port: 1,
+      status: 'Disabled',
+      httpJson,
     });
     assert.equal(first.status, 201, first.text);
     const bank = await startHttpAcquirer({
-      ...{ host: '127.0.0.1', port: 0, path: '/switchyard', ledgerDir },
+      host: '127.0.0.1',
+      port: 0,
+      path: '/switchyard',
+      ledgerDir,
       platformKeys: [first.body.signingKeys.current.x],
-      ...{ lateMs: testTimeoutMs + 300, slowMs: 300 },
+      lateMs: testTimeoutMs + 300,
+      slowMs: 300,
     });
     const server = await guarded(t, bank.port);
     t.after(async () => {
@@ -142,7 +153,8 @@ describe('an acquirer that wants to see a certificate', () => {
     const id = first.body.acquirerLinkId;
     const set = (clientCertificate?: string) =>
       ask(on, 'PUT', `${links}/${id}`, {
-        ...{ ...body, ...over(server, clientCertificate) },
+        ...body,
+        ...over(server, clientCertificate),
         httpJson: { ...httpJson, acquirerKeys: [bank.publicKey] },
       });
     assert.equal((await set()).status, 200);
@@ -169,8 +181,12 @@ test('the conformance run shows a certificate as well', async (t) => {
   const keyFile = join(line.folder, 'checks.pem');
   const { x } = (await line.run(['--json', 'acquirer', 'key', keyFile])).json();
   const bank = await startHttpAcquirer({
-    ...{ host: '127.0.0.1', port: 0, ledgerDir, platformKeys: [x] },
-    ...{ lateMs: 1000, slowMs: 100 },
+    host: '127.0.0.1',
+    port: 0,
+    ledgerDir,
+    platformKeys: [x],
+    lateMs: 1000,
+    slowMs: 100,
   });
   const server = await demandingServer(bank.port, ours);
   t.after(async () => {
@@ -184,8 +200,18 @@ test('the conformance run shows a certificate as well', async (t) => {
   const url = `https://localhost:${server.port}`;
   const check = (...more: string[]) =>
     line.run([
-      ...['acquirer', 'conformance', url, '--key', keyFile, '--acquirer-key', bank.publicKey],
-      ...['--ca-file', file('ca'), '--only', 'echo', ...more],
+      'acquirer',
+      'conformance',
+      url,
+      '--key',
+      keyFile,
+      '--acquirer-key',
+      bank.publicKey,
+      '--ca-file',
+      file('ca'),
+      '--only',
+      'echo',
+      ...more,
     ]);
   assert.equal((await check()).code, 7);
   const shown = await check('--cert-file', file('cert'), '--cert-key-file', file('key'));
@@ -241,7 +267,11 @@ describe('a link whose settings cannot be used', () => {
     const scope = { organizationId: on.organizationId };
     // As a link stands whose keys were changed in the module since.
     const stale = {
-      ...{ ...body, name: 'stale', host: '127.0.0.1', port: 1, tls: false },
+      ...body,
+      name: 'stale',
+      host: '127.0.0.1',
+      port: 1,
+      tls: false,
       zonePinKey: { keyRef: 'demo-mac', format: 'ISO0' },
       macKey: { keyRef: 'gone' },
     };

@@ -65,7 +65,11 @@ async function givenUp(t: TestContext, how: { tls: boolean; mayLieUnread: boolea
   let isOpen = false;
   let isLost = false;
   const connection = openConnection({
-    ...{ host: 'localhost', port: host.port, tls: how.tls, clock: systemClock, log },
+    host: 'localhost',
+    port: host.port,
+    tls: how.tls,
+    clock: systemClock,
+    log,
     identity: certificate && { ...certificate, ca: certificate.cert },
     wire: createWire({ host: spoken, macKeys: () => [] }),
     backOffMs: [60_000],
@@ -118,11 +122,18 @@ test('a certificate that cannot be used is told at once, and brings nothing down
   assert.throws(
     () =>
       openConnection({
-        ...{ host: 'localhost', port: host.port, tls: true, clock: systemClock, log },
+        host: 'localhost',
+        port: host.port,
+        tls: true,
+        clock: systemClock,
+        log,
         identity: { ...certificate, cert: certificate.cert + broken },
         wire: createWire({ host: spoken, macKeys: () => [] }),
-        ...{ backOffMs: [60_000], mayLieUnread: () => false },
-        ...{ onOpen() {}, onPayload() {}, onLost() {} },
+        backOffMs: [60_000],
+        mayLieUnread: () => false,
+        onOpen() {},
+        onPayload() {},
+        onLost() {},
       }),
     /error|PEM|asn1/i,
   );

@@ -5,6 +5,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import { builtInHosts, type HostTable, readHostTable } from '@switchyard/iso8583';
 import { type HostKeys, startAcquirerHost } from '@switchyard/simulators';
 import { demoKeys } from '../src/vault/index.ts';
@@ -66,7 +67,7 @@ async function on(
 const call = (of: Scene, method: string, path: string, body?: unknown): Promise<Answer> =>
   of.client.call(method, base + path, {
     token: of.shop.token,
-    ...(body === undefined ? {} : { body }),
+    ...defined({ body }),
   });
 
 const sell = (of: Scene, members: Record<string, unknown> = {}) =>

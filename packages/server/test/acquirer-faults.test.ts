@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import type { Message } from '@switchyard/iso8583';
 import { type AcquirerTap, acquirerTap } from './acquirer-tap.ts';
 import type { Answer } from './client.ts';
@@ -32,7 +33,7 @@ async function tapped(t: TestContext): Promise<Tapped> {
 const card = (number: string) => ({ card: { number, expiryMonth: 12, expiryYear: 2030 } });
 
 function call(on: Scene, method: string, path: string, body?: unknown): Promise<Answer> {
-  const options = { token: on.shop.token, ...(body === undefined ? {} : { body }) };
+  const options = { token: on.shop.token, ...defined({ body }) };
   return on.client.call(method, base + path, options);
 }
 

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import tls, { createServer as createTlsServer } from 'node:tls';
+import { defined } from '@switchyard/contract';
 import { builtInHosts, compileHost, type HostTable, type Message } from '@switchyard/iso8583';
 import { startAcquirerHost } from '@switchyard/simulators';
 import type { AcquirerRequest, LateAnswer } from '../src/acquiring/index.ts';
@@ -123,7 +124,7 @@ const card = (number: string) => ({ card: { number, expiryMonth: 12, expiryYear:
 const call = (on: Scene, method: string, path: string, body?: unknown): Promise<Answer> =>
   on.client.call(method, path, {
     token: on.shop.token,
-    ...(body === undefined ? {} : { body }),
+    ...defined({ body }),
   });
 
 const sell = (on: Scene, members: Record<string, unknown> = {}) =>
@@ -204,8 +205,15 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     const host = await scripted(t);
     host.script(() => {});
     const link = openLink({
-      ...{ host: '127.0.0.1', port: host.port, tls: false, spoken, clock: systemClock },
-      ...{ log: silent, onUnmatched: () => {}, backOffMs: [10], echoEveryMs: 25 },
+      host: '127.0.0.1',
+      port: host.port,
+      tls: false,
+      spoken,
+      clock: systemClock,
+      log: silent,
+      onUnmatched: () => {},
+      backOffMs: [10],
+      echoEveryMs: 25,
     });
     t.after(() => link.close(0));
     await eventually('a sign-on', () => host.heard().length === 1);
@@ -393,8 +401,15 @@ describe('an acquirer link', { concurrency: 4 }, () => {
   test('10: what has not left a lost connection goes over another, what may have left is unknown', async (t) => {
     const host = await scripted(t);
     const link = openLink({
-      ...{ host: '127.0.0.1', port: host.port, tls: false, spoken, clock: systemClock },
-      ...{ log: silent, onUnmatched: () => {}, backOffMs: [60_000], connections: 2 },
+      host: '127.0.0.1',
+      port: host.port,
+      tls: false,
+      spoken,
+      clock: systemClock,
+      log: silent,
+      onUnmatched: () => {},
+      backOffMs: [60_000],
+      connections: 2,
       unreadPaymentsMax: 65_536,
     });
     t.after(() => link.close(0));

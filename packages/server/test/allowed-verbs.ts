@@ -1,6 +1,6 @@
 // I9: what `allowedoperations` says is what each verb does, told by trying them.
 import assert from 'node:assert/strict';
-import type { ErrorCode } from '@switchyard/contract';
+import { defined, type ErrorCode } from '@switchyard/contract';
 import type { Answer } from './client.ts';
 import { plainAmount } from './plain-amount.ts';
 import { assertRefused } from './refused.ts';
@@ -46,7 +46,7 @@ export async function assertVerbs(on: Scene, token: string, id: string): Promise
   const call = (method: string, path: string, body?: unknown): Promise<Answer> =>
     on.client.call(method, `${base}/${id}${path}`, {
       token,
-      ...(body === undefined ? {} : { body }),
+      ...defined({ body }),
     });
 
   async function refusedAsTold(told: Told, state: string, all: readonly Told[]): Promise<void> {

@@ -374,7 +374,10 @@ describe('applications', () => {
     }
     await register({ clientId: 'device-of-a-shop' });
     await on.house.identity.createPublicApplication({
-      ...{ organizationId, userDomainId: on.realm, clientId, entityId },
+      organizationId,
+      userDomainId: on.realm,
+      clientId,
+      entityId,
       name: 'Devices',
       roles: ['Device'],
       entityType: 'merchant',

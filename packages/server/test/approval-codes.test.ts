@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import { triesMax } from '../src/payments/approvals/approval.ts';
 import { bookkeeping } from './bookkeeping.ts';
 import { testDatabase } from './database.ts';
@@ -23,7 +24,7 @@ async function opened(required = true) {
     await on.house.provisioning.organizations.replace({ organizationId }, organizationId, input);
   }
   const call = (method: string, path: string, body?: Members, token = on.shop.token) =>
-    on.client.call(method, path, { token, ...(body === undefined ? {} : { body }) });
+    on.client.call(method, path, { token, ...defined({ body }) });
   const sold = async (members: Members = {}) =>
     (await call('POST', `${sales}/process`, keyedSale(members))).body.transactionId as string;
   const make = async (members: Members = {}, token?: string) => {
@@ -147,7 +148,7 @@ test('a code that approved what was never sent approves the next try, and that o
   const shop = await on.newShop(termsOn(bank.linkId));
   await untilAvailable(on, shop.token);
   const call = (method: string, path: string, body?: Members) =>
-    on.client.call(method, path, { token: shop.token, ...(body === undefined ? {} : { body }) });
+    on.client.call(method, path, { token: shop.token, ...defined({ body }) });
   const sale = await call('POST', `${sales}/process`, keyedSale());
   const refunds = `${sales}/${sale.body.transactionId}/refund`;
   const made = await call('POST', codes, { name: 'Shift lead', oneTime: true });
@@ -323,7 +324,8 @@ test('whoever acts for one store has its codes alone', async () => {
     name: 'back office of a store',
     entityType: 'merchant',
     entityId: merchantId,
-    ...{ merchantId, storeId },
+    merchantId,
+    storeId,
     roles: ['Merchant'],
   });
   const { items } = (await call('GET', codes, undefined, token)).body;

@@ -29,7 +29,9 @@ async function setUp() {
   const outbox = createOutbox({ database, log, metrics: createMetrics(), pollMs: 10 });
   outbox.subscribe(
     createPublisher({
-      ...{ sources: [auditEvents], log, metrics: createMetrics() },
+      sources: [auditEvents],
+      log,
+      metrics: createMetrics(),
       setAside: () => Promise.reject(new Error('every kind is known here')),
       tell: () => {},
     }),
@@ -50,7 +52,9 @@ async function setUp() {
         [organizationId],
       );
       return rows.map(({ type, subject_id: subjectId, body }) => ({
-        ...{ type, subjectId, body },
+        type,
+        subjectId,
+        body,
         data: JSON.parse(body).data,
       }));
     },

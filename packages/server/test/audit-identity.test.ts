@@ -6,6 +6,7 @@ import {
   type AuditCheckpoint,
   type AuditKey,
   type AuditRecord,
+  defined,
   verifyChain,
 } from '@switchyard/contract';
 import { makeRequest } from './devices.ts';
@@ -23,7 +24,7 @@ describe('the audit of identity', () => {
     const token = on.acquirerToken;
     const answer = await on.client.call(method, path, {
       token,
-      ...(body === undefined ? {} : { body }),
+      ...defined({ body }),
     });
     assert.ok(answer.status < 300, answer.text);
     return answer;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, type TestContext, test } from 'node:test';
-import type { ErrorCode } from '@switchyard/contract';
+import { defined, type ErrorCode } from '@switchyard/contract';
 import {
   type Case,
   captureAllFaults,
@@ -64,7 +64,7 @@ describe('bad input', () => {
     const { pointer, ...rest } = options;
     const before = await rowsOf(on.organizationId);
     const answer = await call(method, path, rest);
-    assertRefused(answer, { code, ...(pointer === undefined ? {} : { pointer }) }, name);
+    assertRefused(answer, { code, ...defined({ pointer }) }, name);
     documents.assertCode(method, base + path, answer);
     assert.doesNotMatch(answer.text, cardData, name);
     assert.deepEqual(await rowsOf(on.organizationId), before, name);
@@ -294,7 +294,7 @@ describe('bad input', () => {
       [`Bearer ${await forgedToken(on, { exp: past })}`, 'token_expired'],
     ];
     for (const [authorization, code] of rows) {
-      const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
+      const headers: Record<string, string> = defined({ authorization });
       for (const [method, path] of [
         ['POST', '/process'],
         ['POST', `/${sold.transactionId}/refund`],

@@ -1,6 +1,7 @@
 // A browser without a window: keeps cookies as RFC 6265bis says, follows redirects when it is told to.
 import assert from 'node:assert/strict';
 import { Agent, request as send } from 'node:https';
+import { defined } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 
 type Sent = {
@@ -134,7 +135,9 @@ export function createBrowser(baseUrl: string, transport: Transport): Browser {
         ...(sent.length === 0
           ? {}
           : { cookie: sent.map(({ name, value }) => `${name}=${value}`).join('; ') }),
-        ...(form === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }),
+        ...defined({
+          'content-type': form === undefined ? undefined : 'application/x-www-form-urlencoded',
+        }),
         ...given.headers,
       },
       body,
@@ -176,7 +179,7 @@ export function overInjection(app: FastifyInstance): Transport {
       method: method as 'GET',
       url: url.pathname + url.search,
       headers: { host: url.host, ...headers },
-      ...(body === undefined ? {} : { payload: body }),
+      ...defined({ payload: body }),
     });
     const { statusCode: status, headers: got, body: text } = response;
     return { status, headers: got as Received['headers'], text };

@@ -68,7 +68,10 @@ const lines = [
   ...Array.from({ length: pairs }, (_, index) => [
     placeLine('S', `D${index}`),
     hardwareLine(`D${index}`, {
-      ...{ serialNumber: `K${index}`, make: 'CRASH', model: 'ONE', family: 'axium' },
+      serialNumber: `K${index}`,
+      make: 'CRASH',
+      model: 'ONE',
+      family: 'axium',
       externalId: `P${index}`,
     }),
   ]).flat(),

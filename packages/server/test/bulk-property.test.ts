@@ -1,6 +1,7 @@
 // Whatever lines an import has: their answers and what is there afterwards are those of the single routes.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import { type BulkScene, type Line, openBulk } from './bulk.ts';
 import { random } from './load.ts';
 import type { Answer } from './provisioning.ts';
@@ -48,13 +49,16 @@ function createLines(next: () => number, round: number) {
     merchant: (name: string) => ({
       ...common(name),
       country: next() < 0.05 ? 'XX' : 'FR',
-      ...{ mcc: '5814', timeZone: next() < 0.05 ? 'Nowhere' : 'Europe/Paris' },
+      mcc: '5814',
+      timeZone: next() < 0.05 ? 'Nowhere' : 'Europe/Paris',
     }),
     store: (name: string) => ({ ...common(name), merchantExternalId: above(name, 'M') }),
     logicalDevice: (name: string) => ({ ...common(name), storeExternalId: above(name, 'S') }),
     physicalDevice: (name: string) => ({
       ...common(name),
-      ...{ serialNumber: `X${round}.${seed}.${number(7)}`, model: 'DX8000', family: 'axium' },
+      serialNumber: `X${round}.${seed}.${number(7)}`,
+      model: 'DX8000',
+      family: 'axium',
       ...(next() < 0.6 ? { logicalDeviceExternalId: named.logicalDevice() } : {}),
       ...(next() < 0.1 ? { merchantExternalId: named.merchant() } : {}),
     }),
@@ -74,7 +78,7 @@ function createLines(next: () => number, round: number) {
 /** The same by the single routes, one request after the other. */
 function createClient(token: string) {
   const call = (method: string, path: string, body?: unknown) =>
-    scene.call(token, method, path, body === undefined ? {} : { body });
+    scene.call(token, method, path, defined({ body }));
 
   const find = async (type: string, externalId: unknown): Promise<Members | undefined> => {
     const path = `${paths[type]}?externalId=${externalId}`;

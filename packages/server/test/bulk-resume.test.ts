@@ -48,9 +48,16 @@ describe('a bulk import that is sent again', () => {
     assert.equal(byQuery.text, first.text);
     const { createdAt, updatedAt, completedAt, ...state } = await scene.state('a');
     assert.deepEqual(state, {
-      ...{ bulkId: 'a', state: 'Completed', format: 'JsonLines', lines: 5 },
+      bulkId: 'a',
+      state: 'Completed',
+      format: 'JsonLines',
+      lines: 5,
       bytes: Buffer.byteLength(jsonLines(lines)),
-      ...{ created: 5, replaced: 0, unchanged: 0, deleted: 0, failed: 0 },
+      created: 5,
+      replaced: 0,
+      unchanged: 0,
+      deleted: 0,
+      failed: 0,
     });
     assert.ok(createdAt <= updatedAt && completedAt !== undefined);
   });

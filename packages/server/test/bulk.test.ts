@@ -43,8 +43,15 @@ describe('a bulk import', () => {
       ],
     );
     assert.deepEqual(made.summary, {
-      ...{ bulkId: 'a-1', dryRun: false, state: 'Completed', lines: 4 },
-      ...{ created: 4, replaced: 0, unchanged: 0, deleted: 0, failed: 0 },
+      bulkId: 'a-1',
+      dryRun: false,
+      state: 'Completed',
+      lines: 4,
+      created: 4,
+      replaced: 0,
+      unchanged: 0,
+      deleted: 0,
+      failed: 0,
     });
     assert.equal(made.headers['location'], '/provisioning/v2/bulk/a-1');
     const [merchant, store, place, device] = made.results.map(({ id }) => id);
@@ -201,9 +208,20 @@ describe('a bulk import', () => {
     assert.deepEqual(
       imported.results.map(({ status, error }) => error?.code ?? status),
       [
-        ...['created', 'created', 'replaced', 'unchanged', 'has_dependants', 'created'],
-        ...['has_dependants', 'created', 'already_exists', 'replaced', 'created', 'deleted'],
-        ...['created', 'already_exists'],
+        'created',
+        'created',
+        'replaced',
+        'unchanged',
+        'has_dependants',
+        'created',
+        'has_dependants',
+        'created',
+        'already_exists',
+        'replaced',
+        'created',
+        'deleted',
+        'created',
+        'already_exists',
       ],
       imported.text,
     );
@@ -239,8 +257,12 @@ describe('a bulk import', () => {
 
   test('hardware goes to a place with room, and stays where it is', async () => {
     await scene.lines([
-      ...[merchantLine('e-M'), merchantLine('e-N'), storeLine('e-M', 'e-S')],
-      ...[storeLine('e-N', 'e-T'), placeLine('e-S', 'e-D'), placeLine('e-T', 'e-E')],
+      merchantLine('e-M'),
+      merchantLine('e-N'),
+      storeLine('e-M', 'e-S'),
+      storeLine('e-N', 'e-T'),
+      placeLine('e-S', 'e-D'),
+      placeLine('e-T', 'e-E'),
     ]);
     const [a, b, c] = [deviceBody(), deviceBody(), deviceBody()];
     const { results, text } = await scene.lines([
@@ -256,8 +278,14 @@ describe('a bulk import', () => {
     assert.deepEqual(
       results.map(({ status, error }) => error?.code ?? status),
       [
-        ...['created', 'created', 'created', 'field_invalid', 'field_invalid'],
-        ...['device_not_found', 'replaced', 'device_not_found'],
+        'created',
+        'created',
+        'created',
+        'field_invalid',
+        'field_invalid',
+        'device_not_found',
+        'replaced',
+        'device_not_found',
       ],
       text,
     );
@@ -292,8 +320,12 @@ describe('a bulk import', () => {
     assert.deepEqual(
       results.map(({ status, error }) => error?.code ?? status),
       [
-        ...['created', 'merchant_not_found', 'permission_denied', 'merchant_not_found'],
-        ...['permission_denied', 'permission_denied'],
+        'created',
+        'merchant_not_found',
+        'permission_denied',
+        'merchant_not_found',
+        'permission_denied',
+        'permission_denied',
       ],
       text,
     );
@@ -361,8 +393,14 @@ describe('a bulk import', () => {
     assert.deepEqual(
       { ...tried.summary },
       {
-        ...{ dryRun: true, state: 'Completed', lines: lines.length, created: 1103, replaced: 0 },
-        ...{ unchanged: 1, deleted: 0, failed: 3 },
+        dryRun: true,
+        state: 'Completed',
+        lines: lines.length,
+        created: 1103,
+        replaced: 0,
+        unchanged: 1,
+        deleted: 0,
+        failed: 3,
       },
     );
     const found = await scene.call('org', 'GET', '/merchants?externalId=g-M');

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type ClientRequest, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { BulkImport, BulkResult, BulkSummary } from '@switchyard/contract';
+import { type BulkImport, type BulkResult, type BulkSummary, defined } from '@switchyard/contract';
 import type { Clock } from '../src/platform/index.ts';
 import { openProvisioning, type ProvisioningScene } from './provisioning.ts';
 
@@ -52,7 +52,9 @@ export function importedOf(
     .map((line) => JSON.parse(line) as BulkResult | BulkSummary);
   const summaries = isLines ? parsed.filter((one) => 'summary' in one) : [];
   return {
-    ...{ status, headers, text },
+    status,
+    headers,
+    text,
     problem: isLines ? {} : ((parsed[0] ?? {}) as Record<string, unknown>),
     results: isLines ? parsed.filter((one) => 'line' in one) : [],
     summary: summaries[0]?.summary,
@@ -66,12 +68,14 @@ export async function openBulk(clock?: Clock): Promise<BulkScene> {
 
   const open: BulkScene['open'] = ({ token = 'org', type = 'application/jsonl', key, query }) => {
     const request = send({
-      ...{ port, host: '127.0.0.1', method: 'POST' },
+      port,
+      host: '127.0.0.1',
+      method: 'POST',
       path: `/provisioning/v2/bulk${query === undefined ? '' : `?${query}`}`,
       headers: {
         authorization: `Bearer ${token}`,
         'content-type': type,
-        ...(key === undefined ? {} : { 'idempotency-key': key }),
+        ...defined({ 'idempotency-key': key }),
       },
     });
     const answered = new Promise<Imported>((resolve, reject) => {

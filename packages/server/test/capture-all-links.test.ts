@@ -36,7 +36,11 @@ async function moveTo(on: Scene, port: number): Promise<void> {
   const { house, shop, organizationId, client, acquirerToken } = on;
   const scope = { organizationId };
   const link = await house.provisioning.acquirerLinks.create(scope, {
-    ...{ name: 'the other one', host: '127.0.0.1', port, tls: false, institutionId: '654321' },
+    name: 'the other one',
+    host: '127.0.0.1',
+    port,
+    tls: false,
+    institutionId: '654321',
   });
   await house.openLinks();
   const contracts = `/provisioning/v2/merchants/${shop.merchantId}/acquirer-contracts`;

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import { acquirerTap } from './acquirer-tap.ts';
 import type { Answer } from './client.ts';
 import { testDatabase } from './database.ts';
@@ -18,7 +19,7 @@ const many = 310;
 type Item = { transactionId: string; status: string; amount?: number; code?: string };
 
 function call(on: Scene, method: string, path: string, body?: unknown, token = on.shop.token) {
-  const options = { token, ...(body === undefined ? {} : { body }) };
+  const options = { token, ...defined({ body }) };
   return on.client.call(method, base + path, options);
 }
 

@@ -161,7 +161,9 @@ describe('card data', () => {
     const endpoints = '/webhooks/v1/endpoints';
     const endpoint = { url: 'https://receiver.example/', eventTypes: ['*'] };
     const made = await on.client.call('POST', endpoints, {
-      ...{ token: on.acquirerToken, body: endpoint, headers },
+      token: on.acquirerToken,
+      body: endpoint,
+      headers,
     });
     assert.equal(made.body.code, 'client_id_invalid', made.text);
     seen.push(`${JSON.stringify(made.headers)} ${made.text}`);

@@ -31,7 +31,9 @@ const assertRefused = (answer: { status: number; body: Record<string, unknown> }
 const newPlace = () => scene.place(`place-${randomUUID()}`);
 
 const activation = (serviceId: string, level: Level, entityId: string, more: object = {}) => ({
-  ...{ serviceId, level, entityId },
+  serviceId,
+  level,
+  entityId,
   ...more,
 });
 

@@ -10,7 +10,9 @@ before(async () => {
 after(() => scene.close());
 
 const activation = (serviceId: string) => ({
-  ...{ serviceId, level: 'Organization', entityId: scene.organizationId },
+  serviceId,
+  level: 'Organization',
+  entityId: scene.organizationId,
 });
 
 test('of many who activate at once one does', async () => {

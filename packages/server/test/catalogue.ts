@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { permissions, Refusal } from '@switchyard/contract';
+import { defined, permissions, Refusal } from '@switchyard/contract';
 import { createAudit } from '../src/audit/index.ts';
 import { type Catalog, createCatalog } from '../src/catalog/index.ts';
 import { type Caller, createHttp } from '../src/http/index.ts';
@@ -113,9 +113,15 @@ function createCallers(organizationId: string) {
   return {
     add(token: string, facts: Partial<Caller>): void {
       callers.set(token, {
-        ...{ subject: token, clientId: token, realm: 'test', organizationId, tokenId: token },
-        ...{ entityType: 'tenant', entityId: facts.organizationId ?? organizationId },
-        ...{ permissions: new Set(permissions), expiresAt: Number.MAX_SAFE_INTEGER },
+        subject: token,
+        clientId: token,
+        realm: 'test',
+        organizationId,
+        tokenId: token,
+        entityType: 'tenant',
+        entityId: facts.organizationId ?? organizationId,
+        permissions: new Set(permissions),
+        expiresAt: Number.MAX_SAFE_INTEGER,
         ...facts,
       });
     },
@@ -139,13 +145,26 @@ export async function openCatalogue(): Promise<CatalogueScene> {
   const provisioning = createProvisioning({ database, clock, ids, audit });
   const calls = createOutgoingCalls({ allowsLoopback: true, timeoutMs: callTimeoutMs });
   const catalog = createCatalog({
-    ...{ database, clock, ids, log, masterKey, jobs, audit, provisioning, calls, baseUrl },
+    database,
+    clock,
+    ids,
+    log,
+    masterKey,
+    jobs,
+    audit,
+    provisioning,
+    calls,
+    baseUrl,
     retryDelaysMs: [10, 20],
   });
   const callers = createCallers(organizationId);
   const { app, close } = await createHttp({
     settings: { host: 'localhost', port: 0, baseUrl, authUrl: baseUrl },
-    ...{ log, ids, eagerSchemas: true, checksAnswers: true, verifyToken: callers.verify },
+    log,
+    ids,
+    eagerSchemas: true,
+    checksAnswers: true,
+    verifyToken: callers.verify,
     loadLimits: patientLimits,
   });
   provisioning.register(app);
@@ -162,26 +181,26 @@ export async function openCatalogue(): Promise<CatalogueScene> {
   const scope = { organizationId };
 
   const scene: CatalogueScene = {
-    ...{
-      database,
-      catalog,
-      provisioning,
-      organizationId,
-      providerId,
-      otherId,
-      work,
-      close: () => close(),
-    },
+    database,
+    catalog,
+    provisioning,
+    organizationId,
+    providerId,
+    otherId,
+    work,
+    close: () => close(),
     async call(token, method, path, body, ifMatch) {
       const response = await app.inject({
         method: method as 'GET',
         url: /^\/(?:audit|configuration)\//.test(path) ? path : `/service-catalog/v1${path}`,
         headers: {
           authorization: `Bearer ${token}`,
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-          ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
+          ...defined({
+            'content-type': body === undefined ? undefined : 'application/json',
+            'if-match': ifMatch,
+          }),
         },
-        ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
+        ...defined({ payload: body === undefined ? undefined : JSON.stringify(body) }),
       });
       const json = response.body === '' ? {} : response.json<Body>();
       return { status: response.statusCode, headers: response.headers, body: json };

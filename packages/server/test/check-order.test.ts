@@ -162,7 +162,9 @@ describe('the order of checks', { concurrency: 4 }, () => {
     const { storeId, deviceIds } = on.shop;
     const [deviceId] = deviceIds;
     const token = await on.tokenFor({
-      ...{ name: 'cloud', entityType: 'tenant', entityId: organizationId },
+      name: 'cloud',
+      entityType: 'tenant',
+      entityId: organizationId,
       roles: ['PointOfSaleTerminal'],
     });
     const sell = (body: object) => call(on, 'POST', '/process', { token, body });

@@ -1,5 +1,6 @@
 // What the tests of clearing files share: a till that captures by file, and the office that hands files over.
 import assert from 'node:assert/strict';
+import { defined } from '@switchyard/contract';
 import { keyedSale } from './keyed-sale.ts';
 import type { Scene } from './scene.ts';
 import { until } from './until.ts';
@@ -11,13 +12,13 @@ export const terms = { captureTransport: 'File' };
 export const till = (on: Scene, method: string, path: string, body?: unknown) =>
   on.client.call(method, base + path, {
     token: on.shop.token,
-    ...(body === undefined ? {} : { body }),
+    ...defined({ body }),
   });
 
 export const office = (on: Scene, method: string, path: string, body?: unknown) =>
   on.client.call(method, files + path, {
     token: on.acquirerToken,
-    ...(body === undefined ? {} : { body }),
+    ...defined({ body }),
   });
 
 export async function authorize(on: Scene, amount = 1000): Promise<string> {

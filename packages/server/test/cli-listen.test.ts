@@ -27,7 +27,8 @@ describe('webhooks listen', () => {
     const { merchantId, storeId, token } = on.shop;
     const body = keyedSale({ merchantId, storeId, amount });
     const answer = await on.client.call('POST', '/payment/v1/transactions/process', {
-      ...{ token, body },
+      token,
+      body,
     });
     assert.equal(answer.status, 200, answer.text);
     return answer.body.transactionId;

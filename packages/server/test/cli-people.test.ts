@@ -31,7 +31,10 @@ before(async () => {
     { hasOneTimePassword: true },
   );
   const application = await house.identity.createPublicApplication({
-    ...{ organizationId, userDomainId, clientId: `cli-${randomUUID()}`, roles: [] },
+    organizationId,
+    userDomainId,
+    clientId: `cli-${randomUUID()}`,
+    roles: [],
     name: 'Command line',
     entityType: 'tenant',
     entityId: organizationId,

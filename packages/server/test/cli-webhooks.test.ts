@@ -38,7 +38,13 @@ describe('webhooks on the command line', () => {
     files += 1;
     const name = `hook-${files}.secret`;
     const made = await done(
-      ...['endpoints', 'create', to.url, '--events', events, '--secret-out', name],
+      'endpoints',
+      'create',
+      to.url,
+      '--events',
+      events,
+      '--secret-out',
+      name,
     );
     assert.equal(made.secret, undefined);
     assert.equal(statSync(join(line.folder, name)).mode & 0o777, 0o600);
@@ -149,12 +155,18 @@ describe('webhooks trigger in the demo', () => {
     line = await commandLineOf(on);
     const { merchantId } = on.shop;
     const { clientId, clientSecret } = await on.house.identity.createApplication({
-      ...{ organizationId: on.organizationId, userDomainId: on.realm, name: 'merchant' },
-      ...{ entityType: 'merchant', entityId: merchantId, merchantId },
-      ...{ roles: ['Merchant'], securityFlows: ['ClientCredentials'] },
+      organizationId: on.organizationId,
+      userDomainId: on.realm,
+      name: 'merchant',
+      entityType: 'merchant',
+      entityId: merchantId,
+      merchantId,
+      roles: ['Merchant'],
+      securityFlows: ['ClientCredentials'],
     });
     const facts = {
-      ...{ baseUrl: on.settings.baseUrl, userDomainId: on.realm },
+      baseUrl: on.settings.baseUrl,
+      userDomainId: on.realm,
       caFile: join(line.folder, 'ca.pem'),
       applications: {
         acquirer: { clientId: line.clientId, clientSecret: line.clientSecret },

@@ -1,6 +1,7 @@
 // A plain HTTPS client for the whole-house tests: what a caller sends, what comes back.
 import type { ClientRequest } from 'node:http';
 import { Agent, request as send } from 'node:https';
+import { defined } from '@switchyard/contract';
 import { noteSent } from './sent-secrets.ts';
 
 export type Answer = {
@@ -34,8 +35,11 @@ const idleMs = 5_000;
 function told(error: Error, request: ClientRequest, beganMs: number): Error {
   const { reusedSocket, socket } = request;
   const facts = {
-    ...{ reusedSocket, afterMs: Math.round(performance.now() - beganMs) },
-    ...{ read: socket?.bytesRead, written: socket?.bytesWritten, port: socket?.localPort },
+    reusedSocket,
+    afterMs: Math.round(performance.now() - beganMs),
+    read: socket?.bytesRead,
+    written: socket?.bytesWritten,
+    port: socket?.localPort,
   };
   error.message += ` (${request.method} ${request.path} ${JSON.stringify(facts)})`;
   return error;
@@ -54,14 +58,16 @@ export function createClient(
     const body =
       options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
     const headers: Record<string, string> = {
-      ...(options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }),
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...defined({
+        authorization: options.token === undefined ? undefined : `Bearer ${options.token}`,
+        'content-type': body === undefined ? undefined : 'application/json',
+      }),
       ...options.headers,
     };
     if (body !== undefined) headers['content-length'] = String(Buffer.byteLength(body));
     return new Promise((resolve, reject) => {
       const { signal } = options;
-      const how = { method, headers, agent, ...(signal === undefined ? {} : { signal }) };
+      const how = { method, headers, agent, ...defined({ signal }) };
       const request = send(new URL(path, baseUrl), how, (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));

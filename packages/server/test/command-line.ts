@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { defined } from '@switchyard/contract';
 import type { Scene } from './scene.ts';
 import { fromOutside } from './server-process.ts';
 
@@ -50,7 +51,7 @@ type Written = { stdout: string; stderr: string };
 
 function terminal(said: Written, name: keyof Written, { heard, columns }: RunOptions) {
   return {
-    ...(columns === undefined ? {} : { isTTY: true, columns }),
+    ...defined({ isTTY: columns === undefined ? undefined : true, columns }),
     write(text: string | Uint8Array, done?: (error?: Error | null) => void): boolean {
       said[name] += typeof text === 'string' ? text : Buffer.from(text).toString();
       heard?.(said);

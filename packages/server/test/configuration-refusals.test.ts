@@ -130,7 +130,8 @@ test('a release that stored values do not fit is not delivered in silence', asyn
   const store = scene.path('stores', place.storeId, serviceId);
   const { body } = await scene.call('org', 'GET', store);
   const found = body['invalid'].map((each: { pointer: string; level: string }) => [
-    ...[each.pointer, each.level],
+    each.pointer,
+    each.level,
   ]);
   assert.deepEqual(found, [
     ['/footer', 'Merchant'],
@@ -148,7 +149,8 @@ test('a release that stored values do not fit is not delivered in silence', asyn
   assert.equal((await scene.submit('org', merchant, { floorLimit: 4000 })).status, 422);
   await scene.done('org', 'POST', merchant, { values: { floorLimit: 900 } });
   assert.deepEqual((await scene.delivered(place, serviceId)).values, {
-    ...{ floorLimit: 900, receipt: { copies: 2 } },
+    floorLimit: 900,
+    receipt: { copies: 2 },
   });
   const refused = await scene.call('org', 'POST', `${merchant}/versions/1/restore`);
   assert.equal(refused.status, 422);
@@ -227,7 +229,9 @@ test('each caller reaches its own entities and no others', async () => {
 test('only a published service of a subscription can be configured', async () => {
   const place = await scene.newPlace();
   const draft = await scene.done('provider', 'POST', '/services', {
-    ...{ name: 'Draft', domain: 'Receipts', ...declaration },
+    name: 'Draft',
+    domain: 'Receipts',
+    ...declaration,
   });
   const at = (serviceId: string) => scene.path('stores', place.storeId, serviceId);
   const unseen = await scene.call('org', 'GET', at(draft['serviceId']));
@@ -264,7 +268,9 @@ test('only a published service of a subscription can be configured', async () =>
 test('defaults fit their schema, and hold no secrets', async () => {
   const declare = (more: object) =>
     scene.call('provider', 'POST', '/services', {
-      ...{ name: 'Receipts', domain: 'Receipts', ...declaration },
+      name: 'Receipts',
+      domain: 'Receipts',
+      ...declaration,
       ...more,
     });
   const cases: [object, string][] = [

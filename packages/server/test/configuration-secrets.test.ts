@@ -99,11 +99,18 @@ test('the audit tells who changed what, and that a secret changed', async () => 
   assert.deepEqual(made?.actor.clientId, place.token);
   assert.equal(made?.entity.merchantId, place.merchantId);
   assert.deepEqual(made?.after, {
-    ...{ serviceId, level: 'Store', version: 1, values: { footer: 'one' } },
+    serviceId,
+    level: 'Store',
+    version: 1,
+    values: { footer: 'one' },
   });
   const sealing = records.find(({ after }) => after !== undefined && 'sealedAnew' in after);
   assert.deepEqual(sealing?.after, {
-    ...{ serviceId, level: 'Store', version: 2, sealed: ['/account/apiKey'] },
-    ...{ sealedAnew: ['/account/apiKey'], values: { footer: 'two', account: {} } },
+    serviceId,
+    level: 'Store',
+    version: 2,
+    sealed: ['/account/apiKey'],
+    sealedAnew: ['/account/apiKey'],
+    values: { footer: 'two', account: {} },
   });
 });

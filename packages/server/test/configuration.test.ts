@@ -135,7 +135,9 @@ test('every change is a version, which can be read and brought back', async () =
   await scene.done('org', 'DELETE', path);
   const { items, nextCursor } = await scene.done('org', 'GET', `${path}/versions?limit=3`);
   const seen = items.map((item: { version: number; isSet: boolean; isCurrent: boolean }) => [
-    ...[item.version, item.isSet, item.isCurrent],
+    item.version,
+    item.isSet,
+    item.isCurrent,
   ]);
   assert.deepEqual(seen, [
     [4, false, true],
@@ -233,7 +235,9 @@ test('an organisation inherits from those above it', async () => {
   const { body } = await scene.call('other', 'GET', own);
   const [source] = body['effective'].sources.filter((each: Source) => each.pointer === '/footer');
   assert.deepEqual(source, {
-    ...{ pointer: '/footer', level: 'Organization', entityId: scene.organizationId },
+    pointer: '/footer',
+    level: 'Organization',
+    entityId: scene.organizationId,
   });
   assert.deepEqual(body['effective'].secrets, [
     { pointer: '/account/apiKey', level: 'Organization', entityId: scene.organizationId },

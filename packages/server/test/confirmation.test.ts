@@ -1,6 +1,7 @@
 // A sale that the till has to confirm: what it hears of stands, what it never heard of is reversed in time.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import { bookkeeping } from './bookkeeping.ts';
 import type { Answer } from './client.ts';
 import { testDatabase } from './database.ts';
@@ -17,7 +18,7 @@ type Members = Record<string, unknown>;
 type Event = { type: string; at: string; data: Members };
 
 function call(on: Scene, method: string, path: string, body?: unknown): Promise<Answer> {
-  const options = { token: on.shop.token, ...(body === undefined ? {} : { body }) };
+  const options = { token: on.shop.token, ...defined({ body }) };
   return on.client.call(method, base + path, options);
 }
 

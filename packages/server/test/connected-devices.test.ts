@@ -2,7 +2,7 @@
 // Which devices are connected, as people see it and as events tell it: what lasts, and of each device little.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { ConnectedDevice } from '@switchyard/contract';
+import { type ConnectedDevice, defined } from '@switchyard/contract';
 import { createFleet } from '../src/connector/fleet.ts';
 import { createTeller, presenceEvents } from '../src/connector/presence-events.ts';
 import { createLog, type Database, openDatabase } from '../src/platform/index.ts';
@@ -74,7 +74,7 @@ describe('devices that come and go', () => {
         const ids: string[] = [];
         let after: string | undefined;
         do {
-          const page = { limit: 1, ...(after === undefined ? {} : { after }) };
+          const page = { limit: 1, ...defined({ after }) };
           const found = await all.list(who as never, { merchantId, ...filter }, page);
           ids.push(...found.items.map(({ physicalDeviceId }) => physicalDeviceId));
           after = found.next;

@@ -206,7 +206,10 @@ describe('peers of the connector that mean no good', () => {
         const device = await own.connect(place, client);
         const pos = await own.pos(token);
         const claimed = await own.ask(pos, {
-          ...{ type: 'claim', requestId: 'c', tsn: place.tsn, posId: 'p' },
+          type: 'claim',
+          requestId: 'c',
+          tsn: place.tsn,
+          posId: 'p',
         });
         const path = new URL(claimed['sessionUrl']).pathname;
         const theirToken = await own.tokenOf(theirs.client, theirs.userDomainId);

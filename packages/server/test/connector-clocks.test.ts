@@ -48,16 +48,29 @@ describe('nodes whose clocks are apart', () => {
     const certificates = identity.devices.reader;
     const http = await createHttp({
       settings: { host: '127.0.0.1', port: 0, baseUrl, authUrl: baseUrl },
-      ...{ log, ids: systemIds, verifyToken, certificates, tls: certificate },
+      log,
+      ids: systemIds,
+      verifyToken,
+      certificates,
+      tls: certificate,
       loadLimits: patientLimits,
     });
     const backplane: Backplane = { ...between, close: async () => {} };
     const far = { offer: () => () => {}, use: async () => undefined, tick() {} };
     const connector = createConnector({
       settings: { ...settings, instanceName: name },
-      ...{ masterKey, database, provisioning, catalog, clock, log, ids: systemIds },
-      ...{ verifyToken, certificates, clients: identity.clients },
-      ...{ audit: testAudit(database, clock), metrics: createMetrics() },
+      masterKey,
+      database,
+      provisioning,
+      catalog,
+      clock,
+      log,
+      ids: systemIds,
+      verifyToken,
+      certificates,
+      clients: identity.clients,
+      audit: testAudit(database, clock),
+      metrics: createMetrics(),
       nodes: { backplane, far, isUp: () => true, onChange: () => () => {} },
       times: { tickMs: 10, recheckMs: minute },
     });

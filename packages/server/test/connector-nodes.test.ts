@@ -254,8 +254,13 @@ describe('several nodes of the connector', () => {
       device.send(JSON.stringify({ SaleToPOIResponse: { MessageHeader, DiagnosisResponse } }));
     });
     const header = {
-      ...{ ProtocolVersion: '3.0', MessageClass: 'Service', MessageCategory: 'Diagnosis' },
-      ...{ MessageType: 'Request', ServiceID: '1', SaleID: 'nodes', POIID: tsn },
+      ProtocolVersion: '3.0',
+      MessageClass: 'Service',
+      MessageCategory: 'Diagnosis',
+      MessageType: 'Request',
+      ServiceID: '1',
+      SaleID: 'nodes',
+      POIID: tsn,
     };
     const say = (ServiceID: string) =>
       JSON.stringify({
@@ -299,7 +304,8 @@ describe('several nodes of the connector', () => {
   it('restarts node after node under load: rounds go on, and no answer goes astray', async (t) => {
     let at = 0;
     const running = payOn(t, scene, {
-      ...{ tsn: tsnAt(0), start: 0 },
+      tsn: tsnAt(0),
+      start: 0,
       posAt() {
         at += 1;
         return scene.nodes[at % scene.nodes.length] as Node;

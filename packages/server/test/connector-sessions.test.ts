@@ -203,7 +203,10 @@ describe('sessions of the connector', () => {
       assert.equal(refused['error'].code, 'takeover_refused');
       assert.equal(refused['error'].retryAfterSeconds, 150);
       const forced = await on.session(pos, {
-        ...{ tsn: place.tsn, posId: 'p1', takeOver: true, force: true },
+        tsn: place.tsn,
+        posId: 'p1',
+        takeOver: true,
+        force: true,
       });
       assert.equal((await line.closed()).code, closeCodes.superseded);
       await talks({ line: forced.line, device });
@@ -227,7 +230,9 @@ describe('sessions of the connector', () => {
   describe('released', () => {
     const release = (pos: Line, claimed: Json, more: Json = {}) =>
       on.ask(pos, {
-        ...{ type: 'release', requestId: 'r', sessionId: claimed['sessionId'] },
+        type: 'release',
+        requestId: 'r',
+        sessionId: claimed['sessionId'],
         ...more,
       });
 
@@ -453,8 +458,13 @@ describe('sessions of the connector', () => {
           socket.write(
             [
               `GET ${connectorPaths.posListener} HTTP/1.1`,
-              ...['Host: localhost', 'Connection: Upgrade', 'Upgrade: websocket'],
-              ...[`Authorization: Bearer ${token}`, ...lines, '', ''],
+              'Host: localhost',
+              'Connection: Upgrade',
+              'Upgrade: websocket',
+              `Authorization: Bearer ${token}`,
+              ...lines,
+              '',
+              '',
             ].join('\r\n'),
           );
         });
@@ -529,7 +539,10 @@ describe('a connector that is full, or stops', () => {
     await on.connect(place, till);
     const pos = await on.pos(token);
     const claimed = await on.ask(pos, {
-      ...{ type: 'claim', requestId: 'c', tsn: place.tsn, posId: 'p1' },
+      type: 'claim',
+      requestId: 'c',
+      tsn: place.tsn,
+      posId: 'p1',
     });
     const path = new URL(claimed['sessionUrl']).pathname;
     assert.equal((await refusal(on.open(path))).status, 401);

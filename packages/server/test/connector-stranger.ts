@@ -30,7 +30,10 @@ export async function stranger(
   const { physicalDeviceId, tsn } = made.view;
   await provisioning.logicalDevices.link(scope, logicalDeviceId, [physicalDeviceId]);
   const client = await identity.createApplication({
-    ...{ organizationId, userDomainId, name: 'Till', entityType: 'tenant' as const },
+    organizationId,
+    userDomainId,
+    name: 'Till',
+    entityType: 'tenant' as const,
     entityId: organizationId,
     roles: ['PointOfSaleTerminal'],
     securityFlows: ['ClientCredentials'],

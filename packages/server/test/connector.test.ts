@@ -26,8 +26,12 @@ describe('the connector', () => {
     assert.deepEqual([code, reason], [1000, 'registered']);
     const { connectionUrl, token: jwt, ...rest } = answer;
     assert.deepEqual(rest, {
-      ...{ type: 'registered', tsn: place.tsn, tokenType: 'Bearer', expiresIn: 120 },
-      ...{ heartbeatSeconds: 25, maxMessageBytes: 1_048_576 },
+      type: 'registered',
+      tsn: place.tsn,
+      tokenType: 'Bearer',
+      expiresIn: 120,
+      heartbeatSeconds: 25,
+      maxMessageBytes: 1_048_576,
     });
     assert.match(
       connectionUrl,
@@ -37,8 +41,11 @@ describe('the connector', () => {
     assert.deepEqual(
       { aud, sub, tsn, cid, life: exp - iat },
       {
-        ...{ aud: 'cloud-connector/device', sub: place.logicalDeviceId, tsn: place.tsn },
-        ...{ cid: jti, life: 120 },
+        aud: 'cloud-connector/device',
+        sub: place.logicalDeviceId,
+        tsn: place.tsn,
+        cid: jti,
+        life: 120,
       },
     );
   });
@@ -66,8 +73,11 @@ describe('the connector', () => {
     const pos = await on.pos(token);
     const status = { type: 'status', requestId: 's', tsn: place.tsn };
     assert.deepEqual(await on.ask(pos, status), {
-      ...{ type: 'deviceStatus', requestId: 's', tsn: place.tsn },
-      ...{ online: false, claimed: false },
+      type: 'deviceStatus',
+      requestId: 's',
+      tsn: place.tsn,
+      online: false,
+      claimed: false,
     });
     const device = await on.connect(place, till);
     const { online, lastSeenAt } = await on.ask(pos, status);

@@ -1,6 +1,6 @@
 // The connector over real TLS and a real database: devices and points of sale that speak its protocol.
 import assert from 'node:assert/strict';
-import { connectorPaths } from '@switchyard/contract';
+import { connectorPaths, defined } from '@switchyard/contract';
 import { type ClientOptions, type RawData, WebSocket } from 'ws';
 import { byPlatform, type Catalog, createCatalog } from '../src/catalog/index.ts';
 import {
@@ -171,12 +171,18 @@ export async function openConnector(
   const metrics = createMetrics();
   let built: { catalog: Catalog; connector: Connector; drain: () => void } | undefined;
   const scene = await openDevices({
-    ...(given.rateLimits === undefined ? {} : { rateLimits: given.rateLimits }),
+    ...defined({ rateLimits: given.rateLimits }),
     database: given.database,
     register(_app, { database, clock, provisioning, masterKey, identity, upgrades }) {
       const audit = testAudit(database, clock);
       const catalog = createCatalog({
-        ...{ database, clock, provisioning, masterKey, ids: systemIds, log, audit },
+        database,
+        clock,
+        provisioning,
+        masterKey,
+        ids: systemIds,
+        log,
+        audit,
         jobs: { handle() {}, async enqueue() {}, poke() {} },
         calls: createOutgoingCalls({ allowsLoopback: true }),
         valueRules: {},
@@ -184,7 +190,14 @@ export async function openConnector(
       });
       const connector = createConnector({
         settings: { ...settings, instanceName: systemIds.uuid(), ...given.settings },
-        ...{ masterKey, database, provisioning, catalog, audit, clock, log, metrics },
+        masterKey,
+        database,
+        provisioning,
+        catalog,
+        audit,
+        clock,
+        log,
+        metrics,
         ids: systemIds,
         verifyToken: identity.verifyToken,
         certificates: identity.devices.reader,
@@ -211,7 +224,13 @@ export async function openConnector(
   const comparison = createComparison();
 
   const opened: ConnectorScene = {
-    ...{ ...scene, connector, drain, metrics, logged, serviceId, catalog: built.catalog },
+    ...scene,
+    connector,
+    drain,
+    metrics,
+    logged,
+    serviceId,
+    catalog: built.catalog,
     comparison,
     async open(path, { token, port = scene.apiPort, ...options } = {}) {
       const bearer = token === undefined ? {} : { authorization: `Bearer ${token}` };
@@ -249,7 +268,10 @@ export async function openConnector(
     },
     application: (facts) =>
       identity.createApplication({
-        ...{ organizationId, userDomainId, name: 'Till', entityType: 'tenant' },
+        organizationId,
+        userDomainId,
+        name: 'Till',
+        entityType: 'tenant',
         entityId: organizationId,
         roles: ['PointOfSaleTerminal'],
         securityFlows: ['ClientCredentials'],

@@ -20,8 +20,11 @@ export const migrations = fileURLToPath(new URL('../migrations', import.meta.url
  * one has written lives on in the kernel.
  */
 export const testSettings = {
-  ...{ shared_buffers: '64MB', max_wal_size: '512MB', max_connections: '100' },
-  ...{ fsync: 'off', full_page_writes: 'off' },
+  shared_buffers: '64MB',
+  max_wal_size: '512MB',
+  max_connections: '100',
+  fsync: 'off',
+  full_page_writes: 'off',
   // Each database has a round of its own, and there are dozens of copies.
   autovacuum_naptime: '60s',
 };

@@ -22,7 +22,10 @@ export async function demandingServer(
 ): Promise<DemandingServer> {
   const own = await makeCertificate('acquirer');
   const demands = (known: readonly MadeCertificate[]) => ({
-    ...{ cert: own.cert, key: own.key, requestCert: true, rejectUnauthorized: true },
+    cert: own.cert,
+    key: own.key,
+    requestCert: true,
+    rejectUnauthorized: true,
     ca: known.map(({ cert }) => cert),
   });
   const open = new Set<Socket>();

@@ -1,6 +1,7 @@
 // Whole run: much is made, or waited for, before it shows.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import {
   devicePath,
   type FleetScene,
@@ -23,7 +24,7 @@ const deliveryOf = ({ logicalDeviceId }: Pick<Terminal, 'logicalDeviceId'>) =>
 
 /** What the device is told of the one service that this file looks at. */
 async function told(terminal: Terminal, tag?: string) {
-  const answer = await terminal.ask('GET', devicePath, tag === undefined ? {} : { tag });
+  const answer = await terminal.ask('GET', devicePath, defined({ tag }));
   const services: { serviceId: string }[] = answer.body.services ?? [];
   const service = services.find((one) => one.serviceId === serviceId);
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of many shapes

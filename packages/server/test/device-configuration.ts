@@ -1,5 +1,6 @@
 // A fleet of devices with certificates and tokens, and services that are configured for them.
 import assert from 'node:assert/strict';
+import { defined } from '@switchyard/contract';
 import { createLocalJWKSet, flattenedVerify } from 'jose';
 import { byPlatform, type Catalog, createCatalog, emvValueRules } from '../src/catalog/index.ts';
 import { createLog, createOutgoingCalls, systemIds } from '../src/platform/index.ts';
@@ -37,7 +38,8 @@ export const devicePath = '/configuration/v1/device';
 const text = { type: 'string', maxLength: 40 };
 
 export const receipts = {
-  ...{ name: 'Receipts', domain: 'Receipts' },
+  name: 'Receipts',
+  domain: 'Receipts',
   parameterSchema: {
     type: 'object',
     properties: {
@@ -55,7 +57,11 @@ export async function openFleet(): Promise<FleetScene> {
   const scene = await openDevices({
     register(app, { database, clock, provisioning, masterKey }) {
       catalog = createCatalog({
-        ...{ database, clock, provisioning, masterKey, ids: systemIds },
+        database,
+        clock,
+        provisioning,
+        masterKey,
+        ids: systemIds,
         log: createLog({ logLevel: 'silent', instanceName: 'test' }),
         jobs: { handle() {}, async enqueue() {}, poke() {} },
         audit: testAudit(database, clock),
@@ -100,7 +106,7 @@ export async function openFleet(): Promise<FleetScene> {
       await services.publish(by, serviceId);
     },
     async terminal(merchantId) {
-      const place = await scene.place(merchantId === undefined ? {} : { merchantId });
+      const place = await scene.place(defined({ merchantId }));
       await activate(place, merchantId === undefined);
       const certificate = await scene.certify(place.physicalDeviceId);
       const credentials = await scene.credentials(certificate);
@@ -109,20 +115,27 @@ export async function openFleet(): Promise<FleetScene> {
       assert.equal(answer.status, 200, JSON.stringify(answer.body));
       const token = answer.body.access_token;
       return {
-        ...{ ...place, certificate },
+        ...place,
+        certificate,
         ask: (method, path, { json, tag } = {}) =>
           scene.api(path, {
-            ...{ method, token, shown: certificate },
-            ...(json === undefined ? {} : { json }),
-            ...(tag === undefined ? {} : { headers: { 'if-none-match': tag } }),
+            method,
+            token,
+            shown: certificate,
+            ...defined({ json, headers: tag === undefined ? undefined : { 'if-none-match': tag } }),
           }),
       };
     },
     async customToken({ merchantId, tsn }) {
       const where = { identity, organizationId, userDomainId };
       const { clientId } = await identity.createPublicApplication({
-        ...{ organizationId, userDomainId, name: 'Device', entityType: 'tenant' },
-        ...{ entityId: organizationId, roles: [], securityFlows: ['Password'] },
+        organizationId,
+        userDomainId,
+        name: 'Device',
+        entityType: 'tenant',
+        entityId: organizationId,
+        roles: [],
+        securityFlows: ['Password'],
       });
       const manager = await createPerson(where, { merchantId });
       const form = passwordForm(manager, clientId);
@@ -135,7 +148,8 @@ export async function openFleet(): Promise<FleetScene> {
     },
     configure: (level, entityId, serviceId, values) =>
       scene.api(`/configuration/v1/${level}/${entityId}/services/${serviceId}`, {
-        ...{ token: scene.token, json: { values } },
+        token: scene.token,
+        json: { values },
       }),
     async verified(service) {
       const { body } = await scene.api('/configuration/v1/keys');

@@ -43,7 +43,11 @@ describe('the listeners of a house', () => {
     const tls = await ensureCertificates({ settings, clock: systemClock });
     ca = await readFile(tls.caFile, 'utf8');
     const house = await composeHouse({
-      ...{ settings, database: await testDatabase(), log, tls, loadLimits: patientLimits },
+      settings,
+      database: await testDatabase(),
+      log,
+      tls,
+      loadLimits: patientLimits,
     });
     await house.http.listen();
     return { house, port, devicePort };

@@ -6,7 +6,7 @@ import { randomBytes, webcrypto } from 'node:crypto';
 import { Agent, request } from 'node:https';
 import { text as readAll } from 'node:stream/consumers';
 import { PemConverter, Pkcs10CertificateRequestGenerator } from '@peculiar/x509';
-import type { DeviceCertificate } from '@switchyard/contract';
+import { type DeviceCertificate, defined } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { makeCertificate } from '../src/http/certificate.fixture.ts';
 import { createHttp, type Http, type RatePolicies } from '../src/http/index.ts';
@@ -123,6 +123,11 @@ export async function makeRequest(
 
 type EcdsaParams = { readonly name: string; readonly hash: string };
 
+function contentTypeOf({ form, json }: Ask): string | undefined {
+  if (json !== undefined) return 'application/json';
+  return form === undefined ? undefined : 'application/x-www-form-urlencoded';
+}
+
 function send(port: number, path: string, agent: Agent, ask: Ask): Promise<Answer> {
   const { token, form, json, raw } = ask;
   const body =
@@ -133,10 +138,11 @@ function send(port: number, path: string, agent: Agent, ask: Ask): Promise<Answe
         : JSON.stringify(json)
       : new URLSearchParams(form).toString());
   const headers = {
-    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    ...(form === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }),
-    ...(json === undefined ? {} : { 'content-type': 'application/json' }),
-    ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
+    ...defined({
+      authorization: token === undefined ? undefined : `Bearer ${token}`,
+      'content-type': contentTypeOf(ask),
+      'content-length': body === undefined ? undefined : String(Buffer.byteLength(body)),
+    }),
     ...ask.headers,
   };
   const method = ask.method ?? (body === undefined ? 'GET' : 'POST');
@@ -195,8 +201,7 @@ export async function openDevices(
     log,
     masterKey,
     passwordStrength: sharedStrength,
-    ...(options.tokenLimits === undefined ? {} : { tokenLimits: options.tokenLimits }),
-    ...(options.recordChange === undefined ? {} : { recordChange: options.recordChange }),
+    ...defined({ tokenLimits: options.tokenLimits, recordChange: options.recordChange }),
     findDevice: provisioning.findDevice,
     findHardware: async (scope, id) => (await provisioning.physicalDevices.get(scope, id)).view,
     nameMerchant: async (organization, id) =>
@@ -213,7 +218,7 @@ export async function openDevices(
     // Tests share a machine: a busy moment of it is no answer of ours.
     loadLimits: patientLimits,
     checksAnswers: true,
-    ...(options.rateLimits === undefined ? {} : { rateLimits: options.rateLimits }),
+    ...defined({ rateLimits: options.rateLimits }),
     verifyToken: identity.verifyToken,
     certificates: identity.devices.reader,
     tls,
@@ -234,17 +239,17 @@ export async function openDevices(
   const agents = new Set<Agent>();
 
   const scene: DeviceScene = {
-    ...{
-      identity,
-      app: http.app,
-      provisioning,
-      database,
-      clock,
-      masterKey,
-      organizationId,
-      userDomainId,
-    },
-    ...{ apiPort, devicePort, ca: server.cert },
+    identity,
+    app: http.app,
+    provisioning,
+    database,
+    clock,
+    masterKey,
+    organizationId,
+    userDomainId,
+    apiPort,
+    devicePort,
+    ca: server.cert,
     token: await tokenOf(),
     agent(shown, more = {}) {
       const made = new Agent({

@@ -6,6 +6,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { defined } from '@switchyard/contract';
 import { type AcquirerHost, startAcquirerHost } from '@switchyard/simulators';
 import { ensureCertificates, systemClock } from '../src/platform/index.ts';
 import { type Client, createClient } from './client.ts';
@@ -47,7 +48,7 @@ type Variables = Readonly<Record<string, string>>;
 /** What the command line gives every command, and no settings of the caller's. */
 function inherited(): Variables {
   const { PATH = '', NODE_COMPILE_CACHE: cache } = process.env;
-  return { PATH, ...(cache === undefined ? {} : { NODE_COMPILE_CACHE: cache }) };
+  return { PATH, ...defined({ NODE_COMPILE_CACHE: cache }) };
 }
 
 function start(path: string, args: readonly string[], variables: Variables) {
@@ -109,8 +110,11 @@ export async function openEmptyPlatform(): Promise<EmptyPlatform> {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-empty-'));
   const mail = await openMailServer();
   const host = await startAcquirerHost({
-    ...{ host: '127.0.0.1', port: 0, ledgerDir: join(directory, 'acquirer') },
-    ...{ lateMs: 3000, slowMs: 500 },
+    host: '127.0.0.1',
+    port: 0,
+    ledgerDir: join(directory, 'acquirer'),
+    lateMs: 3000,
+    slowMs: 500,
   });
   const made = await settingsIn(directory, mail, host.port);
   const { variables, ca, caFile, port, devicePort, metricsPort } = made;
@@ -128,7 +132,12 @@ export async function openEmptyPlatform(): Promise<EmptyPlatform> {
   const baseUrl = `https://localhost:${port}`;
   const client = createClient(baseUrl, ca);
   return {
-    ...{ baseUrl, caFile, client, mail, host, command },
+    baseUrl,
+    caFile,
+    client,
+    mail,
+    host,
+    command,
     asDevice: (shown) => ({
       security: createClient(`https://localhost:${devicePort}`, ca, shown),
       api: createClient(baseUrl, ca, shown),

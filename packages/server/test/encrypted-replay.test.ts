@@ -220,7 +220,9 @@ describe('encrypted card data', () => {
     for (const recorded of [online, last]) {
       const forged = {
         ...recorded,
-        ...{ offlineTransaction: true, deviceId: on.shop.deviceIds[0], amount: 7777 },
+        offlineTransaction: true,
+        deviceId: on.shop.deviceIds[0],
+        amount: 7777,
         offlineData: offlineData({ terminalSequence: 4, authorizedAt: ago(hourMs) }),
       };
       assertRefused(await send(forged), { code: 'ksn_reused', pointer });
@@ -237,8 +239,11 @@ describe('encrypted card data with a PIN', () => {
     const { dataDir } = (await testHouse()).settings;
     const key = demoKeys(dataDir).key('demo-zpk');
     host = await startAcquirerHost({
-      ...{ host: '127.0.0.1', port: 0, ledgerDir: join(dataDir, 'encrypted-pin-host') },
-      ...{ lateMs: testTimeoutMs + 500, slowMs: 900 },
+      host: '127.0.0.1',
+      port: 0,
+      ledgerDir: join(dataDir, 'encrypted-pin-host'),
+      lateMs: testTimeoutMs + 500,
+      slowMs: 900,
       keys: { zonePin: { algorithm: 'Tdes', key } },
     });
     const link = { zonePinKey: { keyRef: 'demo-zpk', format: 'ISO0' } };
@@ -284,8 +289,13 @@ describe('serial numbers that were used', () => {
     let now = Date.now();
     const uses = createDataUses({ database, clock: { now: () => now } });
     const by = (counter: number, isOffline = false) => ({
-      ...{ organizationId, device: 'A1', counter, usedBy: `sale ${counter}`, isOffline },
-      ...{ takesOver: undefined, at: now },
+      organizationId,
+      device: 'A1',
+      counter,
+      usedBy: `sale ${counter}`,
+      isOffline,
+      takesOver: undefined,
+      at: now,
     });
     for (const counter of [1, 2, 5]) assert.ok(await uses.take(by(counter)));
     now += 371 * dayMs;

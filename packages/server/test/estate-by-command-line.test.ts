@@ -83,7 +83,12 @@ describe('an estate from one file', { timeout: 300_000 }, () => {
     });
 
   const address = (userDomain: string) => [
-    ...['--url', on.baseUrl, '--ca-file', on.caFile, '--user-domain', userDomain],
+    '--url',
+    on.baseUrl,
+    '--ca-file',
+    on.caFile,
+    '--user-domain',
+    userDomain,
   ];
 
   test('the operator approves, and the first administrator signs in', async () => {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import type { Answer, Call } from './client.ts';
 import { makeRequest } from './devices.ts';
 import { type EmptyPlatform, openEmptyPlatform } from './empty-platform.ts';
@@ -27,7 +28,7 @@ describe('an estate from nothing', { timeout: 300_000 }, () => {
 
   /** Asks for a success. */
   async function done(method: string, path: string, body?: unknown): Promise<Answer['body']> {
-    const answer = await call(method, path, body === undefined ? {} : { body });
+    const answer = await call(method, path, defined({ body }));
     assert.ok(answer.status < 300, `${method} ${path}: ${answer.text}`);
     return answer.body;
   }
@@ -35,8 +36,11 @@ describe('an estate from nothing', { timeout: 300_000 }, () => {
 
   async function signIn(realm: string, username: string, totp: string): Promise<string> {
     const form = {
-      ...{ grant_type: 'password', client_id: 'switchyard-cli' },
-      ...{ username, password, totp },
+      grant_type: 'password',
+      client_id: 'switchyard-cli',
+      username,
+      password,
+      totp,
     };
     const { status, body, text } = await on.client.call('POST', `/oauth2/v1/${realm}/token`, {
       raw: new URLSearchParams(form).toString(),
@@ -82,7 +86,10 @@ describe('an estate from nothing', { timeout: 300_000 }, () => {
   test('it brings in its estate: merchant, store, devices, the way to its acquirer', async () => {
     const base = '/provisioning/v2';
     const { merchantId } = await made(`${base}/merchants`, {
-      ...{ name: 'Café du Port', country: 'FR', mcc: '5814', timeZone: 'Europe/Paris' },
+      name: 'Café du Port',
+      country: 'FR',
+      mcc: '5814',
+      timeZone: 'Europe/Paris',
     });
     const { storeId } = await made(`${base}/stores`, { merchantId, name: 'Quai 3' });
     const { logicalDeviceId } = await made(`${base}/logical-devices`, { storeId, name: 'Till 1' });
@@ -94,14 +101,20 @@ describe('an estate from nothing', { timeout: 300_000 }, () => {
     const links = `${base}/logical-devices/${logicalDeviceId}/physical-devices`;
     await done('PUT', links, { physicalDeviceIds: [physicalDeviceId] });
     const { acquirerLinkId } = await made(`${base}/acquirer-links`, {
-      ...{ name: 'host', host: '127.0.0.1', port: on.host.port, tls: false },
+      name: 'host',
+      host: '127.0.0.1',
+      port: on.host.port,
+      tls: false,
       institutionId: '123456',
     });
     await made(`${base}/merchants/${merchantId}/acquirer-contracts`, {
-      ...{ acquirerLink: acquirerLinkId, acquirerMerchantId: '100000000000001' },
+      acquirerLink: acquirerLinkId,
+      acquirerMerchantId: '100000000000001',
       terminalIdRange: { from: 'CAFE0001', to: 'CAFE0099' },
-      ...{ currencies: ['EUR'], captureModes: ['Immediate', 'Deferred'] },
-      ...{ defaultCaptureMode: 'Immediate', clearCardData: 'Allowed' },
+      currencies: ['EUR'],
+      captureModes: ['Immediate', 'Deferred'],
+      defaultCaptureMode: 'Immediate',
+      clearCardData: 'Allowed',
     });
     place = { merchantId, storeId, logicalDeviceId, physicalDeviceId };
   });
@@ -109,7 +122,8 @@ describe('an estate from nothing', { timeout: 300_000 }, () => {
   test('it declares a service, subscribes to it, switches it on and configures it', async () => {
     const base = '/service-catalog/v1';
     const { serviceId } = await made(`${base}/services`, {
-      ...{ name: 'Receipts', domain: 'Printing' },
+      name: 'Receipts',
+      domain: 'Printing',
       parameterSchema: {
         type: 'object',
         properties: { footer: { type: 'string' }, copies: { type: 'integer' } },
@@ -141,7 +155,9 @@ describe('an estate from nothing', { timeout: 300_000 }, () => {
       const [{ clientId, clientSecret }] = known.body;
       const granted = await security.call('POST', '/oauth2-mtls/v1/token', {
         raw: new URLSearchParams({
-          ...{ grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret },
+          grant_type: 'client_credentials',
+          client_id: clientId,
+          client_secret: clientSecret,
         }).toString(),
         headers: { 'content-type': 'application/x-www-form-urlencoded' },
       });

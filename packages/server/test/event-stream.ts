@@ -1,6 +1,7 @@
 // A client of Server-Sent Events for tests: what arrives, and how it ends.
 import { type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as tlsRequest } from 'node:https';
+import { defined } from '@switchyard/contract';
 import { eventually } from './eventually.ts';
 
 export type HeardEvent = { id?: number; type: string; data: unknown };
@@ -41,8 +42,10 @@ export type ListenOptions = {
 function headersOf({ headers = {}, token, lastEventId }: ListenOptions): Record<string, string> {
   return {
     accept: 'text/event-stream',
-    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    ...(lastEventId === undefined ? {} : { 'last-event-id': String(lastEventId) }),
+    ...defined({
+      authorization: token === undefined ? undefined : `Bearer ${token}`,
+      'last-event-id': lastEventId === undefined ? undefined : String(lastEventId),
+    }),
     ...headers,
   };
 }
@@ -72,8 +75,11 @@ export async function listenTo(url: string, options: ListenOptions = {}): Promis
   const asked = send(url, {
     headers: headersOf(options),
     agent: false,
-    ...(options.ca === undefined ? {} : { ca: options.ca }),
-    ...(options.cert === undefined ? {} : { cert: options.cert, key: options.key }),
+    ...defined({
+      ca: options.ca,
+      cert: options.cert,
+      key: options.cert === undefined ? undefined : options.key,
+    }),
   });
   asked.end();
   const response = await new Promise<IncomingMessage>((resolve, reject) => {

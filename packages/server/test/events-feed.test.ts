@@ -147,8 +147,15 @@ describe('the feed of events', () => {
     assert.ok(Check(eventDefinitions.get('batch.completed')?.data as never, told?.data));
     const { organizationId, shop } = on;
     assert.deepEqual(told?.data, {
-      ...{ organizationId, merchantId: shop.merchantId, batchId: batch.batchId },
-      ...{ clientOperationId, total: 12, succeeded: 12, failed: 0, filed: 0, sequence: 1 },
+      organizationId,
+      merchantId: shop.merchantId,
+      batchId: batch.batchId,
+      clientOperationId,
+      total: 12,
+      succeeded: 12,
+      failed: 0,
+      filed: 0,
+      sequence: 1,
     });
     const nothing = items.find(({ data }) => data['batchId'] === empty.batchId);
     assert.equal(nothing?.data['total'], 0);
@@ -256,7 +263,8 @@ describe('the feed of events', () => {
     const two = await sale();
     await settled();
     const again = await listenTo(url, {
-      ...{ token: on.acquirerToken, ca: on.ca },
+      token: on.acquirerToken,
+      ca: on.ca,
       lastEventId: heard?.id ?? 0,
     });
     const three = await sale();
@@ -299,7 +307,9 @@ describe('the feed of events', () => {
     const till = await ask('', on.shop.token);
     assert.equal(till.status, 403);
     const stream = await listenTo(`${on.settings.baseUrl}${path}`, {
-      ...{ token: on.acquirerToken, ca: on.ca, lastEventId: 'yesterday' },
+      token: on.acquirerToken,
+      ca: on.ca,
+      lastEventId: 'yesterday',
     });
     assert.equal(stream.status, 400);
   });
@@ -311,16 +321,19 @@ describe('the feed of events', () => {
     const till = { token: own.shop.token };
     const office = { token: own.acquirerToken };
     const sold = await ask('POST', 'transactions/process', {
-      ...{ ...till, body: keyedSale({ captureMode: 'Deferred', amount: 1000 }) },
+      ...till,
+      body: keyedSale({ captureMode: 'Deferred', amount: 1000 }),
     });
     await ask('POST', `transactions/${sold.body.transactionId}/capture`, till);
     const made = await ask('POST', 'clearing-files', {
-      ...{ ...office, body: { acquirerLink: own.linkId, openDays: true } },
+      ...office,
+      body: { acquirerLink: own.linkId, openDays: true },
     });
     const { clearingFileId: fileId } = made.body;
     const content = await ask('GET', `clearing-files/${fileId}/content`, office);
     const acknowledged = await ask('PUT', `clearing-files/${fileId}/acknowledgement`, {
-      ...{ ...office, raw: own.host.clear(content.text) },
+      ...office,
+      raw: own.host.clear(content.text),
       headers: { 'content-type': 'text/plain' },
     });
     assert.equal(acknowledged.status, 200, acknowledged.text);
@@ -370,7 +383,8 @@ describe('the feed of events', () => {
     assert.equal((await page(`after=${swept}`)).items[0]?.position, swept + 1);
     assert.equal((await page()).items[0]?.position, swept + 1);
     const stream = await listenTo(`${on.settings.baseUrl}${path}?after=1`, {
-      ...{ token: on.acquirerToken, ca: on.ca },
+      token: on.acquirerToken,
+      ca: on.ca,
     });
     assert.equal(stream.status, 410);
   });

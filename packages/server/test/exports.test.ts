@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import { parse } from 'csv-parse/sync';
 import type { Answer } from './client.ts';
 import { keyedSale } from './keyed-sale.ts';
@@ -25,7 +26,7 @@ describe('exports', () => {
   let orderIds: string[];
 
   const call = (method: string, path: string, body?: unknown, token = on.acquirerToken) =>
-    on.client.call(method, base + path, { token, ...(body === undefined ? {} : { body }) });
+    on.client.call(method, base + path, { token, ...defined({ body }) });
   const content = (exportId: string, headers: Record<string, string> = {}) =>
     on.client.call('GET', `${base}/${exportId}/content`, { token: on.acquirerToken, headers });
 
@@ -125,7 +126,7 @@ describe('exports', () => {
         ...flat,
         responseCategory: response.category,
         responseCode: response.code,
-        ...(response.reason === undefined ? {} : { responseReason: response.reason }),
+        ...defined({ responseReason: response.reason }),
         offline: item.offline ?? false,
       });
     }
@@ -204,7 +205,9 @@ describe('exports', () => {
     const { token } = on.shop;
     const role = { name: 'manager', entityType: 'merchant' as const, roles: ['Merchant'] };
     const manager = await on.tokenFor({
-      ...{ ...role, entityId: on.otherShop.merchantId, merchantId: on.otherShop.merchantId },
+      ...role,
+      entityId: on.otherShop.merchantId,
+      merchantId: on.otherShop.merchantId,
     });
     const ordered = await call('POST', '', { format: 'Csv', transactions: {} }, token);
     assert.equal(ordered.status, 202, ordered.text);

@@ -56,7 +56,9 @@ describe('a database that fails', { concurrency: false }, () => {
     }
     const counts = await assertNothingLost({
       ...(await platform.entrance()),
-      ...{ sales, host, mayFail: true },
+      sales,
+      host,
+      mayFail: true,
     });
     await platform.agree();
     const shed = sales.slice(earlier).filter((sale) => sale.answered?.status === 503).length;

@@ -41,7 +41,8 @@ const way = wayToMount();
 /** A file system of a few megabytes for the database alone, which the process takes with it. */
 const onSmallDisk = (dataDir: string) => [
   ...(way?.begin ?? []),
-  ...['/bin/sh', '-c'],
+  '/bin/sh',
+  '-c',
   `mkdir -p "$0/postgres" && mount -t tmpfs -o size=${diskMegabytes}m,mode=0755 none "$0/postgres" && exec ${way?.go.join(' ') ?? ''} "$@"`,
   dataDir,
 ];
@@ -119,7 +120,9 @@ test(`sales go on behind a full disk (seed ${seed})`, {
     }
     const counts = await assertNothingLost({
       ...(await platform.entrance()),
-      ...{ sales, host, mayFail: true },
+      sales,
+      host,
+      mayFail: true,
     });
     await platform.agree();
     tell(`full ${rounds} times: ${JSON.stringify(counts)}, ${count(503)} shed`);

@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import { type HttpAcquirer, startHttpAcquirer } from '@switchyard/simulators';
 import type { Answer, Client } from './client.ts';
 import { testCopyUrl } from './database.ts';
@@ -34,7 +35,7 @@ describe('a server that is killed while a sale goes another way', { concurrency:
     const token = await client.token(userDomainId, clientId, clientSecret);
     const answer = await client.call(method, path, {
       token,
-      ...(body === undefined ? {} : { body }),
+      ...defined({ body }),
     });
     assert.ok(answer.status < 300, answer.text);
     return answer.body;
@@ -42,7 +43,11 @@ describe('a server that is killed while a sale goes another way', { concurrency:
 
   const startBank = (port: number) =>
     startHttpAcquirer({
-      ...{ host: '127.0.0.1', port, path: '/switchyard', ledgerDir, platformKeys: [platformKey] },
+      host: '127.0.0.1',
+      port,
+      path: '/switchyard',
+      ledgerDir,
+      platformKeys: [platformKey],
       lateMs: faultTimeoutMs * 3,
       slowMs: 300,
     });
@@ -55,8 +60,14 @@ describe('a server that is killed while a sale goes another way', { concurrency:
     const { client } = await platform.entrance();
     const httpJson = { path: '/switchyard', acquirerKeys: [unknownKey] };
     const made = await asAcquirer(client, 'POST', '/provisioning/v2/acquirer-links', {
-      ...{ name: 'bank', adapter: 'HttpJson', host: '127.0.0.1', port: 1, tls: false },
-      ...{ institutionId: '100001', status: 'Disabled', httpJson },
+      name: 'bank',
+      adapter: 'HttpJson',
+      host: '127.0.0.1',
+      port: 1,
+      tls: false,
+      institutionId: '100001',
+      status: 'Disabled',
+      httpJson,
     });
     platformKey = made.signingKeys.current.x;
     // It comes back at the same one: nobody else may be given it meanwhile.
@@ -75,9 +86,12 @@ describe('a server that is killed while a sale goes another way', { concurrency:
     const merchantId = applications['merchant']?.merchantId ?? '';
     const contracts = `/provisioning/v2/merchants/${merchantId}/acquirer-contracts`;
     await asAcquirer(client, 'POST', contracts, {
-      ...{ acquirerLink: made.acquirerLinkId, acquirerMerchantId: 'BANK00000000001' },
+      acquirerLink: made.acquirerLinkId,
+      acquirerMerchantId: 'BANK00000000001',
       terminalIdRange: { from: 'BANK0001', to: 'BANK9999' },
-      ...{ currencies: ['EUR'], captureModes: ['Immediate', 'Deferred'], routing: [{}] },
+      currencies: ['EUR'],
+      captureModes: ['Immediate', 'Deferred'],
+      routing: [{}],
       clearCardData: 'Allowed',
     });
   });

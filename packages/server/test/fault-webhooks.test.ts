@@ -471,7 +471,8 @@ describe('many receivers, each with faults that come and go', () => {
     await on.happen(1);
     const reply = await asked;
     await on.endpoints.replace(on.by, endpointId, {
-      ...{ url: young.url, eventTypes: ['transaction.*'] },
+      url: young.url,
+      eventTypes: ['transaction.*'],
     });
     reply.writeHead(410).end();
     await eventually('it comes to the new address', () => young.received.length === 1);

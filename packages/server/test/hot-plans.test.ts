@@ -1,6 +1,7 @@
 // How the database finds the rows of the hot statements: by whole keys, in young and in full tables.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import {
   createLog,
   type Database,
@@ -93,7 +94,7 @@ describe('the plans of the hot statements', () => {
     const call = (method: string, path: string, body?: unknown) =>
       on.client.call(method, base + path, {
         token: on.shop.token,
-        ...(body === undefined ? {} : { body }),
+        ...defined({ body }),
       });
     const ofOrganization = await forgedToken(on, {
       um_scope: { entityType: 'tenant', entityId: on.organizationId },

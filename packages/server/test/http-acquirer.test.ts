@@ -75,8 +75,10 @@ describe('an acquirer that speaks HTTP', () => {
   test('an offline sale is told until it is answered, an unconfirmed one goes back whole', async () => {
     const before = totals();
     const offlineData = {
-      ...{ authorizedAt: new Date(Date.now() - 60_000).toISOString(), reason: 'NoConnection' },
-      ...{ authorizationCode: '9A01B2', terminalSequence: 1 },
+      authorizedAt: new Date(Date.now() - 60_000).toISOString(),
+      reason: 'NoConnection',
+      authorizationCode: '9A01B2',
+      terminalSequence: 1,
     };
     const members = { deviceId: shop.deviceIds[0], offlineTransaction: true, offlineData };
     // The first answer does not come: what is sent then is the same message once more.

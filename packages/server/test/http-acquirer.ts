@@ -29,8 +29,13 @@ export async function attachHttpAcquirer(on: Scene, name: string): Promise<Attac
   const scope = { organizationId: on.organizationId };
   const { acquirerLinks } = on.house.provisioning;
   const body = {
-    ...{ name, adapter: 'HttpJson', host: '127.0.0.1', port: 1, tls: false },
-    ...{ institutionId: '100001', status: 'Disabled' },
+    name,
+    adapter: 'HttpJson',
+    host: '127.0.0.1',
+    port: 1,
+    tls: false,
+    institutionId: '100001',
+    status: 'Disabled',
   };
   const httpJson = { path: '/switchyard', acquirerKeys: [unknownKey] };
   const { view } = await acquirerLinks.create(scope, { ...body, httpJson });
@@ -38,7 +43,10 @@ export async function attachHttpAcquirer(on: Scene, name: string): Promise<Attac
   // A link knocks at it for a while once it is gone: at a port that the system gives to nobody else.
   const [port = 0] = await freePorts(1);
   const server = await startHttpAcquirer({
-    ...{ host: '127.0.0.1', port, path: '/switchyard', ledgerDir },
+    host: '127.0.0.1',
+    port,
+    path: '/switchyard',
+    ledgerDir,
     platformKeys: [view.signingKeys?.current.x ?? ''],
     lateMs: testLateMs,
     slowMs: 300,
@@ -55,7 +63,9 @@ export async function attachHttpAcquirer(on: Scene, name: string): Promise<Attac
   });
   const linkId = view.acquirerLinkId;
   await acquirerLinks.replace(scope, linkId, {
-    ...{ ...body, port: server.port, status: 'Enabled' },
+    ...body,
+    port: server.port,
+    status: 'Enabled',
     httpJson: { ...httpJson, acquirerKeys: [server.publicKey] },
   });
   await on.house.openLinks();

@@ -15,12 +15,25 @@ import { type Scene, scene } from './scene.ts';
  */
 const withoutKey: Readonly<Record<string, readonly string[]>> = {
   'has a name of its own for it': [
-    ...['processTransaction', 'captureTransaction', 'refundTransaction', 'cancelTransaction'],
-    ...['captureAll', 'refundTransactionByWeb', 'createQrPayment', 'refundQrPayment'],
-    ...['cancelQrPayment', 'tellQrEvent', 'importBulk', 'orderExport', 'sendToDeviceAndGoOn'],
+    'processTransaction',
+    'captureTransaction',
+    'refundTransaction',
+    'cancelTransaction',
+    'captureAll',
+    'refundTransactionByWeb',
+    'createQrPayment',
+    'refundQrPayment',
+    'cancelQrPayment',
+    'tellQrEvent',
+    'importBulk',
+    'orderExport',
+    'sendToDeviceAndGoOn',
   ],
   'is done once by the state of what it changes': [
-    ...['approveSignUp', 'rejectSignUp', 'makeClearingFile', 'resolveOperation'],
+    'approveSignUp',
+    'rejectSignUp',
+    'makeClearingFile',
+    'resolveOperation',
   ],
   'nobody is known who asks': ['signUp'],
   'a device takes the last one that it was given': ['createDeviceCertificate'],
@@ -113,7 +126,9 @@ describe('idempotency keys', () => {
     const key = randomUUID();
     const [mine, theirs] = [await post(stores, key, storeOf('Shared')), await scene()];
     const colleague = await on.tokenFor({
-      ...{ name: 'colleague', entityType: 'tenant', entityId: on.organizationId },
+      name: 'colleague',
+      entityType: 'tenant',
+      entityId: on.organizationId,
       roles: ['AcquirerAdministrator'],
     });
     const second = await post(stores, key, storeOf('Shared'), colleague);
@@ -121,7 +136,9 @@ describe('idempotency keys', () => {
     assert.notEqual(second.body.storeId, mine.body.storeId);
     const foreign = { merchantId: theirs.shop.merchantId, name: 'Shared' };
     const elsewhere = await theirs.client.call('POST', stores, {
-      ...{ token: theirs.acquirerToken, body: foreign, headers: { 'idempotency-key': key } },
+      token: theirs.acquirerToken,
+      body: foreign,
+      headers: { 'idempotency-key': key },
     });
     assert.equal(elsewhere.status, 201, elsewhere.text);
     assert.equal(elsewhere.headers['idempotent-replayed'], undefined);
@@ -154,7 +171,8 @@ describe('idempotency keys', () => {
     const head = 'type,acquirerMerchantId,retrievalReferenceNumber,amount,currency,settlementDate';
     const send = (raw: string) =>
       on.client.call('POST', `${base}?acquirerLinkId=${on.linkId}&from=${day}&to=${day}`, {
-        ...{ token: on.acquirerToken, raw },
+        token: on.acquirerToken,
+        raw,
         headers: { 'content-type': 'text/csv', 'idempotency-key': key },
       });
     const file = `${head}\nCapture,M1,606012000017,1250,EUR,${day}\n`;
@@ -165,7 +183,8 @@ describe('idempotency keys', () => {
     assert.deepEqual([again.status, again.body], [202, first.body]);
     assert.equal(again.headers['idempotent-replayed'], 'true');
     assertRefused(await send(file.replace('1250', '1251')), {
-      ...{ code: 'client_id_reused', pointer: null },
+      code: 'client_id_reused',
+      pointer: null,
     });
     const { body } = await on.client.call('GET', base, { token: on.acquirerToken });
     assert.equal(body.items.length, 1);
@@ -177,7 +196,8 @@ describe('idempotency keys', () => {
     const keys = createKeys({
       store: createKeyStore(await testDatabase()),
       clock: { now: () => now },
-      ...{ ids: systemIds, masterKey: Buffer.alloc(32, 7) },
+      ids: systemIds,
+      masterKey: Buffer.alloc(32, 7),
     });
     const asked = { callerId: 'me', asked: '{}', heldMs: 60_000 };
     const claim = (key: string) => keys.claim({ ...asked, key, organizationId: on.organizationId });
@@ -208,7 +228,9 @@ describe('idempotency keys', () => {
     const store = createKeyStore(await testDatabase());
     const keysOver = (over: Partial<typeof store>) =>
       createKeys({
-        ...{ store: { ...store, ...over }, clock: systemClock, ids: systemIds },
+        store: { ...store, ...over },
+        clock: systemClock,
+        ids: systemIds,
         masterKey: Buffer.alloc(32, 7),
       });
     const asked = { organizationId: on.organizationId, callerId: 'me', key: 'lost' };
@@ -229,7 +251,8 @@ describe('idempotency keys', () => {
   test('a key that looks like a card number is refused on every route that takes one', async () => {
     const key = '4111-1111-1111-1111';
     assertRefused(await post(stores, key, storeOf('Card')), {
-      ...{ code: 'client_id_invalid', pointer: null },
+      code: 'client_id_invalid',
+      pointer: null,
     });
     assert.equal(await storesCalled('Card'), 0);
     for (const { facts } of on.house.http.routes) {

@@ -279,7 +279,8 @@ test('a refund that the database loses at its commit has used no approval code, 
   const { transactionId } = (await post(on, 'process', keyedSale())).body;
   const codes = '/payment/v1/approval-codes';
   const made = await on.client.call('POST', codes, {
-    ...{ token, body: { name: 'Shift lead', oneTime: true } },
+    token,
+    body: { name: 'Shift lead', oneTime: true },
   });
   const { code: approvalCode, approvalCodeId } = made.body;
   const standing = async () =>

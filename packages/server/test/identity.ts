@@ -1,5 +1,6 @@
 // A realm with one application over a real database, for the tests of identity and of its users.
 import { randomBytes, randomUUID } from 'node:crypto';
+import { defined } from '@switchyard/contract';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { createPasswordStrength } from '../src/identity/accounts/password-strength.ts';
 import {
@@ -77,7 +78,7 @@ export async function openTestRealm(deps: TestRealmDeps): Promise<TestRealm> {
     database,
     settings: {
       authUrl: deps.authUrl ?? authUrl,
-      ...(deps.environment === undefined ? {} : { environment: deps.environment }),
+      ...defined({ environment: deps.environment }),
       ...deps.pages,
     },
     clock,
@@ -87,10 +88,12 @@ export async function openTestRealm(deps: TestRealmDeps): Promise<TestRealm> {
     makeKey: makeRealmKey,
     findDevice: deps.findDevice ?? (async () => undefined),
     passwordStrength: sharedStrength,
-    ...(tokenLimits === undefined ? {} : { tokenLimits }),
-    ...(deps.attemptLimits === undefined ? {} : { attemptLimits: deps.attemptLimits }),
-    ...(deps.jobs === undefined ? {} : { jobs: deps.jobs }),
-    ...(deps.mail === undefined ? {} : { mail: deps.mail }),
+    ...defined({
+      tokenLimits,
+      attemptLimits: deps.attemptLimits,
+      jobs: deps.jobs,
+      mail: deps.mail,
+    }),
   });
   const organizationId = randomUUID();
   const userDomainId = `realm-${randomUUID()}`;

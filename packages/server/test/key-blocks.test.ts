@@ -22,8 +22,13 @@ async function awsModule(t: TestContext) {
   t.after(stub.close);
   const client = () =>
     createAwsClient({
-      ...{ service: 'payment-cryptography', region: awsRegion, endpoint: stub.url },
-      ...{ credentials: awsCredentials, clock: systemClock, timeoutMs: 20_000, connections: 2 },
+      service: 'payment-cryptography',
+      region: awsRegion,
+      endpoint: stub.url,
+      credentials: awsCredentials,
+      clock: systemClock,
+      timeoutMs: 20_000,
+      connections: 2,
     });
   const names = ['bdk-tdes', 'zmk', 'zpk'] as const;
   const entries = names.map((name) => entryOf(name, stub.arn(name)));
@@ -34,10 +39,14 @@ async function awsModule(t: TestContext) {
 }
 
 const linkTo = (port: number): Iso8583HostLink => ({
-  ...{ organizationId: randomUUID(), linkId: randomUUID(), name: 'north' },
+  organizationId: randomUUID(),
+  linkId: randomUUID(),
+  name: 'north',
   adapter: 'iso8583-host',
   settings: {
-    ...{ host: '127.0.0.1', port, institutionId: '1001' },
+    host: '127.0.0.1',
+    port,
+    institutionId: '1001',
     zoneMasterKey: { keyRef: 'zmk' },
     zonePinKey: { keyRef: 'zpk', format: 0 },
   },
@@ -51,7 +60,12 @@ async function linked(t: TestContext) {
   const keys = createLinkKeys({ database, clock: systemClock, log, hsm });
   const ring = keys.ring(linkTo(host.port));
   const link = openLink({
-    ...{ host: '127.0.0.1', port: host.port, tls: false, clock: systemClock, log, hsm },
+    host: '127.0.0.1',
+    port: host.port,
+    tls: false,
+    clock: systemClock,
+    log,
+    hsm,
     spoken: compileHost(builtInHosts['iso1987-binary'], { now: Date.now }),
     keys: ring,
     onUnmatched: () => {},
@@ -86,7 +100,11 @@ test('a key block that a host sends is taken in by AWS, and PINs go out under it
   const zone = ring.pinKey();
   assert.deepEqual(zone, { keyRef: stub.arn('zpk-other'), format: 0, keyIndex: '01' });
   const { pinBlock } = await hsm.translatePin({
-    ...{ scheme: 'DukptTdes', ksn: tdesKsn, inFormat: 0, outFormat: 0, pan },
+    scheme: 'DukptTdes',
+    ksn: tdesKsn,
+    inFormat: 0,
+    outFormat: 0,
+    pan,
     pinBlock: terminalBlock('ISO0', tdesKsn),
     outKeyRef: zone.keyRef,
   });

@@ -83,7 +83,9 @@ describe('a fault behind a commit', () => {
   test('makes one reconciliation', async () => {
     const { database, organizationId } = room;
     const all = createReconciliations({
-      ...{ database, clock: systemClock, ids: systemIds },
+      database,
+      clock: systemClock,
+      ids: systemIds,
       audit: { record: async () => {} } as unknown as Recorder,
       jobs: { enqueue: async () => {}, poke() {} },
       store: { ...createReconciliationStore(database), find: lost },

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import fc from 'fast-check';
 import { assertVerbs } from './allowed-verbs.ts';
 import type { Answer } from './client.ts';
@@ -54,8 +55,17 @@ const cards = fc.oneof(
   { weight: 1, arbitrary: fc.constant('4000000000004202') },
 );
 const verbs = [
-  ...['capture', 'capture', 'capture', 'refund', 'refund', 'void', 'void'],
-  ...['reverse', 'byweb', 'status', 'saleAgain'],
+  'capture',
+  'capture',
+  'capture',
+  'refund',
+  'refund',
+  'void',
+  'void',
+  'reverse',
+  'byweb',
+  'status',
+  'saleAgain',
 ];
 const stepWith = (more: readonly number[]) =>
   fc.record<Step>({
@@ -107,7 +117,7 @@ async function takeWalk(on: Scene, of: Walk, mayBeCut: boolean): Promise<void> {
   });
   const id = sale['clientTransactionId'];
   const call: Call = (method, path, body) =>
-    on.client.call(method, `${base}${path}`, { token, ...(body === undefined ? {} : { body }) });
+    on.client.call(method, `${base}${path}`, { token, ...defined({ body }) });
   const first = await call('POST', '/process', sale);
   // While a fault has the link down nothing is stored, or what is stored was never sent: there is
   // nothing to walk on.

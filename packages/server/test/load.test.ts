@@ -6,7 +6,10 @@ import { assertEnds, type Sale } from './load.ts';
 
 const transactionId = 't1';
 const answer = (status: number, body: unknown): Answer => ({
-  ...{ status, body, headers: {}, text: JSON.stringify(body) },
+  status,
+  body,
+  headers: {},
+  text: JSON.stringify(body),
 });
 
 const told = (state: string): Sale => {

@@ -35,8 +35,13 @@ const storeRoles: readonly RoleName[] = ['PointOfSaleTerminal'];
 
 async function publicClient({ house, organizationId, realm }: Scene): Promise<string> {
   const { clientId } = await house.identity.createPublicApplication({
-    ...{ organizationId, userDomainId: realm, name: 'Sign-in', roles: [] },
-    ...{ entityType: 'tenant', entityId: organizationId, securityFlows: ['Password'] },
+    organizationId,
+    userDomainId: realm,
+    name: 'Sign-in',
+    roles: [],
+    entityType: 'tenant',
+    entityId: organizationId,
+    securityFlows: ['Password'],
   });
   return clientId;
 }
@@ -74,7 +79,11 @@ async function tenantRole(on: Scene, role: RoleName): Promise<MatrixCaller> {
 async function merchantRole(on: Scene, role: RoleName): Promise<MatrixCaller> {
   const { merchantId, storeId } = on.shop;
   const token = await on.tokenFor({
-    ...{ name: role, entityType: 'merchant', entityId: merchantId, merchantId, roles: [role] },
+    name: role,
+    entityType: 'merchant',
+    entityId: merchantId,
+    merchantId,
+    roles: [role],
     ...(storeRoles.includes(role) ? { storeId } : {}),
   });
   const granted = new Set<Permission>(rolePermissions[role]);
@@ -98,11 +107,18 @@ async function administratorBelow({ on, below }: Tenant): Promise<MatrixCaller> 
   const { organizationId = '', userDomainId = '' } = below;
   const role = 'AcquirerAdministrator';
   const { clientId, clientSecret } = await on.house.identity.createApplication({
-    ...{ organizationId, userDomainId, name: role, roles: [role] },
-    ...{ entityType: 'tenant', entityId: organizationId, securityFlows: ['ClientCredentials'] },
+    organizationId,
+    userDomainId,
+    name: role,
+    roles: [role],
+    entityType: 'tenant',
+    entityId: organizationId,
+    securityFlows: ['ClientCredentials'],
   });
   return {
-    ...{ name: `role ${role} of an organisation below`, level: 'tenant', isDevice: false },
+    name: `role ${role} of an organisation below`,
+    level: 'tenant',
+    isDevice: false,
     granted: new Set<Permission>(rolePermissions[role]),
     fixed: new Set(),
     isBelow: true,

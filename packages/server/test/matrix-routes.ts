@@ -5,15 +5,29 @@ import type { Things } from './matrix-world.ts';
 
 /** Open to anybody, by intent: a route that is public and not here fails the matrix. */
 export const openRoutes: ReadonlySet<string> = new Set([
-  ...['getOpenApi', 'getAsyncApi', 'getDocs', 'getDocsAsset', 'getErrorPage', 'listErrorPages'],
-  ...['signUp', 'activateUser', 'confirmUserOtp', 'listAuditKeys', 'listConfigurationKeys'],
-  ...['listEventTypes', 'listErrorCodes', 'listRoles'],
+  'getOpenApi',
+  'getAsyncApi',
+  'getDocs',
+  'getDocsAsset',
+  'getErrorPage',
+  'listErrorPages',
+  'signUp',
+  'activateUser',
+  'confirmUserOtp',
+  'listAuditKeys',
+  'listConfigurationKeys',
+  'listEventTypes',
+  'listErrorCodes',
+  'listRoles',
 ]);
 
 /** Hidden pages lie below these, and have tests of their own. */
 export const pagePaths: readonly string[] = [
-  ...['/auth/', '/docs', '/sign-up'],
-  ...['/portal', '/provider-portal'],
+  '/auth/',
+  '/docs',
+  '/sign-up',
+  '/portal',
+  '/provider-portal',
 ];
 
 /** Answered by the authorization server, which knows no permissions. */
@@ -25,7 +39,8 @@ export const oauthPaths: readonly string[] = [
 
 /** WebSockets, which have tests of their own; by plain HTTP each of them answers 426. */
 export const socketPaths: readonly string[] = [
-  ...['/cloud-connector/v1/', '/portal/terminal-connections/'],
+  '/cloud-connector/v1/',
+  '/portal/terminal-connections/',
 ];
 
 /** What an address has to say besides, without which nobody is let any further; refused behind the rights. */
@@ -35,44 +50,88 @@ export const queries: Readonly<Record<string, string>> = {
 
 /** A merchant's caller is refused with 403, whatever permissions it holds. */
 export const organizationOnly: ReadonlySet<string> = new Set([
-  ...['createOrganization', 'replaceOrganization', 'deleteOrganization'],
-  ...['createMerchant', 'deleteMerchant'],
-  ...['listAcquirerLinks', 'getAcquirerLink', 'createAcquirerLink', 'listAcquirerLinkStates'],
-  ...['replaceAcquirerLink', 'deleteAcquirerLink'],
-  ...['createAcquirerContract', 'replaceAcquirerContract', 'deleteAcquirerContract'],
-  ...['declareService', 'replaceService', 'publishService', 'retireService', 'deleteService'],
-  ...['renewSigningSecret', 'answerActivation', 'tellQrEvent'],
-  ...['listServiceUses', 'getServiceCalls', 'listProviderQrPayments'],
-  ...['createServicePackage', 'replaceServicePackage', 'deleteServicePackage'],
-  ...['createSubscription', 'deleteSubscription'],
-  ...['listClearingFiles', 'makeClearingFile', 'getClearingFile', 'listClearingFileLines'],
-  ...['getClearingFileContent', 'acknowledgeClearingFile'],
-  ...['reconcile', 'listReconciliations', 'getReconciliation', 'listReconciliationItems'],
-  ...['resolveReconciliationItem', 'deleteReconciliation'],
-  ...['listWebhookEndpoints', 'getWebhookEndpoint', 'createWebhookEndpoint'],
-  ...['replaceWebhookEndpoint', 'deleteWebhookEndpoint', 'renewWebhookSecret'],
-  ...['verifyWebhookEndpoint', 'testWebhookEndpoint', 'replayWebhookEvents'],
-  ...['listWebhookDeliveries', 'getWebhookDelivery', 'resendWebhookDelivery'],
-  ...['getPlatformHealth'],
+  'createOrganization',
+  'replaceOrganization',
+  'deleteOrganization',
+  'createMerchant',
+  'deleteMerchant',
+  'listAcquirerLinks',
+  'getAcquirerLink',
+  'createAcquirerLink',
+  'listAcquirerLinkStates',
+  'replaceAcquirerLink',
+  'deleteAcquirerLink',
+  'createAcquirerContract',
+  'replaceAcquirerContract',
+  'deleteAcquirerContract',
+  'declareService',
+  'replaceService',
+  'publishService',
+  'retireService',
+  'deleteService',
+  'renewSigningSecret',
+  'answerActivation',
+  'tellQrEvent',
+  'listServiceUses',
+  'getServiceCalls',
+  'listProviderQrPayments',
+  'createServicePackage',
+  'replaceServicePackage',
+  'deleteServicePackage',
+  'createSubscription',
+  'deleteSubscription',
+  'listClearingFiles',
+  'makeClearingFile',
+  'getClearingFile',
+  'listClearingFileLines',
+  'getClearingFileContent',
+  'acknowledgeClearingFile',
+  'reconcile',
+  'listReconciliations',
+  'getReconciliation',
+  'listReconciliationItems',
+  'resolveReconciliationItem',
+  'deleteReconciliation',
+  'listWebhookEndpoints',
+  'getWebhookEndpoint',
+  'createWebhookEndpoint',
+  'replaceWebhookEndpoint',
+  'deleteWebhookEndpoint',
+  'renewWebhookSecret',
+  'verifyWebhookEndpoint',
+  'testWebhookEndpoint',
+  'replayWebhookEvents',
+  'listWebhookDeliveries',
+  'getWebhookDelivery',
+  'resendWebhookDelivery',
+  'getPlatformHealth',
 ]);
 
 /** The configuration of a level, which a device does not read: it asks for its own. */
 const configurations = [
-  ...['listConfigurableServices', 'getConfiguration', 'submitConfiguration'],
-  ...['removeConfiguration', 'listConfigurationVersions', 'getConfigurationVersion'],
+  'listConfigurableServices',
+  'getConfiguration',
+  'submitConfiguration',
+  'removeConfiguration',
+  'listConfigurationVersions',
+  'getConfigurationVersion',
   'restoreConfigurationVersion',
 ];
 
 /** A device's caller is refused with 403. */
 export const notOfDevices: ReadonlySet<string> = new Set([
-  ...['listActivations', 'getActivation', 'getDeviceDelivery', 'listDeliveries'],
+  'listActivations',
+  'getActivation',
+  'getDeviceDelivery',
+  'listDeliveries',
   'listServicePlaces',
   ...configurations,
 ]);
 
 /** What a device asks for itself: to everybody else there is no such device. */
 export const ofDevices: ReadonlySet<string> = new Set([
-  ...['readDeviceConfiguration', 'acknowledgeDeviceConfiguration'],
+  'readDeviceConfiguration',
+  'acknowledgeDeviceConfiguration',
 ]);
 
 /** Begun by terminals alone: whoever else may sell is refused with 403. */
@@ -83,27 +142,42 @@ export const notOfItself: ReadonlySet<string> = new Set(['deleteOrganization']);
 
 /** Those of an organisation below are named by themselves, without acting in it. */
 export const seenFromAbove: ReadonlySet<string> = new Set([
-  ...['getOrganization', 'replaceOrganization', 'deleteOrganization'],
+  'getOrganization',
+  'replaceOrganization',
+  'deleteOrganization',
 ]);
 
 /** What is arranged in an organisation from above by ?organizationId=; the rest by itself alone. */
 export const familiesFromAbove: ReadonlySet<string> = new Set([
-  ...['prov', 'um', 'app', 'sub', 'conf', 'svc', 'hook', 'audit', 'rep'],
+  'prov',
+  'um',
+  'app',
+  'sub',
+  'conf',
+  'svc',
+  'hook',
+  'audit',
+  'rep',
 ]);
 
 /** What is published is there for everybody who may read at all, whosever it is. */
 export const publishedToAll: ReadonlySet<string> = new Set([
-  ...['getService', 'listServiceReleases', 'createServicePackage', 'listServicePlaces'],
+  'getService',
+  'listServiceReleases',
+  'createServicePackage',
+  'listServicePlaces',
 ]);
 
 /** Read by the merchants of the organisation too. */
 export const sharedInOrganization: ReadonlySet<string> = new Set([
-  ...['getServicePackage', 'getSubscription'],
+  'getServicePackage',
+  'getSubscription',
 ]);
 
 /** A merchant's caller is refused with 403 where it names the organisation itself. */
 export const organizationLevel: ReadonlySet<string> = new Set([
-  ...['createActivation', 'deactivateService'],
+  'createActivation',
+  'deactivateService',
   ...configurations,
 ]);
 
@@ -126,9 +200,11 @@ const activation = (things: Things) => ({
 });
 
 const contract = ({ acquirerLink }: Things) => ({
-  ...{ acquirerLink, acquirerMerchantId: '100000000000001' },
+  acquirerLink,
+  acquirerMerchantId: '100000000000001',
   terminalIdRange: { from: 'MTRX0001', to: 'MTRX0099' },
-  ...{ currencies: ['EUR'], captureModes: ['Immediate'] },
+  currencies: ['EUR'],
+  captureModes: ['Immediate'],
 });
 
 let told = 0;
@@ -138,8 +214,12 @@ export const bodies: Readonly<Record<string, (things: Things) => unknown>> = {
   processTransaction: ({ merchantId, storeId, deviceId }) =>
     keyedSale({ merchantId, storeId, deviceId }),
   createAcquirerLink: () => ({
-    ...{ name: 'closed', host: '127.0.0.1', port: 9, tls: false },
-    ...{ institutionId: '123456', status: 'Disabled' },
+    name: 'closed',
+    host: '127.0.0.1',
+    port: 9,
+    tls: false,
+    institutionId: '123456',
+    status: 'Disabled',
   }),
   // As text: its body is read line by line.
   importBulk: () =>
@@ -150,8 +230,11 @@ export const bodies: Readonly<Record<string, (things: Things) => unknown>> = {
   tellQrEvent: () => {
     told += 1;
     return {
-      ...{ eventId: randomUUID(), sequence: told, type: 'payment.scanned' },
-      ...{ occurredAt: new Date().toISOString(), providerTransactionId: 'P-1' },
+      eventId: randomUUID(),
+      sequence: told,
+      type: 'payment.scanned',
+      occurredAt: new Date().toISOString(),
+      providerTransactionId: 'P-1',
     };
   },
   submitConfiguration: () => ({ values: { greeting: 'Good day' } }),
@@ -159,7 +242,9 @@ export const bodies: Readonly<Record<string, (things: Things) => unknown>> = {
   deactivateService: activation,
   createUser: ({ entityId, scope }) => ({
     username: `ann-${randomUUID()}`,
-    ...{ entityId, scope, email: `ann-${randomUUID()}@shop.example` },
+    entityId,
+    scope,
+    email: `ann-${randomUUID()}@shop.example`,
   }),
   createApplication: ({ entityId }) => ({ name: 'A till', entityId }),
 };

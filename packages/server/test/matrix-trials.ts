@@ -1,4 +1,5 @@
 // Which requests a route is tried with, and which answer the published table alone expects of each.
+import { defined } from '@switchyard/contract';
 import type { RouteFacts } from '../src/http/index.ts';
 import type { MatrixCaller } from './matrix-callers.ts';
 import {
@@ -106,7 +107,7 @@ function trial(facts: RouteFacts, example: unknown, whose: Whose, things: Things
   const url = path + (queries[facts.operationId] ?? '');
   const body = facts.method === 'GET' ? undefined : bodyOf(facts, example, things);
   const sent = `${url} ${JSON.stringify(body ?? null)}`;
-  return { facts, whose, url, sent, ...(body === undefined ? {} : { body }) };
+  return { facts, whose, url, sent, ...defined({ body }) };
 }
 
 /** The levels of our own tenant that have all that is named, and something of their own among it. */

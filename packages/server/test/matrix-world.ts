@@ -25,7 +25,8 @@ export type Tenant = {
 
 const serviceBase = '/service-catalog/v1';
 const declaration = {
-  ...{ name: 'QR', domain: 'Payments' },
+  name: 'QR',
+  domain: 'Payments',
   parameterSchema: { type: 'object', properties: { greeting: { type: 'string' } } },
 };
 
@@ -80,11 +81,14 @@ async function qrPaymentOf(on: Scene, shop: Shop, serviceId: string): Promise<Th
      VALUES ($1, $2, $3, $4, $5, $6, $7, $1, 'Pending', 'Pending', 100, 'EUR', 0, 0, 0, 0, 0, 1, 0,
        0, now() + interval '1 day', $8, now(), now())`,
     [
-      ...[organizationId, qrTransactionId, merchantId, storeId, deviceIds[0], qrTransactionId],
-      ...[
-        serviceId,
-        { paymentType: 'x', paymentScenario: 'x', scenario: 'consumerscan', request: {} },
-      ],
+      organizationId,
+      qrTransactionId,
+      merchantId,
+      storeId,
+      deviceIds[0],
+      qrTransactionId,
+      serviceId,
+      { paymentType: 'x', paymentScenario: 'x', scenario: 'consumerscan', request: {} },
     ],
   );
   return { qrTransactionId };
@@ -121,8 +125,13 @@ async function retailOf(on: Scene, { merchantId, storeId }: Shop): Promise<Thing
        created_at, due_at)
      VALUES ($1, $2, $3, 'till', $4, $5, $6, $7, 'Payment', false, 'Sent', now(), now())`,
     [
-      ...[on.organizationId, physicalDeviceId, messageServiceId, randomUUID()],
-      ...[merchantId, storeId, logicalDeviceId],
+      on.organizationId,
+      physicalDeviceId,
+      messageServiceId,
+      randomUUID(),
+      merchantId,
+      storeId,
+      logicalDeviceId,
     ],
   );
   return { tsn, messageServiceId };
@@ -146,7 +155,11 @@ async function thingsOfShop(on: Scene, shop: Shop, serviceId: string): Promise<T
   const { activationId } = await made(on, `${serviceBase}/activations`, activation);
   const till = await made(on, '/provisioning/v2/points-of-sale', { storeId, name: 'Till' });
   return {
-    ...{ merchantId, storeId, contractId, activationId, pointOfSaleId: till['pointOfSaleId'] },
+    merchantId,
+    storeId,
+    contractId,
+    activationId,
+    pointOfSaleId: till['pointOfSaleId'],
     ...(await hardwareOf(on, shop)),
     ...(await paymentsOf(on, shop)),
     ...(await qrPaymentOf(on, shop, serviceId)),
@@ -250,8 +263,14 @@ async function thingsOfOrganization(on: Scene): Promise<Things> {
   const activation = { serviceId, level: 'Organization', entityId: organizationId };
   const { activationId } = await made(on, `${serviceBase}/activations`, activation);
   return {
-    ...{ organizationId, acquirerLinkId, acquirerLink: acquirerLinkId },
-    ...{ serviceId, serviceIds: serviceId, packageId, subscriptionId, activationId },
+    organizationId,
+    acquirerLinkId,
+    acquirerLink: acquirerLinkId,
+    serviceId,
+    serviceIds: serviceId,
+    packageId,
+    subscriptionId,
+    activationId,
     clientId: await applicationOf(on, organizationId),
     userId: person.user.userId,
     signUpId: await signUpId(),
@@ -281,15 +300,28 @@ async function thingsBelow(on: Scene): Promise<Things> {
   const person = { username: 'ann', entityId: merchantId, scope: merchantId };
   const { userId } = await makeThere(users, { ...person, email: 'ann@below.example' });
   const { acquirerLinkId } = await makeThere('/provisioning/v2/acquirer-links', {
-    ...{ name: 'closed', host: '127.0.0.1', port: 9, tls: false },
-    ...{ institutionId: '123456', status: 'Disabled' },
+    name: 'closed',
+    host: '127.0.0.1',
+    port: 9,
+    tls: false,
+    institutionId: '123456',
+    status: 'Disabled',
   });
   const applications = `/application-management/v1/user-domains/${userDomainId}/applications`;
   const { clientId } = await makeThere(applications, { name: 'A till', entityId: merchantId });
   return {
-    ...{ organizationId, userDomainId, merchantId, storeId, logicalDeviceId, userId, clientId },
-    ...{ acquirerLinkId, acquirerLink: acquirerLinkId },
-    ...{ entityId: merchantId, scope: merchantId, physicalDeviceIds: organizationId },
+    organizationId,
+    userDomainId,
+    merchantId,
+    storeId,
+    logicalDeviceId,
+    userId,
+    clientId,
+    acquirerLinkId,
+    acquirerLink: acquirerLinkId,
+    entityId: merchantId,
+    scope: merchantId,
+    physicalDeviceIds: organizationId,
   };
 }
 

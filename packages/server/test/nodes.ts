@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connectorPaths } from '@switchyard/contract';
+import { connectorPaths, defined } from '@switchyard/contract';
 import { type ClientOptions, WebSocket } from 'ws';
 import { createLog, type EmbeddedPostgres, startEmbeddedPostgres } from '../src/platform/index.ts';
 import { comparedLine, type Json, type Line } from './connector.ts';
@@ -101,7 +101,11 @@ async function makeNode(given: Given): Promise<Node> {
   });
   const metricsUrl = `http://127.0.0.1:${metricsPort}`;
   return {
-    ...{ name, host, port, server, wire },
+    name,
+    host,
+    port,
+    server,
+    wire,
     async start() {
       const file = join(dataDir, 'demo.json');
       const first = join(directory, 'a', 'demo.json');
@@ -123,9 +127,13 @@ async function makeNode(given: Given): Promise<Node> {
     call: (path, headers, { body, type }) =>
       new Promise((resolve, reject) => {
         const asked = request({
-          ...{ host, port, path, rejectUnauthorized: false, agent: false },
+          host,
+          port,
+          path,
+          rejectUnauthorized: false,
+          agent: false,
           method: body === undefined ? 'GET' : 'POST',
-          headers: { ...headers, ...(type === undefined ? {} : { 'content-type': type }) },
+          headers: { ...headers, ...defined({ 'content-type': type }) },
         });
         asked.on('error', reject);
         asked.on('response', (response) => {
@@ -168,7 +176,10 @@ export async function openNodesScene(): Promise<NodesScene> {
   const comparison = createComparison();
   const common = { directory, natsPort, comparison };
   const a = await makeNode({
-    ...{ ...common, name: 'a', host: '127.0.0.1', shared },
+    ...common,
+    name: 'a',
+    host: '127.0.0.1',
+    shared,
     roles: 'cards identity connector jobs',
   });
   const beside = { ...shared, SWITCHYARD_BASE_URL: `https://localhost:${a.port}` };
@@ -186,7 +197,9 @@ export async function openNodesScene(): Promise<NodesScene> {
 
   const scene: NodesScene = {
     nodes: [a, b, c],
-    ...{ nats, postgres, facts },
+    nats,
+    postgres,
+    facts,
     async token() {
       token ??= await (await a.server.client()).token(facts.userDomainId, clientId, clientSecret);
       return token;

@@ -1,6 +1,7 @@
 // What the tests of offline sales share: uploads, the tap before the host, and the report of gaps.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
+import { defined } from '@switchyard/contract';
 import { type AcquirerTap, acquirerTap } from './acquirer-tap.ts';
 import type { Answer } from './client.ts';
 import { testHouse } from './house.ts';
@@ -28,7 +29,7 @@ export async function tapped(
 }
 
 export function call(on: Scene, method: string, path: string, body?: unknown): Promise<Answer> {
-  const options = { token: on.shop.token, ...(body === undefined ? {} : { body }) };
+  const options = { token: on.shop.token, ...defined({ body }) };
   return on.client.call(method, base + path, options);
 }
 

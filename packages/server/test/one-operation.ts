@@ -36,8 +36,14 @@ function standingWith(
   const createdAt = new Date(0).toISOString();
   return {
     row: {
-      ...{ organizationId: 'o', transactionId: 't', merchantId: 'm', amount: 100, version: 1 },
-      ...{ position, operationCount: 1, deadline: 0 },
+      organizationId: 'o',
+      transactionId: 't',
+      merchantId: 'm',
+      amount: 100,
+      version: 1,
+      position,
+      operationCount: 1,
+      deadline: 0,
     },
     events: [{ sequence: 1, type: 'transaction.received', at: '', data: { facts } }],
     operations: [

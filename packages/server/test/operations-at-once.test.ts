@@ -23,7 +23,9 @@ async function opened() {
   const post = (path: string, body: Members, client: Client = on.client) =>
     client.call('POST', path, { token: on.shop.token, body });
   return {
-    ...{ on, other, post },
+    on,
+    other,
+    post,
     async sold(members: Members = {}): Promise<string> {
       return (await post(`${sales}/process`, keyedSale(members))).body.transactionId;
     },

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import fc from 'fast-check';
 import type { Answer } from './client.ts';
 import { faultSize, seed } from './fault-size.ts';
@@ -115,7 +116,9 @@ function membersOf({ kind, ...sale }: ModelSale, shop: Shop): Record<string, unk
         deviceId: shop.deviceIds[0],
         offlineTransaction: true,
         offlineData: {
-          ...{ authorizedAt, authorizationCode: '9A01B2', reason },
+          authorizedAt,
+          authorizationCode: '9A01B2',
+          reason,
           terminalSequence: offlineSales,
         },
       };
@@ -227,7 +230,7 @@ async function replay(call: Call, last: Done | undefined): Promise<void> {
 
 async function takeWalk(on: Scene, shop: Shop, { terms, sale, steps: all }: Walk): Promise<void> {
   const call: Call = (method, path, body) => {
-    const options = { token: shop.token, ...(body === undefined ? {} : { body }) };
+    const options = { token: shop.token, ...defined({ body }) };
     return on.client.call(method, base + path, options);
   };
   const request = keyedSale(membersOf(sale, shop));
@@ -263,7 +266,7 @@ async function takeWalk(on: Scene, shop: Shop, { terms, sale, steps: all }: Walk
 function operationOf(model: Model, verb: ModelVerb, step: Step): ModelOperation {
   const amount = amountOf(model, verb, step);
   const isFinal = step.final && step.verb === 'Capture';
-  return { verb, ...(amount === undefined ? {} : { amount }), ...(isFinal ? { final: true } : {}) };
+  return { verb, ...defined({ amount }), ...(isFinal ? { final: true } : {}) };
 }
 
 async function operate(
@@ -286,7 +289,7 @@ async function operate(
   const operationId =
     'status' in of.expected ? String(answer.body.operation.operationId) : undefined;
   const { status } = answer;
-  return { path, body, status, ...(operationId === undefined ? {} : { id: operationId }) };
+  return { path, body, status, ...defined({ id: operationId }) };
 }
 
 /** One shop for each set of terms. */

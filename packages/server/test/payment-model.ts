@@ -34,9 +34,8 @@ type Fate = 'approves' | 'approves half' | 'declines' | 'is silent' | 'leaves op
 
 /** Still at work, had before, too late; and what is in no table of response codes. */
 const openTails: ReadonlySet<number> = new Set([
-  ...[9009, 9026, 9068, 9016, 9018, 9020, 9022, 9024, 9027, 9028, 9029, 9032, 9045, 9047, 9048],
-  ...[9049, 9050, 9069, 9072, 9073, 9077, 9085, 9087],
-  ...[9097, 9099],
+  9009, 9026, 9068, 9016, 9018, 9020, 9022, 9024, 9027, 9028, 9029, 9032, 9045, 9047, 9048, 9049,
+  9050, 9069, 9072, 9073, 9077, 9085, 9087, 9097, 9099,
 ]);
 
 /** What the host does with an amount, by the simulator's published table. */

@@ -1,6 +1,6 @@
 // People of a test's own realm, and what they type.
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { GroupName } from '@switchyard/contract';
+import { defined, type GroupName } from '@switchyard/contract';
 import { Secret, TOTP } from 'otpauth';
 import type { Identity } from '../src/identity/index.ts';
 
@@ -56,7 +56,7 @@ export async function createPerson(where: Where, facts: PersonFacts = {}): Promi
     otpSecret,
     ...members,
   });
-  return { user, password, ...(otpSecret === undefined ? {} : { otpSecret }) };
+  return { user, password, ...defined({ otpSecret }) };
 }
 
 /** The fields of the password grant for this person, without a code. */

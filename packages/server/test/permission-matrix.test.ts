@@ -1,6 +1,7 @@
 // Every route × every group and role × whose the thing is: the published table is asked, then the platform.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import type { RegisteredRoute, RouteFacts } from '../src/http/index.ts';
 import { everybody, type MatrixCaller } from './matrix-callers.ts';
 import {
@@ -72,11 +73,12 @@ describe('the permission matrix', () => {
         authorization: `Bearer ${token}`,
         // Stale for everything: who may change a thing hears so, and it stays as it is.
         ...(facts.method === 'GET' ? {} : { 'if-match': '"999999"' }),
-        ...(body === undefined ? {} : { 'content-type': type }),
+        ...defined({ 'content-type': body === undefined ? undefined : type }),
       },
-      ...(body === undefined
-        ? {}
-        : { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...defined({
+        payload:
+          body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body),
+      }),
     });
     const isProblem = String(answer.headers['content-type']).includes('problem+json');
     const code = isProblem ? String(answer.json<{ code: string }>().code) : undefined;

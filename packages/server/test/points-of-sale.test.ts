@@ -1,6 +1,7 @@
 // Points of sale: credentials that sell in one store alone, and that live and die with their till.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import { systemClock, systemIds } from '../src/platform/index.ts';
 import { createProvisioning } from '../src/provisioning/index.ts';
 import { testAudit } from './audit.ts';
@@ -44,8 +45,12 @@ describe('points of sale', () => {
   /** A caller who provisions for one merchant, as its managers do. */
   const managerOf = ({ merchantId }: Shop, more: { storeId?: string } = {}) =>
     on.tokenFor({
-      ...{ name: 'manager', entityType: 'merchant', entityId: merchantId, merchantId },
-      ...{ roles: ['Onboarding'], ...more },
+      name: 'manager',
+      entityType: 'merchant',
+      entityId: merchantId,
+      merchantId,
+      roles: ['Onboarding'],
+      ...more,
     });
 
   async function otherStoreOf({ merchantId }: Shop) {
@@ -192,7 +197,7 @@ describe('points of sale', () => {
     ] as const) {
       const answer = await call(method, path, {
         token: manager,
-        ...(sent === undefined ? {} : { body: sent }),
+        ...defined({ body: sent }),
       });
       assertRefused(answer, 404, 'resource_not_found');
     }
@@ -263,7 +268,7 @@ describe('points of sale', () => {
       ['DELETE', path, undefined],
       ['POST', `${path}/secret`, {}],
     ] as const) {
-      const answer = await call(method, at, sent === undefined ? {} : { body: sent });
+      const answer = await call(method, at, defined({ body: sent }));
       assertRefused(answer, 403, 'permission_denied');
     }
     const chosen = { name: 'Squatter', clientId: `pos-${systemIds.uuid()}` };
@@ -291,11 +296,13 @@ describe('points of sale', () => {
     const { tills } = house.identity;
     const faulty = {
       'the last statement of the transaction': createProvisioning({
-        ...{ ...parts, tills: () => tills },
+        ...parts,
+        tills: () => tills,
         audit: { record: fail, recordAll: fail },
       }),
       'the statement after the application': createProvisioning({
-        ...{ ...parts, audit: testAudit(database, systemClock) },
+        ...parts,
+        audit: testAudit(database, systemClock),
         tills: () => ({
           ...tills,
           create: async (...given) => tills.create(...given).then(fail),

@@ -59,7 +59,8 @@ describe('details of the portal', { skip: withoutChromium }, () => {
     const merchant = await stage.tokenOf('merchant');
     await linkIsUp(stage.client, merchant);
     const sale = await call('POST', '/payment/v1/transactions/process', {
-      ...{ token: merchant, body: keyedSale() },
+      token: merchant,
+      body: keyedSale(),
     });
     assert.equal(sale.status, 200, sale.text);
     await eventually('the payment is reported', async () => {
@@ -182,7 +183,9 @@ describe('details of the portal', { skip: withoutChromium }, () => {
         const answer = await route.fetch({ headers });
         const [first] = (await answer.json()).items;
         const items = Array.from({ length: 45 }, (_, at) => ({
-          ...{ ...first, serviceId: randomUUID(), name: `Service ${String(at).padStart(2, '0')}` },
+          ...first,
+          serviceId: randomUUID(),
+          name: `Service ${String(at).padStart(2, '0')}`,
         }));
         await route.fulfill({ response: answer, json: { items, nextCursor: null } });
       });

@@ -57,7 +57,10 @@ describe('the portal for developers', { skip: withoutChromium }, () => {
     const { status, body, text } = await client.call('POST', '/payment/v1/transactions/process', {
       token,
       body: {
-        ...{ clientTransactionId: randomUUID(), amount, currency: 'EUR', entryMode: 'Keyed' },
+        clientTransactionId: randomUUID(),
+        amount,
+        currency: 'EUR',
+        entryMode: 'Keyed',
         instrument: { card: { number: '4111111111111111', expiryMonth: 12, expiryYear: 2030 } },
         ...members,
       },
@@ -143,7 +146,9 @@ describe('the portal for developers', { skip: withoutChromium }, () => {
       const signsIn = (given: string) =>
         client.call('POST', `/oauth2/v1/${facts.userDomainId}/token`, {
           raw: new URLSearchParams({
-            ...{ grant_type: 'client_credentials', client_id: clientId, client_secret: given },
+            grant_type: 'client_credentials',
+            client_id: clientId,
+            client_secret: given,
           }).toString(),
           headers: { 'content-type': 'application/x-www-form-urlencoded' },
         });
@@ -204,7 +209,8 @@ describe('the portal for developers', { skip: withoutChromium }, () => {
       const description = page.getByRole('textbox', { name: 'Description' });
       await description.fill('Mine');
       await client.call('PUT', `${path}/${clientId}`, {
-        ...{ token: admin, body: { name: 'Shared', description: 'Theirs' } },
+        token: admin,
+        body: { name: 'Shared', description: 'Theirs' },
       });
       await button(page, 'Save').click();
       await page.getByText('Somebody else has changed it meanwhile.').waitFor();

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { defined } from '@switchyard/contract';
 import { composeHouse, type House, type HouseDeps } from '../src/compose.ts';
 import {
   createLog,
@@ -111,23 +112,34 @@ export async function openPortalHouse(facts: PortalHouseFacts = {}): Promise<Por
     SWITCHYARD_PORT: String(port),
     SWITCHYARD_DEVICE_PORT: String(devicePort),
     SWITCHYARD_LOG_LEVEL: 'silent',
-    ...(beside === undefined ? {} : { SWITCHYARD_BASE_URL: beside.settings.baseUrl }),
-    ...(portalDomain === undefined ? {} : { SWITCHYARD_PORTAL_DOMAIN: portalDomain }),
+    ...defined({
+      SWITCHYARD_BASE_URL: beside?.settings.baseUrl,
+      SWITCHYARD_PORTAL_DOMAIN: portalDomain,
+    }),
   });
   const settings = { ...demo, environment: facts.environment ?? demo.environment };
   const tls = await ensureCertificates({ settings: demo, clock: { now: () => Date.now() } });
   const portalFolder = facts.isBuilt === true ? await builtPortal() : join(dataDir, 'built');
   await mkdir(portalFolder, { recursive: true });
   const house = await composeHouse({
-    ...{ settings, database: await testDatabase(), clock, tls, portalFolder, makeRealmKey },
+    settings,
+    database: await testDatabase(),
+    clock,
+    tls,
+    portalFolder,
+    makeRealmKey,
     log: createLog(settings),
     loadLimits: patientLimits,
-    ...(facts.rateLimits === undefined ? {} : { rateLimits: facts.rateLimits }),
+    ...defined({ rateLimits: facts.rateLimits }),
   });
   await house.http.listen();
   const { transport, agent } = transportTo(port);
   return {
-    ...{ house, settings, clock, portalFolder, transport },
+    house,
+    settings,
+    clock,
+    portalFolder,
+    transport,
     ca: await readFile(tls.caFile ?? '', 'utf8'),
     certificate: tls.cert,
     async newRealm({ userDomainId = `p${randomUUID().slice(0, 13)}`, persona } = {}) {

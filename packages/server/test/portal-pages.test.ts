@@ -129,21 +129,17 @@ describe('the pages of the portal', () => {
     await built();
     const script404 = { accept: '*/*', 'sec-fetch-mode': 'cors' };
     const names = [
-      ...[
-        'none-1.js',
-        'index-Ab12.js.br',
-        'index-Ab12.js.map',
-        '..',
-        '.built-from',
-        'x'.repeat(300),
-      ],
-      ...[
-        '..%2Findex.html',
-        '..%2f..%2f..%2fpackage.json',
-        '%2e%2e%2fmark.svg',
-        '%00.js',
-        'a%5Cb.js',
-      ],
+      'none-1.js',
+      'index-Ab12.js.br',
+      'index-Ab12.js.map',
+      '..',
+      '.built-from',
+      'x'.repeat(300),
+      '..%2Findex.html',
+      '..%2f..%2f..%2fpackage.json',
+      '%2e%2e%2fmark.svg',
+      '%00.js',
+      'a%5Cb.js',
     ];
     for (const name of names) {
       const seen = await get(`/portal/assets/${name}`, script404);
@@ -171,33 +167,25 @@ describe('the pages of the portal', () => {
     const kept = ['/portal', '/portal/payments?a=b#c', '/provider-portal', '/provider-portal/x/y'];
     for (const wanted of kept) assert.equal(ownAddress(wanted, origin), wanted);
     const dropped = [
-      ...[
-        undefined,
-        '',
-        '/',
-        '/portalx',
-        '/portal-evil/x',
-        '//evil.example/portal',
-        '/\\evil.example',
-      ],
-      ...[
-        'https://evil.example/portal',
-        'javascript:alert(1)',
-        'portal',
-        '/portal/../docs',
-        '\t//x/portal',
-      ],
-      ...[
-        '/portal/sign-in',
-        '/portal/callback?code=1',
-        '/portal/sign-in/x',
-        `/portal/${'x'.repeat(2000)}`,
-      ],
-      ...[
-        'https://acme.portal.test:8443@evil.example/portal',
-        '/%2e%2e/portal/..',
-        'http://[/portal',
-      ],
+      undefined,
+      '',
+      '/',
+      '/portalx',
+      '/portal-evil/x',
+      '//evil.example/portal',
+      '/\\evil.example',
+      'https://evil.example/portal',
+      'javascript:alert(1)',
+      'portal',
+      '/portal/../docs',
+      '\t//x/portal',
+      '/portal/sign-in',
+      '/portal/callback?code=1',
+      '/portal/sign-in/x',
+      `/portal/${'x'.repeat(2000)}`,
+      'https://acme.portal.test:8443@evil.example/portal',
+      '/%2e%2e/portal/..',
+      'http://[/portal',
     ];
     for (const wanted of dropped) assert.equal(ownAddress(wanted, origin), '/portal', wanted);
     assert.equal(ownAddress(`${origin}/portal/x`, origin), '/portal/x');

@@ -33,7 +33,10 @@ describe('the payments of the portal', { skip: withoutChromium }, () => {
     const { status, body } = await client.call('POST', '/payment/v1/transactions/process', {
       token,
       body: {
-        ...{ clientTransactionId: randomUUID(), amount, currency: 'EUR', entryMode: 'Keyed' },
+        clientTransactionId: randomUUID(),
+        amount,
+        currency: 'EUR',
+        entryMode: 'Keyed',
         instrument: {
           card: { number: '4111111111111111', expiryMonth: 12, expiryYear: 2030 },
         },

@@ -76,8 +76,17 @@ const rail: readonly (readonly [address: string, roles: readonly Role[]])[] = [
 ];
 /** In the portal of service providers, for whoever administers an organisation. */
 const providerRail = [
-  ...['/', '/own-services', '/own-payments', '/users', '/applications', '/webhooks', '/events'],
-  ...['/console', '/test-cards', '/logs', '/audit'],
+  '/',
+  '/own-services',
+  '/own-payments',
+  '/users',
+  '/applications',
+  '/webhooks',
+  '/events',
+  '/console',
+  '/test-cards',
+  '/logs',
+  '/audit',
 ];
 /** Who declares services is let into that one, too. */
 const providerRails: Partial<Record<Role, readonly string[]>> = {
@@ -89,16 +98,14 @@ const shownTo = (role: Role) =>
 
 /** What no other test asks axe about. */
 const forAxe = new Set([
-  ...[
-    '/stores',
-    '/imports',
-    '/exports',
-    '/reconciliations',
-    '/users',
-    '/health',
-    '/logs',
-    '/audit',
-  ],
+  '/stores',
+  '/imports',
+  '/exports',
+  '/reconciliations',
+  '/users',
+  '/health',
+  '/logs',
+  '/audit',
 ]);
 
 type Inner = readonly [address: string, roles: readonly Role[], isForAxe?: 'axe'];
@@ -127,7 +134,9 @@ describe('the portal in each role', { skip: withoutChromium }, () => {
     const sale = await client.call('POST', '/payment/v1/transactions/process', {
       token,
       body: {
-        ...{ clientTransactionId: randomUUID(), amount: 1_250, currency: 'EUR' },
+        clientTransactionId: randomUUID(),
+        amount: 1_250,
+        currency: 'EUR',
         entryMode: 'Keyed',
         instrument: { card: { number: '4111111111111111', expiryMonth: 12, expiryYear: 2030 } },
       },
@@ -375,7 +384,8 @@ describe('the portal in each role', { skip: withoutChromium }, () => {
       const { body } = await client.call('GET', `${people}?entityId=${entityId}`, { token });
       const [user] = body.items;
       const changed = await client.call('PUT', `${people}/${user.userId}`, {
-        ...{ token, body: { ...user, groups: [`${entityId}_org_supervisor`] } },
+        token,
+        body: { ...user, groups: [`${entityId}_org_supervisor`] },
       });
       assert.equal(changed.status, 200, changed.text);
       await on.page.getByRole('button', { name: 'Refresh' }).click();

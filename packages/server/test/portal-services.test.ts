@@ -63,7 +63,10 @@ describe('the services of the portals', { skip: withoutChromium }, () => {
   test('every screen can be used by everybody, wide and narrow, light and dark', async () => {
     const paths = {
       provider: [
-        ...['/', '/own-services', '/own-services/new', '/own-payments'],
+        '/',
+        '/own-services',
+        '/own-services/new',
+        '/own-payments',
         `/own-services/${own('Lumen QR')}`,
         `/own-services/${own('Lumen QR')}?tab=uses`,
         `/own-services/${own('Lumen QR')}?tab=health`,
@@ -72,7 +75,10 @@ describe('the services of the portals', { skip: withoutChromium }, () => {
         '/own-services/none-of-ours',
       ],
       acquirer: [
-        ...['/services', '/services?standing=Retired', '/service-packages', '/sign-ups'],
+        '/services',
+        '/services?standing=Retired',
+        '/service-packages',
+        '/sign-ups',
         `/services/${own('Lumen QR')}`,
         `/services/${own('Lumen Points')}`,
         '/services/none-of-ours',

@@ -168,7 +168,12 @@ describe('a session of the portal', () => {
     const otherTenant = Buffer.from(cookie.value, 'base64url');
     otherTenant[3] = (otherTenant[3] ?? 0) ^ 1;
     const values = [
-      ...['', 'x', 'a'.repeat(63), 'a'.repeat(64), 'a'.repeat(5000), `${cookie.value}=`],
+      '',
+      'x',
+      'a'.repeat(63),
+      'a'.repeat(64),
+      'a'.repeat(5000),
+      `${cookie.value}=`,
       changed.toString('base64url'),
       otherTenant.toString('base64url'),
     ];

@@ -150,7 +150,14 @@ export async function openStage(name: string): Promise<Stage> {
     });
     chromium = browser;
     return {
-      ...{ server, client, facts, base: facts.baseUrl, chromium: browser, look, usable, close },
+      server,
+      client,
+      facts,
+      base: facts.baseUrl,
+      chromium: browser,
+      look,
+      usable,
+      close,
 
       tokenOf(application) {
         const { clientId = '', clientSecret = '' } = facts.applications[application] ?? {};
@@ -159,7 +166,10 @@ export async function openStage(name: string): Promise<Stage> {
 
       async signedIn(username, { isTourOver = false, ...options } = {}) {
         const context = await browser.newContext({
-          ...{ baseURL: facts.baseUrl, locale: 'en-GB', viewport: wide, ...options },
+          baseURL: facts.baseUrl,
+          locale: 'en-GB',
+          viewport: wide,
+          ...options,
         });
         context.setDefaultTimeout(waitLimitMs);
         const page = await signIn(context, userOf(facts, username));

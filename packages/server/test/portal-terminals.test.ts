@@ -53,7 +53,9 @@ async function shops(on: PortalHouse, realm: PortalRealm) {
     const { logicalDeviceId: deviceId } = spot.view;
     const hardware = { serialNumber: String(serials), make: 'AXIUM', model: 'DX8000' };
     const { view } = await provisioning.physicalDevices.create(scope, {
-      ...{ ...hardware, family: 'axium', merchantId },
+      ...hardware,
+      family: 'axium',
+      merchantId,
     });
     await provisioning.logicalDevices.link(scope, deviceId, [view.physicalDeviceId]);
     return { merchantId, storeId, deviceId };
@@ -64,7 +66,10 @@ async function shops(on: PortalHouse, realm: PortalRealm) {
     /** Where the connector is active, unless it is said otherwise. */
     async shop(isActive = true): Promise<Place> {
       const made = await provisioning.merchants.create(scope, {
-        ...{ name: 'Shop', country: 'FR', mcc: '5814', timeZone: 'Europe/Paris' },
+        name: 'Shop',
+        country: 'FR',
+        mcc: '5814',
+        timeZone: 'Europe/Paris',
       });
       const { merchantId } = made.view;
       if (isActive) await activate('Merchant', merchantId);
@@ -271,7 +276,8 @@ describe('a page of the demo as a terminal', () => {
     const stranger = openVisitor(on, realm.userDomainId);
     assert.equal((await ticketFor(stranger, place.deviceId)).status, 401);
     const script = await manager.browser.visit(connectionsPath, {
-      ...{ method: 'POST', headers: { ...at(place.deviceId), accept: 'application/json' } },
+      method: 'POST',
+      headers: { ...at(place.deviceId), accept: 'application/json' },
     });
     assert.equal(script.status, 401, 'a page that does not say that it is the portal');
   });

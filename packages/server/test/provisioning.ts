@@ -1,7 +1,7 @@
 // Provisioning behind the house's HTTP rules over a real database, with callers of every kind.
 
 import assert from 'node:assert/strict';
-import { permissions, Refusal } from '@switchyard/contract';
+import { defined, permissions, Refusal } from '@switchyard/contract';
 import type { Audit } from '../src/audit/index.ts';
 import { type Caller, createHttp, type Http } from '../src/http/index.ts';
 import { type Clock, createLog, type Database, systemIds } from '../src/platform/index.ts';
@@ -100,7 +100,10 @@ const baseUrl = 'https://localhost:8443';
 const nothing = async () => {};
 /** Nobody asks here for a token of a point of sale. */
 const noApplications = {
-  ...{ create: nothing, change: nothing, renewSecret: nothing, remove: nothing },
+  create: nothing,
+  change: nothing,
+  renewSecret: nothing,
+  remove: nothing,
   changed: () => {},
 };
 
@@ -113,7 +116,10 @@ export async function openProvisioning(
   const otherOrganizationId = systemIds.uuid();
   const audit = testAudit(database, clock);
   const provisioning = createProvisioning({
-    ...{ database, clock, ids: systemIds, audit },
+    database,
+    clock,
+    ids: systemIds,
+    audit,
     tills: () => noApplications,
     ...deps,
   });
@@ -151,7 +157,7 @@ export async function openProvisioning(
         method: method as 'GET',
         url: `/provisioning/v2${path}`,
         headers: { authorization: `Bearer ${token}`, ...isJson, ...headers },
-        ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
+        ...defined({ payload: body === undefined ? undefined : JSON.stringify(body) }),
       });
       const json = response.body === '' ? {} : response.json<Record<string, unknown>>();
       return { status: response.statusCode, headers: response.headers, body: json };

@@ -2,6 +2,7 @@
 // The seven steps of the specification's Events chapter, between processes: terminal, platform, provider.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import { type CommandLine, openCommandLine } from './command-line.ts';
 import { eventually } from './eventually.ts';
 import { type Json, openRig, qrBase, type Rig } from './qr-end-to-end.ts';
@@ -125,7 +126,7 @@ describe('a QR payment between processes', () => {
     );
     const again = await rig.follow(id, {
       token,
-      ...(last === undefined ? {} : { lastEventId: last }),
+      ...defined({ lastEventId: last }),
     });
     assert.equal(await again.ended(), 'completed');
     const ids = [...heard.events, ...again.events].map(({ id: sequence }) => sequence);

@@ -6,6 +6,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { defined } from '@switchyard/contract';
 import { differencesOf, readQrLedger } from '@switchyard/simulators';
 import { type Answer, createClient } from './client.ts';
 import { testCopyUrl } from './database.ts';
@@ -147,11 +148,16 @@ export async function openRig(stepMs = 0): Promise<Rig> {
     const { token, body, shown, form } = options;
     const isDevice = path.startsWith('/oauth2-mtls/');
     const client = clientOf(isDevice ? facts.deviceAuthUrl : facts.baseUrl, shown);
-    return client.call(method, path, {
-      ...(token === undefined ? {} : { token }),
-      ...(body === undefined ? {} : { body }),
-      ...(form === undefined ? {} : { raw: new URLSearchParams(form).toString(), headers: asForm }),
-    });
+    return client.call(
+      method,
+      path,
+      defined({
+        token,
+        body,
+        raw: form === undefined ? undefined : new URLSearchParams(form).toString(),
+        headers: form === undefined ? undefined : asForm,
+      }),
+    );
   }
 
   async function tokenOf(name: string): Promise<string> {
@@ -166,7 +172,8 @@ export async function openRig(stepMs = 0): Promise<Rig> {
     {
       providerToken: await tokenOf('provider'),
       acquirerToken: await tokenOf('acquirer'),
-      ...{ spiUrl: provider.url, paymentType },
+      spiUrl: provider.url,
+      paymentType,
     },
   );
   const { signingSecret } = service;
@@ -174,7 +181,8 @@ export async function openRig(stepMs = 0): Promise<Rig> {
     join(folder, 'platform.json'),
     JSON.stringify({
       signingSecrets: [signingSecret],
-      ...{ baseUrl: facts.baseUrl, caFile: facts.caFile },
+      baseUrl: facts.baseUrl,
+      caFile: facts.caFile,
       tokenUrl: `${facts.baseUrl}/oauth2/v1/${facts.userDomainId}/token`,
       ...facts.applications['provider'],
     }),
@@ -190,7 +198,11 @@ export async function openRig(stepMs = 0): Promise<Rig> {
   receiver.secret = endpoint.body.secret;
 
   const rig: Rig = {
-    ...{ platform, provider, receiver, paymentType, call },
+    platform,
+    provider,
+    receiver,
+    paymentType,
+    call,
     async customToken() {
       const person = facts.users.find(
         ({ otpSecret, groups }) =>
@@ -200,8 +212,10 @@ export async function openRig(stepMs = 0): Promise<Rig> {
       const realm = facts.userDomainId;
       const signedIn = await call('POST', `/oauth2/v1/${realm}/token`, {
         form: {
-          ...{ grant_type: 'password', client_id: facts.applications['device']?.clientId },
-          ...{ username: person.username, password: person.password },
+          grant_type: 'password',
+          client_id: facts.applications['device']?.clientId,
+          username: person.username,
+          password: person.password,
         },
       });
       assert.equal(signedIn.status, 200, signedIn.text);
@@ -232,7 +246,8 @@ export async function openRig(stepMs = 0): Promise<Rig> {
       const answer = await call('POST', '/oauth2-mtls/v1/token', {
         shown,
         form: {
-          ...{ grant_type: 'client_credentials', client_id: merchant.clientId },
+          grant_type: 'client_credentials',
+          client_id: merchant.clientId,
           client_secret: merchant.clientSecret,
         },
       });
@@ -265,15 +280,19 @@ export async function openRig(stepMs = 0): Promise<Rig> {
       const clientTransactionId = randomUUID();
       clientIds.push(clientTransactionId);
       return {
-        ...{ paymentType, paymentScenario: 'consumerscan', clientTransactionId },
+        paymentType,
+        paymentScenario: 'consumerscan',
+        clientTransactionId,
         paymentAmount: { amount: 1050, currency: 'EUR' },
         ...members,
       };
     },
     follow(id, { token, lastEventId, shown, baseUrl = facts.baseUrl }) {
       return listenTo(`${baseUrl}${qrBase}/${id}/events`, {
-        ...{ token, ca, ...shown },
-        ...(lastEventId === undefined ? {} : { lastEventId }),
+        token,
+        ca,
+        ...shown,
+        ...defined({ lastEventId }),
       });
     },
     async payments() {

@@ -189,7 +189,9 @@ describe('a QR payment is guarded', () => {
     for (const amount of ['10.0', '1e3', '"1050"']) {
       const raw = JSON.stringify(qr.request()).replace('"amount":1050', `"amount":${amount}`);
       const answer = await qr.on.client.call('POST', qrBase, {
-        ...{ token: qr.deviceToken, raw, headers: { 'content-type': 'application/json' } },
+        token: qr.deviceToken,
+        raw,
+        headers: { 'content-type': 'application/json' },
       });
       assert.ok([400, 422].includes(answer.status), `${amount}: ${answer.status}`);
     }
@@ -325,18 +327,24 @@ describe('a QR payment is guarded', () => {
     assert.equal(pending.data.providerTransactionId, nameOf(id));
     assert.ok(!feed.text.includes(pan));
     assert.deepEqual(moneyIn(feed), [
-      ...[[], ['paidAmount', 1050], ['refundAmount', 1050], ['refundAmount', 1050]],
+      [],
+      ['paidAmount', 1050],
+      ['refundAmount', 1050],
+      ['refundAmount', 1050],
     ]);
   });
 
   test('what is published tells what was paid from what goes back', async () => {
     const paid = (amount: number, currency: string) => ({
-      ...{ type: 'payment.completed', sequence: 1, amount: { amount, currency } },
+      type: 'payment.completed',
+      sequence: 1,
+      amount: { amount, currency },
     });
     const dollars = await qr.begun();
     await qr.tell(dollars, paid(900, 'USD'));
     assert.deepEqual(moneyIn(await published(dollars, 2)), [
-      ...[[], ['paidAmount', 900, 'paidCurrency', 'USD']],
+      [],
+      ['paidAmount', 900, 'paidCurrency', 'USD'],
     ]);
     const declined = await qr.begun();
     await qr.tell(declined, paid(1050, 'EUR'));
@@ -347,10 +355,8 @@ describe('a QR payment is guarded', () => {
     assert.deepEqual(
       [pending, failed],
       [
-        ...[
-          ['refundAmount', 60],
-          ['refundAmount', 60],
-        ],
+        ['refundAmount', 60],
+        ['refundAmount', 60],
       ],
     );
     // A cancel without an answer, and a completion that crosses it.

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import type { Answer } from './client.ts';
 import { testCopyUrl } from './database.ts';
 import { type FaultPlatform, faultPlatform } from './fault-platform.ts';
@@ -39,7 +40,7 @@ describe('a platform that is killed with QR payments under way', { concurrency: 
 
   async function as(token: string, method: string, path: string, body?: unknown) {
     const client = await platform.server.client();
-    return client.call(method, path, { token, ...(body === undefined ? {} : { body }) });
+    return client.call(method, path, { token, ...defined({ body }) });
   }
 
   /** As a terminal of the demo. */
@@ -52,7 +53,8 @@ describe('a platform that is killed with QR payments under way', { concurrency: 
     const { username, password } = user;
     const asked = { grant_type: 'password', client_id: clientId, username, password };
     const signedIn = await client.call('POST', `/oauth2/v1/${realm}/token`, {
-      ...{ raw: new URLSearchParams(asked).toString(), headers: form },
+      raw: new URLSearchParams(asked).toString(),
+      headers: form,
     });
     assert.equal(signedIn.status, 200, signedIn.text);
     const wanted = { device_model: 'X', device_id: facts['devices'][0].tsn, method: 'api' };
@@ -66,8 +68,11 @@ describe('a platform that is killed with QR payments under way', { concurrency: 
   }
 
   const request = (members: Json = {}): Json => ({
-    ...{ paymentType, paymentScenario: 'merchantscan', scannedPaymentId: '281234567890123456' },
-    ...{ clientTransactionId: randomUUID(), paymentAmount: { amount: 500, currency: 'EUR' } },
+    paymentType,
+    paymentScenario: 'merchantscan',
+    scannedPaymentId: '281234567890123456',
+    clientTransactionId: randomUUID(),
+    paymentAmount: { amount: 500, currency: 'EUR' },
     ...members,
   });
 

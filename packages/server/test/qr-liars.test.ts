@@ -82,7 +82,8 @@ describe('a provider that lies', () => {
     const id = body.transactionId;
     once('status', () => ({
       body: {
-        ...{ providerTransactionId: nameOf(id), status: 'Pending' },
+        providerTransactionId: nameOf(id),
+        status: 'Pending',
         expiresAt: '2999-01-01T00:00:00Z',
       },
     }));
@@ -155,8 +156,10 @@ describe('a provider that lies', () => {
       { status: 422, body: { code: 'code_unknown', detail: text } },
       {
         body: {
-          ...{ providerTransactionId: `P-${randomUUID()}`, status: 'Declined' },
-          ...{ failure: { code: 'code_unknown', text }, payer: { maskedId: scannedPaymentId } },
+          providerTransactionId: `P-${randomUUID()}`,
+          status: 'Declined',
+          failure: { code: 'code_unknown', text },
+          payer: { maskedId: scannedPaymentId },
         },
       },
     ]) {

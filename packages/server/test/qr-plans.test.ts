@@ -19,9 +19,7 @@ const accessForm = /Scan(?: Backward)?(?: using (\w+))? on (\w+)/;
 const others: Readonly<Record<string, readonly string[]>> = {
   'qr-find': ['qr_transactions_pkey', 'qr_transactions_client', 'qr_operations_pkey'],
   'qr-find-by-client-id': ['qr_transactions_client', 'qr_operations_pkey'],
-  'qr-find-for-provider': [
-    ...['qr_transactions_provider', 'qr_operations_pkey', 'qr_events_provider'],
-  ],
+  'qr-find-for-provider': ['qr_transactions_provider', 'qr_operations_pkey', 'qr_events_provider'],
   'qr-find-operation': ['qr_operations_organization_id_client_operation_id_merchant__key'],
   'qr-claim': ['qr_transactions_due', 'qr_transactions_pkey'],
   'qr-list-held': ['qr_transactions_held', 'qr_operations_pkey'],
@@ -48,7 +46,8 @@ describe('the plans of QR payments', () => {
 
   const all = () => [
     ...Object.values(statements).filter((each) => typeof each === 'object'),
-    ...[statements.listOf('held', false), statements.listOf('any', true)],
+    statements.listOf('held', false),
+    statements.listOf('any', true),
     statements.listOf('any', false),
   ];
 

@@ -347,7 +347,8 @@ describe('races of a QR payment', () => {
     const id = await qr.begun();
     once('status', (of) => ({
       body: {
-        ...{ providerTransactionId: nameOf(of), status: 'Completed' },
+        providerTransactionId: nameOf(of),
+        status: 'Completed',
         amount: { amount: 1050, currency: 'EUR' },
       },
     }));

@@ -1,7 +1,7 @@
 // A merchant's terminal, a provider's organisation and its server, at the test house.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { rolePermissions } from '@switchyard/contract';
+import { defined, rolePermissions } from '@switchyard/contract';
 import type { Answer } from './client.ts';
 import { type Json, nameOf, openQrProvider, type QrProvider, qrBase } from './qr-provider.ts';
 import { type Scene, type Shop, scene } from './scene.ts';
@@ -57,8 +57,13 @@ async function providerOf(on: Scene): Promise<{ providerId: string; providerToke
   await organizations.create({ organizationId: providerId }, { name: userDomainId }, providerId);
   await house.identity.createRealm({ userDomainId, organizationId: providerId });
   const { clientId, clientSecret } = await house.identity.createApplication({
-    ...{ organizationId: providerId, userDomainId, name: 'Provider', roles: ['ServiceProvider'] },
-    ...{ entityType: 'tenant', entityId: providerId, securityFlows: ['ClientCredentials'] },
+    organizationId: providerId,
+    userDomainId,
+    name: 'Provider',
+    roles: ['ServiceProvider'],
+    entityType: 'tenant',
+    entityId: providerId,
+    securityFlows: ['ClientCredentials'],
   });
   return { providerId, providerToken: await client.token(userDomainId, clientId, clientSecret) };
 }
@@ -83,7 +88,9 @@ export function deviceTokenOf(on: Scene, shop: Shop, deviceId = shop.deviceIds[0
   const { merchantId, storeId } = shop;
   return forgedToken(on, {
     permissions: [...rolePermissions.Device],
-    ...{ entityId: merchantId, storeId, deviceId },
+    entityId: merchantId,
+    storeId,
+    deviceId,
   });
 }
 
@@ -105,20 +112,31 @@ export async function openQr(declaration: Json = {}): Promise<QrScene> {
     on.client.call('POST', `${qrBase}/${id}/events`, {
       token,
       body: {
-        ...{ eventId, occurredAt: new Date().toISOString(), providerTransactionId: nameOf(id) },
+        eventId,
+        occurredAt: new Date().toISOString(),
+        providerTransactionId: nameOf(id),
         ...event,
       },
     });
   const qr: QrScene = {
-    ...{ on, shop, provider, providerId, providerToken, serviceId, paymentType, deviceToken },
+    on,
+    shop,
+    provider,
+    providerId,
+    providerToken,
+    serviceId,
+    paymentType,
+    deviceToken,
     otherDeviceToken: await deviceTokenOf(on, on.otherShop),
     request: (members = {}) => ({
-      ...{ paymentType, paymentScenario: 'consumerscan', clientTransactionId: randomUUID() },
+      paymentType,
+      paymentScenario: 'consumerscan',
+      clientTransactionId: randomUUID(),
       paymentAmount: { amount: 1050, currency: 'EUR' },
       ...members,
     }),
     call: (method, path, body, token = deviceToken) =>
-      on.client.call(method, path, { token, ...(body === undefined ? {} : { body }) }),
+      on.client.call(method, path, { token, ...defined({ body }) }),
     create: (members) => qr.call('POST', qrBase, qr.request(members)),
     async begun(members) {
       const answer = await qr.create(members);

@@ -1,6 +1,7 @@
 // Receipts: what the two copies of a sale print, and what they never do.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import { bookkeeping } from './bookkeeping.ts';
 import { chipData } from './chip-data.ts';
 import { keyedSale } from './keyed-sale.ts';
@@ -14,7 +15,7 @@ async function opened() {
   const call = async (method: string, at: string, body?: Record<string, unknown>) => {
     const answer = await on.client.call(method, `${path}${at}`, {
       token: on.shop.token,
-      ...(body === undefined ? {} : { body }),
+      ...defined({ body }),
     });
     assert.ok(answer.status < 300, answer.text);
     return answer.body;

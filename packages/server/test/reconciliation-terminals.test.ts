@@ -43,7 +43,9 @@ test('of two sales with one reference and amount each is found by its terminal',
       'type,acquirerMerchantId,retrievalReferenceNumber,amount,currency,settlementDate,terminalId';
     const query = `acquirerLinkId=${linkId}&from=${from}&to=${to}`;
     const sent = await client.call('POST', `${base}?${query}`, {
-      ...{ token, raw: [head, ...lines].join('\n'), headers: { 'content-type': 'text/csv' } },
+      token,
+      raw: [head, ...lines].join('\n'),
+      headers: { 'content-type': 'text/csv' },
     });
     assert.equal(sent.status, 202, sent.text);
     const path = `${base}/${sent.body.reconciliationId}`;

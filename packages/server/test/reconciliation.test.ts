@@ -2,6 +2,7 @@
 // An acquirer's file beside what we know: matched, different, missing here, missing there, and what is decided.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import type { Answer } from './client.ts';
 import { testDatabase } from './database.ts';
 import { keyedSale } from './keyed-sale.ts';
@@ -30,7 +31,7 @@ describe('reconciliations', () => {
   let day: string;
 
   const call = (method: string, path: string, body?: unknown, token = on.acquirerToken) =>
-    on.client.call(method, base + path, { token, ...(body === undefined ? {} : { body }) });
+    on.client.call(method, base + path, { token, ...defined({ body }) });
 
   const send = (text: string, query = '', token = on.acquirerToken) =>
     on.client.call('POST', `${base}?acquirerLinkId=${on.linkId}&from=${day}&to=${day}${query}`, {
@@ -95,7 +96,11 @@ describe('reconciliations', () => {
     assert.equal(done.open, 0);
     assert.deepEqual(done.balances, [
       {
-        ...{ currency: 'EUR', theirs: '5500', operations: '5500', ledger: '5500', fees: '28' },
+        currency: 'EUR',
+        theirs: '5500',
+        operations: '5500',
+        ledger: '5500',
+        fees: '28',
         isBalanced: true,
       },
     ]);
@@ -208,17 +213,20 @@ describe('reconciliations', () => {
     const table = (reference: string) => `${head},acquirerReference\n${sold},,${reference}`;
     for (const text of ['4111111111111111', 'card 5555 5555 5555 4444']) {
       assertRefused(await send(table(text)), {
-        ...{ code: 'field_invalid', pointer: '/2/acquirerReference' },
+        code: 'field_invalid',
+        pointer: '/2/acquirerReference',
       });
       assertRefused(await send(table('ARN-1'), `&name=${encodeURIComponent(text)}`), {
-        ...{ code: 'field_invalid', pointer: '?name' },
+        code: 'field_invalid',
+        pointer: '?name',
       });
     }
     // The usual reference of an acquirer is 23 digits long.
     const { reconciliationId } = await completed(await send(table('74537604221431003881865')));
     const decision = { resolution: 'WriteOff', note: 'of card 4111-1111-1111-1111' };
     assertRefused(await call('POST', `/${reconciliationId}/items/2/resolve`, decision), {
-      ...{ code: 'field_invalid', pointer: '/note' },
+      code: 'field_invalid',
+      pointer: '/note',
     });
   });
 

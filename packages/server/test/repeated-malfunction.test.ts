@@ -2,6 +2,7 @@
 // A host that is out of order at a repeat, or has had numbers before: amounts stay reserved, and are taken back once.
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import type { Message } from '@switchyard/iso8583';
 import type { Answer } from './client.ts';
 import { keyedSale } from './keyed-sale.ts';
@@ -28,7 +29,7 @@ async function scripted(t: TestContext) {
 
 function call(on: Scene, path: string, body?: Record<string, unknown>): Promise<Answer> {
   const method = body === undefined ? 'GET' : 'POST';
-  const options = { token: on.shop.token, ...(body === undefined ? {} : { body }) };
+  const options = { token: on.shop.token, ...defined({ body }) };
   return on.client.call(method, base + path, options);
 }
 

@@ -84,7 +84,10 @@ describe('the plans of the reports', () => {
   }
 
   const base: Search = {
-    ...{ organizationId, merchantId: undefined, storeId: undefined, deviceId: undefined },
+    organizationId,
+    merchantId: undefined,
+    storeId: undefined,
+    deviceId: undefined,
     words: {},
   };
   const placeId = '0198c0de-0000-7000-8000-000000000001';
@@ -196,8 +199,17 @@ describe('the plans of the reports', () => {
 
   test('settlements are listed along their key, or that of the merchant', async () => {
     const values = (merchantId: string | null) => [
-      ...[organizationId, merchantId, '2020-01-01', '2100-01-01', null, null],
-      ...[null, null, null, null, 50],
+      organizationId,
+      merchantId,
+      '2020-01-01',
+      '2100-01-01',
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+      50,
     ];
     assert.deepEqual(await indexesOf(settlements.listText(false), values(null)), [
       'report_settlements_pkey',
@@ -208,7 +220,9 @@ describe('the plans of the reports', () => {
 
   test('what is written is found by its whole key', async () => {
     const known = await indexesOf(knownText, [
-      ...[organizationId, `{${place.createdAt}}`, `{${placeId}}`],
+      organizationId,
+      `{${place.createdAt}}`,
+      `{${placeId}}`,
     ]);
     assert.deepEqual(known, ['report_payments_pkey']);
     const news = await indexesOf(writes.newsText, [organizationId, 5, 500]);

@@ -78,8 +78,14 @@ describe('the search over payments', () => {
       clientTransactionId: sale.clientTransactionId,
       merchantId: on.shop.merchantId,
       state: 'PartiallyRefunded',
-      ...{ amount: 3000, currency: 'EUR', authorizedAmount: 3000, capturedAmount: 3000 },
-      ...{ cancelledAmount: 0, refundedAmount: 1000, scheme: 'Visa', entryMode: 'Keyed' },
+      amount: 3000,
+      currency: 'EUR',
+      authorizedAmount: 3000,
+      capturedAmount: 3000,
+      cancelledAmount: 0,
+      refundedAmount: 1000,
+      scheme: 'Visa',
+      entryMode: 'Keyed',
       maskedNumber: sale.card.maskedNumber,
       cardToken: sale.card.token,
       response: { category: 'Approved', code: '00', reason: 'Approved' },
@@ -275,7 +281,9 @@ describe('the search over payments', () => {
     assert.deepEqual(
       detail.card.events.map(({ type }: Json) => type),
       [
-        ...['transaction.received', 'transaction.captured', 'transaction.refund_pending'],
+        'transaction.received',
+        'transaction.captured',
+        'transaction.refund_pending',
         'transaction.refunded',
       ],
     );

@@ -51,15 +51,20 @@ describe('what reports are made of', () => {
       assert.deepEqual(line.response, { category: 'Approved', reason: 'Approved' });
       const { total, items: lines } = await report(on, on.acquirerToken, 'summary', {
         ...span(),
-        ...{ kind: 'Qr', groupBy: 'device' },
+        kind: 'Qr',
+        groupBy: 'device',
       });
       assert.deepEqual([total.count, total.approved, total.declined], [2, 1, 1]);
       assert.equal(total.latency, null);
       assert.deepEqual(total.amounts, [
         {
           currency: 'EUR',
-          ...{ authorized: '1050', captured: '1050', refunded: '400', cancelled: '0' },
-          ...{ reversed: '0', net: '650' },
+          authorized: '1050',
+          captured: '1050',
+          refunded: '400',
+          cancelled: '0',
+          reversed: '0',
+          net: '650',
         },
       ]);
       assert.deepEqual(
@@ -103,13 +108,18 @@ describe('what reports are made of', () => {
       await reported(on);
       const { total } = await report(on, on.acquirerToken, 'summary', {
         ...span(),
-        ...{ kind: 'Qr', groupBy: 'day' },
+        kind: 'Qr',
+        groupBy: 'day',
       });
       assert.deepEqual(total.amounts, [
         {
           currency: 'EUR',
-          ...{ authorized: '900', captured: '900', refunded: '0', cancelled: '0' },
-          ...{ reversed: '900', net: '0' },
+          authorized: '900',
+          captured: '900',
+          refunded: '0',
+          cancelled: '0',
+          reversed: '900',
+          net: '0',
         },
       ]);
       const items = await allOf(on, on.acquirerToken, 'transactions', { kind: 'Qr' });

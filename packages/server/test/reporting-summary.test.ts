@@ -36,7 +36,11 @@ async function countedOf(on: Scene) {
   const counts = { count: 0, approved: 0, declined: 0, failed: 0 };
   for (const { events, currency } of await booksOf(on)) {
     const sums = amounts.get(currency) ?? {
-      ...{ authorized: 0n, captured: 0n, refunded: 0n, cancelled: 0n, reversed: 0n },
+      authorized: 0n,
+      captured: 0n,
+      refunded: 0n,
+      cancelled: 0n,
+      reversed: 0n,
     };
     amounts.set(currency, sums);
     for (const { data } of events) {

@@ -51,8 +51,12 @@ describe('the request log', () => {
     assert.deepEqual(rest, {
       organizationId: on.organizationId,
       requestId: String(sale.headers['x-request-id']),
-      ...{ method: 'POST', path: process, operationId: 'processTransaction', status: 200 },
-      ...{ merchantId: on.shop.merchantId, source: 'Api' },
+      method: 'POST',
+      path: process,
+      operationId: 'processTransaction',
+      status: 200,
+      merchantId: on.shop.merchantId,
+      source: 'Api',
     });
     const refused = await lineOf(await sell({ ...place(), amount: 0 }));
     assert.equal(refused.status, 422);
@@ -136,12 +140,18 @@ describe('the request log', () => {
     const answer = await sell(place());
     const { requestId } = await lineOf(answer);
     const developer = await on.tokenFor({
-      ...{ name: 'tools', entityType: 'merchant', entityId: on.shop.merchantId },
-      ...{ merchantId: on.shop.merchantId, roles: ['ServiceProvider'] },
+      name: 'tools',
+      entityType: 'merchant',
+      entityId: on.shop.merchantId,
+      merchantId: on.shop.merchantId,
+      roles: ['ServiceProvider'],
     });
     const neighbour = await on.tokenFor({
-      ...{ name: 'tools', entityType: 'merchant', entityId: on.otherShop.merchantId },
-      ...{ merchantId: on.otherShop.merchantId, roles: ['ServiceProvider'] },
+      name: 'tools',
+      entityType: 'merchant',
+      entityId: on.otherShop.merchantId,
+      merchantId: on.otherShop.merchantId,
+      roles: ['ServiceProvider'],
     });
     const stranger = await scene();
     assert.equal((await lines(`?requestId=${requestId}`, developer)).length, 1);
@@ -157,7 +167,8 @@ describe('the request log', () => {
   test('who acts in an organisation below leaves the line there, and his own is named', async () => {
     const body = { name: 'Below', userDomainId: `s${randomUUID().slice(0, 13)}` };
     const made = await on.client.call('POST', '/provisioning/v2/organizations', {
-      ...{ token: on.acquirerToken, body },
+      token: on.acquirerToken,
+      body,
     });
     const at = `organizationId=${made.body.organizationId}`;
     const asked = await on.client.call('GET', `/provisioning/v2/merchants?${at}`, {
@@ -180,7 +191,8 @@ describe('the request log', () => {
 
   const listen = (query = '', options: ListenOptions = {}): Promise<HeardStream> =>
     listenTo(`${on.settings.baseUrl}${path}${query}`, {
-      ...{ token: on.acquirerToken, ca: on.ca },
+      token: on.acquirerToken,
+      ca: on.ca,
       ...options,
     });
   const statusesOf = (stream: HeardStream) =>

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import type { Answer } from './client.ts';
 import { testDatabase } from './database.ts';
 import { keyedSale } from './keyed-sale.ts';
@@ -30,7 +31,7 @@ async function colliding(t: TestContext) {
 
 function call(on: Scene, path: string, body?: Record<string, unknown>): Promise<Answer> {
   const method = body === undefined ? 'GET' : 'POST';
-  const options = { token: on.shop.token, ...(body === undefined ? {} : { body }) };
+  const options = { token: on.shop.token, ...defined({ body }) };
   return on.client.call(method, base + path, options);
 }
 

@@ -31,8 +31,12 @@ const start = Date.UTC(2026, 2, 1, 12);
 /** A terminal in its place, as nobody else has it. */
 const placeOf = () =>
   ({
-    ...{ organizationId: randomUUID(), physicalDeviceId: randomUUID(), merchantId: randomUUID() },
-    ...{ storeId: randomUUID(), logicalDeviceId: randomUUID(), tsn: 'AXIUM_DX8000-1' },
+    organizationId: randomUUID(),
+    physicalDeviceId: randomUUID(),
+    merchantId: randomUUID(),
+    storeId: randomUUID(),
+    logicalDeviceId: randomUUID(),
+    tsn: 'AXIUM_DX8000-1',
   }) as Parameters<MessageStore['begin']>[0]['terminal'];
 
 describe('messages to terminals', () => {
@@ -63,8 +67,13 @@ describe('messages to terminals', () => {
   const begin = (facts: Partial<Parameters<MessageStore['begin']>[0]> = {}) => {
     services += 1;
     return store.begin({
-      ...{ terminal: place, serviceId: `S${services}`, saleId: 'till-3', category: 'Payment' },
-      ...{ isPublished: false, isAnswered: true, dueAt: clock.at + 150_000 },
+      terminal: place,
+      serviceId: `S${services}`,
+      saleId: 'till-3',
+      category: 'Payment',
+      isPublished: false,
+      isAnswered: true,
+      dueAt: clock.at + 150_000,
       ...facts,
     });
   };
@@ -108,9 +117,15 @@ describe('messages to terminals', () => {
       await begin({ serviceId: 'dead' });
       const none = (() => assert.fail('nobody is asked')) as never;
       const retail = createRetail({
-        ...{ database, clock, ids: systemIds, masterKey, log, times: { sweepMs: 5 } },
+        database,
+        clock,
+        ids: systemIds,
+        masterKey,
+        log,
+        times: { sweepMs: 5 },
         relay: { claims: none, presence: none, backplane: createLocalBackplane(), join: none },
-        ...{ provisioning: none, catalog: none },
+        provisioning: none,
+        catalog: none,
         live: { source: () => {}, publish: () => {} } as never,
       });
       clock.at += 150_000 + 59_000;
@@ -228,8 +243,12 @@ describe('messages to terminals', () => {
       const terminals = { find: async () => place, placed: () => place } as unknown as Terminals;
       lines = createLines({ relay: relay(), clock });
       exchange = createExchange({
-        ...{ lines, store: { ...store, ...over }, terminals },
-        ...{ clock, log, times: { answerMs } },
+        lines,
+        store: { ...store, ...over },
+        terminals,
+        clock,
+        log,
+        times: { answerMs },
         told: (kept) => void told.push(kept),
       });
     }
@@ -485,7 +504,8 @@ describe('messages to terminals', () => {
       const display = {
         DisplayOutput: [
           {
-            ...{ Device: 'CustomerDisplay', InfoQualify: 'Display' },
+            Device: 'CustomerDisplay',
+            InfoQualify: 'Display',
             OutputContent: { OutputFormat: 'Text', OutputText: [{ Text: 'Hello' }] },
           },
         ],

@@ -62,11 +62,16 @@ describe('the Retail API', () => {
     const scope = { organizationId: on.on.organizationId };
     for (let n = 0; n < 4; n += 1) {
       const { view: spot } = await provisioning.logicalDevices.create(scope, {
-        ...{ storeId, name: `More ${n}` },
+        storeId,
+        name: `More ${n}`,
       });
       const serialNumber = String(71_000_000 + Math.floor(Math.random() * 9_000_000));
       const { view } = await provisioning.physicalDevices.create(scope, {
-        ...{ serialNumber, make: 'AXIUM', model: 'DX8000', family: 'axium', merchantId },
+        serialNumber,
+        make: 'AXIUM',
+        model: 'DX8000',
+        family: 'axium',
+        merchantId,
       });
       await provisioning.logicalDevices.link(scope, spot.logicalDeviceId, [view.physicalDeviceId]);
     }
@@ -310,7 +315,9 @@ describe('the Retail API', () => {
     );
     const stranger = await scene();
     const theirs = await stranger.tokenFor({
-      ...{ name: 'Till', entityType: 'tenant', entityId: stranger.organizationId },
+      name: 'Till',
+      entityType: 'tenant',
+      entityId: stranger.organizationId,
       roles: ['PointOfSaleTerminal'],
     });
     assert.equal((await ask(own.tsn, theirs)).body.code, 'device_unknown');

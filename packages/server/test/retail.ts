@@ -41,8 +41,12 @@ export async function retailScene(): Promise<RetailScene> {
   await offers.subscribe(by, offer.view.packageId);
   await activations.activate(by, { serviceId, level: 'Organization', entityId: organizationId });
   const till = await house.identity.createApplication({
-    ...{ organizationId, userDomainId: realm, name: 'Tills', entityType: 'tenant' },
-    ...{ entityId: organizationId, roles: ['PointOfSaleTerminal'] },
+    organizationId,
+    userDomainId: realm,
+    name: 'Tills',
+    entityType: 'tenant',
+    entityId: organizationId,
+    roles: ['PointOfSaleTerminal'],
     securityFlows: ['ClientCredentials'],
   });
   const sockets = new Set<WebSocket>();
@@ -77,7 +81,9 @@ export async function retailScene(): Promise<RetailScene> {
       const { logicalDeviceId } = place.view;
       const hardware = { serialNumber: String(serials), make: 'AXIUM', model: 'DX8000' };
       const made = await provisioning.physicalDevices.create(scope, {
-        ...{ ...hardware, family: 'axium', merchantId },
+        ...hardware,
+        family: 'axium',
+        merchantId,
       });
       const { tsn, physicalDeviceId } = made.view;
       await provisioning.logicalDevices.link(scope, logicalDeviceId, [physicalDeviceId]);
@@ -87,7 +93,11 @@ export async function retailScene(): Promise<RetailScene> {
       }
       await activations.activate(by, { serviceId, level: 'Store', entityId: storeId });
       return {
-        ...{ tsn, storeId, merchantId, logicalDeviceId, physicalDeviceId },
+        tsn,
+        storeId,
+        merchantId,
+        logicalDeviceId,
+        physicalDeviceId,
         async connect() {
           const listener = await open(connectorPaths.deviceListener);
           const credentials = { client_id: till.clientId, client_secret: till.clientSecret };
@@ -109,7 +119,11 @@ export async function retailScene(): Promise<RetailScene> {
     },
     tillToken: ({ merchantId, storeId }) =>
       on.tokenFor({
-        ...{ name: 'Till', entityType: 'merchant', entityId: merchantId, merchantId, storeId },
+        name: 'Till',
+        entityType: 'merchant',
+        entityId: merchantId,
+        merchantId,
+        storeId,
         roles: ['PointOfSaleTerminal'],
       }),
     close() {
@@ -126,8 +140,13 @@ export function requestOf(category: string, body: Json, header: Json = {}): Json
   return {
     SaleToPOIRequest: {
       MessageHeader: {
-        ...{ ProtocolVersion: '3.0', MessageClass: 'Service', MessageCategory: category },
-        ...{ MessageType: 'Request', ServiceID: String(services), SaleID: 'till-3', POIID: 'poi' },
+        ProtocolVersion: '3.0',
+        MessageClass: 'Service',
+        MessageCategory: category,
+        MessageType: 'Request',
+        ServiceID: String(services),
+        SaleID: 'till-3',
+        POIID: 'poi',
         ...header,
       },
       [`${category}Request`]: body,

@@ -61,12 +61,16 @@ describe('the parts that a process opens', () => {
 
   async function withRoles(roles: string, use: (house: House) => Promise<void>): Promise<void> {
     const settings = readSettings({
-      ...{ SWITCHYARD_DATA_DIR: dataDir, SWITCHYARD_ROLES: roles },
+      SWITCHYARD_DATA_DIR: dataDir,
+      SWITCHYARD_ROLES: roles,
       SWITCHYARD_LOG_LEVEL: 'silent',
     });
     const database = await testDatabase();
     const house = await composeHouse({
-      ...{ settings, database, log: createLog(settings), loadLimits: patientLimits },
+      settings,
+      database,
+      log: createLog(settings),
+      loadLimits: patientLimits,
     });
     try {
       await use(house);
@@ -233,7 +237,8 @@ describe('a process without the role cards', { skip: canLook ? false : 'needs /p
       });
       assert.ok([200, 403].includes(merchants.status), merchants.text);
       const refused = await there.call('POST', '/payment/v1/transactions/process', {
-        ...{ token: tokenFromThere, body },
+        token: tokenFromThere,
+        body,
       });
       assert.equal(refused.status, 404, refused.text);
       // Its token is as good as any where cards are taken.

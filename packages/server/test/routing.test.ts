@@ -31,8 +31,11 @@ describe('the routes of a merchant', () => {
     const { view } = await acquirerContracts.create(
       { organizationId: on.organizationId, merchantId: shop.merchantId },
       {
-        ...{ currencies: ['EUR', 'USD'], captureModes: ['Immediate', 'Deferred'] },
-        ...{ clearCardData: 'Allowed', partialCancel: true, multipleCapture: true },
+        currencies: ['EUR', 'USD'],
+        captureModes: ['Immediate', 'Deferred'],
+        clearCardData: 'Allowed',
+        partialCancel: true,
+        multipleCapture: true,
         ...termsOn(linkId, terms),
       },
     );

@@ -16,7 +16,9 @@ export async function secondProcess(on: Scene): Promise<SecondProcess> {
   const settings = { ...on.settings, port, devicePort, roles: new Set(['cards'] as const) };
   const log = createLog(settings, { write: (line: string) => void on.logged.push(line) });
   const house = await composeHouse({
-    ...{ settings, log, database: await testDatabase() },
+    settings,
+    log,
+    database: await testDatabase(),
     tls: await ensureCertificates({ settings, clock: systemClock }),
     checksAnswers: true,
     loadLimits: patientLimits,

@@ -23,7 +23,10 @@ const places = {
  */
 export async function bundleServer(folder: string): Promise<string> {
   const build = await rolldown({
-    ...{ input: { main }, platform: 'node', external, plugins: [places] },
+    input: { main },
+    platform: 'node',
+    external,
+    plugins: [places],
     // Warnings of packages that were not made to be bundled: what does not start is found out.
     logLevel: 'silent',
   });

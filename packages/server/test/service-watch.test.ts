@@ -205,7 +205,8 @@ describe('where a service is in use', () => {
     await scene.done('org', 'POST', '/activations', off);
     await scene.done('org', 'POST', '/deactivations', {
       ...target,
-      ...{ level: 'Merchant', entityId: place.merchantId },
+      level: 'Merchant',
+      entityId: place.merchantId,
     });
     const blocked = (await seen(serviceId, devices)).items.get(place.deviceId);
     assert.deepEqual([blocked?.active, blocked?.usable], [true, false], 'on, but off above');
@@ -232,7 +233,8 @@ describe('where a service is in use', () => {
       assert.equal(answer.body['code'], code, `${token} ${query}`);
     }
     const { serviceId: draft } = await scene.done('provider', 'POST', '/services', {
-      ...{ name: 'Draft', domain: 'Payments' },
+      name: 'Draft',
+      domain: 'Payments',
     });
     const hidden = await scene.call('org', 'GET', `/services/${draft}/places`);
     assert.equal(hidden.body['code'], 'service_not_found');

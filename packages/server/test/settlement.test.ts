@@ -1,6 +1,7 @@
 // Holds that lapse and days of settlement, on the whole house.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import { settlementDayAt } from '../src/payments/settlement/index.ts';
 import { testDatabase } from './database.ts';
 import { keyedSale } from './keyed-sale.ts';
@@ -12,7 +13,7 @@ const base = '/payment/v1/transactions';
 const zone = 'Europe/Paris';
 
 async function call(on: Scene, method: string, path: string, body?: unknown) {
-  const options = { token: on.shop.token, ...(body === undefined ? {} : { body }) };
+  const options = { token: on.shop.token, ...defined({ body }) };
   return on.client.call(method, base + path, options);
 }
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { SignUpInput } from '@switchyard/contract';
+import { defined, type SignUpInput } from '@switchyard/contract';
 import { createHttp, type Http } from '../src/http/index.ts';
 import { createLog, type Database, ensureCertificates, systemIds } from '../src/platform/index.ts';
 import { type Browser, createBrowser, overInjection, type Seen } from './browser.ts';
@@ -75,8 +75,9 @@ export async function openSignInPages(deps: SignInPagesDeps = {}): Promise<SignI
     clock,
     authUrl,
     environment: 'demo',
-    ...{ jobs: post.jobs, mail: post.mail },
-    ...(deps.settings === undefined ? {} : { pages: deps.settings }),
+    jobs: post.jobs,
+    mail: post.mail,
+    ...defined({ pages: deps.settings }),
     async openApp({ verifyToken, registerFront }) {
       http = await createHttp({
         settings: { host, port, baseUrl: authUrl, authUrl },
@@ -105,7 +106,14 @@ export async function openSignInPages(deps: SignInPagesDeps = {}): Promise<SignI
       ...wanted,
     });
   return {
-    ...{ realm, clock, post, taken, authUrl, clientId, base, linkWith },
+    realm,
+    clock,
+    post,
+    taken,
+    authUrl,
+    clientId,
+    base,
+    linkWith,
     certificate: tls.cert,
     link: linkWith({}),
     openBrowser: () => createBrowser(authUrl, overInjection(realm.app)),

@@ -47,9 +47,12 @@ describe('the simulated terminal', () => {
     const [device] = facts.devices;
     assert.ok(device);
     started = await startTerminal({
-      ...{ tsn: device.tsn, dataDir: join(folder, 'terminal'), now: Date.now },
+      tsn: device.tsn,
+      dataDir: join(folder, 'terminal'),
+      now: Date.now,
       keys: { baseDerivationKey: device['baseDerivationKey'], ksn: device['ksn'] },
-      ...{ baseUrl: facts.baseUrl, deviceAuthUrl: facts.deviceAuthUrl },
+      baseUrl: facts.baseUrl,
+      deviceAuthUrl: facts.deviceAuthUrl,
       cert: await readFile(device.certFile, 'utf8'),
       key: await readFile(device.keyFile, 'utf8'),
       ca: await readFile(facts.caFile, 'utf8'),
@@ -72,8 +75,12 @@ describe('the simulated terminal', () => {
     return {
       SaleToPOIRequest: {
         MessageHeader: {
-          ...{ ProtocolVersion: '3.0', MessageClass: 'Service', MessageType: 'Request' },
-          ...{ MessageCategory: category, ServiceID: `E${services}`, SaleID: 'till-1' },
+          ProtocolVersion: '3.0',
+          MessageClass: 'Service',
+          MessageType: 'Request',
+          MessageCategory: category,
+          ServiceID: `E${services}`,
+          SaleID: 'till-1',
           POIID: started.terminal.tsn,
         },
         [`${category}Request`]: body,

@@ -78,17 +78,36 @@ test('each address of the specification is described', () => {
 test('each token endpoint takes and gives the members of the specification', () => {
   const taken: Record<string, string[]> = {
     'POST /oauth2/v1/{}/token': [
-      ...['client_id', 'client_secret', 'code', 'redirect_uri', 'refresh_token', 'scope'],
-      ...['username', 'password', 'grant_type'],
+      'client_id',
+      'client_secret',
+      'code',
+      'redirect_uri',
+      'refresh_token',
+      'scope',
+      'username',
+      'password',
+      'grant_type',
     ],
     'POST /oauth2-mtls/v1/token': [
-      ...['client_id', 'client_secret', 'grant_type', 'username', 'password', 'scope'],
+      'client_id',
+      'client_secret',
+      'grant_type',
+      'username',
+      'password',
+      'scope',
     ],
     'POST /auth/realms/{}/custom-token': ['device_model', 'device_id', 'method'],
   };
   const given = [
-    ...['access_token', 'expires_in', 'refresh_expires_in', 'refresh_token', 'token_type'],
-    ...['id_token', 'not-before-policy', 'session_state', 'scope'],
+    'access_token',
+    'expires_in',
+    'refresh_expires_in',
+    'refresh_token',
+    'token_type',
+    'id_token',
+    'not-before-policy',
+    'session_state',
+    'scope',
   ];
   for (const [name, members] of Object.entries(taken)) {
     const { requestBody, responses } = operation(name);

@@ -41,7 +41,8 @@ async function heldTerminals(server: ServerProcess, client: Client) {
   const pos = await open(connectorPaths.posListener, token);
   const send = ({ tsn }: { tsn: string }) =>
     client.call('POST', `/retail/v1/devices/${tsn}/sync?posId=p1&waitSeconds=${waitSeconds}`, {
-      ...{ token, body: paymentOf() },
+      token,
+      body: paymentOf(),
     });
   const unanswered = send(here);
   await device.raw();
@@ -51,7 +52,9 @@ async function heldTerminals(server: ServerProcess, client: Client) {
   return {
     async demandEnds(): Promise<void> {
       const told = (await Promise.all([unanswered, waiting])).map(({ status, body }) => [
-        ...[status, body.code, body.outcome],
+        status,
+        body.code,
+        body.outcome,
       ]);
       assert.deepEqual(told, [
         [502, 'session_lost', 'Unknown'],

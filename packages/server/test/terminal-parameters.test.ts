@@ -12,7 +12,8 @@ import { devicePath, type FleetScene, type Level, openFleet } from './device-con
 let on: FleetScene;
 let serviceId: string;
 const declaration = {
-  ...{ name: 'EMV terminal parameters', domain: terminalParameterDomain },
+  name: 'EMV terminal parameters',
+  domain: terminalParameterDomain,
   parameterSchema: terminalParameterSchema,
   defaults: { ...terminalParameterDefaults, caKeys: testCaKeyValues() },
 };
@@ -109,7 +110,10 @@ test('the cardholder keeps the choice among the brands of a card', async () => {
     terminal: { countryCode: '250' },
     coBrandRules: [
       {
-        ...{ name: 'CB with Visa', binFrom: '497000', binTo: '497999', isCardholderChoice },
+        name: 'CB with Visa',
+        binFrom: '497000',
+        binTo: '497999',
+        isCardholderChoice,
         applications: ['A0000000421010', 'A0000000031010'],
       },
     ],

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
-import type { GroupName } from '@switchyard/contract';
+import { defined, type GroupName } from '@switchyard/contract';
 import type { Answer, Call } from './client.ts';
 import { testDatabase } from './database.ts';
 import { createPerson, newOtpSecret } from './people.ts';
@@ -93,7 +93,7 @@ describe('users', () => {
       organizationId: on.organizationId,
       userDomainId: on.realm,
     };
-    const facts = ofMerchant === undefined ? {} : { merchantId: ofMerchant };
+    const facts = defined({ merchantId: ofMerchant });
     const person = await createPerson(where, { ...facts, group });
     const { body } = await signIn(person.user.username, person.password);
     return String(body.access_token);
@@ -371,7 +371,7 @@ describe('users', () => {
       ['POST', `/${user.userId}/reset-second-factor`, undefined],
     ];
     for (const [method, path, body] of asks) {
-      const ask = body === undefined ? {} : { body };
+      const ask = defined({ body });
       for (const realm of [on.realm, other.realm, 'nowhere']) {
         const answer = await call(method, path, { token, ...ask }, realm);
         assertRefused(answer, { code: 'resource_not_found' }, `${method} ${path} ${realm}`);
@@ -390,7 +390,9 @@ describe('users', () => {
     const foreign = { entityId: on.otherShop.merchantId, scope: on.otherShop.merchantId };
     const { body: theirs } = await create({ ...foreign, groups: [] });
     const { body: above } = await create({
-      ...{ entityId: on.organizationId, scope: on.organizationId, groups: [] },
+      entityId: on.organizationId,
+      scope: on.organizationId,
+      groups: [],
     });
     const token = managerToken;
     const { body: list } = await call('GET', '?limit=200', { token });
@@ -413,7 +415,8 @@ describe('users', () => {
 
   test('nobody gives rights that he has not, nor reaches for who has them', async () => {
     const { body: admin } = await create({
-      ...{ entityId: on.organizationId, scope: on.organizationId },
+      entityId: on.organizationId,
+      scope: on.organizationId,
       groups: [`${on.organizationId}_org_admin`],
     });
     const token = await on.tokenFor({
@@ -423,12 +426,13 @@ describe('users', () => {
       roles: ['Onboarding'],
     });
     const body = inputOf({
-      ...{ entityId: on.organizationId, scope: on.organizationId },
+      entityId: on.organizationId,
+      scope: on.organizationId,
       groups: [`${on.organizationId}_org_admin`],
     });
     assertRefused(await call('POST', '', { token, body }), { code: 'permission_denied' });
     const { body: plain } = await create(
-      { ...{ entityId: on.organizationId, scope: on.organizationId }, groups: [] },
+      { entityId: on.organizationId, scope: on.organizationId, groups: [] },
       { token },
     );
     const groups = [`${on.organizationId}_org_dev`];

@@ -53,7 +53,11 @@ export async function vaultRoom(options: RoomOptions): Promise<VaultRoom> {
   const handlers = new Map<string, JobHandler>();
   const told: Told[] = [];
   const vault = createVault({
-    ...{ database, clock, log, ids: systemIds, metrics: createMetrics() },
+    database,
+    clock,
+    log,
+    ids: systemIds,
+    metrics: createMetrics(),
     openProvider: async () => provider,
     legacyMaster: options.legacyMaster,
     jobs: {
@@ -70,13 +74,20 @@ export async function vaultRoom(options: RoomOptions): Promise<VaultRoom> {
     const handler = handlers.get(kind);
     if (handler === undefined) throw new Error(`nobody does ${kind}`);
     const facts: Job = {
-      ...{ organizationId, kind, jobId: systemIds.uuid(), payload: {} },
-      ...{ attempts: 0, dueAt: clock.now() },
+      organizationId,
+      kind,
+      jobId: systemIds.uuid(),
+      payload: {},
+      attempts: 0,
+      dueAt: clock.now(),
     };
     return handler(facts);
   };
   return {
-    ...{ vault, clock, told, job },
+    vault,
+    clock,
+    told,
+    job,
     round: (organizationId) => job(roundKind, organizationId),
     async close() {
       await vault.drain();

@@ -76,7 +76,8 @@ describe('a resend beside a try that is under way', () => {
     await eventually('the try is under way', () => replies.length === 1);
     let looks = 0;
     const ahead = await webhookRoom({
-      ...{ times, on: on.url },
+      times,
+      on: on.url,
       clock: { now: () => systemClock.now() + 2 * leaseMs },
       asked: () => {
         looks += 1;

@@ -30,7 +30,8 @@ describe('old deliveries', () => {
        SELECT $1, i, $2, i, 'transaction.captured', 7, 'Delivered', 1, now(), '[]', now(), now()
        FROM unnest($3::uuid[]) AS r(i)`,
       [
-        ...[organizationId, endpointId],
+        organizationId,
+        endpointId,
         ages.map((age) => idBoundOf(Date.now() - age).slice(0, 14) + randomUUID().slice(14)),
       ],
     );

@@ -1,6 +1,6 @@
 // Webhooks over a database of their own: events are published, and sent over real sockets, as fast as a test wants.
 import { randomUUID } from 'node:crypto';
-import type { CreatedWebhookEndpoint } from '@switchyard/contract';
+import { type CreatedWebhookEndpoint, defined } from '@switchyard/contract';
 import { createAudit, platformAuthor } from '../src/audit/index.ts';
 import type { AddressLookup } from '../src/platform/address-lookup.ts';
 import {
@@ -80,12 +80,18 @@ export async function webhookRoom(
   const metrics = createMetrics();
   const calls = createOutgoingCalls({
     allowsLoopback,
-    ...(options.lookup === undefined ? {} : { lookup: options.lookup }),
-    ...(options.authorities === undefined ? {} : { authorities: options.authorities }),
+    ...defined({ lookup: options.lookup, authorities: options.authorities }),
   });
   const jobs = createJobs({ database, clock, ids: systemIds, log, metrics, pollMs: 20 });
   const deliveries = createDeliveries({
-    ...{ database, clock, ids: systemIds, log, metrics, jobs, calls, masterKey },
+    database,
+    clock,
+    ids: systemIds,
+    log,
+    metrics,
+    jobs,
+    calls,
+    masterKey,
     audit: createAudit({ database, clock, jobs, masterKey }),
     retentionDays: 30,
     times: { ...quickTimes, ...options.times },
@@ -101,7 +107,11 @@ export async function webhookRoom(
   const by = { organizationId, author: platformAuthor };
 
   return {
-    ...{ url, database, organizationId, metrics, by, deliveries },
+    url,
+    database,
+    organizationId,
+    metrics,
+    by,
     ...deliveries.parts,
     start() {
       jobs.start();

@@ -1,7 +1,7 @@
 // Webhooks over the whole platform: endpoints, signatures that others verify, and what became of each event.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { CreatedWebhookEndpoint } from '@switchyard/contract';
+import { type CreatedWebhookEndpoint, defined } from '@switchyard/contract';
 import { testDatabase } from './database.ts';
 import { eventually } from './eventually.ts';
 import { keyedSale } from './keyed-sale.ts';
@@ -35,7 +35,7 @@ describe('webhooks', () => {
   }
 
   const ask = (method: string, path: string, body?: unknown, token = on.acquirerToken) =>
-    on.client.call(method, `${base}${path}`, { token, ...(body === undefined ? {} : { body }) });
+    on.client.call(method, `${base}${path}`, { token, ...defined({ body }) });
 
   async function create(input: object): Promise<CreatedWebhookEndpoint> {
     const { status, body, text, headers } = await ask('POST', '/endpoints', input);
@@ -182,13 +182,15 @@ describe('webhooks', () => {
     const read = await ask('GET', path);
     const { secret: _secret, ...view } = read.body;
     const off = await on.client.call('PUT', base + path, {
-      ...{ token: on.acquirerToken, body: { ...view, status: 'Disabled' } },
+      token: on.acquirerToken,
+      body: { ...view, status: 'Disabled' },
       headers: { 'if-match': String(read.headers['etag']) },
     });
     assert.equal(off.status, 200, off.text);
     assert.equal(off.body.disabledReason, 'Requested');
     const stale = await on.client.call('PUT', base + path, {
-      ...{ token: on.acquirerToken, body: { ...view, status: 'Enabled' } },
+      token: on.acquirerToken,
+      body: { ...view, status: 'Enabled' },
       headers: { 'if-match': String(read.headers['etag']) },
     });
     assertRefused(stale, { code: 'precondition_failed' });
@@ -231,7 +233,10 @@ describe('webhooks', () => {
       .filter(({ entity }: { entity: { id: string } }) => entity.id === made.endpointId)
       .map(({ action }: { action: string }) => action);
     assert.deepEqual(actions.toReversed(), [
-      ...['endpoint.created', 'endpoint.updated', 'endpoint.updated', 'endpoint.deleted'],
+      'endpoint.created',
+      'endpoint.updated',
+      'endpoint.updated',
+      'endpoint.deleted',
     ]);
     assert.ok(!records.text.includes(made.secret));
   });
@@ -315,7 +320,8 @@ describe('webhooks', () => {
     assertRefused(theirs, { code: 'endpoint_not_found' });
     const changed = { ...good, endpointId: merchantId };
     assertRefused(await ask('PUT', `/endpoints/${endpointId}`, changed), {
-      ...{ code: 'field_read_only', pointer: '/endpointId' },
+      code: 'field_read_only',
+      pointer: '/endpointId',
     });
     const bad = await ask('POST', `/endpoints/${endpointId}/test`, { type: 'weather.changed' });
     assertRefused(bad, { code: 'field_invalid', pointer: '/type' });

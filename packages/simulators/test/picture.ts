@@ -12,7 +12,8 @@ const rgba = 4;
 const white = 255;
 
 const blank = (width: number, height: number): Pixels => ({
-  ...{ width, height },
+  width,
+  height,
   data: new Uint8ClampedArray(width * height * rgba).fill(white),
 });
 

@@ -33,8 +33,13 @@ test('the reference acquirer conforms: every check holds, and its ledger is soun
   const key = await makeKey('platform.pem');
   const ledgerDir = join(folder, 'acquirer');
   const acquirer = await startHttpAcquirer({
-    ...{ host: '127.0.0.1', port: 0, ledgerDir, platformKeys: [key.x], path: '/bank' },
-    ...{ lateMs: 1000, slowMs: 100 },
+    host: '127.0.0.1',
+    port: 0,
+    ledgerDir,
+    platformKeys: [key.x],
+    path: '/bank',
+    lateMs: 1000,
+    slowMs: 100,
   });
   try {
     const url = `http://127.0.0.1:${acquirer.port}/bank`;

@@ -96,7 +96,10 @@ async function conformance(kit: Kit, address: string, options: Options) {
   });
   try {
     const bench = createBench({
-      ...{ transport, url, clock: kit.world.clock, terms: termsOf(options) },
+      transport,
+      url,
+      clock: kit.world.clock,
+      terms: termsOf(options),
       key: readKey(options.key),
       acquirerKey: publicKeyOf(options.acquirerKey),
       acquirerKeyX: options.acquirerKey,

@@ -1,4 +1,5 @@
 /** Applications, and points of sale: what signs in with a secret of its own. */
+import { defined } from '@switchyard/contract';
 import type { Command } from 'commander';
 import type { Kit, Runner } from '../kit.ts';
 import { column, idColumn, showList, showThing } from './lists.ts';
@@ -27,9 +28,7 @@ async function create(kit: Kit, name: string, options: CreateOptions): Promise<u
   const body = {
     ...membersFrom(options),
     name,
-    ...(clientId === undefined ? {} : { clientId }),
-    ...(role === undefined ? {} : { roles: role }),
-    ...(entity === undefined ? {} : { entityId: entity }),
+    ...defined({ clientId, roles: role, entityId: entity }),
     ...(isPublic ? { clientType: 'Public' } : {}),
   };
   const { body: made } = await kit.api().call('POST', await appsPath(kit), { body });

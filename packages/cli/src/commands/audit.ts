@@ -9,6 +9,7 @@ import {
   type AuditKey,
   type AuditRecord,
   type ChainReport,
+  defined,
   verifyChain,
 } from '@switchyard/contract';
 import { type Command, Option } from 'commander';
@@ -130,7 +131,7 @@ async function exportAudit(kit: Kit, options: ExportOptions): Promise<undefined>
     await once(file, 'open').catch((error: Error) => fail('usage', `${out}: ${error.message}`));
   const progress = kit.screen.progress('Audit records');
   let count = 0;
-  const span = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+  const span = defined({ from, to });
   for await (const record of serverRecords(kit, { ...span, after })) {
     count += 1;
     progress.step(count);
@@ -189,10 +190,7 @@ async function verifyAudit(kit: Kit, options: VerifyOptions): Promise<ExitName |
   const checkpoints = await checkpointsOf(kit, options.checkpoints);
   const keys = await keysOf(kit, options.keys);
   const behind = after === undefined ? 0 : sequenceOf(after, '--after');
-  const records =
-    file === undefined
-      ? serverRecords(kit, after === undefined ? {} : { after })
-      : fileRecords(file);
+  const records = file === undefined ? serverRecords(kit, defined({ after })) : fileRecords(file);
   const progress = kit.screen.progress('Verified records');
   async function* counted() {
     let count = 0;
@@ -206,8 +204,10 @@ async function verifyAudit(kit: Kit, options: VerifyOptions): Promise<ExitName |
   const fitting = checkpoints.filter(({ sequence }) => sequence > behind);
   const report = await verifyChain(counted(), fitting, keys, {
     firstSequence: behind + 1,
-    ...(previousHash === undefined ? {} : { previousHash }),
-    ...(last === undefined ? {} : { lastSequence: sequenceOf(last, '--last') }),
+    ...defined({
+      previousHash,
+      lastSequence: last === undefined ? undefined : sequenceOf(last, '--last'),
+    }),
   });
   progress.end();
   return tellReport(kit, report);

@@ -1,5 +1,7 @@
 /** Signing in and out: profiles, and who one is. */
+
 import { resolve } from 'node:path';
+import { defined } from '@switchyard/contract';
 import { type Command, Option } from 'commander';
 import { fail } from '../faults.ts';
 import { demandSafe } from '../http/transport.ts';
@@ -83,7 +85,7 @@ async function profileFrom(kit: Kit, options: LoginOptions): Promise<Profile> {
     authUrl: options.authUrl === undefined ? url : addressOf(options.authUrl),
     userDomainId: options.userDomain ?? '',
     clientId: options.clientId ?? ownApplication,
-    ...(options.caFile === undefined ? {} : { caFile: resolve(options.caFile) }),
+    ...defined({ caFile: options.caFile === undefined ? undefined : resolve(options.caFile) }),
     secret: await secretFor(kit, options),
   };
 }

@@ -44,8 +44,13 @@ const headWidth = 12 + 2 + 3 + 2 + 10 + 2 + methodWidth;
 
 function filtersOf({ status, method, path: start, operation, code, client, merchant }: Filters) {
   return {
-    ...{ status, method: method?.toUpperCase(), path: start, code },
-    ...{ operationId: operation, clientId: client, merchantId: merchant },
+    status,
+    method: method?.toUpperCase(),
+    path: start,
+    code,
+    operationId: operation,
+    clientId: client,
+    merchantId: merchant,
   };
 }
 

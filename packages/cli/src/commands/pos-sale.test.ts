@@ -21,7 +21,9 @@ test('a sale says what is wrong before anything is begun, and whether money move
   assert.match(half.stderr, /12\.505 is no amount of EUR/);
   writeFileSync(join(folder, 'ca.pem'), '');
   const facts = {
-    ...{ baseUrl: 'http://127.0.0.1:1', authUrl: 'http://127.0.0.1:1', userDomainId: 'demo' },
+    baseUrl: 'http://127.0.0.1:1',
+    authUrl: 'http://127.0.0.1:1',
+    userDomainId: 'demo',
     caFile: join(folder, 'ca.pem'),
     applications: { pos: { clientId: 'a', clientSecret: 's3cr3t', storeId: '1' } },
     devices: [{ tsn: 'AXIUM_DX8000-10000001', storeId: '1' }],
@@ -88,7 +90,9 @@ function demoWith(left: readonly KeptService[]): string {
   const own = mkdtempSync(join(folder, 'demo-'));
   writeFileSync(join(own, 'ca.pem'), '');
   const facts = {
-    ...{ baseUrl: 'http://127.0.0.1:1', authUrl: 'http://127.0.0.1:1', userDomainId: 'demo' },
+    baseUrl: 'http://127.0.0.1:1',
+    authUrl: 'http://127.0.0.1:1',
+    userDomainId: 'demo',
     caFile: join(own, 'ca.pem'),
     applications: { pos: { clientId: 'a', clientSecret: 's3cr3t', storeId: '1' } },
     devices: [{ tsn, storeId: '1' }],
@@ -102,10 +106,15 @@ function demoWith(left: readonly KeptService[]): string {
 
 const headerOf = (serviceId: string): KeptService['header'] => ({
   ...({ MessageClass: 'Service', MessageCategory: 'Payment', MessageType: 'Request' } as const),
-  ...{ SaleID: 'till-1', ServiceID: serviceId, POIID: tsn },
+  SaleID: 'till-1',
+  ServiceID: serviceId,
+  POIID: tsn,
 });
 const unknownOf = (serviceId: string, at: number): KeptService => ({
-  ...{ serviceId, header: headerOf(serviceId), at, outcome: 'Unknown' },
+  serviceId,
+  header: headerOf(serviceId),
+  at,
+  outcome: 'Unknown',
 });
 
 test('a payment that nobody could tell of is asked for before anything is sold', async (t) => {

@@ -1,5 +1,7 @@
 /** `switchyard pos sale` and `pos recover`: a point of sale in one line, to try a terminal with. */
+
 import { join } from 'node:path';
+import { defined } from '@switchyard/contract';
 import {
   type Answer,
   createPosClient,
@@ -87,7 +89,9 @@ async function withTill<Result>(
   const folder = demoFolder(world, options.demo);
   const { tsn, baseUrl, tokenUrl, ca, ...own } = demoFacts(folder, options.tsn);
   const client = createPosClient({
-    ...{ baseUrl, tls: { ca }, timeoutMs: globals.timeout * secondMs },
+    baseUrl,
+    tls: { ca },
+    timeoutMs: globals.timeout * secondMs,
     credentials: { tokenUrl, ...own },
   });
   const { local, localCa, answerTimeout } = options;
@@ -105,8 +109,13 @@ async function withTill<Result>(
     if (told !== '') screen.note(`  ${visible(told)}`);
   };
   const terminal = createTerminal({
-    ...{ saleId, poiId: tsn, transport, store },
-    ...(answerTimeout === undefined ? {} : { times: { answerMs: answerTimeout * secondMs } }),
+    saleId,
+    poiId: tsn,
+    transport,
+    store,
+    ...defined({
+      times: answerTimeout === undefined ? undefined : { answerMs: answerTimeout * secondMs },
+    }),
     devices: { Display: (body) => shownBy(body, show) },
     onEvent: ({ body }) => screen.note(`  The terminal tells: ${visible(body.EventToNotify)}`),
     onLate: ({ header }) =>
@@ -137,7 +146,8 @@ const textOf = (error: unknown): string => (error instanceof Error ? error.messa
 function shownBy(body: RequestBody<'Display'>, show: (lines: readonly string[]) => void) {
   show(linesOf(body));
   const OutputResult = body.DisplayOutput.map(({ Device, InfoQualify }) => ({
-    ...{ Device, InfoQualify },
+    Device,
+    InfoQualify,
     Response: { Result: 'Success' as const },
   }));
   return { OutputResult };
@@ -157,7 +167,8 @@ function minorUnits(text: string, currency: string): number {
 async function logIn({ terminal }: Till, at: string): Promise<void> {
   try {
     await terminal.request('Login', {
-      ...{ DateTime: at, OperatorLanguage: 'en' },
+      DateTime: at,
+      OperatorLanguage: 'en',
       SaleSoftware: { ApplicationName: 'switchyard pos', SoftwareVersion: '1' },
       SaleTerminalData: { SaleCapabilities: ['CashierStatus'] },
     });

@@ -12,6 +12,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import { type BrokenMode, brokenModes, startQrProvider } from '@switchyard/simulators';
 import { providerChecks } from '../conformance/provider/checks.ts';
 import { run } from './run.fixture.ts';
@@ -33,9 +34,15 @@ async function providing<Result>(
 ): Promise<Result> {
   const dataDir = mkdtempSync(join(folder, 'data-'));
   const provider = await startQrProvider({
-    ...{ host: '127.0.0.1', port: 0, platform: 'check', path: '/spi', dataDir },
-    ...{ stepMs: 5, retryMs: [20], lateMs: 1300 },
-    ...(broken === undefined ? {} : { broken }),
+    host: '127.0.0.1',
+    port: 0,
+    platform: 'check',
+    path: '/spi',
+    dataDir,
+    stepMs: 5,
+    retryMs: [20],
+    lateMs: 1300,
+    ...defined({ broken }),
   });
   const secret = ['--secret-file', join(dataDir, 'signing-secret')];
   try {
@@ -128,7 +135,8 @@ function bending(target: string, bend: Bend): RequestListener {
     const body = Buffer.concat(parts);
     const { connection: _c, host: _h, 'content-length': _l, ...sent } = headers;
     const answer = await fetch(new URL(url, target), {
-      ...{ method, headers: sent as Record<string, string> },
+      method,
+      headers: sent as Record<string, string>,
       ...(method === 'POST' ? { body } : {}),
     });
     const text = await answer.text();

@@ -78,8 +78,13 @@ function termsOf(options: Options): Terms {
     }
   }
   return {
-    ...{ paymentType: options.paymentType, currency: options.currency },
-    ...{ amount, pendingAmount, paidAmount, declinedAmount, scanned },
+    paymentType: options.paymentType,
+    currency: options.currency,
+    amount,
+    pendingAmount,
+    paidAmount,
+    declinedAmount,
+    scanned,
     answerMs: options.answerWithin * 1000,
     waitMs: options.wait * 1000,
     settleMs: options.settle * 1000,

@@ -15,8 +15,11 @@ test('it says what is wrong before anything is begun', async () => {
   const nothing = await run('terminal', 'simulate', '--demo', join(folder, 'nowhere'));
   assert.equal(nothing.code, 2, nothing.stderr);
   const device = {
-    ...{ tsn: 'AXIUM_DX8000-10000001', certFile: 'cert', keyFile: 'key' },
-    ...{ baseDerivationKey: '00', ksn: '00' },
+    tsn: 'AXIUM_DX8000-10000001',
+    certFile: 'cert',
+    keyFile: 'key',
+    baseDerivationKey: '00',
+    ksn: '00',
   };
   const facts = { baseUrl: 'https://a', deviceAuthUrl: 'https://b', devices: [device] };
   writeFileSync(join(folder, 'demo.json'), JSON.stringify(facts));
@@ -37,7 +40,8 @@ function windowOf(size: { columns: number; rows: number }) {
   const written: string[] = [];
   const listeners = new Set<() => void>();
   const stdout = {
-    ...{ isTTY: true, ...size },
+    isTTY: true,
+    ...size,
     on: (_event: string, listener: () => void) => listeners.add(listener),
     off: (_event: string, listener: () => void) => listeners.delete(listener),
     write: (text: string | Uint8Array) => {
@@ -65,8 +69,8 @@ test('the window shows the screen of the terminal, its cards and what goes to an
   window.open({ tsn: 'A-1', url: 'https://127.0.0.2:8443/nexo' });
   window.tell({ type: 'Screen', screen: { state: 'Card', lines: ['12.50 EUR', '\u001b[2J'] } });
   const till = { saleId: 'till\u001b', serviceId: '1' };
-  window.tell({ ...{ type: 'Received', category: 'Login', kind: 'Request', ...till } });
-  window.tell({ ...{ type: 'Sent', category: 'Display', kind: 'Request', ...till } });
+  window.tell({ type: 'Received', category: 'Login', kind: 'Request', ...till });
+  window.tell({ type: 'Sent', category: 'Display', kind: 'Request', ...till });
   window.cloud('Waiting', 'unreachable');
   window.fault('Delay');
   window.remark('no paper', true);
@@ -80,7 +84,7 @@ test('the window shows the screen of the terminal, its cards and what goes to an
   assert.match(text, /▸3 late/);
   window.card('tap');
   window.remark('no paper', false);
-  window.tell({ ...{ type: 'Received', category: 'Payment', kind: 'Request', ...till } });
+  window.tell({ type: 'Received', category: 'Payment', kind: 'Request', ...till });
   assert.match(lines().join('\n'), /▸b tap/);
   assert.doesNotMatch(lines().join('\n'), /▸3 late|no paper/, 'the fault is of this payment');
   window.turnReceipt();
@@ -121,8 +125,13 @@ test('what happens has one line each', () => {
   assert.equal(lineOf({ type: 'Fault', fault: 'Reboot' }), 'fault: Reboot');
   assert.equal(
     lineOf({
-      ...{ type: 'Sent', category: 'Payment', kind: 'Response', saleId: 't', serviceId: '1' },
-      ...{ result: 'Failure', condition: 'Refusal' },
+      type: 'Sent',
+      category: 'Payment',
+      kind: 'Response',
+      saleId: 't',
+      serviceId: '1',
+      result: 'Failure',
+      condition: 'Refusal',
     }),
     '← Payment Response t 1 Refusal',
   );

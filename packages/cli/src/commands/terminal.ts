@@ -1,6 +1,8 @@
 /** `switchyard terminal`: a payment terminal without hardware. */
+
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { defined } from '@switchyard/contract';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ExitName } from '../exit-codes.ts';
 import { fail } from '../faults.ts';
@@ -143,8 +145,13 @@ async function simulate(kit: Kit, options: Options): Promise<ExitName | undefine
   const window = createTerminalWindow(kit, { tsn: facts.tsn, cards, card: options.card });
   const start = (listen: Place | undefined) =>
     startTerminal({
-      ...{ tsn: facts.tsn, dataDir, keys: facts.keys, cloud: options.cloud, listen },
-      ...{ baseUrl: facts.baseUrl, deviceAuthUrl: facts.deviceAuthUrl },
+      tsn: facts.tsn,
+      dataDir,
+      keys: facts.keys,
+      cloud: options.cloud,
+      listen,
+      baseUrl: facts.baseUrl,
+      deviceAuthUrl: facts.deviceAuthUrl,
       cert: readNamed(facts.certFile),
       key: readFileSync(facts.keyFile, 'utf8'),
       ca: facts.caFile === undefined ? undefined : readNamed(facts.caFile),
@@ -166,7 +173,7 @@ async function simulate(kit: Kit, options: Options): Promise<ExitName | undefine
     world.stopping.addEventListener('abort', finish, { once: true });
     window.open({
       tsn: facts.tsn,
-      ...(local === undefined ? {} : { url: local.url, certFile: local.certFile }),
+      ...defined({ url: local?.url, certFile: local?.certFile }),
     });
     if (world.stopping.aborted) finish();
   });

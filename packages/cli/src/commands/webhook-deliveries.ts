@@ -1,6 +1,7 @@
 /** Deliveries of webhooks: what became of each event on its way to each endpoint, and once more. */
+
 import { setTimeout as pause } from 'node:timers/promises';
-import type { WebhookDelivery, WebhookDeliveryDetail } from '@switchyard/contract';
+import { defined, type WebhookDelivery, type WebhookDeliveryDetail } from '@switchyard/contract';
 import { type Command, Option } from 'commander';
 import type { ExitName } from '../exit-codes.ts';
 import type { Kit, Runner } from '../kit.ts';
@@ -153,7 +154,7 @@ export function addDeliveryCommands(webhooks: Command, runner: Runner): void {
     .action(
       act<OnceOptions & { type?: string }>((kit, [id = ''], { type, ...options }) => {
         const path = `${endpointsPath}/${encodeURIComponent(id)}/test`;
-        return once(kit, path, type === undefined ? {} : { type }, options);
+        return once(kit, path, defined({ type }), options);
       }),
     );
   webhooks

@@ -1,6 +1,6 @@
 /** `webhooks listen`: events as they happen, handed to a server of this machine as the platform would. */
 
-import { eventTypes, isEventPattern } from '@switchyard/contract';
+import { defined, eventTypes, isEventPattern } from '@switchyard/contract';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ExitName } from '../exit-codes.ts';
 import { fail } from '../faults.ts';
@@ -114,7 +114,7 @@ async function tell(
   printsBody: boolean,
 ): Promise<void> {
   if (screen.json) {
-    await screen.line({ ...event, ...(done === undefined ? {} : { forwarded: done }) });
+    await screen.line({ ...event, ...defined({ forwarded: done }) });
     return;
   }
   const { type, timestamp, data } = event;
@@ -167,7 +167,10 @@ async function run(kit: Kit, options: ListenOptions): Promise<ExitName | undefin
     url === undefined
       ? undefined
       : createForwarder({
-          ...{ url, signer, clock: kit.world.clock, stopping: kit.world.stopping },
+          url,
+          signer,
+          clock: kit.world.clock,
+          stopping: kit.world.stopping,
           headers: headersFrom(options.header),
           ca: forwardCaFile === undefined ? undefined : readNamed(forwardCaFile),
           timeoutMs: kit.globals.timeout * 1000,

@@ -21,8 +21,10 @@ async function happened(kit: Kit, type: string, recipe: Recipe, file: string): P
     kit.sessionOf(`demo-${application}`, demoProfile(file, application)).api;
   const terminal = demoTerminal(kit, file);
   const actors = {
-    ...{ merchant: api('merchant'), acquirer: api('acquirer') },
-    ...{ terminal: terminal.open, clock: kit.world.clock },
+    merchant: api('merchant'),
+    acquirer: api('acquirer'),
+    terminal: terminal.open,
+    clock: kit.world.clock,
   };
   const { timeout } = kit.globals;
   const failed = new AbortController();

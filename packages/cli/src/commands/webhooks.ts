@@ -1,5 +1,6 @@
 /** Webhooks: where events go, what became of them, and how to write what takes them. */
-import type { WebhookEndpoint } from '@switchyard/contract';
+
+import { defined, type WebhookEndpoint } from '@switchyard/contract';
 import type { Command } from 'commander';
 import { fail } from '../faults.ts';
 import type { Kit, Runner } from '../kit.ts';
@@ -25,10 +26,9 @@ async function create(kit: Kit, url: string, options: CreateOptions): Promise<un
   if (events === undefined) return fail('usage', 'Say with --events which events it takes.');
   const keep = openSecret(options);
   const body = {
-    ...{ url, eventTypes: patternsOf(events) },
-    ...(merchantId === undefined ? {} : { merchantId }),
-    ...(description === undefined ? {} : { description }),
-    ...(challenge === undefined ? {} : { challenge }),
+    url,
+    eventTypes: patternsOf(events),
+    ...defined({ merchantId, description, challenge }),
   };
   showThing(kit, keep((await kit.api().call('POST', endpointsPath, { body })).body));
   return undefined;

@@ -199,7 +199,8 @@ export function createBench(deps: Deps): Bench {
       merchantId: terms.merchantId,
       mcc: terms.mcc,
       terminalId: terms.terminalId,
-      ...{ traceNumber, retrievalReference },
+      traceNumber,
+      retrievalReference,
       localTime: at.slice(11, 19).replaceAll(':', ''),
       localDate: at.slice(5, 10).replace('-', ''),
       amount: terms.amount,
@@ -216,7 +217,10 @@ export function createBench(deps: Deps): Bench {
     message,
     payment: (kind, members = {}) =>
       message({
-        ...{ kind, entryMode: 'Keyed', isRemoteOrder: false, card: terms.card },
+        kind,
+        entryMode: 'Keyed',
+        isRemoteOrder: false,
+        card: terms.card,
         ...members,
       }),
     follow: (of, members) =>

@@ -1,4 +1,5 @@
 /** What a run of checks found, and how it is told. */
+import { defined } from '@switchyard/contract';
 import { CommandFault } from '../faults.ts';
 import type { Kit } from '../kit.ts';
 import { NonconformityError } from './bench.ts';
@@ -27,10 +28,12 @@ export async function resultOf(
 ): Promise<Result> {
   const began = kit.world.clock.now();
   const ended = (ok: boolean, detail?: string): Result => ({
-    ...{ group, check: name },
-    ...(fault === undefined ? {} : { fault }),
-    ...{ ok, ms: kit.world.clock.now() - began },
-    ...(detail === undefined ? {} : { detail }),
+    group,
+    check: name,
+    ...defined({ fault }),
+    ok,
+    ms: kit.world.clock.now() - began,
+    ...defined({ detail }),
   });
   try {
     await run();

@@ -1,4 +1,5 @@
 /** What would have to be done so that the server holds what the file says. Pure. */
+import { defined } from '@switchyard/contract';
 import { kindOf, kinds } from './kinds.ts';
 import {
   type Estate,
@@ -71,8 +72,7 @@ function* memberChanges(
   }
   yield {
     member,
-    ...(before === undefined ? {} : { before }),
-    ...(after === undefined ? {} : { after }),
+    ...defined({ before, after }),
   };
 }
 

@@ -1,4 +1,5 @@
 /** Between the file's nested document and the things of an estate. */
+import { defined } from '@switchyard/contract';
 import { kindOf, kinds, kindsWithin, organizationDefaults, organizationMembers } from './kinds.ts';
 import {
   byText,
@@ -144,7 +145,7 @@ export function documentOf(estate: Estate, isTop = true): Record<string, Json> {
 
   return {
     ...(isTop ? { format: estateFormat } : {}),
-    ...(estate.only === undefined ? {} : { only: [...estate.only].sort(byText) }),
+    ...defined({ only: estate.only === undefined ? undefined : [...estate.only].sort(byText) }),
     ...(estate.managed.has('organization') ? { organization: inOrder(estate.organization) } : {}),
     ...lists('organization', undefined),
     ...(estate.below.length === 0

@@ -1,5 +1,7 @@
 /** Reads and writes estate files: YAML or JSON, checked whole before anything else happens. */
+
 import { readFileSync, statSync } from 'node:fs';
+import { defined } from '@switchyard/contract';
 import Schema from 'typebox/schema';
 import { isNode, LineCounter, parseDocument, stringify } from 'yaml';
 import { CommandFault, fail, reasonOf } from '../faults.ts';
@@ -150,7 +152,7 @@ export function readEstate(file: string): Estate {
   const { value, lineOf } = parse(file, text);
   const told = (place: Place, detail: string): FileFault => {
     const line = lineOf(place);
-    return { ...(line === undefined ? {} : { line }), pointer: pointerOf(place), detail };
+    return { ...defined({ line }), pointer: pointerOf(place), detail };
   };
   if (!isObject(value)) throw fileFault(file, [told([], 'is no estate: an object is expected')]);
   const [isGood, errors] = Schema.Errors(estateSchema(), value);

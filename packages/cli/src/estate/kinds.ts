@@ -120,7 +120,9 @@ const provisioned: Kind[] = [
     list: 'acquirerLinks',
     members: AcquirerLinkInput.properties,
     defaults: ({ adapter = 'Iso8583Host' }) => ({
-      ...{ ...enabled, adapter: 'Iso8583Host', tls: true },
+      ...enabled,
+      adapter: 'Iso8583Host',
+      tls: true,
       ...(adapter === 'Iso8583Host' ? { dialect: 'iso1987-binary', connections: 1 } : {}),
     }),
   }),

@@ -1,5 +1,7 @@
 /** Where new secrets go: told once by the server, written once to a file for its owner alone. */
+
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
+import { defined } from '@switchyard/contract';
 import { fail } from '../faults.ts';
 import type { Plan } from './compare.ts';
 import { plansOf } from './compare.ts';
@@ -45,7 +47,7 @@ export function openSecrets(
       const { clientId } = told;
       const line = JSON.stringify({
         thing: nameOf(thing),
-        ...(clientId === undefined ? {} : { clientId }),
+        ...defined({ clientId }),
         ...Object.fromEntries(found.map((name) => [name, told[name]])),
       });
       written += 1;

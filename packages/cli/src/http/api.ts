@@ -1,6 +1,8 @@
 /** The API as the commands use it: signed in, patient with a busy server, lists as one stream. */
+
 import { randomInt } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { defined } from '@switchyard/contract';
 import type { Clock } from '../clock.ts';
 import { CommandFault } from '../faults.ts';
 import { membersOf, problemFault, readJson, strangeAnswer } from './problem.ts';
@@ -102,13 +104,14 @@ export function createApi(deps: Deps): Api {
       headers: {
         accept: 'application/json, application/problem+json, application/jsonl, */*;q=0.1',
         'user-agent': 'switchyard-cli',
-        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-        ...(type === undefined ? {} : { 'content-type': type }),
-        ...(call.etag === undefined ? {} : { 'if-match': call.etag }),
+        ...defined({
+          authorization: token === undefined ? undefined : `Bearer ${token}`,
+          'content-type': type,
+          'if-match': call.etag,
+        }),
         ...call.headers,
       },
-      ...(bytes === undefined ? {} : { body: bytes }),
-      ...(call.silenceMs === undefined ? {} : { silenceMs: call.silenceMs }),
+      ...defined({ body: bytes, silenceMs: call.silenceMs }),
     };
   }
 

@@ -1,6 +1,8 @@
 /** Follows a stream of events over breaks: it comes back behind the last one, with a fresh token where needed. */
+
 import { randomInt } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { defined } from '@switchyard/contract';
 import { CommandFault } from '../faults.ts';
 import type { Kit } from '../kit.ts';
 import type { Query } from './api.ts';
@@ -48,9 +50,10 @@ async function* connection(
   { query = {}, onOpen }: FollowOptions,
   place: Place,
 ): AsyncGenerator<Followed, string> {
-  const lastEventId = place.id === undefined ? {} : { 'last-event-id': place.id };
+  const lastEventId = defined({ 'last-event-id': place.id });
   const { status, stream } = await api().open(path, {
-    ...{ query, silenceMs },
+    query,
+    silenceMs,
     headers: { accept: 'text/event-stream', ...lastEventId },
   });
   onOpen?.();

@@ -1,6 +1,8 @@
 /** One HTTPS request with every limit that a stranger's answer needs: time, size, certificate. */
+
 import { type IncomingMessage, Agent as PlainAgent, request as sendPlain } from 'node:http';
 import { Agent, request as sendSecure } from 'node:https';
+import { defined } from '@switchyard/contract';
 import { CommandFault, fail } from '../faults.ts';
 
 export type Outgoing = {
@@ -114,7 +116,7 @@ export function createTransport({ ca, identity, timeoutMs }: TransportOptions): 
   const secure = new Agent({
     keepAlive: true,
     maxSockets: socketsMax,
-    ...(ca === undefined ? {} : { ca }),
+    ...defined({ ca }),
     ...identity,
   });
   const plain = new PlainAgent({ keepAlive: true, maxSockets: socketsMax });

@@ -1,4 +1,5 @@
 /** The simulated terminal in the window of a terminal: its screen, its paper, and what goes to and fro. */
+import { defined } from '@switchyard/contract';
 import type { TerminalFault, TerminalHappening, TerminalScreen } from '@switchyard/simulators';
 import type { Kit } from '../kit.ts';
 import { visible } from './escape.ts';
@@ -110,7 +111,7 @@ export function createTerminalWindow({ world, screen }: Kit, start: Start): Term
       screen.text(`${at} ${visible(text)}\n`);
       return;
     }
-    log.push({ text: `${at} ${text}`, ...(colour === undefined ? {} : { colour }) });
+    log.push({ text: `${at} ${text}`, ...defined({ colour }) });
     if (log.length > logLines) log.shift();
     draw();
   }
@@ -141,7 +142,7 @@ export function createTerminalWindow({ world, screen }: Kit, start: Start): Term
     cloud(state, error) {
       cloud = error === undefined ? state : `${state} (${error})`;
       if (screen.json) {
-        tellJson({ type: 'Cloud', state, ...(error === undefined ? {} : { error }) });
+        tellJson({ type: 'Cloud', state, ...defined({ error }) });
       } else say(`cloud: ${cloud}`);
     },
     card(name) {
@@ -170,7 +171,11 @@ export function createTerminalWindow({ world, screen }: Kit, start: Start): Term
         stdout.on?.('resize', draw);
         draw();
       } else if (screen.json) {
-        tellJson({ type: 'Started', tsn, ...(url === undefined ? {} : { url, certFile }) });
+        tellJson({
+          type: 'Started',
+          tsn,
+          ...defined({ url, certFile: url === undefined ? undefined : certFile }),
+        });
       } else say(`${tsn} ${url === undefined ? 'runs' : `listens at ${url}, trust ${certFile}`}`);
     },
     close() {

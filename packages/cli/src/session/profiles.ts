@@ -1,5 +1,7 @@
 /** Profiles: which platform, as whom. Kept in the configuration folder of the user, for him alone. */
+
 import { join } from 'node:path';
+import { defined } from '@switchyard/contract';
 import { fail } from '../faults.ts';
 import { membersOf } from '../http/problem.ts';
 import type { World } from '../world.ts';
@@ -106,7 +108,7 @@ export function demoProfile(file: string, application: string): Profile {
     authUrl: text(facts['authUrl']) ?? url,
     userDomainId,
     clientId,
-    ...(caFile === undefined ? {} : { caFile }),
+    ...defined({ caFile }),
     secret: { kind: 'Demo', file, application },
   };
 }

@@ -47,8 +47,10 @@ async function deviceTokenOf(
   { user, tsn, file, now }: { user: Members; tsn: string; file: string; now: number },
 ): Promise<string> {
   const form = {
-    ...{ grant_type: 'password', client_id: profile.clientId },
-    ...{ username: textOf(user, 'username', file), password: textOf(user, 'password', file) },
+    grant_type: 'password',
+    client_id: profile.clientId,
+    username: textOf(user, 'username', file),
+    password: textOf(user, 'password', file),
   };
   const { accessToken } = await requestToken(transport, profile, form, now);
   const realm = encodeURIComponent(profile.userDomainId);
@@ -87,7 +89,8 @@ export function demoTerminal(
     if (typeof clientId !== 'string') fail('usage', `${file} names no application of devices.`);
     const profile: Profile = {
       ...demoProfile(file, 'merchant'),
-      ...{ clientId, secret: { kind: 'Person' } },
+      clientId,
+      secret: { kind: 'Person' },
     };
     const { user, tsn } = playersOf(facts, file);
     const paymentType = textOf(membersOf(facts['qr']), 'paymentType', file);

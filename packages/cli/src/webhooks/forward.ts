@@ -1,6 +1,8 @@
 /** Hands one event to a server of this machine or nearby, as the platform would, and tells what it said. */
+
 import { type IncomingMessage, Agent as PlainAgent, request as sendPlain } from 'node:http';
 import { Agent, request as sendSecure } from 'node:https';
+import { defined } from '@switchyard/contract';
 import type { Clock } from '../clock.ts';
 import type { WebhookSigner } from '../session/webhook-secret.ts';
 
@@ -70,7 +72,7 @@ export const bodyOf = ({ type, timestamp, data }: FeedEvent): string =>
 export function createForwarder(deps: Deps): Forwarder {
   const { url, signer, clock, timeoutMs, stopping } = deps;
   const isSecure = url.protocol === 'https:';
-  const ca = deps.ca === undefined ? {} : { ca: deps.ca };
+  const ca = defined({ ca: deps.ca });
   const agent = isSecure ? new Agent(ca) : new PlainAgent();
 
   function post(event: FeedEvent): Promise<{ status: number; answer: string }> {

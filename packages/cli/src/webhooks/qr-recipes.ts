@@ -26,7 +26,8 @@ const waitsMax = 6;
 async function begin({ terminal }: Actors, amount: number = usual, scan = false): Promise<string> {
   const { api, paymentType } = await terminal();
   const body = {
-    ...{ paymentType, clientTransactionId: randomUUID() },
+    paymentType,
+    clientTransactionId: randomUUID(),
     paymentAmount: { amount, currency: 'EUR' },
     ...(scan
       ? { paymentScenario: 'merchantscan', scannedPaymentId: scannedCode }

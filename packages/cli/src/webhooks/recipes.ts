@@ -21,8 +21,12 @@ function sell({ merchant, clock }: Actors, { amount = usual, ...sale }: Sale = {
   const expiryYear = new Date(clock.now()).getUTCFullYear() + cardYears;
   const card = { number: testCard, expiryMonth: 12, expiryYear };
   const body = {
-    ...{ clientTransactionId: randomUUID(), amount, currency: 'EUR', ...sale },
-    ...{ entryMode: 'Keyed', instrument: { card } },
+    clientTransactionId: randomUUID(),
+    amount,
+    currency: 'EUR',
+    ...sale,
+    entryMode: 'Keyed',
+    instrument: { card },
   };
   return made(merchant, `${payments}/process`, body, 'transactionId');
 }
@@ -51,7 +55,10 @@ type Thing = { readonly path: string; readonly id: string };
 
 async function merchant({ acquirer }: Actors): Promise<Thing> {
   const body = {
-    ...{ name: 'Event trial', country: 'FR', mcc: '5411', timeZone: 'Europe/Paris' },
+    name: 'Event trial',
+    country: 'FR',
+    mcc: '5411',
+    timeZone: 'Europe/Paris',
     externalId: `trial-${randomUUID()}`,
   };
   const path = `${provisioning}/merchants`;

@@ -2,6 +2,7 @@
  * Signatures of the acquirer SPI: HTTP Message Signatures (RFC 9421) with Ed25519, over a digest of
  * the body (RFC 9530). Only texts are put together here; whoever calls brings the cryptography.
  */
+import { defined } from '../defined.ts';
 
 /**
  * The label of the one signature that each message has.
@@ -146,7 +147,7 @@ export function readSpiSignature(headers: {
     signature,
     created: Number(created),
     keyId,
-    ...(nonce === undefined ? {} : { nonce }),
+    ...defined({ nonce }),
   };
 }
 

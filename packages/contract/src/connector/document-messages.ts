@@ -32,9 +32,14 @@ const shown = {
     schema: RegisteredMessage,
     summary: 'Where the device connects next, and with which token.',
     example: {
-      ...{ type: 'registered', tsn, token: 'eyJhbGciOiJIUzI1NiJ9.e30.c2ln', tokenType: 'Bearer' },
+      type: 'registered',
+      tsn,
+      token: 'eyJhbGciOiJIUzI1NiJ9.e30.c2ln',
+      tokenType: 'Bearer',
       connectionUrl: `${socketsUrl}/device-connections/${sessionId}`,
-      ...{ expiresIn: 120, heartbeatSeconds: 25, maxMessageBytes: 1_048_576 },
+      expiresIn: 120,
+      heartbeatSeconds: 25,
+      maxMessageBytes: 1_048_576,
     },
   },
   Claim: {
@@ -46,7 +51,11 @@ const shown = {
     schema: ClaimedMessage,
     summary: 'The session is reserved; its address is good once.',
     example: {
-      ...{ type: 'claimed', requestId: '1', tsn, sessionId, expiresIn: 60 },
+      type: 'claimed',
+      requestId: '1',
+      tsn,
+      sessionId,
+      expiresIn: 60,
       sessionUrl: `${socketsUrl}/sessions/${sessionId}`,
       resumeToken: 'p3VtYw8Qn1rXc5JkZ0aLbD7sTgUeHiM2oFvNqRyWxKE',
     },
@@ -61,7 +70,11 @@ const shown = {
     summary:
       'How a terminal stands; without a `requestId` where that has changed for an own claim.',
     example: {
-      ...{ type: 'deviceStatus', requestId: '2', tsn, online: true, claimed: false },
+      type: 'deviceStatus',
+      requestId: '2',
+      tsn,
+      online: true,
+      claimed: false,
       lastSeenAt: '2026-03-01T12:30:00.000Z',
     },
   },
@@ -91,11 +104,14 @@ const shown = {
       'What could not be done. The connection goes on where a request was answered so, except after ' +
       '`bad_message`.',
     example: {
-      ...{ type: 'error', requestId: '1', correlationId: '0198b7a2-6f3c-7d41-9a55-2f1f6f0e7c11' },
+      type: 'error',
+      requestId: '1',
+      correlationId: '0198b7a2-6f3c-7d41-9a55-2f1f6f0e7c11',
       error: {
         code: 'device_offline',
         message: connectorFaults.device_offline.summary,
-        ...{ retryable: true, retryAfterSeconds: 5 },
+        retryable: true,
+        retryAfterSeconds: 5,
       },
     },
   },

@@ -1,4 +1,5 @@
 /** What the AsyncAPI document tells of the connector: its WebSockets, who may open them, and how they end. */
+import { defined } from '../defined.ts';
 import { type Json, ref } from '../events/document-parts.ts';
 import { type ConnectorChannel, closingsOf } from './closings.ts';
 import {
@@ -153,59 +154,81 @@ const device = { channel: 'deviceConnection', security: ['connectionToken'] } as
 
 const operations = {
   registerDevice: {
-    ...{ action: 'receive', channel: 'deviceListener', message: 'Register' },
+    action: 'receive',
+    channel: 'deviceListener',
+    message: 'Register',
     replies: ['Registered', 'ConnectorError'],
     security: ['deviceCertificate', 'registrationCredentials'],
     summary: 'Registers a device, by its certificate, by credentials, or by both.',
   },
   tellDeviceFault: {
-    ...{ action: 'send', channel: 'deviceListener', message: 'ConnectorError' },
+    action: 'send',
+    channel: 'deviceListener',
+    message: 'ConnectorError',
     summary: 'Tells a device that did not register in time why its connection ends.',
   },
   claimTerminal: {
-    ...{ ...pos, action: 'receive', message: 'Claim', replies: ['Claimed', 'ConnectorError'] },
+    ...pos,
+    action: 'receive',
+    message: 'Claim',
+    replies: ['Claimed', 'ConnectorError'],
     summary: 'Reserves a session with a terminal.',
   },
   askForStatus: {
-    ...{
-      ...pos,
-      action: 'receive',
-      message: 'Status',
-      replies: ['DeviceStatus', 'ConnectorError'],
-    },
+    ...pos,
+    action: 'receive',
+    message: 'Status',
+    replies: ['DeviceStatus', 'ConnectorError'],
     summary: 'Tells how a terminal stands.',
   },
   releaseTerminal: {
-    ...{ ...pos, action: 'receive', message: 'Release', replies: ['Released', 'ConnectorError'] },
+    ...pos,
+    action: 'receive',
+    message: 'Release',
+    replies: ['Released', 'ConnectorError'],
     summary: 'Ends a session.',
   },
   renewToken: {
-    ...{ ...pos, action: 'receive', message: 'RenewToken' },
+    ...pos,
+    action: 'receive',
+    message: 'RenewToken',
     replies: ['TokenRenewed', 'ConnectorError'],
     summary: 'Lets the connection go on with a new access token.',
   },
   tellDeviceStatus: {
-    ...{ ...pos, action: 'send', message: 'DeviceStatus' },
+    ...pos,
+    action: 'send',
+    message: 'DeviceStatus',
     summary: 'Tells whoever has claimed a terminal when it goes and comes.',
   },
   tellPosFault: {
-    ...{ ...pos, action: 'send', message: 'ConnectorError' },
+    ...pos,
+    action: 'send',
+    message: 'ConnectorError',
     summary: 'Tells a point of sale why its connection ends.',
   },
   receiveFromDevice: {
-    ...{ ...device, action: 'receive', message: 'TerminalData' },
+    ...device,
+    action: 'receive',
+    message: 'TerminalData',
     summary: 'Takes what the device says to its point of sale.',
   },
   sendToDevice: {
-    ...{ ...device, action: 'send', message: 'TerminalData' },
+    ...device,
+    action: 'send',
+    message: 'TerminalData',
     summary: 'Passes on to the device what its point of sale says.',
   },
   receiveFromPos: {
-    ...{ action: 'receive', channel: 'session', message: 'TerminalData' },
+    action: 'receive',
+    channel: 'session',
+    message: 'TerminalData',
     summary: 'Takes what the point of sale says to its device.',
   },
   sendToPos: {
-    ...{ action: 'send', channel: 'session', message: 'TerminalData' },
+    action: 'send',
+    channel: 'session',
+    message: 'TerminalData',
     summary: 'Passes on to the point of sale what its device says.',
   },
 } as const satisfies Readonly<Record<string, OperationFacts>>;
@@ -225,7 +248,9 @@ function operationOf(facts: OperationFacts, { sessionAuth, deviceUrl }: Connecto
       ? {}
       : { security: schemes.map((name) => ref(`components/securitySchemes/${name}`)) }),
     messages: said([message]),
-    ...(replies === undefined ? {} : { reply: { channel: at, messages: said(replies) } }),
+    ...defined({
+      reply: replies === undefined ? undefined : { channel: at, messages: said(replies) },
+    }),
   };
 }
 
@@ -251,14 +276,12 @@ function mapped<Key extends string, Facts>(
 export const connectorParts = (places: ConnectorPlaces) => ({
   servers: {
     sockets: serverAt(places.baseUrl, 'The WebSockets of the platform.'),
-    ...(places.deviceUrl === undefined
-      ? {}
-      : {
-          deviceSockets: serverAt(
-            places.deviceUrl,
-            'The same for devices that show their certificates.',
-          ),
-        }),
+    ...defined({
+      deviceSockets:
+        places.deviceUrl === undefined
+          ? undefined
+          : serverAt(places.deviceUrl, 'The same for devices that show their certificates.'),
+    }),
   },
   channels: mapped(channels, (name) => channelOf(name, places)),
   operations: mapped<string, OperationFacts>(operations, (_name, one) => operationOf(one, places)),

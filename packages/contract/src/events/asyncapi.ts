@@ -186,7 +186,9 @@ export function asyncApiDocument({
   return {
     asyncapi: '3.0.0',
     info: {
-      ...{ title: 'Switchyard events and WebSockets', version, description },
+      title: 'Switchyard events and WebSockets',
+      version,
+      description,
       license: { name: 'Apache-2.0' },
     },
     defaultContentType: 'application/json',

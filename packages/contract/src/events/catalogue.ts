@@ -18,8 +18,12 @@ export type { EventDefinition };
  */
 export const eventDefinitions: ReadonlyMap<string, EventDefinition> = new Map(
   [
-    ...[...transactionEvents, ...qrEvents, ...retailEvents, ...deviceEvents],
-    ...[...operationEvents, ...estateEvents],
+    ...transactionEvents,
+    ...qrEvents,
+    ...retailEvents,
+    ...deviceEvents,
+    ...operationEvents,
+    ...estateEvents,
   ].map((definition) => [definition.type, definition]),
 );
 

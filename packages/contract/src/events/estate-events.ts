@@ -109,7 +109,9 @@ const exampleOf = (action: string) => ({
 /** What can happen to the estate, its people and its services, and is published. */
 export const estateEvents: readonly EventDefinition[] = Object.entries(meanings).map(
   ([action, description]) => ({
-    ...{ type: snakeCase(action), description, data },
+    type: snakeCase(action),
+    description,
+    data,
     example: exampleOf(action),
   }),
 );

@@ -36,7 +36,11 @@ const file = {
   organizationId: exampleIds.organizationId,
   fileId: '019823f9-66ff-73ca-8e99-b182f5e6c4aa',
   acquirerLinkId: '019823f9-77aa-74db-9faa-c293a6f7d5bb',
-  ...{ number: 7, lineCount: 120, amounts: { EUR: 184_500 }, accepted: 0, rejected: 0 },
+  number: 7,
+  lineCount: 120,
+  amounts: { EUR: 184_500 },
+  accepted: 0,
+  rejected: 0,
 };
 
 const endpoint = eventData({
@@ -62,7 +66,10 @@ export const operationEvents: readonly EventDefinition[] = [
       merchantId: exampleIds.merchantId,
       batchId: '019823f7-44dd-71a8-8c77-9f60d3c4a288',
       clientOperationId: 'evening-2026-03-01',
-      ...{ total: 120, succeeded: 118, failed: 2, filed: 0 },
+      total: 120,
+      succeeded: 118,
+      failed: 2,
+      filed: 0,
       sequence: 1,
     },
   },

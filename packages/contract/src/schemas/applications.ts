@@ -162,8 +162,13 @@ export type ApplicationInput = Static<typeof ApplicationInput>;
 export const ApplicationReplacement = replacement(
   changeable,
   {
-    ...{ clientId, userDomainId, clientType, entityId, storeId },
-    ...{ secretChangedAt: Timestamp, lastUsedAt },
+    clientId,
+    userDomainId,
+    clientType,
+    entityId,
+    storeId,
+    secretChangedAt: Timestamp,
+    lastUsedAt,
   },
   'An application as it is replaced.',
 );

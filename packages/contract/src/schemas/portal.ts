@@ -78,7 +78,9 @@ export type PortalTerminalPage = Static<typeof PortalTerminalPage>;
 /** How a page of the demo connects to the Cloud Connector as a terminal, once. */
 export const PortalTerminalConnection = Type.Object(
   {
-    ...{ tsn: text, deviceId: Uuid, storeId: Uuid },
+    tsn: text,
+    deviceId: Uuid,
+    storeId: Uuid,
     connectionUrl: Type.String({ description: 'At the address of the page itself; good once.' }),
     protocols: Type.Array(text, {
       description: 'The name of the protocol, and the ticket of this session behind it.',

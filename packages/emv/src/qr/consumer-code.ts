@@ -1,4 +1,5 @@
 /** Consumer-presented codes: what a till scans from the consumer's screen. Card data: never logged. */
+import { defined } from '../defined.ts';
 import { EmvError } from '../errors.ts';
 import { decodeTlv, type TlvObject } from '../tlv.ts';
 
@@ -43,7 +44,7 @@ function applicationOf({ children = [] }: TlvObject): ConsumerApplication {
   const aid = valueAt(children, '4F')?.toString('hex').toUpperCase();
   if (aid === undefined) throw new EmvError('code_object_missing', { tag: '4F' });
   const label = valueAt(children, '50')?.toString('latin1');
-  return { aid, ...(label === undefined ? {} : { label }), objects: children };
+  return { aid, ...defined({ label }), objects: children };
 }
 
 /**

@@ -1,4 +1,5 @@
 /** Merchant-presented codes: the text behind the image that a consumer scans. */
+import { defined } from '../defined.ts';
 import { EmvError } from '../errors.ts';
 import { crc16 } from './check-sum.ts';
 import { type CodeObject, readObjects, writeObject, writeObjects } from './objects.ts';
@@ -183,13 +184,18 @@ function readLocal(find: Found): Pick<MerchantCode, 'local'> {
   if (language === undefined || name === undefined) {
     throw new EmvError('code_object_missing', { tag: language === undefined ? '6400' : '6401' });
   }
-  return { local: { language, name, ...(city === undefined ? {} : { city }) } };
+  return { local: { language, name, ...defined({ city }) } };
 }
 
 function accountOf({ id, value, objects }: CodeObject): MerchantAccount {
   if (objects === undefined) return { id, value };
   if (objects[0]?.id !== '00') throw new EmvError('code_object_missing', { tag: `${id}00` });
   return { id, objects };
+}
+
+function initiationOf(value: string | undefined): 'Dynamic' | 'Static' | undefined {
+  if (value === undefined) return undefined;
+  return value === initiations.Dynamic ? 'Dynamic' : 'Static';
 }
 
 /**
@@ -209,20 +215,17 @@ export function readMerchantCode(text: string): MerchantCode {
   const accounts = objects.filter(({ id }) => isBetween(id, 2, 51)).map(accountOf);
   if (accounts.length === 0) throw new EmvError('code_object_missing', { tag: '02' });
   const unreserved = objects.filter(({ id }) => isBetween(id, 80, 99));
-  const [initiation, amount, postalCode] = [find('01')?.value, find('54'), find('61')];
   return {
-    ...(initiation === undefined
-      ? {}
-      : { initiation: initiation === initiations.Dynamic ? 'Dynamic' : 'Static' }),
+    ...defined({ initiation: initiationOf(find('01')?.value) }),
     accounts,
     merchantCategoryCode: needed(find, '52'),
     currency: needed(find, '53'),
-    ...(amount === undefined ? {} : { amount: amount.value }),
+    ...defined({ amount: find('54')?.value }),
     ...readTip(find),
     countryCode: needed(find, '58'),
     merchantName: needed(find, '59'),
     merchantCity: needed(find, '60'),
-    ...(postalCode === undefined ? {} : { postalCode: postalCode.value }),
+    ...defined({ postalCode: find('61')?.value }),
     ...readAdditional(find),
     ...readLocal(find),
     ...(unreserved.length === 0 ? {} : { unreserved }),

@@ -1,4 +1,5 @@
 /** EMV terminal parameters to begin with: the applications of the schemes, without any CA key. */
+import { defined } from '../defined.ts';
 import { testCaKeys } from './test-ca-keys.ts';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -103,10 +104,19 @@ const rows: readonly Row[] = [
 function applicationOf([, scheme, label, versions, tacs, airborne]: Row, at: number): Values {
   const [tacDenial, tacOnline, tacDefault] = tacs.split(' ');
   return {
-    ...{ scheme, label, isEnabled: true, priority: at + 1, matching: 'Partial' },
-    ...{ versionNumbers: versions.split(' '), tacDenial, tacOnline, tacDefault },
-    ...{ ...dataObjects, cvmMethods: [...everyMethod, 'NoCvm'], contact },
-    ...(airborne === undefined ? {} : { contactless: airborne }),
+    scheme,
+    label,
+    isEnabled: true,
+    priority: at + 1,
+    matching: 'Partial',
+    versionNumbers: versions.split(' '),
+    tacDenial,
+    tacOnline,
+    tacDefault,
+    ...dataObjects,
+    cvmMethods: [...everyMethod, 'NoCvm'],
+    contact,
+    ...defined({ contactless: airborne }),
   };
 }
 
@@ -144,7 +154,10 @@ export function testCaKeyValues(): Readonly<Record<string, Values>> {
     testCaKeys.map(({ rid, index, modulus, ...key }) => [
       `${rid}-${index}`,
       {
-        ...{ ...key, isEnabled: true, keyLengthBits: modulus.length * bitsOfDigit, modulus },
+        ...key,
+        isEnabled: true,
+        keyLengthBits: modulus.length * bitsOfDigit,
+        modulus,
         expiresOn: testExpiry,
       },
     ]),

@@ -51,7 +51,8 @@ const wholeBytes: Rule = ({ applications }) =>
 const keys: Rule = ({ caKeys }, allowsTestKeys) =>
   entriesOf(caKeys).flatMap(([name, key]) =>
     caKeyFaults(name, key, allowsTestKeys).map(({ member, detail }) => ({
-      ...{ pointer: `/caKeys/${name}/${member}`, detail },
+      pointer: `/caKeys/${name}/${member}`,
+      detail,
     })),
   );
 
@@ -124,7 +125,7 @@ const coBrands: Rule = ({ coBrandRules, applications, terminal }) => {
   });
 };
 
-const rules: readonly Rule[] = [...[wholeBytes, keys, limits, priorities, verification, coBrands]];
+const rules: readonly Rule[] = [wholeBytes, keys, limits, priorities, verification, coBrands];
 
 /**
  * What is wrong with values that fit the schema. Values of another form have no fault here: they

@@ -7,7 +7,11 @@ type Level = 'Organization' | 'Merchant' | 'Store' | 'LogicalDevice';
 const upTo = (level: Level) => ({ 'x-lowest-level': level });
 
 const text = (pattern: string, maxLength: number, title: string, description: string): Part => ({
-  ...{ type: 'string', title, description, pattern, maxLength },
+  type: 'string',
+  title,
+  description,
+  pattern,
+  maxLength,
 });
 
 /** A tag of a fixed length in bytes. */
@@ -16,24 +20,41 @@ const hex = (bytes: number, title: string, description: string): Part =>
 
 const amountMaximum = 999_999_999_999;
 const amount = (title: string, description: string): Part => ({
-  ...{ type: 'integer', title, description: `${description} In minor units of the currency.` },
-  ...{ minimum: 0, maximum: amountMaximum },
+  type: 'integer',
+  title,
+  description: `${description} In minor units of the currency.`,
+  minimum: 0,
+  maximum: amountMaximum,
 });
 
 const percent = (title: string, description: string): Part => ({
-  ...{ type: 'integer', title, description, minimum: 0, maximum: 99 },
+  type: 'integer',
+  title,
+  description,
+  minimum: 0,
+  maximum: 99,
 });
 
 const flag = (title: string, description: string): Part => ({
-  ...{ type: 'boolean', title, description },
+  type: 'boolean',
+  title,
+  description,
 });
 
 const object = (title: string, properties: Part, required: readonly string[] = []): Part => ({
-  ...{ type: 'object', title, properties, required, additionalProperties: false },
+  type: 'object',
+  title,
+  properties,
+  required,
+  additionalProperties: false,
 });
 
 const list = (title: string, description: string, items: Part, maxItems: number): Part => ({
-  ...{ type: 'array', title, description, items, maxItems },
+  type: 'array',
+  title,
+  description,
+  items,
+  maxItems,
 });
 
 const map = (
@@ -41,8 +62,12 @@ const map = (
   additionalProperties: Part,
   maxProperties: number,
 ): Part => ({
-  ...{ type: 'object', title, description, propertyNames: names },
-  ...{ additionalProperties, maxProperties },
+  type: 'object',
+  title,
+  description,
+  propertyNames: names,
+  additionalProperties,
+  maxProperties,
 });
 
 const aid = text(
@@ -85,8 +110,11 @@ const terminal = object(
     ),
   },
   [
-    ...['countryCode', 'terminalType', 'terminalCapabilities'],
-    ...['additionalTerminalCapabilities', 'isFallbackAllowed'],
+    'countryCode',
+    'terminalType',
+    'terminalCapabilities',
+    'additionalTerminalCapabilities',
+    'isFallbackAllowed',
   ],
 );
 
@@ -116,7 +144,10 @@ const contactless = object(
   {
     isEnabled: flag('Enabled', 'Whether the application is taken without contact.'),
     kernel: {
-      ...{ type: 'integer', title: 'Kernel', minimum: 2, maximum: 8 },
+      type: 'integer',
+      title: 'Kernel',
+      minimum: 2,
+      maximum: 8,
       description: 'The number of the EMV Contactless Book C whose kernel runs it.',
     },
     floorLimitMinor: amount('Contactless floor limit', 'From here on transactions go online.'),
@@ -146,11 +177,16 @@ const application = object(
     label: text('^[A-Za-z0-9 .-]{1,16}$', 16, 'Label', 'Shown where the cardholder chooses.'),
     isEnabled: flag('Enabled', 'Whether cards with this application are taken.'),
     priority: {
-      ...{ type: 'integer', title: 'Priority', minimum: 1, maximum: 100 },
+      type: 'integer',
+      title: 'Priority',
+      minimum: 1,
+      maximum: 100,
       description: 'The lowest comes first where a card has several and none of its own order.',
     },
     matching: {
-      ...{ type: 'string', title: 'Matching', enum: ['Exact', 'Partial'] },
+      type: 'string',
+      title: 'Matching',
+      enum: ['Exact', 'Partial'],
       description: 'Whether longer AIDs that begin with this one are the same application.',
     },
     versionNumbers: list(
@@ -171,14 +207,23 @@ const application = object(
         { type: 'string', enum: cvmMethods },
         cvmMethods.length,
       ),
-      ...{ minItems: 1, uniqueItems: true },
+      minItems: 1,
+      uniqueItems: true,
     },
     contact,
     contactless,
   },
   [
-    ...['scheme', 'label', 'isEnabled', 'priority', 'matching', 'versionNumbers'],
-    ...['tacDenial', 'tacOnline', 'tacDefault', 'cvmMethods'],
+    'scheme',
+    'label',
+    'isEnabled',
+    'priority',
+    'matching',
+    'versionNumbers',
+    'tacDenial',
+    'tacOnline',
+    'tacDefault',
+    'cvmMethods',
   ],
 );
 
@@ -189,13 +234,20 @@ const caKey = object(
     set: text('^[A-Za-z0-9 .,/-]{1,64}$', 64, 'Set', 'The published set that it comes from.'),
     isEnabled: flag('Enabled', 'A key that was withdrawn is switched off.'),
     keyLengthBits: {
-      ...{ type: 'integer', title: 'Key length', minimum: 512, maximum: 1984, multipleOf: 8 },
+      type: 'integer',
+      title: 'Key length',
+      minimum: 512,
+      maximum: 1984,
+      multipleOf: 8,
       description: 'In bits.',
     },
     modulus: text('^[0-9A-F]{128,496}$', 496, 'Modulus', 'In hexadecimal, capital letters.'),
     exponent: { type: 'string', title: 'Exponent', enum: ['03', '010001'] },
     expiresOn: {
-      ...{ type: 'string', title: 'Expiry', format: 'date', maxLength: 10 },
+      type: 'string',
+      title: 'Expiry',
+      format: 'date',
+      maxLength: 10,
       description: 'The last day on which it is used.',
     },
     sha1: hex(
@@ -218,7 +270,8 @@ const coBrandRule = object(
     binTo: bin('Last'),
     applications: {
       ...list('Order', 'The AIDs that the merchant prefers, first first.', aid, 8),
-      ...{ minItems: 1, uniqueItems: true },
+      minItems: 1,
+      uniqueItems: true,
     },
     isCardholderChoice: flag(
       'Choice of the cardholder',
@@ -246,7 +299,9 @@ export const terminalParameterSchema: Part = {
       terminal,
       applications: map(
         {
-          ...{ title: 'Applications', description: 'By AID (9F06).', names: aid },
+          title: 'Applications',
+          description: 'By AID (9F06).',
+          names: aid,
         },
         application,
         60,

@@ -57,7 +57,10 @@ const key = '/caKeys/A000000003-92';
 const { caKeys: known } = values();
 const { modulus } = known['A000000003-92'];
 const rule = {
-  ...{ name: 'CB and Visa', binFrom: '497000', binTo: '497999', isCardholderChoice: true },
+  name: 'CB and Visa',
+  binFrom: '497000',
+  binTo: '497999',
+  isCardholderChoice: true,
   applications: ['A0000000421010', 'A0000000031010'],
 };
 const [zeroth, first] = ['/coBrandRules/0', '/coBrandRules/1'];

@@ -261,7 +261,10 @@ describe('a table in JSON', () => {
 
   it('takes away by null what the base has', () => {
     const table = readHostTable({
-      ...{ name: 'bare', base: 'iso1993-ascii', reversalReasons: null, securityControl: null },
+      name: 'bare',
+      base: 'iso1993-ascii',
+      reversalReasons: null,
+      securityControl: null,
       messages: { fields: { '55': null } },
     });
     assert.equal('reversalReasons' in table, false);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { defined } from '../defined.ts';
 import { answerTo, failureTo } from '../messages/build.ts';
 import { type AnyMessage, type Header, isMessage } from '../messages/message.ts';
 import { type Reading, readMessage } from '../messages/read.ts';
@@ -17,8 +18,17 @@ const names = { saleId: 'till-3', poiId: 'terminal-1' };
 type Fate = 'through' | 'lost' | 'twice' | 'slow';
 const fates = fc.constantFrom<Fate>('through', 'through', 'lost', 'twice', 'slow');
 const steps = fc.constantFrom(
-  ...['pay', 'pay', 'drop', 'drop', 'tick', 'tick', 'card', 'card'],
-  ...['abort', 'restart-till', 'restart-terminal'],
+  'pay',
+  'pay',
+  'drop',
+  'drop',
+  'tick',
+  'tick',
+  'card',
+  'card',
+  'abort',
+  'restart-till',
+  'restart-terminal',
 );
 
 type Way = 'down' | 'up';
@@ -126,7 +136,7 @@ function createWorld(fate: () => Fate) {
       ...names,
       now: clock,
       nextServiceId,
-      ...(journal === undefined ? {} : { journal }),
+      ...defined({ journal }),
     });
   }
 

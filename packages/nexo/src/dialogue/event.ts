@@ -1,4 +1,5 @@
 /** Event notifications that a terminal sends. */
+import { defined } from '../defined.ts';
 import { type Address, requestOf } from '../messages/build.ts';
 import { base64Of } from '../messages/bytes.ts';
 import type { Message } from '../messages/message.ts';
@@ -40,8 +41,7 @@ export function eventOf(
   return requestOf('Event', address, {
     TimeStamp: at,
     EventToNotify: event,
-    ...(details === undefined ? {} : { EventDetails: details }),
-    ...(maintenanceRequired === undefined ? {} : { MaintenanceRequiredFlag: maintenanceRequired }),
+    ...defined({ EventDetails: details, MaintenanceRequiredFlag: maintenanceRequired }),
   });
 }
 
@@ -74,6 +74,6 @@ export function rejectOf(
     TimeStamp: at,
     EventToNotify: 'Reject',
     RejectedMessage: base64Of(bytes.subarray(0, rejectedBytesMax)),
-    ...(details === undefined ? {} : { EventDetails: details }),
+    ...defined({ EventDetails: details }),
   });
 }

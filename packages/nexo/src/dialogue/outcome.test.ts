@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { defined } from '../defined.ts';
 import { answerTo, requestOf } from '../messages/build.ts';
 import { faultsOf } from '../messages/write.ts';
 import { openSets } from '../table/values.ts';
@@ -78,7 +79,7 @@ test('identifications are ten characters, rise, and go on over a restart with a 
         const next = createServiceIds({
           now: () => now,
           randomBelow: () => drawn,
-          ...(last === undefined ? {} : { last }),
+          ...defined({ last }),
         });
         for (const id of [next(), next()]) {
           assert.match(id, /^[0-9A-Z]{10}$/);

@@ -1,4 +1,5 @@
 /** What a terminal remembers of services: which were there, and what was answered. */
+import { defined } from '../defined.ts';
 import { answersKeptMax, serviceIdKeptMs, servicesKeptMax } from '../limits.ts';
 import type { AnyMessage, Header } from '../messages/message.ts';
 import type { Category } from '../table/values.ts';
@@ -88,7 +89,11 @@ export function createServices(kept: readonly ServiceRecord[]): Services {
     const key = keyOf(SaleID, ServiceID);
     const record = records.get(key);
     if (record === undefined) return;
-    records.set(key, { ...record, answer, ...(refused === undefined ? {} : { refused: true }) });
+    records.set(key, {
+      ...record,
+      answer,
+      ...defined({ refused: refused === undefined ? undefined : (true as const) }),
+    });
     dropAnswers();
   }
 

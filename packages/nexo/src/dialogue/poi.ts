@@ -1,4 +1,5 @@
 /** The terminal's side of the dialogue: what is done with each message that comes. */
+import { defined } from '../defined.ts';
 import { failureTo } from '../messages/build.ts';
 import { type AnyMessage, type Header, isMessage } from '../messages/message.ts';
 import type { ProtectedReading, Reading } from '../messages/read.ts';
@@ -112,7 +113,7 @@ export function createPoiDialogue(deps: PoiDeps): PoiDialogue {
   const addressOf = ({ SaleID, ServiceID }: Header) => ({
     saleId: SaleID,
     poiId,
-    ...(ServiceID === undefined ? {} : { serviceId: ServiceID }),
+    ...defined({ serviceId: ServiceID }),
   });
 
   function reject(
@@ -130,7 +131,7 @@ export function createPoiDialogue(deps: PoiDeps): PoiDialogue {
     condition: OpenValue<'ErrorCondition'>,
     additional?: string,
   ): PoiDecision {
-    const facts = { at: at(), ...(additional === undefined ? {} : { additional }) };
+    const facts = { at: at(), ...defined({ additional }) };
     const message = failureTo(request, condition, facts);
     if (message === undefined) return { do: 'Ignore', reason: `${condition}, and has no answer` };
     if (message.header.MessageClass === 'Service') services.answered(message, 'refused');

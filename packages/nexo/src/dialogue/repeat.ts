@@ -1,4 +1,5 @@
 /** TransactionStatus: answering it from memory, and reading what it repeats. */
+import { defined } from '../defined.ts';
 import { answerTo, failureTo } from '../messages/build.ts';
 import { type AnyMessage, bodyMemberOf, type Header, type Message } from '../messages/message.ts';
 import { factsOf } from '../table/categories.ts';
@@ -20,10 +21,10 @@ const wasBegun = (record: ServiceRecord): boolean => isRepeated(record) && recor
 export function statusAnswer(request: StatusRequest, services: Services, at: string): AnyMessage {
   const record = recordOf(request, services);
   const refuse = (condition: OpenValue<'ErrorCondition'>, additional?: string): AnyMessage => {
-    const facts = { at, ...(additional === undefined ? {} : { additional }) };
+    const facts = { at, ...defined({ additional }) };
     const failure = failureTo(request, condition, facts);
     const { MessageReference } = request.body;
-    const reference = MessageReference === undefined ? {} : { MessageReference };
+    const reference = defined({ MessageReference });
     return { header: request.header, ...failure, body: { ...failure?.body, ...reference } };
   };
   const category = request.body.MessageReference?.MessageCategory;
@@ -64,8 +65,7 @@ export function referenceTo(header: Header): Structure<'MessageReference'> {
   const { MessageCategory, ServiceID, DeviceID, SaleID, POIID } = header;
   return {
     MessageCategory,
-    ...(ServiceID === undefined ? {} : { ServiceID }),
-    ...(DeviceID === undefined ? {} : { DeviceID }),
+    ...defined({ ServiceID, DeviceID }),
     SaleID,
     POIID,
   };

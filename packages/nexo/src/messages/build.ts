@@ -1,4 +1,5 @@
 /** Makes messages: requests, notifications, and answers that echo the header of their request. */
+import { defined } from '../defined.ts';
 import { factsOf, type TypeOf } from '../table/categories.ts';
 import type { Structure } from '../table/structures.ts';
 import type { Category, OpenValue } from '../table/values.ts';
@@ -49,8 +50,7 @@ export function requestOf<Of extends Category>(
     MessageCategory: category,
     MessageType: (facts.bodies.Request === undefined ? 'Notification' : 'Request') as Asking<Of> &
       TypeOf<Of>,
-    ...(address.serviceId === undefined ? {} : { ServiceID: address.serviceId }),
-    ...(address.deviceId === undefined ? {} : { DeviceID: address.deviceId }),
+    ...defined({ ServiceID: address.serviceId, DeviceID: address.deviceId }),
     SaleID: address.saleId,
     POIID: address.poiId,
   };
@@ -134,7 +134,7 @@ export function failureTo(
   const Response: Structure<'Response'> = {
     Result: 'Failure',
     ErrorCondition: condition,
-    ...(facts.additional === undefined ? {} : { AdditionalResponse: facts.additional }),
+    ...defined({ AdditionalResponse: facts.additional }),
   };
   return { header: answerHeader(message.header), body: failureBody(message, Response, facts) };
 }
@@ -159,7 +159,7 @@ function failureBody(
   const identified = withPoiData.includes(message.header.MessageCategory);
   return {
     Response,
-    ...(saleData === undefined ? {} : { SaleData: saleData }),
+    ...defined({ SaleData: saleData }),
     ...(identified && transactionId !== undefined
       ? { POIData: { POITransactionID: { TransactionID: transactionId, TimeStamp: at } } }
       : {}),

@@ -1,4 +1,5 @@
 /** Reads messages tolerantly: what is understood is checked, what is unknown is kept. */
+import { defined } from '../defined.ts';
 import { bodyNameOf, factsOf } from '../table/categories.ts';
 import type { Structure } from '../table/structures.ts';
 import {
@@ -196,7 +197,7 @@ function readBody(envelope: JsonObject, { header, at, outside, notes }: Envelope
     kind: 'Faulty',
     header,
     faults: notes.faults,
-    ...(response === undefined ? {} : { response }),
+    ...defined({ response }),
   };
 }
 

@@ -1,4 +1,5 @@
 /** The values of which structures are made: what a text or number must look like. */
+import { defined } from '../defined.ts';
 
 /** A text: a pattern, and how many characters. Numbers are read as texts where a text is due. */
 export type TextLeaf = { readonly of: 'text'; readonly pattern?: RegExp; readonly max?: number };
@@ -11,8 +12,7 @@ export type Leaf = TextLeaf | NumberLeaf | FlagLeaf | OpaqueLeaf;
 
 const text = (pattern?: RegExp, max?: number): TextLeaf => ({
   of: 'text',
-  ...(pattern === undefined ? {} : { pattern }),
-  ...(max === undefined ? {} : { max }),
+  ...defined({ pattern, max }),
 });
 
 /**

@@ -1,4 +1,5 @@
 /** JSON Schemas of messages, made of the table. */
+import { defined } from '../defined.ts';
 import { bodyNameOf, factsOf } from './categories.ts';
 import { type Leaf, leaves } from './leaves.ts';
 import { type StructureName, structures } from './structures.ts';
@@ -107,8 +108,7 @@ function leafSchema(leaf: Leaf): JsonSchema {
     case 'text':
       return {
         type: 'string',
-        ...(leaf.pattern === undefined ? {} : { pattern: leaf.pattern.source }),
-        ...(leaf.max === undefined ? {} : { maxLength: leaf.max }),
+        ...defined({ pattern: leaf.pattern?.source, maxLength: leaf.max }),
       };
     case 'flag':
       return { type: 'boolean' };

@@ -1,4 +1,5 @@
 /** Calls of the platform's own API with the session of this browser: no token is ever seen here. */
+import { defined } from '@switchyard/contract';
 import { connection } from './connection.ts';
 import { ConnectionError, ProblemError, problemFrom, SignedOutError } from './problem.ts';
 
@@ -79,13 +80,15 @@ export async function callRaw(
       headers: {
         accept: 'application/json, application/problem+json',
         'x-switchyard-portal': isBackground ? 'background' : '1',
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...(file === undefined ? {} : { 'content-type': file.type }),
-        ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+        ...defined({
+          'content-type': file?.type ?? (body === undefined ? undefined : 'application/json'),
+          'idempotency-key': idempotencyKey,
+        }),
         ...headers,
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      ...(file === undefined ? {} : { body: file.content }),
+      ...defined({
+        body: file?.content ?? (body === undefined ? undefined : JSON.stringify(body)),
+      }),
     });
   } catch (fault) {
     if (signal?.aborted) throw fault;

@@ -1,5 +1,6 @@
 /** Refusals of the platform (`application/problem+json`) as errors that a screen can show. */
-import type { Problem } from '@switchyard/contract';
+
+import { defined, type Problem } from '@switchyard/contract';
 
 /** The words for a code come from the platform; these stand where no answer came at all. */
 export class ProblemError extends Error {
@@ -45,10 +46,12 @@ export function problemFrom(status: number, body: unknown, requestId: string): P
     requestId: read.requestId ?? requestId,
     outcome: read.outcome ?? (status >= 500 ? 'Unknown' : 'NotProcessed'),
     retryable: read.retryable ?? (status === 429 || status >= 502),
-    ...(read.retryAfterMs === undefined ? {} : { retryAfterMs: read.retryAfterMs }),
-    ...(read.errors === undefined ? {} : { errors: read.errors }),
-    ...(read.transaction === undefined ? {} : { transaction: read.transaction }),
-    ...(read.allowedOperations === undefined ? {} : { allowedOperations: read.allowedOperations }),
+    ...defined({
+      retryAfterMs: read.retryAfterMs,
+      errors: read.errors,
+      transaction: read.transaction,
+      allowedOperations: read.allowedOperations,
+    }),
   };
 }
 

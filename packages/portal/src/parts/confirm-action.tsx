@@ -1,5 +1,7 @@
 /** A change that is asked about before it is made, and that is made once however often it is pressed. */
+
 import { Button, Modal } from '@mantine/core';
+import { defined } from '@switchyard/contract';
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { newId } from '../session/ids.ts';
 import { useWords } from '../words/index.ts';
@@ -37,7 +39,7 @@ export function ConfirmAction<Result>(props: ConfirmActionProps<Result>) {
       opened={isOpen}
       onClose={close}
       title={title}
-      {...(size === undefined ? {} : { size })}
+      {...defined({ size })}
       closeButtonProps={{ 'aria-label': t('close') }}
     >
       <ConfirmForm {...props} close={close} isRunning={isRunning} />
@@ -98,9 +100,7 @@ export function ConfirmForm<Result>({
   return (
     <form onSubmit={submit} className="sy-confirm" noValidate>
       {children}
-      {fault !== undefined && (
-        <Problem fault={fault} {...(shownFields === undefined ? {} : { shownFields })} />
-      )}
+      {fault !== undefined && <Problem fault={fault} {...defined({ shownFields })} />}
       <div className="sy-confirm-buttons">
         <Button variant="default" onClick={close} disabled={isBusy}>
           {t('cancel')}

@@ -111,7 +111,13 @@ const drawn: Readonly<Record<FieldKind, (props: FieldProps, shared: Shared) => R
   ),
   switch: ({ value, onChange, isInheriting }, { label, description, error }) =>
     isInheriting ? (
-      <YesOrNo {...{ label, description, error, value, onChange }} />
+      <YesOrNo
+        label={label}
+        description={description}
+        error={error}
+        value={value}
+        onChange={onChange}
+      />
     ) : (
       <Checkbox
         label={label}
@@ -201,7 +207,10 @@ function Group({
         schema={field.part}
         values={groupOf(value)}
         onChange={onChange}
-        {...{ faults, path, kept, isInheriting }}
+        faults={faults}
+        path={path}
+        kept={kept}
+        isInheriting={isInheriting}
       />
     </Fieldset>
   );

@@ -114,12 +114,24 @@ export function createFormats({ locale, zone: wanted, pattern }: FormatFacts): F
   const dates = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: zone });
   const days = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' });
   const exact = new Intl.DateTimeFormat(locale, {
-    ...{ year: 'numeric', month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' },
-    ...{ second: '2-digit', fractionalSecondDigits: 3, timeZone: zone },
+    year: 'numeric',
+    month: 'short',
+    day: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    fractionalSecondDigits: 3,
+    timeZone: zone,
   });
   const digits = new Intl.DateTimeFormat('en-GB', {
-    ...{ year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit' },
-    ...{ second: '2-digit', hourCycle: 'h23', timeZone: zone },
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    hourCycle: 'h23',
+    timeZone: zone,
   });
   const write = pattern === undefined ? undefined : readPattern(pattern);
   const ms = (at: string | number): number => (typeof at === 'number' ? at : Date.parse(at));

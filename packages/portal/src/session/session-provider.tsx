@@ -75,7 +75,9 @@ function useWatch(session: Session, readAt: number): SessionWatch {
   const watch = useMemo(
     () =>
       createSessionWatch({
-        ...{ idleSeconds, expiresAtMs: Date.parse(endsAt), who },
+        idleSeconds,
+        expiresAtMs: Date.parse(endsAt),
+        who,
         touch: () => askSession(false),
         onChanged: lookAgain,
       }),

@@ -7,7 +7,9 @@ import { useWords } from '../words/index.ts';
 
 /** Above every other dialogue: a form may be open when the session ends. */
 const stay = {
-  ...{ withCloseButton: false, closeOnEscape: false, closeOnClickOutside: false },
+  withCloseButton: false,
+  closeOnEscape: false,
+  closeOnClickOutside: false,
   zIndex: 500,
 };
 /** Whoever comes by is not the one who has signed out. */

@@ -35,7 +35,8 @@ export function useRowsInSight<Row>(
   const frame = () => ({
     scrollTop: store.scrollTop,
     clientHeight: box.current?.clientHeight ?? heightAtFirst,
-    ...{ height, count },
+    height,
+    count,
   });
   const sight = sightOf(frame());
   const { first, last } = sight;

@@ -122,17 +122,24 @@ describe('the settings of a link', () => {
 });
 
 const link = (settings: object = {}): AcquirerLink => ({
-  ...{ organizationId: 'organization', linkId: 'l', name: 'north', adapter: 'iso8583-host' },
+  organizationId: 'organization',
+  linkId: 'l',
+  name: 'north',
+  adapter: 'iso8583-host',
   settings: { host: '127.0.0.1', port: 1, institutionId: '1', ...settings },
 });
 
 test('an opened link names the same things in the words of whoever set it', () => {
   const settings = {
-    ...{ dialect: 'coded', clientCertificate: 'north', macKey: { keyRef: 'mac' } },
+    dialect: 'coded',
+    clientCertificate: 'north',
+    macKey: { keyRef: 'mac' },
     zonePinKey: { keyRef: 'zpk', format: 3, keyIndex: '01' },
   };
   assert.deepEqual(namesOf(link(settings)), {
-    ...{ dialect: 'coded', clientCertificate: 'north', macKey: { keyRef: 'mac' } },
+    dialect: 'coded',
+    clientCertificate: 'north',
+    macKey: { keyRef: 'mac' },
     zonePinKey: { keyRef: 'zpk', format: 'ISO3' },
   });
 });

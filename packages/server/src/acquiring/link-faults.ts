@@ -1,4 +1,5 @@
 // Finds what of a link's settings cannot be used: keys of another purpose, certificates that are not there.
+import { defined } from '@switchyard/contract';
 import { type Hsm, HsmError, type KeyFacts } from '../vault/index.ts';
 import type { ClientCertificates } from './client-certificates.ts';
 import type { Hosts } from './hosts.ts';
@@ -46,15 +47,16 @@ const purposes = {
 export function namesOf({ adapter, settings }: AcquirerLink): LinkNames {
   const { zonePinKey, clientCertificate } = settings;
   const { dialect, macKey, zoneMasterKey } = adapter === 'iso8583-host' ? settings : {};
-  return {
-    ...(zonePinKey === undefined
-      ? {}
-      : { zonePinKey: { keyRef: zonePinKey.keyRef, format: `ISO${zonePinKey.format}` } }),
-    ...(clientCertificate === undefined ? {} : { clientCertificate }),
-    ...(dialect === undefined ? {} : { dialect }),
-    ...(macKey === undefined ? {} : { macKey }),
-    ...(zoneMasterKey === undefined ? {} : { zoneMasterKey }),
-  };
+  return defined({
+    zonePinKey:
+      zonePinKey === undefined
+        ? undefined
+        : { keyRef: zonePinKey.keyRef, format: `ISO${zonePinKey.format}` as const },
+    clientCertificate,
+    dialect,
+    macKey,
+    zoneMasterKey,
+  });
 }
 
 /** Format 4 is made for AES, the others for TDES. */
@@ -62,7 +64,9 @@ function pinKeyOf({ zonePinKey }: LinkNames): NamedKey | undefined {
   if (zonePinKey === undefined) return undefined;
   const { keyRef, format } = zonePinKey;
   return {
-    ...{ pointer: '/zonePinKey/keyRef', keyRef, usage: 'ZonePin' },
+    pointer: '/zonePinKey/keyRef',
+    keyRef,
+    usage: 'ZonePin',
     contradicted({ algorithm }) {
       if ((format === 'ISO4') === (algorithm === 'Aes')) return undefined;
       return { pointer: '/zonePinKey/format', detail: `does not go with a key of ${algorithm}` };
@@ -75,7 +79,9 @@ function macKeyOf({ macKey, dialect }: LinkNames, hosts: Deps['hosts']): NamedKe
   const mac = dialect === undefined ? undefined : hosts.find(dialect)?.host.table.mac;
   const pointer = '/macKey/keyRef';
   return {
-    ...{ pointer, keyRef: macKey.keyRef, usage: 'Mac' },
+    pointer,
+    keyRef: macKey.keyRef,
+    usage: 'Mac',
     contradicted({ algorithm }) {
       if (mac === undefined || macAlgorithms[mac.algorithm] === algorithm) return undefined;
       return { pointer, detail: `is of ${algorithm}, and ${dialect} makes ${mac.algorithm}` };

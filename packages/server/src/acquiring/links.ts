@@ -1,4 +1,5 @@
 // Keeps the links open that are configured: opens new ones, replaces changed ones, drains old ones.
+import { defined } from '@switchyard/contract';
 import type { Clock, Log, Metrics } from '../platform/index.ts';
 import type { Hsm } from '../vault/index.ts';
 import { connectAcquirer } from './adapters.ts';
@@ -244,9 +245,14 @@ export function createLinks(deps: LinksDeps): Links {
     const { linkId, name, isFinishing = false } = link;
     const expiresAt = certificateOf(deps.certificates, link)?.expiresAt;
     return {
-      ...{ linkId, name, isFinishing, available: connection?.available() ?? false },
-      ...(connection?.connections === undefined ? {} : { connections: connection.connections() }),
-      ...(expiresAt === undefined ? {} : { clientCertificateExpiresAt: expiresAt }),
+      linkId,
+      name,
+      isFinishing,
+      available: connection?.available() ?? false,
+      ...defined({
+        connections: connection?.connections === undefined ? undefined : connection.connections(),
+        clientCertificateExpiresAt: expiresAt,
+      }),
       faults: faultsOf(linkId),
     };
   }

@@ -17,7 +17,10 @@ const linkOf = (): Iso8583HostLink => ({
   name: 'north',
   adapter: 'iso8583-host',
   settings: {
-    ...{ host: '127.0.0.1', port: 1, tls: false, institutionId: '1' },
+    host: '127.0.0.1',
+    port: 1,
+    tls: false,
+    institutionId: '1',
     zoneMasterKey: { keyRef: 'zmk' },
     macKey: { keyRef: 'first' },
   },
@@ -40,7 +43,11 @@ function module(gate: Promise<void> = Promise.resolve()) {
 }
 
 const mac = (checkValue: string): KeyChange => ({
-  ...{ use: 'Mac', algorithm: 'Aes', keyIndex: '01', checkValue, wrapped: '00' },
+  use: 'Mac',
+  algorithm: 'Aes',
+  keyIndex: '01',
+  checkValue,
+  wrapped: '00',
 });
 
 test('a key that was replaced does not come back, and a repeated message changes nothing', async () => {

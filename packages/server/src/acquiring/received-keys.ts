@@ -1,4 +1,5 @@
 // Keeps the keys that hosts sent: taken in by the security module, durable before they are used.
+import { defined } from '@switchyard/contract';
 import { type Clock, type Database, isoTime, type Log } from '../platform/index.ts';
 import type { Hsm } from '../vault/index.ts';
 import type { Iso8583HostLink, ZonePinKey } from './types.ts';
@@ -118,7 +119,11 @@ export function createLinkKeys(deps: Deps): LinkKeys {
     const configured = configuredFor(link, change.use) ?? null;
     const [row] = await database.query<{ number: number }>(insertKey, [
       ...of,
-      ...[keyRef, change.checkValue, change.keyIndex, configured, isoTime(clock.now())],
+      keyRef,
+      change.checkValue,
+      change.keyIndex,
+      configured,
+      isoTime(clock.now()),
     ]);
     // Another process took the same key in at the same moment: its row counts as well as ours.
     if (row !== undefined) await database.query(deleteOld, [...of, row.number - knownPerUse]);
@@ -176,7 +181,7 @@ export function createLinkKeys(deps: Deps): LinkKeys {
         const [newest] = received(link, 'ZonePin');
         if (newest === undefined || zonePinKey === undefined) return zonePinKey;
         const { keyRef, keyIndex } = newest;
-        return { ...zonePinKey, keyRef, ...(keyIndex === undefined ? {} : { keyIndex }) };
+        return { ...zonePinKey, keyRef, ...defined({ keyIndex }) };
       },
       macKeys() {
         const { macKey } = link.settings;

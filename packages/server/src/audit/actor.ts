@@ -1,4 +1,5 @@
 // Names who makes a change: the caller of a request, or the platform by itself.
+import { defined } from '@switchyard/contract';
 import type { Caller } from '../http/index.ts';
 import type { Author } from './types.ts';
 
@@ -13,7 +14,7 @@ export function actorOf(
   requestId: string,
 ): Author {
   const kind = userId === undefined ? 'Application' : 'User';
-  const home = organizationId === undefined ? {} : { organizationId };
+  const home = defined({ organizationId });
   return { actor: { subject, clientId, kind, ...home }, requestId };
 }
 

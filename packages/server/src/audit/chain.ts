@@ -1,6 +1,6 @@
 // Makes records of entries: each with its number, its time and the hash that ties it to the one before.
 import { hash } from 'node:crypto';
-import { type AuditRecord, auditRecordText } from '@switchyard/contract';
+import { type AuditRecord, auditRecordText, defined } from '@switchyard/contract';
 import { isoTime, isSecretMember } from '../platform/index.ts';
 import type { AuditEntry } from './types.ts';
 
@@ -55,9 +55,11 @@ function chained(entry: AuditEntry, head: Head, now: number): Chained {
     actor,
     action,
     entity,
-    ...(before === undefined ? {} : { before: snapshotOf(before) }),
-    ...(after === undefined ? {} : { after: snapshotOf(after) }),
-    ...(requestId === undefined ? {} : { requestId }),
+    ...defined({
+      before: before === undefined ? undefined : snapshotOf(before),
+      after: after === undefined ? undefined : snapshotOf(after),
+      requestId,
+    }),
     previousHash: head.hash,
   };
   const text = auditRecordText(content);

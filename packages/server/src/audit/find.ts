@@ -1,5 +1,5 @@
 // Finds records: page by page by what they say, one by its number, or all of a time as a stream.
-import { type AuditRecord, refuse } from '@switchyard/contract';
+import { type AuditRecord, defined, refuse } from '@switchyard/contract';
 import { type Caller, type FoundPage, type PageRequest, type Span, spanOf } from '../http/index.ts';
 import type { Database } from '../platform/index.ts';
 import { findRecord, lastSequence, listRecords, type RecordFilters } from './store.ts';
@@ -37,7 +37,7 @@ export function createFinder(database: Database) {
         {
           isAscending: order === 'OldestFirst',
           limit: page.limit + 1,
-          ...(page.after === undefined ? {} : { after: Number(page.after) }),
+          ...defined({ after: page.after === undefined ? undefined : Number(page.after) }),
         },
       );
       const items = found.slice(0, page.limit);

@@ -95,7 +95,11 @@ type Addition = {
 export async function append(trx: Kysely<unknown>, addition: Addition): Promise<void> {
   const { organizationId, texts, last, told } = addition;
   await run(trx, appendText, [
-    ...[organizationId, `[${texts.join(',')}]`, last.sequence, last.hash, last.at],
+    organizationId,
+    `[${texts.join(',')}]`,
+    last.sequence,
+    last.hash,
+    last.at,
     told.map(({ outboxId }) => outboxId),
     told.map(({ kind }) => kind),
     told.map(({ sequence }) => sequence),
@@ -133,7 +137,12 @@ export async function listCheckpoints(
     [organizationId, after, limit],
   );
   return rows.map(({ sequence, hash, at, key_id: keyId, signature }) => ({
-    ...{ organizationId, sequence, hash, at: isoTime(at.getTime()), keyId, signature },
+    organizationId,
+    sequence,
+    hash,
+    at: isoTime(at.getTime()),
+    keyId,
+    signature,
   }));
 }
 

@@ -62,8 +62,15 @@ export async function insertOnce(
      VALUES ($1, $2, $3, $4, $5, $6, $7, 'Inactive', $8, $2, false, '{}', $9, $9, $9)
      ON CONFLICT (organization_id, entity_id, service_id) DO NOTHING`,
     [
-      ...[organizationId, activationId, serviceId, place.level, place.entityId],
-      ...[place.merchantId ?? null, place.storeId ?? null, release, now],
+      organizationId,
+      activationId,
+      serviceId,
+      place.level,
+      place.entityId,
+      place.merchantId ?? null,
+      place.storeId ?? null,
+      release,
+      now,
     ],
   );
 }
@@ -119,8 +126,14 @@ export async function listActivations(
        AND ($7::uuid IS NULL OR activation_id > $7)
      ORDER BY activation_id LIMIT $8`,
     [
-      ...[organizationId, merchantId ?? null, serviceId, level, entityId, status],
-      ...[page.after ?? null, page.limit],
+      organizationId,
+      merchantId ?? null,
+      serviceId,
+      level,
+      entityId,
+      status,
+      page.after ?? null,
+      page.limit,
     ],
   );
   return rows as ActivationRow[];
@@ -139,11 +152,21 @@ export async function writeActivation(
        secret_pointers = $14, secrets_sealed = $15
      WHERE organization_id = $1 AND activation_id = $2 RETURNING ${columns}`,
     [
-      ...[row.organization_id, row.activation_id, row.status, row.release, row.handshake_id],
-      ...[row.includes_existing, row.covers_at, JSON.stringify(row.parameters)],
+      row.organization_id,
+      row.activation_id,
+      row.status,
+      row.release,
+      row.handshake_id,
+      row.includes_existing,
+      row.covers_at,
+      JSON.stringify(row.parameters),
       row.provider_parameters === null ? null : JSON.stringify(row.provider_parameters),
-      ...[row.reason, row.requested_at, row.decided_at, now],
-      ...[JSON.stringify(row.secret_pointers), row.secrets_sealed],
+      row.reason,
+      row.requested_at,
+      row.decided_at,
+      now,
+      JSON.stringify(row.secret_pointers),
+      row.secrets_sealed,
     ],
   );
   if (written === undefined) throw new Error('a locked activation is gone');
@@ -227,7 +250,8 @@ export async function readStandingAt(
   const rows = await run(standingAtText, [
     devices.map(({ organizationId }) => organizationId),
     devices.map(({ logicalDeviceId }) => logicalDeviceId),
-    ...[name, domain],
+    name,
+    domain,
   ]);
   return rows as StandingAtRow[];
 }

@@ -1,5 +1,5 @@
 // Turns rows of activations into what clients see, and what the audit keeps.
-import type { ServiceActivation } from '@switchyard/contract';
+import { defined, type ServiceActivation } from '@switchyard/contract';
 import { isoTime } from '../platform/index.ts';
 import type { ActivationRow } from './activation-store.ts';
 
@@ -34,5 +34,5 @@ export function activationView(row: ActivationRow): ServiceActivation {
 export function auditedActivation(row: ActivationRow): object {
   const { parameters, providerParameters, secrets, ...view } = activationView(row);
   const names = Object.keys({ ...parameters, ...providerParameters });
-  return { ...view, parameterNames: names, ...(secrets === undefined ? {} : { sealed: secrets }) };
+  return { ...view, parameterNames: names, ...defined({ sealed: secrets }) };
 }

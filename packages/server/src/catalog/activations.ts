@@ -1,6 +1,7 @@
 // Switches services on and off at a level, and takes the later answers of providers.
 import {
   type ActivationAnswer,
+  defined,
   refuse,
   type ServiceActivation,
   type ServiceActivationInput,
@@ -202,7 +203,7 @@ function createAnswers(
     }
     const settlement =
       answer.status === 'Accepted'
-        ? ({ step: 'accept', ...(parameters === undefined ? {} : { parameters }) } as const)
+        ? ({ step: 'accept', ...defined({ parameters }) } as const)
         : ({ step: 'refuse', reason: readReason(answer.reason) } as const);
     const after = await database.transaction(async (trx) => {
       const run = runIn(trx);

@@ -34,8 +34,15 @@ export type CallBook = {
 type Deps = { readonly database: Database; readonly clock: Clock; readonly log: Log };
 
 const emptyAt = (call: NotedCall, at: number): CallCount => ({
-  ...{ serviceId: call.serviceId, call: call.call, at, answered: 0, failed: 0 },
-  ...{ totalMs: 0, longestMs: 0, fault: undefined, faultAt: undefined },
+  serviceId: call.serviceId,
+  call: call.call,
+  at,
+  answered: 0,
+  failed: 0,
+  totalMs: 0,
+  longestMs: 0,
+  fault: undefined,
+  faultAt: undefined,
 });
 
 const keyOf = ({ serviceId, call, at }: Pick<CallCount, 'serviceId' | 'call' | 'at'>): string =>
@@ -50,7 +57,8 @@ function added(count: CallCount, later: CallCount): CallCount {
     failed: count.failed + later.failed,
     totalMs: count.totalMs + later.totalMs,
     longestMs: Math.max(count.longestMs, later.longestMs),
-    ...{ fault, faultAt },
+    fault,
+    faultAt,
   };
 }
 

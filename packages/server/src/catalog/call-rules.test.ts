@@ -6,8 +6,15 @@ import type { CallCount } from './call-store.ts';
 
 const began = Date.parse('2026-03-01T10:00:00.000Z');
 const count = (members: Partial<CallCount>): CallCount => ({
-  ...{ serviceId: 's', call: 'create', at: began, answered: 0, failed: 0 },
-  ...{ totalMs: 0, longestMs: 0, fault: undefined, faultAt: undefined },
+  serviceId: 's',
+  call: 'create',
+  at: began,
+  answered: 0,
+  failed: 0,
+  totalMs: 0,
+  longestMs: 0,
+  fault: undefined,
+  faultAt: undefined,
   ...members,
 });
 const seen = (...counts: CallCount[]) =>
@@ -43,7 +50,11 @@ describe('how a server does', () => {
     );
     assert.deepEqual(calls, [
       {
-        ...{ call: 'create', answered: 3, failed: 1, meanMs: 15, longestMs: 30 },
+        call: 'create',
+        answered: 3,
+        failed: 1,
+        meanMs: 15,
+        longestMs: 30,
         lastFault: { at: '2026-03-01T10:00:01.000Z', reason: 'timeout' },
       },
       { call: 'health', answered: 1, failed: 0, meanMs: 5, longestMs: 5 },

@@ -57,7 +57,8 @@ export function callsOf(
   { from, to }: { readonly from: number; readonly to: number },
 ): ServiceCalls {
   return {
-    ...{ serviceId, status: statusOf(counts) },
+    serviceId,
+    status: statusOf(counts),
     from: new Date(from).toISOString(),
     to: new Date(to).toISOString(),
     calls: byCall(counts).sort((one, other) => (one.call < other.call ? -1 : 1)),

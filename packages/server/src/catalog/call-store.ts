@@ -84,9 +84,13 @@ export async function readCalls(
     [serviceId, isoTime(from)],
   );
   return rows.map((row) => ({
-    ...{ serviceId, call: row.call, at: row.at.getTime() },
-    ...{ answered: row.answered, failed: row.failed },
-    ...{ totalMs: Number(row.total_ms), longestMs: row.longest_ms },
+    serviceId,
+    call: row.call,
+    at: row.at.getTime(),
+    answered: row.answered,
+    failed: row.failed,
+    totalMs: Number(row.total_ms),
+    longestMs: row.longest_ms,
     fault: row.fault ?? undefined,
     faultAt: row.fault_at?.getTime(),
   }));

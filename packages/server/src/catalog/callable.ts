@@ -57,7 +57,10 @@ export function createCallableServices(
     const all = secrets.signers(opened);
     const endsAt = Math.min(...stillSigning(row, clock.now()).map(({ until }) => until));
     return {
-      ...{ serviceId, providerId, release, status },
+      serviceId,
+      providerId,
+      release,
+      status,
       ...(spiUrl === null ? {} : { spiUrl }),
       signers: () => (clock.now() < endsAt ? all : secrets.signers(secrets.open(serviceId, row))),
     };

@@ -1,5 +1,5 @@
 // What the catalogue is built with, and on whose behalf it acts.
-import { type ErrorCode, refuse } from '@switchyard/contract';
+import { defined, type ErrorCode, refuse } from '@switchyard/contract';
 import type { Author, Recorder } from '../audit/index.ts';
 import type { Caller } from '../http/index.ts';
 import type { Clock, Database, Ids, Jobs, Log, OutgoingCalls } from '../platform/index.ts';
@@ -42,8 +42,7 @@ export function scopeOf(caller: Caller): Scope {
   const merchantId = caller.entityType === 'merchant' ? caller.entityId : caller.merchantId;
   return {
     organizationId,
-    ...(merchantId === undefined ? {} : { merchantId }),
-    ...(deviceId === undefined ? {} : { deviceId }),
+    ...defined({ merchantId, deviceId }),
   };
 }
 

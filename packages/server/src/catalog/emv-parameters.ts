@@ -24,7 +24,9 @@ export function emvValueRules(options: { readonly allowsTestKeys: boolean }): {
   return {
     [terminalParameterDomain]: (values) => [
       ...terminalParameterFaults(values, options).map(({ pointer, detail }) => ({
-        ...{ pointer, code: 'field_invalid', detail },
+        pointer,
+        code: 'field_invalid',
+        detail,
       })),
       ...currencyFaults(values),
     ],

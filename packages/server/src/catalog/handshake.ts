@@ -108,9 +108,13 @@ function messageOf(row: ActivationRow, parameters: Values, type: string, baseUrl
     type,
     timestamp: isoTime(at.getTime()),
     data: {
-      ...{ handshakeId: row.handshake_id, organizationId, activationId },
-      ...{ serviceId: row.service_id, release: row.release },
-      ...{ level: row.level, entityId: row.entity_id },
+      handshakeId: row.handshake_id,
+      organizationId,
+      activationId,
+      serviceId: row.service_id,
+      release: row.release,
+      level: row.level,
+      entityId: row.entity_id,
       ...(row.merchant_id === null ? {} : { merchantId: row.merchant_id }),
       ...(row.store_id === null ? {} : { storeId: row.store_id }),
       parameters,
@@ -180,12 +184,16 @@ export function createHandshake(
     );
     const { organization_id: organizationId, merchant_id: merchantId } = row;
     await audit.record(trx, {
-      ...{ organizationId, ...author, action: actions[step] },
+      organizationId,
+      ...author,
+      action: actions[step],
       entity: {
-        ...{ type: 'activation', id: row.activation_id },
+        type: 'activation',
+        id: row.activation_id,
         ...(merchantId === null ? {} : { merchantId }),
       },
-      ...{ before: auditedActivation(row), after: auditedActivation(after) },
+      before: auditedActivation(row),
+      after: auditedActivation(after),
     });
     return after;
   };
@@ -253,7 +261,8 @@ export function createHandshake(
     request: (trx, { organization_id: organizationId, activation_id, handshake_id }) =>
       jobs.enqueue(
         {
-          ...{ organizationId, kind: requestKind },
+          organizationId,
+          kind: requestKind,
           payload: { activationId: activation_id, handshakeId: handshake_id },
         },
         trx,
@@ -261,9 +270,11 @@ export function createHandshake(
     notify: (trx, { organization_id: organizationId, activation_id, handshake_id }) =>
       jobs.enqueue(
         {
-          ...{ organizationId, kind: noticeKind },
+          organizationId,
+          kind: noticeKind,
           payload: {
-            ...{ activationId: activation_id, handshakeId: handshake_id },
+            activationId: activation_id,
+            handshakeId: handshake_id,
             noticeId: deps.ids.uuid(),
           },
         },

@@ -65,7 +65,10 @@ export function createCatalog(deps: CatalogDeps): Catalog {
     onChange();
   };
   const services = createServices(deps, {
-    ...{ parameters, secrets, onPublish, onRenewal: callable.clear },
+    parameters,
+    secrets,
+    onPublish,
+    onRenewal: callable.clear,
     demandDefaults: createDefaultsCheck(parameters, deps.valueRules ?? {}),
   });
   const offers = createOffers(deps);

@@ -1,5 +1,6 @@
 // Packages that an organisation puts together, and its subscriptions to them.
 import {
+  defined,
   refuse,
   type ServicePackage,
   type ServicePackageInput,
@@ -138,7 +139,7 @@ function createPackages({
     key: { organizationId: string; packageId: string },
     { name, description, status = 'Enabled', serviceIds }: ServicePackageInput,
   ): Promise<PackageRow> {
-    const described = description === undefined ? {} : { description };
+    const described = defined({ description });
     const now = isoTime(clock.now());
     await writePackage(run, key, { name, ...described, status, serviceIds }, now);
     return locked(run, key, key.packageId);
@@ -157,7 +158,9 @@ function createPackages({
       if (!isNew) refuse('already_exists', 'The package exists already.');
       const row = await written(run, key, input);
       await audit.record(trx, {
-        ...{ organizationId, ...by.author, action: 'package.created' },
+        organizationId,
+        ...by.author,
+        action: 'package.created',
         entity: { type: 'package', id: packageId },
         after: packageView(row),
       });
@@ -182,9 +185,12 @@ function createPackages({
       await demandUnused(run, organizationId, packageId, gone);
       const after = await written(run, { organizationId, packageId }, input);
       await audit.record(trx, {
-        ...{ organizationId, ...by.author, action: 'package.updated' },
+        organizationId,
+        ...by.author,
+        action: 'package.updated',
         entity: { type: 'package', id: packageId },
-        ...{ before: packageView(before), after: packageView(after) },
+        before: packageView(before),
+        after: packageView(after),
       });
       return versioned(after);
     });
@@ -201,7 +207,9 @@ function createPackages({
       }
       await deletePackage(run, organizationId, packageId);
       await audit.record(trx, {
-        ...{ organizationId, ...by.author, action: 'package.deleted' },
+        organizationId,
+        ...by.author,
+        action: 'package.deleted',
         entity: { type: 'package', id: packageId },
         before: packageView(row),
       });
@@ -250,7 +258,9 @@ function createSubscriptions({
         return refuseField('/packageId', 'is subscribed already', 'already_exists');
       }
       await audit.record(trx, {
-        ...{ organizationId, ...by.author, action: 'subscription.created' },
+        organizationId,
+        ...by.author,
+        action: 'subscription.created',
         entity: { type: 'subscription', id: subscriptionId },
         after: subscriptionView(row),
       });
@@ -271,7 +281,9 @@ function createSubscriptions({
       await demandUnused(run, organizationId, row.package_id, offer.service_ids);
       await deleteSubscription(run, organizationId, subscriptionId);
       await audit.record(trx, {
-        ...{ organizationId, ...by.author, action: 'subscription.deleted' },
+        organizationId,
+        ...by.author,
+        action: 'subscription.deleted',
         entity: { type: 'subscription', id: subscriptionId },
         before: subscriptionView(row),
       });

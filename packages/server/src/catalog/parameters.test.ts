@@ -106,7 +106,7 @@ for (const [what, schema] of Object.entries({
   'a map of any size': object({}, { additionalProperties: text, propertyNames: names }),
   'a map of anything': object(
     {},
-    { additionalProperties: {}, ...{ propertyNames: names, maxProperties: 9 } },
+    { additionalProperties: {}, propertyNames: names, maxProperties: 9 },
   ),
   'too many levels': nested(9),
   'too many parts': object(wide),

@@ -107,7 +107,9 @@ export function createServices(
       const after = await change(run, before, isoTime(clock.now()));
       if (after !== before) {
         await audit.record(trx, {
-          ...{ organizationId: by.organizationId, ...by.author, action },
+          organizationId: by.organizationId,
+          ...by.author,
+          action,
           entity: { type: 'service', id: serviceId },
           before: auditedService(before),
           after: auditedService(after),
@@ -129,7 +131,9 @@ export function createServices(
         const row = await insertService(runIn(trx), made);
         if (row === undefined) refuse('already_exists', 'The service exists already.');
         await audit.record(trx, {
-          ...{ organizationId, ...by.author, action: 'service.declared' },
+          organizationId,
+          ...by.author,
+          action: 'service.declared',
           entity: { type: 'service', id: serviceId },
           after: auditedService(row),
         });
@@ -164,8 +168,14 @@ export function createServices(
         );
         const { organizationId, providerName, createdAt, updatedAt } = view;
         refuseChanges(input, {
-          ...{ serviceId, organizationId, providerName, createdAt, updatedAt },
-          ...{ status, release, unpublishedChanges },
+          serviceId,
+          organizationId,
+          providerName,
+          createdAt,
+          updatedAt,
+          status,
+          release,
+          unpublishedChanges,
         });
         if (row.status === 'Retired') refuse('service_state', 'A retired service stays as it is.');
         return changeService(run, serviceId, { draft }, now);
@@ -201,7 +211,9 @@ export function createServices(
         if (row.status !== 'Draft') refuse('service_state', 'What was published is retired.');
         await deleteService(run, serviceId);
         await audit.record(trx, {
-          ...{ organizationId: by.organizationId, ...by.author, action: 'service.deleted' },
+          organizationId: by.organizationId,
+          ...by.author,
+          action: 'service.deleted',
           entity: { type: 'service', id: serviceId },
           before: auditedService(row),
         });
@@ -219,7 +231,9 @@ export function createServices(
         const previousUntil = isoTime(now + overlapMs);
         await replaceSecret(run, serviceId, { sealed, previousUntil, older });
         await audit.record(trx, {
-          ...{ organizationId: by.organizationId, ...by.author, action: 'service.secret_renewed' },
+          organizationId: by.organizationId,
+          ...by.author,
+          action: 'service.secret_renewed',
           entity: { type: 'service', id: serviceId },
         });
         return handedOut;

@@ -1,5 +1,5 @@
 // How a service stands at the merchants of an organisation, the stores of a merchant, the devices of a store.
-import { refuse, type ServicePlace, type ServicePlaces } from '@switchyard/contract';
+import { defined, refuse, type ServicePlace, type ServicePlaces } from '@switchyard/contract';
 import type { FoundPage, PageRequest } from '../http/index.ts';
 import { type CatalogDeps, isUuid, refuseDevices, type Scope } from './deps.ts';
 import {
@@ -46,7 +46,7 @@ function ownOf(row: Decided | undefined): Pick<LevelFacts, 'own'> {
 
 function shown({ level, entityId, name, own }: Named, active: boolean): ServicePlaces['above'][0] {
   const decided = own && { activationId: own.activationId, status: own.status };
-  return { level, entityId, ...(name === undefined ? {} : { name }), active, ...decided };
+  return { level, entityId, ...defined({ name }), active, ...decided };
 }
 
 /** The levels above what is listed, each in the scope of the caller. */

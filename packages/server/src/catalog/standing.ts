@@ -1,5 +1,5 @@
 // Answers whether a service is active at a device, from a bounded memory of a few seconds.
-import { type DeviceServices, refuse } from '@switchyard/contract';
+import { type DeviceServices, defined, refuse } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../platform/index.ts';
 import {
@@ -62,8 +62,7 @@ function ownOf(row: StandingAtRow | StandingRow, head: (typeof heads)[number]): 
   return {
     activationId,
     status: row[`${head}_status`] as NonNullable<LevelFacts['own']>['status'],
-    ...(decidedAt === undefined ? {} : { decidedAt }),
-    ...(coversAt === undefined ? {} : { coversAt }),
+    ...defined({ decidedAt, coversAt }),
   };
 }
 

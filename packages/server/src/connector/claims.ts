@@ -1,5 +1,5 @@
 // What a point of sale asks of a device, wherever the device is connected: claim, status, release.
-import type { ConnectorFaultCode } from '@switchyard/contract';
+import { type ConnectorFaultCode, defined } from '@switchyard/contract';
 import type { Author } from '../audit/index.ts';
 import type { Caller } from '../http/index.ts';
 import type { Clients } from '../identity/index.ts';
@@ -148,7 +148,7 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
     sessionId: string,
     word?: LostRight,
   ): Promise<boolean | undefined> {
-    const asked = { kind: 'release', sessionId, owner, ...(word === undefined ? {} : { word }) };
+    const asked = { kind: 'release', sessionId, owner, ...defined({ word }) };
     const answer = await ask(device, asked);
     return answer === undefined ? undefined : answer['released'] === true;
   }
@@ -184,11 +184,15 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
       const device = await deviceOf(asking, wanted.tsn);
       const { organizationId, clientId } = caller;
       const asked: ClaimAsked = {
-        ...{ owner, organizationId, clientId, author, byRole: isApplication(caller) },
-        ...(token === undefined ? {} : { token }),
+        owner,
+        organizationId,
+        clientId,
+        author,
+        byRole: isApplication(caller),
+        ...defined({ token }),
         takeOver: wanted.takeOver ?? false,
         force: wanted.force ?? false,
-        ...(wanted.resumeToken === undefined ? {} : { resumeToken: wanted.resumeToken }),
+        ...defined({ resumeToken: wanted.resumeToken }),
       };
       const until = clock.now() + (wanted.waitSeconds ?? 0) * 1000;
       return { ...(await claimUntil(device, asked, until, signal)), device, owner };
@@ -205,7 +209,7 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
         return { tsn, online: online === true, claimed: claimed === true, ...seen };
       }
       const seen = (await presence.of(organizationId, [physicalDeviceId])).get(physicalDeviceId);
-      const at = seen === undefined ? {} : { lastSeenAt: seen.lastSeenAt };
+      const at = defined({ lastSeenAt: seen?.lastSeenAt });
       return { tsn, online: false, claimed: false, ...at };
     },
 

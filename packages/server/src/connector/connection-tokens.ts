@@ -1,4 +1,5 @@
 // The tokens with which registered devices connect: JWTs for one connection each, good on every node.
+import { defined } from '@switchyard/contract';
 import { errors, jwtVerify, SignJWT } from 'jose';
 import { type Clock, deriveKey } from '../platform/index.ts';
 
@@ -47,7 +48,7 @@ export function createConnectionTokens({ masterKey, clock, issuer, node, lifeMs 
       const { connectionId, order, thumbprint, clientId } = facts;
       const now = Math.floor(clock.now() / 1000);
       const bound = thumbprint === undefined ? {} : { cnf: { 'x5t#S256': thumbprint } };
-      const by = clientId === undefined ? {} : { clientId };
+      const by = defined({ clientId });
       const own = { organizationId, physicalDeviceId, tsn, cid: connectionId, order, node };
       return new SignJWT({ ...own, ...bound, ...by })
         .setProtectedHeader({ alg: algorithm, typ: 'JWT' })
@@ -65,7 +66,9 @@ export function createConnectionTokens({ masterKey, clock, issuer, node, lifeMs 
       const now = clock.now();
       const { payload } = await jwtVerify(token, await opened, {
         algorithms: [algorithm],
-        ...{ audience, issuer, typ: 'JWT' },
+        audience,
+        issuer,
+        typ: 'JWT',
         requiredClaims: ['exp', 'nbf', 'iat', 'jti', 'sub'],
         clockTolerance: skewSeconds,
         currentDate: new Date(now),
@@ -80,8 +83,10 @@ export function createConnectionTokens({ masterKey, clock, issuer, node, lifeMs 
         tsn: String(tsn),
         connectionId: String(jti),
         order: Number(order),
-        ...(thumbprint === undefined ? {} : { thumbprint: String(thumbprint) }),
-        ...(clientId === undefined ? {} : { clientId: String(clientId) }),
+        ...defined({
+          thumbprint: thumbprint === undefined ? undefined : String(thumbprint),
+          clientId: clientId === undefined ? undefined : String(clientId),
+        }),
       };
     },
   };

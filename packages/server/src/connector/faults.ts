@@ -4,6 +4,7 @@ import {
   type ConnectorFaultCode,
   closeCodes,
   connectorFaults,
+  defined,
 } from '@switchyard/contract';
 
 type Extra = { readonly retryAfterSeconds?: number; readonly level?: string };
@@ -44,7 +45,7 @@ export function errorText(
   const { summary: message, retryable } = connectorFaults[code];
   return JSON.stringify({
     type: 'error',
-    ...(requestId === undefined ? {} : { requestId }),
+    ...defined({ requestId }),
     error: { code, message, retryable, ...extra },
     correlationId,
   });

@@ -209,8 +209,15 @@ export function createFleet({ database, clock, backplane }: Deps): Fleet {
       const since = filter.changedSince && instantOf(filter.changedSince, '?changedSince');
       const found = (await run(listTexts[status ?? 'Any'], [
         ...scopeValues(scope),
-        ...[merchantId ?? null, storeId ?? null, isoTime(clock.now()), after, limit + 1],
-        ...[attention ?? null, q ?? null, since ?? null, endingBefore()],
+        merchantId ?? null,
+        storeId ?? null,
+        isoTime(clock.now()),
+        after,
+        limit + 1,
+        attention ?? null,
+        q ?? null,
+        since ?? null,
+        endingBefore(),
       ])) as unknown as Row[];
       const shown = found.slice(0, limit);
       const items = await Promise.all(shown.map((row) => viewOf(scope.organizationId, row)));
@@ -225,7 +232,10 @@ export function createFleet({ database, clock, backplane }: Deps): Fleet {
       const at = isoTime(clock.now());
       const [row] = await run(countText, [
         ...scopeValues(scope),
-        ...[merchantId ?? null, storeId ?? null, at, endingBefore()],
+        merchantId ?? null,
+        storeId ?? null,
+        at,
+        endingBefore(),
       ]);
       return {
         at,

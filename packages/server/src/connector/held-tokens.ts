@@ -1,4 +1,5 @@
 // The token that a session was claimed with, as the node of its device remembers it: no secret, and enough to ask about.
+import { defined } from '@switchyard/contract';
 import { type Static, Type } from 'typebox';
 import { Check } from 'typebox/schema';
 import type { Caller } from '../http/index.ts';
@@ -25,18 +26,21 @@ export function heldTokenOf(caller: Caller): HeldToken {
   const { realm, organizationId, clientId, tokenId, expiresAt } = caller;
   const { keyId, userId, signInId, issuedAt } = caller;
   return {
-    ...{ realm, organizationId, clientId, tokenId, expiresAt },
-    ...(keyId === undefined ? {} : { keyId }),
-    ...(userId === undefined ? {} : { userId }),
-    ...(signInId === undefined ? {} : { signInId }),
-    ...(issuedAt === undefined ? {} : { issuedAt }),
+    realm,
+    organizationId,
+    clientId,
+    tokenId,
+    expiresAt,
+    ...defined({ keyId, userId, signInId, issuedAt }),
   };
 }
 
 /** News of a control connection that shows another token. */
 export const renewedMessage = (sessionId: string, owner: string, token: HeldToken): Message => ({
   kind: 'renewed',
-  ...{ sessionId, owner, token },
+  sessionId,
+  owner,
+  token,
 });
 
 /** @example const token = renewedIn(news); */

@@ -10,8 +10,13 @@ import { createFakeNats } from './nodes/fake-link.fixture.ts';
 import type { Peer } from './peers.ts';
 
 const device = {
-  ...{ organizationId: 'o', physicalDeviceId: 'p', logicalDeviceId: 'l', merchantId: 'm' },
-  ...{ storeId: 's', tsn: 'AXIUM_DX8000-1', serialNumber: '1' },
+  organizationId: 'o',
+  physicalDeviceId: 'p',
+  logicalDeviceId: 'l',
+  merchantId: 'm',
+  storeId: 's',
+  tsn: 'AXIUM_DX8000-1',
+  serialNumber: '1',
 } as PlacedTerminal;
 /** The same hardware, in the store of another merchant. */
 const elsewhere = { ...device, logicalDeviceId: 'l2', storeId: 's2', merchantId: 'm2' };
@@ -20,8 +25,12 @@ function peerOf() {
   const closings: number[] = [];
   const ends: ((code: number) => void)[] = [];
   const peer: Peer = {
-    ...{ correlationId: 'c', kind: 'device', buffered: () => 0 },
-    ...{ send: () => {}, pause: () => {}, resume: () => {} },
+    correlationId: 'c',
+    kind: 'device',
+    buffered: () => 0,
+    send: () => {},
+    pause: () => {},
+    resume: () => {},
     close: (code) => void closings.push(code),
     onMessage: () => {},
     onClose: (told) => void ends.push(told),
@@ -48,7 +57,9 @@ function sample({
   now = () => 1000,
 }: Given = {}) {
   const hub = createHub({
-    ...{ backplane, far: { offer: () => nothing }, addressOf: (id: string) => id },
+    backplane,
+    far: { offer: () => nothing },
+    addressOf: (id: string) => id,
     clock: { now },
     ids: { secret: () => `secret-${made++}`.padEnd(43, '-') },
     presence: { disconnect: async () => {}, superseded: async () => new Set() },
@@ -66,8 +77,14 @@ function sample({
   } as unknown as Parameters<typeof createHub>[0]);
   const claim = (more: object = {}) =>
     backplane.request(deviceKeyOf(device), {
-      ...{ kind: 'claim', owner: 'till', organizationId: 'o', clientId: 'k', author: {} },
-      ...{ takeOver: false, force: false, ...more },
+      kind: 'claim',
+      owner: 'till',
+      organizationId: 'o',
+      clientId: 'k',
+      author: {},
+      takeOver: false,
+      force: false,
+      ...more,
     });
   return { hub, claim, backplane };
 }
@@ -237,7 +254,10 @@ describe('a device that goes to another node', () => {
   it('is kept for nobody by words that are none, late, or of an elder connection', async () => {
     const { hub, claim, backplane } = sample();
     const kept: Message = {
-      ...{ kind: 'kept', order: 1, leftMs: 3_600_000, tokenHash: 'ab'.repeat(32) },
+      kind: 'kept',
+      order: 1,
+      leftMs: 3_600_000,
+      tokenHash: 'ab'.repeat(32),
       sessionId: 's'.repeat(43),
       spot: { merchantId: 'm', storeId: 's', logicalDeviceId: 'l' },
       claimant: { owner: 'other', organizationId: 'o', clientId: 'k' },

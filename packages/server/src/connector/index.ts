@@ -49,7 +49,8 @@ type RecheckHow = {
 /** Again and again, with a rest between, whatever there was to do. */
 const round = ({ pollMs, work, onError }: Round) =>
   createPoller({
-    ...{ pollMs, onError },
+    pollMs,
+    onError,
     async turn() {
       await work();
       return false;
@@ -68,11 +69,16 @@ function createRechecks(
 ) {
   return [
     createRecheck({
-      ...{ ...asked, roundMs, now, signal, rest: (ms: number) => pause(ms, signal) },
+      ...asked,
+      roundMs,
+      now,
+      signal,
+      rest: (ms: number) => pause(ms, signal),
       onError: onError('devices could not be looked at again'),
     }),
     round({
-      ...{ pollMs: roundMs, work: posListener.recheck },
+      pollMs: roundMs,
+      work: posListener.recheck,
       onError: onError('connections could not be looked at again'),
     }),
   ];
@@ -94,7 +100,11 @@ export function createConnector(deps: ConnectorDeps) {
   const hub = createHub({ ...deps, times, backplane, presence, metrics, far, addressOf });
   const lifeMs = times.connectionTokenMs;
   const tokens = createConnectionTokens({
-    ...{ masterKey: deps.masterKey, clock, node, issuer: settings.baseUrl, lifeMs },
+    masterKey: deps.masterKey,
+    clock,
+    node,
+    issuer: settings.baseUrl,
+    lifeMs,
   });
   const claims = createClaims({ clock, backplane, devices, clients, presence });
   const parts = { ...deps, peers, times, metrics };
@@ -138,7 +148,11 @@ export function createConnector(deps: ConnectorDeps) {
     backplane,
     /** For pages of our own that are terminals. */
     pageTerminals: createPageTerminals({
-      ...{ devices, presence, peers, hub, connectionsMost: settings.connectorConnections },
+      devices,
+      presence,
+      peers,
+      hub,
+      connectionsMost: settings.connectorConnections,
       onAbandoned,
     }),
     /** Connects a POS of this process to a session, whichever node has the device; undefined where it cannot. */
@@ -162,7 +176,12 @@ export function createConnector(deps: ConnectorDeps) {
       upgrades.add(createSessions({ settings, peers, hub, far }));
       upgrades.add(
         createDeviceConnections({
-          ...{ verify: tokens.verify, devices, clients, presence, peers, hub },
+          verify: tokens.verify,
+          devices,
+          clients,
+          presence,
+          peers,
+          hub,
           onAbandoned,
         }),
       );

@@ -22,7 +22,9 @@ function createTally(metrics: Metrics, { name, help }: { name: string; help: str
   const tally: Tally = { pos: 0, device: 0 };
   const told: Tally = { pos: 0, device: 0 };
   metrics.counter({
-    ...{ name, help, labelNames: ['to'] },
+    name,
+    help,
+    labelNames: ['to'],
     collect() {
       for (const to of ['pos', 'device'] as const) {
         this.inc({ to }, tally[to] - told[to]);

@@ -12,7 +12,10 @@ function sample() {
   let now = 0;
   const told = { pings: 0, isTerminated: false };
   const socket = Object.assign(new EventEmitter(), {
-    ...{ readyState: 1, OPEN: 1, bufferedAmount: 0, isPaused: false },
+    readyState: 1,
+    OPEN: 1,
+    bufferedAmount: 0,
+    isPaused: false,
     ping: () => {
       told.pings += 1;
     },

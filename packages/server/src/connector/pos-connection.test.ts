@@ -22,7 +22,8 @@ function sample(verify: (token: string) => Promise<unknown> = async () => ({})) 
   let isPaused = false;
   let time = 0;
   const peer: Peer = {
-    ...{ correlationId: 'c', kind: 'pos' },
+    correlationId: 'c',
+    kind: 'pos',
     send: (data, _isBinary, sent) => void queue.push({ data: data.toString(), sent }),
     buffered: () => queue.reduce((bytes, { data }) => bytes + data.length, 0),
     pause: () => {
@@ -41,7 +42,11 @@ function sample(verify: (token: string) => Promise<unknown> = async () => ({})) 
   const renewals: [string, string][] = [];
   const released: (string | undefined)[][] = [];
   const connection = openPosConnection({
-    ...{ peer, slowMs, token: 't', presented: {}, verify },
+    peer,
+    slowMs,
+    token: 't',
+    presented: {},
+    verify,
     claimBy: Number.MAX_SAFE_INTEGER,
     caller: { organizationId: 'o', clientId: 'k', expiresAt: Number.MAX_SAFE_INTEGER },
     places: createPlaces({ each: 10, inAll: 10 }),
@@ -69,7 +74,12 @@ function sample(verify: (token: string) => Promise<unknown> = async () => ({})) 
   const settled = () => new Promise((resolve) => setImmediate(resolve));
   let asked = 0;
   return {
-    ...{ peer, connection, closings, released, renewals, isPaused: () => isPaused },
+    peer,
+    connection,
+    closings,
+    released,
+    renewals,
+    isPaused: () => isPaused,
     async say(message: object) {
       heard(Buffer.from(JSON.stringify(message)), false);
       await settled();

@@ -3,6 +3,7 @@ import {
   ClaimMessage,
   closeCodes,
   connectorLimits,
+  defined,
   errorCodes,
   type PosAnswer,
   type PosMessage,
@@ -99,8 +100,10 @@ function requestIdIn(text: string): string | undefined {
 
 const stateMessage = ({ tsn, online, claimed, lastSeenAt }: DeviceState) => ({
   type: 'deviceStatus' as const,
-  ...{ tsn, online, claimed },
-  ...(lastSeenAt === undefined ? {} : { lastSeenAt: isoTime(lastSeenAt) }),
+  tsn,
+  online,
+  claimed,
+  ...defined({ lastSeenAt: lastSeenAt === undefined ? undefined : isoTime(lastSeenAt) }),
 });
 
 /** Why whoever shows the token may not claim any more. */
@@ -300,7 +303,7 @@ export function openPosConnection(deps: Deps): PosConnection {
     tellRenewed(claims, live(), caller);
     const expiresIn = Math.max(0, Math.floor((caller.expiresAt - deps.now()) / 1000));
     const { requestId } = message;
-    return { type: 'tokenRenewed', ...(requestId === undefined ? {} : { requestId }), expiresIn };
+    return { type: 'tokenRenewed', ...defined({ requestId }), expiresIn };
   }
 
   async function answer(message: PosMessage): Promise<PosAnswer> {

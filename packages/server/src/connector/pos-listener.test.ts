@@ -16,7 +16,8 @@ const settings = { connectorConnections: 100_000 };
 
 function sample() {
   const { route } = createPosListener({
-    ...{ settings, times: { absoluteMs: day } },
+    settings,
+    times: { absoluteMs: day },
     peers: { size: () => 0 },
     claims: { roleFault: async () => undefined },
     metrics: { claims: () => {} },
@@ -73,7 +74,9 @@ function shop(connectorConnections = 100) {
   } as unknown as Parameters<typeof createClaims>[0]);
   const closed = new Map<string, number>();
   const listener = createPosListener({
-    ...{ claims, clock, settings: { connectorConnections } },
+    claims,
+    clock,
+    settings: { connectorConnections },
     times: { absoluteMs: day, claimWithinMs: day, slowMs: day },
     metrics: { claims: () => {}, fault: () => {} },
     log: {
@@ -88,7 +91,9 @@ function shop(connectorConnections = 100) {
         return {
           correlationId: id,
           send: (_data: string, _isBinary: boolean, sent?: () => void) => sent?.(),
-          ...{ buffered: () => 0, pause: () => {}, resume: () => {} },
+          buffered: () => 0,
+          pause: () => {},
+          resume: () => {},
           close(code: number) {
             closed.set(id, code);
             for (const end of ends) end();
@@ -108,7 +113,10 @@ function shop(connectorConnections = 100) {
   const settled = () => new Promise((resolve) => setImmediate(resolve));
   const revoked = new Refusal('token_invalid', 'no');
   return {
-    ...{ listener, asked, closed, lines },
+    listener,
+    asked,
+    closed,
+    lines,
     /** Whatever has been asked for has come to its end. */
     settled,
     at(now: number) {

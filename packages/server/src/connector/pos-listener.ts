@@ -34,7 +34,10 @@ export function createPosListener(deps: Deps) {
   const most = settings.connectorConnections;
   const places = createPlaces({ each: most, inAll: claimsForEach * most });
   const cuts = createCuts({
-    ...{ claims, now: clock.now, log, most: claimsForEach * most },
+    claims,
+    now: clock.now,
+    log,
+    most: claimsForEach * most,
     livesMs: times.absoluteMs,
   });
   metrics.claims(places.size);
@@ -60,7 +63,12 @@ export function createPosListener(deps: Deps) {
           const peer = peers.take(socket, 'pos', id);
           const messages = createRate(messagesOf);
           const connection = openPosConnection({
-            ...{ peer, claims, places, caller, token, presented },
+            peer,
+            claims,
+            places,
+            caller,
+            token,
+            presented,
             verify: deps.verifyToken,
             askingOf: (asking) => ({
               caller: asking,

@@ -70,8 +70,11 @@ export function createTeller({ database, clock, log, times }: Deps): Poller {
     async turn() {
       const now = clock.now();
       const told = await database.query(tellText, [
-        ...[isoTime(now), isoTime(now - times.steadyMs), isoTime(now - times.tellAgainMs)],
-        ...[rowsMax, !wasAway && now >= trustedFrom],
+        isoTime(now),
+        isoTime(now - times.steadyMs),
+        isoTime(now - times.tellAgainMs),
+        rowsMax,
+        !wasAway && now >= trustedFrom,
       ]);
       if (wasAway) trustedFrom = now + renewEveryMs;
       wasAway = false;

@@ -38,7 +38,9 @@ async function looksAt(count: number): Promise<readonly number[]> {
       cutDevice: () => assert.fail('all are fine'),
       cutClaims: () => assert.fail('all are fine'),
     },
-    ...{ roundMs, signal: stopping.signal, onError: (error) => assert.fail(String(error)) },
+    roundMs,
+    signal: stopping.signal,
+    onError: (error) => assert.fail(String(error)),
     async rest(ms) {
       assert.ok(ms > 0 && ms <= roundMs);
       now += ms;
@@ -113,7 +115,9 @@ async function rounds(
         ofRound.push(...claimants.filter(isMeant).map(({ owner }) => owner));
       },
     },
-    ...{ roundMs, signal: stopping.signal, onError: (error) => void faults.push(error) },
+    roundMs,
+    signal: stopping.signal,
+    onError: (error) => void faults.push(error),
     async rest() {
       cut.push(ofRound);
       ofRound = [];
@@ -154,7 +158,9 @@ describe('a token that a session is held by', () => {
   it('of a realm that cannot be read stops the look at no other token, and at no device', async () => {
     const device = (organizationId: string, clientId?: string) => ({
       device: { organizationId, physicalDeviceId: organizationId } as PlacedTerminal,
-      ...{ connectionId: 'c', thumbprint: undefined, clientId },
+      connectionId: 'c',
+      thumbprint: undefined,
+      clientId,
     });
     const { cut, faults } = await rounds(
       [...[1, 2, 3, 4].map((n) => claimantBy(`${n}`, 'broken')), claimantBy('revoked')],

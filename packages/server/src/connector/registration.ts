@@ -1,5 +1,5 @@
 // Reads what a device registers with, and finds out which device it is and whether it may connect.
-import { type Permission, RegisterMessage } from '@switchyard/contract';
+import { defined, type Permission, RegisterMessage } from '@switchyard/contract';
 import { Check } from 'typebox/schema';
 import { type CertificateReader, type GoodCertificate, refusalOf } from '../http/index.ts';
 import type { CertificateHolder, Clients, ProvenClient } from '../identity/index.ts';
@@ -35,8 +35,8 @@ export function readRegistration(text: string): Registration {
     sent[snake] ?? sent[camel] ?? nested[snake] ?? nested[camel];
   const message = {
     ...sent,
-    ...defined('client_id', find('client_id', 'clientId')),
-    ...defined('client_secret', find('client_secret', 'clientSecret')),
+    ...definedMember('client_id', find('client_id', 'clientId')),
+    ...definedMember('client_secret', find('client_secret', 'clientSecret')),
   };
   if (!Check(RegisterMessage, message)) return fail('bad_message');
   const { tsn, client_id: clientId, client_secret: secret } = message;
@@ -45,7 +45,7 @@ export function readRegistration(text: string): Registration {
   return { tsn, credentials: { clientId, secret } };
 }
 
-const defined = (name: string, value: unknown) => (value === undefined ? {} : { [name]: value });
+const definedMember = (name: string, value: unknown) => defined({ [name]: value });
 
 /** A certificate that is shown has to be good, and none need be shown. */
 export async function certificateOf(

@@ -6,12 +6,19 @@ const quietMs = 150_000;
 const now = 1_000_000;
 
 const standing = (facts: Partial<Standing> = {}): Standing => ({
-  ...{ owner: 'a', phase: 'Open', isResumed: false, reservedAt: now, dataAt: now },
+  owner: 'a',
+  phase: 'Open',
+  isResumed: false,
+  reservedAt: now,
+  dataAt: now,
   endsAt: now + 30_000,
   ...facts,
 });
 const claim = (facts: Partial<Claim> = {}): Claim => ({
-  ...{ owner: 'a', takeOver: false, force: false, hasToken: false },
+  owner: 'a',
+  takeOver: false,
+  force: false,
+  hasToken: false,
   ...facts,
 });
 const decide = (of: Standing | undefined, by: Claim) => decideClaim(of, by, now, { quietMs });

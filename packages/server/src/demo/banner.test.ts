@@ -54,7 +54,9 @@ test('the table names every address, application, store and device, in 100 colum
   const expected = [
     addresses.baseUrl,
     addresses.deviceAuthUrl,
-    ...[facts.portalUrl, facts.providerPortalUrl, 'demo@demo'],
+    facts.portalUrl,
+    facts.providerPortalUrl,
+    'demo@demo',
     caFile,
     facts.mailDir,
     places.demoFile,

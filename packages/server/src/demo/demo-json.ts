@@ -1,6 +1,7 @@
 // Keeps demo.json: what somebody needs to try the demo environment, readable for its owner alone.
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { defined } from '@switchyard/contract';
 import { isMarkAlive, mailDirOf, processMark, type Settings } from '../platform/index.ts';
 import { tsnOf } from '../provisioning/index.ts';
 import { redirectUriOf, type Secrets } from './applications.ts';
@@ -189,10 +190,7 @@ function credentialsOf(
   const clientSecret = secrets.get(clientId);
   return {
     clientId,
-    ...(clientSecret === undefined ? {} : { clientSecret }),
-    ...(merchantId === undefined ? {} : { merchantId }),
-    ...(storeId === undefined ? {} : { storeId }),
-    ...(redirectUri === undefined ? {} : { redirectUri }),
+    ...defined({ clientSecret, merchantId, storeId, redirectUri }),
   };
 }
 
@@ -201,7 +199,7 @@ function userOf(person: DemoPerson, users: KnownUsers): DemoUser {
   return {
     username: person.username,
     password,
-    ...(otpSecret === undefined ? {} : { otpSecret }),
+    ...defined({ otpSecret }),
     entityId: entityOf(person),
     groups: [groupOf(person)],
   };
@@ -241,7 +239,7 @@ export function factsOf(
     portalUrl: `${baseUrl}/portal`,
     providerPortalUrl: `${baseUrl}/provider-portal`,
     metricsUrl: `http://${metricsHost}:${metricsPort}`,
-    ...(caFile === undefined ? {} : { caFile }),
+    ...defined({ caFile }),
     mailDir: mailDirOf(addresses),
     userDomainId: demoUserDomainId,
     organizationId,

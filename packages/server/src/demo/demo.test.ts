@@ -7,6 +7,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import Fastify from 'fastify';
 import { decodeJwt } from 'jose';
 import { testAudit } from '../../test/audit.ts';
@@ -63,7 +64,12 @@ describe('the demo environment', () => {
       tills: () => identity.tills,
     });
     catalog = createCatalog({
-      ...{ database, clock, ids: systemIds, log, provisioning, baseUrl: authUrl },
+      database,
+      clock,
+      ids: systemIds,
+      log,
+      provisioning,
+      baseUrl: authUrl,
       audit: testAudit(database, clock),
       masterKey: randomBytes(32),
       jobs: { handle: () => {}, enqueue: async () => {}, poke: () => {} },
@@ -154,7 +160,9 @@ describe('the demo environment', () => {
       client_id: 'demo-device',
       username,
       password,
-      ...(otpSecret === undefined ? {} : { totp: oneTimePasswordAt(otpSecret, clock.now()) }),
+      ...defined({
+        totp: otpSecret === undefined ? undefined : oneTimePasswordAt(otpSecret, clock.now()),
+      }),
     });
   }
 

@@ -1,5 +1,6 @@
 // The door of the demo: a simulated acquirer, seeded data, demo.json and the printed table.
 import { join } from 'node:path';
+import { defined } from '@switchyard/contract';
 import type { Catalog } from '../catalog/index.ts';
 import type { Identity } from '../identity/index.ts';
 import {
@@ -119,13 +120,16 @@ async function startNeighbours(deps: DemoDeps, clock: Clock): Promise<Neighbours
     return { simulator: { port: acquirerPort, pid: () => undefined, stop: async () => {} } };
   }
   const simulator = startSimulator({
-    ...{ port: acquirerPort, acquirerTimeoutMs, clock, log },
+    port: acquirerPort,
+    acquirerTimeoutMs,
+    clock,
+    log,
     ledgerDir: ledgerIn(dataDir),
     keysFile: demoKeys(dataDir).hostKeysFile(),
   });
   if (qrProviderPort === undefined || environment !== 'demo') return { simulator: await simulator };
   const { services } = house.catalog;
-  const provider = startQrProvider({ ...{ port: qrProviderPort, dataDir, services, clock, log } });
+  const provider = startQrProvider({ port: qrProviderPort, dataDir, services, clock, log });
   const started = await Promise.allSettled([simulator, provider]);
   const [first, second] = started;
   if (first.status === 'fulfilled' && second.status === 'fulfilled') {
@@ -176,9 +180,10 @@ export async function startDemo(deps: DemoDeps): Promise<Demo> {
         const facts = factsOf(addresses, caFile, secrets, deviceKeys);
         writeFacts(dataDir, facts);
         const places = {
-          ...{ demoFile: demoFileIn(dataDir), ledgerDir: ledgerIn(dataDir) },
+          demoFile: demoFileIn(dataDir),
+          ledgerDir: ledgerIn(dataDir),
           acquirerPort: simulator.port,
-          ...(qrProvider === undefined ? {} : { qrProvider }),
+          ...defined({ qrProvider }),
         };
         const colour = output.isTTY === true && output.hasColors?.() === true;
         output.write(renderBanner(facts, places, { colour, at: clock.now() }));

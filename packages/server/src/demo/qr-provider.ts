@@ -92,9 +92,19 @@ export async function startQrProvider(deps: Deps): Promise<QrProvider> {
   const process = await startSupervised({
     name: 'reference provider of QR payments',
     main: programOf('qr-provider/main.ts'),
-    ...{ port, clock, log },
+    port,
+    clock,
+    log,
     args: (taken) => [
-      ...['serve', '--data', dir, '--platform', file, '--path', path, '--port', String(taken)],
+      'serve',
+      '--data',
+      dir,
+      '--platform',
+      file,
+      '--path',
+      path,
+      '--port',
+      String(taken),
     ],
   });
   const url = `http://127.0.0.1:${process.port}${path}`;
@@ -117,7 +127,9 @@ export async function startQrProvider(deps: Deps): Promise<QrProvider> {
   }
 
   return {
-    ...{ url, dir, stop: process.stop },
+    url,
+    dir,
+    stop: process.stop,
     async introduce({ baseUrl, authUrl }, accounts, caFile) {
       const known = secretsIn(file);
       const facts = await Promise.all(

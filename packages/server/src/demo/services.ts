@@ -81,7 +81,10 @@ const { packageId, subscriptionId, serviceId: payId, ...pay } = providerServices
 
 /** Comes from another organisation, as most services do. */
 const fromProvider: Offer = {
-  ...{ packageId, subscriptionId, name: 'Lumen', provider: byProvider },
+  packageId,
+  subscriptionId,
+  name: 'Lumen',
+  provider: byProvider,
   services: [
     {
       serviceId: payId,
@@ -110,7 +113,8 @@ export async function seedServices(catalog: Seeded): Promise<void> {
   await seedOffer(catalog, fromProvider);
   await seedProviderServices(catalog);
   await seedOffer(catalog, {
-    ...{ ...terminalParameters, services: [terminalParameters] },
+    ...terminalParameters,
+    services: [terminalParameters],
     configure: seedTerminalParameters,
   });
 }

@@ -27,10 +27,21 @@ export function startSimulator(options: SimulatorOptions): Promise<Simulator> {
   return startSupervised({
     name: 'acquirer host simulator',
     main: programOf('acquirer-host/main.ts'),
-    ...{ port, clock, log, portSetting: 'SWITCHYARD_ACQUIRER_PORT' },
+    port,
+    clock,
+    log,
+    portSetting: 'SWITCHYARD_ACQUIRER_PORT',
     args: (taken) => [
-      ...['serve', '--data', ledgerDir, '--port', String(taken)],
-      ...['--late-ms', String(timeoutMs + lateByMs), '--slow-ms', String(slow), ...keys],
+      'serve',
+      '--data',
+      ledgerDir,
+      '--port',
+      String(taken),
+      '--late-ms',
+      String(timeoutMs + lateByMs),
+      '--slow-ms',
+      String(slow),
+      ...keys,
     ],
   });
 }

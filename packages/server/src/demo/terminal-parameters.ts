@@ -12,7 +12,9 @@ import { demoMerchants, organizationId, terminalParameterService } from './catal
 const { name, description, ...identifiers } = terminalParameterService;
 
 const input: ServiceInput = {
-  ...{ name, description, domain: terminalParameterDomain },
+  name,
+  description,
+  domain: terminalParameterDomain,
   parameterSchema: terminalParameterSchema,
   defaults: { ...terminalParameterDefaults, caKeys: testCaKeyValues() },
 };
@@ -40,12 +42,16 @@ const levels: readonly {
       terminal: { countryCode: '250' },
       coBrandRules: [
         {
-          ...{ name: 'CB with Visa', binFrom: '497000', binTo: '497999' },
+          name: 'CB with Visa',
+          binFrom: '497000',
+          binTo: '497999',
           applications: ['A0000000421010', 'A0000000031010'],
           isCardholderChoice: true,
         },
         {
-          ...{ name: 'CB with Mastercard', binFrom: '513000', binTo: '513999' },
+          name: 'CB with Mastercard',
+          binFrom: '513000',
+          binTo: '513999',
           applications: ['A0000000421010', 'A0000000041010'],
           isCardholderChoice: true,
         },

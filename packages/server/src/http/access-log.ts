@@ -1,4 +1,5 @@
 // Writes one line for a request that failed or was slow.
+import { defined } from '@switchyard/contract';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 
 /** A sale waits for its acquirer; what is slower than this deserves a look. */
@@ -12,9 +13,11 @@ function facts(request: FastifyRequest, reply: FastifyReply) {
     route: routeOptions.url ?? 'none',
     status: reply.statusCode,
     ms: Math.round(reply.elapsedTime * 10) / 10,
-    ...(caller === undefined ? {} : { clientId: caller.clientId }),
-    ...(refusal === undefined ? {} : { code: refusal.code }),
-    ...(refusal?.logDetail === undefined ? {} : { logDetail: refusal.logDetail }),
+    ...defined({
+      clientId: caller?.clientId,
+      code: refusal?.code,
+      logDetail: refusal?.logDetail === undefined ? undefined : refusal.logDetail,
+    }),
   };
 }
 

@@ -18,7 +18,15 @@ export type FindOrganization = (organizationId: string) => Promise<
 
 /** What pays, what devices do, and what is the platform's to decide is done by nobody from above. */
 const families: ReadonlySet<string> = new Set([
-  ...['prov', 'um', 'app', 'sub', 'conf', 'svc', 'hook', 'audit', 'rep'],
+  'prov',
+  'um',
+  'app',
+  'sub',
+  'conf',
+  'svc',
+  'hook',
+  'audit',
+  'rep',
 ]);
 
 const familyOf = (permission: Permission): string => permission.slice(0, permission.indexOf('.'));

@@ -1,4 +1,5 @@
 // Picks, out of the noise of a failed anyOf or oneOf, the faults of the alternative that was meant.
+import { defined } from '@switchyard/contract';
 import type { ErrorObject } from 'ajv/dist/2020.js';
 
 const composites = new Set(['anyOf', 'oneOf']);
@@ -60,6 +61,6 @@ function wholeChoice(choice: ErrorObject, errors: readonly ErrorObject[]): Error
     ...first,
     keyword: 'enum',
     params: { allowedValues },
-    ...(parentSchema === undefined ? {} : { parentSchema }),
+    ...defined({ parentSchema }),
   };
 }

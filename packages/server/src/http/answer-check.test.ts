@@ -20,7 +20,9 @@ describe('an answer that is not as declared is a fault in tests', () => {
     sample = await createSample();
     route(sample.app, {
       ...common,
-      ...{ url: '/sample/v1/member', operationId: 'getMember', response: { 204: null } },
+      url: '/sample/v1/member',
+      operationId: 'getMember',
+      response: { 204: null },
       async handler() {
         const extensions = { colour: 'red' } as ProblemExtensions;
         throw new Refusal('has_dependants', 'Still used.', { extensions });
@@ -28,7 +30,8 @@ describe('an answer that is not as declared is a fault in tests', () => {
     });
     route(sample.app, {
       ...common,
-      ...{ url: '/sample/v1/tag', operationId: 'getTag' },
+      url: '/sample/v1/tag',
+      operationId: 'getTag',
       response: { 200: Type.String(), 304: null },
       async handler({ headers }, reply) {
         reply.header('etag', '"1"');

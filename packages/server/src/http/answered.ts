@@ -30,8 +30,14 @@ export function tellAnswered(
   const { facts } = routeOptions.config;
   if (caller === undefined || facts === undefined) return;
   tell({
-    ...{ caller, requestId: request.id, method: request.method, route: facts.url },
+    caller,
+    requestId: request.id,
+    method: request.method,
+    route: facts.url,
     params: request.params as Readonly<Record<string, string>>,
-    ...{ operationId: facts.operationId, status, refusal, durationMs: Math.round(elapsedTime) },
+    operationId: facts.operationId,
+    status,
+    refusal,
+    durationMs: Math.round(elapsedTime),
   });
 }

@@ -130,7 +130,10 @@ describe('more silent peers than there is room for', () => {
         arrivals.watch(server, isTls, 4),
     };
     const server = createListener((_, response) => response.end('served'), {
-      ...{ tls: certificate, arrivals: few, isUpgrade: () => false, webSockets: 0 },
+      tls: certificate,
+      arrivals: few,
+      isUpgrade: () => false,
+      webSockets: 0,
     });
     server.listen(0, host);
     await once(server, 'listening');

@@ -17,8 +17,14 @@ describe('an operation that will be withdrawn', () => {
   before(async () => {
     sample = await createSample({ tagDescriptions: { Samples: 'For tests.' } });
     route(sample.app, {
-      ...{ tags: ['Samples'], errors: [], permission: 'pay.read', deprecated },
-      ...{ method: 'GET', url: '/sample/v1/old', operationId: 'oldThings', summary: 'Old things' },
+      tags: ['Samples'],
+      errors: [],
+      permission: 'pay.read',
+      deprecated,
+      method: 'GET',
+      url: '/sample/v1/old',
+      operationId: 'oldThings',
+      summary: 'Old things',
       query: Type.Object({ size: Type.Optional(Type.Integer()) }, { additionalProperties: false }),
       response: { 200: Type.Object({}) },
       handler: async () => ({}),
@@ -77,8 +83,13 @@ describe('an operation that will be withdrawn', () => {
     assert.throws(
       () =>
         route(sample.app, {
-          ...{ tags: ['Samples'], errors: [], permission: 'pay.read' },
-          ...{ method: 'GET', url: '/sample/v1/hasty', operationId: 'hasty', summary: 'Hasty' },
+          tags: ['Samples'],
+          errors: [],
+          permission: 'pay.read',
+          method: 'GET',
+          url: '/sample/v1/hasty',
+          operationId: 'hasty',
+          summary: 'Hasty',
           deprecated: { ...deprecated, sunset: '2027-04-01' },
           response: { 200: null },
           handler: async () => ({}),

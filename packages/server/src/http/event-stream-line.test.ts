@@ -4,6 +4,7 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { connect as tlsConnect } from 'node:tls';
+import { defined } from '@switchyard/contract';
 import { listenTo } from '../../test/event-stream.ts';
 import { eventually } from '../../test/eventually.ts';
 import { makeCertificate } from './certificate.fixture.ts';
@@ -63,9 +64,7 @@ describe('a stream that was taken over', () => {
   for (const kind of ['plain', 'TLS'] as const) {
     it(`is no request any more, and ends with a last chunk (${kind})`, async (t) => {
       const certificate = kind === 'TLS' ? await makeCertificate('server') : undefined;
-      const sample = await createStreamSample(t, {
-        ...(certificate === undefined ? {} : { tls: certificate }),
-      });
+      const sample = await createStreamSample(t, defined({ tls: certificate }));
       const heard = await say(sample, head(), certificate?.cert);
       sample.happen({ text: 'zwölf €' });
       await eventually('the event', () => heard.text().includes('zwölf €'));

@@ -124,7 +124,8 @@ export async function createStreamSample(
     throw new Refusal('token_invalid', 'The token is not known.');
   };
   const sample = await createSample({
-    ...{ live, metrics },
+    live,
+    metrics,
     verifyToken: async (token) => verdict(token),
     ...more,
     streams: { ...more.streams, times: { ...patientTimes, ...more.streams?.times } },
@@ -143,7 +144,9 @@ export async function createStreamSample(
   }
   return {
     ...sample,
-    ...{ live, list, commit },
+    live,
+    list,
+    commit,
     url: `${more.tls === undefined ? 'http' : 'https'}://localhost:${port}${streamPath}`,
     happen: (data, type) => live.publish(topic, commit(data, type)),
     async metric(name) {

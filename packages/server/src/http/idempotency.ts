@@ -167,7 +167,10 @@ function askedBy(request: FastifyRequest, caller: Caller) {
   const { operationId } = request.routeOptions.config.facts ?? {};
   const isStream = body instanceof Readable;
   const asked = canonicalJson({
-    ...{ operationId, params, query, rights: rightsOf(caller) },
+    operationId,
+    params,
+    query,
+    rights: rightsOf(caller),
     ...(isStream ? { type: request.headers['content-type'] } : { body }),
   });
   const callerId = userId === undefined ? `client:${clientId}` : `user:${userId}`;

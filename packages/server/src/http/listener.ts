@@ -50,8 +50,10 @@ export function createListener(
 ): Server {
   const { handshakeMs, headMs, requestMs, lookEveryMs } = arrivals.patience;
   const options = {
-    ...{ ...limits, shouldUpgradeCallback: isUpgrade },
-    ...{ headersTimeout: headMs, requestTimeout: requestMs },
+    ...limits,
+    shouldUpgradeCallback: isUpgrade,
+    headersTimeout: headMs,
+    requestTimeout: requestMs,
     connectionsCheckingInterval: lookEveryMs,
   };
   const server =

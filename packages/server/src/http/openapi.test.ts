@@ -95,14 +95,18 @@ describe('the OpenAPI document', () => {
   it('tells the headers that clients act upon, and those of the limits with each answer', () => {
     const made = { ...sale, operationId: 'made', url: '/made', response: { 201: Transaction } };
     const kept: RouteFacts = {
-      ...{ ...sale, operationId: 'kept', url: '/kept', headers: {} },
-      ...{
-        response: { 200: Transaction, 304: null },
-        answerHeaders: { 200: ['ETag', 'Location'] },
-      },
+      ...sale,
+      operationId: 'kept',
+      url: '/kept',
+      headers: {},
+      response: { 200: Transaction, 304: null },
+      answerHeaders: { 200: ['ETag', 'Location'] },
     };
     const told: RouteFacts = {
-      ...{ ...sale, operationId: 'told', url: '/told', response: { 200: Transaction } },
+      ...sale,
+      operationId: 'told',
+      url: '/told',
+      response: { 200: Transaction },
       headers: {},
       answerHeaders: { 200: ['Location'] },
     };

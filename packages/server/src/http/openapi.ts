@@ -1,5 +1,5 @@
 // Writes the OpenAPI 3.1 document of the declared routes, from the schemas that check requests.
-import { Problem } from '@switchyard/contract';
+import { defined, Problem } from '@switchyard/contract';
 import type { TSchema } from 'typebox';
 import { deprecationText } from './deprecation.ts';
 import { answersOf } from './openapi-answers.ts';
@@ -71,7 +71,7 @@ function tagObjects(operations: readonly RouteFacts[], descriptions: Record<stri
   const used = new Set(operations.flatMap(({ tags }) => tags));
   return [...used].map((name) => ({
     name,
-    ...(descriptions[name] === undefined ? {} : { description: descriptions[name] }),
+    ...defined({ description: descriptions[name] }),
   }));
 }
 
@@ -81,7 +81,7 @@ function operationObject(facts: RouteFacts, names: SchemaNames): JsonObject {
   return {
     operationId,
     summary,
-    ...(deprecated === undefined ? {} : { deprecated: true }),
+    ...defined({ deprecated: deprecated === undefined ? undefined : true }),
     description: [ending, facts.description, rightsText(permission)].filter(Boolean).join('\n\n'),
     tags,
     'x-permission': permission,
@@ -135,7 +135,7 @@ function parameterObjects(
       name,
       in: place,
       required: place === 'path' || required.includes(name),
-      ...(description === undefined ? {} : { description }),
+      ...defined({ description }),
       schema: names.referring(member),
     };
   });
@@ -165,7 +165,7 @@ function bodyObject(facts: RouteFacts, names: SchemaNames): JsonObject {
 
 const streamed = (example: unknown): JsonObject => ({
   schema: { type: 'string' },
-  ...(example === undefined ? {} : { example }),
+  ...defined({ example }),
 });
 
 function shownBodies({ body, examples }: RouteFacts): JsonObject {
@@ -174,7 +174,7 @@ function shownBodies({ body, examples }: RouteFacts): JsonObject {
     return { examples: Object.fromEntries(shown) };
   }
   const example = exampleOf(body);
-  return example === undefined ? {} : { example: example.value };
+  return defined({ example: example?.value });
 }
 
 function isEmpty(body: ObjectSchema): boolean {

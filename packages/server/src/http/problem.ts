@@ -1,5 +1,5 @@
 // Turns whatever stopped a request into the one shape of refusal: problem+json after RFC 9457.
-import { errorCodes, type Outcome, type Problem, Refusal } from '@switchyard/contract';
+import { defined, errorCodes, type Outcome, type Problem, Refusal } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 export const problemMediaType = 'application/problem+json';
@@ -57,8 +57,10 @@ export function problemOf(refusal: Refusal, requestId: string, baseUrl: string):
     requestId,
     outcome: refusal.outcome,
     retryable: facts.retryable,
-    ...(refusal.retryAfterMs === undefined ? {} : { retryAfterMs: refusal.retryAfterMs }),
-    ...(refusal.errors === undefined ? {} : { errors: [...refusal.errors] }),
+    ...defined({
+      retryAfterMs: refusal.retryAfterMs,
+      errors: refusal.errors === undefined ? undefined : [...refusal.errors],
+    }),
   };
 }
 

@@ -1,5 +1,11 @@
 // How a room declares a route: one object that serves routing, validation, rights and documents.
-import type { ErrorCode, Outcome, Permission, Refusal } from '@switchyard/contract';
+import {
+  defined,
+  type ErrorCode,
+  type Outcome,
+  type Permission,
+  type Refusal,
+} from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
 import { withActing } from './acting.ts';
@@ -123,17 +129,13 @@ export function route<
   const { handler, ...given } = declared;
   if (given.deprecated !== undefined) deprecationHeaders(given.deprecated);
   const facts: RouteFacts = withKey(withActing(withBody(given)));
-  const schema = {
-    ...(facts.body === undefined ? {} : { body: facts.body }),
-    ...(facts.query === undefined ? {} : { querystring: facts.query }),
-    ...(facts.params === undefined ? {} : { params: facts.params }),
-  };
+  const schema = defined({ body: facts.body, querystring: facts.query, params: facts.params });
   app.route({
     method: facts.method,
     url: facts.url,
     schema,
     config: { facts },
-    ...(facts.bodyLimitBytes === undefined ? {} : { bodyLimit: facts.bodyLimitBytes }),
+    ...defined({ bodyLimit: facts.bodyLimitBytes }),
     handler: (request, reply) => {
       request.isHandled = true;
       // The schemas above are what make this request the declared one.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { errorCodes, isErrorCode, type Problem } from '@switchyard/contract';
+import { defined, errorCodes, isErrorCode, type Problem } from '@switchyard/contract';
 import fc from 'fast-check';
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { createSample, type Sample, sampleBaseUrl, transaction } from './server.fixture.ts';
@@ -139,7 +139,7 @@ describe('http', () => {
     ];
     for (const [name, authorization, code, challenge] of cases) {
       it(`tells ${name}`, async () => {
-        const headers = { ...json, ...(authorization === undefined ? {} : { authorization }) };
+        const headers = { ...json, ...defined({ authorization }) };
         const answer = await ask({ method: 'POST', url: things, headers, payload: good });
         assert.equal(problemOf(answer, code).outcome, 'NotProcessed');
         assert.ok(String(answer.headers['www-authenticate']).includes(challenge));
@@ -268,7 +268,7 @@ describe('http', () => {
         method: 'POST',
         url: `${things}/cup/close`,
         headers: { ...all, ...headers },
-        ...(payload === undefined ? {} : { payload }),
+        ...defined({ payload }),
       });
 
     it('counts none as an empty object', async () => {

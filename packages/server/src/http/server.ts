@@ -1,6 +1,6 @@
 // The HTTP server: one Fastify over TLS with the house rules that every route obeys.
 import type { AddressInfo } from 'node:net';
-import { Refusal } from '@switchyard/contract';
+import { defined, Refusal } from '@switchyard/contract';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import serverPackage from '../../package.json' with { type: 'json' };
 import {
@@ -144,11 +144,15 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   const certificates = deps.certificates ?? createCertificateReader({ trustedProxy });
   const loadShedding = createLoadShedding({
     running: drain.running,
-    ...(deps.loadLimits === undefined ? {} : { limits: deps.loadLimits }),
+    ...defined({ limits: deps.loadLimits }),
   });
   const rateLimits = createRateLimits(deps.rateLimits);
   const upgrades = createUpgrades({
-    ...{ ids: deps.ids, log, baseUrl: settings.baseUrl, verifyToken, certificates },
+    ids: deps.ids,
+    log,
+    baseUrl: settings.baseUrl,
+    verifyToken,
+    certificates,
     strangers: rateLimits.strangers,
     goneSessions: rateLimits.goneSessions,
     addressOf: createAddressReader(trustedProxy),
@@ -166,7 +170,10 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     act: createActing(deps.findOrganization ?? (async () => undefined)),
   };
   const streams = createStreams({
-    ...{ log, clock, metrics: deps.metrics, ...deps.streams },
+    log,
+    clock,
+    metrics: deps.metrics,
+    ...deps.streams,
     live: deps.live ?? createLive({ log }),
     authorize: createRecheck(access),
   });
@@ -249,7 +256,9 @@ function createApp(
   const app = Fastify({
     serverFactory: (listener) =>
       createListener(drain.counting(listener), {
-        ...{ tls, arrivals, isUpgrade: upgrades.isWanted },
+        tls,
+        arrivals,
+        isUpgrade: upgrades.isWanted,
         webSockets: settings.connectorConnections ?? 0,
       }),
     loggerInstance,
@@ -284,7 +293,8 @@ function openingSecond(
     options,
     handle: drain.counting((request, response) => app.routing(request, response)),
     onClientError: createClientErrorHandler(settings.baseUrl, ids.uuid),
-    ...{ upgrades, arrivals },
+    upgrades,
+    arrivals,
     webSockets: settings.connectorConnections ?? 0,
   });
 }
@@ -358,7 +368,7 @@ function noteRoutes(app: FastifyInstance): readonly RegisteredRoute[] {
     const facts = config?.facts;
     for (const name of [method].flat()) {
       if (facts !== undefined && name !== facts.method) continue;
-      registered.push({ method: name, url, ...(facts === undefined ? {} : { facts }) });
+      registered.push({ method: name, url, ...defined({ facts }) });
     }
   });
   return registered;

@@ -1,5 +1,5 @@
 // Reads the span of time that a list or an export is asked for.
-import { refuse } from '@switchyard/contract';
+import { defined, refuse } from '@switchyard/contract';
 import { isoTime } from '../platform/index.ts';
 
 export type Span = { readonly from?: string; readonly to?: string };
@@ -31,8 +31,8 @@ export function isInstant(text: string): boolean {
 
 /** @example const { from, to } = spanOf(query); */
 export function spanOf({ from, to }: Span): Span {
-  return {
-    ...(from === undefined ? {} : { from: instantOf(from, '?from') }),
-    ...(to === undefined ? {} : { to: instantOf(to, '?to') }),
-  };
+  return defined({
+    from: from === undefined ? undefined : instantOf(from, '?from'),
+    to: to === undefined ? undefined : instantOf(to, '?to'),
+  });
 }

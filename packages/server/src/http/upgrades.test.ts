@@ -17,7 +17,9 @@ async function openSample(trustProxy?: readonly string[]) {
   const facts = { maxMessageBytes: 1000, isForDevices: false };
   for (const bearer of ['required', 'optional', 'own', 'page'] as const) {
     sample.upgrades.add({
-      ...{ ...facts, bearer, path: `/sample/${bearer}/:key` },
+      ...facts,
+      bearer,
+      path: `/sample/${bearer}/:key`,
       knows: ({ key }) => key === 'live',
       async admit({ key, address }) {
         seen.push(address);

@@ -262,7 +262,9 @@ export function createUpgrades(deps: Deps): Upgrades {
     add(route) {
       // Deflate costs eight times the CPU, and its memory is for the peer to choose.
       const options = {
-        ...{ noServer: true, clientTracking: false, perMessageDeflate: false },
+        noServer: true,
+        clientTracking: false,
+        perMessageDeflate: false,
         maxPayload: route.maxMessageBytes,
         maxFragments: fragmentsMax,
         closeTimeout: closeTimeoutMs,

@@ -67,8 +67,10 @@ export function createKeys({ store, clock, ids, masterKey }: KeysDeps): Idempote
     for (let look = 0; look < looksMax; look += 1) {
       const now = clock.now();
       const isOurs = await store.claim(claim, {
-        ...{ print: printOf(asked.asked), at: isoTime(now) },
-        ...{ heldUntil: isoTime(now + asked.heldMs), endedBefore: isoTime(now - keptMs) },
+        print: printOf(asked.asked),
+        at: isoTime(now),
+        heldUntil: isoTime(now + asked.heldMs),
+        endedBefore: isoTime(now - keptMs),
       });
       if (isOurs) return { state: 'Held', held: heldBy(asked, claim) } as const;
       const row = await store.find(claim);

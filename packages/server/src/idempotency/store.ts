@@ -45,7 +45,13 @@ export function createKeyStore(database: Pick<Database, 'query'>) {
       },
     ): Promise<boolean> {
       const rows = await database.query(claimText, [
-        ...[organizationId, hash, claimId, of.print, of.at, of.heldUntil, of.endedBefore],
+        organizationId,
+        hash,
+        claimId,
+        of.print,
+        of.at,
+        of.heldUntil,
+        of.endedBefore,
       ]);
       return rows.length === 1;
     },
@@ -64,13 +70,18 @@ export function createKeyStore(database: Pick<Database, 'query'>) {
 
     async abandon({ organizationId, hash, claimId }: Claim, at: string): Promise<void> {
       await database.query(`UPDATE idempotency_keys SET held_until = $4 WHERE ${ofClaim}`, [
-        ...[organizationId, hash, claimId, at],
+        organizationId,
+        hash,
+        claimId,
+        at,
       ]);
     },
 
     async remove({ organizationId, hash, claimId }: Claim): Promise<void> {
       await database.query(`DELETE FROM idempotency_keys WHERE ${ofClaim}`, [
-        ...[organizationId, hash, claimId],
+        organizationId,
+        hash,
+        claimId,
       ]);
     },
 

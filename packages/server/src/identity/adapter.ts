@@ -1,5 +1,6 @@
 // Where oidc-provider keeps its entities: PostgreSQL, with bearer values hashed and consume atomic.
 import { hash } from 'node:crypto';
+import { defined } from '@switchyard/contract';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { type Clock, systemClock } from '../platform/index.ts';
 import { type EntityStore, type FoundEntity, sessionModel } from './entity-store.ts';
@@ -31,10 +32,13 @@ function payloadOf(row: FoundEntity | undefined, now: number): AdapterPayload | 
   const { payload, consumedAt, expiresAt } = row;
   return {
     ...payload,
-    ...(consumedAt === undefined ? {} : { consumed: Math.floor(consumedAt / 1000) }),
-    ...(expiresAt === undefined
-      ? {}
-      : { exp: Math.ceil((systemClock.now() + expiresAt - now) / 1000) }),
+    ...defined({
+      consumed: consumedAt === undefined ? undefined : Math.floor(consumedAt / 1000),
+      exp:
+        expiresAt === undefined
+          ? undefined
+          : Math.ceil((systemClock.now() + expiresAt - now) / 1000),
+    }),
   };
 }
 

@@ -23,7 +23,8 @@ describe('the last uses of applications', () => {
   function room() {
     const seen = { writes: 0, isAway: false };
     const uses = createApplicationUses({
-      ...{ clock, log },
+      clock,
+      log,
       database: {
         query: (text, values) => {
           if (!text.startsWith('INSERT')) return database.query(text, values);

@@ -1,4 +1,5 @@
 // How somebody signed in, and at which device: the claims of scope `auth`.
+import { defined } from '@switchyard/contract';
 import type { Method } from './accounts/types.ts';
 
 export type DeviceType =
@@ -42,8 +43,5 @@ export function placeClaims(place: {
   readonly storeId?: string | undefined;
 }): Record<string, unknown> {
   const { deviceId, storeId } = place;
-  return {
-    ...(storeId === undefined ? {} : { storeId }),
-    ...(deviceId === undefined ? {} : { deviceId }),
-  };
+  return defined({ storeId, deviceId });
 }

@@ -1,4 +1,5 @@
 // What identity tells the audit, which it knows by this port alone.
+import { defined } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import type { Caller } from '../http/index.ts';
 import { viewOf } from './application-management/view.ts';
@@ -47,8 +48,10 @@ export function telling(record: RecordChange, done: string, asked?: Asked): Tell
       organizationId,
       action: `application.${done}`,
       entity: entityType === 'merchant' ? { ...entity, merchantId: entityId } : entity,
-      ...(before === undefined ? {} : { before: shown(before) }),
-      ...(after === undefined ? {} : { after: shown(after) }),
+      ...defined({
+        before: before === undefined ? undefined : shown(before),
+        after: after === undefined ? undefined : shown(after),
+      }),
       asked,
     });
   };

@@ -1,4 +1,5 @@
 // What stands in the tokens: of an application that acts for itself, and of a person.
+import { defined } from '@switchyard/contract';
 import type { Method, User } from './accounts/types.ts';
 import { authClaims, type DeviceFacts, placeClaims } from './auth-claims.ts';
 import { permissionsAt } from './permissions.ts';
@@ -60,7 +61,7 @@ function accessClaims(issue: Issue, subject: string, scope: string | undefined) 
     typ: accessTokenType,
     scope,
     ...placeClaims({ storeId: application.storeId, ...device }),
-    ...(certificate === undefined ? {} : { cnf: { 'x5t#S256': certificate } }),
+    ...defined({ cnf: certificate === undefined ? undefined : { 'x5t#S256': certificate } }),
   };
 }
 

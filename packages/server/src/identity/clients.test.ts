@@ -30,13 +30,19 @@ describe('an application that is found by its credentials', () => {
       },
     };
     const applications = createApplications({
-      ...{ store: applicationStore, clock: systemClock, ids: systemIds },
-      ...{ revision: createRevision(), recordChange: recordNothing },
+      store: applicationStore,
+      clock: systemClock,
+      ids: systemIds,
+      revision: createRevision(),
+      recordChange: recordNothing,
     });
     const keys = new Map([['key', {}]]);
     const devices = { checkSecret: async () => false, standing: async () => new Set<string>() };
     const clients = createClients({
-      ...{ applications, applicationStore, devices, clock: systemClock },
+      applications,
+      applicationStore,
+      devices,
+      clock: systemClock,
       realms: { find: async () => ({ keys }) as never },
       revocations: { reasonOf: async () => undefined },
       findUser: async () => undefined,
@@ -51,8 +57,12 @@ describe('an application that is found by its credentials', () => {
       Array.from({ length: organizations }, async () => {
         const organizationId = randomUUID();
         const { clientSecret } = await applications.create({
-          ...{ organizationId, clientId, name: 'Till 7', entityType: 'tenant' },
-          ...{ entityId: organizationId, roles: ['PointOfSaleTerminal'] },
+          organizationId,
+          clientId,
+          name: 'Till 7',
+          entityType: 'tenant',
+          entityId: organizationId,
+          roles: ['PointOfSaleTerminal'],
           securityFlows: ['ClientCredentials'],
         });
         return { organizationId, clientSecret };
@@ -73,8 +83,12 @@ describe('an application that is found by its credentials', () => {
     const clientId = `till-${randomUUID()}`;
     const organizationId = randomUUID();
     const { clientSecret } = await applications.create({
-      ...{ organizationId, clientId, name: 'Till 7', entityType: 'tenant' },
-      ...{ entityId: organizationId, roles: ['PointOfSaleTerminal'] },
+      organizationId,
+      clientId,
+      name: 'Till 7',
+      entityType: 'tenant',
+      entityId: organizationId,
+      roles: ['PointOfSaleTerminal'],
       securityFlows: ['ClientCredentials'],
     });
     const prove = () => clients.proveAnywhere(clientId, clientSecret);
@@ -90,8 +104,12 @@ describe('an application that is found by its credentials', () => {
     const { applications, clients, keys } = opened();
     const organizationId = randomUUID();
     const { clientId } = await applications.create({
-      ...{ organizationId, name: 'Till 7', entityType: 'tenant', entityId: organizationId },
-      ...{ roles: ['PointOfSaleTerminal'], securityFlows: ['ClientCredentials'] },
+      organizationId,
+      name: 'Till 7',
+      entityType: 'tenant',
+      entityId: organizationId,
+      roles: ['PointOfSaleTerminal'],
+      securityFlows: ['ClientCredentials'],
     });
     const token = { realm: 'r', organizationId, clientId, tokenId: 't', expiresAt: 1 };
     assert.ok((await clients.permissionsBy({ ...token, keyId: 'key' }))?.includes('cc.pos'));

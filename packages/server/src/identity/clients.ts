@@ -1,5 +1,5 @@
 // Who an application is that proves itself elsewhere than at the token endpoint.
-import type { Permission } from '@switchyard/contract';
+import { defined, type Permission } from '@switchyard/contract';
 import type { Caller } from '../http/index.ts';
 import type { Clock } from '../platform/index.ts';
 import type { User } from './accounts/types.ts';
@@ -89,7 +89,9 @@ export function createClients(deps: Deps): Clients {
   const { applications, applicationStore, devices, clock } = deps;
   // Says who may be meant, and proves nothing: thousands of devices come back with the same credentials.
   const owners = createCachedLookup<Shown, readonly string[]>({
-    ...{ max: cachedOwnersMax, ttlMs: ownersTtlMs, clock },
+    max: cachedOwnersMax,
+    ttlMs: ownersTtlMs,
+    clock,
     nameOf: ({ clientId, secretHash }) => `${clientId}/${secretHash.toString('base64url')}`,
     async load({ clientId, secretHash }) {
       const found = await applicationStore.ownersOf(clientId, secretHash);
@@ -112,7 +114,7 @@ export function createClients(deps: Deps): Clients {
       clientId,
       permissions,
       ...(entityType === 'merchant' ? { merchantId: entityId } : {}),
-      ...(storeId === undefined ? {} : { storeId }),
+      ...defined({ storeId }),
     };
   }
 
@@ -140,7 +142,7 @@ export function createClients(deps: Deps): Clients {
       const { tokenId, keyId, expiresAt, issuedAt = 0, signInId } = token;
       // A key that was replaced at once takes with it whatever it has signed.
       if (keyId !== undefined && !realm.keys.has(keyId)) return undefined;
-      const sessionId = signInId === undefined ? {} : { sessionId: signInId };
+      const sessionId = defined({ sessionId: signInId });
       const reason = await deps.revocations.reasonOf(realm, { tokenId, expiresAt, ...sessionId });
       if (reason !== undefined) return undefined;
       const permissions = await permissionsOf(organizationId, clientId);

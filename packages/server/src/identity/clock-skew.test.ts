@@ -176,7 +176,8 @@ describe('processes on machines that are seconds apart, which go by the clock of
       assert.equal(status, 200, JSON.stringify(body));
       for (const at of [ahead, behind]) await at.identity.verifyToken(String(body['access_token']));
       const refreshed = await next.post(ahead.tokenPath, {
-        ...{ grant_type: 'refresh_token', client_id: clientId },
+        grant_type: 'refresh_token',
+        client_id: clientId,
         refresh_token: String(body['refresh_token']),
       });
       assert.equal(refreshed.status, 200, JSON.stringify(refreshed.body));

@@ -1,4 +1,5 @@
 // What the realm's discovery document says besides what the library writes of itself.
+import { defined } from '@switchyard/contract';
 import { logoutPath } from './logout-routes.ts';
 import type { Realm } from './types.ts';
 import { userInfoPath } from './userinfo.ts';
@@ -21,8 +22,11 @@ export function discoveryFacts(
     introspection_endpoint_auth_methods_supported: secretMethods,
     revocation_endpoint_auth_methods_supported: [...secretMethods, 'none'],
     tls_client_certificate_bound_access_tokens: true,
-    ...(deviceAuthUrl === undefined
-      ? {}
-      : { mtls_endpoint_aliases: { token_endpoint: deviceAuthUrl + deviceTokenPath } }),
+    ...defined({
+      mtls_endpoint_aliases:
+        deviceAuthUrl === undefined
+          ? undefined
+          : { token_endpoint: deviceAuthUrl + deviceTokenPath },
+    }),
   };
 }

@@ -212,7 +212,11 @@ test('a password that is replaced while it is being used gets no tokens', async 
   const hook = interrupted(await testDatabase());
   const { jobs, mail } = openPostOffice();
   const realm = await openTestRealm({
-    ...{ database: hook.database, clock, environment: 'test', jobs, mail },
+    database: hook.database,
+    clock,
+    environment: 'test',
+    jobs,
+    mail,
   });
   const clientId = await realm.createPasswordClient();
   const person = await createPerson(realm);

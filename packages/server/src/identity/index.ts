@@ -202,7 +202,13 @@ function openRealms(deps: IdentityDeps, parts: RealmParts) {
   const revocations = createRevocations({ entities, clock, log });
   const realms = createRealms({ store, revocations, keyRing, clock, revision, authUrl });
   const rotation = createKeyRotation({
-    ...{ ...told, store, keyRing, realms, log, jobs, keyDays },
+    ...told,
+    store,
+    keyRing,
+    realms,
+    log,
+    jobs,
+    keyDays,
   });
   return { realms, revocations, rotation };
 }
@@ -219,15 +225,28 @@ export function createIdentity(deps: IdentityDeps): Identity {
   const opened = openApplications(deps, { ...told, revision, domainOf: store.findDomainOf });
   const { applicationStore, applications, portalPlaces, uses } = opened;
   const accounts = createAccounts({
-    ...{ database, clock, ids, log, masterKey, revision, authUrl },
-    ...{ jobs: deps.jobs, mail: deps.mail, limits: deps.attemptLimits, environment },
+    database,
+    clock,
+    ids,
+    log,
+    masterKey,
+    revision,
+    authUrl,
+    jobs: deps.jobs,
+    mail: deps.mail,
+    limits: deps.attemptLimits,
+    environment,
     strength: deps.passwordStrength,
     endSessions: (...which) => flows.sessions.endAll(...which),
   });
   const findUser = accounts.find;
   const using = { findUser, clock, noteUse: uses.note };
   const verifyToken = createVerifyToken({
-    ...{ ...using, realms, revocations, applications, revision },
+    ...using,
+    realms,
+    revocations,
+    applications,
+    revision,
   });
   const limits = createRateLimits(deps.tokenLimits ?? defaultTokenLimits, ids.secret());
   const origins = createOrigins({ database, clock });
@@ -235,14 +254,33 @@ export function createIdentity(deps: IdentityDeps): Identity {
   const { shown } = frame;
   const devices = createDevices({ ...deps, applications });
   const flows = createFlows({
-    ...{ database, entities, realms, applications, limits, origins, shown, masterKey },
-    ...{ ...using, ids, log, verifyToken, authenticate: accounts.authenticate },
+    database,
+    entities,
+    realms,
+    applications,
+    limits,
+    origins,
+    shown,
+    masterKey,
+    ...using,
+    ids,
+    log,
+    verifyToken,
+    authenticate: accounts.authenticate,
     deviceAuthUrl: settings.deviceAuthUrl,
     checkDeviceSecret: devices.checkSecret,
   });
   const { families, sessions, interactions } = flows;
   const pages = createPages({
-    ...{ accounts, interactions, sessions, entities, clock, ids, masterKey, settings, frame },
+    accounts,
+    interactions,
+    sessions,
+    entities,
+    clock,
+    ids,
+    masterKey,
+    settings,
+    frame,
     findRealm: realms.find,
   });
   const portal = createPortalIdentity({ ...flows, findUser, clock });
@@ -257,9 +295,21 @@ export function createIdentity(deps: IdentityDeps): Identity {
   }
 
   return {
-    ...{ accounts, interactions, sessions, devices, verifyToken, portal, portalPlaces },
+    accounts,
+    interactions,
+    sessions,
+    devices,
+    verifyToken,
+    portal,
+    portalPlaces,
     clients: createClients({
-      ...{ applications, applicationStore, devices, clock, realms, revocations, findUser },
+      applications,
+      applicationStore,
+      devices,
+      clock,
+      realms,
+      revocations,
+      findUser,
     }),
     tills: createTills({ applications, clock, ids }),
     async register(app) {
@@ -267,12 +317,26 @@ export function createIdentity(deps: IdentityDeps): Identity {
       const verifyRequest = (request: FastifyRequest, token: string) =>
         verifyToken(token, devices.reader.presentedBy(request));
       await registerFlows(app, {
-        ...{ flows, findRealm, applications, limits, origins, shown, findUser, verifyRequest },
+        flows,
+        findRealm,
+        applications,
+        limits,
+        origins,
+        shown,
+        findUser,
+        verifyRequest,
       });
       if (settings.environment === 'demo') {
         await registerCustomToken(app, {
-          ...{ findRealm, verifyToken, findUser, findDevice: deps.findDevice, limits, clock },
-          ...{ families, userTokens: flows.userTokens, findApplication: applications.find },
+          findRealm,
+          verifyToken,
+          findUser,
+          findDevice: deps.findDevice,
+          limits,
+          clock,
+          families,
+          userTokens: flows.userTokens,
+          findApplication: applications.find,
         });
       }
       pages.register(app);
@@ -286,7 +350,9 @@ export function createIdentity(deps: IdentityDeps): Identity {
       const made = { ...told, store: applicationStore, applications, uses, places, allowsLoopback };
       registerApplicationRoutes(app, createApplicationManagement(made));
     },
-    ...{ createRealm: userDomains.create, createUserDomain: userDomains.create, userDomains },
+    createRealm: userDomains.create,
+    createUserDomain: userDomains.create,
+    userDomains,
     userDomainOf: userDomains.of,
     isUserDomain: async (userDomainId) => (await realms.find(userDomainId)) !== undefined,
     isOperator: (organizationId) => applicationStore.hasRole(organizationId, 'PlatformOperator'),
@@ -301,7 +367,8 @@ export function createIdentity(deps: IdentityDeps): Identity {
       await demandDomain(userDomainId, wanted.organizationId);
       return applications.createPublic(wanted);
     },
-    ...{ renewSecret: applications.renewSecret, moveCallback: applications.moveCallback },
+    renewSecret: applications.renewSecret,
+    moveCallback: applications.moveCallback,
     disableApplication: (organizationId, clientId, asked) =>
       applications.setStatus({ organizationId, clientId }, 'Disabled', asked),
     enableApplication: (organizationId, clientId, asked) =>

@@ -1,5 +1,5 @@
 // Introspection (RFC 7662) and revocation (RFC 7009) of the tokens of a realm, all of them JWTs.
-import { errorCodes, Refusal } from '@switchyard/contract';
+import { defined, errorCodes, Refusal } from '@switchyard/contract';
 import { decodeJwt } from 'jose';
 import type { Caller, VerifyToken } from '../http/index.ts';
 import type { Clock } from '../platform/index.ts';
@@ -70,7 +70,7 @@ export function createIntrospection(deps: Deps) {
       const claims: Claims = decodeJwt(token);
       if (!maySee(application, claims)) return dead;
       const { preferred_username: username } = claims;
-      const named = username === undefined ? {} : { username };
+      const named = defined({ username });
       return { active: true, ...claims, ...named, token_type: 'Bearer' };
     },
 

@@ -90,7 +90,9 @@ export function createKeyRotation(deps: Deps) {
     const entity = { type: 'userDomain', id: userDomainId };
     const action = 'userDomain.keysReplaced';
     const isReplaced = await store.replaceKeys(organizationId, {
-      ...{ ...change, keys, at: clock.now() },
+      ...change,
+      keys,
+      at: clock.now(),
       tell: (trx) => recordChange(trx, { organizationId, action, entity, after }),
     });
     if (!isReplaced) return false;

@@ -1,4 +1,5 @@
 // What the portal asks of the authorization server, within the process: no secret leaves for it, and no token.
+import { defined } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import { errors } from 'oidc-provider';
 import type { User } from './accounts/types.ts';
@@ -116,7 +117,7 @@ export function createPortalIdentity(deps: Deps) {
         nonce,
         code_challenge: challenge,
         code_challenge_method: 'S256',
-        ...(loginHint === undefined ? {} : { login_hint: loginHint }),
+        ...defined({ login_hint: loginHint }),
       });
       return `${realm.issuer}${innerPaths.authorization}?${query}`;
     },
@@ -130,7 +131,9 @@ export function createPortalIdentity(deps: Deps) {
       const application = await applicationOf(realm);
       if (application === undefined) return undefined;
       const within = {
-        ...{ provider, realm, userTokens },
+        provider,
+        realm,
+        userTokens,
         findUser: (userId: string) => findUser(realm.organizationId, userId),
       };
       try {
@@ -154,8 +157,10 @@ export function createPortalIdentity(deps: Deps) {
       const user = await findUser(realm.organizationId, token.sub);
       if (application === undefined || !isStanding(user, token.iat * 1000)) return undefined;
       const wanted = {
-        ...{ familyId: token.sid, tokenId: token.jti },
-        ...{ scope: token.scope, withIdToken: false },
+        familyId: token.sid,
+        tokenId: token.jti,
+        scope: token.scope,
+        withIdToken: false,
       };
       return async (trx) => {
         const renewed = await userTokens.renew(realm, { application, user }, wanted, trx);

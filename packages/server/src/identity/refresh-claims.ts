@@ -1,5 +1,6 @@
 // Refresh tokens: which family each carries on, for whom, and for how long.
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { defined } from '@switchyard/contract';
 import type { Family } from './family-store.ts';
 import type { Realm } from './types.ts';
 
@@ -41,7 +42,7 @@ export function refreshClaims({ issuer }: Realm, family: Family): RefreshClaims 
     typ: refreshTokenType,
     sid: family.familyId,
     scope,
-    ...(certificate === undefined ? {} : { cnf: { 'x5t#S256': certificate } }),
+    ...defined({ cnf: certificate === undefined ? undefined : { 'x5t#S256': certificate } }),
   };
 }
 

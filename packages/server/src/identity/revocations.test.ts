@@ -29,10 +29,7 @@ describe('a realm that has revoked more than its list holds', () => {
       `INSERT INTO oidc_entities (organization_id, model, entity_id, payload, created_at, expires_at)
        SELECT $1, $2, gen_random_uuid()::text, '{}', $3, $4
        FROM generate_series(1, ${listedIdsMax})`,
-      [
-        ...[organizationId, model, new Date(flow.clock.now())],
-        new Date(flow.clock.now() + 24 * hourMs),
-      ],
+      [organizationId, model, new Date(flow.clock.now()), new Date(flow.clock.now() + 24 * hourMs)],
     );
   }
 

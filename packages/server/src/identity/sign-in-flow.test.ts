@@ -1,6 +1,7 @@
 // The authorization code flow from the application's link to its tokens, at both spellings.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { type Flow, openFlow, redirectUri, type Tokens } from '../../test/flow.ts';
 import { answerPage, authorizationAddress, denyPage, pkce, signIn } from '../../test/sign-in.ts';
@@ -114,7 +115,7 @@ describe('the authorization code flow', () => {
       realm.post(realm.tokenPath, {
         ...form,
         client_id: clientId,
-        ...(codeVerifier === undefined ? {} : { code_verifier: codeVerifier }),
+        ...defined({ code_verifier: codeVerifier }),
       });
     for (const wrong of [undefined, 'short', pkce().verifier]) {
       const { status, body } = await redeem(wrong);

@@ -1,5 +1,5 @@
 // Reads the claims of a verified access token, and makes the caller of them.
-import { type Permission, permissions, refuse } from '@switchyard/contract';
+import { defined, type Permission, permissions, refuse } from '@switchyard/contract';
 import type { JWTPayload } from 'jose';
 import type { Caller } from '../http/index.ts';
 import type { User } from './accounts/types.ts';
@@ -60,7 +60,7 @@ export function readToken(payload: JWTPayload): TokenFacts {
     tokenId: text(payload.jti, 'jti'),
     issuedAt: Number(payload.iat) * 1000,
     expiresAt: Number(payload.exp) * 1000,
-    ...(certificate === undefined ? {} : { certificate }),
+    ...defined({ certificate }),
     ...optional('sessionId', payload['sid'], 'sid'),
     ...optional('storeId', payload['storeId'], 'storeId'),
     ...optional('deviceId', payload['deviceId'], 'deviceId'),
@@ -83,8 +83,7 @@ function factsOf(token: TokenFacts, realm: Realm) {
     organizationId: realm.organizationId,
     expiresAt,
     tokenId,
-    ...(storeId === undefined ? {} : { storeId }),
-    ...(deviceId === undefined ? {} : { deviceId }),
+    ...defined({ storeId, deviceId }),
   };
 }
 
@@ -123,7 +122,7 @@ export function createCallers(): Callers {
       ...factsOf(token, realm),
       userId: user.userId,
       issuedAt: token.issuedAt,
-      ...(token.sessionId === undefined ? {} : { signInId: token.sessionId }),
+      ...defined({ signInId: token.sessionId }),
       ...entityOf(user.scopeEntityType, user.scopeEntityId),
       permissions: setOf(permissionsAt(token.deviceId !== undefined, user.permissions)),
     }),

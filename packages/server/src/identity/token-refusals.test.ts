@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import { defined, Refusal } from '@switchyard/contract';
 import { testDatabase } from '../../test/database.ts';
 import { movableClock, openTestRealm, type TestRealm } from '../../test/identity.ts';
 import type { Database } from '../platform/index.ts';
@@ -185,7 +185,7 @@ describe('the token endpoint refuses', () => {
           'content-type': call.contentType ?? 'application/x-www-form-urlencoded',
           ...call.headers,
         },
-        ...(call.payload === undefined ? {} : { payload: call.payload }),
+        ...defined({ payload: call.payload }),
       });
       assert.equal(response.statusCode, call.status, `${call.says}: ${response.body}`);
       if (call.error === '') continue;

@@ -8,8 +8,19 @@ export type NewUserDomain = { readonly userDomainId: string; readonly organizati
 
 /** Hosts and words that must not pass for a client of the platform. */
 export const reservedDomainNames: ReadonlySet<string> = new Set([
-  ...['admin', 'api', 'auth', 'demo', 'mail', 'master', 'operator', 'portal', 'provider'],
-  ...['platform', 'support', 'switchyard', 'www'],
+  'admin',
+  'api',
+  'auth',
+  'demo',
+  'mail',
+  'master',
+  'operator',
+  'portal',
+  'provider',
+  'platform',
+  'support',
+  'switchyard',
+  'www',
 ]);
 
 type Deps = {

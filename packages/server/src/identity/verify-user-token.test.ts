@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createPublicKey, randomBytes, randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { groupPermissions, isErrorCode, Refusal } from '@switchyard/contract';
+import { defined, groupPermissions, isErrorCode, Refusal } from '@switchyard/contract';
 import { decodeJwt, decodeProtectedHeader, type JWTPayload, SignJWT } from 'jose';
 import { testDatabase } from '../../test/database.ts';
 import { movableClock, openTestRealm, type TestRealm } from '../../test/identity.ts';
@@ -32,7 +32,7 @@ type Tokens = { readonly access: string; readonly refresh: string; readonly id: 
 async function tokensOf(realm: TestRealm, clientId: string, person: Person, scope?: string) {
   const { status, body } = await realm.post(realm.tokenPath, {
     ...passwordForm(person, clientId),
-    ...(scope === undefined ? {} : { scope }),
+    ...defined({ scope }),
   });
   assert.equal(status, 200, JSON.stringify(body));
   const { access_token, refresh_token, id_token } = body;

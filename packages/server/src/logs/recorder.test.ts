@@ -19,8 +19,14 @@ const rowsMax = 1000;
 function answered(organizationId: string, facts: Partial<Answered> = {}): Answered {
   return {
     caller: { organizationId, clientId: 'till' } as Answered['caller'],
-    ...{ requestId: randomUUID(), method: 'GET', route: '/x/:id', params: { id: 'a' } },
-    ...{ operationId: 'getX', status: 200, refusal: undefined, durationMs: 3 },
+    requestId: randomUUID(),
+    method: 'GET',
+    route: '/x/:id',
+    params: { id: 'a' },
+    operationId: 'getX',
+    status: 200,
+    refusal: undefined,
+    durationMs: 3,
     ...facts,
   };
 }
@@ -38,7 +44,12 @@ function recorderOn(add: LineStore['add'], keeps: 'errors' | 'all' = 'all') {
   const metrics = createMetrics();
   const grown: Head[] = [];
   const recorder = createRecorder({
-    ...{ store: { add }, clock: systemClock, log, metrics, keeps, rowsMax },
+    store: { add },
+    clock: systemClock,
+    log,
+    metrics,
+    keeps,
+    rowsMax,
     grew: (heads) => void grown.push(...heads),
   });
   working.push(recorder);

@@ -50,7 +50,12 @@ export function createApproval(deps: ApprovalDeps) {
     const { accounts } = identity;
     if ((await accounts.findByName(organizationId, username)) !== undefined) return;
     const wanted = {
-      ...{ organizationId, userDomainId, username, email, givenName, familyName },
+      organizationId,
+      userDomainId,
+      username,
+      email,
+      givenName,
+      familyName,
       entityType: 'tenant' as const,
       entityId: organizationId,
       locale: localeOf(language, country),

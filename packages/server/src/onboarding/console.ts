@@ -18,11 +18,15 @@ export async function openConsole(
 ): Promise<void> {
   try {
     await createPublicApplication({
-      ...{ organizationId, userDomainId, clientId: consoleClientId },
+      organizationId,
+      userDomainId,
+      clientId: consoleClientId,
       name: 'Switchyard command line',
       description:
         'Signs people in at the command line, by the browser or with a one-time password.',
-      ...{ entityType: 'tenant', entityId: organizationId, roles: [] },
+      entityType: 'tenant',
+      entityId: organizationId,
+      roles: [],
       securityFlows: ['AuthorizationCode', 'Password'],
       redirectUris: [`${origin}/callback`],
       webOrigins: [origin],

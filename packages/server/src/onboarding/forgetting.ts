@@ -35,7 +35,10 @@ export function createForgetting({ database, clock, ids, jobs }: ForgettingDeps)
     planned: (trx: Kysely<unknown>, organizationId: string): Promise<void> =>
       jobs.enqueue(
         {
-          ...{ organizationId, jobId: ids.uuid(), kind: forgetJob, payload: {} },
+          organizationId,
+          jobId: ids.uuid(),
+          kind: forgetJob,
+          payload: {},
           dueAt: clock.now() + keptMs,
         },
         trx,

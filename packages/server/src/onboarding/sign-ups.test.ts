@@ -1,7 +1,7 @@
 // Sign-ups come from strangers: so many wait and no more, and what came of nothing is forgotten.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { SignUpInput } from '@switchyard/contract';
+import { defined, type SignUpInput } from '@switchyard/contract';
 import { testCopyUrl } from '../../test/database.ts';
 import {
   createLog,
@@ -34,24 +34,38 @@ function open(waitingMax?: number) {
   const warnings: unknown[] = [];
   const told: string[] = [];
   const forgetting = createForgetting({
-    ...{ database, clock, ids: systemIds },
+    database,
+    clock,
+    ids: systemIds,
     jobs: {
       handle: (kind, handler) => void handlers.set(kind, handler),
       enqueue: async (job) => void orders.push(job),
     },
   });
   const signUps = createSignUps({
-    ...{ database, clock, ids: systemIds, forgetting },
+    database,
+    clock,
+    ids: systemIds,
+    forgetting,
     log: { ...log, warn: (...facts: unknown[]) => void warnings.push(facts) },
     receipts: { owed: async (_trx: unknown, id: string) => void told.push(id), poke: () => {} },
-    ...(waitingMax === undefined ? {} : { waitingMax }),
+    ...defined({ waitingMax }),
   } as unknown as SignUpsDeps);
   return {
-    ...{ signUps, time, orders, warnings, told, store: createSignUpStore(database) },
+    signUps,
+    time,
+    orders,
+    warnings,
+    told,
+    store: createSignUpStore(database),
     take: (email: string) =>
       signUps.take({
-        ...{ organizationName: 'Bank', persona: 'Acquirer', email },
-        ...{ givenName: 'Ann', familyName: 'Carter', country: 'FR' },
+        organizationName: 'Bank',
+        persona: 'Acquirer',
+        email,
+        givenName: 'Ann',
+        familyName: 'Carter',
+        country: 'FR',
       } as SignUpInput),
     look({ kind, organizationId }: NewJob) {
       const handler = handlers.get(kind);

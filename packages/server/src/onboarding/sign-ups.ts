@@ -1,5 +1,5 @@
 // Takes sign-ups from anybody, and decisions from the operator of the platform alone.
-import { refuse, type SignUp, type SignUpInput } from '@switchyard/contract';
+import { defined, refuse, type SignUp, type SignUpInput } from '@switchyard/contract';
 import { actorOf } from '../audit/index.ts';
 import type { Caller, FoundPage, PageRequest } from '../http/index.ts';
 import { isoTime, type Log } from '../platform/index.ts';
@@ -23,11 +23,16 @@ export function viewOf(record: SignUpRecord): SignUp {
   const { organizationName, persona, email, givenName, familyName, country } = record;
   return {
     signUpId: organizationId,
-    ...{ organizationName, persona, email, givenName, familyName, country },
-    ...(language === undefined ? {} : { language }),
+    organizationName,
+    persona,
+    email,
+    givenName,
+    familyName,
+    country,
+    ...defined({ language }),
     status,
     ...(status === 'Approved' ? { organizationId } : {}),
-    ...(userDomainId === undefined ? {} : { userDomainId }),
+    ...defined({ userDomainId }),
     createdAt: isoTime(record.createdAt),
     updatedAt: isoTime(record.updatedAt),
   };

@@ -87,9 +87,17 @@ export function createSignUpStore(database: Database) {
            SELECT 1 FROM sign_ups WHERE status = 'Pending' LIMIT $11) AS waiting) < $11
          RETURNING ${columns}`,
         [
-          ...[wanted.organizationId, wanted.organizationName, wanted.persona, wanted.email],
-          ...[wanted.givenName, wanted.familyName, wanted.country, wanted.language ?? null],
-          ...[isoTime(at), most.ofAddress, most.ofAll],
+          wanted.organizationId,
+          wanted.organizationName,
+          wanted.persona,
+          wanted.email,
+          wanted.givenName,
+          wanted.familyName,
+          wanted.country,
+          wanted.language ?? null,
+          isoTime(at),
+          most.ofAddress,
+          most.ofAll,
         ],
       );
       return made !== undefined;

@@ -1,5 +1,5 @@
 // The routes of the capture of all.
-import { Batch, CaptureAllRequest } from '@switchyard/contract';
+import { Batch, CaptureAllRequest, defined } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { route } from '../http/index.ts';
@@ -52,7 +52,7 @@ export function registerBatches(app: FastifyInstance, deps: CaptureAllDeps): voi
       const clientOperationId = operationIdOf(request.headers, request.body.clientOperationId);
       const { batch, replayed } = await captureAll(deps, request.caller, {
         ...request.body,
-        ...(clientOperationId === undefined ? {} : { clientOperationId }),
+        ...defined({ clientOperationId }),
       });
       markReplay(reply, replayed);
       if (batch.dryRun !== true) {

@@ -382,7 +382,10 @@ export function createBatchStore({ database, ids }: { database: Database; ids: I
       if (results.length === 0) return;
       const told = results.map(({ transactionId, ...result }) => [transactionId, result]);
       await database.query(recordResults, [
-        ...[organizationId, batchId, results.map(({ transactionId }) => transactionId), at],
+        organizationId,
+        batchId,
+        results.map(({ transactionId }) => transactionId),
+        at,
         JSON.stringify(Object.fromEntries(told)),
         ids.uuid(),
       ]);

@@ -1,5 +1,5 @@
 // Takes and shows captures of all that is authorised, or of a list; `capture-work.ts` does them.
-import { type Batch, type CaptureAllRequest, refuse } from '@switchyard/contract';
+import { type Batch, type CaptureAllRequest, defined, refuse } from '@switchyard/contract';
 import type { Caller } from '../http/index.ts';
 import { isoTime } from '../platform/index.ts';
 import type { BatchItem, BatchRow, BatchSelection, BatchStore, NamedSale } from './batch-store.ts';
@@ -27,7 +27,9 @@ function selectionOf(caller: Caller, request: CaptureAllRequest): BatchSelection
     merchantId,
     storeId,
     currency,
-    ...(authorizedBefore === undefined ? {} : { authorizedBefore: timeOf(authorizedBefore) }),
+    ...defined({
+      authorizedBefore: authorizedBefore === undefined ? undefined : timeOf(authorizedBefore),
+    }),
   };
 }
 
@@ -67,8 +69,7 @@ function viewBatch(row: BatchRow, items: readonly BatchItem[], limit: number): B
     items: items.map(({ transactionId, amount, status, code }) => ({
       transactionId,
       status,
-      ...(amount === undefined ? {} : { amount }),
-      ...(code === undefined ? {} : { code }),
+      ...defined({ amount, code }),
     })),
     nextCursor: last ?? null,
     createdAt: row.createdAt,
@@ -181,7 +182,7 @@ export async function captureAll(
   // A token of one store asks for that store, whether it says so or not.
   const members = {
     ...named,
-    ...(selection.storeId === undefined ? {} : { storeId: selection.storeId }),
+    ...defined({ storeId: selection.storeId }),
   };
   const batchId = deps.ids.uuid();
   const identifier = clientOperationId ?? batchId;
@@ -197,7 +198,7 @@ export async function captureAll(
     clientOperationId: identifier,
     request: members,
     selection,
-    ...(items === undefined ? {} : { items }),
+    ...defined({ items }),
     at,
     job: { jobId: deps.ids.uuid(), kind: captureAllJob },
   });

@@ -166,7 +166,13 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
   const jobOf = (payload: object, attempts = 0) =>
     ({ organizationId, payload, attempts }) as unknown as Job;
   return {
-    ...{ tried, named, enqueued, recorded, operations, down, logged },
+    tried,
+    named,
+    enqueued,
+    recorded,
+    operations,
+    down,
+    logged,
     sort: () => work.sort(jobOf({ batchId })),
     link: (linkId: string, attempts = 0) => work.link(jobOf({ batchId, linkId }, attempts)),
   };

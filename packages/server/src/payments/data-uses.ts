@@ -168,7 +168,11 @@ export function dataUseOf(
   try {
     const { device, counter } = readKsn(encrypted.ksn);
     return {
-      ...{ organizationId, device, counter, at, usedBy: userOf(request.clientTransactionId) },
+      organizationId,
+      device,
+      counter,
+      at,
+      usedBy: userOf(request.clientTransactionId),
       takesOver: stepUpOf === undefined ? undefined : userOf(stepUpOf),
       isOffline: request.offlineTransaction === true,
     };

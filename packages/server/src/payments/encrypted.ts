@@ -1,5 +1,12 @@
 // Opens card data that the device encrypted: what comes out is judged like clear data of its kind.
-import { Card, type ErrorCode, type Instrument, Refusal, refuse } from '@switchyard/contract';
+import {
+  Card,
+  defined,
+  type ErrorCode,
+  type Instrument,
+  Refusal,
+  refuse,
+} from '@switchyard/contract';
 import { decodeTlv, EmvError } from '@switchyard/emv';
 import { Check } from 'typebox/schema';
 import { parseStrictJson } from '../http/index.ts';
@@ -97,7 +104,7 @@ export async function decrypted(
   if ((longKsn.length === 24) !== (scheme === 'DukptAes')) {
     refuseWith('field_invalid', 'The serial number is not one of this scheme.', '/ksn');
   }
-  const named = keyId === undefined ? {} : { keyId };
+  const named = defined({ keyId });
   const bytes = await decrypt({ scheme, ksn: longKsn, data, ...named }).catch(refuseFault);
   try {
     return clearOf(kind, bytes);

@@ -1,4 +1,5 @@
 // What receivers of events are told of transactions: identifiers, amounts and the answer, never card data.
+import { defined } from '@switchyard/contract';
 import { CompiledQuery } from 'kysely';
 import {
   type EventFacts,
@@ -29,7 +30,7 @@ type FactsRow = { i: number; data: EventData; fields: string };
 
 function responseOf({ response, reason }: EventData, zeroAmount: boolean) {
   if (response === undefined) return undefined;
-  const told = { ...(reason === undefined ? {} : { reason }), ...response };
+  const told = { ...defined({ reason }), ...response };
   return summaryOf(told, { contactless: false, zeroAmount });
 }
 
@@ -54,8 +55,12 @@ function placeOf(fields: string): Place {
   // The identifier of the client stands last, whatever it holds.
   const clientTransactionId = client.length === 1 ? (client[0] ?? '') : client.join('|');
   return {
-    ...{ merchantId, storeId: storeId || undefined, deviceId: deviceId || undefined },
-    ...{ amount: Number(amount), currency, clientTransactionId },
+    merchantId,
+    storeId: storeId || undefined,
+    deviceId: deviceId || undefined,
+    amount: Number(amount),
+    currency,
+    clientTransactionId,
   };
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import { defined, Refusal } from '@switchyard/contract';
 import type { AcquirerOutcome } from '../acquiring/index.ts';
 import type { AcquirerContract } from '../provisioning/index.ts';
 import type { PaymentsDeps } from './deps.ts';
@@ -22,21 +22,32 @@ const facts = {
 
 const contract = (name: string) =>
   ({
-    ...{ contractId: `contract ${name}`, acquirerLink: name, acquirerMerchantId: `M ${name}` },
-    ...{ mcc: '5812', terminalIdRange: { from: 'A0000001', to: 'A0000009' } },
-    ...{ overCapturePercent: 10, holdDays: 7, cutOverTime: '22:00', captureTransport: 'Advice' },
+    contractId: `contract ${name}`,
+    acquirerLink: name,
+    acquirerMerchantId: `M ${name}`,
+    mcc: '5812',
+    terminalIdRange: { from: 'A0000001', to: 'A0000009' },
+    overCapturePercent: 10,
+    holdDays: 7,
+    cutOverTime: '22:00',
+    captureTransport: 'Advice',
   }) as unknown as AcquirerContract;
 
 function intentOf(sensitive?: object): Intent {
   return {
     request: { amount: 1000 },
-    card: { pan: '4111111111111111', ...(sensitive === undefined ? {} : { sensitive }) },
+    card: { pan: '4111111111111111', ...defined({ sensitive }) },
     facts,
     others: [contract('second'), contract('third')],
     loaded: {
       row: {
-        ...{ organizationId: 'o', transactionId: 't', contractId: 'contract first', amount: 1000 },
-        ...{ overCapture: 0, version: 1, deadline: 20_000 },
+        organizationId: 'o',
+        transactionId: 't',
+        contractId: 'contract first',
+        amount: 1000,
+        overCapture: 0,
+        version: 1,
+        deadline: 20_000,
         position: { ...noAmounts, phase: 'Received' },
       },
       events: [{ sequence: 1, type: 'transaction.received', at: '', data: { facts } }],

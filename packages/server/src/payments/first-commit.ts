@@ -17,8 +17,11 @@ async function takeByWeb(trx: Kysely<unknown>, { after, operation }: Change): Pr
   const { organizationId, merchantId, transactionId } = after;
   const { rows } = await trx.executeQuery(
     CompiledQuery.raw(takeText, [
-      ...[organizationId, operation?.clientOperationId, merchantId],
-      ...[transactionId, operation?.number],
+      organizationId,
+      operation?.clientOperationId,
+      merchantId,
+      transactionId,
+      operation?.number,
     ]),
   );
   if (rows.length === 0) throw new OperationIdTaken();

@@ -1,4 +1,5 @@
 // What is durable of a capture, refund or cancel before the acquirer is asked: its amount is reserved.
+import { defined } from '@switchyard/contract';
 import { isoTime } from '../platform/index.ts';
 import { graceMs, type PaymentsDeps } from './deps.ts';
 import type { LoadedTransaction, OperationDetails, StoredOperation } from './model.ts';
@@ -61,7 +62,7 @@ export async function firstStep(
     at,
     type: `transaction.${verb.toLowerCase()}_pending`,
     changes: reservedBy(verb, decision.amount, details.released),
-    data: { amount: decision.amount, ...(call.actor === undefined ? {} : { actor: call.actor }) },
+    data: { amount: decision.amount, ...defined({ actor: call.actor }) },
     operation,
   };
 }
@@ -93,12 +94,13 @@ function detailsOf(
   const rest = authorized - cancelled - decision.amount;
   return {
     request: requestOf(call),
-    ...(call.actor === undefined ? {} : { actor: call.actor }),
-    ...(decision.approvalCodeId === undefined ? {} : { approvalCodeId: decision.approvalCodeId }),
+    ...defined({ actor: call.actor, approvalCodeId: decision.approvalCodeId }),
     ...(decision.final ? { final: true, ...(released > 0 ? { released } : {}) } : {}),
-    ...(call.cancelReason === undefined ? {} : { cancelReason: call.cancelReason }),
-    ...(call.reversalReason === undefined ? {} : { reversalReason: call.reversalReason }),
-    ...(call.chipData === undefined ? {} : { chipData: call.chipData }),
+    ...defined({
+      cancelReason: call.cancelReason,
+      reversalReason: call.reversalReason,
+      chipData: call.chipData,
+    }),
     ...(verb === 'Cancel' && rest > 0 ? { remainingAmount: rest } : {}),
   };
 }

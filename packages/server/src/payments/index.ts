@@ -134,7 +134,9 @@ export function createPayments({ database, jobs, audit, ...rest }: Deps): Paymen
   const files = createClearingFiles(deps);
   measureFiles(deps);
   const sweeps = [
-    ...[recovery, createExpiry(deps), createClearingSweep(files, deps)],
+    recovery,
+    createExpiry(deps),
+    createClearingSweep(files, deps),
     createDataUseSweep(deps),
   ];
   return {

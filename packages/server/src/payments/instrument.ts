@@ -1,5 +1,6 @@
 // Reads what the card presented: a typed card, a token, chip data or a stripe; card data stops here.
 import {
+  defined,
   type EntryMode,
   type ErrorCode,
   type Instrument,
@@ -105,9 +106,11 @@ function fromChip(emvData: string, request: ProcessRequest): PresentedCard {
       ...describe(chip.pan, chip.expiry),
       chipData: chip.forDe55,
       chip: receiptOf(request.entryMode, chip),
-      ...(chip.track2 === undefined ? {} : { sensitive: { track2: chip.track2 } }),
-      ...(chip.date === undefined ? {} : { chipDate: chip.date }),
-      ...(chip.panSequence === undefined ? {} : { panSequence: chip.panSequence }),
+      ...defined({
+        sensitive: chip.track2 === undefined ? undefined : { track2: chip.track2 },
+        chipDate: chip.date,
+        panSequence: chip.panSequence,
+      }),
     };
   } catch (error) {
     if (!(error instanceof EmvError)) throw error;

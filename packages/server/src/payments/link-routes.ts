@@ -1,5 +1,5 @@
 // The route that tells how the acquirer links stand, and what waits for them.
-import { AcquirerLinkStates, refuse } from '@switchyard/contract';
+import { AcquirerLinkStates, defined, refuse } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { route } from '../http/index.ts';
 import { isoTime } from '../platform/index.ts';
@@ -27,12 +27,15 @@ async function linkStates({ acquiring, lanes }: Deps, organizationId: string) {
       acquirerLinkId: linkId,
       name,
       available,
-      ...(connections === undefined ? {} : { connections }),
+      ...defined({ connections }),
       queue,
       alarm: queue.alarms > 0,
-      ...(clientCertificateExpiresAt === undefined
-        ? {}
-        : { clientCertificateExpiresAt: isoTime(clientCertificateExpiresAt) }),
+      ...defined({
+        clientCertificateExpiresAt:
+          clientCertificateExpiresAt === undefined
+            ? undefined
+            : isoTime(clientCertificateExpiresAt),
+      }),
       ...(faults.length === 0 ? {} : { faults: [...faults] }),
     };
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { noAnswer } from '@switchyard/contract';
+import { defined, noAnswer } from '@switchyard/contract';
 import type { LoadedTransaction, SaleFacts } from './model.ts';
 import { nextActionOf, summaryOf } from './next-action.ts';
 
@@ -8,7 +8,7 @@ type Sale = { code?: string; entryMode?: string; pinSent?: true; state?: string 
 
 /** A sale with an outcome, as far as the next action looks at it. */
 function saleOf({ code = '05', entryMode = 'ContactlessChip', pinSent, state }: Sale) {
-  const facts = { entryMode, ...(pinSent === undefined ? {} : { pinSent }) } as SaleFacts;
+  const facts = { entryMode, ...defined({ pinSent }) } as SaleFacts;
   const loaded = {
     row: { state: state ?? 'Declined', amount: 1234 },
     events: [
@@ -56,7 +56,7 @@ test('no reader is left for a chip, and nothing helps a plain decline', () => {
 
 test('what nobody answered is told as unknown, to be tried later; what was never sent as a failure', () => {
   const told = (reason?: string) =>
-    summaryOf(reason === undefined ? {} : { reason }, { contactless: false, zeroAmount: false });
+    summaryOf(defined({ reason }), { contactless: false, zeroAmount: false });
   const { category, reason, retry } = noAnswer;
   assert.deepEqual(told('Timeout'), { category, reason, retry });
   for (const how of ['ConnectionLost', 'InvalidResponse', 'Unanswered']) {
@@ -64,6 +64,7 @@ test('what nobody answered is told as unknown, to be tried later; what was never
   }
   assert.deepEqual(told(), { category, reason: 'NoAnswer', retry });
   assert.deepEqual(told('AcquirerUnavailable'), {
-    ...{ category: 'TechnicalFailure', reason: 'AcquirerUnavailable' },
+    category: 'TechnicalFailure',
+    reason: 'AcquirerUnavailable',
   });
 });

@@ -1,5 +1,6 @@
 // What an acquirer's answer means for the terminal: approve, decline, or try another way.
 import {
+  defined,
   noAnswer,
   type ResponseSummary,
   responseCodeFacts,
@@ -29,14 +30,18 @@ export const approvedStates: ReadonlySet<State> = new Set<State>([
 
 /** A message may have left, and nobody knows what became of it; each says how that came. */
 const silences: ReadonlySet<string> = new Set([
-  ...['Timeout', 'ConnectionLost', 'InvalidResponse', 'Unanswered', 'NoAnswer'],
+  'Timeout',
+  'ConnectionLost',
+  'InvalidResponse',
+  'Unanswered',
+  'NoAnswer',
 ]);
 
 function unansweredSummary(reason: string): ResponseSummary {
   if (reason === resolvedByHand) return { category: 'Unknown', reason };
   if (!silences.has(reason)) return { category: 'TechnicalFailure', reason };
   const { category, retry } = noAnswer;
-  return { category, reason, ...(retry === undefined ? {} : { retry }) };
+  return { category, reason, ...defined({ retry }) };
 }
 
 /** An answer in the words of the contract, or the reason why there is none. */
@@ -46,7 +51,7 @@ export function summaryOf(
 ): ResponseSummary {
   if (response.code === undefined) return unansweredSummary(response.reason ?? 'NoAnswer');
   const { category, reason, retry } = responseCodeFacts(response.code, context);
-  return { category, code: response.code, reason, ...(retry === undefined ? {} : { retry }) };
+  return { category, code: response.code, reason, ...defined({ retry }) };
 }
 
 const isContactless = ({ entryMode }: SaleFacts) => entryMode.startsWith('Contactless');
@@ -57,7 +62,7 @@ export function responseOf(loaded: LoadedTransaction): ResponseSummary | undefin
   if (outcome?.response === undefined && outcome?.reason === undefined) return undefined;
   const { reason, response } = outcome;
   return summaryOf(
-    { ...(reason === undefined ? {} : { reason }), ...response },
+    { ...defined({ reason }), ...response },
     { contactless: isContactless(factsOf(loaded)), zeroAmount: loaded.row.amount === 0 },
   );
 }

@@ -3,6 +3,7 @@ import {
   AllowedOperations,
   CancelRequest,
   CaptureRequest,
+  defined,
   type ErrorCode,
   OperationAnswer,
   OperationResolveRequest,
@@ -40,7 +41,7 @@ import { viewOperation, viewTransaction } from './view.ts';
 
 function viewAnswer({ loaded, operation }: Answer) {
   const shown = operation === undefined ? undefined : viewOperation(operation, loaded);
-  return { ...viewTransaction(loaded), ...(shown === undefined ? {} : { operation: shown }) };
+  return { ...viewTransaction(loaded), ...defined({ operation: shown }) };
 }
 
 /** A replay has the status of the first answer, and tells what has become of it since. */

@@ -1,5 +1,5 @@
 // Captures, refunds and cancels alike: reserve the amount, speak to the acquirer, settle.
-import { refuse } from '@switchyard/contract';
+import { defined, refuse } from '@switchyard/contract';
 import type { AcquirerOutcome, AcquirerRequest } from '../acquiring/index.ts';
 import type { Approval, Approve } from './approvals/index.ts';
 import { filedStep, isFiled } from './clearing/filed.ts';
@@ -250,14 +250,14 @@ export async function sendOperation(
     entryMode: facts.entryMode,
     card,
     original: facts.reference,
-    ...(facts.amounts?.cashback === undefined ? {} : { amounts: facts.amounts }),
-    ...(authorizationCode === undefined ? {} : { authorizationCode }),
-    ...(facts.request['orderChannel'] === undefined ? {} : { isRemoteOrder: true }),
-    ...(operation.details.chipData === undefined ? {} : { chipData: operation.details.chipData }),
+    ...defined({
+      amounts: facts.amounts?.cashback === undefined ? undefined : facts.amounts,
+      authorizationCode,
+      isRemoteOrder: facts.request['orderChannel'] === undefined ? undefined : true,
+      chipData: operation.details.chipData,
+    }),
     ...(operation.details.final === true ? { final: true } : {}),
-    ...(operation.details.remainingAmount === undefined
-      ? {}
-      : { remainingAmount: operation.details.remainingAmount }),
+    ...defined({ remainingAmount: operation.details.remainingAmount }),
   };
   if (request.kind === 'Reversal') request.reversalReason = acquirerReason(operation);
   return deps.acquiring.send(request, () => {
@@ -304,7 +304,9 @@ export async function settleOperation(
     if (step === 'Unanswered') {
       const collided = !repeated && collides(operation, outcome);
       const renewed = await renewedWhereTaken(deps, standing, operation, {
-        ...{ outcome, repeated, asSent: loaded },
+        outcome,
+        repeated,
+        asSent: loaded,
       });
       const isNews = collided || renewed !== operation;
       // Already Pending and the jobs table has it: nothing new to tell.

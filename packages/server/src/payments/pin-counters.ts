@@ -58,7 +58,11 @@ export function createPinCounters({
   clock: Clock;
 }): PinCounters {
   const valuesOf = ({ organizationId, device, counter, usedBy }: PinCount) => [
-    ...[organizationId, device, counter, usedBy, isoTime(clock.now())],
+    organizationId,
+    device,
+    counter,
+    usedBy,
+    isoTime(clock.now()),
   ];
   return {
     async take(count) {

@@ -1,5 +1,5 @@
 // The PIN of a sale: counted once for each device, translated for the acquirer.
-import { type ErrorCode, type ProcessRequest, refuse } from '@switchyard/contract';
+import { defined, type ErrorCode, type ProcessRequest, refuse } from '@switchyard/contract';
 import { type KeySerialNumber, PinError, readKsn } from '@switchyard/pin';
 import type { AcquirerRequest } from '../acquiring/index.ts';
 import { HsmError, type HsmErrorCode, type PinFormat } from '../vault/index.ts';
@@ -121,6 +121,6 @@ export async function zonePinOf(
   return {
     block: translated.pinBlock,
     format: translated.outFormat,
-    ...(zone.keyIndex === undefined ? {} : { keyIndex: zone.keyIndex }),
+    ...defined({ keyIndex: zone.keyIndex }),
   };
 }

@@ -1,5 +1,5 @@
 // Puts together what a receipt of the sale prints: one copy for the merchant, one for the cardholder.
-import type { ReceiptCopy } from '@switchyard/contract';
+import { defined, type ReceiptCopy } from '@switchyard/contract';
 import { formatAmount } from '@switchyard/money';
 import type { Place } from '../provisioning/index.ts';
 import { factsOf, type LoadedTransaction, outcomeEventOf, type SaleFacts } from './model.ts';
@@ -40,13 +40,13 @@ function ofFacts(facts: SaleFacts) {
   const { purpose } = facts.request;
   return {
     merchantName: facts.merchantName,
-    ...(merchantAddress === undefined ? {} : { merchantAddress }),
+    ...defined({ merchantAddress }),
     acquirerMerchantId: facts.merchantNumber,
     terminalId: reference.terminalId,
     operation: purpose === undefined ? operationNames[facts.kind] : String(purpose),
     scheme: facts.card.scheme,
     entryMode: facts.entryMode,
-    ...(panSequence === undefined ? {} : { panSequence }),
+    ...defined({ panSequence }),
     ...chip,
     retrievalReferenceNumber: reference.rrn,
     systemTraceAuditNumber: reference.stan,
@@ -81,7 +81,7 @@ export function receiptOf(loaded: LoadedTransaction): Receipt | undefined {
     currency: row.currency,
     amountText: formatAmount(amount, row.currency),
     maskedNumber: facts.card.maskedNumber,
-    ...(authorizationCode === undefined ? {} : { authorizationCode }),
+    ...defined({ authorizationCode }),
     ...pinLine(facts, row.state),
     responseText: approvedStates.has(row.state) ? 'APPROVED' : (textOf[row.state] ?? notCompleted),
   };

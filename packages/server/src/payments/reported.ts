@@ -40,7 +40,9 @@ export async function walkTransactions(
   limit: number,
 ): Promise<string[]> {
   const rows = await run<{ transaction_id: string }>(walkTransactionsText, [
-    ...[organizationId, after, limit],
+    organizationId,
+    after,
+    limit,
   ]);
   return rows.map((row) => row.transaction_id);
 }
@@ -126,8 +128,11 @@ export async function readFiles(
   return rows.map((row) => ({
     clearingFileId: row.file_id,
     fileName: referenceClearing.nameOf({
-      ...{ fileId: row.file_id, linkId: row.link_id, institutionId: row.institution_id },
-      ...{ sequence: row.sequence, createdAt: row.created_at.toISOString() },
+      fileId: row.file_id,
+      linkId: row.link_id,
+      institutionId: row.institution_id,
+      sequence: row.sequence,
+      createdAt: row.created_at.toISOString(),
     }),
     state: row.state,
   }));

@@ -26,9 +26,16 @@ export function createReroutes({ database, ids }: { database: Database; ids: Ids
   return {
     async commit(before, after, event) {
       const made = await database.query(statement, [
-        ...[before.organizationId, before.transactionId, before.version],
-        ...[after.contractId, after.overCapture, after.version, event.at],
-        ...[event.type, JSON.stringify(event.data), ids.uuid()],
+        before.organizationId,
+        before.transactionId,
+        before.version,
+        after.contractId,
+        after.overCapture,
+        after.version,
+        event.at,
+        event.type,
+        JSON.stringify(event.data),
+        ids.uuid(),
       ]);
       return made.length > 0;
     },

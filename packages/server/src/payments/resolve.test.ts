@@ -29,7 +29,8 @@ function transaction(kind: OperationKind, members: Partial<StoredOperation> = {}
 }
 
 const decided = (outcome: Decision['outcome'], number = 2): Decision => ({
-  ...{ outcome, number },
+  outcome,
+  number,
   note: 'Says their help desk.',
 });
 

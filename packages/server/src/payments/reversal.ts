@@ -1,5 +1,6 @@
 // Takes a sale back whose outcome nobody knows: decided not approved, and reversed until it is so.
 
+import { defined } from '@switchyard/contract';
 import { isoTime } from '../platform/index.ts';
 import type { PaymentsDeps } from './deps.ts';
 import { graceMs } from './deps.ts';
@@ -47,7 +48,7 @@ export function repeatJobFor(
     // What may have been sent before travels with the repeat digit from the first job on.
     payload: { transactionId, number, ...(sent ? { sent } : {}) },
     dueAt: isoTime(dueAt),
-    ...(lane === undefined ? {} : { lane }),
+    ...defined({ lane }),
   };
 }
 
@@ -96,9 +97,9 @@ export async function reversalStep(
     changes: { phase: 'Reversing' },
     data: {
       reason: of.reason,
-      ...(of.response === undefined ? {} : { response: of.response }),
+      ...defined({ response: of.response }),
       ...of.issuer,
-      ...(of.authorizationCode === undefined ? {} : { authorizationCode: of.authorizationCode }),
+      ...defined({ authorizationCode: of.authorizationCode }),
     },
     operation,
     job: repeatJobFor(deps, row.transactionId, number, dueAt, { lane: factsOf(loaded).linkId }),

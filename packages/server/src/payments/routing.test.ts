@@ -10,7 +10,10 @@ const contract = (contractId: string, routing: Routing = []) =>
   ({ contractId, routing }) as unknown as AcquirerContract;
 
 const sale = (members: Partial<Parameters<typeof routesOf>[1]> = {}) => ({
-  ...{ transactionId: randomUUID(), scheme: 'Visa', currency: 'EUR', amount: 1000 },
+  transactionId: randomUUID(),
+  scheme: 'Visa',
+  currency: 'EUR',
+  amount: 1000,
   ...members,
 });
 

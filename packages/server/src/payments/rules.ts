@@ -1,6 +1,7 @@
 // The rules a request must pass before anything is stored; pure: values in, a refusal or facts out.
 import {
   type AllowedOperation,
+  defined,
   type ErrorCode,
   type ProcessRequest,
   refuse,
@@ -183,8 +184,7 @@ export function fingerprintOf(
     storeId: keyed.storeId,
     deviceId: keyed.deviceId,
     instrument: [keyed.card, keyed.holder, keyed.address].filter(Boolean).join('|'),
-    ...(keyed.zipCode === undefined ? {} : { zipCode: keyed.zipCode }),
-    ...(keyed.houseNumber === undefined ? {} : { houseNumber: keyed.houseNumber }),
+    ...defined({ zipCode: keyed.zipCode, houseNumber: keyed.houseNumber }),
   };
 }
 

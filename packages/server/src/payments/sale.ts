@@ -1,5 +1,5 @@
 // Takes a card sale: the intent is durable before the acquirer is called, the outcome right after.
-import { type OfflineData, type ProcessRequest, refuse } from '@switchyard/contract';
+import { defined, type OfflineData, type ProcessRequest, refuse } from '@switchyard/contract';
 import type { Caller } from '../http/index.ts';
 import { isoTime } from '../platform/index.ts';
 import type { Names, Resolved } from '../provisioning/index.ts';
@@ -177,7 +177,11 @@ async function takeMore(
     await takeStepUp(deps, { organizationId, declinedId, merchantId, clientTransactionId });
   }
   await useEncrypted(deps, request, {
-    ...{ organizationId, merchantId, mark, at: deps.clock.now(), stepUpOf },
+    organizationId,
+    merchantId,
+    mark,
+    at: deps.clock.now(),
+    stepUpOf,
   });
   return declined?.transactionId;
 }
@@ -219,12 +223,15 @@ function fingerprintFor(
     storeId: names.storeId,
     deviceId: names.deviceId,
     card: mark.slice(0, markDigits),
-    ...(holder === undefined ? {} : { holder: deps.vault.digest(holder) }),
-    ...(address === undefined
-      ? {}
-      : { address: deps.vault.digest(JSON.stringify([address.email, address.phone])) }),
-    ...(zipCode === undefined ? {} : { zipCode: deps.vault.digest(zipCode) }),
-    ...(houseNumber === undefined ? {} : { houseNumber: deps.vault.digest(houseNumber) }),
+    ...defined({
+      holder: holder === undefined ? undefined : deps.vault.digest(holder),
+      address:
+        address === undefined
+          ? undefined
+          : deps.vault.digest(JSON.stringify([address.email, address.phone])),
+      zipCode: zipCode === undefined ? undefined : deps.vault.digest(zipCode),
+      houseNumber: houseNumber === undefined ? undefined : deps.vault.digest(houseNumber),
+    }),
   });
 }
 
@@ -296,7 +303,7 @@ async function intentOf(deps: PaymentsDeps, caller: Caller, of: IntentParts): Pr
     range: contract.terminalIdRange,
     kind,
     timeZone: resolved.store?.timeZone ?? merchant.timeZone,
-    ...(offline === undefined ? {} : { doneAt: madeAt(offline) }),
+    ...defined({ doneAt: offline === undefined ? undefined : madeAt(offline) }),
   });
   // Kept only now that nothing is left which could refuse the sale.
   const token = await deps.vault.protect(caller.organizationId, card, of.mark);

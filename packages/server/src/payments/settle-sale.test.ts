@@ -184,7 +184,10 @@ test('an acquirer that says beside its code that it refuses is believed', async 
 
 test('a part that nobody wants is taken back under the code that the host gave it', async () => {
   const outcome: AcquirerOutcome = {
-    ...{ outcome: 'Approved', responseCode: '10', amount: 60, authorizationCode: 'A1B2C3' },
+    outcome: 'Approved',
+    responseCode: '10',
+    amount: 60,
+    authorizationCode: 'A1B2C3',
   };
   const { deps, made } = room({ now: 100, outcome });
   const settled = await settleSale(deps, intent);

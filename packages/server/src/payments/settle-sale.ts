@@ -1,5 +1,5 @@
 // Speaks to the acquirer about a sale whose intent is durable, and makes the outcome durable.
-import type { ProcessRequest } from '@switchyard/contract';
+import { defined, type ProcessRequest } from '@switchyard/contract';
 import { type AcquirerOutcome, isDuplicate, mayBeBooked } from '../acquiring/index.ts';
 import type { AcquirerContract } from '../provisioning/index.ts';
 import { confirmationOf } from './confirm.ts';
@@ -77,12 +77,14 @@ function send(deps: PaymentsDeps, intent: Intent, onSent: () => void): Promise<A
       currency: request.currency,
       entryMode: request.entryMode,
       card: { pan: card.pan, expiry: card.expiry },
-      ...(card.sensitive === undefined ? {} : { sensitive: card.sensitive }),
-      ...(card.panSequence === undefined ? {} : { panSequence: card.panSequence }),
-      ...(card.chipData === undefined ? {} : { chipData: card.chipData }),
-      ...(request.orderChannel === undefined ? {} : { isRemoteOrder: true }),
-      ...(addressCheck === undefined ? {} : { addressCheck }),
-      ...(facts.amounts === undefined ? {} : { amounts: facts.amounts }),
+      ...defined({
+        sensitive: card.sensitive,
+        panSequence: card.panSequence,
+        chipData: card.chipData,
+        isRemoteOrder: request.orderChannel === undefined ? undefined : true,
+        addressCheck,
+        amounts: facts.amounts,
+      }),
     },
     () => {
       onSent();
@@ -98,10 +100,7 @@ function settlementOf(facts: SaleFacts, at: number): { settlementDate?: string }
 
 function issuerMembers(outcome: { issuerData?: string; addressResult?: string }) {
   const { issuerData, addressResult } = outcome;
-  return {
-    ...(issuerData === undefined ? {} : { issuerData }),
-    ...(addressResult === undefined ? {} : { addressResult }),
-  };
+  return defined({ issuerData, addressResult });
 }
 
 /** What an outcome makes of the sale; an unknown one is not approved and is reversed. */
@@ -126,13 +125,12 @@ async function stepOf(deps: PaymentsDeps, intent: Intent, outcome: AcquirerOutco
         at,
         type: intent.facts.kind === 'Sale' ? 'transaction.captured' : 'transaction.authorized',
         changes: { phase: awaited ? 'Unconfirmed' : 'Approved', authorized: amount, ...captured },
-        ...(awaited === undefined ? {} : { job: awaited.job }),
+        ...defined({ job: awaited?.job }),
         data: {
           amount,
           ...settlementOf(intent.facts, at),
           response: { code: responseCode },
-          ...(awaited === undefined ? {} : { confirmBy: awaited.confirmBy }),
-          ...(authorizationCode === undefined ? {} : { authorizationCode }),
+          ...defined({ confirmBy: awaited?.confirmBy, authorizationCode }),
           ...issuerMembers(outcome),
         },
       };

@@ -17,7 +17,15 @@ import type { Step } from './step.ts';
 const originalNotFound = '25';
 /** Nobody has judged the message: the host, or the way to the issuer, is out of order for a while. */
 const malfunctions: ReadonlySet<string> = new Set([
-  ...['06', '09', '19', '68', '90', '91', '92', '96', 'N0'],
+  '06',
+  '09',
+  '19',
+  '68',
+  '90',
+  '91',
+  '92',
+  '96',
+  'N0',
 ]);
 
 /** The host says that it could not work, and nothing of what became of the money. */

@@ -106,7 +106,9 @@ test('the allowance above the authorised amount is counted in whole minor units'
 test('a sale that awaits its confirmation is named as it will stand, and only taken back whole', () => {
   const position: Position = {
     ...noAmounts,
-    ...{ phase: 'Unconfirmed', authorized: 100, captured: 100 },
+    phase: 'Unconfirmed',
+    authorized: 100,
+    captured: 100,
   };
   assert.equal(stateOf(position), 'Captured');
   assert.equal(confirmRuleOf(position), 'Confirm');

@@ -1,4 +1,5 @@
 // The hot statements as text, and the JSON rows that feed them. The guard is always a join clause.
+import { defined } from '@switchyard/contract';
 import { isoTime } from '../platform/index.ts';
 import type { Change, StoredEvent, TransactionRow } from './model.ts';
 import { loadedColumns } from './rows.ts';
@@ -147,38 +148,29 @@ export function commitRow(change: Change, i: number, outboxId: string): Record<s
     type: event.type,
     data: event.data,
     outbox_id: outboxId,
-    ...(operation === undefined
-      ? {}
-      : {
-          merchant_id: after.merchantId,
-          number: operation.number,
-          operation_id: operation.operationId,
-          kind: operation.kind,
-          status: operation.status,
-          amount: operation.amount,
-          client_operation_id: operation.clientOperationId,
-          details: operation.details,
-          allowed_ms: operation.deadline - Date.parse(operation.createdAt),
-          made_at: operation.createdAt,
-        }),
-    ...(job === undefined
-      ? {}
-      : {
-          job_id: job.jobId,
-          job_kind: job.kind,
-          payload: job.payload,
-          due_at: job.dueAt,
-          lane: job.lane,
-        }),
-    ...(clearing === undefined
-      ? {}
-      : {
-          clearing_link: clearing.linkId,
-          settlement_date: clearing.settlementDate,
-          settlement_end: clearing.dueAt,
-          currency: clearing.line.currency,
-          line: clearing.line,
-        }),
+    ...defined({
+      merchant_id: operation === undefined ? undefined : after.merchantId,
+      number: operation?.number,
+      operation_id: operation === undefined ? undefined : operation.operationId,
+      kind: operation?.kind,
+      status: operation?.status,
+      amount: operation?.amount,
+      client_operation_id: operation?.clientOperationId,
+      details: operation?.details,
+      allowed_ms:
+        operation === undefined ? undefined : operation.deadline - Date.parse(operation.createdAt),
+      made_at: operation?.createdAt,
+      job_id: job === undefined ? undefined : job.jobId,
+      job_kind: job?.kind,
+      payload: job?.payload,
+      due_at: job?.dueAt,
+      lane: job?.lane,
+      clearing_link: clearing?.linkId,
+      settlement_date: clearing?.settlementDate,
+      settlement_end: clearing?.dueAt,
+      currency: clearing?.line.currency,
+      line: clearing?.line,
+    }),
   };
 }
 

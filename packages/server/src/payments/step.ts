@@ -1,4 +1,5 @@
 // Makes the next step of a transaction: new amounts, the event that says so, and what they become.
+import { defined } from '@switchyard/contract';
 import { isoTime } from '../platform/index.ts';
 import type {
   Change,
@@ -44,9 +45,7 @@ export function changeOf(before: TransactionRow, step: Step): Change {
       updatedAt: at,
     },
     event: { sequence: before.version + 1, type: step.type, at, data },
-    ...(operation === undefined ? {} : { operation }),
-    ...(step.job === undefined ? {} : { job: step.job }),
-    ...(step.clearing === undefined ? {} : { clearing: step.clearing }),
+    ...defined({ operation, job: step.job, clearing: step.clearing }),
   };
 }
 

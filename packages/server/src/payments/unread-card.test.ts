@@ -13,8 +13,12 @@ function saleOf(amount: number): LoadedTransaction {
   const facts = { card: { token: 'token' }, request: fingerprint(amount, 'mark') };
   return {
     row: {
-      ...{ organizationId: 'o', merchantId: 'm', storeId: 's', state: 'Captured' },
-      ...{ transactionId: 't', clientTransactionId: 'c-1' },
+      organizationId: 'o',
+      merchantId: 'm',
+      storeId: 's',
+      state: 'Captured',
+      transactionId: 't',
+      clientTransactionId: 'c-1',
     },
     events: [{ sequence: 1, type: 'transaction.received', at: '', data: { facts } }],
     operations: [],

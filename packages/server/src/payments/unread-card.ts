@@ -1,5 +1,5 @@
 // Tells of the sale under an identifier where the card that is shown again cannot be read just now.
-import { type ErrorCode, type ProcessRequest, Refusal } from '@switchyard/contract';
+import { defined, type ErrorCode, type ProcessRequest, Refusal } from '@switchyard/contract';
 import type { Caller } from '../http/index.ts';
 import type { Names } from '../provisioning/index.ts';
 import type { PaymentsDeps } from './deps.ts';
@@ -42,13 +42,18 @@ async function merchantOf(
 function unknown({ code, retryAfterMs, errors, logDetail }: Refusal, sale?: LoadedTransaction) {
   const detail = 'The card cannot be read, and there is a sale under this identifier: ask for it.';
   return new Refusal(code, detail, {
-    ...{ outcome: 'Unknown', retryAfterMs, errors, logDetail },
-    ...(sale === undefined ? {} : { extensions: { transaction: named(sale) } }),
+    outcome: 'Unknown',
+    retryAfterMs,
+    errors,
+    logDetail,
+    ...defined({ extensions: sale === undefined ? undefined : { transaction: named(sale) } }),
   });
 }
 
 const named = ({ row: { transactionId, clientTransactionId, state } }: LoadedTransaction) => ({
-  ...{ transactionId, clientTransactionId, state },
+  transactionId,
+  clientTransactionId,
+  state,
 });
 
 /**

@@ -1,6 +1,7 @@
 // Shows a transaction to clients in the words of the contract; internals stay behind.
 import {
   addressVerificationOf,
+  defined,
   type Operation,
   type Transaction,
   type TransactionEvent,
@@ -33,15 +34,19 @@ export function viewOperation(operation: StoredOperation, loaded: LoadedTransact
     ...(operation.clientOperationId === undefined || operation.clientOperationId.startsWith('~')
       ? {}
       : { clientOperationId: operation.clientOperationId }),
-    ...(details.response === undefined
-      ? {}
-      : { response: summaryOf(details.response, { contactless: false, zeroAmount: false }) }),
-    ...(details.approvalCodeId === undefined ? {} : { approvalCodeId: details.approvalCodeId }),
-    ...(details.cancelReason === undefined ? {} : { cancelReason: details.cancelReason }),
-    ...(details.reversalReason === undefined
-      ? {}
-      : { reversalReason: details.reversalReason as NonNullable<Operation['reversalReason']> }),
-    ...(details.settlementDate === undefined ? {} : { settlementDate: details.settlementDate }),
+    ...defined({
+      response:
+        details.response === undefined
+          ? undefined
+          : summaryOf(details.response, { contactless: false, zeroAmount: false }),
+      approvalCodeId: details.approvalCodeId,
+      cancelReason: details.cancelReason,
+      reversalReason:
+        details.reversalReason === undefined
+          ? undefined
+          : (details.reversalReason as NonNullable<Operation['reversalReason']>),
+      settlementDate: details.settlementDate,
+    }),
     createdAt: operation.createdAt,
     updatedAt: operation.updatedAt,
   };
@@ -56,10 +61,7 @@ function responseMembers(
   const { addressAsked } = factsOf(loaded);
   return {
     response,
-    ...(outcome.authorizationCode === undefined
-      ? {}
-      : { authorizationCode: outcome.authorizationCode }),
-    ...(outcome.issuerData === undefined ? {} : { emvResponse: outcome.issuerData }),
+    ...defined({ authorizationCode: outcome.authorizationCode, emvResponse: outcome.issuerData }),
     ...(addressAsked === undefined || outcome.response === undefined
       ? {}
       : { addressVerification: addressVerificationOf(outcome.addressResult) }),
@@ -68,13 +70,12 @@ function responseMembers(
 
 function requestMembers(request: Record<string, unknown>) {
   const { order, metadata, purpose } = request;
-  return {
-    ...(purpose === undefined ? {} : { purpose: purpose as NonNullable<Transaction['purpose']> }),
-    ...(order === undefined ? {} : { order: order as NonNullable<Transaction['order']> }),
-    ...(metadata === undefined
-      ? {}
-      : { metadata: metadata as NonNullable<Transaction['metadata']> }),
-  };
+  return defined({
+    purpose: purpose === undefined ? undefined : (purpose as NonNullable<Transaction['purpose']>),
+    order: order === undefined ? undefined : (order as NonNullable<Transaction['order']>),
+    metadata:
+      metadata === undefined ? undefined : (metadata as NonNullable<Transaction['metadata']>),
+  });
 }
 
 /** An offline sale was answered before the acquirer knew of it. */
@@ -106,8 +107,7 @@ export function viewTransaction(loaded: LoadedTransaction): Transaction {
     transactionId: row.transactionId,
     clientTransactionId: row.clientTransactionId,
     merchantId: row.merchantId,
-    ...(row.storeId === undefined ? {} : { storeId: row.storeId }),
-    ...(row.deviceId === undefined ? {} : { deviceId: row.deviceId }),
+    ...defined({ storeId: row.storeId, deviceId: row.deviceId }),
     state: row.state,
     approved: approvedStates.has(row.state),
     answeredState: answeredStateOf(loaded),
@@ -122,14 +122,12 @@ export function viewTransaction(loaded: LoadedTransaction): Transaction {
     card: facts.card,
     ...answer,
     ...offlineMembers(facts),
-    ...(confirmBy === undefined ? {} : { confirmBy }),
+    ...defined({ confirmBy }),
     retrievalReferenceNumber: facts.reference.rrn,
     systemTraceAuditNumber: facts.reference.stan,
-    ...(action === undefined ? {} : { terminalAction: action }),
-    ...(receipt === undefined ? {} : { receipt }),
+    ...defined({ terminalAction: action, receipt }),
     ...requestMembers(facts.request),
-    ...(facts.stepUpOf === undefined ? {} : { stepUpOf: facts.stepUpOf }),
-    ...(settlementDate === undefined ? {} : { settlementDate }),
+    ...defined({ stepUpOf: facts.stepUpOf, settlementDate }),
     operations: loaded.operations.map((each) => viewOperation(each, loaded)),
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,

@@ -11,7 +11,10 @@ test('plain arrays come back as they were', async () => {
     [plainArray(ids), plainArray([1, 2_147_483_647, -3]), plainArray(['a.b_c']), plainArray([])],
   );
   assert.deepEqual(row, {
-    ...{ ids, numbers: [1, 2_147_483_647, -3], words: ['a.b_c'], none: [] },
+    ids,
+    numbers: [1, 2_147_483_647, -3],
+    words: ['a.b_c'],
+    none: [],
   });
 });
 

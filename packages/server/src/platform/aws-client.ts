@@ -1,6 +1,7 @@
 // Calls one Amazon service over kept connections: signed, within time and size, faults as values.
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
+import { defined } from '@switchyard/contract';
 import { type AwsCredentials, signAws } from './aws-signature.ts';
 import type { Clock } from './clock.ts';
 import { onConnection } from './open-connection.ts';
@@ -90,9 +91,7 @@ export function createAwsClient(options: AwsClientOptions): AwsClient {
   const { service, region, credentials, clock, timeoutMs, connections, ca } = options;
   const isPlain = options.endpoint.startsWith('http:');
   const pool = { keepAlive: true, maxSockets: connections, timeout: idleMs };
-  const agent = isPlain
-    ? new PlainAgent(pool)
-    : new TlsAgent({ ...pool, ...(ca === undefined ? {} : { ca }) });
+  const agent = isPlain ? new PlainAgent(pool) : new TlsAgent({ ...pool, ...defined({ ca }) });
 
   function exchange(call: AwsCall, signal: AbortSignal): Promise<IncomingMessage> {
     const url = new URL(call.path, options.endpoint);

@@ -1,5 +1,6 @@
 // Tells the time: the only place that reads the machine's clock, handed to whoever needs it.
 import { setTimeout as delay } from 'node:timers/promises';
+import { defined } from '@switchyard/contract';
 
 export type Clock = {
   /** Milliseconds since 1970-01-01T00:00:00Z. */
@@ -26,7 +27,7 @@ export function isoTime(ms: number): string {
 /** Waits; an abort ends the wait early and is not an error, since the caller looks at its own state next. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   try {
-    await delay(ms, undefined, signal === undefined ? {} : { signal });
+    await delay(ms, undefined, defined({ signal }));
   } catch (error) {
     if (signal?.aborted !== true) throw error;
   }

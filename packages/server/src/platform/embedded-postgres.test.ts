@@ -146,7 +146,8 @@ describe('embedded PostgreSQL', () => {
       const told: string[] = [];
       const note = (_facts: unknown, text: string) => void told.push(text);
       const starting = startEmbeddedPostgres({
-        ...{ dataDir, settings },
+        dataDir,
+        settings,
         log: { info: note, warn: note, error: note } as unknown as Log,
       });
       await eventually('it waits', () => told.some((text) => text.startsWith('waiting for')));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Refusal } from '@switchyard/contract';
+import { defined, Refusal } from '@switchyard/contract';
 import fc from 'fast-check';
 import { eventually } from '../../test/eventually.ts';
 import { createGroupCommit } from './group-commit.ts';
@@ -77,7 +77,7 @@ describe('group commit', () => {
           for (const [id, { key, fault, pauseBefore }] of facts.entries()) {
             if (pauseBefore) await turn();
             results.push(
-              group.submit({ id, key, ...(fault === undefined ? {} : { fault }) }).then(
+              group.submit({ id, key, ...defined({ fault }) }).then(
                 (result) => assert.equal(result, id),
                 (error: Error) => assert.equal(fault === 'bad' && error.message, 'bad row'),
               ),

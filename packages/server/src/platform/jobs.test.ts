@@ -218,7 +218,10 @@ describe('jobs', () => {
       )
       .then(() =>
         database.query(claimText, [
-          ...[new Date(), 1, randomUUID(), 3_000],
+          new Date(),
+          1,
+          randomUUID(),
+          3_000,
           JSON.stringify([{ kind, free: 1 }]),
         ]),
       );
@@ -439,7 +442,9 @@ describe('jobs', () => {
     await Promise.all(
       Array.from({ length: 120 }, (_, index) =>
         jobs.enqueue({
-          ...{ organizationId, payload: {}, dueAt: since + index },
+          organizationId,
+          payload: {},
+          dueAt: since + index,
           kind: kinds[index % kinds.length] ?? '',
         }),
       ),

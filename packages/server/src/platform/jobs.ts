@@ -157,7 +157,10 @@ export function createJobs(deps: JobsDeps): Jobs {
     // A token of its own for each claim fences out whoever held the job before, this process included.
     const token = ids.uuid();
     const rows = await database.query<ClaimedRow>(claimText, [
-      ...[isoTime(clock.now()), claimMost, token, leaseMs],
+      isoTime(clock.now()),
+      claimMost,
+      token,
+      leaseMs,
       JSON.stringify(asked.map(({ kind, free }) => ({ kind, free }))),
     ]);
     const got = Map.groupBy(rows, ({ kind }) => kind);
@@ -245,8 +248,13 @@ export function createJobs(deps: JobsDeps): Jobs {
     async enqueue({ organizationId, jobId = ids.uuid(), kind, payload, lane, dueAt }, trx) {
       const now = clock.now();
       const values = [
-        ...[organizationId, jobId, kind, JSON.stringify(payload)],
-        ...[isoTime(dueAt ?? now), isoTime(now), lane ?? null],
+        organizationId,
+        jobId,
+        kind,
+        JSON.stringify(payload),
+        isoTime(dueAt ?? now),
+        isoTime(now),
+        lane ?? null,
       ];
       if (trx !== undefined) {
         await trx.executeQuery(CompiledQuery.raw(enqueueText, values));

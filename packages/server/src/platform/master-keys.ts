@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { defined } from '@switchyard/contract';
 import { type Reader, ValueFault } from './setting-values.ts';
 
 const keyBytes = 32;
@@ -63,7 +64,7 @@ export function demoVaultKeys(dataDir: string): { current: MasterKey; previous?:
     current = readKey(dataDir, vaultFile) ?? current;
   }
   const previous = readKey(dataDir, previousVaultFile);
-  return { current, ...(previous === undefined ? {} : { previous }) };
+  return { current, ...defined({ previous }) };
 }
 
 /** The demo keys of a data directory, where there are any: how production knows them without their mark. */

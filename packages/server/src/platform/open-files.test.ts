@@ -13,7 +13,8 @@ Max locked memory         8388608              8388608              bytes
 `;
 
 const asked = (environment: 'demo' | 'production', roles: string[] = ['connector']) => ({
-  ...{ environment, connectorConnections: 9000 },
+  environment,
+  connectorConnections: 9000,
   roles: new Set(roles) as never,
 });
 

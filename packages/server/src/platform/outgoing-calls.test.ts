@@ -114,7 +114,8 @@ test('who is not there, or hangs up, is unreachable', async () => {
     async (free) => free,
   );
   assert.deepEqual(told(await here.post(`http://127.0.0.1:${port}/`, message)), {
-    ...{ fault: 'unreachable', isSent: false },
+    fault: 'unreachable',
+    isSent: false,
   });
   const cut: RequestListener = (request) => void request.socket.destroy();
   const answer = await serving(cut, (at) => here.post(`http://127.0.0.1:${at}/`, message));
@@ -167,7 +168,11 @@ test('the start of a long answer will do where the status is what counts', async
   };
   const answer = await serving(flood, (port) =>
     here.call(`http://127.0.0.1:${port}/`, {
-      ...{ method: 'POST', headers: {}, body: '{}', answerLimitBytes: 1024, keepsStart: true },
+      method: 'POST',
+      headers: {},
+      body: '{}',
+      answerLimitBytes: 1024,
+      keepsStart: true,
     }),
   );
   assert.deepEqual(told(answer), { status: 201, body: 'x'.repeat(1024) });
@@ -323,7 +328,8 @@ test('a name that leads elsewhere a moment later is checked again at each connec
   const server = createTlsServer({ cert, key }, hangsUp);
   await servingOn(server, async (port) => {
     const trusting = opening({
-      ...{ allowsLoopback: true, authorities: authority.cert },
+      allowsLoopback: true,
+      authorities: authority.cert,
       lookup: async () => {
         asked += 1;
         return answer;
@@ -337,7 +343,8 @@ test('a name that leads elsewhere a moment later is checked again at each connec
         { address, family: address.includes(':') ? 6 : 4 },
       ];
       assert.deepEqual(told(await trusting.post(url, message)), {
-        ...{ fault: 'address_refused', isSent: false },
+        fault: 'address_refused',
+        isSent: false,
       });
     }
     assert.equal(asked, 5);
@@ -346,28 +353,33 @@ test('a name that leads elsewhere a moment later is checked again at each connec
     assert.deepEqual(told(await calls.post(url, message)), { fault: 'tls_failed', isSent: false });
     const other = `https://another.example:${port}/`;
     assert.deepEqual(told(await trusting.post(other, message)), {
-      ...{ fault: 'tls_failed', isSent: false },
+      fault: 'tls_failed',
+      isSent: false,
     });
   });
 });
 
 test('a name server that hangs holds up its own call alone, and an abort ends one', async () => {
   const calls = opening({
-    ...{ allowsLoopback: true, timeoutMs: 200 },
+    allowsLoopback: true,
+    timeoutMs: 200,
     lookup: (host) =>
       host === 'hangs.example'
         ? new Promise(() => {})
         : Promise.resolve([{ address: '127.0.0.1', family: 4 }]),
   });
   assert.deepEqual(told(await calls.post('https://hangs.example/', message)), {
-    ...{ fault: 'timed_out', isSent: false },
+    fault: 'timed_out',
+    isSent: false,
   });
   const ending = new AbortController();
   const arrived: RequestListener = () => ending.abort();
   const patient = opening({ allowsLoopback: true });
   const ended = await serving(arrived, (port) =>
     patient.call(`http://127.0.0.1:${port}/`, {
-      ...{ method: 'GET', headers: {}, signal: ending.signal },
+      method: 'GET',
+      headers: {},
+      signal: ending.signal,
     }),
   );
   assert.deepEqual(told(ended), { fault: 'timed_out', isSent: true });

@@ -2,6 +2,7 @@
 import { Agent as PlainAgent, request as plainRequest } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
+import { defined } from '@switchyard/contract';
 import { type Address, type AddressLookup, createAddressLookup } from './address-lookup.ts';
 import { isLoopbackHost } from './loopback.ts';
 import {
@@ -135,13 +136,16 @@ function createGenerations(options: {
 
   function make(madeAt: number): Agents {
     const pool = {
-      ...{ lookup, keepAlive: true, timeout: idleMs },
-      ...{ maxSockets: connectionsPerServer, maxFreeSockets: freeConnectionsPerServer },
+      lookup,
+      keepAlive: true,
+      timeout: idleMs,
+      maxSockets: connectionsPerServer,
+      maxFreeSockets: freeConnectionsPerServer,
     };
     const tls = new TlsAgent({
       ...pool,
       minVersion: 'TLSv1.2',
-      ...(ca === undefined ? {} : { ca }),
+      ...defined({ ca }),
     });
     return { plain: new PlainAgent(pool), tls, madeAt };
   }
@@ -181,7 +185,7 @@ export function createOutgoingCalls(deps: OutgoingCallsDeps): OutgoingCalls {
     const { plain, tls } = generations.now();
     const isTls = url.protocol === 'https:';
     const options = { method: given.method, headers: headersOf(given) };
-    const alone = { agent: false, lookup, ...(ca === undefined ? {} : { ca }) } as const;
+    const alone = { agent: false, lookup, ...defined({ ca }) } as const;
     const through = isAlone ? alone : { agent: isTls ? tls : plain };
     const request = (isTls ? tlsRequest : plainRequest)(url, { ...options, ...through });
     return exchange(request, given.body, limits);
@@ -196,7 +200,7 @@ export function createOutgoingCalls(deps: OutgoingCallsDeps): OutgoingCalls {
       timeoutMs: given.timeoutMs ?? deps.timeoutMs ?? defaultTimeoutMs,
       answerLimitBytes: given.answerLimitBytes ?? deps.answerLimitBytes ?? defaultAnswerLimitBytes,
       keepsStart: given.keepsStart === true,
-      ...(given.signal === undefined ? {} : { signal: given.signal }),
+      ...defined({ signal: given.signal }),
     };
     const start = performance.now();
     const first = await attempt(url, given, limits);

@@ -41,8 +41,15 @@ async function createCluster({ home, account, passable }: Place, binaries: Binar
     await run(
       binaries.initdb,
       [
-        ...['-D', passable ? draft : here, '-U', superuser, '--auth=trust', '--no-instructions'],
-        ...['--encoding=UTF8', '--locale=C', ...(version >= builtinLocaleSince ? locale : [])],
+        '-D',
+        passable ? draft : here,
+        '-U',
+        superuser,
+        '--auth=trust',
+        '--no-instructions',
+        '--encoding=UTF8',
+        '--locale=C',
+        ...(version >= builtinLocaleSince ? locale : []),
       ],
       { ...account, cwd: draft, env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' } },
     );

@@ -25,7 +25,10 @@ const names = (row: RetiredKeys, now: number) =>
 
 test('a key signs for its day, however often another one follows it', () => {
   let row = {
-    ...{ present: 'a', previous_sealed: null, previous_until: null, older_keys: [] },
+    present: 'a',
+    previous_sealed: null,
+    previous_until: null,
+    older_keys: [],
   } as RetiredKeys & { present: string };
   assert.deepEqual(names(row, 0), []);
   row = renewed(row, 'b', 0);

@@ -144,7 +144,8 @@ describe('settings', () => {
     assert.match(faultsOf(kms).join(), /^SWITCHYARD_VAULT_KMS_KEY, .* must be set/);
     const arn = 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab';
     const known = {
-      ...{ ...kms, SWITCHYARD_VAULT_KMS_KEY: arn },
+      ...kms,
+      SWITCHYARD_VAULT_KMS_KEY: arn,
       SWITCHYARD_AWS_ACCESS_KEY_ID: 'AKIDEXAMPLEEXAMPLE',
       SWITCHYARD_AWS_SECRET_ACCESS_KEY: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY',
     };

@@ -96,7 +96,8 @@ export function createFlows({
       const { flowId, userDomainId, to, goodUntil } = JSON.parse(text) as State;
       if (goodUntil <= clock.now()) return undefined;
       return {
-        ...{ userDomainId, to },
+        userDomainId,
+        to,
         nonce: derived('nonce', browser, flowId),
         verifier: derived('verifier', browser, flowId),
       };

@@ -63,7 +63,10 @@ export function createPortal(deps: PortalDeps): Portal {
     register(app, upgrades) {
       const flows = createFlows({ clock, ids, masterKey });
       registerPortalRoutes(app, {
-        ...{ places, callers, ids, show: createView(deps) },
+        places,
+        callers,
+        ids,
+        show: createView(deps),
         bundle: createBundle(deps.builtFolder ?? builtFolder, clock),
         signIn: createSignIn({ ...deps, sessions, flows, authUrl: settings.authUrl }),
         isStrict: settings.environment === 'production',

@@ -1,5 +1,5 @@
 // The addresses of the portal: pages for people, and two answers for the pages' own scripts.
-import { errorCodes, PortalSession, PortalSignedOut, Refusal } from '@switchyard/contract';
+import { defined, errorCodes, PortalSession, PortalSignedOut, Refusal } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { type Caller, refusalOf, retryAfterOf, route } from '../http/index.ts';
@@ -55,7 +55,10 @@ const page = {
 const word = (most: number) => Type.Optional(Type.String({ maxLength: most }));
 const signInQuery = Type.Object({ to: word(2048), domain: word(64), login_hint: word(256) });
 const callbackQuery = Type.Object({
-  ...{ code: word(512), state: word(8192), error: word(128), iss: word(512) },
+  code: word(512),
+  state: word(8192),
+  error: word(128),
+  iss: word(512),
 });
 
 /** A page is asked for by a person who goes somewhere; what scripts ask for is there or it is not. */
@@ -75,9 +78,7 @@ function showFault(error: unknown, request: FastifyRequest, reply: FastifyReply)
   request.refusal = refusal;
   const retryAfter = retryAfterOf(refusal);
   const isBusy = [429, 503].includes(errorCodes[refusal.code].status);
-  sendNotice(request, reply, isBusy ? 'busy' : 'stale', {
-    ...(retryAfter === undefined ? {} : { retryAfter }),
-  });
+  sendNotice(request, reply, isBusy ? 'busy' : 'stale', defined({ retryAfter }));
 }
 
 type WithPlace = (
@@ -135,16 +136,17 @@ function registerApplication(app: FastifyInstance, deps: Deps): void {
     ['ProviderPortal', providerPortalPath],
   ] as const) {
     route(app, {
-      ...{ ...page, url: path, operationId: `get${name}`, summary: 'The portal' },
+      ...page,
+      url: path,
+      operationId: `get${name}`,
+      summary: 'The portal',
       handler: serve,
     });
     route(app, {
-      ...{
-        ...page,
-        url: `${path}/*`,
-        operationId: `get${name}Page`,
-        summary: 'A page of the portal',
-      },
+      ...page,
+      url: `${path}/*`,
+      operationId: `get${name}Page`,
+      summary: 'A page of the portal',
       params: Type.Object({ '*': Type.String() }),
       handler: serve,
     });
@@ -154,7 +156,10 @@ function registerApplication(app: FastifyInstance, deps: Deps): void {
 function registerSignIn(app: FastifyInstance, deps: Deps): void {
   const { signIn } = deps;
   route(app, {
-    ...{ ...page, url: signInPath, operationId: 'beginPortalSignIn', summary: 'To the sign-in' },
+    ...page,
+    url: signInPath,
+    operationId: 'beginPortalSignIn',
+    summary: 'To the sign-in',
     query: signInQuery,
     handler: (request, reply) =>
       atPlace(deps, (_request, _reply, place) =>
@@ -162,12 +167,10 @@ function registerSignIn(app: FastifyInstance, deps: Deps): void {
       )(request, reply),
   });
   route(app, {
-    ...{
-      ...page,
-      url: portalCallbackPath,
-      operationId: 'endPortalSignIn',
-      summary: 'Back from it',
-    },
+    ...page,
+    url: portalCallbackPath,
+    operationId: 'endPortalSignIn',
+    summary: 'Back from it',
     query: callbackQuery,
     handler: (request, reply) =>
       atPlace(deps, (_request, _reply, place) =>
@@ -192,8 +195,11 @@ async function demandSession({ callers }: Deps, request: FastifyRequest): Promis
 function registerSession(app: FastifyInstance, deps: Deps): void {
   const asked = { ...common, permission: 'public' } as const;
   route(app, {
-    ...{ ...asked, method: 'GET', url: `${portalPath}/session` },
-    ...{ operationId: 'getPortalSession', summary: 'Who is signed in' },
+    ...asked,
+    method: 'GET',
+    url: `${portalPath}/session`,
+    operationId: 'getPortalSession',
+    summary: 'Who is signed in',
     response: { 200: PortalSession },
     async handler(request, reply) {
       const { session, caller } = await demandSession(deps, request);
@@ -202,8 +208,11 @@ function registerSession(app: FastifyInstance, deps: Deps): void {
     },
   });
   route(app, {
-    ...{ ...asked, method: 'POST', url: `${portalPath}/sign-out` },
-    ...{ operationId: 'signOutOfPortal', summary: 'Sign out' },
+    ...asked,
+    method: 'POST',
+    url: `${portalPath}/sign-out`,
+    operationId: 'signOutOfPortal',
+    summary: 'Sign out',
     response: { 200: PortalSignedOut },
     async handler(request, reply) {
       const { session } = await demandSession(deps, request);
@@ -217,8 +226,12 @@ function registerSession(app: FastifyInstance, deps: Deps): void {
 
 function registerAssets(app: FastifyInstance, { bundle }: Deps): void {
   route(app, {
-    ...{ ...common, method: 'GET', url: `${portalPath}/assets/:name`, permission: 'public' },
-    ...{ operationId: 'getPortalAsset', summary: 'A file of the portal' },
+    ...common,
+    method: 'GET',
+    url: `${portalPath}/assets/:name`,
+    permission: 'public',
+    operationId: 'getPortalAsset',
+    summary: 'A file of the portal',
     produces: ['text/javascript', 'text/css', 'image/svg+xml', 'image/png', 'font/woff2'],
     params: Type.Object({ name: Type.String() }),
     async handler(request, reply) {

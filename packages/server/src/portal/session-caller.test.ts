@@ -74,7 +74,8 @@ describe('small rules of the portal', () => {
     assert.deepEqual(entriesOf('ServiceProvider', may('tenant')), ['provider-portal']);
     assert.deepEqual(entriesOf('Acquirer', may('tenant')), ['portal']);
     assert.deepEqual(entriesOf(undefined, may('tenant', 'svc.write')), [
-      ...['portal', 'provider-portal'],
+      'portal',
+      'provider-portal',
     ]);
     assert.deepEqual(entriesOf(undefined, may('merchant', 'svc.write')), ['portal']);
   });

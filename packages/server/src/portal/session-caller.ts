@@ -86,7 +86,9 @@ async function deviceOf(findDevice: FindDevice, caller: Caller, named: string) {
 async function atDevice(findDevice: FindDevice, caller: Caller, named: string): Promise<Caller> {
   const { logicalDeviceId: deviceId, storeId } = await deviceOf(findDevice, caller, named);
   return {
-    ...{ ...caller, deviceId, storeId },
+    ...caller,
+    deviceId,
+    storeId,
     permissions: new Set(permissionsAt(true, [...caller.permissions])),
   };
 }

@@ -84,8 +84,15 @@ export function createSessionStore(database: Database) {
         `INSERT INTO portal_sessions (${columns})
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
         [
-          ...[organizationId, sessionHash, session.sessionId, session.signInId, userId],
-          ...[session.userDomainId, session.origin, session.tokensSealed, session.generation],
+          organizationId,
+          sessionHash,
+          session.sessionId,
+          session.signInId,
+          userId,
+          session.userDomainId,
+          session.origin,
+          session.tokensSealed,
+          session.generation,
           isoTime(session.createdAt),
           isoTime(session.renewedAt),
           isoTime(session.expiresAt),

@@ -83,11 +83,17 @@ export function createSessions({ database, clock, ids, masterKey, identity }: De
   const store = createSessionStore(database);
   const key = deriveKey(masterKey, 'portal-sessions');
   const remembered = new LRUCache<string, PortalSession>({
-    ...{ ...atMost(rememberedMax), ttl: rememberedMs, ttlResolution: 0, perf: clock },
+    ...atMost(rememberedMax),
+    ttl: rememberedMs,
+    ttlResolution: 0,
+    perf: clock,
   });
   /** Those that were found here, by name: for as long as one may rest. */
   const found = new LRUCache<string, true>({
-    ...{ ...atMost(rememberedMax), ttl: idleMs, ttlResolution: 0, perf: clock },
+    ...atMost(rememberedMax),
+    ttl: idleMs,
+    ttlResolution: 0,
+    perf: clock,
   });
   /** No longer than the requests under way. */
   const renewing = new Map<string, Promise<PortalSession>>();
@@ -186,8 +192,15 @@ export function createSessions({ database, clock, ids, masterKey, identity }: De
       const at = keyOf(cookie) ?? refuseEnded();
       const now = clock.now();
       const session = {
-        ...{ ...signIn, ...at, signInId, origin, tokens },
-        ...{ sessionId: ids.uuidV4(), generation: 1, createdAt: now, renewedAt: now },
+        ...signIn,
+        ...at,
+        signInId,
+        origin,
+        tokens,
+        sessionId: ids.uuidV4(),
+        generation: 1,
+        createdAt: now,
+        renewedAt: now,
         expiresAt: Math.min(now + idleMs, signIn.endsAt),
       };
       await database.transaction(async (trx) => {

@@ -144,7 +144,10 @@ export function createSignIn({ identity, audit, sessions, flows, ids, authUrl }:
         return refuseWith(query.error === 'access_denied' ? 'denied' : 'failed', to);
       }
       const signIn = await portal.redeem(userDomainId, {
-        ...{ code: query.code ?? '', verifier, nonce, issuer: query.iss },
+        code: query.code ?? '',
+        verifier,
+        nonce,
+        issuer: query.iss,
         redirectUri: origin + portalCallbackPath,
       });
       if (signIn === undefined) return refuseWith('failed', to);

@@ -38,7 +38,10 @@ function userView(user: User): View['user'] {
   const { userId: sub, username, email, givenName, familyName } = user;
   const { locale, zoneinfo, datetimeFormat } = user;
   return {
-    ...{ sub, username, email, name: nameOf(user) },
+    sub,
+    username,
+    email,
+    name: nameOf(user),
     ...known({ givenName, familyName, locale, zoneinfo, datetimeFormat }),
   };
 }
@@ -74,7 +77,8 @@ export function createView({ settings, identity, provisioning }: ViewDeps): Show
       groups: [...user.groups],
       entries: entriesOf(organization.labels?.['persona'], caller),
       ...(isOperator && entityType === 'tenant' ? { isOperator } : {}),
-      ...{ environment, region },
+      environment,
+      region,
       accountUrl: `${authUrl}/auth/realms/${session.userDomainId}/account`,
       idleSeconds: idleMs / 1000,
       expiresAt: isoTime(session.expiresAt),

@@ -74,8 +74,12 @@ describe('acquirer links and contracts', () => {
         adapter: 'iso8583-host',
         isFinishing: false,
         settings: {
-          ...{ host: '127.0.0.1', port: 8583, tls: false, institutionId: '1' },
-          ...{ dialect: 'iso1987-binary', connections: 1 },
+          host: '127.0.0.1',
+          port: 8583,
+          tls: false,
+          institutionId: '1',
+          dialect: 'iso1987-binary',
+          connections: 1,
         },
       },
     );
@@ -84,8 +88,13 @@ describe('acquirer links and contracts', () => {
   test('a link keeps how its host is spoken to, and shows it', async () => {
     const { call, made, provisioning } = scene;
     const body = {
-      ...{ name: 'keyed', host: 'acquirer.example', port: 8583, institutionId: '1' },
-      ...{ dialect: 'iso1993-ascii', connections: 4, tpdu: '6000020000' },
+      name: 'keyed',
+      host: 'acquirer.example',
+      port: 8583,
+      institutionId: '1',
+      dialect: 'iso1993-ascii',
+      connections: 4,
+      tpdu: '6000020000',
       zonePinKey: { keyRef: 'zpk', format: 'ISO3', keyIndex: '07' },
       macKey: { keyRef: 'mac' },
       zoneMasterKey: { keyRef: 'zmk' },
@@ -97,8 +106,13 @@ describe('acquirer links and contracts', () => {
     const open = await provisioning.linksToOpen();
     const { settings } = open.find((each) => each.linkId === link['acquirerLinkId']) ?? {};
     assert.deepEqual(settings, {
-      ...{ host: 'acquirer.example', port: 8583, tls: true, institutionId: '1' },
-      ...{ dialect: 'iso1993-ascii', connections: 4, tpdu: '6000020000' },
+      host: 'acquirer.example',
+      port: 8583,
+      tls: true,
+      institutionId: '1',
+      dialect: 'iso1993-ascii',
+      connections: 4,
+      tpdu: '6000020000',
       zonePinKey: { keyRef: 'zpk', format: 3, keyIndex: '07' },
       macKey: { keyRef: 'mac' },
       zoneMasterKey: { keyRef: 'zmk' },

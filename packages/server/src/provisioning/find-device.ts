@@ -1,4 +1,5 @@
 // Finds the device that a terminal goes by: its place in a store, and the hardware in that place.
+import { defined } from '@switchyard/contract';
 import { type Clock, createPreparedRun, type Database } from '../platform/index.ts';
 import { createMemory } from './memory.ts';
 import { isUuid } from './rules.ts';
@@ -73,7 +74,7 @@ export function readName(text: string): Name | undefined {
   if (isUuid(text)) return { id: text };
   const { prefix, serial } = namePattern.exec(text)?.groups ?? {};
   if (serial === undefined) return undefined;
-  return { serialNumber: serial, ...(prefix === undefined ? {} : { prefix }) };
+  return { serialNumber: serial, ...defined({ prefix }) };
 }
 
 function deviceOf(row: Row): FoundDevice {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import {
   type Answer,
   assertRefused,
@@ -21,7 +22,7 @@ describe('organisations below', () => {
   after(() => scene.close());
 
   async function below(name: string, parentOrganizationId?: string): Promise<string> {
-    const body = { name, ...(parentOrganizationId === undefined ? {} : { parentOrganizationId }) };
+    const body = { name, ...defined({ parentOrganizationId }) };
     const { organizationId = '' } = await scene.made('org', path, body);
     return organizationId;
   }

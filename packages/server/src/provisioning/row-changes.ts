@@ -1,4 +1,5 @@
 // What a change does to a row, and what the audit hears of it: for one thing and for a batch alike.
+import { defined } from '@switchyard/contract';
 import { type AuditEntry, platformAuthor } from '../audit/index.ts';
 import { refuseField } from './errors.ts';
 import type { Lookup } from './lookup.ts';
@@ -73,9 +74,11 @@ export function entryOf<View>(
     entity: {
       type,
       id: String(row[kind.table.id]),
-      ...(merchantId === undefined ? {} : { merchantId: String(merchantId) }),
+      ...defined({ merchantId: merchantId === undefined ? undefined : String(merchantId) }),
     },
-    ...(before === undefined ? {} : { before: kind.toView(before) as object }),
-    ...(after === undefined ? {} : { after: kind.toView(after) as object }),
+    ...defined({
+      before: before === undefined ? undefined : (kind.toView(before) as object),
+      after: after === undefined ? undefined : (kind.toView(after) as object),
+    }),
   };
 }

@@ -1,4 +1,5 @@
 // What a caller may see and change: a merchant's own things, or all of the organisation's.
+import { defined } from '@switchyard/contract';
 import { type Author, actorOf } from '../audit/index.ts';
 import type { Caller } from '../http/index.ts';
 import { refuseMerchantCaller } from './errors.ts';
@@ -23,9 +24,9 @@ export function scopeOf(caller: Caller, requestId: string): Scope {
   const merchantId = merchantOf(caller);
   const author = actorOf(caller, requestId);
   return {
-    ...{ organizationId, author },
-    ...(merchantId === undefined ? {} : { merchantId }),
-    ...(storeId === undefined ? {} : { storeId }),
+    organizationId,
+    author,
+    ...defined({ merchantId, storeId }),
   };
 }
 

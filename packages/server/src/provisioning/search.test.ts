@@ -83,7 +83,11 @@ describe('the search', () => {
       name: 'Exactly dx',
       externalId: 'Exactly-hardware',
       status: 'Enabled',
-      ...{ merchantId, storeId, logicalDeviceId, serialNumber, tsn },
+      merchantId,
+      storeId,
+      logicalDeviceId,
+      serialNumber,
+      tsn,
       path: `/provisioning/v2/physical-devices/${physicalDeviceId}`,
     });
     for (const [text, id] of [

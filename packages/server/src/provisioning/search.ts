@@ -53,7 +53,11 @@ function wantedOf(text: string): Wanted {
 function searchOf(criteria: ProvisioningCriteria, scope: Scope): Search {
   const { type, q, externalId, serialNumber, merchantId, storeId, status } = criteria;
   const search = {
-    ...{ externalId, serialNumber, merchantId, storeId, status },
+    externalId,
+    serialNumber,
+    merchantId,
+    storeId,
+    status,
     types: foundTypes.filter((one) => type === undefined || type === one),
     wanted: q === undefined ? undefined : wantedOf(q),
   };

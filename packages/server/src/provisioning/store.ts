@@ -91,7 +91,9 @@ export function createRecords(table: Table) {
   return {
     table,
     /** All that is read of a row, and which of it a change writes. */
-    ...{ selected, written, read },
+    selected,
+    written,
+    read,
 
     /** Nothing where the identifier was used before, by a removed row too. */
     async insert(run: Run, row: Row): Promise<Row | undefined> {

@@ -1,4 +1,5 @@
 // Where organisations stand above and below each other, from memory where a moment ago is enough.
+import { defined } from '@switchyard/contract';
 import type { Clock, Database } from '../platform/index.ts';
 import { refuseUnknown } from './errors.ts';
 import { createMemory } from './memory.ts';
@@ -46,7 +47,7 @@ export function createTree({
       ancestorIds: ancestorsIn(row),
       status: row['status'] === 'Disabled' ? 'Disabled' : 'Enabled',
       approvalCodeRequired: row['approval_code_required'] === true,
-      ...(userDomainId === undefined ? {} : { userDomainId }),
+      ...defined({ userDomainId }),
     };
   }
 

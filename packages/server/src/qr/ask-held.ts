@@ -29,7 +29,10 @@ async function askOne(
     deps.alarms.raise('amount_differs', found.row);
     const data = { reason: 'AmountDiffers', amount: told.amount, currency: told.currency, actor };
     await settle(deps, found, () => ({
-      ...{ at: deps.clock.now(), type: 'qr.noted', changes: {}, data },
+      at: deps.clock.now(),
+      type: 'qr.noted',
+      changes: {},
+      data,
     }));
     return true;
   }

@@ -1,5 +1,5 @@
 // Asks a provider about what is open of a payment, and makes what it says durable.
-import type { CancelReason } from '@switchyard/contract';
+import { type CancelReason, defined } from '@switchyard/contract';
 import { answerMs, cancelForMs, endGraceMs, type QrDeps } from './deps.ts';
 import type { LoadedQr, StoredOperation } from './model.ts';
 import type {
@@ -21,8 +21,10 @@ const alarmAfter = 8;
 export function refOf({ row }: LoadedQr): ProviderPaymentRef {
   const { organizationId, serviceId, transactionId, providerTransactionId } = row;
   return {
-    ...{ organizationId, serviceId, transactionId },
-    ...(providerTransactionId === undefined ? {} : { providerTransactionId }),
+    organizationId,
+    serviceId,
+    transactionId,
+    ...defined({ providerTransactionId }),
   };
 }
 
@@ -30,8 +32,7 @@ export function toldBy(answer: PaymentAnswer): Told {
   const { status, amount, currency, display, expiresAt, pollAfterMs, failure, payer } = answer;
   return {
     said: status,
-    ...(amount === undefined ? {} : { amount }),
-    ...(currency === undefined ? {} : { currency }),
+    ...defined({ amount, currency }),
     providerTransactionId: answer.providerTransactionId,
     display,
     expiresAt: expiresAt?.getTime(),
@@ -99,7 +100,10 @@ async function giveUp(
     if (open.length === 0) return undefined;
     const operations = open.map((each) => ended(each, 'Failed', at));
     return {
-      ...{ at, type: 'qr.cancel_failed', changes: {}, operations },
+      at,
+      type: 'qr.cancel_failed',
+      changes: {},
+      operations,
       data: { reason: 'Unanswered' },
     };
   });
@@ -180,10 +184,7 @@ export async function askCancel(
     case 'Refused': {
       if (answer.reason === 'signature') return unanswered(deps, loaded);
       const { code, text } = answer;
-      const failure = {
-        ...(code === undefined ? {} : { code }),
-        ...(text === undefined ? {} : { text }),
-      };
+      const failure = defined({ code, text });
       const state = await statusBehind(deps, loaded);
       if (state.outcome === 'NotFound') return settleReport(deps, loaded, { said: 'Cancelled' });
       if (state.outcome !== 'Answered') return unanswered(deps, loaded);
@@ -343,7 +344,11 @@ export function endingStep(
   if (!isLive(position) || position.ending !== null || position.hold !== null) return undefined;
   const cancel = newOperation(standing, 'Cancel', { at, newId, amount: 0, cause });
   return {
-    ...{ at, type: 'qr.cancel_pending', changes: { ending: cause }, operations: [cancel] },
-    ...{ data: { reason: endReasons[cause] }, askAt: at + leaseMs },
+    at,
+    type: 'qr.cancel_pending',
+    changes: { ending: cause },
+    operations: [cancel],
+    data: { reason: endReasons[cause] },
+    askAt: at + leaseMs,
   };
 }

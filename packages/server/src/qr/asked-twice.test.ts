@@ -19,7 +19,9 @@ const deviceId = systemIds.uuid();
 const organizationId = systemIds.uuid();
 const caller = { organizationId, merchantId, deviceId } as unknown as Caller;
 const request: QrRequest = {
-  ...{ paymentType: 'p', paymentScenario: 'consumerscan', clientTransactionId: 'c-1' },
+  paymentType: 'p',
+  paymentScenario: 'consumerscan',
+  clientTransactionId: 'c-1',
   paymentAmount: { amount: 500, currency: 'EUR' },
 };
 
@@ -66,7 +68,10 @@ function world(commitsLeft = Number.POSITIVE_INFINITY) {
     return { outcome: 'Answered', ...answer };
   };
   const deps = {
-    ...{ store, ids: systemIds, clock: { now: () => now }, running: createRunning() },
+    store,
+    ids: systemIds,
+    clock: { now: () => now },
+    running: createRunning(),
     providers: {
       pick: async () => ({ serviceId: systemIds.uuid(), providerId: systemIds.uuid() }),
       place: async () => ({ merchantId, storeId: systemIds.uuid() }),
@@ -95,7 +100,10 @@ function world(commitsLeft = Number.POSITIVE_INFINITY) {
     events.push({ type, data, sequence: version, at: isoTime(now) });
   }
   return {
-    ...{ deps, asked, payment, elsewhere },
+    deps,
+    asked,
+    payment,
+    elsewhere,
     pass(ms: number) {
       now += ms;
     },

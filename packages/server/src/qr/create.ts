@@ -1,5 +1,5 @@
 // The story of a QR payment's beginning: who and where, the intent, the provider, its answer.
-import { type QrRequest, Refusal, refuse } from '@switchyard/contract';
+import { defined, type QrRequest, Refusal, refuse } from '@switchyard/contract';
 import type { Caller } from '../http/index.ts';
 import { behindCommit, isoTime } from '../platform/index.ts';
 import { toldBy } from './ask.ts';
@@ -46,8 +46,10 @@ export async function createPayment(
   checkRequest(request);
   const { paymentType, paymentScenario, order, clientTransactionId } = request;
   const facts: QrFacts = {
-    ...{ paymentType, paymentScenario, scenario: scenarioOf(request) },
-    ...(order === undefined ? {} : { order }),
+    paymentType,
+    paymentScenario,
+    scenario: scenarioOf(request),
+    ...defined({ order }),
     request: fingerprintOf(request, terminal.deviceId, deps.markOf),
   };
   const { organizationId, merchantId } = terminal;
@@ -81,7 +83,9 @@ async function begin(deps: QrDeps, wanted: Wanted, key: Key): Promise<Created> {
   await refuseServerId(deps, key);
   const row = intentOf(deps, wanted, at);
   const event: StoredEvent = {
-    ...{ sequence: 1, type: 'qr.created', at: row.createdAt },
+    sequence: 1,
+    type: 'qr.created',
+    at: row.createdAt,
     data: { status: 'Created', changes: {} },
   };
   if (!(await deps.store.begin(row, event))) {
@@ -155,8 +159,16 @@ function intentOf(
     providerId: service.providerId,
     providerTransactionId: undefined,
     position: {
-      ...{ phase: 'Created', amount, currency, paid: 0, refunded: 0, refundReserved: 0 },
-      ...{ settled: 0, ending: null, hold: null, sequence: 0 },
+      phase: 'Created',
+      amount,
+      currency,
+      paid: 0,
+      refunded: 0,
+      refundReserved: 0,
+      settled: 0,
+      ending: null,
+      hold: null,
+      sequence: 0,
     },
     status: 'Created',
     version: 1,
@@ -200,13 +212,15 @@ async function ask(
   const answer = isLate
     ? ({ outcome: 'NotSent', reason: 'timed_out' } as const)
     : await deps.providers.create(place, {
-        ...{ organizationId: row.organizationId, serviceId: row.serviceId, amount, currency },
+        organizationId: row.organizationId,
+        serviceId: row.serviceId,
+        amount,
+        currency,
         transactionId: row.transactionId,
         clientTransactionId: row.clientTransactionId,
         paymentType: row.facts.paymentType,
         paymentScenario: row.facts.scenario,
-        ...(scannedPaymentId === undefined ? {} : { scannedPaymentId }),
-        ...(row.facts.order === undefined ? {} : { order: row.facts.order }),
+        ...defined({ scannedPaymentId, order: row.facts.order }),
         createdAt: new Date(row.createdAt),
         expiresAt: new Date(row.expiresAt),
       });
@@ -222,7 +236,7 @@ async function ask(
     }
     case 'Refused': {
       const { code = 'refused', text, reason, status } = answer;
-      const failure = withoutScanned({ code, ...(text === undefined ? {} : { text }) });
+      const failure = withoutScanned({ code, ...defined({ text }) });
       // Not the payment was refused there, but whoever asks, or the address.
       const isOurs = reason === 'signature' || nobodysStatuses.has(status);
       const said = isOurs ? 'Failed' : 'Declined';
@@ -245,7 +259,9 @@ function askSoon(deps: QrDeps, loaded: LoadedQr): Promise<LoadedQr> {
     // Its events were faster, or it is to end: somebody else is asking already.
     const isMoved = row.position.phase !== 'Created' || operations.some(isOpen);
     return {
-      ...{ at, type: 'qr.noted', changes: {} },
+      at,
+      type: 'qr.noted',
+      changes: {},
       askAt: isMoved ? Math.max(soon, row.dueAt ?? soon) : soon,
       data: { reason: 'Unanswered', answered: true },
     };

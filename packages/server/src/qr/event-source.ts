@@ -1,5 +1,5 @@
 // What is published of QR payments: which of their events, and with which facts.
-import type { QrEventType } from '@switchyard/contract';
+import { defined, type QrEventType } from '@switchyard/contract';
 import { CompiledQuery } from 'kysely';
 import type { EventFacts, EventSource } from '../platform/index.ts';
 import type { EventData, QrFacts } from './model.ts';
@@ -42,7 +42,7 @@ const text = `SELECT r.outbox_id, t.transaction_id, t.client_transaction_id, t.m
 /** What the consumer has paid by the word of the provider; the amount of a refund is told as that. */
 function paidBy({ amount, currency, changes }: EventData) {
   if (amount === undefined || changes.paid === undefined) return {};
-  return { paidAmount: amount, ...(currency === undefined ? {} : { paidCurrency: currency }) };
+  return { paidAmount: amount, ...defined({ paidCurrency: currency }) };
 }
 
 function factsOf({ merchant_id: merchantId, data, facts, ...row }: Row): EventFacts {
@@ -65,9 +65,7 @@ function factsOf({ merchant_id: merchantId, data, facts, ...row }: Row): EventFa
         : { providerTransactionId: row.provider_transaction_id }),
       ...(isRefund ? { refundId: operation.operationId, refundAmount: operation.amount } : {}),
       ...paidBy(data),
-      ...(failure === undefined ? {} : { failure }),
-      ...(payer === undefined ? {} : { payer }),
-      ...(reason === undefined ? {} : { reason }),
+      ...defined({ failure, payer, reason }),
     },
   };
 }

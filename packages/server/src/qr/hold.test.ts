@@ -29,23 +29,46 @@ const at = Date.parse('2026-03-01T12:00:00.000Z');
 const newId = systemIds.uuid;
 const payWithinMs = 180_000;
 const fresh: Position = {
-  ...{ phase: 'Pending', amount: 1000, currency: 'EUR', paid: 0, refunded: 0, refundReserved: 0 },
-  ...{ settled: 0, ending: null, hold: null, sequence: 0 },
+  phase: 'Pending',
+  amount: 1000,
+  currency: 'EUR',
+  paid: 0,
+  refunded: 0,
+  refundReserved: 0,
+  settled: 0,
+  ending: null,
+  hold: null,
+  sequence: 0,
 };
 
 function payment(position: Partial<Position> = {}): LoadedQr {
   const iso = new Date(at).toISOString();
   const row: QrRow = {
-    ...{ organizationId: newId(), transactionId: newId(), merchantId: newId(), storeId: newId() },
-    ...{ deviceId: newId(), clientTransactionId: 'c-1', serviceId: newId(), providerId: newId() },
-    ...{ providerTransactionId: 'P-1', position: { ...fresh, ...position }, status: 'Pending' },
-    ...{ version: 2, operationCount: 0, providerEvents: 0, looks: 0, expiresAt: at + 180_000 },
+    organizationId: newId(),
+    transactionId: newId(),
+    merchantId: newId(),
+    storeId: newId(),
+    deviceId: newId(),
+    clientTransactionId: 'c-1',
+    serviceId: newId(),
+    providerId: newId(),
+    providerTransactionId: 'P-1',
+    position: { ...fresh, ...position },
+    status: 'Pending',
+    version: 2,
+    operationCount: 0,
+    providerEvents: 0,
+    looks: 0,
+    expiresAt: at + 180_000,
     dueAt: undefined,
     facts: {
-      ...{ paymentType: 'p', paymentScenario: 'consumerscan', scenario: 'consumerscan' },
+      paymentType: 'p',
+      paymentScenario: 'consumerscan',
+      scenario: 'consumerscan',
       request: {},
     },
-    ...{ createdAt: iso, updatedAt: iso },
+    createdAt: iso,
+    updatedAt: iso,
   };
   return { row, operations: [] };
 }
@@ -84,8 +107,11 @@ const acts: fc.Arbitrary<Act[]> = fc.array(
       weight: 6,
       arbitrary: fc.record(
         {
-          ...{ act: fc.constant('Event' as const), said: fc.constantFrom(...words), amount },
-          ...{ currency: fc.constantFrom('EUR', 'EUR', 'USD'), isOld: fc.boolean() },
+          act: fc.constant('Event' as const),
+          said: fc.constantFrom(...words),
+          amount,
+          currency: fc.constantFrom('EUR', 'EUR', 'USD'),
+          isOld: fc.boolean(),
         },
         { requiredKeys: ['act', 'said', 'isOld'] },
       ),
@@ -97,7 +123,8 @@ const acts: fc.Arbitrary<Act[]> = fc.array(
     fc.constantFrom<Act>({ act: 'Cancel' }, { act: 'Expiry' }),
     fc.record({ act: fc.constant('Refund' as const), amount: fc.integer({ min: 1, max: 2000 }) }),
     fc.record({
-      ...{ act: fc.constant('RefundEnds' as const), pick: fc.nat(9) },
+      act: fc.constant('RefundEnds' as const),
+      pick: fc.nat(9),
       said: fc.constantFrom(...saidOfRefunds),
     }),
     fc.record({ act: fc.constant('Unanswered' as const), pick: fc.nat(9) }),
@@ -110,7 +137,9 @@ const acts: fc.Arbitrary<Act[]> = fc.array(
 );
 
 const providerOf = (sequence: number): NonNullable<EventData['provider']> => ({
-  ...{ eventId: newId(), type: 'payment.completed', sequence },
+  eventId: newId(),
+  type: 'payment.completed',
+  sequence,
   occurredAt: new Date(at).toISOString(),
 });
 

@@ -90,7 +90,8 @@ export function createQr({ database, providers, masterKey, metrics, ...rest }: Q
   const markKey = deriveKey(masterKey, 'qr scanned identifiers');
   const deps: QrDeps = {
     ...rest,
-    ...{ store, providers },
+    store,
+    providers,
     running: createRunning(),
     alarms: createAlarms({ database, log: rest.log, metrics }),
     poke: () => looks.poke(),

@@ -1,5 +1,6 @@
 // Takes in events of providers: each once, durable before it is acknowledged, whatever it says.
 import {
+  defined,
   displayFault,
   isProviderEventType,
   type ProviderEvent,
@@ -19,8 +20,18 @@ import { commit } from './settle.ts';
 import { OperationIdTaken } from './store.ts';
 
 const eventMembers = [
-  ...['eventId', 'sequence', 'type', 'occurredAt', 'status', 'providerTransactionId', 'amount'],
-  ...['display', 'refundId', 'providerRefundId', 'payer', 'failure'],
+  'eventId',
+  'sequence',
+  'type',
+  'occurredAt',
+  'status',
+  'providerTransactionId',
+  'amount',
+  'display',
+  'refundId',
+  'providerRefundId',
+  'payer',
+  'failure',
 ];
 const rivalsMax = 50;
 
@@ -60,8 +71,13 @@ function providerOf(event: ProviderEvent): NonNullable<EventData['provider']> {
 function toldBy(event: ProviderEvent, said: Told['said']): Told {
   const { display, amount, sequence } = event;
   return {
-    ...{ said, sequence, providerTransactionId: read.identifier(event.providerTransactionId) },
-    ...(amount === undefined ? {} : { amount: amount.amount, currency: amount.currency }),
+    said,
+    sequence,
+    providerTransactionId: read.identifier(event.providerTransactionId),
+    ...defined({
+      amount: amount === undefined ? undefined : amount.amount,
+      currency: amount?.currency,
+    }),
     display: display === undefined ? undefined : { type: display.type, data: display.data },
     failure: read.failure(event.failure),
     payer: read.payer(event.payer),

@@ -1,5 +1,5 @@
 // The payments of an organisation, a merchant or a store, the newest first, a page at a time.
-import type { QrTransaction } from '@switchyard/contract';
+import { defined, type QrTransaction } from '@switchyard/contract';
 import { type Caller, openPage, type Page, sealPage } from '../http/index.ts';
 import type { QrDeps } from './deps.ts';
 import { merchantOf } from './find.ts';
@@ -18,7 +18,7 @@ export async function listPayments(
   const merchantId = merchantOf(caller, query.merchantId);
   const { limit, after } = openPage(query, name);
   const wanted = { organizationId, merchantId, storeId, held: query.held };
-  const page = { limit: limit + 1, ...(after === undefined ? {} : { after }) };
+  const page = { limit: limit + 1, ...defined({ after }) };
   const found = await store.list(wanted, page);
   const shown = found.slice(0, limit);
   const ids = shown.map(({ row }) => row.transactionId);

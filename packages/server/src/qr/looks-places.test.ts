@@ -14,7 +14,10 @@ test('a provider that answers late, with however many services, holds up nobody 
   const slowId = systemIds.uuid();
   const services = Array.from({ length: 12 }, () => systemIds.uuid());
   const due = (serviceId: string, providerId: string): Due => ({
-    ...{ organizationId, transactionId: systemIds.uuid(), serviceId, providerId },
+    organizationId,
+    transactionId: systemIds.uuid(),
+    serviceId,
+    providerId,
   });
   let waiting = services.flatMap((serviceId) =>
     Array.from({ length: 40 }, () => due(serviceId, slowId)),
@@ -57,8 +60,10 @@ test('a provider that answers late, with however many services, holds up nobody 
 
 test('a payment that is due again while it is looked at is left to whoever looks', async () => {
   const key: Due = {
-    ...{ organizationId: systemIds.uuid(), transactionId: systemIds.uuid() },
-    ...{ serviceId: systemIds.uuid(), providerId: systemIds.uuid() },
+    organizationId: systemIds.uuid(),
+    transactionId: systemIds.uuid(),
+    serviceId: systemIds.uuid(),
+    providerId: systemIds.uuid(),
   };
   const released = Promise.withResolvers<undefined>();
   let claims = 0;

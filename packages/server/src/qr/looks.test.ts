@@ -21,22 +21,42 @@ function world(answers: Answers, members: Partial<QrRow> = {}, from: Partial<Loa
   let now = Date.parse('2026-03-01T12:00:00.000Z');
   const at = isoTime(now);
   const row: QrRow = {
-    ...{ organizationId, transactionId: systemIds.uuid(), merchantId: systemIds.uuid() },
-    ...{ storeId: systemIds.uuid(), deviceId: systemIds.uuid(), clientTransactionId: 'c-1' },
-    ...{ serviceId: systemIds.uuid(), providerId: systemIds.uuid() },
+    organizationId,
+    transactionId: systemIds.uuid(),
+    merchantId: systemIds.uuid(),
+    storeId: systemIds.uuid(),
+    deviceId: systemIds.uuid(),
+    clientTransactionId: 'c-1',
+    serviceId: systemIds.uuid(),
+    providerId: systemIds.uuid(),
     providerTransactionId: undefined,
     position: {
-      ...{ phase: 'Pending', amount: 500, currency: 'EUR', paid: 0, refunded: 0 },
-      ...{ refundReserved: 0, settled: 0, ending: null, hold: null, sequence: 0 },
+      phase: 'Pending',
+      amount: 500,
+      currency: 'EUR',
+      paid: 0,
+      refunded: 0,
+      refundReserved: 0,
+      settled: 0,
+      ending: null,
+      hold: null,
+      sequence: 0,
     },
-    ...{ status: 'Pending', version: 2, operationCount: 0, providerEvents: 0, looks: 0 },
+    status: 'Pending',
+    version: 2,
+    operationCount: 0,
+    providerEvents: 0,
+    looks: 0,
     expiresAt: now + payWithinMs,
     dueAt: now,
     facts: {
-      ...{ paymentType: 'p', paymentScenario: 'consumerscan', scenario: 'consumerscan' },
+      paymentType: 'p',
+      paymentScenario: 'consumerscan',
+      scenario: 'consumerscan',
       request: {},
     },
-    ...{ createdAt: at, updatedAt: at },
+    createdAt: at,
+    updatedAt: at,
     ...members,
   };
   let loaded: LoadedQr = { row, operations: [], ...from };
@@ -61,10 +81,15 @@ function world(answers: Answers, members: Partial<QrRow> = {}, from: Partial<Loa
     return typeof answer === 'function' ? answer(asked.length, about) : answer;
   };
   const deps = {
-    ...{ store, ids: systemIds, clock: { now: () => now }, running: createRunning() },
+    store,
+    ids: systemIds,
+    clock: { now: () => now },
+    running: createRunning(),
     providers: {
-      ...{ status: ask('status'), cancel: ask('cancel') },
-      ...{ refund: ask('refund'), refundStatus: ask('refundStatus') },
+      status: ask('status'),
+      cancel: ask('cancel'),
+      refund: ask('refund'),
+      refundStatus: ask('refundStatus'),
     },
     live: { publish: () => {}, subscribe: () => undefined },
     alarms: { raise: (reason: string) => void alarms.push(reason), count: () => {} },
@@ -75,7 +100,9 @@ function world(answers: Answers, members: Partial<QrRow> = {}, from: Partial<Loa
     payWithinMs,
   } as unknown as QrDeps;
   return {
-    ...{ types, asked, alarms },
+    types,
+    asked,
+    alarms,
     now: () => now,
     payment: () => loaded,
     /** Looks whenever something is due, for so long. */
@@ -131,7 +158,10 @@ test('a payment that was paid unseen is found out at its expiry, and one behind 
   );
   await late.goOn(payWithinMs + 3 * 3_600_000);
   assert.deepEqual(late.types, [
-    ...['qr.cancel_pending', 'qr.expired', 'qr.late_completion', 'qr.refunded'],
+    'qr.cancel_pending',
+    'qr.expired',
+    'qr.late_completion',
+    'qr.refunded',
   ]);
   const { position } = late.payment().row;
   assert.deepEqual([position.phase, position.paid, position.refunded], ['Expired', 500, 500]);
@@ -151,8 +181,10 @@ test('what a cancel finds paid is as much as the provider says, and nothing befo
   // Whoever has cancelled gives no goods: what was paid goes back, and no more than that.
   const template = world({}).payment();
   const cancel = newOperation(template, 'Cancel', {
-    ...{ at: Date.parse(template.row.createdAt), newId: systemIds.uuid },
-    ...{ amount: 0, cause: 'Merchant' as const },
+    at: Date.parse(template.row.createdAt),
+    newId: systemIds.uuid,
+    amount: 0,
+    cause: 'Merchant' as const,
   });
   const refund = { outcome: 'Answered', status: 'Completed' };
   const back = world(
@@ -312,7 +344,11 @@ test('a look asks one question, in turn, so that no refund waits for the others 
   const row = { ...template.payment().row, status: 'Completed' as const };
   const refunds = [1, 2, 3, 4, 5, 6, 7].map((number) =>
     newOperation({ row, operations: [] }, 'Refund', {
-      ...{ at, newId: systemIds.uuid, amount: 50, cause: 'Merchant', number },
+      at,
+      newId: systemIds.uuid,
+      amount: 50,
+      cause: 'Merchant',
+      number,
     }),
   );
   const position = { ...row.position, phase: 'Completed' as const, paid: 500, refundReserved: 350 };
@@ -342,7 +378,10 @@ test('what a provider tells does not call off whoever asks it', () => {
   const { row } = world({}).payment();
   const at = Date.parse(row.createdAt);
   const cancel = newOperation({ row, operations: [] }, 'Cancel', {
-    ...{ at, newId: systemIds.uuid, amount: 0, cause: 'Merchant' },
+    at,
+    newId: systemIds.uuid,
+    amount: 0,
+    cause: 'Merchant',
   });
   const asked = { row: { ...row, dueAt: at + leaseMs, looks: 3 }, operations: [cancel] };
   const provider = { eventId: systemIds.uuid(), type: 'x.y', sequence: 1, occurredAt: isoTime(at) };

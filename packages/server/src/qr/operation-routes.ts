@@ -1,5 +1,6 @@
 // The routes that do something with a payment: cancel, refund, and the end of a hold.
 import {
+  defined,
   QrCancelRequest,
   QrOperationAnswer,
   QrRefundRequest,
@@ -57,7 +58,9 @@ async function run(deps: QrDeps, asked: Asked, reply: FastifyReply, verb: Verb) 
   const events = await behindCommit(() => deps.store.shownEvents(loaded.row));
   return {
     ...viewPayment(loaded, events),
-    ...(operation === undefined ? {} : { operation: viewOperation(operation, currency) }),
+    ...defined({
+      operation: operation === undefined ? undefined : viewOperation(operation, currency),
+    }),
   };
 }
 

@@ -1,5 +1,5 @@
 // Cancels and refunds: judged and reserved by one guarded statement, then asked of the provider.
-import { refuse } from '@switchyard/contract';
+import { defined, refuse } from '@switchyard/contract';
 import { behindCommit } from '../platform/index.ts';
 import { askCancel, askRefund } from './ask.ts';
 import { conflictOf } from './conflict.ts';
@@ -26,10 +26,8 @@ export type OperationDone = {
   replayed: boolean;
 };
 
-const requestOf = ({ amount, currency }: OperationCall): Record<string, unknown> => ({
-  ...(amount === undefined ? {} : { amount }),
-  ...(currency === undefined ? {} : { currency }),
-});
+const requestOf = ({ amount, currency }: OperationCall): Record<string, unknown> =>
+  defined({ amount, currency });
 
 const withNumber = ({ operations }: LoadedQr, number: number | undefined) =>
   operations.find((each) => each.number === number);
@@ -120,7 +118,11 @@ function firstStep(
 ): Step {
   const at = deps.clock.now();
   const operation = newOperation(loaded, verb, {
-    ...{ at, newId: deps.ids.uuid, amount, cause: 'Merchant', request: requestOf(call) },
+    at,
+    newId: deps.ids.uuid,
+    amount,
+    cause: 'Merchant',
+    request: requestOf(call),
     clientOperationId: call.clientOperationId,
   });
   const shared = { at, operations: [operation], askAt: at + leaseMs };
@@ -189,8 +191,13 @@ function toldToWait(deps: QrDeps, loaded: LoadedQr, number: number): Promise<Loa
     const at = deps.clock.now();
     const details = { ...operation.details, awaited: true as const };
     return {
-      ...{ at, type: 'qr.noted', changes: {}, data: { reason: 'Unanswered' }, unanswered: true },
-      ...{ operations: [{ ...operation, details }], askAt: at + pauseMs(standing.row.looks) },
+      at,
+      type: 'qr.noted',
+      changes: {},
+      data: { reason: 'Unanswered' },
+      unanswered: true,
+      operations: [{ ...operation, details }],
+      askAt: at + pauseMs(standing.row.looks),
     };
   });
 }
@@ -208,7 +215,8 @@ async function finish(
       : await askRefund(deps, loaded, operation, { isFirst: true });
   const standing = await toldToWait(deps, answered, operation.number);
   return {
-    ...{ loaded: standing, replayed: false },
+    loaded: standing,
+    replayed: false,
     operation: withNumber(standing, operation.number),
   };
 }

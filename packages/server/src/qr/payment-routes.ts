@@ -1,5 +1,5 @@
 // The route by which a terminal begins a QR payment.
-import { QrRequest, QrTransaction, refuse } from '@switchyard/contract';
+import { defined, QrRequest, QrTransaction, refuse } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { route } from '../http/index.ts';
 import { behindCommit } from '../platform/index.ts';
@@ -88,7 +88,7 @@ export function registerCreate(app: FastifyInstance, deps: QrDeps): void {
       if (answeredStatus === 'Failed' && view.providerTransactionId === undefined) {
         refuse('provider_unavailable', 'Nothing was sent: begin again under a new identifier.', {
           extensions: { transaction: transactionOf(loaded) },
-          ...(failure === undefined ? {} : { logDetail: failure.code }),
+          ...defined({ logDetail: failure?.code }),
         });
       }
       if (status === 'Created') pointAt(reply, loaded);

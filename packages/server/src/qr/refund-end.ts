@@ -1,4 +1,5 @@
 // Makes what a provider says about a refund durable: by answer or by event, once.
+import { defined } from '@switchyard/contract';
 import { isoTime } from '../platform/index.ts';
 import type { QrDeps } from './deps.ts';
 import type { EventData, Failure, LoadedQr, StoredOperation } from './model.ts';
@@ -64,8 +65,10 @@ function afterEnd(
   const hold: Changes = isAwaited ? { hold: null } : {};
   const { failure: _was, ...details } = operation.details;
   return {
-    ...{ at, type: 'qr.refunded', changes: { ...numbered, ...hold, refunded: amount } },
-    data: { ...(provider === undefined ? {} : { provider }), amount, reason: 'Contradicts' },
+    at,
+    type: 'qr.refunded',
+    changes: { ...numbered, ...hold, refunded: amount },
+    data: { ...defined({ provider }), amount, reason: 'Contradicts' },
     operations: [{ ...ended(operation, 'Succeeded', at), details }],
   };
 }
@@ -102,8 +105,12 @@ function goesOn(
   const released = isBack ? releasedBy(standing, operation) : {};
   const type = released.hold === null ? 'qr.resolved' : 'qr.noted';
   return {
-    ...{ at, type, changes: { ...numbered, ...released }, operations: [next] },
-    ...{ data: { ...data, reason }, unanswered: true },
+    at,
+    type,
+    changes: { ...numbered, ...released },
+    operations: [next],
+    data: { ...data, reason },
+    unanswered: true,
   };
 }
 
@@ -124,15 +131,10 @@ export function refundStep(
   if (!isUndecided(operation)) return afterEnd(standing, operation, said, context);
   const { amount } = operation;
   const data = {
-    ...(failure === undefined ? {} : { failure }),
-    ...(provider === undefined ? {} : { provider }),
-    ...(actor === undefined ? {} : { actor }),
+    ...defined({ failure, provider, actor }),
     amount,
   };
-  const details = {
-    ...(failure === undefined ? {} : { failure }),
-    ...(providerRefundId === undefined ? {} : { providerRefundId }),
-  };
+  const details = defined({ failure, providerRefundId });
   if (said === 'Pending' || said === 'Forgotten') {
     return goesOn(standing, { operation, details, data, numbered }, said, context);
   }

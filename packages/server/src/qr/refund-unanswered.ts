@@ -35,7 +35,8 @@ export function unansweredStep(
   if (operation === undefined || !isOpen(operation)) return undefined;
   const { hold } = standing.row.position;
   return {
-    ...{ at, type: 'qr.refund_unanswered' },
+    at,
+    type: 'qr.refund_unanswered',
     changes: hold === null ? { hold: 'RefundUnanswered' } : {},
     operations: [ended(operation, 'Unanswered', at)],
     data: { reason: 'Unanswered', amount: operation.amount },

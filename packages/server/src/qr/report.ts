@@ -1,5 +1,5 @@
 // Makes a step of what a provider says about a payment: by event, by answer, in whatever order. Pure.
-import type { QrDisplay, QrEventType } from '@switchyard/contract';
+import { defined, type QrDisplay, type QrEventType } from '@switchyard/contract';
 import { isoTime } from '../platform/index.ts';
 import { displayEventsMax } from './deps.ts';
 import type { EventData, Failure, LoadedQr, OperationCause, StoredOperation } from './model.ts';
@@ -71,7 +71,7 @@ export function newOperation(
     details: {
       cause: of.cause,
       request: of.request ?? {},
-      ...(of.actor === undefined ? {} : { actor: of.actor }),
+      ...defined({ actor: of.actor }),
     },
     createdAt: iso,
     updatedAt: iso,
@@ -101,8 +101,7 @@ function dataOf({ row }: LoadedQr, verdict: Verdict, told: Told): Step['data'] {
   const isOther = told.currency !== undefined && told.currency !== row.position.currency;
   const amount = verdict.kind === 'Hold' ? (told.amount ?? paid) : paid;
   return {
-    ...(failure === undefined ? {} : { failure }),
-    ...(payer === undefined ? {} : { payer }),
+    ...defined({ failure, payer }),
     ...(amount > 0 ? { amount } : {}),
     ...(isOther ? { currency: told.currency } : {}),
     ...(verdict.kind === 'Nothing' ? { reason: verdict.why } : {}),
@@ -209,10 +208,9 @@ export function reportStep(loaded: LoadedQr, told: Told, context: Context): Repo
     changes: verdict.changes,
     data: {
       ...dataOf(loaded, verdict, told),
-      ...(display === undefined ? {} : { display }),
+      ...defined({ display }),
       ...(live && expiresAt !== undefined ? { expiresAt: isoTime(expiresAt) } : {}),
-      ...(provider === undefined ? {} : { provider }),
-      ...(answered === undefined ? {} : { answered }),
+      ...defined({ provider, answered }),
     },
     operations,
     providerTransactionId: told.providerTransactionId,

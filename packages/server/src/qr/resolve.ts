@@ -1,5 +1,5 @@
 // Ends a hold: somebody has looked at what was paid, and decides what becomes of it.
-import { refuse } from '@switchyard/contract';
+import { defined, refuse } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
 import { askHeldRefunds } from './ask-held.ts';
 import { conflictOf } from './conflict.ts';
@@ -96,8 +96,12 @@ export function resolveStep(
       ? { changes: { hold: null }, operations: retried(standing, at) }
       : outcomeOf(standing, resolution, of);
   return {
-    ...{ at, type: 'qr.resolved', changes, operations, askAt: at },
-    data: { reason: resolution, actor, ...(note === undefined ? {} : { note }) },
+    at,
+    type: 'qr.resolved',
+    changes,
+    operations,
+    askAt: at,
+    data: { reason: resolution, actor, ...defined({ note }) },
   };
 }
 
@@ -142,7 +146,7 @@ export async function resolveHold(
       action: 'qrPayment.resolved',
       entity: { type: 'qrPayment', id: after.transactionId, merchantId: after.merchantId },
       before: shown(before),
-      after: { ...shown(after), resolution, ...(note === undefined ? {} : { note }) },
+      after: { ...shown(after), resolution, ...defined({ note }) },
     }),
   );
 }

@@ -1,5 +1,5 @@
 // Judges a request before anything is done: members that depend on each other, and replays. Pure.
-import { type ErrorCode, type QrRequest, refuse } from '@switchyard/contract';
+import { defined, type ErrorCode, type QrRequest, refuse } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
 import { isActiveCurrency } from '@switchyard/money';
 import type { Scenario } from './model.ts';
@@ -67,9 +67,11 @@ export function fingerprintOf(
     paymentScenario: request.paymentScenario.toLowerCase(),
     paymentAmount: `${paymentAmount.amount} ${paymentAmount.currency}`,
     deviceId,
-    ...(order?.orderId === undefined ? {} : { orderId: order.orderId.toLowerCase() }),
-    ...(order?.orderDescription === undefined ? {} : { orderDescription: order.orderDescription }),
-    ...(scannedPaymentId === undefined ? {} : { scannedPaymentId: markOf(scannedPaymentId) }),
+    ...defined({
+      orderId: order?.orderId === undefined ? undefined : order.orderId.toLowerCase(),
+      orderDescription: order?.orderDescription === undefined ? undefined : order.orderDescription,
+      scannedPaymentId: scannedPaymentId === undefined ? undefined : markOf(scannedPaymentId),
+    }),
   };
 }
 

@@ -71,7 +71,9 @@ export async function settleReport(
   const settled = await settle(deps, loaded, (standing) => {
     const at = deps.clock.now();
     const reported = reportStep(standing, told, {
-      ...{ at, newId: deps.ids.uuid, payWithinMs: deps.payWithinMs },
+      at,
+      newId: deps.ids.uuid,
+      payWithinMs: deps.payWithinMs,
       ...context,
     });
     alarm = reported?.alarm;

@@ -19,8 +19,16 @@ import {
 } from './state.ts';
 
 const fresh: Position = {
-  ...{ phase: 'Created', amount: 1000, currency: 'EUR', paid: 0, refunded: 0, refundReserved: 0 },
-  ...{ settled: 0, ending: null, hold: null, sequence: 0 },
+  phase: 'Created',
+  amount: 1000,
+  currency: 'EUR',
+  paid: 0,
+  refunded: 0,
+  refundReserved: 0,
+  settled: 0,
+  ending: null,
+  hold: null,
+  sequence: 0,
 };
 
 type Act =

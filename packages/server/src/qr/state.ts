@@ -1,4 +1,5 @@
 // What a QR payment is and what becomes of it: one table that enforces, answers and documents.
+import { defined } from '@switchyard/contract';
 
 /** How far the payment itself has come; what was refunded of a paid one is told by its amounts. */
 export type Phase =
@@ -102,33 +103,60 @@ export type Move = 'Go' | 'Stay' | 'TakeBack' | 'Ignore' | 'Contradict';
 
 const ends = { Declined: 'Go', Cancelled: 'Go', Expired: 'Go', Failed: 'Go' } as const;
 const over: Readonly<Record<Phase, Move>> = {
-  ...{ Created: 'Ignore', Pending: 'Ignore', Scanned: 'Ignore', Authorized: 'Ignore' },
+  Created: 'Ignore',
+  Pending: 'Ignore',
+  Scanned: 'Ignore',
+  Authorized: 'Ignore',
   Completed: 'TakeBack',
-  ...{ Declined: 'Ignore', Cancelled: 'Ignore', Expired: 'Ignore', Failed: 'Ignore' },
+  Declined: 'Ignore',
+  Cancelled: 'Ignore',
+  Expired: 'Ignore',
+  Failed: 'Ignore',
 };
 
 export const moveTable: Readonly<Record<Phase, Readonly<Record<Phase, Move>>>> = {
   Created: {
-    ...{ Created: 'Stay', Pending: 'Go', Scanned: 'Go', Authorized: 'Go', Completed: 'Go' },
+    Created: 'Stay',
+    Pending: 'Go',
+    Scanned: 'Go',
+    Authorized: 'Go',
+    Completed: 'Go',
     ...ends,
   },
   Pending: {
-    ...{ Created: 'Stay', Pending: 'Stay', Scanned: 'Go', Authorized: 'Go', Completed: 'Go' },
+    Created: 'Stay',
+    Pending: 'Stay',
+    Scanned: 'Go',
+    Authorized: 'Go',
+    Completed: 'Go',
     ...ends,
   },
   Scanned: {
-    ...{ Created: 'Stay', Pending: 'Stay', Scanned: 'Stay', Authorized: 'Go', Completed: 'Go' },
+    Created: 'Stay',
+    Pending: 'Stay',
+    Scanned: 'Stay',
+    Authorized: 'Go',
+    Completed: 'Go',
     ...ends,
   },
   Authorized: {
-    ...{ Created: 'Stay', Pending: 'Stay', Scanned: 'Stay', Authorized: 'Stay', Completed: 'Go' },
+    Created: 'Stay',
+    Pending: 'Stay',
+    Scanned: 'Stay',
+    Authorized: 'Stay',
+    Completed: 'Go',
     ...ends,
   },
   Completed: {
-    ...{ Created: 'Ignore', Pending: 'Ignore', Scanned: 'Ignore', Authorized: 'Ignore' },
+    Created: 'Ignore',
+    Pending: 'Ignore',
+    Scanned: 'Ignore',
+    Authorized: 'Ignore',
     Completed: 'Stay',
-    ...{ Declined: 'Contradict', Cancelled: 'Contradict' },
-    ...{ Expired: 'Contradict', Failed: 'Contradict' },
+    Declined: 'Contradict',
+    Cancelled: 'Contradict',
+    Expired: 'Contradict',
+    Failed: 'Contradict',
   },
   Declined: over,
   Cancelled: over,
@@ -222,14 +250,21 @@ export type HeldMove = 'Keep' | 'Sum' | 'Retract' | 'Contradict';
 
 const keeps = { Created: 'Keep', Pending: 'Keep', Scanned: 'Keep', Authorized: 'Keep' } as const;
 const differs: Readonly<Record<Phase, HeldMove>> = {
-  ...{ ...keeps, Completed: 'Sum' },
-  ...{ Declined: 'Retract', Cancelled: 'Retract', Expired: 'Retract', Failed: 'Retract' },
+  ...keeps,
+  Completed: 'Sum',
+  Declined: 'Retract',
+  Cancelled: 'Retract',
+  Expired: 'Retract',
+  Failed: 'Retract',
 };
 
 const paidFor: Readonly<Record<Phase, HeldMove>> = {
-  ...{ ...keeps, Completed: 'Keep' },
-  ...{ Declined: 'Contradict', Cancelled: 'Contradict' },
-  ...{ Expired: 'Contradict', Failed: 'Contradict' },
+  ...keeps,
+  Completed: 'Keep',
+  Declined: 'Contradict',
+  Cancelled: 'Contradict',
+  Expired: 'Contradict',
+  Failed: 'Contradict',
 };
 
 export const heldTable: Readonly<Record<HoldReason, Readonly<Record<Phase, HeldMove>>>> = {
@@ -274,7 +309,7 @@ export function judgeReport(position: Position, report: Report): Verdict {
   if (sequence !== undefined && sequence <= position.sequence) {
     return { kind: 'Nothing', why: 'Older', changes: {} };
   }
-  const changes: Changes = sequence === undefined ? {} : { sequence };
+  const changes: Changes = defined({ sequence });
   const { hold } = position;
   if (hold !== null) return judgeHeld({ ...position, hold }, report, changes);
   const meant = meantBy(report.said, position);

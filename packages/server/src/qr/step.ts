@@ -1,5 +1,5 @@
 // Makes the next step of a payment: its changes, the event that says so, and when to look again.
-import type { QrEventType } from '@switchyard/contract';
+import { defined, type QrEventType } from '@switchyard/contract';
 import { isoTime } from '../platform/index.ts';
 import { answerMs, graceMs } from './deps.ts';
 import type { Change, EventData, LoadedQr, QrRow, StoredOperation } from './model.ts';
@@ -104,8 +104,9 @@ export function after(loaded: LoadedQr, change: Change): LoadedQr {
   const operations = merged(loaded.operations, change.operations);
   const { news } = loaded;
   return {
-    ...{ row: change.after, operations },
-    ...(news === undefined ? {} : { news: [...news, change.event] }),
+    row: change.after,
+    operations,
+    ...defined({ news: news === undefined ? undefined : [...news, change.event] }),
   };
 }
 

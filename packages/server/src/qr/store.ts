@@ -172,7 +172,10 @@ export function createQrStore({ database, ids }: { database: Database; ids: Ids 
     async findOperation({ organizationId, merchantId, kind, clientOperationId }) {
       type Found = { transaction_id: string; number: number };
       const [row] = await database.hot<Found>(statements.findOperation, [
-        ...[organizationId, clientOperationId, merchantId, kind],
+        organizationId,
+        clientOperationId,
+        merchantId,
+        kind,
       ]);
       return row && { transactionId: row.transaction_id, number: row.number };
     },

@@ -1,9 +1,10 @@
 // Shows a payment, its operations and its events in the words of the contract.
-import type {
-  QrEvent,
-  QrOperation,
-  QrTransaction,
-  QrTransactionWithEvents,
+import {
+  defined,
+  type QrEvent,
+  type QrOperation,
+  type QrTransaction,
+  type QrTransactionWithEvents,
 } from '@switchyard/contract';
 import { isoTime } from '../platform/index.ts';
 import type { LoadedQr, StoredEvent, StoredOperation } from './model.ts';
@@ -20,16 +21,23 @@ const last = <Name extends keyof StoredEvent['data']>(
 function failureOf(failure: StoredEvent['data']['failure']) {
   if (failure?.code === undefined) return {};
   const { code, text } = failure;
-  return { failure: { code, ...(text === undefined ? {} : { text }) } };
+  return { failure: { code, ...defined({ text }) } };
 }
 
 export function viewOperation(operation: StoredOperation, currency: string): QrOperation {
   const { operationId, number, kind, status, amount, details, clientOperationId } = operation;
   return {
-    ...{ operationId, number, kind, status, amount, currency, cause: details.cause },
-    ...(clientOperationId === undefined ? {} : { clientOperationId }),
+    operationId,
+    number,
+    kind,
+    status,
+    amount,
+    currency,
+    cause: details.cause,
+    ...defined({ clientOperationId }),
     ...failureOf(details.failure),
-    ...{ createdAt: operation.createdAt, updatedAt: operation.updatedAt },
+    createdAt: operation.createdAt,
+    updatedAt: operation.updatedAt,
   };
 }
 
@@ -69,25 +77,25 @@ export function viewPayment(loaded: LoadedQr, events: readonly StoredEvent[]): Q
     clientTransactionId: row.clientTransactionId,
     status: row.status,
     answeredStatus: answeredOf(row, events),
-    ...{ merchantId: row.merchantId, storeId: row.storeId, deviceId: row.deviceId },
+    merchantId: row.merchantId,
+    storeId: row.storeId,
+    deviceId: row.deviceId,
     serviceId: row.serviceId,
     paymentType: row.facts.paymentType,
     paymentScenario: row.facts.paymentScenario,
     effectiveScenario: row.facts.scenario,
     paymentAmount: { amount, currency },
-    ...{ paidAmount: paid, refundedAmount: refunded },
+    paidAmount: paid,
+    refundedAmount: refunded,
     ...(settled === 0 ? {} : { settledAmount: settled }),
-    ...(display === undefined ? {} : { display }),
+    ...defined({ display }),
     expiresAt: isoTime(row.expiresAt),
-    ...(row.facts.order === undefined ? {} : { order: row.facts.order }),
-    ...(row.providerTransactionId === undefined
-      ? {}
-      : { providerTransactionId: row.providerTransactionId }),
-    ...(payer === undefined ? {} : { payer }),
+    ...defined({ order: row.facts.order, providerTransactionId: row.providerTransactionId, payer }),
     ...failureOf(last(events, 'failure')),
     ...holdOf(loaded, events),
     operations: operations.map((each) => viewOperation(each, currency)),
-    ...{ createdAt: row.createdAt, updatedAt: row.updatedAt },
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
   };
 }
 
@@ -96,25 +104,29 @@ export function viewEvent({ sequence, type, at, data }: StoredEvent): QrEvent {
   const { display, expiresAt, payer, amount, currency, reason, actor, note } = data;
   const { operation, provider } = data;
   return {
-    ...{ sequence, type, at, status: data.status },
-    ...(display === undefined ? {} : { display }),
-    ...(expiresAt === undefined ? {} : { expiresAt }),
-    ...(payer === undefined ? {} : { payer }),
+    sequence,
+    type,
+    at,
+    status: data.status,
+    ...defined({ display, expiresAt, payer }),
     ...failureOf(data.failure),
-    ...(amount === undefined ? {} : { amount }),
-    ...(currency === undefined ? {} : { currency }),
-    ...(reason === undefined ? {} : { reason }),
-    ...(actor === undefined ? {} : { actor }),
-    ...(note === undefined ? {} : { note }),
-    ...(operation === undefined ? {} : { operation }),
-    ...(provider === undefined
-      ? {}
-      : {
-          provider: {
-            ...{ eventId: provider.eventId, type: provider.type },
-            ...{ sequence: provider.sequence, occurredAt: provider.occurredAt },
-          },
-        }),
+    ...defined({
+      amount,
+      currency,
+      reason,
+      actor,
+      note,
+      operation,
+      provider:
+        provider === undefined
+          ? undefined
+          : {
+              eventId: provider.eventId,
+              type: provider.type,
+              sequence: provider.sequence,
+              occurredAt: provider.occurredAt,
+            },
+    }),
   };
 }
 

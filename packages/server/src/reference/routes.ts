@@ -34,10 +34,14 @@ const codes: ErrorCodeList = {
 
 const roles: RoleList = {
   roles: (Object.keys(roleTitles) as RoleName[]).map((role) => ({
-    ...{ role, title: roleTitles[role], permissions: [...rolePermissions[role]] },
+    role,
+    title: roleTitles[role],
+    permissions: [...rolePermissions[role]],
   })),
   groups: (Object.keys(groupRights) as GroupName[]).map((group) => ({
-    ...{ group, rights: groupRights[group], permissions: [...groupPermissions[group]] },
+    group,
+    rights: groupRights[group],
+    permissions: [...groupPermissions[group]],
   })),
 };
 

@@ -1,5 +1,5 @@
 // Creates, lists, edits and switches users, within what the caller may see and give.
-import { refuse, type UserInput, type UserReplacement } from '@switchyard/contract';
+import { defined, refuse, type UserInput, type UserReplacement } from '@switchyard/contract';
 import { actorOf, type Recorder } from '../audit/index.ts';
 import { type Caller, demandVersion, type FoundPage, type PageRequest } from '../http/index.ts';
 import type { Accounts, Profile, Upon, User, Within } from '../identity/index.ts';
@@ -65,8 +65,15 @@ function refuseChanged(input: object, user: User, userDomainId: string): void {
 function profileOf(input: Partial<Profile>, email: string, groups: readonly string[]): Profile {
   const { givenName, familyName, phoneNumber, address, locale, zoneinfo, datetimeFormat } = input;
   return {
-    ...{ email, groups, givenName, familyName, phoneNumber, address },
-    ...{ locale, zoneinfo, datetimeFormat },
+    email,
+    groups,
+    givenName,
+    familyName,
+    phoneNumber,
+    address,
+    locale,
+    zoneinfo,
+    datetimeFormat,
   };
 }
 
@@ -84,7 +91,7 @@ export function createUsers({ accounts, audit, demandMerchant }: UsersDeps) {
           id: userId,
           ...(entityType === 'merchant' ? { merchantId: entityId } : {}),
         },
-        ...(before === undefined ? {} : { before: viewOf(before, caller.realm) }),
+        ...defined({ before: before === undefined ? undefined : viewOf(before, caller.realm) }),
         after: viewOf(after, caller.realm),
       });
     };
@@ -166,7 +173,9 @@ export function createUsers({ accounts, audit, demandMerchant }: UsersDeps) {
         {
           ...profileOf(input, email, groups),
           ...place,
-          ...{ username, organizationId: caller.organizationId, userDomainId: caller.realm },
+          username,
+          organizationId: caller.organizationId,
+          userDomainId: caller.realm,
           // Raised by the environment where a second factor is needed.
           secondFactor: 'Off',
         },

@@ -27,7 +27,14 @@ export function viewOf(user: User, userDomainId: string): UserView {
   const { zoneinfo, datetimeFormat } = user;
   const members = {
     ...readOnlyOf(user, userDomainId),
-    ...{ email, givenName, familyName, phoneNumber, address, locale, zoneinfo, datetimeFormat },
+    email,
+    givenName,
+    familyName,
+    phoneNumber,
+    address,
+    locale,
+    zoneinfo,
+    datetimeFormat,
     groups: [...user.groups],
   };
   const told = Object.entries(members).filter(([, value]) => value !== undefined);

@@ -64,9 +64,12 @@ export function createAccesses({ database, clock, ids, log, metrics }: Deps) {
       const batch = rows.map((line) => ({
         organization_id: line.organizationId,
         access_id: line.accessId,
-        ...{ token: line.token, purpose: line.purpose, actor: line.actor },
+        token: line.token,
+        purpose: line.purpose,
+        actor: line.actor,
         subject_id: line.subjectId ?? null,
-        ...{ result: line.result, at: line.at },
+        result: line.result,
+        at: line.at,
       }));
       await database.hot(insertAccesses, [JSON.stringify(batch)]);
       return rows.map(() => undefined);
@@ -135,7 +138,10 @@ export async function listAccesses(
     [organizationId, firstIdOf(from), firstIdOf(to), limit],
   );
   return rows.map((row) => ({
-    ...{ token: row.token, purpose: row.purpose, actor: row.actor, result: row.result },
+    token: row.token,
+    purpose: row.purpose,
+    actor: row.actor,
+    result: row.result,
     ...(row.subject_id === null ? {} : { subjectId: row.subject_id }),
     at: isoTime(row.at.getTime()),
   }));

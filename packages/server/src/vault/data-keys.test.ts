@@ -44,7 +44,10 @@ describe('the keys of the organisations', () => {
           return provider.unwrap(wrapped, place);
         },
       },
-      ...{ clock, log, ids: systemIds, metrics: createMetrics() },
+      clock,
+      log,
+      ids: systemIds,
+      metrics: createMetrics(),
     });
   });
 

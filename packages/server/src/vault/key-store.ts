@@ -64,8 +64,15 @@ export function createKeyStore(database: Database) {
         `INSERT INTO vault_keys (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
         ON CONFLICT DO NOTHING`,
         [
-          ...[key.organizationId, key.keyId, key.purpose, key.state, key.wrappedBy, key.wrapped],
-          ...[key.checkValue, isoTime(key.createdAt), isoTime(key.changedAt)],
+          key.organizationId,
+          key.keyId,
+          key.purpose,
+          key.state,
+          key.wrappedBy,
+          key.wrapped,
+          key.checkValue,
+          isoTime(key.createdAt),
+          isoTime(key.changedAt),
         ],
       );
     },

@@ -68,7 +68,9 @@ export async function openVault(deps: OpeningDeps): Promise<OpenVault> {
   try {
     const indexKey = await loadIndexKey(deps, provider);
     return {
-      ...{ provider, indexKey, dataKeys: createDataKeys({ ...deps, provider }) },
+      provider,
+      indexKey,
+      dataKeys: createDataKeys({ ...deps, provider }),
       legacyKey: legacyMaster === undefined ? undefined : deriveKey(legacyMaster, 'vault-data'),
     };
   } catch (error) {

@@ -44,8 +44,11 @@ export async function listVaultKeys(
     [organizationId ?? null, listedMax],
   );
   return rows.map((row) => ({
-    ...{ organizationId: row.organization_id, keyId: row.key_id, purpose: row.purpose },
-    ...{ state: row.state, wrappedBy: row.wrapped_by },
+    organizationId: row.organization_id,
+    keyId: row.key_id,
+    purpose: row.purpose,
+    state: row.state,
+    wrappedBy: row.wrapped_by,
     createdAt: isoTime(row.created_at.getTime()),
     changedAt: isoTime(row.changed_at.getTime()),
     ...(row.started_at === null

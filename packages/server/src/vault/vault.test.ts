@@ -100,7 +100,10 @@ describe('the vault', () => {
     await room.vault.drain();
     const now = Date.now();
     const lines = await listAccesses(database, {
-      ...{ organizationId, from: now - dayMs, to: now + dayMs, limit: 10 },
+      organizationId,
+      from: now - dayMs,
+      to: now + dayMs,
+      limit: 10,
     });
     assert.deepEqual(
       lines.map(({ at: _at, ...line }) => line),

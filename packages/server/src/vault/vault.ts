@@ -150,7 +150,11 @@ export function createVault(deps: VaultDeps): Vault {
   }
 
   const upkeep = createUpkeep({
-    ...{ ...deps, keyStore, cardStore, accesses, opened },
+    ...deps,
+    keyStore,
+    cardStore,
+    accesses,
+    opened,
     reopen: (organizationId, { token, sealed: bytes }) =>
       Promise.resolve(openCard(organizationId, token, bytes)),
   });

@@ -1,4 +1,5 @@
 // Decides what a message does to the ledger and how it is answered; no sockets here.
+import { defined } from '@switchyard/contract';
 import type { Message } from '@switchyard/iso8583';
 import { decidedAnswer, isAnswer, plainAnswer } from './answers.ts';
 import { type Answered, effectOf, type Original } from './book.ts';
@@ -168,7 +169,7 @@ export function createHost(deps: HostDeps): Host {
     const held = code === APPROVED ? remaining : original.held;
     const captured = original.kind === 'hold' ? original.captured : held;
     const { reason } = request;
-    const after = { ...original, held, captured, ...(reason === undefined ? {} : { reason }) };
+    const after = { ...original, held, captured, ...defined({ reason }) };
     const amount = original.held - held;
     return settle(
       message,

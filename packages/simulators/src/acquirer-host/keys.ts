@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { defined } from '@switchyard/contract';
 import type { MacPlace } from '@switchyard/iso8583';
 import { aesCmac, keyCheckValue, retailMac, wrapKey } from '@switchyard/pin';
 
@@ -89,10 +90,10 @@ export function openKeyRing(options: {
   const { directory, keys, mac } = options;
   const path = join(directory, 'keys.json');
   const stored = read(path);
-  const started: Keys = {
-    ...(keys.zonePin === undefined ? {} : { P: [keys.zonePin] }),
-    ...(keys.mac === undefined ? {} : { M: [keys.mac] }),
-  };
+  const started: Keys = defined({
+    P: keys.zonePin === undefined ? undefined : [keys.zonePin],
+    M: keys.mac === undefined ? undefined : [keys.mac],
+  });
 
   const offered = (use: KeyUse) => stored.offered[use] ?? [];
 

@@ -11,6 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { defined } from '@switchyard/contract';
 import type { Message } from '@switchyard/iso8583';
 import { readLedger } from './audit.ts';
 import { createHost } from './host.ts';
@@ -24,7 +25,7 @@ describe('the ledger', () => {
   let decide: (message: Message) => string | undefined;
 
   function open(segmentEntries?: number): void {
-    ledger = openLedger({ directory, ...(segmentEntries === undefined ? {} : { segmentEntries }) });
+    ledger = openLedger({ directory, ...defined({ segmentEntries }) });
     const host = createHost({ ledger, clock: { now: () => 0 } });
     decide = (message) => {
       const decision = host.decide(message, { signedOn: true });

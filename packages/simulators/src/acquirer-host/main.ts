@@ -1,6 +1,7 @@
 // The acquirer host as a process: `serve` runs it, `ledger` prints what it holds.
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { defined } from '@switchyard/contract';
 import { builtInHosts, type HostTable, readHostTable } from '@switchyard/iso8583';
 import { FAILED, UsageFault, WRONG_USAGE, whole } from '../command-line.ts';
 import { readLedger } from './audit.ts';
@@ -100,11 +101,11 @@ function keysInFile(file: string | undefined): GivenKeys {
   try {
     const keys: unknown = JSON.parse(readFileSync(file, 'utf8'));
     const { 'zone-pin-key': pin, 'mac-key': mac, 'zone-master-key': master } = keys as GivenKeys;
-    return {
-      ...(pin === undefined ? {} : { 'zone-pin-key': String(pin) }),
-      ...(mac === undefined ? {} : { 'mac-key': String(mac) }),
-      ...(master === undefined ? {} : { 'zone-master-key': String(master) }),
-    };
+    return defined({
+      'zone-pin-key': pin === undefined ? undefined : String(pin),
+      'mac-key': mac === undefined ? undefined : String(mac),
+      'zone-master-key': master === undefined ? undefined : String(master),
+    });
   } catch {
     throw new FileFault(`--keys: ${file} cannot be read as JSON`);
   }
@@ -113,11 +114,11 @@ function keysInFile(file: string | undefined): GivenKeys {
 function keysOf(values: Values): HostKeys {
   const given: GivenKeys = { ...keysInFile(values.keys), ...values };
   const { 'zone-pin-key': pin, 'mac-key': mac, 'zone-master-key': master } = given;
-  return {
-    ...(pin === undefined ? {} : { zonePin: keyOf(pin, 'zone-pin-key') }),
-    ...(mac === undefined ? {} : { mac: keyOf(mac, 'mac-key') }),
-    ...(master === undefined ? {} : { zoneMaster: keyOf(master, 'zone-master-key') }),
-  };
+  return defined({
+    zonePin: pin === undefined ? undefined : keyOf(pin, 'zone-pin-key'),
+    mac: mac === undefined ? undefined : keyOf(mac, 'mac-key'),
+    zoneMaster: master === undefined ? undefined : keyOf(master, 'zone-master-key'),
+  });
 }
 
 async function serve(values: Values, ledgerDir: string): Promise<void> {

@@ -1,6 +1,7 @@
 // The TCP server of the acquirer host: frames in, decisions, frames out.
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { defined } from '@switchyard/contract';
 import {
   builtInHosts,
   compileHost,
@@ -185,7 +186,7 @@ export async function startAcquirerHost(options: AcquirerHostOptions): Promise<A
   const { segmentEntries } = options;
   const ledger = openLedger({
     directory: options.ledgerDir,
-    ...(segmentEntries === undefined ? {} : { segmentEntries }),
+    ...defined({ segmentEntries }),
   });
   const table: HostTable = options.dialect ?? builtInHosts['iso1987-binary'];
   const spoken = compileHost(table, { now: () => clock.now() });

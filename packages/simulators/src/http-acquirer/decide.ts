@@ -1,10 +1,11 @@
 // Decides what a message of the acquirer SPI does to the ledger and how it is answered; no network here.
-import type {
-  SpiAnswer,
-  SpiCapture,
-  SpiPayment,
-  SpiRefund,
-  SpiReversal,
+import {
+  defined,
+  type SpiAnswer,
+  type SpiCapture,
+  type SpiPayment,
+  type SpiRefund,
+  type SpiReversal,
 } from '@switchyard/contract';
 import { maskPan } from '@switchyard/iso8583';
 import { numericOf } from '@switchyard/money';
@@ -96,10 +97,10 @@ function issuerMembers(message: SpiPayment, code: string): Partial<SpiAnswer> {
   const issuerData = `910A${hexOf(traceNumber.padStart(8, '0'))}${hexOf(code)}`;
   const address = addressCheck && addressCheck.postalCode.padEnd(9, ' ') + addressCheck.houseNumber;
   const letter = address && addressResult(`82${String(address.length).padStart(2, '0')}${address}`);
-  return {
-    ...(chipData === undefined ? {} : { issuerData }),
-    ...(letter === undefined ? {} : { addressResult: letter }),
-  };
+  return defined({
+    issuerData: chipData === undefined ? undefined : issuerData,
+    addressResult: letter,
+  });
 }
 
 /** Why a capture or refund cannot be, or `undefined`. */
@@ -158,10 +159,17 @@ export function createDesk({ ledger, clock }: { ledger: Ledger; clock: Clock }):
     const approved = approvedAmount(code, amount);
     const approval = approves(code) ? ledger.nextApproval() : '';
     const after: Original = {
-      ...{ key: messageId, kind, terminal: terminalId, merchant: merchantId, currency },
+      key: messageId,
+      kind,
+      terminal: terminalId,
+      merchant: merchantId,
+      currency,
       rrn: retrievalReference,
       pan: maskPan(message.card.number),
-      ...{ code, approval, approved, held: approved },
+      code,
+      approval,
+      approved,
+      held: approved,
       captured: kind === 'sale' ? approved : 0,
       refunded: 0,
     };

@@ -206,7 +206,9 @@ export async function startHttpAcquirer(options: HttpAcquirerOptions): Promise<H
     const body = JSON.stringify(reply.body);
     const { status } = reply;
     const headers = signedHeaders(own, {
-      ...{ status, body, now: clock.now() },
+      status,
+      body,
+      now: clock.now(),
       requestSignature: signature,
     });
     const sent = garbled ? body.replace('"', "'") : body;

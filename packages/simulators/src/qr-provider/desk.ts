@@ -145,15 +145,23 @@ function createPayments(deps: Deps): (message: CreateQrPayment) => Promise<QrPay
     const script = scriptOf(amount.amount);
     const isScanned = scannedPaymentId !== undefined || paymentScenario === 'merchantscan';
     const payment: Payment = {
-      ...{ platformTransactionId, clientTransactionId, eventsUrl, fingerprint, serviceId },
+      platformTransactionId,
+      clientTransactionId,
+      eventsUrl,
+      fingerprint,
+      serviceId,
       providerTransactionId: newId('QR'),
       merchantId: merchant.merchantId,
       scenario: isScanned ? 'merchantscan' : 'consumerscan',
-      ...{ amount: amount.amount, currency: amount.currency },
+      amount: amount.amount,
+      currency: amount.currency,
       createdAt: clock.now(),
       expiresAt: Date.parse(expiresAt),
       status: script.isLater === true ? 'Created' : 'Pending',
-      ...{ refunds: [], sequence: 0, steps: [], unsent: [] },
+      refunds: [],
+      sequence: 0,
+      steps: [],
+      unsent: [],
     };
     if (isScanned) takeScanned(payment, scannedPaymentId, script);
     else payment.code = codeIn(message, payment.providerTransactionId);
@@ -217,10 +225,22 @@ function createCancels({ journal, stage, clock, stepMs, isBroken }: Deps): QrPro
   /** What never came is cancelled too, and remembered: it may still be on its way. */
   function unknown(platformTransactionId: string) {
     const payment: Payment = {
-      ...{ platformTransactionId, providerTransactionId: newId('QR'), clientTransactionId: '' },
-      ...{ merchantId: '', scenario: 'consumerscan', amount: 0, currency: '', eventsUrl: '' },
-      ...{ createdAt: clock.now(), expiresAt: clock.now(), fingerprint: '', status: 'Cancelled' },
-      ...{ refunds: [], sequence: 0, steps: [], unsent: [] },
+      platformTransactionId,
+      providerTransactionId: newId('QR'),
+      clientTransactionId: '',
+      merchantId: '',
+      scenario: 'consumerscan',
+      amount: 0,
+      currency: '',
+      eventsUrl: '',
+      createdAt: clock.now(),
+      expiresAt: clock.now(),
+      fingerprint: '',
+      status: 'Cancelled',
+      refunds: [],
+      sequence: 0,
+      steps: [],
+      unsent: [],
     };
     if (!isBroken('forgets-cancel')) journal.write(payment);
     return { status: 'Cancelled' as const };
@@ -279,7 +299,9 @@ function createRefunds({ journal, stage, clock, stepMs, isBroken }: Deps): QrPro
   function book(payment: Payment, { refundId, amount }: RefundQrPayment): Refund {
     const { atOnce, next } = refundScriptOf(amount.amount);
     const refund: Refund = {
-      ...{ refundId, providerRefundId: newId('RF'), amount: amount.amount },
+      refundId,
+      providerRefundId: newId('RF'),
+      amount: amount.amount,
       status: atOnce ?? 'Completed',
       ...(atOnce === 'Declined' ? { failure: refundFailure } : {}),
     };

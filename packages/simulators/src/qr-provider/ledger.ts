@@ -42,8 +42,14 @@ function entryOf(payment: Payment): QrLedgerPayment {
   const { platformTransactionId, providerTransactionId, clientTransactionId } = payment;
   const { merchantId, scenario, status, amount, currency, unsent } = payment;
   return {
-    ...{ platformTransactionId, providerTransactionId, clientTransactionId, merchantId },
-    ...{ scenario, status, amount, currency },
+    platformTransactionId,
+    providerTransactionId,
+    clientTransactionId,
+    merchantId,
+    scenario,
+    status,
+    amount,
+    currency,
     refunded: refundedOf(payment).done,
     unsentEvents: unsent.length,
   };

@@ -81,8 +81,11 @@ test('it waits for its platform, is switched off from outside, and its books sta
     assert.match(said, /platform\.json has no baseUrl/);
     const base = 'http://127.0.0.1:9';
     const facts = {
-      ...{ signingSecrets: [secret], baseUrl: base, tokenUrl: `${base}/token` },
-      ...{ clientId: 'a', clientSecret: 'never told' },
+      signingSecrets: [secret],
+      baseUrl: base,
+      tokenUrl: `${base}/token`,
+      clientId: 'a',
+      clientSecret: 'never told',
     };
     writeFileSync(platform, JSON.stringify(facts));
     assert.deepEqual(await health(), { status: 200, body: { status: 'Up' } });
@@ -94,7 +97,9 @@ test('it waits for its platform, is switched off from outside, and its books sta
     assert.equal(books.status, 0);
     assert.match(books.stdout, /in balance/);
     assert.deepEqual(JSON.parse(run('ledger', ...data, '--json').stdout), {
-      ...{ payments: [], totals: [], faults: [] },
+      payments: [],
+      totals: [],
+      faults: [],
     });
     assert.ok(!said.includes('never told'));
   } finally {

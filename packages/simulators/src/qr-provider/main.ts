@@ -1,6 +1,7 @@
 // The reference provider as a process: runs until it is told to stop, tells its stories and its books.
 import { mkdirSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { defined } from '@switchyard/contract';
 import { FAILED, UsageFault, WRONG_USAGE, whole } from '../command-line.ts';
 import { brokenModes, isBrokenMode } from './broken.ts';
 import { printQrLedger, readQrLedger } from './ledger.ts';
@@ -81,12 +82,18 @@ function servedOptions(values: Values, dataDir: string) {
     throw new UsageFault('--broken is none of the ways that "qr-provider faults" lists');
   }
   return {
-    ...{ dataDir, display, host: values.host, path: values.path, platform: platformOf(values) },
+    dataDir,
+    display,
+    host: values.host,
+    path: values.path,
+    platform: platformOf(values),
     port: whole(values.port, 'port', 65_535),
     stepMs: whole(values['step-ms'], 'step-ms', dayMs),
     lateMs: whole(values['late-ms'], 'late-ms', dayMs),
-    ...(retry === undefined ? {} : { retryMs: [whole(retry, 'retry-ms', dayMs)] }),
-    ...(broken === undefined ? {} : { broken }),
+    ...defined({
+      retryMs: retry === undefined ? undefined : [whole(retry, 'retry-ms', dayMs)],
+      broken,
+    }),
     warn: (message: string) => process.stderr.write(`${message}\n`),
   } as const;
 }

@@ -1,4 +1,5 @@
 // What the reference provider keeps of a payment, and what it tells of it.
+import { defined } from '@switchyard/contract';
 import type {
   ProviderAmount,
   ProviderEvent,
@@ -90,15 +91,17 @@ export function standingOf(payment: Payment): QrPaymentAnswer {
     // Cancelled before it came: nobody ever said how much.
     ...(payment.amount === 0 ? {} : { amount: amountOf(payment) }),
     expiresAt: new Date(expiresAt).toISOString(),
-    ...(payer === undefined ? {} : { payer }),
-    ...(failure === undefined ? {} : { failure }),
+    ...defined({ payer, failure }),
   };
 }
 
 export function refundAnswer({ currency }: Payment, refund: Refund): RefundAnswer {
   const { refundId, providerRefundId, status, amount, failure } = refund;
   return {
-    ...{ refundId, providerRefundId, status, amount: { amount, currency } },
-    ...(failure === undefined ? {} : { failure }),
+    refundId,
+    providerRefundId,
+    status,
+    amount: { amount, currency },
+    ...defined({ failure }),
   };
 }

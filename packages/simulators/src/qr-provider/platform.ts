@@ -44,7 +44,7 @@ function clientsOf(facts: QrPlatformFacts): Clients {
   const { baseUrl, caFile, accounts = [] } = facts;
   const ca = caFile === undefined ? {} : { ca: readFileSync(caFile) };
   const made = ({ tokenUrl, clientId, clientSecret }: Account) =>
-    createEventsClient({ ...{ baseUrl, tokenUrl, clientId, clientSecret }, ...ca });
+    createEventsClient({ baseUrl, tokenUrl, clientId, clientSecret, ...ca });
   const first = made(facts);
   const others = new Map(accounts.map((account) => [account.serviceId, made(account)]));
   return {

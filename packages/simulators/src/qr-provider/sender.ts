@@ -1,5 +1,6 @@
 // Brings events to the platform, by the queue of the SDK; wrong where the provider is broken.
 import { randomUUID } from 'node:crypto';
+import { defined } from '@switchyard/contract';
 import {
   createEventQueue,
   type EventQueue,
@@ -64,7 +65,10 @@ export function createSender(deps: Deps): Sender {
           owners.set(event.eventId, payment);
           const firstAt = Date.parse(event.occurredAt);
           return {
-            ...{ eventsUrl: payment.eventsUrl, event, attempts: 0, firstAt },
+            eventsUrl: payment.eventsUrl,
+            event,
+            attempts: 0,
+            firstAt,
             dueAt: clock.now(),
           };
         }),
@@ -112,7 +116,7 @@ export function createSender(deps: Deps): Sender {
     store,
     clock,
     concurrency,
-    ...(deps.retryMs === undefined ? {} : { delaysMs: deps.retryMs }),
+    ...defined({ delaysMs: deps.retryMs }),
     client: {
       async send(url, event) {
         const client = platform.client(owners.get(event.eventId)?.serviceId);

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { defined } from '@switchyard/contract';
 import { readMerchantCode } from '@switchyard/emv';
 import {
   type CreateQrPayment,
@@ -65,8 +66,13 @@ describe('the reference provider', () => {
 
   const start = (change: Partial<QrProviderOptions> = {}) =>
     startQrProvider({
-      ...{ host: '127.0.0.1', port: 0, dataDir, platform: 'check' },
-      ...{ stepMs: 5, lateMs: 200, retryMs: [20] },
+      host: '127.0.0.1',
+      port: 0,
+      dataDir,
+      platform: 'check',
+      stepMs: 5,
+      lateMs: 200,
+      retryMs: [20],
       ...change,
     });
 
@@ -127,7 +133,7 @@ describe('the reference provider', () => {
       headers,
       redirect: 'manual',
       signal: AbortSignal.timeout(withinMs),
-      ...(body === undefined ? {} : { body }),
+      ...defined({ body }),
     });
     const said = (await answer.json()) as Record<string, unknown>;
     return { status: answer.status, headers: answer.headers, body: said };
@@ -139,7 +145,9 @@ describe('the reference provider', () => {
     (await call('GET', providerPaths.payment(id))).body['status'];
   const cancel = ({ platformTransactionId }: CreateQrPayment) =>
     call('POST', providerPaths.cancel(platformTransactionId), {
-      ...{ platformTransactionId, reason: 'Merchant', requestedAt: new Date().toISOString() },
+      platformTransactionId,
+      reason: 'Merchant',
+      requestedAt: new Date().toISOString(),
     });
   const refund = (
     { platformTransactionId }: CreateQrPayment,

@@ -1,5 +1,6 @@
 // Moves payments on in time, and tells the platform of it: state and event in one line of the journal.
 import { randomUUID } from 'node:crypto';
+import { defined } from '@switchyard/contract';
 import type {
   EventQueue,
   ProviderEvent,
@@ -102,7 +103,7 @@ export function createStage(deps: Deps): Stage {
       type: `payment.${to.toLowerCase()}`,
       status: to,
       amount: toldAmount(payment),
-      ...(payer === undefined ? {} : { payer }),
+      ...defined({ payer }),
       ...(failure === undefined || status !== to ? {} : { failure }),
       ...(shows ? { display: await drawn(code, display) } : {}),
     };
@@ -176,8 +177,9 @@ export function createStage(deps: Deps): Stage {
       type: isDone ? 'refund.completed' : 'refund.declined',
       status: isDone ? 'Completed' : 'Declined',
       amount: { amount, currency: payment.currency },
-      ...{ refundId, providerRefundId },
-      ...(failure === undefined ? {} : { failure }),
+      refundId,
+      providerRefundId,
+      ...defined({ failure }),
     };
   }
 
@@ -189,7 +191,10 @@ export function createStage(deps: Deps): Stage {
   }
 
   return {
-    ...{ arm, happen, told, settleRefunds },
+    arm,
+    happen,
+    told,
+    settleRefunds,
     async stop() {
       isStopped = true;
       for (const timer of timers.values()) clearTimeout(timer);

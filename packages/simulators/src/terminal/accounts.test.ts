@@ -12,7 +12,9 @@ import { address, folder, saleData, stage } from './stage.fixture.ts';
 const number = '4111111111111111';
 const hidden = '411111******1111';
 const giftCard = (StoredValueID: string, IdentificationType = 'PAN') => ({
-  ...{ StoredValueAccountType: 'GiftCard', IdentificationType, StoredValueID },
+  StoredValueAccountType: 'GiftCard',
+  IdentificationType,
+  StoredValueID,
 });
 const member = { IdentificationType: 'PAN', LoyaltyID: number };
 
@@ -80,7 +82,8 @@ test('nobody finds an account in the memory by trying numbers, without the key o
 
 test('what is no card number is repeated as it came', () => {
   const id = (IdentificationType: 'PAN' | 'BarCode' | 'PhoneNumber', LoyaltyID: string) => ({
-    ...{ IdentificationType, LoyaltyID },
+    IdentificationType,
+    LoyaltyID,
   });
   for (const same of [
     id('BarCode', '9780201379624'),

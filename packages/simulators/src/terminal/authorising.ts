@@ -1,5 +1,5 @@
 // A sale at the platform: the card's data under the keys of the terminal, again with a PIN where one is wanted.
-import type { Transaction } from '@switchyard/contract';
+import { defined, type Transaction } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
 import { numericOf } from '@switchyard/money';
 import type { Structure } from '@switchyard/nexo';
@@ -70,7 +70,12 @@ function cardMembers(inside: Inside, sale: Sale, of: Try, number: number): objec
   keeper.keep({ keys: pad.counter() });
   const objects = () =>
     chipObjects(card, {
-      ...{ amount: sale.amount, cashback: sale.cashback, at: now(), number, entry, countryNumeric },
+      amount: sale.amount,
+      cashback: sale.cashback,
+      at: now(),
+      number,
+      entry,
+      countryNumeric,
       currencyNumeric: numericOf(sale.currency),
       isPinEntered: pin !== undefined,
       unpredictable: random(unpredictableBytes),
@@ -98,12 +103,13 @@ function bodyOf(inside: Inside, sale: Sale, of: Try, number: number): Record<str
   const parts = { ...(tip === 0 ? {} : { tip }), ...(cashback === 0 ? {} : { cashback }) };
   return {
     clientTransactionId: identifierOf(inside, number),
-    ...{ amount, currency },
+    amount,
+    currency,
     ...cardMembers(inside, sale, of, number),
     ...(tip + cashback === 0 ? {} : { amounts: parts }),
     ...(isReservation ? { captureMode: 'Deferred' } : {}),
     ...(isPartialWanted ? { partialApproval: true } : {}),
-    ...(of.stepUpOf === undefined ? {} : { stepUpOf: of.stepUpOf }),
+    ...defined({ stepUpOf: of.stepUpOf }),
     ...orderOf(sale),
   };
 }
@@ -126,10 +132,16 @@ async function send(work: Work, inside: Inside, sale: Sale, of: Try) {
     const { amount, currency, saleData, isReservation } = sale;
     const kind = isReservation ? 'Reservation' : 'Sale';
     keeper.keep({
-      ...(merchant === undefined ? {} : { merchant }),
+      ...defined({ merchant }),
       pending: {
-        ...{ header: work.header, saleData, kind, clientTransactionId },
-        ...{ amount, currency, until, merchant },
+        header: work.header,
+        saleData,
+        kind,
+        clientTransactionId,
+        amount,
+        currency,
+        until,
+        merchant,
       },
     });
     const asked: Asked =
@@ -187,7 +199,11 @@ async function approveOffline(
   const number = nextNumber(inside);
   const code = String(number).padStart(codeDigits, '0').slice(-codeDigits);
   const of: Try = {
-    ...{ card, entry: 'Chip', pin: undefined, stepUpOf: undefined, decision: 'Approves' },
+    card,
+    entry: 'Chip',
+    pin: undefined,
+    stepUpOf: undefined,
+    decision: 'Approves',
   };
   const body: Record<string, unknown> = {
     ...bodyOf(inside, { ...sale, isPartialWanted: false }, of, number),
@@ -235,7 +251,11 @@ export async function authorise(
   }
   let pinTries = 0;
   let next: Try | undefined = {
-    ...{ card, entry: card.entry, pin: undefined, stepUpOf: undefined, decision: 'Online' },
+    card,
+    entry: card.entry,
+    pin: undefined,
+    stepUpOf: undefined,
+    decision: 'Online',
   };
   let isPinWanted = card.entry === 'Chip' && card.verification === 'Pin';
   let told: Transaction | undefined;

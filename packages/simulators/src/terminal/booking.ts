@@ -1,4 +1,5 @@
 // Writes a line into the books, in one step with the mark that it stands there.
+import { defined } from '@switchyard/contract';
 import { type Entry, noted } from './books.ts';
 import type { Memory } from './memory.ts';
 import type { Inside } from './work.ts';
@@ -9,7 +10,9 @@ export function book({ keeper }: Inside, entry: Entry, besides: Partial<Memory> 
   keeper.keep({
     ...besides,
     books: noted(books, entry),
-    ...(pending === undefined ? {} : { pending: { ...pending, isBooked: true } }),
-    ...(operation === undefined ? {} : { operation: { ...operation, isBooked: true } }),
+    ...defined({
+      pending: pending === undefined ? undefined : { ...pending, isBooked: true as const },
+      operation: operation === undefined ? undefined : { ...operation, isBooked: true as const },
+    }),
   });
 }

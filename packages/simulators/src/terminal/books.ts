@@ -28,8 +28,13 @@ const periodsMax = 50;
 
 const keyOf = ({ amount: _amount, ...entry }: Entry & { count?: number }): string =>
   [
-    ...[entry.type, entry.brand, entry.currency, entry.saleId],
-    ...[entry.operatorId, entry.shift, entry.group],
+    entry.type,
+    entry.brand,
+    entry.currency,
+    entry.saleId,
+    entry.operatorId,
+    entry.shift,
+    entry.group,
   ].join('\n');
 
 /** Lines are sums from the start: a period of a million sales is as small as its kinds are few. */

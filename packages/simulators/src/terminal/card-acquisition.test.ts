@@ -10,7 +10,8 @@ async function acquired(cardMs = 60_000) {
   const now = () => Date.now() + ahead;
   const on = stage({ now, times: { ...quick, card: cardMs } });
   const acquire = requestOf('CardAcquisition', address('till-1'), {
-    ...{ SaleData: saleData, CardAcquisitionTransaction: {} },
+    SaleData: saleData,
+    CardAcquisitionTransaction: {},
   });
   const { first } = await on.ask(acquire);
   assert.ok(first && isMessage(first, 'CardAcquisition', 'Response'));
@@ -79,8 +80,10 @@ test('a chip in the reader answers the till that has asked for it, and no other'
       'CardReaderAPDU',
       { ...till, saleId, deviceId },
       {
-        ...{ APDUClass: bytes('00'), APDUInstruction: bytes('84') },
-        ...{ APDUPar1: bytes('00'), APDUPar2: bytes('00') },
+        APDUClass: bytes('00'),
+        APDUInstruction: bytes('84'),
+        APDUPar1: bytes('00'),
+        APDUPar2: bytes('00'),
       },
     );
   assert.equal(await conditionOf(apdu('till-2', 'C2')), 'NotAllowed');

@@ -68,8 +68,10 @@ const load = (type: string, ItemAmount: number) => ({
   SaleData: saleData,
   StoredValueData: [
     {
-      ...{ StoredValueTransactionType: type, StoredValueAccountID: giftCard },
-      ...{ ItemAmount, Currency: 'EUR' },
+      StoredValueTransactionType: type,
+      StoredValueAccountID: giftCard,
+      ItemAmount,
+      Currency: 'EUR',
     },
   ],
 });
@@ -86,7 +88,8 @@ const inputOf = (InputCommand: string, more: object = {}) => ({
 
 const printOf = (...lines: string[]) => ({
   PrintOutput: {
-    ...{ DocumentQualifier: 'Document', ResponseMode: 'PrintEnd' },
+    DocumentQualifier: 'Document',
+    ResponseMode: 'PrintEnd',
     OutputContent: text(...lines),
   },
 });
@@ -131,7 +134,8 @@ const cases: Readonly<Record<Category, (on: Stage) => Promise<void>>> = {
     const of = {
       PaymentAccountReq: {
         PaymentInstrumentData: {
-          ...{ PaymentInstrumentType: 'StoredValue', StoredValueAccountID: giftCard },
+          PaymentInstrumentType: 'StoredValue',
+          StoredValueAccountID: giftCard,
         },
       },
     };
@@ -169,8 +173,11 @@ const cases: Readonly<Record<Category, (on: Stage) => Promise<void>>> = {
   },
   async CardReaderAPDU(on) {
     const select = {
-      ...{ APDUClass: hex('00'), APDUInstruction: hex('A4'), APDUPar1: hex('04') },
-      ...{ APDUPar2: hex('00'), APDUData: hex(card.applicationId) },
+      APDUClass: hex('00'),
+      APDUInstruction: hex('A4'),
+      APDUPar1: hex('04'),
+      APDUPar2: hex('00'),
+      APDUData: hex(card.applicationId),
     };
     assert.equal(await refused(on, 'CardReaderAPDU', select), 'NotAllowed', 'no card is there');
     await done(on, 'CardReaderInit', {});
@@ -217,7 +224,8 @@ const cases: Readonly<Record<Category, (on: Stage) => Promise<void>>> = {
   },
   async EnableService(on) {
     await done(on, 'EnableService', {
-      ...{ TransactionAction: 'StartTransaction', ServicesEnabled: ['Payment'] },
+      TransactionAction: 'StartTransaction',
+      ServicesEnabled: ['Payment'],
     });
     assert.match(screenOf(on), /Show your card/);
     await done(on, 'EnableService', { TransactionAction: 'AbortTransaction' });
@@ -228,7 +236,7 @@ const cases: Readonly<Record<Category, (on: Stage) => Promise<void>>> = {
     const body = { TimeStamp: at, EventToNotify: 'Shutdown' };
     const { texts } = await on.ask({
       header: { ...header, MessageType: 'Notification' },
-      ...{ body },
+      body,
     } as AnyMessage);
     assert.deepEqual(texts, [], 'events are of terminals: one that comes says nothing');
   },
@@ -261,7 +269,8 @@ const cases: Readonly<Record<Category, (on: Stage) => Promise<void>>> = {
   },
   async Login(on) {
     const body = {
-      ...{ DateTime: at, OperatorLanguage: 'en' },
+      DateTime: at,
+      OperatorLanguage: 'en',
       SaleSoftware: { ApplicationName: 'till', SoftwareVersion: '1' },
     };
     const { POISystemData } = await done(on, 'Login', body);
@@ -313,7 +322,8 @@ const cases: Readonly<Record<Category, (on: Stage) => Promise<void>>> = {
   async Reversal(on) {
     const POITransactionID = transactionOf(await paid(on));
     const { ReversedAmount } = await done(on, 'Reversal', {
-      ...{ OriginalPOITransaction: { POITransactionID }, ReversalReason: 'CustCancel' },
+      OriginalPOITransaction: { POITransactionID },
+      ReversalReason: 'CustCancel',
     });
     assert.equal(ReversedAmount, 10);
     assert.equal(on.fake.taken(), 0);
@@ -368,13 +378,21 @@ describe('each category at the terminal', () => {
       devices += 1;
       const ids = MessageClass === 'Device' ? { DeviceID: `D${devices}` } : {};
       const MessageHeader = {
-        ...{ ProtocolVersion: '3.0', MessageClass, MessageCategory: category, ...ids },
-        ...{ MessageType: 'Request', ServiceID: address().serviceId, SaleID: 'till', POIID: poiId },
+        ProtocolVersion: '3.0',
+        MessageClass,
+        MessageCategory: category,
+        ...ids,
+        MessageType: 'Request',
+        ServiceID: address().serviceId,
+        SaleID: 'till',
+        POIID: poiId,
       };
       const message = { SaleToPOIRequest: { MessageHeader, [`${category}Request`]: 'nothing' } };
       const texts: string[] = [];
       await terminal().receive(JSON.stringify(message), {
-        ...{ isTwoWay: false, send: (said: string) => void texts.push(said), drop: () => {} },
+        isTwoWay: false,
+        send: (said: string) => void texts.push(said),
+        drop: () => {},
       });
       const [reading] = texts.map((said) => readMessage(said));
       const answer = reading?.kind === 'Message' ? reading.message : undefined;

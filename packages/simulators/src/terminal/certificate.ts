@@ -107,9 +107,12 @@ function make(names: readonly string[], at: number): { cert: string; key: string
     tags.sequence,
     der(context(0, true), der(tags.integer, '02')),
     der(tags.integer, '01', randomBytes(serialBytes)),
-    ...[algorithm, name],
+    algorithm,
+    name,
     der(tags.sequence, timeOf(at - dayMs), timeOf(at + days * dayMs)),
-    ...[name, spki, extensions],
+    name,
+    spki,
+    extensions,
   );
   const signature = sign('sha256', body, privateKey);
   return {

@@ -1,5 +1,5 @@
 // The way to the terminal over the Cloud Connector: tills claim it wherever they are.
-import { connectorPaths } from '@switchyard/contract';
+import { connectorPaths, defined } from '@switchyard/contract';
 import type { Protection } from '@switchyard/nexo';
 import { createDeviceClient, type DeviceState } from '@switchyard/sdk-device';
 import type { Terminal } from './options.ts';
@@ -46,7 +46,7 @@ export function connectToCloud(terminal: Terminal, options: CloudOptions): Cloud
   const client = createDeviceClient({
     tsn: terminal.tsn,
     registerUrl: address.href,
-    tls: { cert, key, ...(ca === undefined ? {} : { ca }) },
+    tls: { cert, key, ...defined({ ca }) },
   });
   let isStopped = false;
   let error: string | undefined;
@@ -58,7 +58,7 @@ export function connectToCloud(terminal: Terminal, options: CloudOptions): Cloud
 
   const channel: TerminalChannel = {
     isTwoWay: true,
-    ...(protection === undefined ? {} : { protection }),
+    ...defined({ protection }),
     // A till that is gone asks for the outcome when it is back.
     send: (text) => void client.send(text).catch(() => undefined),
     drop: () => void breakOff(),

@@ -86,6 +86,9 @@ test('what the platform does not find it does not find for the merchant whose te
   closing.push(() => platform.close());
   assert.equal(await platform.merchant(), 'device-1');
   assert.deepEqual(await platform.find('T-1'), {
-    ...{ outcome: 'Refused', status: 404, code: 'transaction_not_found', merchant: 'device-1' },
+    outcome: 'Refused',
+    status: 404,
+    code: 'transaction_not_found',
+    merchant: 'device-1',
   });
 });

@@ -1,5 +1,6 @@
 // Calls of a device: mutual TLS, its token looked up and renewed, limits on what comes back.
 import { Agent, request } from 'node:https';
+import { defined } from '@switchyard/contract';
 
 /**
  * What a device is known by, and where the platform is.
@@ -69,8 +70,9 @@ export function createDeviceCalls(facts: DeviceFacts, clock: { now(): number }):
   const agent = new Agent({
     keepAlive: true,
     maxSockets: socketsMax,
-    ...{ cert, key },
-    ...(ca === undefined ? {} : { ca }),
+    cert,
+    key,
+    ...defined({ ca }),
   });
   let known: Known | undefined;
   let asking: Promise<Known | undefined> | undefined;
@@ -151,9 +153,9 @@ export function createDeviceCalls(facts: DeviceFacts, clock: { now(): number }):
       method,
       headers: {
         authorization: `Bearer ${mine.token}`,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...defined({ 'content-type': body === undefined ? undefined : 'application/json' }),
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...defined({ body: body === undefined ? undefined : JSON.stringify(body) }),
     });
     return called.outcome === 'Answered' ? { ...called, merchant: mine.merchant } : called;
   }

@@ -1,4 +1,5 @@
 // What is told of messages and of faults, for a log or a screen.
+import { defined } from '@switchyard/contract';
 import { type AnyMessage, resultOf } from '@switchyard/nexo';
 import type { TerminalHappening } from './work.ts';
 
@@ -11,10 +12,11 @@ export function happeningOf(
   const { Result: result, ErrorCondition: condition } = resultOf({ header, body }) ?? {};
   const event = body['EventToNotify'];
   return {
-    ...{ type, category, kind, saleId },
-    ...(ServiceID === undefined ? {} : { serviceId: ServiceID }),
-    ...(result === undefined ? {} : { result }),
-    ...(condition === undefined ? {} : { condition }),
+    type,
+    category,
+    kind,
+    saleId,
+    ...defined({ serviceId: ServiceID, result, condition }),
     ...(typeof event === 'string' ? { event } : {}),
   };
 }

@@ -72,8 +72,10 @@ const giftCard = {
   StoredValueID: '42',
 };
 const item = (StoredValueTransactionType: string, ItemAmount: number) => ({
-  ...{ StoredValueTransactionType, StoredValueAccountID: giftCard },
-  ...{ ItemAmount, Currency: 'EUR' },
+  StoredValueTransactionType,
+  StoredValueAccountID: giftCard,
+  ItemAmount,
+  Currency: 'EUR',
 });
 const items = (...StoredValueData: object[]): AnyMessage =>
   requestOf('StoredValue', address(), { SaleData: saleData, StoredValueData } as never);

@@ -33,7 +33,10 @@ async function open(isProtected: boolean, patience?: { headMs: number; allMs: nu
   const directory = mkdtempSync(join(tmpdir(), 'switchyard-local-'));
   const fake = fakePlatform();
   const terminal = createTerminal({
-    ...{ tsn: poiId, dataDir: directory, platform: fake.platform, now: Date.now },
+    tsn: poiId,
+    dataDir: directory,
+    platform: fake.platform,
+    now: Date.now,
     keys: {
       baseDerivationKey: '0123456789ABCDEFFEDCBA9876543210',
       ksn: 'FFFF9876543210E00001',
@@ -43,7 +46,12 @@ async function open(isProtected: boolean, patience?: { headMs: number; allMs: nu
   });
   const protection = isProtected ? createProtection({ keys: [key], randomBytes }) : undefined;
   const local = await listenLocally(terminal, {
-    ...{ host: '127.0.0.1', port: 0, directory, protection, patience, now: Date.now },
+    host: '127.0.0.1',
+    port: 0,
+    directory,
+    protection,
+    patience,
+    now: Date.now,
     names: ['AXIUMDX8000-10000001.test.terminal.adyen.com'],
   });
   closing.push(async () => {
@@ -75,8 +83,13 @@ function clientOf(port: number, certFile: string) {
 
 const at = '2026-03-01T10:00:00.000Z';
 const header = (MessageCategory: string, ServiceID: string) => ({
-  ...{ ProtocolVersion: '3.0', MessageClass: 'Service', MessageType: 'Request' },
-  ...{ SaleID: 'till-3', POIID: poiId, MessageCategory, ServiceID },
+  ProtocolVersion: '3.0',
+  MessageClass: 'Service',
+  MessageType: 'Request',
+  SaleID: 'till-3',
+  POIID: poiId,
+  MessageCategory,
+  ServiceID,
 });
 const payment = (ServiceID: string, RequestedAmount = 12.5) => ({
   SaleToPOIRequest: {
@@ -233,7 +246,9 @@ test('slow clients are cut off, pages of browsers refused, and others are served
   const head = 'POST /nexo HTTP/1.1\r\nhost: terminal\r\n';
   const slow = ['', head, `${head}content-length: 100\r\n\r\n{`].map((start) => {
     const socket = connect({
-      ...{ host: '127.0.0.1', port: local.port, ca: readFileSync(local.certFile) },
+      host: '127.0.0.1',
+      port: local.port,
+      ca: readFileSync(local.certFile),
     });
     socket.on('error', () => {});
     if (start !== '') socket.write(start);
@@ -336,7 +351,10 @@ test('the certificate stays the same over a restart', async () => {
   const { local, directory, terminal } = await open(false);
   const before = readFileSync(local.certFile, 'utf8');
   const second = await listenLocally(terminal, {
-    ...{ host: '127.0.0.1', port: 0, directory, now: Date.now },
+    host: '127.0.0.1',
+    port: 0,
+    directory,
+    now: Date.now,
     names: ['AXIUMDX8000-10000001.test.terminal.adyen.com'],
   });
   assert.equal(readFileSync(second.certFile, 'utf8'), before);

@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { defined } from '@switchyard/contract';
 import { messageBytesMax, type Protection } from '@switchyard/nexo';
 import { ensureCertificate } from './certificate.ts';
 import type { Terminal } from './options.ts';
@@ -93,7 +94,7 @@ async function answer(
   }
   const channel: TerminalChannel = {
     isTwoWay: false,
-    ...(protection === undefined ? {} : { protection }),
+    ...defined({ protection }),
     // A till by HTTP gets one message; a copy of it has nowhere to go.
     send: (text) => end(response, status.ok, text),
     drop: () => void request.socket.destroy(),
@@ -120,8 +121,12 @@ export async function listenLocally(
   let running = 0;
   const { headMs, allMs } = options.patience ?? usualPatience;
   const server: Server = createServer({
-    ...{ cert, key, minVersion: 'TLSv1.2' },
-    ...{ headersTimeout: headMs, requestTimeout: allMs, handshakeTimeout: headMs },
+    cert,
+    key,
+    minVersion: 'TLSv1.2',
+    headersTimeout: headMs,
+    requestTimeout: allMs,
+    handshakeTimeout: headMs,
     connectionsCheckingInterval: lookEveryMs,
   });
   server.maxConnections = connectionsMax;
@@ -145,7 +150,8 @@ export async function listenLocally(
   });
   const bound = (server.address() as AddressInfo).port;
   return {
-    ...{ port: bound, certFile },
+    port: bound,
+    certFile,
     url: `https://${host}:${bound}/nexo`,
     async close() {
       server.closeAllConnections();

@@ -28,13 +28,21 @@ describe('the memory of a terminal', () => {
     ({ saleId: 'till', serviceId, category: 'Payment', at, ...more }) satisfies ServiceRecord;
   const pending: Pending = {
     header: {
-      ...{ MessageClass: 'Service', MessageCategory: 'Payment', MessageType: 'Request' },
-      ...{ ServiceID: '1', SaleID: 'till', POIID: 'poi' },
+      MessageClass: 'Service',
+      MessageCategory: 'Payment',
+      MessageType: 'Request',
+      ServiceID: '1',
+      SaleID: 'till',
+      POIID: 'poi',
     },
     saleData: {
       SaleTransactionID: { TransactionID: '1', TimeStamp: '2026-03-01T10:00:00.000Z' },
     },
-    ...{ kind: 'Sale', clientTransactionId: 'a', amount: 1, currency: 'EUR', until: 1 },
+    kind: 'Sale',
+    clientTransactionId: 'a',
+    amount: 1,
+    currency: 'EUR',
+    until: 1,
   };
 
   test('each kind of change is there after a start, in its order', () => {

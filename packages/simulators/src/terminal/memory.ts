@@ -212,7 +212,8 @@ function replay(lines: readonly Line[]): { memory: Memory; services: Services } 
   for (const { set, books, accounts, dialogue, ...line } of lines) {
     const open = { ...memory, ...line };
     memory = {
-      ...{ ...memory, ...set },
+      ...memory,
+      ...set,
       pending: open.pending ?? undefined,
       operation: open.operation ?? undefined,
       answerDue: open.answerDue ?? undefined,
@@ -237,8 +238,10 @@ export function begunIn(memory: Memory): Pick<AnswerDue, 'header'> | undefined {
 
 /** Its end, which belongs into the line that keeps its answer. */
 export const nothingBegun = {
-  ...{ pending: undefined, operation: undefined },
-  ...{ answerDue: undefined, batch: undefined },
+  pending: undefined,
+  operation: undefined,
+  answerDue: undefined,
+  batch: undefined,
 };
 
 /**

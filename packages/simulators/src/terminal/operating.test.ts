@@ -118,7 +118,9 @@ test('nothing is begun on an original that is not there, or cannot be looked up'
   assert.equal(await on.conditionOf(again()), 'UnreachableHost');
   assert.deepEqual(on.fake.operations, []);
   on.fake.platform.find = async () => ({
-    ...{ outcome: 'Refused', status: 403, code: 'permission_denied' },
+    outcome: 'Refused',
+    status: 403,
+    code: 'permission_denied',
   });
   assert.equal(await on.conditionOf(again()), 'Success', 'who may not look may give back');
   on.fake.platform.find = find;
@@ -139,7 +141,9 @@ test('a refund that was certainly not made is told so at once', async () => {
 
 test('an answer of the platform says whether something may have been done', () => {
   const problem = (code: string, outcome: string, retryable: boolean) => ({
-    ...{ code, outcome, retryable },
+    code,
+    outcome,
+    retryable,
   });
   const outcomeOf = (status: number, body: unknown) => askedOf({ status, body });
   assert.deepEqual(outcomeOf(500, undefined), { outcome: 'Unknown' });
@@ -152,12 +156,19 @@ test('an answer of the platform says whether something may have been done', () =
   });
   assert.deepEqual(outcomeOf(429, undefined), { outcome: 'NotSent' });
   assert.deepEqual(outcomeOf(502, problem('not_sent', 'NotProcessed', false)), {
-    ...{ outcome: 'Refused', status: 502, code: 'not_sent' },
+    outcome: 'Refused',
+    status: 502,
+    code: 'not_sent',
   });
   assert.deepEqual(outcomeOf(409, problem('transaction_in_progress', 'NotProcessed', true)), {
-    ...{ outcome: 'Refused', status: 409, code: 'transaction_in_progress', isPassing: true },
+    outcome: 'Refused',
+    status: 409,
+    code: 'transaction_in_progress',
+    isPassing: true,
   });
   assert.deepEqual(outcomeOf(422, problem('already_refunded', 'NotProcessed', false)), {
-    ...{ outcome: 'Refused', status: 422, code: 'already_refunded' },
+    outcome: 'Refused',
+    status: 422,
+    code: 'already_refunded',
   });
 });

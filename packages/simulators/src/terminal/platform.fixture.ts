@@ -1,5 +1,6 @@
 // A platform in a few lines, for tests of the terminal alone: it counts what was taken.
 import { randomUUID } from 'node:crypto';
+import { defined } from '@switchyard/contract';
 import type { Asked, TerminalPlatform } from './platform.ts';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -41,20 +42,33 @@ export function fakePlatform() {
     const amount = Number(body['amount']);
     const authorizedAmount = Number(body['authorizedAmount'] ?? (approved ? amount : 0));
     const copy = {
-      ...{ merchantName: 'Café', at, operation: 'Sale', amount, currency: body['currency'] },
-      ...{ amountText: `${amount} ${body['currency']}`, entryMode: body['entryMode'] },
-      ...{ maskedNumber: '541333******0012', terminalId: 'T1', responseText: state },
+      merchantName: 'Café',
+      at,
+      operation: 'Sale',
+      amount,
+      currency: body['currency'],
+      amountText: `${amount} ${body['currency']}`,
+      entryMode: body['entryMode'],
+      maskedNumber: '541333******0012',
+      terminalId: 'T1',
+      responseText: state,
     };
     return {
       outcome: 'Answered',
       transaction: {
-        ...{ transactionId, clientTransactionId: body['clientTransactionId'], state, approved },
-        ...{ amount, currency: body['currency'], authorizedAmount, createdAt: at, updatedAt: at },
-        ...{
-          authorizationCode: '123456',
-          card: { scheme: 'Mastercard', maskedNumber: copy.maskedNumber },
-        },
-        ...{ receipt: { merchant: copy, cardholder: copy }, operations: [] },
+        transactionId,
+        clientTransactionId: body['clientTransactionId'],
+        state,
+        approved,
+        amount,
+        currency: body['currency'],
+        authorizedAmount,
+        createdAt: at,
+        updatedAt: at,
+        authorizationCode: '123456',
+        card: { scheme: 'Mastercard', maskedNumber: copy.maskedNumber },
+        receipt: { merchant: copy, cardholder: copy },
+        operations: [],
         ...response,
       },
     } as unknown as Asked;
@@ -100,7 +114,7 @@ export function fakePlatform() {
     const response = reasons[behaviour as keyof typeof reasons];
     return Promise.resolve(
       view(row, {
-        ...(response === undefined ? {} : { response }),
+        ...defined({ response }),
         ...(isDeclined && behaviour !== 'Declines' ? { terminalAction: 'AskPin' } : {}),
       }),
     );
@@ -108,7 +122,9 @@ export function fakePlatform() {
 
   const merchant = () => (isElsewhere ? 'another' : 'mine');
   const notFound = (): Asked => ({
-    ...{ outcome: 'Refused', status: 404, code: 'transaction_not_found' },
+    outcome: 'Refused',
+    status: 404,
+    code: 'transaction_not_found',
     merchant: merchant(),
   });
 

@@ -75,7 +75,9 @@ export function askedOf({
   // Whoever is overloaded has done nothing; what could not be sent never will be under its identifier.
   if (status >= faultsFrom && retryable === true) return { outcome: 'NotSent' };
   return {
-    ...{ outcome: 'Refused', status, code: typeof code === 'string' ? code : 'unknown' },
+    outcome: 'Refused',
+    status,
+    code: typeof code === 'string' ? code : 'unknown',
     ...(retryable === true ? { isPassing: true } : {}),
   };
 }

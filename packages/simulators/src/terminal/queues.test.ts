@@ -183,7 +183,10 @@ test('a 404 that is not the word of the platform says nothing of a sale', async 
   fake.next('LosesAnswer');
   const { find } = fake.platform;
   fake.platform.find = async () => ({
-    ...{ outcome: 'Refused', status: 404, code: 'unknown', merchant: 'mine' },
+    outcome: 'Refused',
+    status: 404,
+    code: 'unknown',
+    merchant: 'mine',
   });
   assert.equal(await conditionOf(pay(10)), 'UnreachableHost');
   fake.platform.find = find;

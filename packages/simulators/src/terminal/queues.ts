@@ -9,8 +9,13 @@ const minuteMs = 60_000;
 const hourMs = 3_600_000;
 /** Nothing of the sale is held or taken; every other refusal leaves the customer charged. */
 const nothingLeft: readonly string[] = [
-  ...['already_cancelled', 'already_refunded', 'not_captured', 'nothing_to_cancel'],
-  ...['transaction_declined', 'transaction_failed', 'transaction_reversed'],
+  'already_cancelled',
+  'already_refunded',
+  'not_captured',
+  'nothing_to_cancel',
+  'transaction_declined',
+  'transaction_failed',
+  'transaction_reversed',
 ];
 
 /** What of it was captured is not reversed any more. */

@@ -26,7 +26,9 @@ const verifications: Readonly<Record<string, string>> = {
 export function receiptLines(copy: ReceiptCopy): string[] {
   const { cardholderVerification: verified } = copy;
   return [
-    ...[centred(copy.merchantName), ...(copy.merchantAddress ?? '').split('\n').map(centred), ''],
+    centred(copy.merchantName),
+    ...(copy.merchantAddress ?? '').split('\n').map(centred),
+    '',
     ...pair('Merchant', copy.acquirerMerchantId),
     ...pair('Terminal', copy.terminalId),
     ...pair(copy.at.slice(0, 10), copy.at.slice(11, 19)),
@@ -38,7 +40,7 @@ export function receiptLines(copy: ReceiptCopy): string[] {
     ...pair('Cryptogram', copy.cryptogram),
     ...pair('Approval', copy.authorizationCode),
     ...pair('Reference', copy.retrievalReferenceNumber),
-    ...[centred(copy.responseText)],
+    centred(copy.responseText),
     ...(copy.responseReason === undefined ? [] : [centred(copy.responseReason)]),
     ...(verified === undefined ? [] : [verifications[verified] ?? '']),
     ...(verified === 'Signature' ? ['', '_'.repeat(columns)] : []),

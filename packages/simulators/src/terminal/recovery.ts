@@ -1,4 +1,5 @@
 // After a restart in the middle of a service: what became of it, and the answer that it never got.
+import { defined } from '@switchyard/contract';
 import {
   type AnyMessage,
   answerHeader,
@@ -24,7 +25,7 @@ function failed(
   condition: Parameters<typeof failureTo>[1],
   additional: string,
 ): AnyMessage | undefined {
-  const request = { header, body: saleData === undefined ? {} : { SaleData: saleData } };
+  const request = { header, body: defined({ SaleData: saleData }) };
   return failureTo(request, condition, { at: new Date(inside.now()).toISOString(), additional });
 }
 
@@ -95,7 +96,8 @@ function batchAnswer(
     PerformedTransaction.length === wanted
       ? succeeded
       : {
-          ...{ Result: 'Partial', ErrorCondition: 'Aborted' },
+          Result: 'Partial',
+          ErrorCondition: 'Aborted',
           AdditionalResponse: 'the terminal started anew; the rest was not begun',
         };
   return { header: answerHeader(header), body: { Response, PerformedTransaction } };
@@ -161,8 +163,12 @@ export function abandoned(
     })
     .flatMap(({ saleId: SaleID, serviceId: ServiceID, category: MessageCategory }) => {
       const header: Header = {
-        ...{ MessageClass: 'Service' as const, MessageType: 'Request' as const, MessageCategory },
-        ...{ SaleID, ServiceID, POIID },
+        MessageClass: 'Service' as const,
+        MessageType: 'Request' as const,
+        MessageCategory,
+        SaleID,
+        ServiceID,
+        POIID,
       };
       const text = 'the terminal started anew; nothing was taken';
       return failed(inside, { header }, 'Aborted', text) ?? [];

@@ -65,7 +65,8 @@ export function givingBack(
   const OriginalPOITransaction = { POITransactionID: sold.body.POIData?.POITransactionID };
   if (category === 'Reversal') {
     return requestOf('Reversal', address(), {
-      ...{ OriginalPOITransaction, ReversalReason: 'CustCancel' },
+      OriginalPOITransaction,
+      ReversalReason: 'CustCancel',
     } as never) as AnyMessage;
   }
   return pay(10, {
@@ -122,8 +123,13 @@ export function stage(options: Partial<TerminalOptions> = {}, dataDir = folder()
   const told: TerminalHappening[] = [];
   const make = () =>
     createTerminal({
-      ...{ tsn: poiId, dataDir, platform: fake.platform, keys, now: systemClock.now },
-      ...{ random: (size: number) => randomBytes(size), times: quick },
+      tsn: poiId,
+      dataDir,
+      platform: fake.platform,
+      keys,
+      now: systemClock.now,
+      random: (size: number) => randomBytes(size),
+      times: quick,
       tell: (happening) => void told.push(happening),
       ...options,
     });
@@ -165,7 +171,12 @@ export function stage(options: Partial<TerminalOptions> = {}, dataDir = folder()
   }
 
   return {
-    ...{ fake, told, dataDir, ask, conditionOf, statusOf },
+    fake,
+    told,
+    dataDir,
+    ask,
+    conditionOf,
+    statusOf,
     terminal: () => terminal,
     async restart() {
       await terminal.stop();

@@ -1,5 +1,6 @@
 // A whole terminal from the facts of one: the platform, the local way in and the cloud.
 import { randomBytes } from 'node:crypto';
+import { defined } from '@switchyard/contract';
 import { createProtection, type SharedKey } from '@switchyard/nexo';
 import type { DeviceState } from '@switchyard/sdk-device';
 import { connectToCloud } from './cloud.ts';
@@ -77,11 +78,13 @@ export async function startTerminal(options: StartOptions): Promise<StartedTermi
     now,
   );
   const terminal = createTerminal({
-    ...{ tsn, dataDir, platform, keys, now },
+    tsn,
+    dataDir,
+    platform,
+    keys,
+    now,
     random: (size) => random(size),
-    ...(tell === undefined ? {} : { tell }),
-    ...(times === undefined ? {} : { times }),
-    ...(loginRequired === undefined ? {} : { loginRequired }),
+    ...defined({ tell, times, loginRequired }),
   });
   const protection =
     sharedKey === undefined ? undefined : createProtection({ keys: [sharedKey], randomBytes });
@@ -90,7 +93,11 @@ export async function startTerminal(options: StartOptions): Promise<StartedTermi
     listen === undefined
       ? undefined
       : await listenLocally(terminal, {
-          ...{ ...listen, directory: dataDir, names, protection, now },
+          ...listen,
+          directory: dataDir,
+          names,
+          protection,
+          now,
         }).catch(async (error: unknown) => {
           await terminal.stop();
           throw error;
@@ -100,12 +107,15 @@ export async function startTerminal(options: StartOptions): Promise<StartedTermi
     options.cloud === false
       ? undefined
       : connectToCloud(terminal, {
-          ...{ ...device, protection },
-          ...(onCloud === undefined ? {} : { onState: onCloud }),
+          ...device,
+          protection,
+          ...defined({ onState: onCloud }),
         });
   return {
     terminal,
-    ...(local === undefined ? {} : { local: { url: local.url, certFile: local.certFile } }),
+    ...defined({
+      local: local === undefined ? undefined : { url: local.url, certFile: local.certFile },
+    }),
     async stop() {
       await cloud?.stop();
       await local?.close();

@@ -1,4 +1,5 @@
 // The simulated terminal: a machine over the dialogue, whose services pay at the platform.
+import { defined } from '@switchyard/contract';
 import {
   type AnyMessage,
   answerHeader,
@@ -120,12 +121,24 @@ export function createTerminal(options: TerminalOptions): Terminal {
 
   const at = () => new Date(now()).toISOString();
   const till = createTill({
-    ...{ poiId, now, moment, send },
+    poiId,
+    now,
+    moment,
+    send,
     ask: (request) => poi.ask(request),
   });
   const inside: Inside = {
-    ...{ poiId, serialNumber: serialOf(poiId), now, platform, keeper, moment, tell, show },
-    ...{ askTill: till.askTill, sleep: pause, random: options.random },
+    poiId,
+    serialNumber: serialOf(poiId),
+    now,
+    platform,
+    keeper,
+    moment,
+    tell,
+    show,
+    askTill: till.askTill,
+    sleep: pause,
+    random: options.random,
     countryNumeric: options.countryNumeric ?? '250',
     power: () => power.signal,
     times: { ...standardTimes, ...options.times },
@@ -135,9 +148,9 @@ export function createTerminal(options: TerminalOptions): Terminal {
   function wake() {
     const { dialogue } = keeper.read();
     return createPoiDialogue({
-      ...{ poiId, now },
-      ...(options.loginRequired === undefined ? {} : { loginRequired: options.loginRequired }),
-      ...(dialogue === undefined ? {} : { memory: dialogue }),
+      poiId,
+      now,
+      ...defined({ loginRequired: options.loginRequired, memory: dialogue }),
     });
   }
 
@@ -215,8 +228,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
       if (header.MessageClass === 'Service') show('Declined', additional ?? condition);
       return failureTo(message, condition, {
         at: at(),
-        ...(additional === undefined ? {} : { additional }),
-        ...(transactionId === undefined ? {} : { transactionId }),
+        ...defined({ additional, transactionId }),
       });
     }
   }
@@ -230,7 +242,9 @@ export function createTerminal(options: TerminalOptions): Terminal {
     const isMain = poi.running() === header;
     if (isMain) doing = { header, channel };
     const work: Work = {
-      ...{ header, channel, signal: task.controller.signal },
+      header,
+      channel,
+      signal: task.controller.signal,
       body: message.body as Work['body'],
       commit: () => {
         if (task.controller.signal.aborted) throw task.controller.signal.reason as Error;
@@ -348,7 +362,9 @@ export function createTerminal(options: TerminalOptions): Terminal {
   const recovering = recover(generation).then(settle);
 
   return {
-    ...{ tsn: poiId, receive, reboot },
+    tsn: poiId,
+    receive,
+    reboot,
     screen: () => screen,
     attach(channel) {
       channels.add(channel);

@@ -1,4 +1,5 @@
 // What the terminal asks a till for by itself: to show what it does, and to look at a signature.
+import { defined } from '@switchyard/contract';
 import {
   type AnyMessage,
   type Header,
@@ -41,9 +42,9 @@ export function createTill({ poiId, now, moment, ask, send }: Deps): Till {
 
   function addressOf({ SaleID, ServiceID }: Header, deviceId?: string) {
     return {
-      ...{ saleId: SaleID, poiId },
-      ...(ServiceID === undefined ? {} : { serviceId: ServiceID }),
-      ...(deviceId === undefined ? {} : { deviceId }),
+      saleId: SaleID,
+      poiId,
+      ...defined({ serviceId: ServiceID, deviceId }),
     };
   }
 
@@ -99,7 +100,8 @@ export function createTill({ poiId, now, moment, ask, send }: Deps): Till {
   }
 
   return {
-    ...{ mirror, askTill },
+    mirror,
+    askTill,
     take: (answer) => asked.get(answer.header.DeviceID ?? '')?.(answer),
     forget() {
       for (const answer of asked.values()) answer(undefined);

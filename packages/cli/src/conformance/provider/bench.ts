@@ -94,9 +94,16 @@ const saidMax = 200;
 /** The place of a run: one merchant, one terminal. */
 function placeOf(): CreateQrPayment['merchant'] {
   return {
-    ...{ merchantId: randomUUID(), name: 'Conformance Test', acquirerId: randomUUID() },
-    ...{ acquirerName: 'Conformance Test', storeId: randomUUID(), storeName: 'Test Store' },
-    ...{ terminalId: randomUUID(), mcc: '5411', country: 'DE', timeZone: 'Europe/Berlin' },
+    merchantId: randomUUID(),
+    name: 'Conformance Test',
+    acquirerId: randomUUID(),
+    acquirerName: 'Conformance Test',
+    storeId: randomUUID(),
+    storeName: 'Test Store',
+    terminalId: randomUUID(),
+    mcc: '5411',
+    country: 'DE',
+    timeZone: 'Europe/Berlin',
   };
 }
 
@@ -164,8 +171,11 @@ export function createProviderBench(deps: Deps): ProviderBench {
     const ms = Math.round(performance.now() - began);
     const answered = incoming.body.toString('utf8');
     return {
-      ...{ status: incoming.status, value: membersOf(answered), body: answered },
-      ...{ bytes: incoming.body.length, ms },
+      status: incoming.status,
+      value: membersOf(answered),
+      body: answered,
+      bytes: incoming.body.length,
+      ms,
       contentType: String(incoming.headers['content-type'] ?? ''),
     };
   }
@@ -180,8 +190,12 @@ export function createProviderBench(deps: Deps): ProviderBench {
     const now = clock.now();
     const amount: ProviderAmount = { amount: terms.amount, currency: terms.currency };
     return {
-      ...{ platformTransactionId, clientTransactionId: randomUUID(), serviceId: randomUUID() },
-      ...{ paymentType: terms.paymentType, paymentScenario: 'consumerscan', amount },
+      platformTransactionId,
+      clientTransactionId: randomUUID(),
+      serviceId: randomUUID(),
+      paymentType: terms.paymentType,
+      paymentScenario: 'consumerscan',
+      amount,
       order: { orderId: randomUUID(), orderDescription: 'Conformance test' },
       merchant: place,
       createdAt: new Date(now).toISOString(),
@@ -202,7 +216,14 @@ export function createProviderBench(deps: Deps): ProviderBench {
   }
 
   return {
-    ...{ terms, key: deps.key, listener, clock, payment, get, post, refundAsked },
+    terms,
+    key: deps.key,
+    listener,
+    clock,
+    payment,
+    get,
+    post,
+    refundAsked,
     async begin(asked) {
       const told = await post(providerPaths.payments, asked);
       shaped(told, QrPaymentAnswer, 'the payment');

@@ -102,12 +102,16 @@ async function failed(bench: ProviderBench) {
 
 export const eventChecks: readonly ProviderCheck[] = [
   {
-    ...{ group: 'events', fault: 'sends-no-events', needs },
+    group: 'events',
+    fault: 'sends-no-events',
+    needs,
     name: 'a paid payment is told of (--paid-amount)',
     run: async (bench) => void (await told(bench)),
   },
   {
-    ...{ group: 'events', fault: 'wrong-event', needs },
+    group: 'events',
+    fault: 'wrong-event',
+    needs,
     name: 'each event has the shape of the SPI, and says what its type says',
     async run(bench) {
       const { tries } = await told(bench);
@@ -115,7 +119,9 @@ export const eventChecks: readonly ProviderCheck[] = [
     },
   },
   {
-    ...{ group: 'events', fault: 'event-without-token', needs },
+    group: 'events',
+    fault: 'event-without-token',
+    needs,
     name: 'each event carries a token of the provider',
     async run(bench) {
       const { tries } = await told(bench);
@@ -126,7 +132,9 @@ export const eventChecks: readonly ProviderCheck[] = [
     },
   },
   {
-    ...{ group: 'events', fault: 'event-other-amount', needs },
+    group: 'events',
+    fault: 'event-other-amount',
+    needs,
     name: 'each event names the payment and its amount',
     async run(bench) {
       const { tries, payment, answer } = await told(bench);
@@ -134,7 +142,9 @@ export const eventChecks: readonly ProviderCheck[] = [
     },
   },
   {
-    ...{ group: 'events', fault: 'event-out-of-sequence', needs },
+    group: 'events',
+    fault: 'event-out-of-sequence',
+    needs,
     name: 'the sequence grows with each event',
     async run(bench) {
       const { tries } = await told(bench);
@@ -143,7 +153,9 @@ export const eventChecks: readonly ProviderCheck[] = [
     },
   },
   {
-    ...{ group: 'events', fault: 'gives-up', needs },
+    group: 'events',
+    fault: 'gives-up',
+    needs,
     name: 'an event that was answered 503 is sent again',
     async run(bench) {
       const { again } = await failed(bench);
@@ -151,7 +163,9 @@ export const eventChecks: readonly ProviderCheck[] = [
     },
   },
   {
-    ...{ group: 'events', fault: 'changes-repeated-event', needs },
+    group: 'events',
+    fault: 'changes-repeated-event',
+    needs,
     name: 'an event that is sent again is the same, byte by byte',
     async run(bench) {
       const { first, again } = await failed(bench);
@@ -162,7 +176,9 @@ export const eventChecks: readonly ProviderCheck[] = [
     },
   },
   {
-    ...{ group: 'events', fault: 'repeats-acknowledged', needs },
+    group: 'events',
+    fault: 'repeats-acknowledged',
+    needs,
     name: 'an event that was answered 202 is not sent again',
     async run(bench) {
       const { tries } = await told(bench);
@@ -173,7 +189,9 @@ export const eventChecks: readonly ProviderCheck[] = [
     },
   },
   {
-    ...{ group: 'events', fault: 'contradicts-events', needs },
+    group: 'events',
+    fault: 'contradicts-events',
+    needs,
     name: 'the status says what the events said',
     async run(bench) {
       const { paidAmount = bench.terms.amount, currency } = bench.terms;
@@ -190,7 +208,8 @@ export const eventChecks: readonly ProviderCheck[] = [
 
 export const serviceChecks: readonly ProviderCheck[] = [
   {
-    ...{ group: 'service', fault: 'no-health' },
+    group: 'service',
+    fault: 'no-health',
     name: 'its health is told',
     async run(bench) {
       const answer = await bench.get(providerPaths.health);
@@ -199,15 +218,22 @@ export const serviceChecks: readonly ProviderCheck[] = [
     },
   },
   {
-    ...{ group: 'service', fault: 'no-activation' },
+    group: 'service',
+    fault: 'no-activation',
     name: 'an activation of the service is answered',
     async run(bench) {
       const organizationId = randomUUID();
       const timestamp = new Date(bench.clock.now()).toISOString();
       const data = {
-        ...{ handshakeId: randomUUID(), organizationId, activationId: randomUUID() },
-        ...{ serviceId: randomUUID(), release: 1, level: 'Organization', entityId: organizationId },
-        ...{ parameters: {}, answerUrl: `${bench.listener.urlOf(randomUUID())}/answer` },
+        handshakeId: randomUUID(),
+        organizationId,
+        activationId: randomUUID(),
+        serviceId: randomUUID(),
+        release: 1,
+        level: 'Organization',
+        entityId: organizationId,
+        parameters: {},
+        answerUrl: `${bench.listener.urlOf(randomUUID())}/answer`,
       };
       const message = { type: 'service.activation_requested', timestamp, data };
       const answer = await bench.post('', message);

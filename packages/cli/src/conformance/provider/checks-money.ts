@@ -53,7 +53,8 @@ async function refunded(
 
 export const cancelChecks: readonly ProviderCheck[] = [
   {
-    ...{ group: 'cancels', fault: 'refuses-cancel' },
+    group: 'cancels',
+    fault: 'refuses-cancel',
     name: 'a payment that waits is cancelled, and again',
     async run(bench) {
       const { payment } = await pending(bench);
@@ -66,7 +67,8 @@ export const cancelChecks: readonly ProviderCheck[] = [
     },
   },
   {
-    ...{ group: 'cancels', fault: 'pays-cancelled' },
+    group: 'cancels',
+    fault: 'pays-cancelled',
     name: 'what was cancelled is never paid',
     async run(bench) {
       const { payment } = await pending(bench);
@@ -83,7 +85,8 @@ export const cancelChecks: readonly ProviderCheck[] = [
     },
   },
   {
-    ...{ group: 'cancels', fault: 'forgets-cancel' },
+    group: 'cancels',
+    fault: 'forgets-cancel',
     name: 'a cancel of a payment that never came is taken and kept',
     async run(bench) {
       const payment = bench.payment();
@@ -94,7 +97,9 @@ export const cancelChecks: readonly ProviderCheck[] = [
     },
   },
   {
-    ...{ group: 'cancels', fault: 'cancels-paid', needs: 'paidAmount' },
+    group: 'cancels',
+    fault: 'cancels-paid',
+    needs: 'paidAmount',
     name: 'a cancel that comes too late says that it is paid (--paid-amount)',
     async run(bench) {
       const { payment } = await paid(bench);
@@ -106,7 +111,9 @@ export const cancelChecks: readonly ProviderCheck[] = [
 
 export const refundChecks: readonly ProviderCheck[] = [
   {
-    ...{ group: 'refunds', fault: 'refuses-refund', needs: 'paidAmount' },
+    group: 'refunds',
+    fault: 'refuses-refund',
+    needs: 'paidAmount',
     name: 'a part, and then the rest, of a paid payment is given back',
     async run(bench) {
       const { payment, paidAmount } = await paid(bench);
@@ -121,7 +128,9 @@ export const refundChecks: readonly ProviderCheck[] = [
     },
   },
   {
-    ...{ group: 'refunds', fault: 'refunds-twice', needs: 'paidAmount' },
+    group: 'refunds',
+    fault: 'refunds-twice',
+    needs: 'paidAmount',
     name: 'the same refund again is one refund',
     async run(bench) {
       const { payment, paidAmount } = await paid(bench);
@@ -138,7 +147,9 @@ export const refundChecks: readonly ProviderCheck[] = [
     },
   },
   {
-    ...{ group: 'refunds', fault: 'accepts-other-refund', needs: 'paidAmount' },
+    group: 'refunds',
+    fault: 'accepts-other-refund',
+    needs: 'paidAmount',
     name: 'another amount under the same refund is refused',
     async run(bench) {
       const { payment, paidAmount } = await paid(bench);
@@ -150,7 +161,9 @@ export const refundChecks: readonly ProviderCheck[] = [
     },
   },
   {
-    ...{ group: 'refunds', fault: 'refunds-too-much', needs: 'paidAmount' },
+    group: 'refunds',
+    fault: 'refunds-too-much',
+    needs: 'paidAmount',
     name: 'more than was paid is not given back, in one refund or in two',
     async run(bench) {
       const { payment, paidAmount } = await paid(bench);
@@ -162,7 +175,8 @@ export const refundChecks: readonly ProviderCheck[] = [
     },
   },
   {
-    ...{ group: 'refunds', fault: 'refunds-unpaid' },
+    group: 'refunds',
+    fault: 'refunds-unpaid',
     name: 'what is not paid is not given back',
     async run(bench) {
       const { payment } = await pending(bench);
@@ -171,7 +185,9 @@ export const refundChecks: readonly ProviderCheck[] = [
     },
   },
   {
-    ...{ group: 'refunds', fault: 'knows-every-refund', needs: 'paidAmount' },
+    group: 'refunds',
+    fault: 'knows-every-refund',
+    needs: 'paidAmount',
     name: 'a refund that never came is not known',
     async run(bench) {
       const { payment } = await paid(bench);

@@ -14,12 +14,14 @@ const atOnce = 10;
 
 export const paymentChecks: readonly ProviderCheck[] = [
   {
-    ...{ group: 'payments', fault: 'wrong-shape' },
+    group: 'payments',
+    fault: 'wrong-shape',
     name: 'a payment is answered with its identifier and its status',
     run: async (bench) => void (await bench.begin(bench.payment())),
   },
   {
-    ...{ group: 'payments', fault: 'too-slow' },
+    group: 'payments',
+    fault: 'too-slow',
     name: 'the answer comes in time',
     async run(bench) {
       const { ms } = await bench.post(providerPaths.payments, bench.payment());
@@ -28,7 +30,8 @@ export const paymentChecks: readonly ProviderCheck[] = [
     },
   },
   {
-    ...{ group: 'payments', fault: 'too-large' },
+    group: 'payments',
+    fault: 'too-large',
     name: 'the answer is no larger than is read',
     async run(bench) {
       const { bytes } = await bench.post(providerPaths.payments, bench.payment());
@@ -37,7 +40,8 @@ export const paymentChecks: readonly ProviderCheck[] = [
     },
   },
   {
-    ...{ group: 'payments', fault: 'other-amount' },
+    group: 'payments',
+    fault: 'other-amount',
     name: 'the amount that is told is the one that was asked for',
     async run(bench) {
       const payment = bench.payment();
@@ -49,7 +53,8 @@ export const paymentChecks: readonly ProviderCheck[] = [
     },
   },
   {
-    ...{ group: 'payments', fault: 'bad-display' },
+    group: 'payments',
+    fault: 'bad-display',
     name: 'what the consumer scans is there, and may be shown',
     async run(bench) {
       const { display, status } = await bench.begin(bench.payment());
@@ -62,7 +67,8 @@ export const paymentChecks: readonly ProviderCheck[] = [
     },
   },
   {
-    ...{ group: 'payments', fault: 'late-expiry' },
+    group: 'payments',
+    fault: 'late-expiry',
     name: 'it expires when it was asked to, or before',
     async run(bench) {
       const payment = bench.payment();
@@ -73,7 +79,8 @@ export const paymentChecks: readonly ProviderCheck[] = [
     },
   },
   {
-    ...{ group: 'payments', fault: 'changes-its-id' },
+    group: 'payments',
+    fault: 'changes-its-id',
     name: 'its status names the same payment',
     async run(bench) {
       const payment = bench.payment();
@@ -84,7 +91,8 @@ export const paymentChecks: readonly ProviderCheck[] = [
     },
   },
   {
-    ...{ group: 'payments', fault: 'repeat-makes-two' },
+    group: 'payments',
+    fault: 'repeat-makes-two',
     name: 'the same payment again, and ten times at once, is one payment',
     async run(bench) {
       const payment = bench.payment();
@@ -99,7 +107,8 @@ export const paymentChecks: readonly ProviderCheck[] = [
     },
   },
   {
-    ...{ group: 'payments', fault: 'accepts-other-content' },
+    group: 'payments',
+    fault: 'accepts-other-content',
     name: 'another amount under the same identifier is refused',
     async run(bench) {
       const payment = bench.payment();
@@ -109,7 +118,8 @@ export const paymentChecks: readonly ProviderCheck[] = [
     },
   },
   {
-    ...{ group: 'payments', fault: 'knows-everything' },
+    group: 'payments',
+    fault: 'knows-everything',
     name: 'a payment that never came is not known',
     async run(bench) {
       const told = await bench.get(providerPaths.payment(randomUUID()));
@@ -119,7 +129,9 @@ export const paymentChecks: readonly ProviderCheck[] = [
     },
   },
   {
-    ...{ group: 'payments', fault: 'approves-declined', needs: 'declinedAmount' },
+    group: 'payments',
+    fault: 'approves-declined',
+    needs: 'declinedAmount',
     name: 'an amount that is declined is declined (--declined-amount)',
     async run(bench) {
       const payment = bench.payment(money(bench, bench.terms.declinedAmount ?? 0));
@@ -129,7 +141,9 @@ export const paymentChecks: readonly ProviderCheck[] = [
     },
   },
   {
-    ...{ group: 'payments', fault: 'tells-scanned-code', needs: 'scanned' },
+    group: 'payments',
+    fault: 'tells-scanned-code',
+    needs: 'scanned',
     name: 'what the merchant scanned is taken, and told to nobody (--scanned)',
     async run(bench) {
       const { scanned: scannedPaymentId = '' } = bench.terms;

@@ -13,7 +13,8 @@ const begun = (bench: ProviderBench, bent: Bent) =>
 
 export const signatureChecks: readonly ProviderCheck[] = [
   {
-    ...{ group: 'signatures', fault: 'accepts-unsigned' },
+    group: 'signatures',
+    fault: 'accepts-unsigned',
     name: 'a call without a signature is refused',
     async run(bench) {
       refused(await begun(bench, { unsigned: true }), [401], 'it');
@@ -25,7 +26,8 @@ export const signatureChecks: readonly ProviderCheck[] = [
     },
   },
   {
-    ...{ group: 'signatures', fault: 'accepts-changed-body' },
+    group: 'signatures',
+    fault: 'accepts-changed-body',
     name: 'a body that was changed on its way is refused',
     async run(bench) {
       const payment = bench.payment();
@@ -35,12 +37,14 @@ export const signatureChecks: readonly ProviderCheck[] = [
     },
   },
   {
-    ...{ group: 'signatures', fault: 'accepts-foreign-key' },
+    group: 'signatures',
+    fault: 'accepts-foreign-key',
     name: 'a signature with another secret is refused',
     run: async (bench) => refused(await begun(bench, { keys: [strange()] }), [401], 'it'),
   },
   {
-    ...{ group: 'signatures', fault: 'accepts-old-signature' },
+    group: 'signatures',
+    fault: 'accepts-old-signature',
     name: 'a signature of fifteen minutes ago is refused, and one of the future',
     async run(bench) {
       refused(await begun(bench, { agoSeconds: tooOldSeconds }), [401], 'the old one');
@@ -48,7 +52,8 @@ export const signatureChecks: readonly ProviderCheck[] = [
     },
   },
   {
-    ...{ group: 'signatures', fault: 'accepts-other-address' },
+    group: 'signatures',
+    fault: 'accepts-other-address',
     name: 'what was signed for one payment is not taken for another',
     async run(bench) {
       const { payment: one } = await pending(bench);
@@ -71,7 +76,8 @@ export const signatureChecks: readonly ProviderCheck[] = [
     },
   },
   {
-    ...{ group: 'signatures', fault: 'refuses-second-signature' },
+    group: 'signatures',
+    fault: 'refuses-second-signature',
     name: 'of two signatures, one that fits is enough',
     async run(bench) {
       for (const keys of [
@@ -90,12 +96,14 @@ export const signatureChecks: readonly ProviderCheck[] = [
 
 export const messageChecks: readonly ProviderCheck[] = [
   {
-    ...{ group: 'messages', fault: 'accepts-garbage' },
+    group: 'messages',
+    fault: 'accepts-garbage',
     name: 'what is no JSON is refused',
     run: async (bench) => refused(await begun(bench, { body: '{"platform' }), [400, 422], 'it'),
   },
   {
-    ...{ group: 'messages', fault: 'accepts-missing-amount' },
+    group: 'messages',
+    fault: 'accepts-missing-amount',
     name: 'a payment without an amount is refused',
     async run(bench) {
       const { amount: _amount, ...less } = bench.payment();
@@ -103,7 +111,8 @@ export const messageChecks: readonly ProviderCheck[] = [
     },
   },
   {
-    ...{ group: 'messages', fault: 'refuses-unknown-members' },
+    group: 'messages',
+    fault: 'refuses-unknown-members',
     name: 'members that it does not know are ignored',
     async run(bench) {
       const payment = { ...bench.payment(), aMemberOfLater: { version: 2 } };

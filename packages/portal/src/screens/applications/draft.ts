@@ -19,8 +19,15 @@ export type Draft = {
 };
 
 export const emptyDraft = (kind: Kind, entityId: string): Draft => ({
-  ...{ name: '', description: '', clientId: '', entityId, storeId: '' },
-  ...{ redirectUris: '', webOrigins: '', services: [], accessTokenSeconds: '' },
+  name: '',
+  description: '',
+  clientId: '',
+  entityId,
+  storeId: '',
+  redirectUris: '',
+  webOrigins: '',
+  services: [],
+  accessTokenSeconds: '',
   callbackError: 'Rfc6749',
   securityFlows: presets[kind].securityFlows,
   roles: presets[kind].roles,
@@ -75,7 +82,9 @@ export function inputOf(kind: Kind, draft: Draft): ApplicationInput {
   const clientId = draft.clientId.trim();
   return {
     ...changesOf(draft),
-    ...{ type, clientType, entityId: draft.entityId },
+    type,
+    clientType,
+    entityId: draft.entityId,
     // The kind brings its own where none were named.
     ...(type === 'CloudApiApplication' && draft.services.length === 0
       ? { services: ['RetailApi'] }

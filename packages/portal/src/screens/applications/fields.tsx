@@ -15,8 +15,18 @@ export type FieldsProps = {
 
 /** What a field of the form is called in a refusal: its own line shows it. */
 export const shownFields = [
-  ...['name', 'description', 'clientId', 'entityId', 'storeId', 'securityFlows', 'redirectUris'],
-  ...['webOrigins', 'roles', 'services', 'callbackError', 'accessTokenSeconds'],
+  'name',
+  'description',
+  'clientId',
+  'entityId',
+  'storeId',
+  'securityFlows',
+  'redirectUris',
+  'webOrigins',
+  'roles',
+  'services',
+  'callbackError',
+  'accessTokenSeconds',
   // Those of lists come with the number of the line.
   ...Array.from({ length: 50 }, (_, at) => [`redirectUris.${at}`, `webOrigins.${at}`]).flat(),
   ...Array.from({ length: 20 }, (_, at) => [`roles.${at}`, `services.${at}`]).flat(),
@@ -84,12 +94,16 @@ export function SignInFields({
           <AddressList
             member="redirectUris"
             placeholder="https://shop.example/callback"
-            {...{ draft, faults, onChange }}
+            draft={draft}
+            faults={faults}
+            onChange={onChange}
           />
           <AddressList
             member="webOrigins"
             placeholder="https://shop.example"
-            {...{ draft, faults, onChange }}
+            draft={draft}
+            faults={faults}
+            onChange={onChange}
           />
         </>
       )}

@@ -45,21 +45,31 @@ export function tokenCalls(
   if (securityFlows.includes('AuthorizationCode')) {
     const to = redirectUris[0] ?? '<REDIRECT_URI>';
     const query = new URLSearchParams({
-      ...{ client_id: clientId, redirect_uri: to, response_type: 'code' },
-      ...{ scope: 'openid profile email', state: '<STATE>' },
+      client_id: clientId,
+      redirect_uri: to,
+      response_type: 'code',
+      scope: 'openid profile email',
+      state: '<STATE>',
       ...(isPublic ? { code_challenge: '<CHALLENGE>', code_challenge_method: 'S256' } : {}),
     });
     const parts = [
-      ...[form('grant_type', 'authorization_code'), id, ...secret],
-      ...[form('redirect_uri', to), form('code', '<CODE>')],
+      form('grant_type', 'authorization_code'),
+      id,
+      ...secret,
+      form('redirect_uri', to),
+      form('code', '<CODE>'),
       ...(isPublic ? [form('code_verifier', '<VERIFIER>')] : []),
     ];
     calls.push({ name: 'code', text: `${authorization}?${query}\n\n${curl(token, parts)}` });
   }
   if (securityFlows.includes('Password')) {
     const parts = [
-      ...[form('grant_type', 'password'), id, ...secret],
-      ...[form('username', '<USERNAME>'), form('password', '<PASSWORD>'), form('totp', '<CODE>')],
+      form('grant_type', 'password'),
+      id,
+      ...secret,
+      form('username', '<USERNAME>'),
+      form('password', '<PASSWORD>'),
+      form('totp', '<CODE>'),
     ];
     calls.push({ name: 'password', text: curl(token, parts) });
     if (byDevice !== undefined) {

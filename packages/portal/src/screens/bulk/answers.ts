@@ -1,5 +1,6 @@
 /** The answer to an import as it comes: a line for each line, and the summary behind the last. */
-import type { BulkResult, BulkSummary } from '@switchyard/contract';
+
+import { type BulkResult, type BulkSummary, defined } from '@switchyard/contract';
 import { writeCsv } from './csv.ts';
 
 export type Answers = {
@@ -19,7 +20,7 @@ export async function* readAnswers(body: AsyncIterable<Uint8Array>): AsyncGenera
       .map((line) => JSON.parse(line) as BulkResult | BulkSummary);
     const results = values.filter((value) => 'line' in value);
     const last = values.find((value) => 'summary' in value);
-    return { results, ...(last === undefined ? {} : { summary: last.summary }) };
+    return { results, ...defined({ summary: last?.summary }) };
   }
   for await (const part of body) yield read(decoder.decode(part, { stream: true }));
   yield read(`${decoder.decode()}\n`);
@@ -40,8 +41,16 @@ export async function* partsOf(stream: ReadableStream<Uint8Array>): AsyncGenerat
 }
 
 const columns = [
-  ...['line', 'status', 'type', 'id', 'externalId', 'clientId', 'clientSecret'],
-  ...['code', 'detail', 'fields'],
+  'line',
+  'status',
+  'type',
+  'id',
+  'externalId',
+  'clientId',
+  'clientSecret',
+  'code',
+  'detail',
+  'fields',
 ];
 
 /** What is wrong, member by member. */

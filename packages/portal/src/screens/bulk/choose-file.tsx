@@ -1,5 +1,7 @@
 /** Takes a file from the user, says what is wrong with it as a whole, and what the import is called. */
+
 import { FileInput, TextInput } from '@mantine/core';
+import { defined } from '@switchyard/contract';
 import { saveFile } from '../../api/save-file.ts';
 import { nowMs } from '../../session/clock.ts';
 import { useFormats } from '../../session/use-session.ts';
@@ -31,7 +33,7 @@ async function read(source: File): Promise<Pick<Chosen, 'file' | 'fault'>> {
   if (text === undefined) return { fault: 'notUtf8' };
   const file = readImportFile(source.name, text);
   const fault = faultOfFile(file, new Blob([file.content]).size);
-  return { file, ...(fault === undefined ? {} : { fault }) };
+  return { file, ...defined({ fault }) };
 }
 
 export function ChooseFile({

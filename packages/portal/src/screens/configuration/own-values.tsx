@@ -79,7 +79,11 @@ function useDraft(standing: FormValues, hasSchema: boolean) {
   const [text, setText] = useState(written);
   const isForm = manner === 'form' && hasSchema;
   return {
-    ...{ isForm, manner, values, setValues, text },
+    isForm,
+    manner,
+    values,
+    setValues,
+    text,
     setText(typed: string): void {
       setText(typed);
       setManner('json');

@@ -15,7 +15,9 @@ import './console.css';
 const filterNames = ['text', 'outcome', 'status'] as const;
 const outcomes = ['NotProcessed', 'Processed', 'Unknown'] as const;
 const tones: Readonly<Record<ListedErrorCode['outcome'], Tone>> = {
-  ...{ NotProcessed: 'plain', Processed: 'good', Unknown: 'warn' },
+  NotProcessed: 'plain',
+  Processed: 'good',
+  Unknown: 'warn',
 };
 
 function useCodes() {

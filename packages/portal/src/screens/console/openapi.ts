@@ -1,4 +1,5 @@
 /** What the console reads of the platform's own OpenAPI document: operations, and what each of them takes. */
+import { defined } from '@switchyard/contract';
 
 export type Schema = {
   readonly $ref?: string;
@@ -131,7 +132,7 @@ export function schemaOf(document: OpenApi, schema: Schema | undefined): Schema 
   const found = follow(document, schema.$ref) as Schema | undefined;
   return {
     ...found,
-    ...(schema.description === undefined ? {} : { description: schema.description }),
+    ...defined({ description: schema.description }),
   };
 }
 
@@ -146,7 +147,9 @@ function parameterOf(document: OpenApi, given: RawParameter | Reference): Parame
   const place = places.find((each) => each === raw?.in);
   if (raw === undefined || place === undefined) return undefined;
   return {
-    ...{ name: raw.name, place, isRequired: raw.required === true },
+    name: raw.name,
+    place,
+    isRequired: raw.required === true,
     description: raw.description,
     schema: schemaOf(document, raw.schema),
   };
@@ -163,7 +166,9 @@ function answerOf(document: OpenApi, [status, given]: [string, RawAnswer | Refer
   const content = raw?.content ?? {};
   const types = Object.keys(content);
   return {
-    ...{ status, description: raw?.description ?? '', types },
+    status,
+    description: raw?.description ?? '',
+    types,
     schema: types[0] === undefined ? undefined : content[types[0]]?.schema,
   };
 }
@@ -186,8 +191,13 @@ function operationOf(
   const permission = raw['x-permission'];
   const access = accessOf(permission);
   return {
-    ...{ operationId: raw.operationId, method: method.toUpperCase(), path, access },
-    ...{ summary: raw.summary, description: withoutRights(raw), tag: raw.tags?.[0] ?? '' },
+    operationId: raw.operationId,
+    method: method.toUpperCase(),
+    path,
+    access,
+    summary: raw.summary,
+    description: withoutRights(raw),
+    tag: raw.tags?.[0] ?? '',
     permissions: access === 'permission' ? [permission ?? []].flat() : [],
     parameters: (raw.parameters ?? [])
       .map((each) => parameterOf(document, each))

@@ -33,7 +33,8 @@ type Member = { readonly name: string; readonly schema: Schema; readonly isRequi
 function membersOf(document: OpenApi, schema: Schema): Member[] {
   const found = schemaOf(document, schema);
   const own = Object.entries(found.properties ?? {}).map(([name, member]) => ({
-    ...{ name, schema: member },
+    name,
+    schema: member,
     isRequired: found.required?.includes(name) === true,
   }));
   const parts = [...(found.allOf ?? []), ...(found.anyOf ?? []), ...(found.oneOf ?? [])];

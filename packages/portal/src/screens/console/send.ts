@@ -1,5 +1,6 @@
 /** Sends a call with the session of this browser, and keeps what came back, refusal or not. */
-import type { Problem } from '@switchyard/contract';
+
+import { defined, type Problem } from '@switchyard/contract';
 import { callRaw } from '../../api/client.ts';
 import { problemFrom } from '../../api/problem.ts';
 import { nowMs } from '../../session/clock.ts';
@@ -52,11 +53,15 @@ export async function send({ method, address, headers, body }: Request): Promise
   const response = await callRaw(method, address, {
     headers: Object.fromEntries(headers),
     takesRefusals: true,
-    ...(body === undefined ? {} : { file: { content: new Blob([body.text]), type: body.type } }),
+    ...defined({
+      file: body === undefined ? undefined : { content: new Blob([body.text]), type: body.type },
+    }),
   });
   const read = await readSome(response);
   return {
-    ...{ status: response.status, tookMs: nowMs() - begun, ...read },
+    status: response.status,
+    tookMs: nowMs() - begun,
+    ...read,
     headers: [...response.headers],
     problem: problemOf(response, read.text),
   };

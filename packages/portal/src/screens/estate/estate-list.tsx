@@ -1,5 +1,6 @@
 /** A list of provisioned things: found by name, external identifier, state and where they belong. */
 
+import { defined } from '@switchyard/contract';
 import { api } from '../../api/client.ts';
 import { FilterBar, type FilterField } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
@@ -83,12 +84,7 @@ export function EstateList<Row extends { readonly status: 'Enabled' | 'Disabled'
   };
   return (
     <>
-      <FilterBar
-        fields={fields}
-        values={values}
-        onChange={change}
-        {...(views === undefined ? {} : { views })}
-      />
+      <FilterBar fields={fields} values={values} onChange={change} {...defined({ views })} />
       <DataTable
         label={t(`kinds.${kind}.many`)}
         listKey={['estate', address, within, values, changes]}

@@ -1,5 +1,6 @@
 /** Devices with their connections: of all, of a merchant or of a store; who comes and goes is seen at once. */
-import type { ConnectedDevice } from '@switchyard/contract';
+
+import { type ConnectedDevice, defined } from '@switchyard/contract';
 import { useLocation } from '@tanstack/react-router';
 import { api } from '../../api/client.ts';
 import { FilterBar, type FilterField } from '../../filters/filter-bar.tsx';
@@ -203,8 +204,5 @@ type Owners = { readonly merchantId?: string; readonly storeId?: string };
 
 /** Of the filters those that say whose devices they are. */
 function pickOwners({ merchantId, storeId }: Within): Owners {
-  return {
-    ...(merchantId === undefined ? {} : { merchantId }),
-    ...(storeId === undefined ? {} : { storeId }),
-  };
+  return defined({ merchantId, storeId });
 }

@@ -1,5 +1,6 @@
 /** What a place is to run: the services that are active there, and how far their parameters have come. */
-import type { DeviceDelivery, DeviceServices } from '@switchyard/contract';
+
+import { type DeviceDelivery, type DeviceServices, defined } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
 import { EmptyState, Facts, Loading, Panel } from '../../parts/page.tsx';
@@ -79,15 +80,14 @@ export function Delivery({ logicalDeviceId }: { readonly logicalDeviceId: string
   return (
     <Panel
       title={t('delivery.title')}
-      {...(data === undefined
-        ? {}
-        : {
-            actions: (
-              <StateBadge state="" tone={deliveryTones[data.status] ?? 'plain'}>
-                {t(`delivery.states.${data.status}`)}
-              </StateBadge>
-            ),
-          })}
+      {...defined({
+        actions:
+          data === undefined ? undefined : (
+            <StateBadge state="" tone={deliveryTones[data.status] ?? 'plain'}>
+              {t(`delivery.states.${data.status}`)}
+            </StateBadge>
+          ),
+      })}
     >
       {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Loading lines={3} />}

@@ -1,6 +1,7 @@
 /** How the platform is doing: components that answer, and what waits; looked at again by itself. */
+
 import { Table } from '@mantine/core';
-import type { PlatformHealth } from '@switchyard/contract';
+import { defined, type PlatformHealth } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
 import { Loading, Page, Panel } from '../../parts/page.tsx';
@@ -29,15 +30,14 @@ export default function Health() {
     <Page
       title={t('title')}
       lead={data === undefined ? undefined : <Looked at={data.at} />}
-      {...(data === undefined
-        ? {}
-        : {
-            aside: (
-              <StateBadge state="" tone={data.status === 'Up' ? 'good' : 'bad'}>
-                {t(`overall.${data.status}`)}
-              </StateBadge>
-            ),
-          })}
+      {...defined({
+        aside:
+          data === undefined ? undefined : (
+            <StateBadge state="" tone={data.status === 'Up' ? 'good' : 'bad'}>
+              {t(`overall.${data.status}`)}
+            </StateBadge>
+          ),
+      })}
     >
       {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Loading lines={6} />}

@@ -1,11 +1,12 @@
 /** What may be done with a card payment now, why the rest may not, and the doing of it. */
 
 import { Button } from '@mantine/core';
-import type {
-  AllowedOperation,
-  OperationAnswer,
-  Permission,
-  TransactionWithEvents,
+import {
+  type AllowedOperation,
+  defined,
+  type OperationAnswer,
+  type Permission,
+  type TransactionWithEvents,
 } from '@switchyard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -36,24 +37,43 @@ const plain = { isDangerous: true, mayPart: true, takesApproval: true, takesFina
 
 const actions: readonly Action[] = [
   {
-    ...{ ...plain, verb: 'Capture', icon: 'capture', needs: 'pay.capture', path: 'capture' },
-    ...{ isDangerous: false, takesApproval: false, takesFinal: true },
+    ...plain,
+    verb: 'Capture',
+    icon: 'capture',
+    needs: 'pay.capture',
+    path: 'capture',
+    isDangerous: false,
+    takesApproval: false,
+    takesFinal: true,
   },
   { ...plain, verb: 'Refund', icon: 'refund', needs: 'pay.refund', path: 'refund' },
   {
-    ...{ ...plain, verb: 'Cancel', icon: 'ban', needs: 'pay.cancel', path: 'cancel' },
+    ...plain,
+    verb: 'Cancel',
+    icon: 'ban',
+    needs: 'pay.cancel',
+    path: 'cancel',
     extra: { cancelReason: 'Functional' },
   },
   {
-    ...{ ...plain, verb: 'Reversal', icon: 'close', needs: 'pay.cancel', path: 'cancel' },
-    ...{ mayPart: false, extra: { cancelReason: 'Technical' } },
+    ...plain,
+    verb: 'Reversal',
+    icon: 'close',
+    needs: 'pay.cancel',
+    path: 'cancel',
+    mayPart: false,
+    extra: { cancelReason: 'Technical' },
   },
 ];
 
 /** For whoever may refund by web alone: the platform chooses between refund and cancel. */
 const byWeb: Action = {
-  ...{ ...plain, verb: 'RefundByWeb', icon: 'refund', needs: 'pay.refundbyweb' },
-  ...{ path: 'refundbyweb', takesApproval: false },
+  ...plain,
+  verb: 'RefundByWeb',
+  icon: 'refund',
+  needs: 'pay.refundbyweb',
+  path: 'refundbyweb',
+  takesApproval: false,
 };
 
 type Offer = Action & Pick<AllowedOperation, 'allowed' | 'maxAmount' | 'currency' | 'reason'>;
@@ -75,7 +95,7 @@ function useOffers({ transactionId }: TransactionWithEvents) {
       allowed,
       maxAmount,
       currency,
-      ...(reason === undefined ? {} : { reason }),
+      ...defined({ reason }),
     });
   }
   return { offers, error, isLoading, refetch };

@@ -1,5 +1,6 @@
 /** A card payment, whole. */
-import type { TransactionWithEvents } from '@switchyard/contract';
+
+import { defined, type TransactionWithEvents } from '@switchyard/contract';
 import { CopyText } from '../../parts/copy-text.tsx';
 import { EntityName } from '../../parts/entity-name.tsx';
 import { Facts, Page, Panel } from '../../parts/page.tsx';
@@ -70,7 +71,7 @@ function CardFacts({ payment }: { readonly payment: TransactionWithEvents }) {
   const { card, response, addressVerification: avs, order, offlineData, confirmBy } = payment;
   const paidWith = {
     kind: 'Card',
-    ...(card === undefined ? {} : { scheme: card.scheme, maskedNumber: card.maskedNumber }),
+    ...defined({ scheme: card?.scheme, maskedNumber: card?.maskedNumber }),
   } as const;
   return (
     <Facts

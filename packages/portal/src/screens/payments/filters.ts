@@ -4,8 +4,19 @@ import { withInstants } from '../../filters/instants.ts';
 import type { Formats } from '../../session/formats.ts';
 
 export const filterNames = [
-  ...['text', 'from', 'to', 'state', 'kind', 'scheme', 'currency', 'merchantId', 'storeId'],
-  ...['deviceId', 'responseCategory', 'amountMin', 'amountMax'],
+  'text',
+  'from',
+  'to',
+  'state',
+  'kind',
+  'scheme',
+  'currency',
+  'merchantId',
+  'storeId',
+  'deviceId',
+  'responseCategory',
+  'amountMin',
+  'amountMax',
 ] as const;
 
 export type PaymentFilters = Readonly<Partial<Record<string, string>>>;

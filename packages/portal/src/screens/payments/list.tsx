@@ -18,9 +18,23 @@ import { PaidWith } from './paid-with.tsx';
 type FilterName = (typeof filterNames)[number];
 
 const states = [
-  ...['Authorized', 'Captured', 'PartiallyCaptured', 'PartiallyRefunded', 'Refunded', 'Cancelled'],
-  ...['Declined', 'Failed', 'Reversing', 'Reversed', 'Expired', 'Received', 'Stored'],
-  ...['Created', 'Pending', 'Scanned', 'Completed'],
+  'Authorized',
+  'Captured',
+  'PartiallyCaptured',
+  'PartiallyRefunded',
+  'Refunded',
+  'Cancelled',
+  'Declined',
+  'Failed',
+  'Reversing',
+  'Reversed',
+  'Expired',
+  'Received',
+  'Stored',
+  'Created',
+  'Pending',
+  'Scanned',
+  'Completed',
 ];
 const schemes = ['Visa', 'Mastercard', 'Amex', 'Discover', 'Jcb', 'UnionPay', 'Maestro'];
 const currencies = ['EUR', 'USD', 'GBP', 'CHF', 'JPY', 'INR', 'KWD'];

@@ -1,6 +1,10 @@
 /** What may be done with a QR payment now: cancel it, give money back, or decide what is held. */
 
-import type { QrOperationAnswer, QrTransactionWithEvents } from '@switchyard/contract';
+import {
+  defined,
+  type QrOperationAnswer,
+  type QrTransactionWithEvents,
+} from '@switchyard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
@@ -58,7 +62,7 @@ export function QrActions({ payment }: { readonly payment: QrTransactionWithEven
 
   function send({ clientOperationId, amount }: AmountChange): Promise<QrOperationAnswer> {
     return api.post<QrOperationAnswer>(`/qrcode-payment/v1/transactions/${transactionId}/${open}`, {
-      body: { clientOperationId, ...(amount === undefined ? {} : { amount }) },
+      body: { clientOperationId, ...defined({ amount }) },
       idempotencyKey: clientOperationId,
     });
   }

@@ -1,6 +1,7 @@
 /** A QR payment that is held: what may be decided about it, and the words that a decision needs. */
+
 import { Button, Textarea } from '@mantine/core';
-import type { QrResolveRequest, QrTransactionWithEvents } from '@switchyard/contract';
+import { defined, type QrResolveRequest, type QrTransactionWithEvents } from '@switchyard/contract';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
 import { faultsByField } from '../../api/problem.ts';
@@ -99,7 +100,7 @@ function Decision({
         api.post(`/qrcode-payment/v1/transactions/${transactionId}/resolve`, {
           body: {
             resolution,
-            ...(hold === undefined ? {} : { amount: hold.amount }),
+            ...defined({ amount: hold?.amount }),
             ...(text === '' ? {} : { note: text }),
           },
         })

@@ -1,5 +1,6 @@
 /** A declaration as it is typed, and as it is sent. */
-import type { Service, ServiceInput } from '@switchyard/contract';
+
+import { defined, type Service, type ServiceInput } from '@switchyard/contract';
 
 export type Draft = {
   readonly name: string;
@@ -75,7 +76,7 @@ export function inputOf(draft: Draft): ServiceInput {
     paymentTypes: [...paymentTypes],
     events: [...events],
     ...Object.fromEntries(objects),
-    ...(logo === undefined ? {} : { logo }),
+    ...defined({ logo }),
   };
 }
 

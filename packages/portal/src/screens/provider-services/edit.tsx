@@ -51,7 +51,8 @@ async function send(draft: Draft, of: Versioned | undefined, key: string): Promi
     return api.put<Service>(addressOf(of.service.serviceId), { body, headers });
   }
   const made = await api.post<DeclaredService>(`${catalogue}/services`, {
-    ...{ body, idempotencyKey: key },
+    body,
+    idempotencyKey: key,
   });
   const { serviceId, signingSecret, verificationKey } = made;
   return { serviceId, keys: { signingSecret, verificationKey } };

@@ -66,7 +66,9 @@ function ByHour({ of }: { readonly of: ServiceCalls }) {
   const formats = useFormats();
   const hours = hoursOf(of);
   const short = new Intl.DateTimeFormat(formats.locale, {
-    ...{ hour: '2-digit', minute: '2-digit', timeZone: formats.zone },
+    hour: '2-digit',
+    minute: '2-digit',
+    timeZone: formats.zone,
   });
   return (
     <Chart

@@ -64,7 +64,11 @@ function useLines({ text = '', domain, standing, pages }: Values) {
       if (each.error !== null) void each.refetch();
   };
   return {
-    ...{ items, fault, again, isLoading: services.isPending, hasMore: services.data?.hasMore },
+    items,
+    fault,
+    again,
+    isLoading: services.isPending,
+    hasMore: services.data?.hasMore,
     lines: found.slice(0, most),
     nextPage:
       Math.max(sought.length - lookedAt.length, found.length - most) > 0

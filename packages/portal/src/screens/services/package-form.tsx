@@ -1,6 +1,7 @@
 /** Makes a package, or changes its name and the services that it holds. */
+
 import { MultiSelect, Textarea, TextInput } from '@mantine/core';
-import type { Service, ServicePackage } from '@switchyard/contract';
+import { defined, type Service, type ServicePackage } from '@switchyard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
@@ -31,7 +32,7 @@ export function PackageForm({
   const faults = faultsByField(fault);
   const ofServices = Object.entries(faults).find(([path]) => path.startsWith('serviceIds'));
   const about = description.trim() === '' ? {} : { description: description.trim() };
-  const status = of === undefined ? {} : { status: of.status };
+  const status = defined({ status: of?.status });
   const body = { name: name.trim(), ...about, ...status, serviceIds };
   const choices = services.filter(
     ({ serviceId, status: state }) => state === 'Published' || serviceIds.includes(serviceId),

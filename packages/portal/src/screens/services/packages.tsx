@@ -1,6 +1,12 @@
 /** Packages of services, and the organisation's subscriptions to them. */
+
 import { Button, Menu, Table } from '@mantine/core';
-import type { Service, ServicePackage, Subscription } from '@switchyard/contract';
+import {
+  defined,
+  type Service,
+  type ServicePackage,
+  type Subscription,
+} from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { Icon } from '../../parts/icons.tsx';
@@ -155,12 +161,7 @@ function PackageMenu({
       <Menu.Dropdown>
         <Menu.Item onClick={() => onDo({ verb: 'edit', of })}>{t('packages.edit')}</Menu.Item>
         {verbs.map((verb) => (
-          <Menu.Item
-            key={verb}
-            onClick={() =>
-              onDo({ verb, of, ...(subscription === undefined ? {} : { subscription }) })
-            }
-          >
+          <Menu.Item key={verb} onClick={() => onDo({ verb, of, ...defined({ subscription }) })}>
             {t(`packages.${verb}.do`)}
           </Menu.Item>
         ))}

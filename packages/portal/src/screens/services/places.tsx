@@ -206,7 +206,9 @@ function Above({
           size="xs"
           onClick={() =>
             onSwitch({
-              ...{ level: last.level, entityId: last.entityId, name: nameOf(last) },
+              level: last.level,
+              entityId: last.entityId,
+              name: nameOf(last),
               isOn: !last.active,
             })
           }

@@ -39,7 +39,8 @@ export function Subscribe({
     if (made !== undefined) return made;
     const body = { name: service.name, serviceIds: [service.serviceId] };
     const { packageId: id } = await api.post<ServicePackage>(`${catalogue}/packages`, {
-      ...{ body, idempotencyKey: `${key}:package` },
+      body,
+      idempotencyKey: `${key}:package`,
     });
     setMade(id);
     return id;

@@ -68,7 +68,9 @@ function SwitchOn({ service, target, ...after }: Props) {
         api.post<ServiceActivation>(`${catalogue}/activations`, {
           idempotencyKey,
           body: {
-            ...{ serviceId: service.serviceId, level, entityId },
+            serviceId: service.serviceId,
+            level,
+            entityId,
             ...(fields.length === 0 ? {} : { parameters }),
             ...(takesMore ? { includesExisting } : {}),
           },

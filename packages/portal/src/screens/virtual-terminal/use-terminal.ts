@@ -1,5 +1,6 @@
 /** The terminal at work: one payment at a time, each with an identifier of its own until it has ended. */
-import type { QrEvents, QrTransaction, Transaction } from '@switchyard/contract';
+
+import { defined, type QrEvents, type QrTransaction, type Transaction } from '@switchyard/contract';
 import { useEffect, useRef, useState } from 'react';
 import { api } from '../../api/client.ts';
 import { ConnectionError, isProblem } from '../../api/problem.ts';
@@ -39,9 +40,12 @@ function sell(order: Order, clientTransactionId: string): Promise<Transaction> {
   const { amount, currency, card, isDeferred, deviceId } = order;
   return api.post<Transaction>('/payment/v1/transactions/process', {
     body: {
-      ...{ clientTransactionId, amount, currency, entryMode: 'Keyed' },
+      clientTransactionId,
+      amount,
+      currency,
+      entryMode: 'Keyed',
       captureMode: isDeferred ? 'Deferred' : 'Immediate',
-      ...(deviceId === undefined ? {} : { deviceId }),
+      ...defined({ deviceId }),
       instrument: { card: { number: card, expiryMonth, expiryYear } },
     },
   });
@@ -49,14 +53,16 @@ function sell(order: Order, clientTransactionId: string): Promise<Transaction> {
 
 /** In the demo the platform lets a merchant's user stand in for a device of the merchant. */
 const asDevice = (deviceId: string | undefined): Record<string, string> =>
-  deviceId === undefined ? {} : { 'x-switchyard-device': deviceId };
+  defined({ 'x-switchyard-device': deviceId });
 
 function askForCode(order: Order, clientTransactionId: string): Promise<QrTransaction> {
   const { amount, currency, paymentType, deviceId } = order;
   return api.post<QrTransaction>('/qrcode-payment/v1/transactions', {
     headers: asDevice(deviceId),
     body: {
-      ...{ clientTransactionId, paymentType, paymentScenario: 'consumerscan' },
+      clientTransactionId,
+      paymentType,
+      paymentScenario: 'consumerscan',
       paymentAmount: { amount, currency },
     },
   });

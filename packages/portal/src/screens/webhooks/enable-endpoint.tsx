@@ -1,5 +1,7 @@
 /** Sends events to an endpoint again, and what it has missed meanwhile if that is wanted. */
+
 import { Checkbox } from '@mantine/core';
+import { defined } from '@switchyard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
@@ -27,9 +29,10 @@ export function EnableEndpoint({
     if (!isEnabled) {
       await api.put(address, {
         body: {
-          ...{ url, eventTypes, status: 'Enabled' },
-          ...(merchantId === undefined ? {} : { merchantId }),
-          ...(description === undefined ? {} : { description }),
+          url,
+          eventTypes,
+          status: 'Enabled',
+          ...defined({ merchantId, description }),
         },
         headers: { 'if-match': etag },
       });

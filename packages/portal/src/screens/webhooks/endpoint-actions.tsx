@@ -1,6 +1,7 @@
 /** What may be done with an endpoint: try it, change it, give it new keys, stop it, let it catch up. */
+
 import { Button } from '@mantine/core';
-import type { WebhookSecret } from '@switchyard/contract';
+import { defined, type WebhookSecret } from '@switchyard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -86,9 +87,9 @@ function PlainAction({
   const headers = { 'if-match': etag };
   const { url, eventTypes, merchantId, description } = endpoint;
   const kept = {
-    ...{ url, eventTypes },
-    ...(merchantId === undefined ? {} : { merchantId }),
-    ...(description === undefined ? {} : { description }),
+    url,
+    eventTypes,
+    ...defined({ merchantId, description }),
   };
   const changes: Readonly<Record<Plain, (key: string) => Promise<unknown>>> = {
     renew: (idempotencyKey) =>

@@ -30,7 +30,10 @@ function draftOf(endpoint: WebhookEndpoint | undefined): Draft {
   const { url = '', description = '', eventTypes = ['*'], merchantId = '' } = endpoint ?? {};
   const isAll = eventTypes.includes('*');
   return {
-    ...{ url, description, merchantId, challenge: false },
+    url,
+    description,
+    merchantId,
+    challenge: false,
     isAll,
     patterns: isAll ? [] : eventTypes,
   };

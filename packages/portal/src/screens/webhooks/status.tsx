@@ -5,8 +5,13 @@ import { useWords } from '../../words/index.ts';
 import { type Standing, standingOf } from './standing.ts';
 
 const tones: Readonly<Record<Standing, Tone>> = {
-  ...{ Working: 'good', Failing: 'warn', Resting: 'warn', Off: 'plain' },
-  ...{ Unverified: 'busy', Gone: 'bad', Given: 'bad' },
+  Working: 'good',
+  Failing: 'warn',
+  Resting: 'warn',
+  Off: 'plain',
+  Unverified: 'busy',
+  Gone: 'bad',
+  Given: 'bad',
 };
 
 export function EndpointBadge({ endpoint }: { readonly endpoint: WebhookEndpoint }) {

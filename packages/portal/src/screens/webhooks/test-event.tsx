@@ -34,7 +34,8 @@ export function TestEvent({
       confirm={t('test.do')}
       run={(idempotencyKey) =>
         api.post<WebhookDelivery>(`${endpointsAddress}/${endpointId}/test`, {
-          ...{ body: { type }, idempotencyKey },
+          body: { type },
+          idempotencyKey,
         })
       }
       onDone={({ deliveryId }) => {

@@ -16,7 +16,9 @@ const header = {
 
 function lineOf(number: number, members: Partial<ClearingLine> = {}): ClearingLine {
   const reference = (mti: string) => ({
-    ...{ mti, terminalId: 'T0000001', transmittedAt: '1122013000' },
+    mti,
+    terminalId: 'T0000001',
+    transmittedAt: '1122013000',
     stan: String(number).padStart(6, '0'),
     rrn: `6326010${String(number).padStart(5, '0')}`,
   });
@@ -80,7 +82,9 @@ describe('an acknowledgement', () => {
   it('names the lines that were not taken', () => {
     const told = read(`${opening}|Accepted\nR|2|632601000002|61\nT|1|1\n`);
     assert.deepEqual(told, {
-      ...{ fileId, sequence: 7, accepted: 1 },
+      fileId,
+      sequence: 7,
+      accepted: 1,
       rejections: [{ line: 2, rrn: '632601000002', code: '61' }],
     });
   });

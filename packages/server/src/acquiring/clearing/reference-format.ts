@@ -69,7 +69,14 @@ async function* write(
   const totals = createTotals();
   const { institutionId, linkId, fileId, createdAt } = header;
   const opening = record(
-    ...['H', kindOfFile, version, institutionId, linkId, sequenceOf(header), fileId, createdAt],
+    'H',
+    kindOfFile,
+    version,
+    institutionId,
+    linkId,
+    sequenceOf(header),
+    fileId,
+    createdAt,
   );
   digest.update(opening);
   yield opening;

@@ -56,7 +56,8 @@ test('a message that waited for a connection counts as sent once it has one', as
 test('the wait for a connection ends in time to go another way, and nothing was sent', async (t) => {
   const limitMs = 30_000;
   const { left, post, arrived, asked } = await open({
-    ...{ connectionsMax: 1, connectTimeoutMs: limitMs },
+    connectionsMax: 1,
+    connectTimeoutMs: limitMs,
   });
   const first = post('/first');
   const response = await arrived('/first');

@@ -98,7 +98,11 @@ export function createCalls(options: Options): Calls {
     let hasLeft = false;
     let isDone = false;
     const sent = (tls ? requestTls : request)({
-      ...{ host, port, agent, method: 'POST', path: call.path },
+      host,
+      port,
+      agent,
+      method: 'POST',
+      path: call.path,
       headers: {
         'content-type': 'application/json',
         'content-length': String(Buffer.byteLength(call.body)),

@@ -34,7 +34,10 @@ afterEach(async () => {
 async function acquirer(platformKeys = [platformKey]) {
   const ledgerDir = mkdtempSync(join(tmpdir(), 'http-acquirer-'));
   const server = await startHttpAcquirer({
-    ...{ host: '127.0.0.1', port: 0, ledgerDir, platformKeys },
+    host: '127.0.0.1',
+    port: 0,
+    ledgerDir,
+    platformKeys,
     path: '/switchyard',
     // Behind what a thread that stood still for a second reads on for, and as long as it is listened to.
     lateMs: shortMs + 2500,
@@ -55,18 +58,27 @@ function attach(
 ) {
   const late: LateAnswer[] = [];
   const link: HttpJsonLink = {
-    ...{ organizationId: names.organizationId, linkId: names.linkId },
+    organizationId: names.organizationId,
+    linkId: names.linkId,
     name: 'bank',
     adapter: 'http-json',
     settings: {
-      ...{ host: '127.0.0.1', port, tls: false, institutionId: '100001', path: '/switchyard' },
+      host: '127.0.0.1',
+      port,
+      tls: false,
+      institutionId: '100001',
+      path: '/switchyard',
       acquirerKeys: [],
       keyVersion: 1,
       ...settings,
     },
   };
   const connection = connectHttpJson({
-    ...{ link, timeoutMs, log, clock: systemClock, signer: keys.signer(names) },
+    link,
+    timeoutMs,
+    log,
+    clock: systemClock,
+    signer: keys.signer(names),
     onLateAnswer: (answer) => void late.push(answer),
     ...over,
   });
@@ -88,11 +100,17 @@ function request(members: Partial<AcquirerRequest> = {}): AcquirerRequest {
   return {
     kind: 'Sale',
     repeat: false,
-    ...{ organizationId: names.organizationId, linkId: names.linkId },
+    organizationId: names.organizationId,
+    linkId: names.linkId,
     transactionId: randomUUID(),
     reference: {
-      ...{ mti: '0200', terminalId: 'TERM0001', stan, rrn: `632601${stan}` },
-      ...{ transmittedAt: '1122014500', localTime: '024500', localDate: '1122' },
+      mti: '0200',
+      terminalId: 'TERM0001',
+      stan,
+      rrn: `632601${stan}`,
+      transmittedAt: '1122014500',
+      localTime: '024500',
+      localDate: '1122',
     },
     merchantNumber: 'M00000000000001',
     mcc: '5411',
@@ -200,14 +218,25 @@ test('the platform’s next key is taken beside the one in use', async () => {
   const next = { ...names, keyVersion: 2 };
   const connection = connectHttpJson({
     link: {
-      ...{ organizationId: names.organizationId, linkId: names.linkId, name: 'bank' },
+      organizationId: names.organizationId,
+      linkId: names.linkId,
+      name: 'bank',
       adapter: 'http-json',
       settings: {
-        ...{ host: '127.0.0.1', port: server.port, tls: false, institutionId: '100001' },
-        ...{ path: '/switchyard', acquirerKeys: [server.publicKey], keyVersion: 2 },
+        host: '127.0.0.1',
+        port: server.port,
+        tls: false,
+        institutionId: '100001',
+        path: '/switchyard',
+        acquirerKeys: [server.publicKey],
+        keyVersion: 2,
       },
     },
-    ...{ timeoutMs, log, clock: systemClock, signer: keys.signer(next), onLateAnswer: () => {} },
+    timeoutMs,
+    log,
+    clock: systemClock,
+    signer: keys.signer(next),
+    onLateAnswer: () => {},
   });
   closers.push(connection.close);
   await eventually('the acquirer is ready', () => connection.available());

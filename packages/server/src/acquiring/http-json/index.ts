@@ -103,7 +103,10 @@ export function connectHttpJson(deps: Deps): AcquirerConnection {
   const calls = createCalls(place);
   const echoCalls = createCalls({ ...place, connectionsMax: 1 });
   const exchange = createExchange({
-    ...{ calls, echoCalls, clock, signer: deps.signer },
+    calls,
+    echoCalls,
+    clock,
+    signer: deps.signer,
     verifier: createAnswerVerifier(settings.acquirerKeys),
     nonce: () => randomBytes(nonceBytes).toString('base64url'),
     prefix: settings.path ?? '',

@@ -1,5 +1,6 @@
 // Turns a request into a message of the acquirer SPI and its answer into an outcome; no network here.
 import {
+  defined,
   responseCodeFacts,
   type SpiAnswer,
   type SpiCapture,
@@ -57,15 +58,17 @@ function cardOf({ card, panSequence, sensitive }: AcquirerRequest): SpiPayment['
   return {
     number: card.pan,
     expiry: card.expiry,
-    ...(panSequence === undefined ? {} : { sequence: panSequence }),
-    ...(sensitive?.track2 === undefined ? {} : { track2: sensitive.track2 }),
-    ...(sensitive?.securityCode === undefined ? {} : { securityCode: sensitive.securityCode }),
+    ...defined({
+      sequence: panSequence,
+      track2: sensitive?.track2 === undefined ? undefined : sensitive.track2,
+      securityCode: sensitive?.securityCode === undefined ? undefined : sensitive.securityCode,
+    }),
   };
 }
 
 function offlineOf({ authorizedAt, authorizationCode }: AcquirerRequest) {
   if (authorizedAt === undefined) return {};
-  const code = authorizationCode === undefined ? {} : { authorizationCode };
+  const code = defined({ authorizationCode });
   return { offline: { authorizedAt, ...code } };
 }
 
@@ -77,10 +80,12 @@ function paymentMembers(request: AcquirerRequest, kind: SpiPayment['kind']) {
     isRemoteOrder: request.isRemoteOrder ?? false,
     card: cardOf(request),
     ...offlineOf(request),
-    ...(sensitive?.pin === undefined ? {} : { pin: sensitive.pin }),
-    ...(chipData === undefined ? {} : { chipData }),
-    ...(amounts === undefined ? {} : { amounts }),
-    ...(addressCheck === undefined ? {} : { addressCheck }),
+    ...defined({
+      pin: sensitive?.pin === undefined ? undefined : sensitive.pin,
+      chipData,
+      amounts,
+      addressCheck,
+    }),
   };
 }
 
@@ -88,16 +93,12 @@ function followMembers({ transactionId, original, authorizationCode }: AcquirerR
   if (original === undefined) throw new Error('what follows a sale names it');
   return {
     original: messageIdOf(transactionId, original),
-    ...(authorizationCode === undefined ? {} : { authorizationCode }),
+    ...defined({ authorizationCode }),
   };
 }
 
 function reversalMembers({ remainingAmount, reversalReason, chipData }: AcquirerRequest) {
-  return {
-    ...(remainingAmount === undefined ? {} : { remainingAmount }),
-    ...(reversalReason === undefined ? {} : { reason: reversalReason }),
-    ...(chipData === undefined ? {} : { chipData }),
-  };
+  return defined({ remainingAmount, reason: reversalReason, chipData });
 }
 
 /** Where a request goes and what is said there; card data goes with a payment alone. */
@@ -140,7 +141,7 @@ function besideOf({ issuerData, addressResult }: SpiAnswer, cardNumber: string |
   const isClean = issuerData !== undefined && !(cardNumber && issuerData.includes(cardNumber));
   return {
     ...(isClean ? { issuerData } : {}),
-    ...(addressResult === undefined ? {} : { addressResult }),
+    ...defined({ addressResult }),
   };
 }
 
@@ -162,7 +163,7 @@ function approvedOutcome(
     outcome: 'Approved',
     responseCode: code,
     amount,
-    ...(authorizationCode === undefined ? {} : { authorizationCode }),
+    ...defined({ authorizationCode }),
     ...besideOf(answer, cardOfAsked(asked)),
   };
 }

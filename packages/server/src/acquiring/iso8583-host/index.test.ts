@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import {
   builtInHosts,
   compileHost,
@@ -127,7 +128,7 @@ async function host1993(t: TestContext) {
   let amount: string | undefined;
   const answerOf = (message: Message): Message => {
     if (message.mti.startsWith('08')) return answerTo(message, { 39: '800' });
-    return answerTo(message, { 39: '400', ...(amount === undefined ? {} : { 4: amount }) });
+    return answerTo(message, { 39: '400', ...defined({ 4: amount }) });
   };
   const server = createServer((socket) => {
     sockets.add(socket);

@@ -1,4 +1,5 @@
 // The adapter for hosts that speak ISO 8583 over TCP, each in the way of its table.
+import { defined } from '@switchyard/contract';
 import type { Host, Message } from '@switchyard/iso8583';
 import { LRUCache } from 'lru-cache';
 import { atMost, type Clock, isLoopbackHost, type Log } from '../../platform/index.ts';
@@ -61,7 +62,7 @@ export function connectIso8583Host(deps: Iso8583HostDeps): AcquirerConnection {
     keys: deps.keys,
     clock: deps.clock,
     log: deps.log,
-    ...(deps.onState === undefined ? {} : { onState: deps.onState }),
+    ...defined({ onState: deps.onState }),
     onUnmatched: (answer) => {
       const key = correlationKey(answer);
       const late = givenUp.get(key);

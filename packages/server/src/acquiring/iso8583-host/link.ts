@@ -64,7 +64,11 @@ const wireOf = ({ spoken, tpdu, hsm, keys }: LinkOptions): Wire =>
 
 /** Where the host is, and how it is connected to. */
 const placeOf = ({ host, port, tls, identity, unreadPaymentsMax }: LinkOptions) => ({
-  ...{ host, port, tls, identity, unreadPaymentsMax },
+  host,
+  port,
+  tls,
+  identity,
+  unreadPaymentsMax,
 });
 
 /** Numbers of the messages about the line, the same for all connections. */
@@ -193,7 +197,12 @@ export function openLink(options: LinkOptions): HostLink {
   for (let count = 0; count < (options.connections ?? 1); count += 1) {
     const seat = takeSeat({
       ...placeOf(options),
-      ...{ wire, backOffMs, clock, log, nextTrace, ask },
+      wire,
+      backOffMs,
+      clock,
+      log,
+      nextTrace,
+      ask,
       echoEveryMs: options.echoEveryMs ?? echoDefaultMs,
       onPayload: receive,
       onLost: questions.lost,

@@ -1,5 +1,5 @@
 // Turns a request into ISO 8583:1987 fields and an answer's fields into an outcome; no socket here.
-import { responseCodeFacts } from '@switchyard/contract';
+import { defined, responseCodeFacts } from '@switchyard/contract';
 import { EmvError, parseIssuerResponse } from '@switchyard/emv';
 import type { Message } from '@switchyard/iso8583';
 import { alphaOf, numericOf } from '@switchyard/money';
@@ -289,7 +289,7 @@ export function outcomeOf(
     outcome: 'Approved',
     responseCode: code,
     amount,
-    ...(authorizationCode === undefined ? {} : { authorizationCode }),
+    ...defined({ authorizationCode }),
     ...beside,
   };
 }

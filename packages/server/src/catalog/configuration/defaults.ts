@@ -28,14 +28,14 @@ export function createDefaultsCheck(parameters: Parameters, rules: ValueRules) {
     // What a level below may still set is no fault.
     const faults = judge.effective(release, []).misfits;
     const secrets = secretsIn(release.schema, defaults).map(([pointer]) => ({
-      ...{
-        pointer,
-        code: 'field_invalid',
-        detail: 'is a secret, and defaults are everybody’s to read',
-      },
+      pointer,
+      code: 'field_invalid',
+      detail: 'is a secret, and defaults are everybody’s to read',
     }));
     const all = [...faults, ...secrets].map(({ pointer, code, detail }) => ({
-      ...{ pointer: `/defaults${pointer}`, code, detail },
+      pointer: `/defaults${pointer}`,
+      code,
+      detail,
     }));
     if (all.length > 0) refuseFields(all);
   };

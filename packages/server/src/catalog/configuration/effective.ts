@@ -45,12 +45,14 @@ export type Judge = {
 };
 
 const wholeOf = ({ level, entityId, values = {}, secrets }: LevelValues): WholeLevel => ({
-  ...{ level, entityId },
+  level,
+  entityId,
   whole: withSecrets(values, secrets),
 });
 
 const defaultsOf = ({ serviceId, defaults }: Release): WholeLevel => ({
-  ...{ level: 'Service', entityId: serviceId },
+  level: 'Service',
+  entityId: serviceId,
   whole: defaults,
 });
 

@@ -52,9 +52,15 @@ function openDoor() {
     write(footer: string, version: number) {
       rows = [
         {
-          ...{ organization_id: organizationId, entity_id: 'store', service_id: serviceId },
-          ...{ level: 'Store', version, release: 1, own_values: { footer } },
-          ...{ secrets_sealed: null, updated_at: new Date(0) },
+          organization_id: organizationId,
+          entity_id: 'store',
+          service_id: serviceId,
+          level: 'Store',
+          version,
+          release: 1,
+          own_values: { footer },
+          secrets_sealed: null,
+          updated_at: new Date(0),
         },
       ];
     },

@@ -64,7 +64,9 @@ type Parts = {
 };
 
 export const levelOf = (box: SecretBox, row: ConfigurationRow): LevelValues => ({
-  ...{ level: row.level, entityId: row.entity_id, version: row.version },
+  level: row.level,
+  entityId: row.entity_id,
+  version: row.version,
   values: row.own_values ?? undefined,
   secrets: box.open(row, row.secrets_sealed),
 });
@@ -103,7 +105,10 @@ export function createForDevice(parts: Parts): ForDevice {
       );
       const faults = [...misfits, ...wanting];
       return {
-        ...{ serviceId, serviceName: name, domain, release: release.release },
+        serviceId,
+        serviceName: name,
+        domain,
+        release: release.release,
         version: versionOf(serviceId, release.release, own),
         ...(faults.length === 0 ? { values: whole } : {}),
         misfits: faults.slice(0, misfitsMax),

@@ -57,7 +57,9 @@ test('merged values are what a small model says, each leaf with its level', () =
   fc.assert(
     fc.property(fc.array(values, { minLength: 1, maxLength: 5 }), (levels) => {
       const lines = levels.map((whole, at) => ({
-        ...{ level: order[at] ?? 'Service', entityId: String(at), whole },
+        level: order[at] ?? 'Service',
+        entityId: String(at),
+        whole,
       }));
       const merged = mergeAll(levels);
       const found = new Map(

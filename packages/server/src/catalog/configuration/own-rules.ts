@@ -1,5 +1,5 @@
 // What a level may set of its own: known members, none that belongs further up; pure.
-import type { ActivationLevel } from '@switchyard/contract';
+import { type ActivationLevel, defined } from '@switchyard/contract';
 import { nearestName } from '../../platform/index.ts';
 import { isObject, step } from './merge.ts';
 import type { ConfigurationLevel, Misfit, Values } from './types.ts';
@@ -105,7 +105,9 @@ export function secretsIn(schema: Values | undefined, whole: Values): [string, u
 export function missingIn(schema: Values | undefined, whole: Values): string[] {
   if (schema === undefined) return [];
   const objects = [...membersOf(whole, schema, '')].map(({ pointer, value, schema: own }) => ({
-    ...{ pointer, value, own: part(own) },
+    pointer,
+    value,
+    own: part(own),
   }));
   return [{ pointer: '', value: whole as unknown, own: schema }, ...objects]
     .flatMap(({ pointer, value, own }) => {
@@ -131,7 +133,9 @@ export function relaxed(schema: Values): Values {
   return {
     ...kept,
     ...(others === true ? { additionalProperties: true } : {}),
-    ...(schema['properties'] === undefined ? {} : { properties: Object.fromEntries(properties) }),
+    ...defined({
+      properties: schema['properties'] === undefined ? undefined : Object.fromEntries(properties),
+    }),
     ...Object.fromEntries(below.map((name) => [name, relaxed(part(schema[name]))])),
   };
 }

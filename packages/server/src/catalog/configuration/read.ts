@@ -43,7 +43,9 @@ type Parts = {
 export function createReads({ run, finder, judge, box }: Parts): Reads {
   const shownOf = (row: VersionRow, release: Release, place: LevelRef) =>
     judge.shown(release, {
-      ...{ level: place.level, entityId: place.entityId, version: row.version },
+      level: place.level,
+      entityId: place.entityId,
+      version: row.version,
       values: row.own_values ?? undefined,
       secrets: box.open(row, row.secrets_sealed),
     });
@@ -66,8 +68,12 @@ export function createReads({ run, finder, judge, box }: Parts): Reads {
       const rows = await listConfigurable(run, scope.organizationId, entityId, read);
       const shown = rows.slice(0, page.limit);
       const items = shown.map((row) => ({
-        ...{ serviceId: row.service_id, name: row.name, domain: row.domain, release: row.release },
-        ...{ version: row.version, isSet: row.is_set },
+        serviceId: row.service_id,
+        name: row.name,
+        domain: row.domain,
+        release: row.release,
+        version: row.version,
+        isSet: row.is_set,
         ...(row.version === 0 || row.updated_at === null
           ? {}
           : { updatedAt: isoTime(row.updated_at.getTime()) }),

@@ -1,4 +1,5 @@
 // Remembers what releases say of the configuration; a release never changes.
+import { defined } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../platform/index.ts';
 import type { Declaration } from '../service-store.ts';
@@ -17,8 +18,11 @@ export const releaseOf = (
 ): Release => {
   const schema = declaration['parameterSchema'] as Values | undefined;
   return {
-    ...{ serviceId, release, name: declaration.name, domain: declaration.domain },
-    ...(schema === undefined ? {} : { schema, relaxed: relaxed(schema) }),
+    serviceId,
+    release,
+    name: declaration.name,
+    domain: declaration.domain,
+    ...defined({ schema, relaxed: schema === undefined ? undefined : relaxed(schema) }),
     defaults: (declaration['defaults'] ?? {}) as Values,
   };
 };

@@ -35,7 +35,8 @@ const atEntity = {
 const ofEntity = Type.Object(atEntity);
 const ofService = Type.Object({ ...atEntity, serviceId: identifier('The service.') });
 const ofVersion = Type.Object({
-  ...{ ...atEntity, serviceId: identifier('The service.') },
+  ...atEntity,
+  serviceId: identifier('The service.'),
   version: Type.String({
     pattern: '^[1-9][0-9]{0,8}$',
     description: 'The number of the version.',

@@ -149,8 +149,11 @@ export async function writeVersion(
        release, own_values, secrets_sealed, restored_from, author, created_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
     [
-      ...[...written, row.secrets_sealed, made.restoredFrom ?? null],
-      ...[JSON.stringify(made.author), made.now],
+      ...written,
+      row.secrets_sealed,
+      made.restoredFrom ?? null,
+      JSON.stringify(made.author),
+      made.now,
     ],
   );
 }

@@ -1,5 +1,5 @@
 // Changes what a level has set: submits, takes away, brings an older version back.
-import type { ActivationLevel, ServiceConfiguration } from '@switchyard/contract';
+import { type ActivationLevel, defined, type ServiceConfiguration } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import { demandVersion } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
@@ -119,28 +119,31 @@ export function createSubmissions(
     };
     const { restoredFrom } = change;
     const author = by.author.actor;
-    const more = restoredFrom === undefined ? {} : { restoredFrom };
+    const more = defined({ restoredFrom });
     await writeVersion(runIn(trx), written, { author, now, ...more });
     const anew = Object.keys(next.secrets).filter(
       (pointer) => next.secrets[pointer] !== standing.secrets[pointer],
     );
     const { merchantId } = place;
     await deps.audit.record(trx, {
-      ...{
-        organizationId: by.organizationId,
-        ...by.author,
-        action: `configuration.${change.action}`,
-      },
+      organizationId: by.organizationId,
+      ...by.author,
+      action: `configuration.${change.action}`,
       entity: {
-        ...{ type: 'configuration', id: place.entityId },
-        ...(merchantId === undefined ? {} : { merchantId }),
+        type: 'configuration',
+        id: place.entityId,
+        ...defined({ merchantId }),
       },
-      ...(standing.values === undefined
-        ? {}
-        : { before: auditedConfiguration(row, judge.shown(release, standing)) }),
-      ...(next.values === undefined
-        ? {}
-        : { after: auditedConfiguration(written, judge.shown(release, next), anew) }),
+      ...defined({
+        before:
+          standing.values === undefined
+            ? undefined
+            : auditedConfiguration(row, judge.shown(release, standing)),
+        after:
+          next.values === undefined
+            ? undefined
+            : auditedConfiguration(written, judge.shown(release, next), anew),
+      }),
     });
   }
 

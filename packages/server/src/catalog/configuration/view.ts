@@ -9,7 +9,9 @@ import type { LevelRef, LevelValues, Release } from './types.ts';
 const timeOf = (at: Date) => isoTime(at.getTime());
 
 const shownLevel = ({ level, entityId, version, values }: LevelValues) => ({
-  ...{ level, entityId, version },
+  level,
+  entityId,
+  version,
   isSet: values !== undefined,
 });
 
@@ -29,8 +31,13 @@ export function configurationView(
   const { level, entityId } = place;
   const { values, sources, secrets } = judge.explain(release, levels);
   return {
-    ...{ serviceId: release.serviceId, name: release.name, release: release.release },
-    ...{ level, entityId, version: own?.version ?? 0, isSet: own?.values !== undefined },
+    serviceId: release.serviceId,
+    name: release.name,
+    release: release.release,
+    level,
+    entityId,
+    version: own?.version ?? 0,
+    isSet: own?.values !== undefined,
     ...(own === undefined ? { values: {}, secrets: [] } : copied(judge.shown(release, own))),
     effective: {
       values: { ...values },
@@ -62,7 +69,10 @@ export const auditedConfiguration = (
   { values, secrets }: Shown,
   changed: readonly string[] = [],
 ): object => ({
-  ...{ serviceId: row.service_id, level: row.level, version: row.version, values },
+  serviceId: row.service_id,
+  level: row.level,
+  version: row.version,
+  values,
   ...(secrets.length === 0 ? {} : { sealed: secrets }),
   ...(changed.length === 0 ? {} : { sealedAnew: changed }),
 });

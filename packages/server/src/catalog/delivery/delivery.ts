@@ -5,6 +5,7 @@ import {
   type DeviceAcknowledgement,
   type DeviceConfigurationDocument,
   type DeviceDelivery,
+  defined,
   type FleetDelivery,
   refuse,
 } from '@switchyard/contract';
@@ -75,7 +76,7 @@ function servicesOf({ services, current }: Found, row: DeliveryRow | undefined) 
     const appliedVersion = row?.applied_services?.[serviceId];
     const isApplied = whole === 'Applied' || appliedVersion === version;
     const status = isApplied ? 'Applied' : whole;
-    const applied = appliedVersion === undefined ? {} : { appliedVersion };
+    const applied = defined({ appliedVersion });
     return { serviceId, name, status: values === undefined ? 'Held' : status, version, ...applied };
   });
 }
@@ -193,7 +194,9 @@ function createFleetSide(deps: DeliveryDeps, wanted: WantedFinder): Pick<Deliver
       const row = await findDelivery(run, scope.organizationId, logicalDeviceId);
       const { version } = found.current;
       return {
-        ...{ logicalDeviceId, status: statusOf(row, version), version },
+        logicalDeviceId,
+        status: statusOf(row, version),
+        version,
         ...(row === undefined ? {} : deliveryView(row)),
         services: servicesOf(found, row),
       };
@@ -203,11 +206,14 @@ function createFleetSide(deps: DeliveryDeps, wanted: WantedFinder): Pick<Deliver
       refuseDevices(scope);
       const { organizationId, merchantId = query.merchantId } = scope;
       if ((query.merchantId ?? merchantId) !== merchantId) return { items: [] };
-      const narrowed = { ...query, ...(merchantId === undefined ? {} : { merchantId }) };
+      const narrowed = { ...query, ...defined({ merchantId }) };
       const { rows, next } = await listFleet(run, organizationId, narrowed, page);
       const items = rows.map((row) => ({
-        ...{ logicalDeviceId: row.logical_device_id, storeId: row.store_id },
-        ...{ merchantId: row.merchant_id, status: row.delivery_status, ...deliveryView(row) },
+        logicalDeviceId: row.logical_device_id,
+        storeId: row.store_id,
+        merchantId: row.merchant_id,
+        status: row.delivery_status,
+        ...deliveryView(row),
       }));
       return { items, next };
     },

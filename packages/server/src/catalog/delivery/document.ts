@@ -53,8 +53,14 @@ function signed(
   const content = { logicalDeviceId, serviceId, name, version, values };
   const payload = base64url(canonicalJson(content));
   return {
-    ...{ serviceId, name, status: 'Ready', version, values: { ...values } },
-    ...{ protected: header, payload, signature: sign(`${header}.${payload}`) },
+    serviceId,
+    name,
+    status: 'Ready',
+    version,
+    values: { ...values },
+    protected: header,
+    payload,
+    signature: sign(`${header}.${payload}`),
   };
 }
 

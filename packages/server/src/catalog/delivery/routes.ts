@@ -65,7 +65,8 @@ function registerDevices(app: FastifyInstance, delivery: Delivery): void {
     examples: {
       'In use': { version: '3q2-7wECAwQFBgcICQoLDA', applied: true },
       'Not taken': {
-        ...{ version: '3q2-7wECAwQFBgcICQoLDA', applied: false },
+        version: '3q2-7wECAwQFBgcICQoLDA',
+        applied: false,
         reason: 'kernel 3 refused the keys',
       },
     },

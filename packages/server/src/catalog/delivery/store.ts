@@ -1,5 +1,5 @@
 // The rows of deliveries: what devices were told, when they asked, and what they said.
-import type { DeviceAcknowledgement, FleetDelivery } from '@switchyard/contract';
+import { type DeviceAcknowledgement, defined, type FleetDelivery } from '@switchyard/contract';
 import { isoTime, type PublicSigningKey, publicSigningKey } from '../../platform/index.ts';
 import type { Run } from '../sql.ts';
 import type { Current, Versions } from './document.ts';
@@ -76,8 +76,13 @@ export async function noteSaid(
   { versions, now }: { versions: Versions; now: string },
 ): Promise<void> {
   await run(saidText, [
-    ...[key.organizationId, key.logicalDeviceId, version, applied],
-    ...[JSON.stringify(versions), reason ?? null, now],
+    key.organizationId,
+    key.logicalDeviceId,
+    version,
+    applied,
+    JSON.stringify(versions),
+    reason ?? null,
+    now,
   ]);
 }
 
@@ -167,14 +172,20 @@ export async function listFleet(
 ): Promise<FleetPage> {
   const isNarrowed = (status ?? serviceId) !== undefined;
   const found = (await run(fleetText, [
-    ...[organizationId, serviceId?.toLowerCase() ?? null, merchantId ?? null, storeId ?? null],
-    ...[status ?? null, after ?? null, limit + 1, isNarrowed ? lookedMax : limit + 1],
+    organizationId,
+    serviceId?.toLowerCase() ?? null,
+    merchantId ?? null,
+    storeId ?? null,
+    status ?? null,
+    after ?? null,
+    limit + 1,
+    isNarrowed ? lookedMax : limit + 1,
   ])) as (FleetRow & { looked_until: string | null })[];
   const rows = found.filter((row) => row.logical_device_id !== null);
   const shown = rows.slice(0, limit);
   const next =
     rows.length > limit ? shown.at(-1)?.logical_device_id : (found[0]?.looked_until ?? undefined);
-  return { rows: shown, ...(next === undefined ? {} : { next }) };
+  return { rows: shown, ...defined({ next }) };
 }
 
 /** What is shown of a row, whatever stands beside it. */
@@ -195,7 +206,8 @@ export function deliveryView(
       ? {}
       : {
           failure: {
-            ...{ version: failed_version, at: time(failed_at) },
+            version: failed_version,
+            at: time(failed_at),
             ...(reason === null ? {} : { reason }),
           },
         }),

@@ -75,7 +75,9 @@ export function createFarSessions({ link, clock, ids, log, metrics }: Deps): Far
     let joined: Joined | undefined;
     const pipe = createPipe(
       {
-        ...{ link, clock, ended },
+        link,
+        clock,
+        ended,
         here: dataSubject(channel, 'device'),
         there: dataSubject(channel, 'pos'),
       },
@@ -84,7 +86,9 @@ export function createFarSessions({ link, clock, ids, log, metrics }: Deps): Far
           if (joined !== undefined) return;
           joined = session.join({
             send: (data, isBinary, sent) => pipe.send(Buffer.from(data), isBinary ?? false, sent),
-            ...{ buffered: pipe.buffered, pause: pipe.pause, resume: pipe.resume },
+            buffered: pipe.buffered,
+            pause: pipe.pause,
+            resume: pipe.resume,
             close: pipe.close,
           });
           if (joined === undefined) pipe.close(closeCodes.superseded, 'superseded');
@@ -105,7 +109,9 @@ export function createFarSessions({ link, clock, ids, log, metrics }: Deps): Far
   function connect(end: End, channel: string): Joined {
     const pipe = createPipe(
       {
-        ...{ link, clock, ended },
+        link,
+        clock,
+        ended,
         here: dataSubject(channel, 'pos'),
         there: dataSubject(channel, 'device'),
       },

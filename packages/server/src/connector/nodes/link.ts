@@ -9,6 +9,7 @@ import {
   RequestError,
   type Subscription,
 } from '@nats-io/transport-node';
+import { defined } from '@switchyard/contract';
 import { jittered, type Log, type Metrics } from '../../platform/index.ts';
 import { BackplaneFault } from '../backplane.ts';
 
@@ -62,16 +63,15 @@ function credentialsOf(url: URL | undefined, file: string | undefined) {
 const readIf = (file: string | undefined) =>
   file === undefined ? undefined : readFileSync(file, 'utf8');
 
-const defined = (name: string, value: string | undefined) =>
-  value === undefined ? {} : { [name]: value };
+const definedMember = (name: string, value: string | undefined) => defined({ [name]: value });
 
 function optionsOf(settings: LinkSettings, failures: () => number) {
   const urls = settings.natsUrl.split(',').map((one) => new URL(one.trim()));
   const isTls = urls[0]?.protocol === 'tls:' || settings.natsCaFile !== undefined;
   const tls = {
-    ...defined('ca', readIf(settings.natsCaFile)),
-    ...defined('cert', readIf(settings.natsCertFile)),
-    ...defined('key', readIf(settings.natsKeyFile)),
+    ...definedMember('ca', readIf(settings.natsCaFile)),
+    ...definedMember('cert', readIf(settings.natsCertFile)),
+    ...definedMember('key', readIf(settings.natsKeyFile)),
   };
   return {
     servers: urls.map(({ hostname, port }) => `${hostname}:${port === '' ? 4222 : port}`),

@@ -26,9 +26,13 @@ const text = `SELECT r.outbox_id, m.message_id, m.merchant_id, m.store_id, m.log
 const factsOf = (row: Row): EventFacts => ({
   merchantId: row.merchant_id,
   data: {
-    ...{ storeId: row.store_id, deviceId: row.logical_device_id, messageId: row.message_id },
-    ...{ saleId: row.sale_id, serviceId: row.service_id },
-    ...{ category: row.category, status: row.status },
+    storeId: row.store_id,
+    deviceId: row.logical_device_id,
+    messageId: row.message_id,
+    saleId: row.sale_id,
+    serviceId: row.service_id,
+    category: row.category,
+    status: row.status,
     ...(row.result === null ? {} : { result: row.result }),
     ...(row.error_condition === null ? {} : { errorCondition: row.error_condition }),
     ...(row.fault === null ? {} : { fault: row.fault }),

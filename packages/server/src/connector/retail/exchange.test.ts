@@ -13,7 +13,8 @@ const most = 1000;
 function sample() {
   const looking = Promise.withResolvers<Terminal>();
   const exchange = createExchange({
-    ...{ lines: { demandGoing: () => {} }, store: {} },
+    lines: { demandGoing: () => {} },
+    store: {},
     terminals: { find: () => looking.promise },
     clock: { now: () => 1000 },
   } as unknown as Parameters<typeof createExchange>[0]);

@@ -108,7 +108,12 @@ export function createExchange({ lines, store, terminals, clock, log, told, ...d
     if (service === undefined) return undefined;
     const category = header.MessageCategory;
     const kept = await store.begin({
-      ...{ terminal, ...service, category, isPublished, isAnswered, dueAt },
+      terminal,
+      ...service,
+      category,
+      isPublished,
+      isAnswered,
+      dueAt,
     });
     return kept ?? refuseReused(await firstOf(caller, terminal, asked));
   }

@@ -32,7 +32,12 @@ export function createRetail(deps: RetailDeps): Retail {
   const lines = createLines({ relay, clock });
   const terminals = createTerminals(deps);
   const exchange = createExchange({
-    ...{ lines, store, terminals, clock, log, times: deps.times },
+    lines,
+    store,
+    terminals,
+    clock,
+    log,
+    times: deps.times,
     told: (kept) => live.publish(retailTopic(kept), 1),
   });
   watchMessages(live, store);

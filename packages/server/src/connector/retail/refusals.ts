@@ -1,6 +1,7 @@
 // Tells by HTTP what the connector cannot do, in its own words.
 import {
   connectorFaults,
+  defined,
   isErrorCode,
   Refusal,
   type RetailMessage,
@@ -20,7 +21,7 @@ export function refusalFrom({ code, extra }: Fault): Refusal {
   if (code === 'unauthorized') return new Refusal('token_invalid', summary);
   return new Refusal(isErrorCode(code) ? code : 'shutting_down', summary, {
     ...(retryable ? { retryAfterMs } : {}),
-    ...(level === undefined ? {} : { extensions: { level } }),
+    ...defined({ extensions: level === undefined ? undefined : { level } }),
   });
 }
 

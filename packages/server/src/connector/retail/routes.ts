@@ -1,5 +1,6 @@
 // The addresses of the Retail API, version 1.
 import {
+  defined,
   type ErrorCode,
   findable,
   NexoAnswer,
@@ -120,7 +121,10 @@ function callOf({ caller, id, params, query, body }: Sent, reply: FastifyReply):
   if (!Buffer.isBuffer(body)) refuse('request_malformed', 'The body is missing.');
   return {
     asking: askingOf(caller, id),
-    ...{ tsn: params.tsn, ...query, signal: gone.signal, body: body as Buffer },
+    tsn: params.tsn,
+    ...query,
+    signal: gone.signal,
+    body: body as Buffer,
   };
 }
 
@@ -179,7 +183,10 @@ function registerReads(app: FastifyInstance, { relay, terminals }: Deps): void {
       const { lastSeenAt, ...state } = await translated(() =>
         relay.claims.status(asking, params.tsn),
       );
-      return { ...state, ...(lastSeenAt === undefined ? {} : { lastSeenAt: isoTime(lastSeenAt) }) };
+      return {
+        ...state,
+        ...defined({ lastSeenAt: lastSeenAt === undefined ? undefined : isoTime(lastSeenAt) }),
+      };
     },
   });
 }
@@ -277,7 +284,9 @@ function registerMessages(app: FastifyInstance, deps: Deps, streams: Streams): v
         messageId: message.messageId,
       });
       await streams.poll(request, reply, {
-        ...{ topic, after: 0, waitSeconds },
+        topic,
+        after: 0,
+        waitSeconds,
         async read() {
           message = await look();
           return { events: [], next: 0, isLast: message.status !== 'Waiting' };

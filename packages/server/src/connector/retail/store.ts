@@ -1,5 +1,10 @@
 // The SQL of messages that were sent to terminals: kept for 48 hours, each ServiceID good once.
-import type { ErrorCode, RetailMessage, retailMessageStatuses } from '@switchyard/contract';
+import {
+  defined,
+  type ErrorCode,
+  type RetailMessage,
+  type retailMessageStatuses,
+} from '@switchyard/contract';
 import { serviceIdKeptMs } from '@switchyard/nexo';
 import {
   type Clock,
@@ -128,12 +133,17 @@ export function createMessageStore({ database, clock, ids, masterKey }: Deps) {
     const text = sealed === null ? undefined : openSealed(key, sealed, placeOf(kept)).toString();
     return {
       messageId: row.message_id,
-      ...{ tsn, saleId: row.sale_id, serviceId: row.service_id, category: row.category },
+      tsn,
+      saleId: row.sale_id,
+      serviceId: row.service_id,
+      category: row.category,
       status: row.status,
       ...(row.result === null ? {} : { result: row.result }),
       ...(row.error_condition === null ? {} : { errorCondition: row.error_condition }),
       ...(row.fault === null ? {} : { fault: row.fault }),
-      ...(text === undefined ? {} : { response: JSON.parse(text) as Record<string, unknown> }),
+      ...defined({
+        response: text === undefined ? undefined : (JSON.parse(text) as Record<string, unknown>),
+      }),
       createdAt: isoTime(row.created_at.getTime()),
       dueAt: isoTime(row.due_at.getTime()),
       ...(row.settled_at === null ? {} : { settledAt: isoTime(row.settled_at.getTime()) }),
@@ -147,11 +157,21 @@ export function createMessageStore({ database, clock, ids, masterKey }: Deps) {
       const { organizationId } = terminal;
       const messageId = ids.uuid();
       const rows = await database.query(beginText, [
-        ...[organizationId, terminal.physicalDeviceId, message.serviceId, message.saleId],
-        ...[messageId, terminal.merchantId, terminal.storeId, terminal.logicalDeviceId],
-        ...[message.category, message.isPublished && isAnswered],
-        ...[isAnswered ? 'Waiting' : 'Sent', now(), isoTime(message.dueAt)],
-        ...[isAnswered ? null : now(), oldest()],
+        organizationId,
+        terminal.physicalDeviceId,
+        message.serviceId,
+        message.saleId,
+        messageId,
+        terminal.merchantId,
+        terminal.storeId,
+        terminal.logicalDeviceId,
+        message.category,
+        message.isPublished && isAnswered,
+        isAnswered ? 'Waiting' : 'Sent',
+        now(),
+        isoTime(message.dueAt),
+        isAnswered ? null : now(),
+        oldest(),
       ]);
       return rows.length === 0 ? undefined : { organizationId, messageId };
     },
@@ -163,7 +183,10 @@ export function createMessageStore({ database, clock, ids, masterKey }: Deps) {
         'fault' in outcome
           ? ['Failed', null, null, outcome.fault, null]
           : [
-              ...['Answered', outcome.result ?? null, outcome.errorCondition ?? null, null],
+              'Answered',
+              outcome.result ?? null,
+              outcome.errorCondition ?? null,
+              null,
               seal(key, Buffer.from(outcome.text), placeOf(kept)),
             ];
       await database.query(settleText, [now(), organizationId, messageId, ...told]);
@@ -180,8 +203,13 @@ export function createMessageStore({ database, clock, ids, masterKey }: Deps) {
       { merchantId, storeId }: Sight,
     ): Promise<RetailMessage | undefined> {
       const values = [
-        ...[organizationId, physicalDeviceId, serviceId, saleId ?? null, oldest()],
-        ...[merchantId ?? null, storeId ?? null],
+        organizationId,
+        physicalDeviceId,
+        serviceId,
+        saleId ?? null,
+        oldest(),
+        merchantId ?? null,
+        storeId ?? null,
       ];
       const [row] = await database.query<Row>(findText, values);
       if (row === undefined) return undefined;

@@ -1,5 +1,5 @@
 // Which terminals a caller may see, and how those of a store stand.
-import { connectorFaults, Refusal, type RetailDevice, refuse } from '@switchyard/contract';
+import { connectorFaults, defined, Refusal, type RetailDevice, refuse } from '@switchyard/contract';
 import type { Caller, FoundPage, PageRequest } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
 import type { Terminal } from '../../provisioning/index.ts';
@@ -67,9 +67,17 @@ export function createTerminals({ relay, provisioning, catalog }: Deps) {
       methodsOf(terminal, cards),
     ]);
     return {
-      ...{ tsn, physicalDeviceId, family, enabled: isEnabled, online, claimed, paymentMethods },
-      ...(logicalDeviceId === undefined ? {} : { deviceId: logicalDeviceId }),
-      ...(seen === undefined ? {} : { lastSeenAt: isoTime(seen.lastSeenAt) }),
+      tsn,
+      physicalDeviceId,
+      family,
+      enabled: isEnabled,
+      online,
+      claimed,
+      paymentMethods,
+      ...defined({
+        deviceId: logicalDeviceId,
+        lastSeenAt: seen === undefined ? undefined : isoTime(seen.lastSeenAt),
+      }),
     };
   }
 
@@ -99,9 +107,9 @@ export function createTerminals({ relay, provisioning, catalog }: Deps) {
       const merchantId = merchantOf(caller);
       const isOther = caller.storeId !== undefined && caller.storeId !== storeId.toLowerCase();
       if (isOther) refuse('store_not_found', 'No store in your scope has this identifier.');
-      const scope = { organizationId, ...(merchantId === undefined ? {} : { merchantId }) };
+      const scope = { organizationId, ...defined({ merchantId }) };
       const { view } = await provisioning.stores.get(scope, storeId);
-      const page = { limit: limit + 1, ...(after === undefined ? {} : { after }) };
+      const page = { limit: limit + 1, ...defined({ after }) };
       const found = await provisioning.terminals.inStore(organizationId, view.storeId, page);
       const shown = found.slice(0, limit);
       const ids = shown.map(({ physicalDeviceId }) => physicalDeviceId);

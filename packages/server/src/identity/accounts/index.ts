@@ -86,8 +86,13 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     revision.bump();
   };
   const signIn = createSignIn({
-    ...{ store: createSignInStore(database), passwords, oneTimePasswords, limits },
-    ...{ environment, clock, ids },
+    store: createSignInStore(database),
+    passwords,
+    oneTimePasswords,
+    limits,
+    environment,
+    clock,
+    ids,
   });
   const made = { database, clock, ids, log, post, users, changed };
 

@@ -81,7 +81,9 @@ test('a letter to a mailbox that is no more is given up, and others are not', as
     [/^RCPT TO:<full@/, '452 4.2.2 full'],
   ]);
   const settings = {
-    ...{ dataDir: tmpdir(), mailFrom: 'no-reply@shop.example', mailTimeoutMs: 10_000 },
+    dataDir: tmpdir(),
+    mailFrom: 'no-reply@shop.example',
+    mailTimeoutMs: 10_000,
     smtpUrl: server.url,
   };
   const mail = createMail({ settings, ...house });

@@ -131,14 +131,26 @@ export function createSignInStore(database: Database) {
       const { claim, at } = done;
       const origin = originTexts(done.origin);
       const [row] = await database.query<{ outcome: Outcome }>(settleText, [
-        ...[done.organizationId, done.userId, isoTime(at), claim.is],
+        done.organizationId,
+        done.userId,
+        isoTime(at),
+        claim.is,
         claim.is === 'otp' ? claim.step : null,
         claim.is === 'recovery' ? claim.codeHash : null,
-        ...[done.passwordHash ?? null, failuresMax, isoTime(at + lockMs)],
-        ...[done.recordId, done.isKnown],
-        ...[origin.clientId, done.kind, done.ifProven, done.ifNot],
-        ...[JSON.stringify(done.methodsIfProven), JSON.stringify(done.methodsIfNot)],
-        ...[origin.address, origin.userAgent, origin.requestId],
+        done.passwordHash ?? null,
+        failuresMax,
+        isoTime(at + lockMs),
+        done.recordId,
+        done.isKnown,
+        origin.clientId,
+        done.kind,
+        done.ifProven,
+        done.ifNot,
+        JSON.stringify(done.methodsIfProven),
+        JSON.stringify(done.methodsIfNot),
+        origin.address,
+        origin.userAgent,
+        origin.requestId,
       ]);
       if (row === undefined) throw new Error('a sign-in left no record');
       return row.outcome;

@@ -51,9 +51,17 @@ export function createSignIns(database: Database, clock: Clock, ids: Ids) {
            outcome, methods, address, user_agent, request_id)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
         [
-          ...[record.organizationId, ids.uuid(), isoTime(clock.now()), record.userId ?? null],
-          ...[clientId, record.kind, record.outcome, JSON.stringify(record.methods)],
-          ...[address, userAgent, requestId],
+          record.organizationId,
+          ids.uuid(),
+          isoTime(clock.now()),
+          record.userId ?? null,
+          clientId,
+          record.kind,
+          record.outcome,
+          JSON.stringify(record.methods),
+          address,
+          userAgent,
+          requestId,
         ],
       );
     },

@@ -80,11 +80,20 @@ export function createUpkeepStore(database: Database) {
            updated_at = $14, version = u.version + 1
          WHERE u.organization_id = $1 AND u.user_id = $2 RETURNING ${userColumns}`,
         [
-          ...[organizationId, userId, status, secondFactor],
-          ...[profile.givenName ?? null, profile.familyName ?? null, profile.phoneNumber ?? null],
-          ...[address, profile.locale ?? null, profile.zoneinfo ?? null],
-          ...[profile.datetimeFormat ?? null, JSON.stringify(profile.groups)],
-          ...[tokensNotBefore === undefined ? null : isoTime(tokensNotBefore), isoTime(at)],
+          organizationId,
+          userId,
+          status,
+          secondFactor,
+          profile.givenName ?? null,
+          profile.familyName ?? null,
+          profile.phoneNumber ?? null,
+          address,
+          profile.locale ?? null,
+          profile.zoneinfo ?? null,
+          profile.datetimeFormat ?? null,
+          JSON.stringify(profile.groups),
+          tokensNotBefore === undefined ? null : isoTime(tokensNotBefore),
+          isoTime(at),
         ],
       );
       if (replaced === undefined) throw new Error('a user that was held is gone');

@@ -1,5 +1,5 @@
 // Shows an application in the words of the contract; the hash of its secret stays inside.
-import type { Application as ApplicationView } from '@switchyard/contract';
+import { type Application as ApplicationView, defined } from '@switchyard/contract';
 import { isoTime } from '../../platform/index.ts';
 import type { UsedApplication } from './operations.ts';
 
@@ -10,7 +10,7 @@ export function viewOf(record: UsedApplication, userDomainId: string): Applicati
     userDomainId,
     organizationId: record.organizationId,
     name: record.name,
-    ...(description === undefined ? {} : { description }),
+    ...defined({ description }),
     type: record.type,
     clientType: record.secretHash === undefined ? 'Public' : 'Confidential',
     securityFlows: [...record.securityFlows],
@@ -19,12 +19,14 @@ export function viewOf(record: UsedApplication, userDomainId: string): Applicati
     services: [...record.services],
     roles: [...record.roles],
     entityId: record.entityId,
-    ...(storeId === undefined ? {} : { storeId }),
+    ...defined({ storeId }),
     callbackError: record.callbackError,
-    ...(accessTokenSeconds === undefined ? {} : { accessTokenSeconds }),
+    ...defined({ accessTokenSeconds }),
     status: record.status,
-    ...(secretChangedAt === undefined ? {} : { secretChangedAt: isoTime(secretChangedAt) }),
-    ...(lastUsedAt === undefined ? {} : { lastUsedAt: isoTime(lastUsedAt) }),
+    ...defined({
+      secretChangedAt: secretChangedAt === undefined ? undefined : isoTime(secretChangedAt),
+      lastUsedAt: lastUsedAt === undefined ? undefined : isoTime(lastUsedAt),
+    }),
     createdAt: isoTime(record.createdAt),
     updatedAt: isoTime(record.updatedAt),
   };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import type { DeviceCertificate } from '@switchyard/contract';
+import { type DeviceCertificate, defined } from '@switchyard/contract';
 import {
   type Answer,
   type Ask,
@@ -141,7 +141,9 @@ describe('device certificates', () => {
   async function merchantToken(merchantId: string, role: string): Promise<string> {
     const { organizationId, userDomainId, identity } = scene;
     const client = await identity.createApplication({
-      ...{ organizationId, userDomainId, merchantId },
+      organizationId,
+      userDomainId,
+      merchantId,
       name: role,
       entityType: 'merchant',
       entityId: merchantId,
@@ -181,7 +183,7 @@ describe('device certificates', () => {
     assertRefused(elsewhere, 422, 'cursor_invalid');
 
     const revoke = (thumbprint: string | undefined, json?: unknown) =>
-      read(`/${thumbprint}/revoke`, { method: 'POST', ...(json === undefined ? {} : { json }) });
+      read(`/${thumbprint}/revoke`, { method: 'POST', ...defined({ json }) });
     const revoked = await revoke(made[0], { reason: 'KeyCompromise' });
     assert.equal(revoked.status, 200, JSON.stringify(revoked.body));
     assert.equal(revoked.body.status, 'Revoked');

@@ -4,6 +4,7 @@ import {
   type DeviceCertificate,
   type DeviceCertificateInput,
   type DeviceCertificateSummary,
+  defined,
   refuse,
 } from '@switchyard/contract';
 import type { FoundPage } from '../../http/index.ts';
@@ -60,8 +61,10 @@ function summaryOf(found: StoredCertificate, now: number): DeviceCertificateSumm
     notBefore: isoTime(found.notBefore),
     notAfter: isoTime(found.notAfter),
     createdAt: isoTime(found.createdAt),
-    ...(revokedAt === undefined ? {} : { revokedAt: isoTime(revokedAt) }),
-    ...(revocationReason === undefined ? {} : { revocationReason }),
+    ...defined({
+      revokedAt: revokedAt === undefined ? undefined : isoTime(revokedAt),
+      revocationReason,
+    }),
   };
 }
 
@@ -138,7 +141,7 @@ export function createDeviceCertificates(deps: Deps) {
     entity: {
       type: 'deviceCertificate',
       id: thumbprint,
-      ...(merchantId === undefined ? {} : { merchantId }),
+      ...defined({ merchantId }),
     },
     asked,
   });

@@ -56,7 +56,9 @@ describe('connections of devices', () => {
     if (isKept) {
       await store().insert(
         {
-          ...{ organizationId, physicalDeviceId, serialNumber },
+          organizationId,
+          physicalDeviceId,
+          serialNumber,
           thumbprint: thumbprintOf(new X509Certificate(pem)),
           certificateSerial: '4a',
           certificate: pem,

@@ -27,8 +27,13 @@ describe('a terminal at which somebody is signed in', () => {
     sequence += 1;
     username = `user-${sequence}`;
     await identity.accounts.create({
-      ...{ organizationId, userDomainId, username, password, secondFactor: 'Off' },
-      ...{ email: `${username}@shop.example`, emailVerified: true },
+      organizationId,
+      userDomainId,
+      username,
+      password,
+      secondFactor: 'Off',
+      email: `${username}@shop.example`,
+      emailVerified: true,
       groups: [`${stood.merchantId}_org_operator`],
       entityType: 'merchant',
       entityId: stood.merchantId,

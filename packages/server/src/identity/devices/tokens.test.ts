@@ -128,7 +128,9 @@ describe('device tokens', () => {
       const { organizationId, userDomainId, identity } = scene;
       for (const role of ['Merchant', 'Device']) {
         const made = await identity.createApplication({
-          ...{ organizationId, userDomainId, merchantId: place.merchantId },
+          organizationId,
+          userDomainId,
+          merchantId: place.merchantId,
           name: role,
           entityType: 'merchant',
           entityId: place.merchantId,
@@ -274,7 +276,8 @@ describe('device tokens', () => {
     it('can come of a public application for the devices of the organisation', async () => {
       const { organizationId, userDomainId, identity } = scene;
       const { clientId: client_id } = await identity.createPublicApplication({
-        ...{ organizationId, userDomainId },
+        organizationId,
+        userDomainId,
         name: 'Devices',
         entityType: 'tenant',
         entityId: organizationId,
@@ -295,14 +298,22 @@ describe('device tokens', () => {
     const { organizationId, userDomainId, identity } = scene;
     const username = 'somebody-elsewhere';
     await identity.accounts.create({
-      ...{ organizationId, userDomainId, username, password },
-      ...{ email: 'somebody@shop.example', emailVerified: true, groups: [] },
+      organizationId,
+      userDomainId,
+      username,
+      password,
+      email: 'somebody@shop.example',
+      emailVerified: true,
+      groups: [],
       secondFactor: 'Off',
       entityType: 'merchant',
       entityId: place.merchantId,
     });
     const { clientId: client_id, clientSecret: client_secret } = await identity.createApplication({
-      ...{ organizationId, userDomainId, name: 'Office', roles: [] },
+      organizationId,
+      userDomainId,
+      name: 'Office',
+      roles: [],
       entityType: 'tenant',
       entityId: organizationId,
       redirectUris: ['https://office.example/back'],

@@ -10,6 +10,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { defined } from '@switchyard/contract';
 import { type Answer, type DeviceScene, openDevices, type Shown } from '../../../test/devices.ts';
 import { type DeviceSubject, issueDeviceCertificate, makeAuthority } from './issue.ts';
 
@@ -130,7 +131,7 @@ describe('a proxy that ends TLS', () => {
     const answer = await scene.app.inject({
       url: path,
       remoteAddress,
-      headers: header === undefined ? {} : { 'client-cert': header },
+      headers: defined({ 'client-cert': header }),
     });
     return { status: answer.statusCode, headers: answer.headers, body: answer.json() };
   }

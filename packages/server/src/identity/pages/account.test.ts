@@ -69,7 +69,9 @@ describe('the account page', () => {
     assert.match(text, /<strong>Signed in<\/strong><p>[^<]+Firefox on Windows · 127\.0\.0\.1/);
     assert.match(text, /<strong class="refused">Refused<\/strong>/);
     const local = new Intl.DateTimeFormat('en-GB', {
-      ...{ dateStyle: 'medium', timeStyle: 'short', timeZone: 'Asia/Tokyo' },
+      dateStyle: 'medium',
+      timeStyle: 'short',
+      timeZone: 'Asia/Tokyo',
     } as const).format(pages.clock.now());
     assert.ok(text.includes(local), `${local} in the user's own zone`);
   });

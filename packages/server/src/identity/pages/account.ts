@@ -1,4 +1,5 @@
 // The account page: what somebody may see and change of his own sign-in.
+import { defined } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { User } from '../accounts/index.ts';
 import type { CurrentSession } from '../sessions.ts';
@@ -74,7 +75,7 @@ export function createAccount({ accounts, sessions, visits, answers, steps }: Ac
       asksCode: user.secondFactor === 'On',
       next,
       back: base,
-      faults: fault === undefined ? {} : { password: fault.text },
+      faults: defined({ password: fault?.text }),
     });
     return answers.page(visit, { ...view, path: `${base}/${next}`, status: fault?.status ?? 200 });
   }

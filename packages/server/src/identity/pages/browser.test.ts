@@ -250,8 +250,12 @@ describe('in a real browser', { skip: withoutChromium }, () => {
       await devtools.send('WebAuthn.enable');
       const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
         options: {
-          ...{ protocol: 'ctap2', transport: 'internal', hasUserVerification: true },
-          ...{ hasResidentKey: true, isUserVerified: true, automaticPresenceSimulation: true },
+          protocol: 'ctap2',
+          transport: 'internal',
+          hasUserVerification: true,
+          hasResidentKey: true,
+          isUserVerified: true,
+          automaticPresenceSimulation: true,
         },
       });
       await page.goto(`${pages.base}/account/passkeys`);

@@ -1,4 +1,5 @@
 // The general entry: who comes without an application says first to which user domain he belongs.
+import { defined } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { clientOf, portalPath } from '../portal-places.ts';
 import type { Answers } from './answers.ts';
@@ -29,8 +30,8 @@ export function createEntry(deps: Deps) {
     const view = entryView(visit.words, {
       token: visits.tokenOf(visit, entryPath),
       action: visit.path,
-      faults: fault === undefined ? {} : { who: fault },
-      ...(who === undefined ? {} : { who }),
+      faults: defined({ who: fault }),
+      ...defined({ who }),
     });
     const status = fault === undefined ? 200 : 422;
     const leadsTo = visit.request.params['to'] === undefined ? origin : portalOrigin;

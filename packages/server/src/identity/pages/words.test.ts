@@ -14,8 +14,13 @@ function textsIn(value: unknown, path = ''): [string, string][] {
 const alike = {
   fr: new Set(['.fields.code', '.account.kinds.CustomToken']),
   de: new Set([
-    ...['.passkeys.title', '.passkeys.name', '.passkeys.defaultName', '.account.passkeys'],
-    ...['.account.kinds.Browser', '.signUp.organizationName', '.colon'],
+    '.passkeys.title',
+    '.passkeys.name',
+    '.passkeys.defaultName',
+    '.account.passkeys',
+    '.account.kinds.Browser',
+    '.signUp.organizationName',
+    '.colon',
   ]),
 } as const;
 

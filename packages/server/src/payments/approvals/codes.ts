@@ -2,6 +2,7 @@
 import {
   type ApprovalCode,
   type ApprovalCodeInput,
+  defined,
   type NewApprovalCode,
   refuse,
 } from '@switchyard/contract';
@@ -69,7 +70,7 @@ async function placeOf({ provisioning }: CodesDeps, caller: Caller, input: Appro
   const storeId = storeOf(caller, input.storeId);
   if (merchantId !== undefined) await provisioning.merchants.get({ organizationId }, merchantId);
   if (storeId === undefined) return { merchantId: merchantId ?? null, storeId: null };
-  const scope = { organizationId, ...(merchantId === undefined ? {} : { merchantId }) };
+  const scope = { organizationId, ...defined({ merchantId }) };
   const { view } = await provisioning.stores.get(scope, storeId);
   return { merchantId: view.merchantId, storeId };
 }

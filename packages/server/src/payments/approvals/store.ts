@@ -104,8 +104,13 @@ const rowsIn = async <Of = CodeRow>(trx: Kysely<unknown>, text: string, values: 
   (await trx.executeQuery<Of>(CompiledQuery.raw(text, values))).rows;
 
 const valuesOf = (use: Use): unknown[] => [
-  ...[use.organizationId, use.mark, use.merchantId, use.storeId ?? null],
-  ...[use.amount, use.currency, use.at],
+  use.organizationId,
+  use.mark,
+  use.merchantId,
+  use.storeId ?? null,
+  use.amount,
+  use.currency,
+  use.at,
 ];
 
 async function isDone(trx: Kysely<unknown>, asked: Judging): Promise<boolean> {
@@ -121,9 +126,18 @@ export function createApprovalStore(database: Database) {
     /** Nothing where the code was given out before. */
     async insert(trx: Kysely<unknown>, code: NewCode): Promise<CodeRow | undefined> {
       const [row] = await rowsIn(trx, insertText, [
-        ...[code.organization_id, code.approval_code_id, code.merchant_id, code.store_id],
-        ...[code.name, code.code_mark, code.one_time, code.max_amount, code.currency],
-        ...[code.valid_until, code.created_by, code.created_at],
+        code.organization_id,
+        code.approval_code_id,
+        code.merchant_id,
+        code.store_id,
+        code.name,
+        code.code_mark,
+        code.one_time,
+        code.max_amount,
+        code.currency,
+        code.valid_until,
+        code.created_by,
+        code.created_at,
       ]);
       return row;
     },

@@ -12,7 +12,8 @@ export const tellFile = (done: keyof typeof sequences, outboxId: string, at: str
     kind: `clearing.file_${done}`,
     of: 'SELECT file_id AS id FROM file',
     sequence: sequences[done],
-    ...{ outboxId, at },
+    outboxId,
+    at,
   });
 
 const factsText = `SELECT r.outbox_id AS "outboxId", f.file_id AS "fileId",

@@ -4,6 +4,7 @@ import {
   type ClearingFile,
   type ClearingFileLine,
   type ClearingFileRequest,
+  defined,
   errorCodes,
   Refusal,
   refuse,
@@ -33,7 +34,11 @@ const dueLinksMax = 100;
 const sweepEveryMs = 10_000;
 
 const headerOf = ({ fileId, linkId, institutionId, sequence, createdAt }: FileRow) => ({
-  ...{ fileId, linkId, institutionId, sequence, createdAt },
+  fileId,
+  linkId,
+  institutionId,
+  sequence,
+  createdAt,
 });
 
 function viewFile(row: FileRow): ClearingFile {
@@ -48,17 +53,23 @@ function viewFile(row: FileRow): ClearingFile {
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([currency, amount]) => ({ currency, amount })),
     ...(row.state === 'Made' ? {} : { accepted: row.accepted, rejected: row.rejected }),
-    ...(row.reason === undefined ? {} : { reason: row.reason }),
+    ...defined({ reason: row.reason }),
     createdAt: row.createdAt,
-    ...(row.acknowledgedAt === undefined ? {} : { acknowledgedAt: row.acknowledgedAt }),
+    ...defined({ acknowledgedAt: row.acknowledgedAt }),
   };
 }
 
 function viewLine(row: LineRow): ClearingFileLine {
   const { line, transactionId, number, settlementDate, amount, currency, status, code } = row;
   return {
-    ...{ line, transactionId, operationNumber: number, settlementDate, amount, currency, status },
-    ...(code === undefined ? {} : { code }),
+    line,
+    transactionId,
+    operationNumber: number,
+    settlementDate,
+    amount,
+    currency,
+    status,
+    ...defined({ code }),
   };
 }
 
@@ -126,7 +137,11 @@ export function createClearingFiles(deps: FilesDeps) {
     const fileId = deps.ids.uuid();
     const at = isoTime(deps.clock.now());
     const made = await clearing.make({
-      ...{ organizationId, linkId, fileId, at, limit: linesMax },
+      organizationId,
+      linkId,
+      fileId,
+      at,
+      limit: linesMax,
       until: openDays ? undefined : at,
       institutionId,
     });
@@ -172,7 +187,9 @@ export function createClearingFiles(deps: FilesDeps) {
       const rows = await clearing.list({
         organizationId: organizationOf(caller),
         linkId: acquirerLink?.toLowerCase(),
-        ...{ state, after, limit: limit + 1 },
+        state,
+        after,
+        limit: limit + 1,
       });
       const items = rows.slice(0, limit);
       const next = rows.length > limit ? items.at(-1)?.fileId : undefined;

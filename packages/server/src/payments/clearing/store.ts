@@ -235,7 +235,9 @@ function toLine(row: Raw): LineRow {
 type Open = { link_id: string; count: number; oldest_at: Date };
 
 const toOpen = ({ link_id: linkId, count, oldest_at: oldestAt }: Open): OpenOfLink => ({
-  ...{ linkId, count, oldestAt: oldestAt.toISOString() },
+  linkId,
+  count,
+  oldestAt: oldestAt.toISOString(),
 });
 
 /** @example const files = createClearingStore({ database, ids }); */
@@ -287,7 +289,12 @@ export function createClearingStore({
       const told = JSON.stringify(codes);
       const values = [organizationId, fileId, accepted, rejections.length, told];
       const rows = await database.query(acknowledge, [
-        ...[...values, mark, at, job.jobId, job.kind, ids.uuid()],
+        ...values,
+        mark,
+        at,
+        job.jobId,
+        job.kind,
+        ids.uuid(),
       ]);
       return rows.length > 0;
     },

@@ -107,7 +107,10 @@ test('a chip has approved where tag 9F27 tells of a certificate', () => {
 
 test('one number is one sale: what tells two sales apart is named, and the same time is the same', () => {
   const fingerprint = (members: object = {}, data: object = {}) => ({
-    ...{ amount: 1000, currency: 'EUR', instrument: 'mark', entryMode: 'Keyed' },
+    amount: 1000,
+    currency: 'EUR',
+    instrument: 'mark',
+    entryMode: 'Keyed',
     offlineData: { ...offlineData, ...data },
     ...members,
   });

@@ -113,7 +113,9 @@ export function identityOf(fingerprint: Record<string, unknown>): Record<string,
   const { amount, currency, instrument } = fingerprint;
   const offlineData = fingerprint['offlineData'] as OfflineData;
   return {
-    ...{ amount, currency, instrument },
+    amount,
+    currency,
+    instrument,
     'offlineData/authorizedAt': madeAt(offlineData),
     'offlineData/authorizationCode': offlineData.authorizationCode,
   };

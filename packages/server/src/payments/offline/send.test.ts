@@ -30,8 +30,15 @@ function transaction(phase: Phase): LoadedTransaction {
   const position = { ...noAmounts, phase };
   return {
     row: {
-      ...{ organizationId: 'o', transactionId: 't', merchantId: 'm', amount: 100, version: 1 },
-      ...{ position, state: stateOf(position), operationCount: 0, deadline: 0 },
+      organizationId: 'o',
+      transactionId: 't',
+      merchantId: 'm',
+      amount: 100,
+      version: 1,
+      position,
+      state: stateOf(position),
+      operationCount: 0,
+      deadline: 0,
     },
     events: [{ sequence: 1, type: 'transaction.stored', at: '', data: { facts } }],
     operations: [],
@@ -100,8 +107,12 @@ function room(of: {
   } as unknown as PaymentsDeps;
   const tell = createOfflineSender(deps, { isHeld: async () => of.held ?? false });
   return {
-    ...{ tell, made, sent, alarms: () => alarms },
-    ...{ forgotten: () => forgotten, state: () => standing.row.state },
+    tell,
+    made,
+    sent,
+    alarms: () => alarms,
+    forgotten: () => forgotten,
+    state: () => standing.row.state,
   };
 }
 

@@ -1,4 +1,5 @@
 // Tells the acquirer of offline sales: an advice, repeated with the same numbers until it is answered.
+import { defined } from '@switchyard/contract';
 import { type AcquirerOutcome, isDuplicate, isUndecided } from '../../acquiring/index.ts';
 import { type Job, jittered, type Later } from '../../platform/index.ts';
 import { graceMs, type PaymentsDeps } from '../deps.ts';
@@ -148,9 +149,7 @@ async function send(
       card,
       authorizationCode: offline.authorizationCode,
       authorizedAt: offline.authorizedAt,
-      ...(panSequence === undefined ? {} : { panSequence }),
-      ...(chipData === undefined ? {} : { chipData }),
-      ...(amounts === undefined ? {} : { amounts }),
+      ...defined({ panSequence, chipData, amounts }),
     },
     () => {
       onSent();
@@ -243,7 +242,7 @@ function capturedStep(deps: PaymentsDeps, facts: SaleFacts, amount: number, code
       amount,
       response: { code },
       settlementDate: settlementDayOf(facts, at).date,
-      ...(authorizationCode === undefined ? {} : { authorizationCode }),
+      ...defined({ authorizationCode }),
     },
   };
 }

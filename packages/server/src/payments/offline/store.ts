@@ -151,8 +151,15 @@ async function narrowGap(trx: Kysely<unknown>, upload: NewUpload): Promise<void>
   await rowsIn(trx, narrowText, [organizationId, gapId, ...(sequence === first ? above : below)]);
   if (sequence === first || sequence === last) return;
   await rowsIn(trx, gapText, [
-    ...[organizationId, upload.gapId, holderId, counter, ...above, gap.transaction_id],
-    ...[row.merchantId, row.storeId ?? null, gap.detected_at],
+    organizationId,
+    upload.gapId,
+    holderId,
+    counter,
+    ...above,
+    gap.transaction_id,
+    row.merchantId,
+    row.storeId ?? null,
+    gap.detected_at,
   ]);
 }
 
@@ -167,8 +174,16 @@ async function noteNumber(
   const [from, to] = sequence > last ? [last + 1, sequence - 1] : [sequence + 1, first - 1];
   if (sequence !== first && from <= to) {
     await rowsIn(trx, gapText, [
-      ...[row.organizationId, upload.gapId, holderId, counter, from, to, row.transactionId],
-      ...[row.merchantId, row.storeId ?? null, event.at],
+      row.organizationId,
+      upload.gapId,
+      holderId,
+      counter,
+      from,
+      to,
+      row.transactionId,
+      row.merchantId,
+      row.storeId ?? null,
+      event.at,
     ]);
     await jobs.enqueue(upload.gapJob, trx);
   }
@@ -195,7 +210,12 @@ async function storeIn(
   const { use } = upload;
   if (use !== undefined && !(await useIn(trx, use))) throw new NotStored('SerialReused');
   await rowsIn(trx, outboxText, [
-    ...[organizationId, upload.outboxId, event.type, transactionId, event.sequence, event.at],
+    organizationId,
+    upload.outboxId,
+    event.type,
+    transactionId,
+    event.sequence,
+    event.at,
   ]);
   await jobs.enqueue(upload.job, trx);
   if (!counts) return { result: 'Stored' };
@@ -284,8 +304,12 @@ export function createOfflineStore({
             AND gap_id > coalesce($5, '00000000-0000-0000-0000-000000000000'::uuid)
           ORDER BY gap_id LIMIT $6`,
         [
-          ...[organizationId, merchantId ?? null, storeId ?? null, deviceId ?? null],
-          ...[after ?? null, limit],
+          organizationId,
+          merchantId ?? null,
+          storeId ?? null,
+          deviceId ?? null,
+          after ?? null,
+          limit,
         ],
       );
     },

@@ -19,15 +19,23 @@ const uploadOf = (authorizedAt: string, makeIntent: () => Promise<unknown>) =>
   ({
     organizationId: 'o',
     request: {
-      ...{ clientTransactionId: 'c-1', amount: 1000, currency: 'BGN', entryMode: 'Keyed' },
-      ...{ instrument: { token: 't' }, offlineTransaction: true },
+      clientTransactionId: 'c-1',
+      amount: 1000,
+      currency: 'BGN',
+      entryMode: 'Keyed',
+      instrument: { token: 't' },
+      offlineTransaction: true,
       offlineData: { authorizedAt, authorizationCode: '9A01B2', terminalSequence: 7 },
     },
     resolved: {
-      ...{ merchant: { merchantId: 'm' }, device: { deviceId: 'd' } },
+      merchant: { merchantId: 'm' },
+      device: { deviceId: 'd' },
       contract: { ...contract, contractId: 'k', offlineLimits: limits },
     },
-    ...{ card: { expiry: '9912' }, mark: 'mark', fingerprint: {}, key: { text: 'key' } },
+    card: { expiry: '9912' },
+    mark: 'mark',
+    fingerprint: {},
+    key: { text: 'key' },
     makeIntent,
   }) as unknown as Upload;
 

@@ -38,7 +38,8 @@ function stage() {
     },
     tickets,
     pages: {
-      ...{ maxMessageBytes: 1000, register: async () => 1 },
+      maxMessageBytes: 1000,
+      register: async () => 1,
       demand: async () => placed as never,
       connect: async () => ({ welcome() {}, abandon() {} }),
     },
@@ -59,7 +60,9 @@ function stage() {
     return { socket, closed };
   }
   return {
-    ...{ connections, logged, open },
+    connections,
+    logged,
+    open,
     looks: () => looks,
     /** What it meets each time that it asks. */
     answer(next: () => void) {

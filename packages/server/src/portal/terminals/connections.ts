@@ -1,5 +1,5 @@
 // The WebSockets of terminals in pages: let in by session and ticket, and looked at again for as long as they stand.
-import { closeCodes, errorCodes, Refusal, refuse } from '@switchyard/contract';
+import { closeCodes, defined, errorCodes, Refusal, refuse } from '@switchyard/contract';
 import type { WebSocket } from 'ws';
 import type { PageTerminals } from '../../connector/index.ts';
 import { type Handshake, refusalOf, type UpgradeRoute } from '../../http/index.ts';
@@ -97,7 +97,7 @@ export function createTerminalConnections(deps: Deps) {
             socket.once('close', () => standing.delete(socket));
             welcome(socket);
           },
-          ...(abandon === undefined ? {} : { abandon }),
+          ...defined({ abandon }),
         };
       },
     }),

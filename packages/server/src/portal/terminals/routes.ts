@@ -1,5 +1,6 @@
 // The two questions of the virtual terminal, in the demo: where one may stand, and a connection there.
 import {
+  defined,
   PortalTerminalConnection,
   PortalTerminalPage,
   Refusal,
@@ -63,7 +64,9 @@ async function connectionFor(deps: TerminalRouteDeps, { caller, session }: Asked
   const order = await pages.register(device);
   const ticket = tickets.issue(session, { connectionId, order, deviceId, physicalDeviceId });
   return {
-    ...{ tsn, deviceId, storeId },
+    tsn,
+    deviceId,
+    storeId,
     connectionUrl: `${session.origin.replace(/^http/, 'ws')}${connectionsPath}/${connectionId}`,
     protocols: [terminalProtocol, ticket],
     expiresIn: tickets.goodSeconds,
@@ -75,26 +78,34 @@ async function connectionFor(deps: TerminalRouteDeps, { caller, session }: Asked
 export function registerTerminalRoutes(app: FastifyInstance, deps: TerminalRouteDeps): void {
   const common = { tags: ['Portal'], isHidden: true, permission: 'public', errors: [] } as const;
   route(app, {
-    ...{ ...common, method: 'GET', url: `${portalPath}/terminals` },
-    ...{ operationId: listName, summary: 'Where the page can stand in for a terminal' },
+    ...common,
+    method: 'GET',
+    url: `${portalPath}/terminals`,
+    operationId: listName,
+    summary: 'Where the page can stand in for a terminal',
     query: Type.Object(pageQuery, { additionalProperties: false }),
     response: { 200: PortalTerminalPage },
     async handler(request, reply) {
       const { caller } = await demandSeller(deps, request);
       reply.header('cache-control', 'no-store');
       const { organizationId, merchantId } = caller;
-      const scope = { organizationId, ...(merchantId === undefined ? {} : { merchantId }) };
+      const scope = { organizationId, ...defined({ merchantId }) };
       const page = openPage(request.query, listName);
       const found = await deps.provisioning.logicalDevices.list(scope, {}, page);
       const items = found.items.map(({ logicalDeviceId: deviceId, storeId, name }) => ({
-        ...{ deviceId, storeId, name },
+        deviceId,
+        storeId,
+        name,
       }));
       return sealPage({ items, next: found.next }, request.query, listName);
     },
   });
   route(app, {
-    ...{ ...common, method: 'POST', url: connectionsPath },
-    ...{ operationId: 'connectPortalTerminal', summary: 'A connection of the page as a terminal' },
+    ...common,
+    method: 'POST',
+    url: connectionsPath,
+    operationId: 'connectPortalTerminal',
+    summary: 'A connection of the page as a terminal',
     response: { 201: PortalTerminalConnection },
     async handler(request, reply) {
       const asked = await demandSeller(deps, request);

@@ -1,5 +1,5 @@
 // The lines of the answer: one for each line of the body, and the summary.
-import type { BulkResult, BulkSummary, Refusal } from '@switchyard/contract';
+import { type BulkResult, type BulkSummary, defined, type Refusal } from '@switchyard/contract';
 import { errorOf } from './line.ts';
 import type { Counts } from './progress.ts';
 
@@ -34,7 +34,7 @@ export function summaryOf({ counts, refusal, ...ending }: Ending): string {
     state: refusal === undefined ? 'Completed' : 'Interrupted',
     lines: totalOf(counts),
     ...counts,
-    ...(refusal === undefined ? {} : { error: errorOf(refusal) }),
+    ...defined({ error: refusal === undefined ? undefined : errorOf(refusal) }),
   };
   return `${JSON.stringify({ summary })}\n`;
 }

@@ -1,6 +1,6 @@
 // Decides one line by the rules of the single routes, against the rows as the lines before it left them.
 import { isDeepStrictEqual } from 'node:util';
-import type { BulkResult } from '@switchyard/contract';
+import { type BulkResult, defined } from '@switchyard/contract';
 import type { AuditEntry } from '../../audit/index.ts';
 import type { Ids } from '../../platform/index.ts';
 import {
@@ -100,8 +100,11 @@ export function createJudge({ workspace, dependants, scope, ids, now }: JudgeDep
   function answer({ line, bulkKind }: Line, status: BulkResult['status'], row: Row): BulkResult {
     const externalId = row['external_id'] ?? undefined;
     return {
-      ...{ line, status, type: bulkKind.type, id: String(row[bulkKind.kind.table.id]) },
-      ...(externalId === undefined ? {} : { externalId: String(externalId) }),
+      line,
+      status,
+      type: bulkKind.type,
+      id: String(row[bulkKind.kind.table.id]),
+      ...defined({ externalId: externalId === undefined ? undefined : String(externalId) }),
     };
   }
 
@@ -156,14 +159,17 @@ export function createJudge({ workspace, dependants, scope, ids, now }: JudgeDep
       standing === undefined ? asked : { merchantId: standing['merchant_id'], ...asked };
     const columns = {
       ...(await replacedColumns(kind, lookup, scope, input, before)),
-      ...(standing === undefined ? {} : { logical_device_id: standing['logical_device_id'] }),
+      ...defined({
+        logical_device_id: standing === undefined ? undefined : standing['logical_device_id'],
+      }),
     };
     const isSame = Object.entries(columns).every(([name, value]) =>
       isDeepStrictEqual(before[name] ?? null, value ?? null),
     );
     if (isSame) return { result: answer(line, 'unchanged', before), entries: [] };
     const after = {
-      ...{ ...before, ...columns },
+      ...before,
+      ...columns,
       version: Number(before['version']) + 1,
       updated_at: now,
     };

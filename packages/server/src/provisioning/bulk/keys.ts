@@ -1,4 +1,5 @@
 // By what rows are asked for, and which rows the lines of a chunk will ask for.
+import { defined } from '@switchyard/contract';
 import type { Input } from '../resource.ts';
 import type { Row, Table } from '../store.ts';
 import { physicalDevices } from '../tables.ts';
@@ -31,7 +32,7 @@ export const idKey = (id: unknown): Key => ({ by: 'id', id: String(id).toLowerCa
 const externalKey = (externalId: unknown, within: Within | undefined): Key => ({
   by: 'external',
   externalId: String(externalId),
-  ...(within === undefined ? {} : { within }),
+  ...defined({ within }),
 });
 
 export function textOf(key: Key): string {

@@ -4,6 +4,7 @@ import {
   type BulkOperation,
   type BulkResult,
   bulkTypes,
+  defined,
   Refusal,
 } from '@switchyard/contract';
 import type { TSchema } from 'typebox';
@@ -113,7 +114,7 @@ function namesIn(value: unknown): Named {
   const known = bulkTypes.find((one) => one === type);
   const isShown = typeof externalId === 'string' && showable.test(externalId);
   return {
-    ...(known === undefined ? {} : { type: known }),
+    ...defined({ type: known }),
     ...(isShown ? { externalId } : {}),
   };
 }
@@ -137,9 +138,9 @@ export function errorOf({
 }: Refusal): NonNullable<BulkResult['error']> {
   const dependants = extensions?.dependants;
   return {
-    ...{ code, detail },
-    ...(errors === undefined ? {} : { errors: [...errors] }),
-    ...(dependants === undefined ? {} : { dependants }),
+    code,
+    detail,
+    ...defined({ errors: errors === undefined ? undefined : [...errors], dependants }),
   };
 }
 
@@ -147,9 +148,9 @@ export function failedAnswer(one: ReadLine, refusal: Refusal): BulkResult {
   const { type, externalId } =
     'refusal' in one ? one : { type: one.bulkKind.type, externalId: one.data['externalId'] };
   return {
-    ...{ line: one.line, status: 'failed' },
-    ...(type === undefined ? {} : { type }),
-    ...(externalId === undefined ? {} : { externalId: String(externalId) }),
+    line: one.line,
+    status: 'failed',
+    ...defined({ type, externalId: externalId === undefined ? undefined : String(externalId) }),
     error: errorOf(refusal),
   };
 }

@@ -100,7 +100,9 @@ function viewOf(row: Row): BulkImport {
     bulkId: String(row['bulk_id']),
     state: completedAt !== null ? 'Completed' : row['is_held'] === true ? 'Running' : 'Interrupted',
     format: row['format'] as Format,
-    ...{ lines, bytes, ...counts },
+    lines,
+    bytes,
+    ...counts,
     ...(row['error'] === null ? {} : { error: row['error'] as ImportError }),
     createdAt: timeOf(row['created_at']),
     updatedAt: timeOf(row['updated_at']),
@@ -129,7 +131,10 @@ export function createProgress({ database, clock }: { database: Database; clock:
         const now = isoTime(clock.now());
         const [row] = await runIn(trx)(beginText, [
           ...valuesOf(name),
-          ...[format, JSON.stringify(noCounts), leaseId, now],
+          format,
+          JSON.stringify(noCounts),
+          leaseId,
+          now,
         ]);
         if (row === undefined) return undefined;
         if (row['is_new'] === true) await onNew(trx);
@@ -148,7 +153,12 @@ export function createProgress({ database, clock }: { database: Database; clock:
       const { lines, bytes, hash, counts, results, answers, isLast } = chunk;
       const advanced = await run(advanceText, [
         ...valuesOf(name),
-        ...[leaseId, lines, bytes, hash, JSON.stringify(counts), now],
+        leaseId,
+        lines,
+        bytes,
+        hash,
+        JSON.stringify(counts),
+        now,
         isLast ? now : null,
       ]);
       if (advanced.length === 0) throw new LeaseLost();
@@ -182,8 +192,11 @@ export function createProgress({ database, clock }: { database: Database; clock:
     ): Promise<FoundPage<BulkImport>> {
       const { at, bulkId } = importKeyForm.exec(after ?? '')?.groups ?? {};
       const rows = await runOn(database)(listText, [
-        ...[organizationId, ownerId, limit + 1],
-        ...[at === undefined ? null : isoTime(Number(at)), bulkId ?? null],
+        organizationId,
+        ownerId,
+        limit + 1,
+        at === undefined ? null : isoTime(Number(at)),
+        bulkId ?? null,
       ]);
       const items = rows.slice(0, limit).map(viewOf);
       const last = items.at(-1);

@@ -20,7 +20,11 @@ async function openProcess(shared?: { now: number; organizationId: string }) {
   const orders: NewJob[] = [];
   const handlers = new Map<string, JobHandler>();
   const bulk = createBulk({
-    ...{ database, clock, ids: systemIds, audit, onWrite: () => {} },
+    database,
+    clock,
+    ids: systemIds,
+    audit,
+    onWrite: () => {},
     tills: () => assert.fail('nobody asked for a till'),
     jobs: {
       handle: (kind, handler) => void handlers.set(kind, handler),
@@ -33,7 +37,11 @@ async function openProcess(shared?: { now: number; organizationId: string }) {
   }
   const name = (bulkId: string) => ({ organizationId, ownerId: organizationId, bulkId });
   return {
-    ...{ bulk, time, orders, name, database },
+    bulk,
+    time,
+    orders,
+    name,
+    database,
     import: (bulkId: string, body: AsyncIterable<Buffer>) =>
       bulk.run({ scope: { organizationId }, format: 'JsonLines', bulkId, body }),
     /** Leases go by the clock of the database, which no test moves. */

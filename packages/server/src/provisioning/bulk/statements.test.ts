@@ -50,8 +50,11 @@ async function statementsFor(places: number): Promise<number> {
     ...numbers.flatMap((at) => [
       placeLine('S', `D${at}`),
       hardwareLine(`D${at}`, {
-        ...{ externalId: `H${at}`, serialNumber: systemIds.uuid().slice(-12) },
-        ...{ make: 'AXIUM', model: 'DX8000', family: 'axium' },
+        externalId: `H${at}`,
+        serialNumber: systemIds.uuid().slice(-12),
+        make: 'AXIUM',
+        model: 'DX8000',
+        family: 'axium',
       }),
     ]),
   ];
@@ -60,7 +63,10 @@ async function statementsFor(places: number): Promise<number> {
   }
   let answers = '';
   for await (const text of bulk.run({
-    ...{ scope: { organizationId }, format: 'JsonLines', bulkId: 'a', body: body() },
+    scope: { organizationId },
+    format: 'JsonLines',
+    bulkId: 'a',
+    body: body(),
   })) {
     answers += text;
   }

@@ -17,7 +17,9 @@ const png = {
 };
 
 const heard = (status: number, body: unknown, headers: Record<string, string> = {}) => ({
-  ...{ status, headers, ms: 1 },
+  status,
+  headers,
+  ms: 1,
   body: typeof body === 'string' ? body : JSON.stringify(body),
 });
 
@@ -27,24 +29,40 @@ const created = (status: number, body: unknown, headers?: Record<string, string>
 test('an answer is read, and what may be shown is kept', () => {
   const answer = created(200, {
     ...fine,
-    ...{ amount: { amount: 1234, currency: 'EUR' }, display: { ...png, size: 3 } },
-    ...{ expiresAt: '2026-03-01T12:02:00Z', pollAfterMs: 3000 },
+    amount: { amount: 1234, currency: 'EUR' },
+    display: { ...png, size: 3 },
+    expiresAt: '2026-03-01T12:02:00Z',
+    pollAfterMs: 3000,
     payer: { maskedId: 'a***@example.com', secret: 'x' },
   });
   assert.deepEqual(answer, {
-    ...{ outcome: 'Answered', providerTransactionId: 'P-1', status: 'Pending' },
-    ...{ amount: 1234, currency: 'EUR', display: png, pollAfterMs: 3000 },
-    ...{ expiresAt: new Date('2026-03-01T12:02:00Z'), payer: { maskedId: 'a***@example.com' } },
+    outcome: 'Answered',
+    providerTransactionId: 'P-1',
+    status: 'Pending',
+    amount: 1234,
+    currency: 'EUR',
+    display: png,
+    pollAfterMs: 3000,
+    expiresAt: new Date('2026-03-01T12:02:00Z'),
+    payer: { maskedId: 'a***@example.com' },
   });
 });
 
 test('a later answer comes with 202, and what is optional may be of any shape', () => {
   const answer = created(202, {
-    ...{ ...fine, status: 'Created', expiresAt: 'tomorrow', pollAfterMs: 'soon' },
-    ...{ payer: 'me', failure: 'x', display: null, amount: null },
+    ...fine,
+    status: 'Created',
+    expiresAt: 'tomorrow',
+    pollAfterMs: 'soon',
+    payer: 'me',
+    failure: 'x',
+    display: null,
+    amount: null,
   });
   assert.deepEqual(answer, {
-    ...{ outcome: 'Answered', providerTransactionId: 'P-1', status: 'Created' },
+    outcome: 'Answered',
+    providerTransactionId: 'P-1',
+    status: 'Created',
   });
 });
 
@@ -88,28 +106,38 @@ test('whatever cannot be read, or contradicts the question, leaves the outcome u
 test('what may not be shown is found out at once; once it is paid, nobody shows anything', () => {
   const display = { type: 'url', data: 'javascript:alert(1)' };
   assert.deepEqual(created(200, { ...fine, display }), {
-    ...{ outcome: 'Unknown', fault: 'display_refused' },
+    outcome: 'Unknown',
+    fault: 'display_refused',
   });
   const paid = { ...fine, status: 'Completed', display };
   assert.deepEqual(created(200, paid), {
-    ...{ outcome: 'Answered', providerTransactionId: 'P-1', status: 'Completed' },
+    outcome: 'Answered',
+    providerTransactionId: 'P-1',
+    status: 'Completed',
   });
   assert.deepEqual(statusOf(heard(200, { ...fine, display }), {}, now), {
-    ...{ outcome: 'Answered', providerTransactionId: 'P-1', status: 'Pending' },
+    outcome: 'Answered',
+    providerTransactionId: 'P-1',
+    status: 'Pending',
   });
 });
 
 test('a refusal is a value, with the words of the provider in one line and without card data', () => {
   const answer = created(422, {
-    ...{ status: 422, code: 'limit_exceeded', title: 'No' },
+    status: 422,
+    code: 'limit_exceeded',
+    title: 'No',
     detail: 'Too much for 4111 1111 1111 1111\n\u0000\ud800 today',
   });
   assert.ok(answer.outcome === 'Refused');
   assert.deepEqual(
     { ...answer, text: undefined },
     {
-      ...{ outcome: 'Refused', reason: 'invalid', status: 422 },
-      ...{ code: 'limit_exceeded', text: undefined },
+      outcome: 'Refused',
+      reason: 'invalid',
+      status: 422,
+      code: 'limit_exceeded',
+      text: undefined,
     },
   );
   assert.doesNotMatch(answer.text ?? '', /4111|\n|\p{Cc}/u);
@@ -135,13 +163,18 @@ test('faults of a server, redirects and what stands between leave the outcome un
   }
   assert.deepEqual(created(204, ''), { outcome: 'Unknown', fault: 'answer_unreadable' });
   assert.deepEqual(created(503, '', { 'retry-after': '7' }), {
-    ...{ outcome: 'Unknown', fault: 'server_fault', retryAfterMs: 7000 },
+    outcome: 'Unknown',
+    fault: 'server_fault',
+    retryAfterMs: 7000,
   });
   assert.deepEqual(created(429, '', { 'retry-after': new Date(now + 9000).toUTCString() }), {
-    ...{ outcome: 'NotSent', reason: 'too_many_requests', retryAfterMs: 9000 },
+    outcome: 'NotSent',
+    reason: 'too_many_requests',
+    retryAfterMs: 9000,
   });
   assert.deepEqual(created(429, '', { 'retry-after': 'soon' }), {
-    ...{ outcome: 'NotSent', reason: 'too_many_requests' },
+    outcome: 'NotSent',
+    reason: 'too_many_requests',
   });
 });
 
@@ -165,7 +198,8 @@ test('a cancel that came too late is an answer, told with 200 or with 409', () =
   assert.deepEqual(answer, late);
   assert.deepEqual(more, { code: 'already_final' });
   assert.deepEqual(cancelOf(heard(200, { status: 'Cancelled' }), {}, now), {
-    ...{ outcome: 'Answered', status: 'Cancelled' },
+    outcome: 'Answered',
+    status: 'Cancelled',
   });
   assert.equal(cancelOf(heard(409, { code: 'busy' }), {}, now).outcome, 'Refused');
   assert.equal(cancelOf(heard(409, { paymentStatus: 'Gone' }), {}, now).outcome, 'Unknown');
@@ -176,11 +210,14 @@ test('a refund is told by its own name', () => {
   const refundId = '0198c0de-0000-7000-8000-00000000000a';
   const answer = { refundId, status: 'Pending', providerRefundId: 'R-1' };
   assert.deepEqual(refundOf(heard(200, answer), { refundId }, now), {
-    ...{ outcome: 'Answered', status: 'Pending', providerRefundId: 'R-1' },
+    outcome: 'Answered',
+    status: 'Pending',
+    providerRefundId: 'R-1',
   });
   const other = { ...answer, refundId: '0198c0de-0000-7000-8000-00000000000b' };
   assert.deepEqual(refundOf(heard(200, other), { refundId }, now), {
-    ...{ outcome: 'Unknown', fault: 'answer_contradicts' },
+    outcome: 'Unknown',
+    fault: 'answer_contradicts',
   });
   for (const body of ['', { ...answer, status: 'Refunded' }, { status: 'Completed' }]) {
     assert.equal(refundOf(heard(200, body), { refundId }, now).outcome, 'Unknown');
@@ -192,7 +229,10 @@ test('a refund is told by its own name', () => {
 test('unknown members are kept within limits, without card data and without secrets', () => {
   const answer = created(200, {
     ...fine,
-    ...{ wallet: 'Demo', pan: '4111111111111111', note: 'card 4111111111111111', big: 1e300 },
+    wallet: 'Demo',
+    pan: '4111111111111111',
+    note: 'card 4111111111111111',
+    big: 1e300,
     nested: { a: [{ b: { c: { d: 'deep' } } }], track2: 'x', password: 'x' },
     __proto__x: 1,
     'not a name': 1,
@@ -230,28 +270,35 @@ test('a name of a payer that looks whole is masked here', () => {
 test('what never left did nothing; what may have left is unknown', () => {
   const ms = 1;
   assert.deepEqual(faultOf({ fault: 'unreachable', ms, isSent: false }), {
-    ...{ outcome: 'NotSent', reason: 'unreachable' },
+    outcome: 'NotSent',
+    reason: 'unreachable',
   });
   assert.deepEqual(faultOf({ fault: 'unreachable', ms, isSent: true }), {
-    ...{ outcome: 'Unknown', fault: 'unreachable' },
+    outcome: 'Unknown',
+    fault: 'unreachable',
   });
   assert.deepEqual(faultOf({ fault: 'address_refused', ms, isSent: false }), {
-    ...{ outcome: 'NotSent', reason: 'address_refused' },
+    outcome: 'NotSent',
+    reason: 'address_refused',
   });
   assert.deepEqual(faultOf({ fault: 'address_refused', ms, isSent: true }), {
-    ...{ outcome: 'Unknown', fault: 'unreachable' },
+    outcome: 'Unknown',
+    fault: 'unreachable',
   });
   assert.deepEqual(faultOf({ fault: 'timed_out', ms, isSent: true }), {
-    ...{ outcome: 'Unknown', fault: 'timed_out' },
+    outcome: 'Unknown',
+    fault: 'timed_out',
   });
 });
 
 test('whoever answers a look is there; who says Down, or fails, is not', () => {
   assert.deepEqual(healthOf(heard(200, { status: 'Up' }), now), {
-    ...{ outcome: 'Answered', status: 'Up' },
+    outcome: 'Answered',
+    status: 'Up',
   });
   assert.deepEqual(healthOf(heard(200, { status: 'Down' }), now), {
-    ...{ outcome: 'Answered', status: 'Down' },
+    outcome: 'Answered',
+    status: 'Down',
   });
   assert.deepEqual(healthOf(heard(404, ''), now), { outcome: 'Answered', status: 'Up' });
   assert.equal(healthOf(heard(200, 'ok'), now).outcome, 'Unknown');

@@ -1,4 +1,5 @@
 // Turns what a provider answered into an outcome: tolerant of members, strict about money and names.
+import { defined } from '@switchyard/contract';
 import type { CallResult } from '../../platform/index.ts';
 import * as read from './reading.ts';
 import type {
@@ -23,13 +24,25 @@ export type Asked = {
 
 const hourMs = 3_600_000;
 const paymentMembers = [
-  ...['providerTransactionId', 'status', 'amount', 'display', 'expiresAt'],
-  ...['pollAfterMs', 'payer', 'failure', 'platformTransactionId'],
+  'providerTransactionId',
+  'status',
+  'amount',
+  'display',
+  'expiresAt',
+  'pollAfterMs',
+  'payer',
+  'failure',
+  'platformTransactionId',
 ];
 const cancelMembers = ['providerTransactionId', 'status', 'failure', 'platformTransactionId'];
 const refundMembers = [
-  ...['refundId', 'providerRefundId', 'status', 'amount', 'failure'],
-  ...['platformTransactionId', 'providerTransactionId'],
+  'refundId',
+  'providerRefundId',
+  'status',
+  'amount',
+  'failure',
+  'platformTransactionId',
+  'providerTransactionId',
 ];
 
 const unknown = (fault: Unknown['fault']): Unknown => ({ outcome: 'Unknown', fault });
@@ -81,9 +94,11 @@ function problemOf(
   if (status === 404 && code !== undefined && missing.has(code)) return { outcome: 'NotFound' };
   const text = read.line(problem['detail']) ?? read.line(problem['title']);
   return {
-    ...{ outcome: 'Refused', reason: refusedFor(status), status },
+    outcome: 'Refused',
+    reason: refusedFor(status),
+    status,
     ...(code !== undefined && /^[a-z][a-z0-9_]{0,63}$/.test(code) ? { code } : {}),
-    ...(text === undefined ? {} : { text }),
+    ...defined({ text }),
   };
 }
 
@@ -133,7 +148,9 @@ function paymentIn(body: string, asked: Asked): PaymentAnswer | Unknown {
   // A code that cannot be shown is found out at once, not when the consumer stands there.
   if (display === 'refused' && asked.begins !== undefined) return unknown('display_refused');
   return {
-    ...{ outcome: 'Answered', providerTransactionId, status },
+    outcome: 'Answered',
+    providerTransactionId,
+    status,
     ...(money ?? {}),
     ...told({
       display: display === 'refused' ? undefined : display,
@@ -168,7 +185,8 @@ function cancelIn(members: read.Members, asked: Asked, member: string): CancelAn
   if (status === undefined) return unreadable;
   if (differs(providerTransactionId, asked.providerTransactionId)) return contradicts;
   return {
-    ...{ outcome: 'Answered', status },
+    outcome: 'Answered',
+    status,
     ...told({ providerTransactionId, failure: read.failure(members['failure']) }),
     ...read.moreOf(members, [...cancelMembers, member]),
   };
@@ -204,7 +222,8 @@ export function refundOf(
   if (typeof refundId !== 'string') return unreadable;
   if (refundId.toLowerCase() !== asked.refundId) return contradicts;
   return {
-    ...{ outcome: 'Answered', status },
+    outcome: 'Answered',
+    status,
     ...told({
       providerRefundId: read.identifier(members['providerRefundId']),
       amount: money,

@@ -1,5 +1,10 @@
 // Sends one signed call to the provider of a service, unless its circuit is open or it is busy enough.
-import { providerAnswerMaxBytes, providerAnswerMs, providerCallText } from '@switchyard/contract';
+import {
+  defined,
+  providerAnswerMaxBytes,
+  providerAnswerMs,
+  providerCallText,
+} from '@switchyard/contract';
 import type { CallableService, NotedCall } from '../../catalog/index.ts';
 import {
   type CallResult,
@@ -90,13 +95,18 @@ export function createSignedCalls(deps: CallsDeps) {
     const method = call.message === undefined ? 'GET' : 'POST';
     const body = call.message === undefined ? undefined : JSON.stringify(call.message);
     const headers = webhookHeaders({
-      ...{ id: `msg_${ids.uuid()}`, at: clock.now(), ...service.signers() },
+      id: `msg_${ids.uuid()}`,
+      at: clock.now(),
+      ...service.signers(),
       body: body ?? providerCallText('GET', call.path),
     });
     const result = await calls.call(addressOf(url, call.path), {
-      ...{ method, headers, timeoutMs: call.timeoutMs ?? providerAnswerMs },
-      ...{ answerLimitBytes: providerAnswerMaxBytes, isRepeatable: true },
-      ...(body === undefined ? {} : { body }),
+      method,
+      headers,
+      timeoutMs: call.timeoutMs ?? providerAnswerMs,
+      answerLimitBytes: providerAnswerMaxBytes,
+      isRepeatable: true,
+      ...defined({ body }),
     });
     seconds.observe({ call: call.name }, result.ms / 1000);
     return result.fault === undefined ? call.read(result, clock.now()) : faultOf(result);

@@ -1,4 +1,5 @@
 // The circuits of all services that are called from this process, and the looks that close them again.
+import { defined } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
 import type { Clock, Log, Metrics } from '../../platform/index.ts';
 import { atMost } from '../../platform/index.ts';
@@ -60,7 +61,7 @@ export function createCircuits({ clock, log, metrics, look, limits }: Deps): Cir
     if (known !== undefined) return known;
     const circuit: Circuit = createCircuit({
       clock,
-      ...(limits === undefined ? {} : { limits }),
+      ...defined({ limits }),
       onChange(state) {
         if (state === 'open') {
           log.warn({ serviceId }, 'a provider fails: it is not called for a while');
@@ -83,7 +84,9 @@ export function createCircuits({ clock, log, metrics, look, limits }: Deps): Cir
       if (state === 'closed') continue;
       if (found.length === shownMax) break;
       found.push({
-        ...{ serviceId, circuit: state, consecutiveFailures: circuit.failures() },
+        serviceId,
+        circuit: state,
+        consecutiveFailures: circuit.failures(),
         retryAfterMs: circuit.retryAfterMs(now),
       });
     }

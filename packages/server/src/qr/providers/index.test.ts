@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
-import { CreateQrPayment, providerCallText } from '@switchyard/contract';
+import { CreateQrPayment, defined, providerCallText } from '@switchyard/contract';
 import { Webhook } from 'standardwebhooks';
 import { Value } from 'typebox/value';
 import {
@@ -56,11 +56,18 @@ const contract = { currencies: ['EUR'], acquirerMerchantId: '4711' };
 const standing = {
   organizationName: 'Demo Acquirer',
   merchant: {
-    ...{ merchantId: systemIds.uuid(), name: 'Bakery', externalId: 'B-1', mcc: '5462' },
-    ...{ country: 'DE', timeZone: 'Europe/Berlin', status: 'Enabled' },
+    merchantId: systemIds.uuid(),
+    name: 'Bakery',
+    externalId: 'B-1',
+    mcc: '5462',
+    country: 'DE',
+    timeZone: 'Europe/Berlin',
+    status: 'Enabled',
   },
   store: {
-    ...{ storeId: systemIds.uuid(), name: 'Station', timeZone: 'Europe/Berlin' },
+    storeId: systemIds.uuid(),
+    name: 'Station',
+    timeZone: 'Europe/Berlin',
     address: { line1: 'Platz 1', city: 'Bonn' },
   },
   device: { deviceId, name: 'till 1' },
@@ -77,8 +84,11 @@ function opening(spiUrl: string | undefined, more: { at?: () => number; timeoutM
   const clock = more.at === undefined ? systemClock : { now: more.at };
   const { timeoutMs } = more;
   const service = {
-    ...{ serviceId, providerId: organizationId, release: 1, status: 'Published' as const },
-    ...(spiUrl === undefined ? {} : { spiUrl }),
+    serviceId,
+    providerId: organizationId,
+    release: 1,
+    status: 'Published' as const,
+    ...defined({ spiUrl }),
     signers: () => ({ keys: [key, older], privateKeys: [] }),
   };
   const providers = createProviders({
@@ -90,7 +100,11 @@ function opening(spiUrl: string | undefined, more: { at?: () => number; timeoutM
       callable: async (id) => (id === serviceId ? service : undefined),
     },
     provisioning: { placeOf: async () => standing as never },
-    ...{ clock, ids: systemIds, log, metrics, baseUrl: 'https://platform.example' },
+    clock,
+    ids: systemIds,
+    log,
+    metrics,
+    baseUrl: 'https://platform.example',
     circuitLimits: { pauseFirstMs: 1000, pauseMaxMs: 1000 },
   });
   after(() => providers.stop());
@@ -99,9 +113,15 @@ function opening(spiUrl: string | undefined, more: { at?: () => number; timeoutM
 
 const of = { organizationId, serviceId, transactionId };
 const payment = {
-  ...{ organizationId, serviceId, transactionId, clientTransactionId: 'c-1' },
-  ...{ paymentType: 'demopay', paymentScenario: 'merchantscan' as const },
-  ...{ scannedPaymentId: '4111111111111111', amount: 1234, currency: 'EUR' },
+  organizationId,
+  serviceId,
+  transactionId,
+  clientTransactionId: 'c-1',
+  paymentType: 'demopay',
+  paymentScenario: 'merchantscan' as const,
+  scannedPaymentId: '4111111111111111',
+  amount: 1234,
+  currency: 'EUR',
   createdAt: new Date('2026-03-01T12:00:00Z'),
   expiresAt: new Date('2026-03-01T12:03:00Z'),
 };
@@ -131,8 +151,11 @@ test('a payment goes out enriched and signed, as the public package verifies it'
       assert.deepEqual(
         { merchantId, acquirerId, terminalId, mcc, country },
         {
-          ...{ merchantId: standing.merchant.merchantId, acquirerId: organizationId },
-          ...{ terminalId: deviceId, mcc: '5462', country: 'DE' },
+          merchantId: standing.merchant.merchantId,
+          acquirerId: organizationId,
+          terminalId: deviceId,
+          mcc: '5462',
+          country: 'DE',
         },
       );
       assert.equal(read.merchant.acquirerMerchantId, '4711');
@@ -306,8 +329,13 @@ test('a provider that hangs holds so many calls and no more, and those that end 
 
 test('the service of a payment type is picked by its scenario, the older one in front', () => {
   const service = (id: string, methods: string[], paymentTypes = ['demopay']) => ({
-    ...{ serviceId: id, providerId: 'p', release: 1, name: id, domain: 'Payments' },
-    ...{ methods, paymentTypes },
+    serviceId: id,
+    providerId: 'p',
+    release: 1,
+    name: id,
+    domain: 'Payments',
+    methods,
+    paymentTypes,
   });
   const services = [
     service('c', []),

@@ -2,6 +2,7 @@
 import {
   type CancelQrPayment,
   type CreateQrPayment,
+  defined,
   providerPaths,
   type RefundQrPayment,
 } from '@switchyard/contract';
@@ -53,9 +54,9 @@ function beginning(baseUrl: string, place: Place, payment: NewProviderPayment): 
     serviceId: payment.serviceId,
     paymentType: payment.paymentType,
     paymentScenario: payment.paymentScenario,
-    ...(scannedPaymentId === undefined ? {} : { scannedPaymentId }),
+    ...defined({ scannedPaymentId }),
     amount: { amount, currency },
-    ...(order === undefined ? {} : { order }),
+    ...defined({ order }),
     merchant: place,
     createdAt: isoTime(payment.createdAt.getTime()),
     expiresAt: isoTime(payment.expiresAt.getTime()),
@@ -65,26 +66,31 @@ function beginning(baseUrl: string, place: Place, payment: NewProviderPayment): 
 
 const named = ({ transactionId, providerTransactionId }: ProviderPaymentRef) => ({
   platformTransactionId: transactionId,
-  ...(providerTransactionId === undefined ? {} : { providerTransactionId }),
+  ...defined({ providerTransactionId }),
 });
 
 const knownOf = ({ providerTransactionId }: ProviderPaymentRef) =>
-  providerTransactionId === undefined ? {} : { providerTransactionId };
+  defined({ providerTransactionId });
 
 /** @example const providers = createProviders({ calls, catalog, provisioning, clock, ids, log, metrics, baseUrl }); */
 export function createProviders(deps: ProvidersDeps): Providers {
   const { catalog, provisioning, clock, log, metrics, baseUrl } = deps;
   const circuits = createCircuits({
-    ...{ clock, log, metrics },
+    clock,
+    log,
+    metrics,
     look: (serviceId) => look(serviceId),
-    ...(deps.circuitLimits === undefined ? {} : { limits: deps.circuitLimits }),
+    ...defined({ limits: deps.circuitLimits }),
   });
   const send = createSignedCalls({ ...deps, find: catalog.callable, circuits });
   const at = () => isoTime(clock.now());
 
   const health: Providers['health'] = (serviceId) =>
     send({
-      ...{ name: 'health', serviceId, path: providerPaths.health, timeoutMs: healthTimeoutMs },
+      name: 'health',
+      serviceId,
+      path: providerPaths.health,
+      timeoutMs: healthTimeoutMs,
       read: healthOf,
     });
 
@@ -105,7 +111,9 @@ export function createProviders(deps: ProvidersDeps): Providers {
     create(place, payment) {
       const asked = { begins: { expiresAt: payment.expiresAt } };
       return send({
-        ...{ name: 'create', serviceId: payment.serviceId, path: providerPaths.payments },
+        name: 'create',
+        serviceId: payment.serviceId,
+        path: providerPaths.payments,
         message: beginning(baseUrl, place, payment),
         read: (heard, now) => createdOf(heard, asked, now),
       });
@@ -113,14 +121,16 @@ export function createProviders(deps: ProvidersDeps): Providers {
 
     status: (of) =>
       send({
-        ...{ name: 'status', serviceId: of.serviceId },
+        name: 'status',
+        serviceId: of.serviceId,
         path: providerPaths.payment(of.transactionId),
         read: (heard, now) => statusOf(heard, knownOf(of), now),
       }),
 
     cancel: (of, reason) =>
       send({
-        ...{ name: 'cancel', serviceId: of.serviceId },
+        name: 'cancel',
+        serviceId: of.serviceId,
         path: providerPaths.cancel(of.transactionId),
         message: { ...named(of), reason, requestedAt: at() } satisfies CancelQrPayment,
         read: (heard, now) => cancelOf(heard, knownOf(of), now),
@@ -128,12 +138,17 @@ export function createProviders(deps: ProvidersDeps): Providers {
 
     refund(of, { refundId, amount, currency, reason }) {
       const money = { amount, currency };
-      const why = reason === undefined ? {} : { reason };
+      const why = defined({ reason });
       return send({
-        ...{ name: 'refund', serviceId: of.serviceId },
+        name: 'refund',
+        serviceId: of.serviceId,
         path: providerPaths.refunds(of.transactionId),
         message: {
-          ...{ refundId, ...named(of), amount: money, ...why, requestedAt: at() },
+          refundId,
+          ...named(of),
+          amount: money,
+          ...why,
+          requestedAt: at(),
         } satisfies RefundQrPayment,
         read: (heard, now) => refundOf(heard, { refundId }, now),
       });
@@ -141,7 +156,8 @@ export function createProviders(deps: ProvidersDeps): Providers {
 
     refundStatus: (of, refundId) =>
       send({
-        ...{ name: 'refund_status', serviceId: of.serviceId },
+        name: 'refund_status',
+        serviceId: of.serviceId,
         path: providerPaths.refund(of.transactionId, refundId),
         read: (heard, now) => refundOf(heard, { refundId }, now),
       }),

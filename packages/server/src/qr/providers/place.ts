@@ -1,4 +1,5 @@
 // What the platform knows about a terminal and adds to its request: merchant, acquirer, store, place.
+import { defined } from '@switchyard/contract';
 import type { Provisioning } from '../../provisioning/index.ts';
 import type { Place } from './types.ts';
 
@@ -13,7 +14,7 @@ export async function placeFrom(
   asked: { readonly deviceId: string; readonly currency: string; readonly merchantId?: string },
 ): Promise<Place> {
   const { deviceId, currency, merchantId } = asked;
-  const within = merchantId === undefined ? {} : { merchantId };
+  const within = defined({ merchantId });
   const found = await provisioning.placeOf(organizationId, { deviceId }, within);
   const { merchant, store, contracts, organizationName } = found;
   if (store === undefined) throw new Error('a device stands in a store');
@@ -22,16 +23,16 @@ export async function placeFrom(
   return {
     merchantId: merchant.merchantId,
     name: merchant.name.slice(0, nameMaxChars),
-    ...(merchant.externalId === undefined ? {} : { externalId: merchant.externalId }),
+    ...defined({ externalId: merchant.externalId }),
     acquirerId: organizationId,
     acquirerName: organizationName.slice(0, nameMaxChars),
-    ...(contract === undefined ? {} : { acquirerMerchantId: contract.acquirerMerchantId }),
+    ...defined({ acquirerMerchantId: contract?.acquirerMerchantId }),
     storeId: store.storeId,
     storeName: store.name.slice(0, nameMaxChars),
     terminalId: deviceId.toLowerCase(),
     mcc: merchant.mcc,
     country: merchant.country,
-    ...(city === undefined ? {} : { city }),
+    ...defined({ city }),
     timeZone: store.timeZone,
   };
 }

@@ -1,5 +1,6 @@
 // Reads members of an answer that anybody may have written: what does not fit is left out, or is a fault.
 import {
+  defined,
   displayFault,
   isProviderId,
   type ProviderAmount,
@@ -104,7 +105,7 @@ export function failure(value: unknown): ProviderFailure | undefined {
   const text = line(value['text']);
   return {
     code: code(value['code']) ?? 'provider_failure',
-    ...(text === undefined ? {} : { text }),
+    ...defined({ text }),
   };
 }
 

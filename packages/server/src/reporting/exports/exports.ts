@@ -64,7 +64,8 @@ function reportOf(request: ExportRequest): { report: ExportReport; filters: Filt
   const code = report === undefined ? 'field_required' : 'field_invalid';
   return refuse(code, `Exactly one of ${exportReports.join(', ')} is ordered.`, {
     errors: (report === undefined ? [exportReports[0]] : named).map((name) => ({
-      ...{ pointer: `/${name}`, code },
+      pointer: `/${name}`,
+      code,
       detail: report === undefined ? 'One report is required.' : 'One report alone.',
     })),
   });
@@ -83,7 +84,9 @@ function demandSame(first: ExportRow, second: Pick<NewExport, 'report' | 'format
   if (differing.length === 0) return;
   refuse('client_id_reused', 'This clientOperationId stands for another export.', {
     errors: differing.map((pointer) => ({
-      ...{ pointer, code: 'client_id_reused', detail: 'Differs from the first request.' },
+      pointer,
+      code: 'client_id_reused',
+      detail: 'Differs from the first request.',
     })),
   });
 }
@@ -96,7 +99,9 @@ export function createExports(deps: ExportsDeps) {
     format,
     filters,
   }: Pick<NewExport, 'report' | 'format' | 'filters'>) => ({
-    ...{ report, format, filters },
+    report,
+    format,
+    filters,
   });
 
   async function create(caller: Caller, requestId: string, made: NewExport): Promise<boolean> {
@@ -111,7 +116,9 @@ export function createExports(deps: ExportsDeps) {
       const dueAt = Date.parse(made.expiresAt);
       await jobs.enqueue({ organizationId, kind: expiryJob, payload, dueAt }, trx);
       await audit.record(trx, {
-        ...{ organizationId, ...actorOf(caller, requestId), action: 'export.ordered' },
+        organizationId,
+        ...actorOf(caller, requestId),
+        action: 'export.ordered',
         entity: { type: 'export', id: exportId },
         after: auditedOf(made),
       });
@@ -140,14 +147,16 @@ export function createExports(deps: ExportsDeps) {
       const now = clock.now();
       const exportId = ids.uuid();
       const made: NewExport = {
-        ...{ organizationId: caller.organizationId, exportId, report, format: request.format },
-        ...{ merchantId: caller.merchantId ?? nobody, storeId: caller.storeId ?? nobody },
+        organizationId: caller.organizationId,
+        exportId,
+        report,
+        format: request.format,
+        merchantId: caller.merchantId ?? nobody,
+        storeId: caller.storeId ?? nobody,
         clientOperationId: request.clientOperationId ?? exportId,
-        ...{
-          filters: { ...filters },
-          at: isoTime(now),
-          expiresAt: isoTime(now + keptDays * dayMs),
-        },
+        filters: { ...filters },
+        at: isoTime(now),
+        expiresAt: isoTime(now + keptDays * dayMs),
       };
       const known = () => store.findByClientId(made, made.clientOperationId);
       const first = request.clientOperationId === undefined ? undefined : await known();
@@ -177,8 +186,10 @@ export function createExports(deps: ExportsDeps) {
           refuse('export_ended', 'The export has ended already.');
         }
         await audit.record(trx, {
-          ...{ organizationId: row.organizationId, action: 'export.cancelled' },
-          ...{ ...actorOf(caller, requestId), entity: { type: 'export', id: exportId } },
+          organizationId: row.organizationId,
+          action: 'export.cancelled',
+          ...actorOf(caller, requestId),
+          entity: { type: 'export', id: exportId },
         });
       });
       return viewExport(await demand(caller, exportId));
@@ -191,8 +202,10 @@ export function createExports(deps: ExportsDeps) {
         await store.end(trx, row, { state: 'Cancelled', at: isoTime(clock.now()) });
         await store.remove(trx, row.organizationId, exportId);
         await audit.record(trx, {
-          ...{ organizationId: row.organizationId, action: 'export.deleted' },
-          ...{ ...actorOf(caller, requestId), entity: { type: 'export', id: exportId } },
+          organizationId: row.organizationId,
+          action: 'export.deleted',
+          ...actorOf(caller, requestId),
+          entity: { type: 'export', id: exportId },
           before: auditedOf(row),
         });
       });
@@ -205,8 +218,10 @@ export function createExports(deps: ExportsDeps) {
       if (row.state !== 'Completed') refuse('export_not_ready', `The export is ${row.state}.`);
       await database.transaction((trx) =>
         audit.record(trx, {
-          ...{ organizationId: row.organizationId, action: 'export.fetched' },
-          ...{ ...actorOf(caller, requestId), entity: { type: 'export', id: exportId } },
+          organizationId: row.organizationId,
+          action: 'export.fetched',
+          ...actorOf(caller, requestId),
+          entity: { type: 'export', id: exportId },
         }),
       );
       return row;

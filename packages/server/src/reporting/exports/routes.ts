@@ -51,7 +51,9 @@ function registerContent(app: FastifyInstance, exports: Exports): void {
       }
       const { fileName } = viewExport(row);
       reply.type(mediaTypes[row.format]).headers({
-        ...{ 'accept-ranges': 'bytes', 'cache-control': 'private, no-store', etag },
+        'accept-ranges': 'bytes',
+        'cache-control': 'private, no-store',
+        etag,
         'content-disposition': `attachment; filename="${fileName}"`,
       });
       const { first, last } = range === 'all' ? { first: 0, last: row.bytes - 1 } : range;

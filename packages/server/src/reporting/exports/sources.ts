@@ -1,5 +1,5 @@
 // The reports that can be exported: what their filters may say, and how their lines are read.
-import { Refusal, refuse, type Settlement } from '@switchyard/contract';
+import { defined, Refusal, refuse, type Settlement } from '@switchyard/contract';
 import type { Queries } from '../queries.ts';
 import { scopeOf } from '../scope.ts';
 import type { Classes } from '../search/classes.ts';
@@ -23,7 +23,7 @@ function checked(report: string, check: () => void): void {
       ...each,
       pointer: each.pointer.replace(/^\?/, `/${report}/`),
     }));
-    refuse(error.code, error.detail, errors === undefined ? {} : { errors });
+    refuse(error.code, error.detail, defined({ errors }));
   }
 }
 
@@ -67,8 +67,12 @@ function settlementSource({ queries }: SourcesDeps): ExportSource<Settlement> {
     read({ organizationId, merchantId }, filters, page) {
       const { from, to, currency, acquirerLinkId, ...asked } = filters as SettlementQuery;
       const filter = {
-        ...{ organizationId, merchantId: merchantId ?? asked.merchantId?.toLowerCase(), currency },
-        ...{ from, to, acquirerLinkId: acquirerLinkId?.toLowerCase() },
+        organizationId,
+        merchantId: merchantId ?? asked.merchantId?.toLowerCase(),
+        currency,
+        from,
+        to,
+        acquirerLinkId: acquirerLinkId?.toLowerCase(),
       };
       return queries.ask((run) => settlementPage(run, filter, page));
     },

@@ -88,9 +88,16 @@ export function createExportStore(database: Pick<Database, 'query'>) {
         ON CONFLICT (organization_id, client_operation_id, merchant_id, store_id) DO NOTHING
         RETURNING export_id`;
       const rows = await run(trx, text, [
-        ...[made.organizationId, made.exportId, made.merchantId, made.storeId],
-        ...[made.clientOperationId, made.report, made.format, JSON.stringify(made.filters)],
-        ...[made.at, made.expiresAt],
+        made.organizationId,
+        made.exportId,
+        made.merchantId,
+        made.storeId,
+        made.clientOperationId,
+        made.report,
+        made.format,
+        JSON.stringify(made.filters),
+        made.at,
+        made.expiresAt,
       ]);
       return rows.length === 1;
     },
@@ -109,7 +116,10 @@ export function createExportStore(database: Pick<Database, 'query'>) {
         AND client_operation_id = $2 AND merchant_id = $3 AND store_id = $4`;
       const { organizationId, merchantId, storeId } = owner;
       const [row] = await database.query<ExportRow>(text, [
-        ...[organizationId, clientOperationId, merchantId, storeId],
+        organizationId,
+        clientOperationId,
+        merchantId,
+        storeId,
       ]);
       return row;
     },
@@ -142,7 +152,13 @@ export function createExportStore(database: Pick<Database, 'query'>) {
         SELECT $1, $2, $3, moved.bytes - $5, $5, $8 FROM moved RETURNING number`;
       const { organizationId, exportId, parts } = row;
       const added = await database.query(text, [
-        ...[organizationId, exportId, parts, step.lines, step.bytes, step.place, step.at],
+        organizationId,
+        exportId,
+        parts,
+        step.lines,
+        step.bytes,
+        step.place,
+        step.at,
         step.content,
       ]);
       return added.length === 1;

@@ -23,7 +23,10 @@ async function scene(limits = { rows: 1_000_000 }) {
   const store: ExportStore = createExportStore(database);
   const of = { organizationId: randomUUID(), exportId: randomUUID() };
   const made = {
-    ...{ ...of, merchantId: nobody, storeId: nobody, clientOperationId: of.exportId },
+    ...of,
+    merchantId: nobody,
+    storeId: nobody,
+    clientOperationId: of.exportId,
     ...({ report: 'transactions', format: 'Csv', filters: {}, at, expiresAt: at } as const),
   };
   await database.transaction((trx) => store.create(trx, made));
@@ -47,7 +50,9 @@ async function scene(limits = { rows: 1_000_000 }) {
   const logged: string[] = [];
   let endFails = false;
   const work = createExportWork({
-    ...{ database, clock: systemClock, limits },
+    database,
+    clock: systemClock,
+    limits,
     store: {
       ...store,
       async end(...call) {
@@ -58,7 +63,7 @@ async function scene(limits = { rows: 1_000_000 }) {
     log: { error: (_facts: object, text: string) => void logged.push(text) } as never,
     sources: { transactions: source, settlements: source } as never,
   });
-  const job = { ...{ jobId: randomUUID(), kind: 'x', dueAt: 0, attempts: 0 }, payload: of };
+  const job = { jobId: randomUUID(), kind: 'x', dueAt: 0, attempts: 0, payload: of };
   const owner = { organizationId: of.organizationId, merchantId: undefined, storeId: undefined };
   const turn = (attempts = 0) => work({ ...job, attempts, organizationId: of.organizationId });
   const row = async () => {

@@ -2,6 +2,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { defined } from '@switchyard/contract';
 import {
   type Clock,
   type Database,
@@ -74,8 +75,9 @@ export function createExportWork(deps: ExportWorkDeps) {
   const end = (row: ExportRow, state: 'Completed' | 'Failed', failure?: string) =>
     database.transaction((trx) =>
       store.end(trx, row, {
-        ...{ state, at: isoTime(clock.now()) },
-        ...(failure === undefined ? {} : { failure }),
+        state,
+        at: isoTime(clock.now()),
+        ...defined({ failure }),
       }),
     );
 
@@ -90,7 +92,10 @@ export function createExportWork(deps: ExportWorkDeps) {
   async function keep(row: ExportRow, { text, lines, place }: Written): Promise<boolean> {
     const content = Buffer.from(text, 'utf8');
     return store.add(row, {
-      ...{ lines, bytes: content.length, place, at: isoTime(clock.now()) },
+      lines,
+      bytes: content.length,
+      place,
+      at: isoTime(clock.now()),
       content: await compress(content, { level }),
     });
   }
@@ -110,7 +115,9 @@ export function createExportWork(deps: ExportWorkDeps) {
       const part: Written = await reading;
       const behind: ExportRow = {
         ...row,
-        ...{ rows: row.rows + part.lines, parts: row.parts + 1, place: part.place },
+        rows: row.rows + part.lines,
+        parts: row.parts + 1,
+        place: part.place,
       };
       reading = isLast(behind) || isTimeOver() ? undefined : partOf(behind);
       // Where this part cannot be kept its fault is told, and the one behind it is not asked for.

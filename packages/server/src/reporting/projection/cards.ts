@@ -114,8 +114,12 @@ function movementOf(
   const operation = operations.find((each) => each.number === number);
   const { terminalId, stan, rrn } = operation?.details.reference ?? facts.reference;
   return {
-    ...{ number, merchantNumber: facts.merchantNumber, terminal: terminalId, trace: stan },
-    ...{ retrievalReference: rrn, movedAt: event.at },
+    number,
+    merchantNumber: facts.merchantNumber,
+    terminal: terminalId,
+    trace: stan,
+    retrievalReference: rrn,
+    movedAt: event.at,
   };
 }
 
@@ -127,7 +131,10 @@ function movesOf(loaded: LoadedTransaction, facts: SaleFacts): Map<number, Settl
     const move = (kind: SettlementMove['kind'], amount: number, date: string | undefined) =>
       moves.push({
         date: date ?? settlementDayOf(facts, Date.parse(event.at)).date,
-        ...{ kind, count: 1, amount, movement: movementOf(event, loaded, facts) },
+        kind,
+        count: 1,
+        amount,
+        movement: movementOf(event, loaded, facts),
       });
     if (captured > 0) move('Capture', captured, event.data.settlementDate);
     if (captured < 0) move('Reversal', -captured, undefined);
@@ -156,11 +163,16 @@ function lineOf(loaded: LoadedTransaction, facts: SaleFacts): PaymentLine {
     createdAt: row.createdAt,
     state: row.state,
     group: {
-      ...{ kind: 'Card', scheme: card.scheme, entryMode, currency: row.currency },
+      kind: 'Card',
+      scheme: card.scheme,
+      entryMode,
+      currency: row.currency,
       category: response?.category ?? '',
       reason: reasonWord(response?.reason),
     },
-    ...{ merchantId: row.merchantId, storeId: row.storeId, deviceId: row.deviceId },
+    merchantId: row.merchantId,
+    storeId: row.storeId,
+    deviceId: row.deviceId,
     linkId: facts.linkId,
     amount: row.amount,
     authorized: position.authorized,

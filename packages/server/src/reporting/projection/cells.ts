@@ -36,7 +36,10 @@ export type Cell = CellKey & {
 export type FiguresRow = Record<Ending, number> & Record<SumName, string>;
 
 export const toFigures = (row: FiguresRow): Figures => ({
-  ...{ approved: row.approved, declined: row.declined, failed: row.failed, other: row.other },
+  approved: row.approved,
+  declined: row.declined,
+  failed: row.failed,
+  other: row.other,
   authorized: BigInt(row.authorized),
   captured: BigInt(row.captured),
   refunded: BigInt(row.refunded),
@@ -45,8 +48,15 @@ export const toFigures = (row: FiguresRow): Figures => ({
 });
 
 export const noFigures = (): Figures => ({
-  ...{ approved: 0, declined: 0, failed: 0, other: 0 },
-  ...{ authorized: 0n, captured: 0n, refunded: 0n, cancelled: 0n, reversed: 0n },
+  approved: 0,
+  declined: 0,
+  failed: 0,
+  other: 0,
+  authorized: 0n,
+  captured: 0n,
+  refunded: 0n,
+  cancelled: 0n,
+  reversed: 0n,
 });
 
 const emptyCell = (key: CellKey): Cell => ({

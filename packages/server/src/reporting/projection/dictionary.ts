@@ -19,7 +19,12 @@ const groupsMax = 20_000;
 
 /** Of all payments in a currency, whatever else they are; no payment is in it by itself. */
 export const currencyGroup = (currency: string): Group => ({
-  ...{ kind: 'Card', scheme: '', entryMode: '', category: '', reason: '', currency },
+  kind: 'Card',
+  scheme: '',
+  entryMode: '',
+  category: '',
+  reason: '',
+  currency,
 });
 
 export const groupText = (group: Group): string =>

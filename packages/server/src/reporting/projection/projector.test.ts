@@ -17,18 +17,33 @@ const at = '2026-03-01T10:00:00.000Z';
 function captured(transactionId: string): LoadedTransaction {
   const reference = { terminalId: 'T', stan: '1', rrn: '2' };
   const facts = {
-    ...{ card: { scheme: 'Visa', maskedNumber: 'x', token: '' }, entryMode: 'Chip', request: {} },
-    ...{ timeZone: 'UTC', merchantNumber: 'M', linkId: organizationId, reference },
+    card: { scheme: 'Visa', maskedNumber: 'x', token: '' },
+    entryMode: 'Chip',
+    request: {},
+    timeZone: 'UTC',
+    merchantNumber: 'M',
+    linkId: organizationId,
+    reference,
   };
   const event = (sequence: number, state: string, changes: object) => ({
-    ...{ sequence, at, type: `transaction.${state.toLowerCase()}` },
+    sequence,
+    at,
+    type: `transaction.${state.toLowerCase()}`,
     data: { state, changes, ...(sequence === 1 ? { facts } : { response: { code: '00' } }) },
   });
   const position = { phase: 'Approved', authorized: 5, captured: 5, cancelled: 0, refunded: 0 };
   return {
     row: {
-      ...{ organizationId, transactionId, merchantId: organizationId, state: 'Captured', position },
-      ...{ amount: 5, currency: 'EUR', createdAt: at, updatedAt: at, version: 2 },
+      organizationId,
+      transactionId,
+      merchantId: organizationId,
+      state: 'Captured',
+      position,
+      amount: 5,
+      currency: 'EUR',
+      createdAt: at,
+      updatedAt: at,
+      version: 2,
       clientTransactionId: 'c',
     },
     events: [

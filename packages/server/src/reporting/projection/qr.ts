@@ -4,8 +4,11 @@ import { localTimeAt } from './local-time.ts';
 import type { Ending, Entry, Group, PaymentLine, Reported, Sums } from './model.ts';
 
 const endings: Readonly<Record<string, Ending>> = {
-  ...{ Completed: 'approved', Declined: 'declined', Failed: 'failed' },
-  ...{ Cancelled: 'other', Expired: 'other' },
+  Completed: 'approved',
+  Declined: 'declined',
+  Failed: 'failed',
+  Cancelled: 'other',
+  Expired: 'other',
 };
 
 /** Providers have words of their own, without end: here are those that a summary can be made of. */
@@ -74,10 +77,15 @@ function lineOf({ loaded, events, timeZone }: ReportedQr): PaymentLine {
     createdAt: row.createdAt,
     state: row.status,
     group: {
-      ...{ kind: 'Qr', scheme: row.facts.paymentType, entryMode: '', currency },
+      kind: 'Qr',
+      scheme: row.facts.paymentType,
+      entryMode: '',
+      currency,
       ...(answer ?? { category: '', reason: '' }),
     },
-    ...{ merchantId: row.merchantId, storeId: row.storeId, deviceId: row.deviceId },
+    merchantId: row.merchantId,
+    storeId: row.storeId,
+    deviceId: row.deviceId,
     linkId: undefined,
     ...(last.isForeign
       ? { amount, authorized: 0, captured: 0, cancelled: 0, refunded: 0 }

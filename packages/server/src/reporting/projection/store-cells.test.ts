@@ -34,7 +34,9 @@ test(`entries added in any parts come to what they come to together (seed ${seed
   const organizationId = randomUUID();
   const { below, pick } = randomFrom(seed);
   const places = Array.from({ length: 3 }, () => ({
-    ...{ merchantId: randomUUID(), storeId: undefined, deviceId: randomUUID() },
+    merchantId: randomUUID(),
+    storeId: undefined,
+    deviceId: randomUUID(),
   }));
   const whole: Cells = new Map();
   for (let part = 0; part < 12; part += 1) {

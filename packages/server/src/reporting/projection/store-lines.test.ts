@@ -10,31 +10,54 @@ const clientName = ' "a,b" {\\} NULL \'é漢\' ';
 
 function lineOf(changes: Partial<PaymentLine>): PaymentLine {
   return {
-    ...{ paymentId: randomUUID(), createdAt: '2026-03-01T10:00:00.123Z', state: 'Captured' },
+    paymentId: randomUUID(),
+    createdAt: '2026-03-01T10:00:00.123Z',
+    state: 'Captured',
     group: {
-      ...{ kind: 'Card', scheme: 'Visa', entryMode: 'Chip', currency: 'EUR' },
-      ...{ category: '', reason: '' },
+      kind: 'Card',
+      scheme: 'Visa',
+      entryMode: 'Chip',
+      currency: 'EUR',
+      category: '',
+      reason: '',
     },
-    ...{
-      merchantId: randomUUID(),
-      storeId: undefined,
-      deviceId: randomUUID(),
-      linkId: randomUUID(),
-    },
-    ...{ amount: 999_999_999_999, authorized: 5, captured: 5, cancelled: 0, refunded: 0 },
-    ...{ clientTransactionId: clientName, orderId: undefined, retrievalReference: 'null' },
-    ...{ authorizationCode: '', maskedNumber: '411111******1111', cardToken: undefined },
-    ...{ responseCode: '00', isOffline: false, day: '2026-03-01', timeZone: 'Europe/Paris' },
-    ...{ updatedAt: '2026-03-01T10:00:01.000Z', version: 2 },
+    merchantId: randomUUID(),
+    storeId: undefined,
+    deviceId: randomUUID(),
+    linkId: randomUUID(),
+    amount: 999_999_999_999,
+    authorized: 5,
+    captured: 5,
+    cancelled: 0,
+    refunded: 0,
+    clientTransactionId: clientName,
+    orderId: undefined,
+    retrievalReference: 'null',
+    authorizationCode: '',
+    maskedNumber: '411111******1111',
+    cardToken: undefined,
+    responseCode: '00',
+    isOffline: false,
+    day: '2026-03-01',
+    timeZone: 'Europe/Paris',
+    updatedAt: '2026-03-01T10:00:01.000Z',
+    version: 2,
     ...changes,
   };
 }
 
 const moveOf = (number: number, amount: number): SettlementMove => ({
-  ...{ date: '2026-03-01', kind: 'Capture', count: 1, amount },
+  date: '2026-03-01',
+  kind: 'Capture',
+  count: 1,
+  amount,
   movement: {
-    ...{ number, merchantNumber: 'M "1"', terminal: 'T,1', trace: '000001' },
-    ...{ retrievalReference: '12', movedAt: '2026-03-01T10:00:01.000Z' },
+    number,
+    merchantNumber: 'M "1"',
+    terminal: 'T,1',
+    trace: '000001',
+    retrievalReference: '12',
+    movedAt: '2026-03-01T10:00:01.000Z',
   },
 });
 
@@ -65,12 +88,24 @@ test('a line is stored as it stands, whatever its texts hold, and tells what was
   const shared = { client: clientName, reference: 'null', order: null, amount: 999_999_999_999 };
   assert.deepEqual(await query(linesStored, [organizationId]), [
     {
-      ...{ id: line.paymentId, counted: 4, class: 8, captured: 9, code: 'ABC', last: '1111' },
-      ...{ ...shared, at: new Date(line.createdAt) },
+      id: line.paymentId,
+      counted: 4,
+      class: 8,
+      captured: 9,
+      code: 'ABC',
+      last: '1111',
+      ...shared,
+      at: new Date(line.createdAt),
     },
     {
-      ...{ id: other.paymentId, counted: 9, class: 8, captured: 5, code: '', last: null },
-      ...{ ...shared, at: new Date(line.createdAt) },
+      id: other.paymentId,
+      counted: 9,
+      class: 8,
+      captured: 5,
+      code: '',
+      last: null,
+      ...shared,
+      at: new Date(line.createdAt),
     },
   ]);
   const ofLine = { id: line.paymentId, link: line.linkId, merchant: line.merchantId };

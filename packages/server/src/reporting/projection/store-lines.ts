@@ -80,10 +80,16 @@ function movedOf(lines: readonly NumberedLine[], known: Known): Moved[] {
         movement === undefined || sequence <= counted || sequence > line.version
           ? []
           : {
-              ...{ at: place + 1, settlementDate: date, number: movement.number },
-              ...{ kind, amount, currency: line.group.currency },
-              ...{ merchantNumber: movement.merchantNumber, terminal: movement.terminal },
-              ...{ trace: movement.trace, reference: movement.retrievalReference },
+              at: place + 1,
+              settlementDate: date,
+              number: movement.number,
+              kind,
+              amount,
+              currency: line.group.currency,
+              merchantNumber: movement.merchantNumber,
+              terminal: movement.terminal,
+              trace: movement.trace,
+              reference: movement.retrievalReference,
               movedAt: movement.movedAt,
             },
       ),

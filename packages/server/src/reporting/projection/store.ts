@@ -68,8 +68,14 @@ export type SettlementKey = {
 export type SettlementSums = SettlementKey & { readonly sums: Map<string, bigint> };
 
 export const settlementColumns = [
-  ...['captures', 'captured', 'refunds', 'refunded', 'reversals', 'reversed'],
-  ...['pending_captures', 'pending'],
+  'captures',
+  'captured',
+  'refunds',
+  'refunded',
+  'reversals',
+  'reversed',
+  'pending_captures',
+  'pending',
 ] as const;
 
 export const settleText = `INSERT INTO report_settlements AS s (organization_id, settlement_date, link_id,

@@ -57,7 +57,11 @@ async function noteFiles({ run, organizationId }: Held, fileIds: readonly string
 type Walked = { readonly stage: Stage; readonly place: string; readonly isFull: boolean };
 
 const nextStages: Readonly<Record<Stage, Stage>> = {
-  ...{ Wiping: 'Cards', Cards: 'Qr', Qr: 'Files', Files: 'Following', Following: 'Following' },
+  Wiping: 'Cards',
+  Cards: 'Qr',
+  Qr: 'Files',
+  Files: 'Following',
+  Following: 'Following',
 };
 
 /** A part of the walk; each stage begins at its beginning. */

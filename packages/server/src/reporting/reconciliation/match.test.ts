@@ -1,6 +1,7 @@
 // Pairing an acquirer's file with our movements: what is alike is found, whatever the order.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import fc from 'fast-check';
 import { compare, type Ours, type Theirs } from './match.ts';
 
@@ -18,7 +19,11 @@ const theirs = (number: number, more: Partial<Theirs> = {}): Theirs => ({
   ...more,
 });
 const ours = (transactionId: string, more: Partial<Ours> = {}): Ours => ({
-  ...{ ...said, transactionId, sequence: 2, merchantId: 'merchant', terminalId: '10000001' },
+  ...said,
+  transactionId,
+  sequence: 2,
+  merchantId: 'merchant',
+  terminalId: '10000001',
   ...more,
 });
 const outcomes = (lines: Theirs[], movements: Ours[]) =>
@@ -151,7 +156,8 @@ describe('a file and our movements', () => {
     fc.assert(
       fc.property(shuffled, named, ([first, second], isNamed) => {
         const lines = first.map(({ terminalId, ...each }, index) => ({
-          ...{ ...each, number: index + 1 },
+          ...each,
+          number: index + 1,
           ...(isNamed.next().value ? { terminalId } : {}),
         })) as Theirs[];
         const movements = second.map((each, index) => ours(`${index}`, each as Partial<Ours>));
@@ -173,7 +179,7 @@ describe('a file and our movements', () => {
   const side = fc.array(moved, { maxLength: 20 });
   const linesOf = (file: { terminalId: string | undefined }[]) =>
     file.map(({ terminalId, ...each }, index) =>
-      theirs(index + 1, { ...each, ...(terminalId === undefined ? {} : { terminalId }) }),
+      theirs(index + 1, { ...each, ...defined({ terminalId }) }),
     );
   const movementsOf = (own: { terminalId: string | undefined }[]) =>
     own.map(({ terminalId = '10000003', ...each }, index) =>

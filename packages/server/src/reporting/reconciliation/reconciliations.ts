@@ -1,6 +1,7 @@
 // Takes acquirers' files in, shows what the comparison came to, and records what people decide of it.
 import type { Readable } from 'node:stream';
 import {
+  defined,
   type Reconciliation,
   type ReconciliationDecision,
   type ReconciliationDetail,
@@ -99,7 +100,9 @@ const detail = (row: ReconciliationRow): ReconciliationDetail => ({
 function viewItem(row: ItemRow): ReconciliationItem {
   const { number, outcome, differences, theirs, ours, resolution, note, resolvedBy } = row;
   return {
-    ...{ number, outcome, differences },
+    number,
+    outcome,
+    differences,
     ...(theirs === null ? {} : { theirs: shownTheirs(theirs) }),
     ...(ours === null ? {} : { ours: shownOurs(ours) }),
     waysToResolve: resolution === null ? [...waysToResolve[outcome]] : [],
@@ -107,7 +110,9 @@ function viewItem(row: ItemRow): ReconciliationItem {
       ? {}
       : {
           resolution: {
-            ...{ resolution, by: resolvedBy ?? '', at: isoTime(row.resolvedAt.getTime()) },
+            resolution,
+            by: resolvedBy ?? '',
+            at: isoTime(row.resolvedAt.getTime()),
             ...(note === null ? {} : { note }),
           },
         }),
@@ -118,18 +123,14 @@ function shownTheirs(theirs: NonNullable<ItemRow['theirs']>) {
   const { line, type, acquirerMerchantId, retrievalReferenceNumber, amount, currency } = theirs;
   const { settlementDate, terminalId, fee, acquirerReference } = theirs;
   return {
-    ...{
-      line,
-      type,
-      acquirerMerchantId,
-      retrievalReferenceNumber,
-      amount,
-      currency,
-      settlementDate,
-    },
-    ...(terminalId === undefined ? {} : { terminalId }),
-    ...(fee === undefined ? {} : { fee }),
-    ...(acquirerReference === undefined ? {} : { acquirerReference }),
+    line,
+    type,
+    acquirerMerchantId,
+    retrievalReferenceNumber,
+    amount,
+    currency,
+    settlementDate,
+    ...defined({ terminalId, fee, acquirerReference }),
   };
 }
 
@@ -137,16 +138,14 @@ function shownOurs(ours: NonNullable<ItemRow['ours']>) {
   const { type, retrievalReferenceNumber, amount, currency, settlementDate } = ours;
   const { transactionId, merchantId, terminalId } = ours;
   return {
-    ...{
-      type,
-      retrievalReferenceNumber,
-      amount,
-      currency,
-      settlementDate,
-      transactionId,
-      merchantId,
-    },
-    ...(terminalId === undefined ? {} : { terminalId }),
+    type,
+    retrievalReferenceNumber,
+    amount,
+    currency,
+    settlementDate,
+    transactionId,
+    merchantId,
+    ...defined({ terminalId }),
   };
 }
 
@@ -170,7 +169,8 @@ export function createReconciliations(deps: ReconciliationsDeps) {
   const { database, clock, ids, audit, jobs, store } = deps;
   const entityOf = (id: string) => ({ type: 'reconciliation', id });
   const key = (organizationId: string, reconciliationId: string) => ({
-    ...{ organizationId, reconciliationId },
+    organizationId,
+    reconciliationId,
   });
 
   async function demand(caller: Caller, id: string): Promise<ReconciliationRow> {
@@ -204,14 +204,23 @@ export function createReconciliations(deps: ReconciliationsDeps) {
     await database.transaction(async (trx) => {
       const { acquirerLinkId, from, to, name } = asked;
       await runIn(trx)(insertText, [
-        ...[organizationId, id, acquirerLinkId, from, to, name ?? null, isoTime(now)],
+        organizationId,
+        id,
+        acquirerLinkId,
+        from,
+        to,
+        name ?? null,
+        isoTime(now),
       ]);
       const payload = { reconciliationId: id };
       const dueAt = now + receivingMs;
       await jobs.enqueue({ organizationId, kind: abandonJob, payload, dueAt }, trx);
       await audit.record(trx, {
-        ...{ organizationId, ...actorOf(caller, requestId), action: 'reconciliation.begun' },
-        ...{ entity: entityOf(id), after: { ...asked } },
+        organizationId,
+        ...actorOf(caller, requestId),
+        action: 'reconciliation.begun',
+        entity: entityOf(id),
+        after: { ...asked },
       });
     });
   }
@@ -295,16 +304,20 @@ export function createReconciliations(deps: ReconciliationsDeps) {
       const author = actorOf(caller, requestId);
       await database.transaction(async (trx) => {
         const to = {
-          ...{ resolution, note: note ?? null, by: caller.userId ?? caller.clientId },
+          resolution,
+          note: note ?? null,
+          by: caller.userId ?? caller.clientId,
           at: isoTime(clock.now()),
         };
         if (!(await store.resolve(runIn(trx), row, at.number, to))) {
           refuse('resolution_not_allowed', 'Somebody else has just resolved it.');
         }
         await audit.record(trx, {
-          ...{ organizationId: row.organizationId, ...author, action: 'reconciliation.resolved' },
+          organizationId: row.organizationId,
+          ...author,
+          action: 'reconciliation.resolved',
           entity: entityOf(at.reconciliationId),
-          after: { number: at.number, resolution, ...(note === undefined ? {} : { note }) },
+          after: { number: at.number, resolution, ...defined({ note }) },
         });
       });
       const resolved = await store.item(row, at.number);
@@ -317,8 +330,11 @@ export function createReconciliations(deps: ReconciliationsDeps) {
       await database.transaction(async (trx) => {
         await store.remove(runIn(trx), row);
         await audit.record(trx, {
-          ...{ organizationId: row.organizationId, action: 'reconciliation.deleted' },
-          ...{ ...actorOf(caller, requestId), entity: entityOf(id), before: { ...view(row) } },
+          organizationId: row.organizationId,
+          action: 'reconciliation.deleted',
+          ...actorOf(caller, requestId),
+          entity: entityOf(id),
+          before: { ...view(row) },
         });
       });
       await erase(row.organizationId, id);

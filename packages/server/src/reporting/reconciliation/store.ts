@@ -184,7 +184,11 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
       const rows = lines.map(({ line, said }) => ({ theirs: { ...said, line } }));
       const last = lines.at(-1)?.line ?? 0;
       const kept = await database.query(addLinesText, [
-        ...[organizationId, reconciliationId, JSON.stringify(rows), lines.length, last],
+        organizationId,
+        reconciliationId,
+        JSON.stringify(rows),
+        lines.length,
+        last,
       ]);
       return kept.length === 1;
     },
@@ -208,8 +212,11 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
            AND ($4::uuid IS NULL OR reconciliation_id < $4)
          ORDER BY reconciliation_id DESC LIMIT $5`,
         [
-          ...[organizationId, filters.acquirerLinkId ?? null, filters.state ?? null],
-          ...[page.after ?? null, page.limit],
+          organizationId,
+          filters.acquirerLinkId ?? null,
+          filters.state ?? null,
+          page.after ?? null,
+          page.limit,
         ],
       );
     },
@@ -226,8 +233,12 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
            AND ($4::boolean IS NULL OR (outcome <> 'Matched' AND resolution IS NULL) = $4)
            AND number > $5 ORDER BY number LIMIT $6`,
         [
-          ...[organizationId, reconciliationId, filters.outcome ?? null, filters.isOpen ?? null],
-          ...[Number(page.after ?? 0), page.limit],
+          organizationId,
+          reconciliationId,
+          filters.outcome ?? null,
+          filters.isOpen ?? null,
+          Number(page.after ?? 0),
+          page.limit,
         ],
       );
     },
@@ -295,7 +306,11 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
 
     ours: (run: RunQuery, row: ReconciliationRow, references: readonly string[]): Promise<Ours[]> =>
       run<Ours>(oursText, [
-        ...[row.organizationId, row.linkId, [...references], row.fromDay, row.toDay],
+        row.organizationId,
+        row.linkId,
+        [...references],
+        row.fromDay,
+        row.toDay,
       ]),
 
     /** What was found of some lines. */
@@ -321,8 +336,14 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
       limit: number,
     ): Promise<{ missed: number; count: number; last: MovementKey | undefined }> {
       const rows = await run<MovementKey & { missed: number }>(missText, [
-        ...[row.organizationId, row.reconciliationId, row.linkId, from.day],
-        ...[from.behind.paymentId, from.behind.sequence, limit, row.lastNumber],
+        row.organizationId,
+        row.reconciliationId,
+        row.linkId,
+        from.day,
+        from.behind.paymentId,
+        from.behind.sequence,
+        limit,
+        row.lastNumber,
       ]);
       return { missed: rows[0]?.missed ?? 0, count: rows.length, last: rows.at(-1) };
     },
@@ -330,8 +351,15 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
     /** How far it is now; false where another process was faster. */
     async move(run: RunQuery, row: ReconciliationRow, place: string, counts: Counts) {
       const moved = await run(moveText, [
-        ...[row.organizationId, row.reconciliationId, place, row.lastNumber + counts.missingThere],
-        ...[counts.matched, counts.different, counts.missingHere, counts.missingThere, row.place],
+        row.organizationId,
+        row.reconciliationId,
+        place,
+        row.lastNumber + counts.missingThere,
+        counts.matched,
+        counts.different,
+        counts.missingHere,
+        counts.missingThere,
+        row.place,
       ]);
       return moved.length === 1;
     },
@@ -339,7 +367,11 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
     async complete(run: RunQuery, row: ReconciliationRow, at: string): Promise<void> {
       const { organizationId, reconciliationId, linkId, fromDay, toDay } = row;
       const balances = await run<Balance>(balanceText, [
-        ...[organizationId, reconciliationId, linkId, fromDay, toDay],
+        organizationId,
+        reconciliationId,
+        linkId,
+        fromDay,
+        toDay,
       ]);
       await run(
         `UPDATE reconciliations SET state = 'Completed', balances = $3, completed_at = $4
@@ -363,7 +395,7 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
     async remove(run: RunQuery, { organizationId, reconciliationId }: Key): Promise<void> {
       await run(
         'DELETE FROM reconciliations WHERE organization_id = $1 AND reconciliation_id = $2',
-        [...[organizationId, reconciliationId]],
+        [organizationId, reconciliationId],
       );
     },
   };

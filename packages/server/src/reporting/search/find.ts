@@ -205,7 +205,9 @@ export async function findLines(
   const count = (all: Iterable<PaymentClass>) =>
     [...all].reduce((sum, { payments }) => sum + payments, 0);
   const { rows, next } = await rowsOf({
-    ...{ run, search, cut },
+    run,
+    search,
+    cut,
     classIds: hasWords(words) ? wanted.map(({ classId }) => classId) : undefined,
     matching: count(wanted),
     total: count(known.values()),

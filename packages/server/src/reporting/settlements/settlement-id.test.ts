@@ -5,7 +5,9 @@ import { describe, test } from 'node:test';
 import { settlementId, settlementKey } from './settlement-id.ts';
 
 const key = () => ({
-  ...{ day: '2026-03-01', acquirerLinkId: randomUUID(), merchantId: randomUUID() },
+  day: '2026-03-01',
+  acquirerLinkId: randomUUID(),
+  merchantId: randomUUID(),
   currency: 'EUR',
 });
 

@@ -28,8 +28,10 @@ const moved = (count: number, amount: bigint) => ({ count, amount: String(amount
 function view(row: SettlementRow): Settlement {
   return {
     settlementId: settlementId(row),
-    ...{ acquirerLinkId: row.acquirerLinkId, merchantId: row.merchantId },
-    ...{ day: row.day, currency: row.currency },
+    acquirerLinkId: row.acquirerLinkId,
+    merchantId: row.merchantId,
+    day: row.day,
+    currency: row.currency,
     captures: moved(row.captures, row.captured),
     refunds: moved(row.refunds, row.refunded),
     reversals: moved(row.reversals, row.reversed),
@@ -70,9 +72,12 @@ export function settlements(
 ): Promise<FoundPage<Settlement>> {
   const { organizationId, merchantId } = withinMerchant(caller, query);
   const filter: SettlementFilter = {
-    ...{ organizationId, merchantId, currency: query.currency },
+    organizationId,
+    merchantId,
+    currency: query.currency,
     acquirerLinkId: query.acquirerLinkId?.toLowerCase(),
-    ...{ from: query.from, to: query.to },
+    from: query.from,
+    to: query.to,
   };
   return settlementPage(run, filter, page);
 }

@@ -71,12 +71,18 @@ export async function listSettlements(
   const to = filter.to ?? lastDay;
   if (to < firstDay) return [];
   const rows = await run<Row>(listText(filter.merchantId !== undefined), [
-    ...[filter.organizationId, filter.merchantId ?? null],
+    filter.organizationId,
+    filter.merchantId ?? null,
     // A page goes on from its last day; what is later needs no look.
-    ...[from, after !== undefined && after.day < to ? after.day : to],
-    ...[filter.acquirerLinkId ?? null, filter.currency ?? null],
-    ...[after?.day ?? null, after?.acquirerLinkId ?? null, after?.merchantId ?? null],
-    ...[after?.currency ?? null, limit],
+    from,
+    after !== undefined && after.day < to ? after.day : to,
+    filter.acquirerLinkId ?? null,
+    filter.currency ?? null,
+    after?.day ?? null,
+    after?.acquirerLinkId ?? null,
+    after?.merchantId ?? null,
+    after?.currency ?? null,
+    limit,
   ]);
   return rows.map(toRow);
 }

@@ -77,7 +77,10 @@ export function figuresOf(line: Line): LineFigures {
   const { count, approved, declined, failed } = endingsOf(line);
   const judged = approved + declined + failed;
   return {
-    ...{ count, approved, declined, failed },
+    count,
+    approved,
+    declined,
+    failed,
     approvalRate: judged === 0 ? null : Math.round((approved / judged) * 10_000) / 10_000,
     amounts: amountsOf(line),
     declineReasons: reasonsOf(line),

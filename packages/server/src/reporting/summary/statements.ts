@@ -67,7 +67,10 @@ const refused = 'c.declined + c.failed';
 /** What lines are told apart by, where there are few of them; `nothing` makes one of all. */
 export type LineBy = 'nothing' | 'day' | 'scheme' | 'responseCategory';
 const lineKeys: Readonly<Record<LineBy, string>> = {
-  ...{ nothing: "''", day: 'c.day::text', scheme: 'g.scheme', responseCategory: 'g.category' },
+  nothing: "''",
+  day: 'c.day::text',
+  scheme: 'g.scheme',
+  responseCategory: 'g.category',
 };
 
 const selectSums = (key: string, from: string) =>

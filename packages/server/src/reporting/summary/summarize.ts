@@ -223,7 +223,9 @@ export async function summarize(
   const filter = { organizationId, days, words, merchantId, storeId, deviceId };
   const { lines, next, total } = await pageOf({ run, request, filter }, page);
   return {
-    ...{ from: days[0] ?? '', to: days.at(-1) ?? '', groupBy },
+    from: days[0] ?? '',
+    to: days.at(-1) ?? '',
+    groupBy,
     total: figuresOf(total),
     items: lines.map(([key, line]) => ({ ...keyMembers(groupBy, key), ...figuresOf(line) })),
     asOf: at,

@@ -1,4 +1,5 @@
 // The module as a service: AWS Payment Cryptography, its data plane for PINs, its control plane for keys.
+import { defined } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
 import type { AwsClient, AwsResult, Log } from '../../platform/index.ts';
 import { atMost } from '../../platform/index.ts';
@@ -91,14 +92,15 @@ function translationBody(
     OutgoingKeyIdentifier: outReference,
     IncomingTranslationAttributes: isoFormatOf(inFormat, pan),
     OutgoingTranslationAttributes: isoFormatOf(outFormat, pan),
-    ...(ksn === undefined
-      ? {}
-      : {
-          IncomingDukptAttributes: {
-            KeySerialNumber: ksn,
-            DukptKeyDerivationType: awsDerivationOf(entry),
-          },
-        }),
+    ...defined({
+      IncomingDukptAttributes:
+        ksn === undefined
+          ? undefined
+          : {
+              KeySerialNumber: ksn,
+              DukptKeyDerivationType: awsDerivationOf(entry),
+            },
+    }),
   };
 }
 

@@ -1,5 +1,6 @@
 // Makes the module that the settings name, with its table of keys, behind the guard.
 import { readFileSync } from 'node:fs';
+import { defined } from '@switchyard/contract';
 import {
   type Clock,
   createAwsClient,
@@ -87,7 +88,12 @@ function awsOf({ settings, log, clock }: HsmDeps): OpenableHsm {
   };
   const connect = (plane: 'data' | 'control', given: string | undefined) =>
     createAwsClient({
-      ...{ service: awsService, region, credentials, clock, timeoutMs, connections },
+      service: awsService,
+      region,
+      credentials,
+      clock,
+      timeoutMs,
+      connections,
       endpoint: given ?? `https://${plane}plane.${awsService}.${region}.amazonaws.com`,
     });
   return createAwsHsm({
@@ -108,11 +114,7 @@ function payShieldOf({ settings, log }: HsmDeps): OpenableHsm {
     headerLength: settings.hsmHeaderLength,
     timeoutMs: settings.hsmTimeoutMs,
     connections: settings.hsmInFlight,
-    tls: {
-      ...(ca === undefined ? {} : { ca }),
-      ...(cert === undefined ? {} : { cert }),
-      ...(key === undefined ? {} : { key }),
-    },
+    tls: defined({ ca, cert, key }),
   });
   return createPayShieldHsm({ table: tableOf(settings), log, link });
 }

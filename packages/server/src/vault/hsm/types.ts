@@ -1,4 +1,5 @@
 // The port of the hardware security module: what the platform asks of it, whoever made it (ADR 0030).
+import { defined } from '@switchyard/contract';
 
 export type DukptScheme = 'DukptTdes' | 'DukptAes';
 
@@ -117,7 +118,7 @@ export class HsmError extends Error {
   readonly code: HsmErrorCode;
 
   constructor(code: HsmErrorCode, detail?: string, cause?: unknown) {
-    super(detail === undefined ? code : `${code}: ${detail}`, cause === undefined ? {} : { cause });
+    super(detail === undefined ? code : `${code}: ${detail}`, defined({ cause }));
     this.code = code;
   }
 }

@@ -3,6 +3,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import { signAws, systemClock, systemIds } from '../../platform/index.ts';
 import { createAwsKmsProvider } from './aws-kms.ts';
 import { type KeyPlace, KeyProviderFault } from './types.ts';
@@ -114,10 +115,13 @@ describe('AWS KMS as the key provider', () => {
   };
   const open = (options: { timeoutMs?: number; secret?: string } = {}) =>
     createAwsKmsProvider({
-      ...{ keyArn, url, clock: systemClock, timeoutMs: options.timeoutMs ?? 20_000 },
+      keyArn,
+      url,
+      clock: systemClock,
+      timeoutMs: options.timeoutMs ?? 20_000,
       credentials: {
         ...credentials,
-        ...(options.secret === undefined ? {} : { secretAccessKey: options.secret }),
+        ...defined({ secretAccessKey: options.secret }),
       },
     });
   const isFault = (code: KeyProviderFault['code']) => (error: unknown) =>

@@ -43,7 +43,13 @@ export function createAwsKmsProvider(options: Options): KeyProvider {
   const region = keyArn.split(':')[3] ?? '';
   const endpoint = options.url ?? `https://kms.${region}.amazonaws.com`;
   const client = createAwsClient({
-    ...{ service: 'kms', region, endpoint, credentials, clock, timeoutMs, connections },
+    service: 'kms',
+    region,
+    endpoint,
+    credentials,
+    clock,
+    timeoutMs,
+    connections,
   });
   const stopping = new AbortController();
 

@@ -6,11 +6,17 @@ import { createLocalProvider, type KeyPlace, type KeySettings, openKeyProvider }
 
 const place: KeyPlace = { organizationId: 'one', keyId: 'two', purpose: 'Index' };
 const none = {
-  ...{ vaultKey: undefined, vaultKeyPrevious: undefined },
-  ...{ vaultKmsKey: undefined, vaultKmsUrl: undefined, awsAccessKeyId: undefined },
-  ...{ awsSecretAccessKey: undefined, awsSessionToken: undefined },
-  ...{ vaultPkcs11Module: undefined, vaultPkcs11Token: undefined },
-  ...{ vaultPkcs11Key: undefined, vaultPkcs11Pin: undefined },
+  vaultKey: undefined,
+  vaultKeyPrevious: undefined,
+  vaultKmsKey: undefined,
+  vaultKmsUrl: undefined,
+  awsAccessKeyId: undefined,
+  awsSecretAccessKey: undefined,
+  awsSessionToken: undefined,
+  vaultPkcs11Module: undefined,
+  vaultPkcs11Token: undefined,
+  vaultPkcs11Key: undefined,
+  vaultPkcs11Pin: undefined,
 };
 
 const open = (settings: Partial<KeySettings> & Pick<KeySettings, 'vaultKeyProvider'>) =>

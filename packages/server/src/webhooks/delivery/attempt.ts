@@ -67,7 +67,8 @@ export async function attempt(
   const at = clock.now();
   const { body, eventId } = delivery;
   const row = {
-    ...{ organization_id: delivery.organizationId, delivery_id: delivery.deliveryId },
+    organization_id: delivery.organizationId,
+    delivery_id: delivery.deliveryId,
     taken_at: isoTime(delivery.dueAt.getTime()),
   };
   if (body === null) {
@@ -81,8 +82,13 @@ export async function attempt(
     ...webhookHeaders({ id: eventId, at, body, keys, privateKeys }),
   };
   const result = await calls.call(to.url, {
-    ...{ method: 'POST', headers, body, timeoutMs, answerLimitBytes },
-    ...{ keepsStart: true, isRepeatable: true },
+    method: 'POST',
+    headers,
+    body,
+    timeoutMs,
+    answerLimitBytes,
+    keepsStart: true,
+    isRepeatable: true,
   });
   const tried = triedOf(result, clock.now());
   const entry = entryOf(tried, result, at);

@@ -1,5 +1,6 @@
 // What became of each event: read, sent once more, or tried out with an event that has not happened.
 import {
+  defined,
   isEventType,
   refuse,
   type WebhookDelivery,
@@ -61,7 +62,7 @@ function viewOf(row: DeliveryRow): WebhookDelivery {
     status: row.status,
     attempts: row.attempts,
     ...(row.status === 'Pending' ? { nextAttemptAt: isoTime(row.due_at.getTime()) } : {}),
-    ...(lastAttempt === undefined ? {} : { lastAttempt }),
+    ...defined({ lastAttempt }),
     createdAt: isoTime(row.created_at.getTime()),
     updatedAt: isoTime(row.updated_at.getTime()),
   };

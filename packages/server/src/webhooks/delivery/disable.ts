@@ -42,7 +42,9 @@ export function createDisable({ database, clock, ids, audit }: DisableDeps) {
       const values = [organizationId, ids.uuid(), endpointId, row.version, now];
       await trx.executeQuery(CompiledQuery.raw(announceText, values));
       await audit.record(trx, {
-        ...{ organizationId, ...platformAuthor, action: 'endpoint.disabled' },
+        organizationId,
+        ...platformAuthor,
+        action: 'endpoint.disabled',
         entity: { type: 'endpoint', id: endpointId },
         after: auditedEndpoint(row),
       });

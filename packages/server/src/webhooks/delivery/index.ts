@@ -69,7 +69,9 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
   const plan = createPlanner({ clock });
   const dispatcher = createDispatcher({
     ...deps,
-    ...{ keys, times, jittered },
+    keys,
+    times,
+    jittered,
     failPoints: deps.failPoints ?? createFailPoints(),
     timeoutMs: times.timeoutMs ?? attemptTimeoutMs,
     retryDelaysMs: times.retryDelaysMs ?? retryDelaysMs,

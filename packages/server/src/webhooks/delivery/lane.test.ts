@@ -11,8 +11,13 @@ const fresh = (failures = 0): Lane =>
   createLane({ key, url: 'https://a.example/', version: 1, failures, failingSince: null }, keys);
 
 const due = (deliveryId: string): DueDelivery => ({
-  ...{ ...key, deliveryId, eventId: deliveryId, attempts: 0, body: '{}' },
-  ...{ dueAt: new Date(0), createdAt: new Date(0) },
+  ...key,
+  deliveryId,
+  eventId: deliveryId,
+  attempts: 0,
+  body: '{}',
+  dueAt: new Date(0),
+  createdAt: new Date(0),
 });
 
 test('what is in hand, or was written down while the look was under way, is not taken twice', () => {

@@ -54,12 +54,25 @@ export function createLane(
 ): Lane {
   const { key, url, version, failures } = found;
   return {
-    ...{ key, url, version, signing, failures, queue: [], running: 0 },
-    ...{ inHand: new Map(), again: new Set() },
+    key,
+    url,
+    version,
+    signing,
+    failures,
+    queue: [],
+    running: 0,
+    inHand: new Map(),
+    again: new Set(),
     window: failures === 0 ? windowAtFirst : 1,
     failingSince: found.failingSince?.getTime(),
-    ...{ succeededAt: undefined, restingUntil: 0, hasMore: true, isChecked: false },
-    ...{ after: start, fromStartAt: 0, idleSince: undefined, isLost: false },
+    succeededAt: undefined,
+    restingUntil: 0,
+    hasMore: true,
+    isChecked: false,
+    after: start,
+    fromStartAt: 0,
+    idleSince: undefined,
+    isLost: false,
   };
 }
 

@@ -22,7 +22,8 @@ test('an event has one delivery for an endpoint, whoever plans it, in the order 
 test('an endpoint gets the types that it asked for, and of one merchant alone where it says so', () => {
   const event = { type: 'transaction.captured', merchantId: 'm1' };
   const asking = (eventTypes: string[], merchantId: string | null = null) => ({
-    ...{ eventTypes, merchantId },
+    eventTypes,
+    merchantId,
   });
   assert.ok(isWanted(asking(['*']), event));
   assert.ok(isWanted(asking(['batch.completed', 'transaction.*']), event));

@@ -1,5 +1,5 @@
 // Sends events once more that an endpoint missed: walked through in the feed, some at a time, over any crash.
-import { type BegunWebhookReplay, refuse, type WebhookReplay } from '@switchyard/contract';
+import { type BegunWebhookReplay, defined, refuse, type WebhookReplay } from '@switchyard/contract';
 import { spanOf } from '../../http/index.ts';
 import { type Clock, type Database, isoTime, type Job, type Jobs } from '../../platform/index.ts';
 import { refuseUnknownEndpoint } from '../endpoints/endpoints.ts';
@@ -162,7 +162,7 @@ export function createReplays(deps: ReplayDeps): Replays {
   ) {
     const after = Math.max(0, (await positionBefore(run, organizationId, from)) - slack);
     const end = to === undefined ? head : await positionBefore(run, organizationId, to);
-    const before = to === undefined ? {} : { before: to };
+    const before = defined({ before: to });
     return { after, to: Math.min(head, end + slack), all: true, from, ...before };
   }
 

@@ -6,8 +6,15 @@ const hour = 3_600_000;
 
 /** The schedule of Standard Webhooks: so long after each failure; a little over three days in all. */
 export const retryDelaysMs: readonly number[] = [
-  ...[5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour],
-  ...[14 * hour, 20 * hour, 24 * hour],
+  5 * second,
+  5 * minute,
+  30 * minute,
+  2 * hour,
+  5 * hour,
+  10 * hour,
+  14 * hour,
+  20 * hour,
+  24 * hour,
 ];
 
 /** An endpoint that took nothing for so long is disabled. */
@@ -16,7 +23,11 @@ export const disabledAfterMs = 5 * 24 * hour;
 /** So many failures in a row are a fault of the endpoint, and not of what is sent to it. */
 const failuresBeforeRest = 8;
 export const defaultRestsMs: readonly number[] = [
-  ...[5 * second, 15 * second, minute, 5 * minute, 15 * minute],
+  5 * second,
+  15 * second,
+  minute,
+  5 * minute,
+  15 * minute,
 ];
 /** Those who failed together do not come again together. */
 const jitterShare = 0.2;

@@ -38,7 +38,12 @@ export function createChallenge(deps: {
       });
       const headers = webhookHeaders({ id: ids.uuid(), at, body, ...keys.open(row) });
       const answer = await calls.call(row.url, {
-        ...{ method: 'POST', headers, body, timeoutMs, answerLimitBytes, isRepeatable: true },
+        method: 'POST',
+        headers,
+        body,
+        timeoutMs,
+        answerLimitBytes,
+        isRepeatable: true,
       });
       if (answer.fault !== undefined) return `could not be asked: ${answer.fault}`;
       if (answer.status !== ok) return `answered its challenge with status ${answer.status}`;

@@ -145,7 +145,9 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
       await change(run, before, isoTime(clock.now()));
       const row = await demand(run, by.organizationId, endpointId);
       await audit.record(trx, {
-        ...{ organizationId: by.organizationId, ...by.author, action },
+        organizationId: by.organizationId,
+        ...by.author,
+        action,
         entity: { type: 'endpoint', id: row.endpoint_id },
         before: auditedEndpoint(before),
         after: auditedEndpoint(row),
@@ -167,7 +169,11 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
         const made = await insertEndpoint(
           runIn(trx),
           {
-            ...{ organizationId, endpointId, ...change, sealed, publicKey },
+            organizationId,
+            endpointId,
+            ...change,
+            sealed,
+            publicKey,
             disabledReason: input.challenge === true ? 'Unverified' : stopped,
             now: isoTime(clock.now()),
           },
@@ -177,7 +183,9 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
           return refuse('endpoint_limit_reached', `An organisation has ${endpointsMax} at most.`);
         }
         await audit.record(trx, {
-          ...{ organizationId, ...by.author, action: 'endpoint.created' },
+          organizationId,
+          ...by.author,
+          action: 'endpoint.created',
           entity: { type: 'endpoint', id: endpointId },
           after: auditedEndpoint(made),
         });
@@ -229,7 +237,9 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
         await deleteEndpoint(run, row);
         await deps.forget(organizationId, row.endpoint_id, trx);
         await audit.record(trx, {
-          ...{ organizationId, ...by.author, action: 'endpoint.deleted' },
+          organizationId,
+          ...by.author,
+          action: 'endpoint.deleted',
           entity: { type: 'endpoint', id: row.endpoint_id },
           before: auditedEndpoint(row),
         });

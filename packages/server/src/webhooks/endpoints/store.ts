@@ -86,9 +86,17 @@ export async function insertEndpoint(run: Run, row: NewEndpoint, most: number) {
      WHERE (SELECT count(*) FROM webhook_endpoints WHERE organization_id = $1) < $11
      RETURNING ${columns}`,
     [
-      ...[row.organizationId, row.endpointId, row.url, JSON.stringify(row.eventTypes)],
-      ...[row.merchantId, row.description, row.disabledReason, row.publicKey, row.sealed],
-      ...[row.now, most],
+      row.organizationId,
+      row.endpointId,
+      row.url,
+      JSON.stringify(row.eventTypes),
+      row.merchantId,
+      row.description,
+      row.disabledReason,
+      row.publicKey,
+      row.sealed,
+      row.now,
+      most,
     ],
   );
   if (made === undefined) return undefined;
@@ -151,8 +159,13 @@ export async function changeEndpoint(
        verified_at = CASE WHEN url = $3 THEN verified_at END, version = version + 1, updated_at = $7
      WHERE organization_id = $1 AND endpoint_id = $2`,
     [
-      ...[organization_id, endpoint_id, change.url, JSON.stringify(change.eventTypes)],
-      ...[change.merchantId, change.description, now],
+      organization_id,
+      endpoint_id,
+      change.url,
+      JSON.stringify(change.eventTypes),
+      change.merchantId,
+      change.description,
+      now,
     ],
   );
 }
@@ -217,7 +230,12 @@ export async function replaceKeys(
        older_keys = $7
      WHERE organization_id = $1 AND endpoint_id = $2`,
     [
-      ...[organization_id, endpoint_id, keys.sealed, keys.publicKey, keys.until, now],
+      organization_id,
+      endpoint_id,
+      keys.sealed,
+      keys.publicKey,
+      keys.until,
+      now,
       JSON.stringify(keys.older),
     ],
   );

@@ -43,8 +43,12 @@ async function setUp(t: TestContext, source: Partial<EventSource> = {}) {
   };
   const jobsOf = () => {
     const jobs = createJobs({
-      ...{ database, log, clock: systemClock, ids: systemIds },
-      ...{ metrics: createMetrics(), pollMs: 10 },
+      database,
+      log,
+      clock: systemClock,
+      ids: systemIds,
+      metrics: createMetrics(),
+      pollMs: 10,
     });
     working.push(jobs);
     return jobs;
@@ -52,7 +56,8 @@ async function setUp(t: TestContext, source: Partial<EventSource> = {}) {
   const open = (sources = [facts], jobs = jobsOf()) => {
     const outbox = createOutbox({ database, log, metrics: createMetrics(), pollMs: 10 });
     const publish = createPublisher({
-      ...{ sources, log },
+      sources,
+      log,
       setAside: createSetAside({ database, jobs, sources }),
       metrics: createMetrics(),
       tell: (positions) => void told.push(...positions.keys()),
@@ -66,7 +71,12 @@ async function setUp(t: TestContext, source: Partial<EventSource> = {}) {
     return outbox;
   };
   return {
-    ...{ database, open, jobsOf, facts, planned, told },
+    database,
+    open,
+    jobsOf,
+    facts,
+    planned,
+    told,
     insert: (organizationId: string, count: number, kind = 'thing.made') =>
       database.query(
         `INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)

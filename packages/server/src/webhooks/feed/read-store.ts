@@ -52,7 +52,12 @@ export async function findEvents(database: Database, search: EventSearch): Promi
   const [text, from] =
     'after' in search ? [forwardsText, search.after] : [backwardsText, search.before];
   const rows = await database.query<SearchRow>(text, [
-    ...[organizationId, from, scannedMax, types ?? null, merchantId ?? null, limit],
+    organizationId,
+    from,
+    scannedMax,
+    types ?? null,
+    merchantId ?? null,
+    limit,
   ]);
   const [first] = rows;
   const events = rows.filter((row): row is SearchRow & FoundEvent => row.position !== null);

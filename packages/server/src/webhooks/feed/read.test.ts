@@ -36,7 +36,9 @@ async function setUp(t: TestContext) {
   await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
   const organizationId = randomUUID();
   return {
-    ...{ database, organizationId, reader: createFeedReader(database) },
+    database,
+    organizationId,
+    reader: createFeedReader(database),
     open() {
       const metrics = createMetrics();
       const outbox = createOutbox({ database, log, metrics, pollMs: 5 });

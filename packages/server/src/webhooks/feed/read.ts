@@ -1,5 +1,11 @@
 // Reads the feed behind a position: a bounded part of it, and of that what the caller wants and may see.
-import { eventTypes, isEventPattern, matchesEventType, refuse } from '@switchyard/contract';
+import {
+  defined,
+  eventTypes,
+  isEventPattern,
+  matchesEventType,
+  refuse,
+} from '@switchyard/contract';
 import type { Caller, StreamPage } from '../../http/index.ts';
 import type { Database } from '../../platform/index.ts';
 import { type FoundEvent, findEvents, positionsOf } from './read-store.ts';
@@ -49,7 +55,7 @@ function merchantOf(caller: Caller, asked: string | undefined): { merchantId?: s
     refuse('entity_out_of_scope', 'The token is good for another merchant.');
   }
   const merchantId = own ?? wanted;
-  return merchantId === undefined ? {} : { merchantId };
+  return defined({ merchantId });
 }
 
 const streamed = (event: FoundEvent) => ({

@@ -1,5 +1,6 @@
 // The addresses of the feed, version 1: a page at a time, a long poll, or a stream.
 import {
+  defined,
   EventPage,
   EventTypeList,
   eventDefinitions,
@@ -110,7 +111,7 @@ function demandAlone({ after, wait }: Static<typeof query>, isStream: boolean): 
 /** Whoever has looked back can follow what comes from here on. */
 function pageBack(part: FeedPartBack): EventPage {
   const { next, end } = part;
-  const more = next === undefined ? {} : { nextBefore: next };
+  const more = defined({ nextBefore: next });
   return { items: itemsOf(part), nextAfter: end, hasMore: next !== undefined, ...more };
 }
 
@@ -146,7 +147,9 @@ export function registerFeed(app: FastifyInstance, reader: FeedReader, streams: 
       }
       let end = 0;
       const page = await streams.poll(request, reply, {
-        ...{ topic, after: asked.after ?? 0, waitSeconds: wait },
+        topic,
+        after: asked.after ?? 0,
+        waitSeconds: wait,
         async read(from) {
           const part = await reader.read(wanted, from, limit);
           end = part.end;

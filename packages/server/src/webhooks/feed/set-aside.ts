@@ -56,7 +56,9 @@ export function createSetAside({ database, jobs, sources }: SetAsideDeps): SetAs
       if (first === undefined) continue;
       const { organizationId, kind } = first;
       const kept = group.map(({ outboxId, subjectId, sequence, createdAt }) => ({
-        ...{ outboxId, subjectId, sequence },
+        outboxId,
+        subjectId,
+        sequence,
         createdAt: isoTime(createdAt.getTime()),
       }));
       await jobs.enqueue({ organizationId, kind: setAsideJob, payload: { kind, rows: kept } }, trx);

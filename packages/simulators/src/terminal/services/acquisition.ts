@@ -1,4 +1,5 @@
 // Cards that are read before anything is paid, and the accounts that the simulator keeps itself.
+import { defined } from '@switchyard/contract';
 import { NexoError, type Structure, toAmount, toMinorUnits } from '@switchyard/nexo';
 import { echoed, masked } from '../account-names.ts';
 import { type Accounts, balanceOf, changed } from '../accounts.ts';
@@ -115,14 +116,15 @@ function loaded(
     StoredValueTransactionType: type,
     Currency,
     ItemAmount,
-    ...(id === undefined
-      ? {}
-      : {
-          StoredValueAccountStatus: {
-            StoredValueAccountID: echoed(id),
-            CurrentBalance: toAmount(left, Currency),
-          },
-        }),
+    ...defined({
+      StoredValueAccountStatus:
+        id === undefined
+          ? undefined
+          : {
+              StoredValueAccountID: echoed(id),
+              CurrentBalance: toAmount(left, Currency),
+            },
+    }),
   };
   return { accounts, result };
 }

@@ -1,4 +1,5 @@
 // Several requests in one: done one after the other, and what is done is remembered before the next is begun.
+import { defined } from '@switchyard/contract';
 import type { Structure } from '@switchyard/nexo';
 import { nothingBegun } from '../memory.ts';
 import { type Inside, type Reply, ServiceFault, succeeded, type Work } from '../work.ts';
@@ -51,7 +52,7 @@ export async function batch(work: Work<'BatchRequest'>, inside: Inside): Promise
     } catch (error) {
       if (!(error instanceof ServiceFault)) throw error;
       const { condition: ErrorCondition, additional } = error;
-      const told = additional === undefined ? {} : { AdditionalResponse: additional };
+      const told = defined({ AdditionalResponse: additional });
       done = { Response: { Result: 'Failure', ErrorCondition, ...told } };
     }
     performed = [...performed, done];

@@ -1,4 +1,5 @@
 // The parts of the terminal that a till can use by itself: screen, keys, printer, reader, PIN pad.
+import { defined } from '@switchyard/contract';
 import type { Structure } from '@switchyard/nexo';
 import { readCard } from '../reading.ts';
 import { type Inside, type Reply, ServiceFault, succeeded, type Work } from '../work.ts';
@@ -84,15 +85,16 @@ export async function input(work: Work<'InputRequest'>, inside: Inside): Promise
   if (output !== undefined) shown(inside, output);
   await inside.sleep(inside.times.step, work.signal);
   const answer: Structure<'InputResponse'> = {
-    ...(output === undefined
-      ? {}
-      : {
-          OutputResult: {
-            Device: output.Device,
-            InfoQualify: output.InfoQualify,
-            Response: succeeded,
-          },
-        }),
+    ...defined({
+      OutputResult:
+        output === undefined
+          ? undefined
+          : {
+              Device: output.Device,
+              InfoQualify: output.InfoQualify,
+              Response: succeeded,
+            },
+    }),
     InputResult: { Device, InfoQualify, Response: succeeded, Input: typedFor(inside, data) },
   };
   return answer;

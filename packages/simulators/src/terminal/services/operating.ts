@@ -111,7 +111,9 @@ export async function operate(
   };
   const clientOperationId = `${serialNumber}-${now().toString(36)}-${number}`;
   const operation: PendingOperation = {
-    ...{ ...of, id, verb: chosen === 'reverse' ? 'cancel' : chosen },
+    ...of,
+    id,
+    verb: chosen === 'reverse' ? 'cancel' : chosen,
     body: { ...terms, ...reasons[chosen], clientOperationId },
   };
   keeper.keep({ transactions: number, operation });

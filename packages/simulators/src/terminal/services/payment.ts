@@ -1,5 +1,5 @@
 // Payments: sales, reservations and their completion, refunds.
-import type { Transaction } from '@switchyard/contract';
+import { defined, type Transaction } from '@switchyard/contract';
 import { decimalText, NexoError, type Structure, toAmount, toMinorUnits } from '@switchyard/nexo';
 import { type Approval, type ApprovalByChip, authorise, type Sale } from '../authorising.ts';
 import { book } from '../booking.ts';
@@ -40,7 +40,9 @@ function saleOf({ body }: Request): Sale {
   const amount = minor(amounts.RequestedAmount, currency);
   if (amount === 0) throw new ServiceFault('NotAllowed', 'an amount is needed');
   return {
-    ...{ amount, currency, saleData: body.SaleData },
+    amount,
+    currency,
+    saleData: body.SaleData,
     text: `${decimalText(amount, currency)} ${currency}`,
     tip: minor(amounts.TipAmount, currency),
     cashback: minor(amounts.CashBackAmount, currency),
@@ -55,9 +57,7 @@ function placeOf({ header, body }: Request) {
   const group = SaleTerminalData?.TotalsGroupID;
   return {
     saleId: header.SaleID,
-    ...(OperatorID === undefined ? {} : { operatorId: OperatorID }),
-    ...(ShiftNumber === undefined ? {} : { shift: ShiftNumber }),
-    ...(group === undefined ? {} : { group }),
+    ...defined({ operatorId: OperatorID, shift: ShiftNumber, group }),
   };
 }
 
@@ -76,24 +76,23 @@ function resultOf(
       ...facts.PaymentInstrumentData,
       CardData: {
         ...facts.PaymentInstrumentData?.CardData,
-        ...(card === undefined ? {} : { PaymentBrand: card.scheme, MaskedPan: card.maskedNumber }),
+        ...defined({ PaymentBrand: card?.scheme, MaskedPan: card?.maskedNumber }),
       },
     },
     AmountsResp: { Currency: currency, AuthorizedAmount: toAmount(amount, currency) },
     OnlineFlag: true,
-    PaymentAcquirerData: {
-      ...(acquirerMerchantId === undefined ? {} : { MerchantID: acquirerMerchantId }),
-      ...(terminalId === undefined ? {} : { AcquirerPOIID: terminalId }),
-      ...(authorizationCode === undefined ? {} : { ApprovalCode: authorizationCode }),
-      ...(retrievalReferenceNumber === undefined
-        ? {}
-        : {
-            AcquirerTransactionID: {
+    PaymentAcquirerData: defined({
+      MerchantID: acquirerMerchantId,
+      AcquirerPOIID: terminalId,
+      ApprovalCode: authorizationCode,
+      AcquirerTransactionID:
+        retrievalReferenceNumber === undefined
+          ? undefined
+          : {
               TransactionID: retrievalReferenceNumber,
               TimeStamp: transaction.createdAt,
             },
-          }),
-    },
+    }),
   };
 }
 

@@ -46,7 +46,8 @@ function ownSaleId(): string {
 export function openStation(deviceId: string) {
   const listeners = new Set<() => void>();
   let view: StationView = {
-    ...{ link: { state: 'Connecting' }, screen: { state: 'Starting' } },
+    link: { state: 'Connecting' },
+    screen: { state: 'Starting' },
     till: { exchanges: [] },
   };
   let terminal: Terminal | undefined;
@@ -65,7 +66,13 @@ export function openStation(deviceId: string) {
   function tillAt(tsn: string): Till {
     const saleId = ownSaleId();
     const made = createTill({
-      ...{ tsn, saleId, now: nowMs, randomBelow, newId, after, onFault },
+      tsn,
+      saleId,
+      now: nowMs,
+      randomBelow,
+      newId,
+      after,
+      onFault,
       send: sendTo({ tsn, deviceId, posId: saleId }),
       shelf: sessionStorage,
       onChange() {
@@ -79,7 +86,11 @@ export function openStation(deviceId: string) {
 
   function terminalAt(tsn: string): Terminal {
     const made = createTerminal({
-      ...{ tsn, now: nowMs, randomHex, pause, onFault },
+      tsn,
+      now: nowMs,
+      randomHex,
+      pause,
+      onFault,
       platform: connectPlatform(deviceId),
       shelf: localStorage,
       send: (text) => void link.send(text),
@@ -120,7 +131,7 @@ export function openStation(deviceId: string) {
       return told;
     },
     open: (url, protocols) => new WebSocket(url, [...protocols]) as Socket,
-    ...{ after },
+    after,
     heard: (text) => terminal?.receive(text),
     onState(state) {
       if (isClosed) return;

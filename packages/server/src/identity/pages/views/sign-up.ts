@@ -66,8 +66,13 @@ function parts(words: Words, { language, fields, faults }: SignUpFacts): Html[] 
   const name = (which: 'organizationName' | 'givenName' | 'familyName', autocomplete: string) =>
     field(
       {
-        ...{ name: which, label: signUp[which], value: fields[which], autocomplete },
-        ...{ maxLength: nameLimit, isName: true, isFocused: which === 'organizationName' },
+        name: which,
+        label: signUp[which],
+        value: fields[which],
+        autocomplete,
+        maxLength: nameLimit,
+        isName: true,
+        isFocused: which === 'organizationName',
       },
       faults,
       words,
@@ -86,8 +91,13 @@ function parts(words: Words, { language, fields, faults }: SignUpFacts): Html[] 
     name('familyName', 'family-name'),
     field(
       {
-        ...{ name: 'email', label: signUp.email, hint: signUp.emailHint, value: fields.email },
-        ...{ autocomplete: 'email', inputmode: 'email', maxLength: addressLimit },
+        name: 'email',
+        label: signUp.email,
+        hint: signUp.emailHint,
+        value: fields.email,
+        autocomplete: 'email',
+        inputmode: 'email',
+        maxLength: addressLimit,
       },
       faults,
       words,

@@ -1,5 +1,6 @@
 /** The answers of the terminal to payments and reversals that were done. */
-import type { OperationAnswer, Transaction } from '@switchyard/contract';
+
+import { defined, type OperationAnswer, type Transaction } from '@switchyard/contract';
 import { type Structure, toAmount } from '@switchyard/nexo';
 import { type Approval, isSigned } from './authorising.ts';
 import { receiptsOf } from './receipts.ts';
@@ -30,9 +31,7 @@ export function approvedAnswer(
   const { transactionId, createdAt, currency, card, receipt, authorizedAmount } = transaction;
   const { authorizationCode, retrievalReferenceNumber } = transaction;
   const { acquirerMerchantId, terminalId } = receipt?.merchant ?? {};
-  const known = {
-    ...(card === undefined ? {} : { PaymentBrand: card.scheme, MaskedPan: card.maskedNumber }),
-  };
+  const known = defined({ PaymentBrand: card?.scheme, MaskedPan: card?.maskedNumber });
   return {
     Response: succeeded,
     SaleData: saleData,
@@ -43,25 +42,26 @@ export function approvedAnswer(
         PaymentInstrumentType: 'Card',
         CardData: {
           ...known,
-          ...(approval === undefined ? {} : { EntryMode: entryModes[approval.way] }),
+          ...defined({ EntryMode: approval === undefined ? undefined : entryModes[approval.way] }),
         },
       },
       AmountsResp: { Currency: currency, AuthorizedAmount: toAmount(authorizedAmount, currency) },
       OnlineFlag: true,
-      ...(approval === undefined ? {} : { AuthenticationMethod: verifiedBy(approval) }),
-      PaymentAcquirerData: {
-        ...(acquirerMerchantId === undefined ? {} : { MerchantID: acquirerMerchantId }),
-        ...(terminalId === undefined ? {} : { AcquirerPOIID: terminalId }),
-        ...(authorizationCode === undefined ? {} : { ApprovalCode: authorizationCode }),
-        ...(retrievalReferenceNumber === undefined
-          ? {}
-          : {
-              AcquirerTransactionID: {
+      ...defined({
+        AuthenticationMethod: approval === undefined ? undefined : verifiedBy(approval),
+      }),
+      PaymentAcquirerData: defined({
+        MerchantID: acquirerMerchantId,
+        AcquirerPOIID: terminalId,
+        ApprovalCode: authorizationCode,
+        AcquirerTransactionID:
+          retrievalReferenceNumber === undefined
+            ? undefined
+            : {
                 TransactionID: retrievalReferenceNumber,
                 TimeStamp: createdAt,
               },
-            }),
-      },
+      }),
     },
     PaymentReceipt: receiptsOf(transaction),
   };

@@ -1,5 +1,6 @@
 /** A sale at the platform: with a card that was tapped, inserted, swiped or typed in. */
-import type { Transaction } from '@switchyard/contract';
+
+import { defined, type Transaction } from '@switchyard/contract';
 import { exponentOf, numericOf } from '@switchyard/money';
 import type { Structure } from '@switchyard/nexo';
 import { expiryAt } from '../../expiry.ts';
@@ -48,8 +49,13 @@ function instrumentOf(inside: Inside, sale: Sale, of: Try, number: number): obje
     return { card: { number: card.number, expiryMonth, expiryYear } };
   }
   const emvData = chipObjects(card, {
-    ...{ amount: sale.amount, currencyNumeric: numericOf(sale.currency), at: now(), number },
-    ...{ way, isPinVerified, unpredictable: randomHex(unpredictableBytes) },
+    amount: sale.amount,
+    currencyNumeric: numericOf(sale.currency),
+    at: now(),
+    number,
+    way,
+    isPinVerified,
+    unpredictable: randomHex(unpredictableBytes),
     cryptogram: randomHex(cryptogramBytes),
   });
   return { emvData };
@@ -77,14 +83,21 @@ async function send(
   keeper.keep({
     transactions: number,
     pending: {
-      ...{ kind: 'Sale', header, saleData, clientTransactionId, until },
+      kind: 'Sale',
+      header,
+      saleData,
+      clientTransactionId,
+      until,
       isSignatureDue: isSigned(of.card.verification, of.way),
     },
   });
   const asked = await platform.sell({
-    ...{ clientTransactionId, amount, currency, entryMode: entryModes[of.way] },
+    clientTransactionId,
+    amount,
+    currency,
+    entryMode: entryModes[of.way],
     instrument: instrumentOf(inside, sale, of, number),
-    ...(of.stepUpOf === undefined ? {} : { stepUpOf: of.stepUpOf }),
+    ...defined({ stepUpOf: of.stepUpOf }),
     ...orderOf(sale),
     notAfter: new Date(until).toISOString(),
     confirmWithinSeconds: confirmSeconds,

@@ -76,7 +76,8 @@ async function giveBack({ platform }: Inside, { clientTransactionId }: Owed): Pr
 async function isTakenBack(inside: Inside, owed: Owed): Promise<boolean> {
   const { clientTransactionId, reason, until } = owed;
   let asked = await inside.platform.operate(clientTransactionId, 'cancel', {
-    ...{ cancelReason: 'Technical', reversalReason: reason },
+    cancelReason: 'Technical',
+    reversalReason: reason,
     clientOperationId: `${clientTransactionId}-reversal`,
   });
   const isCaptured = asked.outcome === 'Refused' && asked.code === 'already_captured';

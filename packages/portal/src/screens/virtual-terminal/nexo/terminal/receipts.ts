@@ -23,7 +23,9 @@ const verifications: Readonly<Record<string, string>> = {
 export function receiptLines(copy: ReceiptCopy): string[] {
   const { cardholderVerification: verified = '' } = copy;
   return [
-    ...[centred(copy.merchantName), ...(copy.merchantAddress ?? '').split('\n').map(centred), ''],
+    centred(copy.merchantName),
+    ...(copy.merchantAddress ?? '').split('\n').map(centred),
+    '',
     ...pair('MERCHANT', copy.acquirerMerchantId),
     ...pair('TERMINAL', copy.terminalId),
     ...pair(copy.at.slice(0, 10), copy.at.slice(11, 19)),

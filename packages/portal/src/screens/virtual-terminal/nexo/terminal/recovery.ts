@@ -1,4 +1,5 @@
 /** After a reload in the middle of a service: what became of it, and the answer that the till never got. */
+import { defined } from '@switchyard/contract';
 import {
   type AnyMessage,
   answerHeader,
@@ -48,7 +49,7 @@ export async function answerAfterRestart(
     const body = pending.kind === 'Sale' ? { SaleData: pending.saleData } : {};
     const { condition, additional = '', transactionId } = error;
     const at = new Date(inside.now()).toISOString();
-    const named = transactionId === undefined ? {} : { transactionId };
+    const named = defined({ transactionId });
     return failureTo({ header, body }, condition, { at, additional, ...named });
   }
 }
@@ -67,8 +68,12 @@ export function abandoned(inside: Inside): AnyMessage[] {
     })
     .flatMap(({ saleId: SaleID, serviceId: ServiceID, category: MessageCategory }) => {
       const header: Header = {
-        ...{ MessageClass: 'Service' as const, MessageType: 'Request' as const, MessageCategory },
-        ...{ SaleID, ServiceID, POIID: inside.tsn },
+        MessageClass: 'Service' as const,
+        MessageType: 'Request' as const,
+        MessageCategory,
+        SaleID,
+        ServiceID,
+        POIID: inside.tsn,
       };
       return failureTo(header, 'Aborted', { at, additional: nothingTaken }) ?? [];
     });

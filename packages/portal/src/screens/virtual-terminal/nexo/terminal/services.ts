@@ -124,7 +124,11 @@ async function reversal(work: Work<'ReversalRequest'>, inside: Inside): Promise<
   const clientOperationId = `${work.header.ServiceID}-${now().toString(36)}-${number}`;
   const reason = verb === 'cancel' ? { cancelReason: 'Functional' } : {};
   const pending: PendingReversal = {
-    ...{ kind: 'Reversal', header: work.header, original, transactionId, verb },
+    kind: 'Reversal',
+    header: work.header,
+    original,
+    transactionId,
+    verb,
     body: { ...amount, ...reason, clientOperationId },
   };
   keeper.keep({ transactions: number, pending });
@@ -136,8 +140,12 @@ async function reversal(work: Work<'ReversalRequest'>, inside: Inside): Promise<
 
 function statusOf(isReachable: boolean): Structure<'POIStatus'> {
   return {
-    ...{ GlobalStatus: 'OK', SecurityOKFlag: true, PEDOKFlag: true, CardReaderOKFlag: true },
-    ...{ PrinterStatus: 'OK', CommunicationOKFlag: isReachable },
+    GlobalStatus: 'OK',
+    SecurityOKFlag: true,
+    PEDOKFlag: true,
+    CardReaderOKFlag: true,
+    PrinterStatus: 'OK',
+    CommunicationOKFlag: isReachable,
   };
 }
 

@@ -1,4 +1,5 @@
 /** The simulated terminal of the page: a machine over the dialogue, whose services pay at the platform. */
+import { defined } from '@switchyard/contract';
 import {
   type AnyMessage,
   answerHeader,
@@ -67,8 +68,15 @@ export function createTerminal(deps: TerminalDeps): Terminal {
   let isReady = false;
   let shown = 0;
   const inside: Inside = {
-    ...{ tsn, now, keeper, panel, times, platform: deps.platform },
-    ...{ randomHex: deps.randomHex, pause: deps.pause, isReplaced: () => isReplaced },
+    tsn,
+    now,
+    keeper,
+    panel,
+    times,
+    platform: deps.platform,
+    randomHex: deps.randomHex,
+    pause: deps.pause,
+    isReplaced: () => isReplaced,
   };
   const at = () => new Date(now()).toISOString();
   const say = (message: AnyMessage): void => send(writeMessage(message));
@@ -90,8 +98,7 @@ export function createTerminal(deps: TerminalDeps): Terminal {
     if (isShown) panel.show({ state: 'Declined', condition, text: additional });
     return failureTo(message, condition, {
       at: at(),
-      ...(additional === undefined ? {} : { additional }),
-      ...(transactionId === undefined ? {} : { transactionId }),
+      ...defined({ additional, transactionId }),
     });
   }
 
@@ -111,7 +118,9 @@ export function createTerminal(deps: TerminalDeps): Terminal {
   function workOf({ header, body }: AnyMessage, task: Task): Work {
     const { signal } = task.controller;
     return {
-      ...{ header, signal, body: body as Work['body'] },
+      header,
+      signal,
+      body: body as Work['body'],
       commit() {
         signal.throwIfAborted();
         task.isCommitted = true;

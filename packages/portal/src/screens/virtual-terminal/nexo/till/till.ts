@@ -1,4 +1,5 @@
 /** The till of the page: asks the terminal by the Retail API, one service at a time, and never guesses an outcome. */
+import { defined } from '@switchyard/contract';
 import {
   type AnyMessage,
   type Body,
@@ -90,15 +91,17 @@ function openKept({ tsn, shelf, now, randomBelow }: TillDeps) {
   let kept = keptIn(shelf.getItem(name));
   const { lastServiceId: last } = kept;
   const nextServiceId = createServiceIds({
-    ...{ now, randomBelow },
-    ...(last === undefined ? {} : { last }),
+    now,
+    randomBelow,
+    ...defined({ last }),
   });
   function keep(change: Kept): void {
     kept = { ...kept, ...change };
     shelf.setItem(name, JSON.stringify(kept));
   }
   return {
-    ...{ keep, journal: kept.journal },
+    keep,
+    journal: kept.journal,
     serviceId(): string {
       const lastServiceId = nextServiceId();
       keep({ lastServiceId });
@@ -121,8 +124,14 @@ function endOf(of: Money, sum: Sum | undefined, message: AnyMessage): Ended {
   const poi = (message.body as Bodies)['POIData']?.['POITransactionID'];
   const { TransactionID, TimeStamp } = (poi ?? {}) as Readonly<Record<string, string>>;
   return {
-    ...{ of, sum, result: Result, condition: ErrorCondition, additional: AdditionalResponse },
-    ...{ transactionId: TransactionID, timeStamp: TimeStamp, receipt: receiptIn(message) },
+    of,
+    sum,
+    result: Result,
+    condition: ErrorCondition,
+    additional: AdditionalResponse,
+    transactionId: TransactionID,
+    timeStamp: TimeStamp,
+    receipt: receiptIn(message),
   };
 }
 
@@ -159,9 +168,14 @@ export function createTill(deps: TillDeps) {
   let stopTimer = () => {};
   let isOver = false;
   const sale = createSaleDialogue({
-    ...{ saleId, poiId: tsn, now, nextServiceId: serviceId },
-    ...(deps.times === undefined ? {} : { times: deps.times }),
-    ...(journal === undefined ? {} : { journal: { header: journal.header, at: journal.at } }),
+    saleId,
+    poiId: tsn,
+    now,
+    nextServiceId: serviceId,
+    ...defined({
+      times: deps.times,
+      journal: journal === undefined ? undefined : { header: journal.header, at: journal.at },
+    }),
   });
 
   function show(change: Partial<TillView>): void {

@@ -1,0 +1,26 @@
+// The same as in the contract, on which this package does not depend.
+/** An object type whose members that can be undefined have become optional. */
+export type Defined<T extends object> = {
+  [K in keyof T as undefined extends T[K] ? never : K]: T[K];
+} & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
+};
+
+/**
+ * Leaves out the members whose value is `undefined`, so that they appear neither in JSON nor among
+ * the keys. `null`, `0`, `''` and `false` stay.
+ *
+ * @param values The members; each is evaluated.
+ * @returns A new object with the members that have a value.
+ * @example
+ * const { email, phone } = { email: 'a@b.example', phone: undefined };
+ * const contact = { name: 'Ada', ...defined({ email, phone }) };
+ * // { name: 'Ada', email: 'a@b.example' }
+ */
+export function defined<T extends object>(values: T): Defined<T> {
+  const result: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(values)) {
+    if (value !== undefined) result[name] = value;
+  }
+  return result as Defined<T>;
+}
