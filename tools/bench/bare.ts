@@ -2,14 +2,14 @@
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
+import * as statements from '../../packages/server/src/payments/repository/transaction-sql.ts';
 import type {
   Change,
   EventData,
   SaleFacts,
   StoredEvent,
   TransactionRow,
-} from '../../packages/server/src/payments/model.ts';
-import * as statements from '../../packages/server/src/payments/statements.ts';
+} from '../../packages/server/src/payments/transaction/transaction.ts';
 import {
   createLog,
   isoTime,

@@ -7,9 +7,15 @@ test('self times are summed by function and by place, without idle time', () => 
   const report = sumProfile({
     nodes: [
       { id: 1, callFrame: frame('(root)', ''), children: [2, 3, 4] },
-      { id: 2, callFrame: frame('sale', 'file:///x/packages/server/src/payments/sale.ts') },
+      {
+        id: 2,
+        callFrame: frame('sale', 'file:///x/packages/server/src/payments/sale/process-sale.ts'),
+      },
       { id: 3, callFrame: frame('(idle)', '') },
-      { id: 4, callFrame: frame('sale', 'file:///x/packages/server/src/payments/sale.ts') },
+      {
+        id: 4,
+        callFrame: frame('sale', 'file:///x/packages/server/src/payments/sale/process-sale.ts'),
+      },
       { id: 5, callFrame: frame('(garbage collector)', '') },
     ],
     samples: [2, 3, 4, 5, 5],

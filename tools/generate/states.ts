@@ -14,7 +14,7 @@ import {
   unconfirmedRules,
   type Verb,
   verificationRules,
-} from '../../packages/server/src/payments/state.ts';
+} from '../../packages/server/src/payments/transaction/state-machine.ts';
 import { code, table } from './markdown.ts';
 
 const words: Partial<Record<Rule, string>> = {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { defined } from '@switchyard/contract';
-import { triesMax } from '../src/payments/approvals/approval.ts';
+import { triesMax } from '../src/payments/approvals/check-approval-code.ts';
 import { bookkeeping } from './bookkeeping.ts';
 import { testDatabase } from './database.ts';
 import { attachHttpAcquirer, termsOn, untilAvailable } from './http-acquirer.ts';

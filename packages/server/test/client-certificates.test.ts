@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { createClientCertificates } from '../src/acquiring/client-certificates.ts';
-import { LinkSettingFault } from '../src/acquiring/setting-fault.ts';
+import { createClientCertificates } from '../src/acquiring/keys/client-certificate-store.ts';
+import { LinkSettingFault } from '../src/acquiring/spi/invalid-link-setting.ts';
 import { type MadeCertificate, makeCertificate } from '../src/http/certificate.fixture.ts';
 import { createLog } from '../src/platform/index.ts';
 

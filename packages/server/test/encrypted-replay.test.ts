@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type AcquirerHost, startAcquirerHost } from '@switchyard/simulators';
-import { createDataUses } from '../src/payments/data-uses.ts';
+import { createDataUses } from '../src/payments/card-input/ksn-sql.ts';
 import { demoKeys } from '../src/vault/index.ts';
 import { bookkeeping } from './bookkeeping.ts';
 import { chipData } from './chip-data.ts';

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { eventDefinitions } from '@switchyard/contract';
 import { numericOf } from '@switchyard/money';
 import { Check } from 'typebox/value';
-import type { EventData, OperationDetails } from '../src/payments/model.ts';
 import {
   apply,
   isApproved,
@@ -11,7 +10,8 @@ import {
   openAmount,
   type Position,
   stateOf,
-} from '../src/payments/state.ts';
+} from '../src/payments/transaction/state-machine.ts';
+import type { EventData, OperationDetails } from '../src/payments/transaction/transaction.ts';
 import type { Database } from '../src/platform/index.ts';
 import { testDatabase } from './database.ts';
 import type { Scene } from './scene.ts';

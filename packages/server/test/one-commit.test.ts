@@ -2,10 +2,14 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import type { StoredOperation, TransactionRow } from '../src/payments/model.ts';
-import { noAmounts } from '../src/payments/state.ts';
-import { changeOf, type Step } from '../src/payments/step.ts';
-import { createStore, OperationIdTaken, type Store } from '../src/payments/store.ts';
+import {
+  createStore,
+  OperationIdTaken,
+  type Store,
+} from '../src/payments/repository/transaction-repository.ts';
+import { noAmounts } from '../src/payments/transaction/state-machine.ts';
+import type { StoredOperation, TransactionRow } from '../src/payments/transaction/transaction.ts';
+import { changeOf, type Step } from '../src/payments/transaction/transition.ts';
 import {
   createLog,
   type Database,

@@ -2,13 +2,13 @@
 import { refuse } from '@switchyard/contract';
 import type { AcquirerOutcome, AcquirerRequest } from '../src/acquiring/index.ts';
 import type { PaymentsDeps } from '../src/payments/deps.ts';
-import { recordLateAnswer } from '../src/payments/late-answer.ts';
-import type { Change, LoadedTransaction } from '../src/payments/model.ts';
-import { settleOperation } from '../src/payments/operation.ts';
-import { createRepeats } from '../src/payments/pending.ts';
-import { resolvedStep } from '../src/payments/resolve.ts';
-import { noAmounts } from '../src/payments/state.ts';
-import { after, changeOf } from '../src/payments/step.ts';
+import { resolvedStep } from '../src/payments/operations/resolve-manually.ts';
+import { settleOperation } from '../src/payments/operations/run-operation.ts';
+import { createRepeats } from '../src/payments/recovery/retry-operations.ts';
+import { recordLateAnswer } from '../src/payments/reversals/late-response.ts';
+import { noAmounts } from '../src/payments/transaction/state-machine.ts';
+import type { Change, LoadedTransaction } from '../src/payments/transaction/transaction.ts';
+import { after, changeOf } from '../src/payments/transaction/transition.ts';
 import type { Job } from '../src/platform/index.ts';
 
 export const declined = (responseCode: string): AcquirerOutcome => ({

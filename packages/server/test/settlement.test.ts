@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defined } from '@switchyard/contract';
-import { settlementDayAt } from '../src/payments/settlement/index.ts';
+import { settlementDayAt } from '../src/payments/transaction/settlement-date.ts';
 import { testDatabase } from './database.ts';
 import { keyedSale } from './keyed-sale.ts';
 import { assertRefused } from './refused.ts';

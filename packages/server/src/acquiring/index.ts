@@ -1,16 +1,16 @@
 // The door to the acquirers: numbers messages, sends them, and says which links can be reached.
 import type { Clock, Database, Log, Metrics } from '../platform/index.ts';
 import type { Hsm } from '../vault/index.ts';
-import type { ClientCertificates } from './client-certificates.ts';
-import type { Hosts } from './hosts.ts';
-import type { LinkSigners } from './http-json/index.ts';
-import { messageTypeOf } from './iso8583-host/messages.ts';
-import { inspectLink, type LinkNames } from './link-faults.ts';
-import { createLinkInspections } from './link-inspections.ts';
-import { createLinks, type OpenLink } from './links.ts';
-import { createLinkKeys } from './received-keys.ts';
-import { createReferences, type TerminalRange } from './references.ts';
-import type { LinkFault } from './setting-fault.ts';
+import type { LinkSigners } from './http-json/connect-http-json.ts';
+import type { Hosts } from './iso8583-host/host-tables.ts';
+import { messageTypeOf } from './iso8583-host/iso8583-messages.ts';
+import type { ClientCertificates } from './keys/client-certificate-store.ts';
+import { createLinkKeys } from './keys/zone-key-exchange.ts';
+import { createLinkInspections } from './links/link-configuration-checks.ts';
+import { inspectLink, type LinkNames } from './links/link-configuration-errors.ts';
+import { createLinks, type OpenLink } from './links/link-registry.ts';
+import { createUnknownCodes } from './links/unknown-response-codes.ts';
+import { createReferences, type TerminalRange } from './numbering/reference-allocator.ts';
 import type {
   AcquirerLink,
   AcquirerOutcome,
@@ -19,23 +19,24 @@ import type {
   AcquirerRequestKind,
   LateAnswer,
   ZonePinKey,
-} from './types.ts';
-import { createUnknownCodes } from './unknown-codes.ts';
+} from './spi/acquirer-spi.ts';
+import type { LinkFault } from './spi/invalid-link-setting.ts';
 
 export {
   AcknowledgementFault,
   type ClearingAcknowledgement,
   type ClearingLine,
   numberTaken,
-  referenceClearing,
-} from './clearing/index.ts';
-export { type ClientCertificates, createClientCertificates } from './client-certificates.ts';
-export { createHosts, type Hosts } from './hosts.ts';
-export { createLinkSigners, type LinkSigners } from './http-json/index.ts';
-export type { LinkNames } from './link-faults.ts';
-export type { OpenLink } from './links.ts';
-export { isDuplicate, isUndecided, mayBeBooked } from './may-be-booked.ts';
-export type { LinkFault } from './setting-fault.ts';
+} from './clearing/clearing-format.ts';
+export { referenceClearing } from './clearing/reference-clearing-format.ts';
+export { createLinkSigners, type LinkSigners } from './http-json/connect-http-json.ts';
+export { createHosts, type Hosts } from './iso8583-host/host-tables.ts';
+export {
+  type ClientCertificates,
+  createClientCertificates,
+} from './keys/client-certificate-store.ts';
+export type { LinkNames } from './links/link-configuration-errors.ts';
+export type { OpenLink } from './links/link-registry.ts';
 export type {
   AcquirerLink,
   AcquirerOutcome,
@@ -46,7 +47,9 @@ export type {
   EntryMode,
   LateAnswer,
   ZonePinKey,
-} from './types.ts';
+} from './spi/acquirer-spi.ts';
+export { isDuplicate, isUndecided, mayBeBooked } from './spi/ambiguous-response.ts';
+export type { LinkFault } from './spi/invalid-link-setting.ts';
 
 export type LinkAvailability = { name: string; available: boolean };
 

@@ -4,16 +4,16 @@ import type { Recorder } from '../audit/index.ts';
 import type { Clock, FailPoints, Ids, Jobs, Log, Metrics } from '../platform/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
 import type { Hsm, Vault } from '../vault/index.ts';
-import type { Approvals } from './approvals/index.ts';
-import type { DataUses } from './data-uses.ts';
-import type { OfflineStore } from './offline/index.ts';
-import type { PinCounters } from './pin-counters.ts';
-import type { RecentSales } from './recent.ts';
-import type { Reroutes } from './reroutes.ts';
-import type { Running } from './running.ts';
-import type { StepUps } from './step-up.ts';
-import type { Store } from './store.ts';
-import type { TerminalClock } from './terminal-clock.ts';
+import type { Approvals } from './approvals/check-approval-code.ts';
+import type { DataUses } from './card-input/ksn-sql.ts';
+import type { PinCounters } from './card-input/pin-ksn-sql.ts';
+import type { TerminalClock } from './card-input/terminal-clock-check.ts';
+import type { OfflineStore } from './offline/offline-sql.ts';
+import type { RecentSales } from './repository/recent-transactions.ts';
+import type { Reroutes } from './repository/reroute-sql.ts';
+import type { Store } from './repository/transaction-repository.ts';
+import type { Running } from './runtime/in-flight-transactions.ts';
+import type { StepUps } from './sale/step-up.ts';
 
 export type PaymentsDeps = {
   store: Store;

@@ -3,50 +3,47 @@ import type { FastifyInstance } from 'fastify';
 import type { LateAnswer } from '../acquiring/index.ts';
 import type { Database, Jobs } from '../platform/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
+import { createApprovalStore } from './approvals/approval-code-sql.ts';
+import { createApprovals } from './approvals/check-approval-code.ts';
+import { createCodes } from './approvals/manage-approval-codes.ts';
+import { createBatchStore } from './batch-capture/batch-sql.ts';
+import { captureAllJob, captureLinkJob, createCaptureWork } from './batch-capture/batch-worker.ts';
+import { createDataUseSweep, createDataUses } from './card-input/ksn-sql.ts';
+import { createPinCounters } from './card-input/pin-ksn-sql.ts';
+import { createTerminalClock } from './card-input/terminal-clock-check.ts';
+import { clearingJob, createClearingWork } from './clearing/apply-acknowledgement.ts';
 import {
-  createApprovalStore,
-  createApprovals,
-  createCodes,
-  registerApprovalCodes,
-} from './approvals/index.ts';
-import { createBatchStore } from './batch-store.ts';
-import { captureAllJob, captureLinkJob, createCaptureWork } from './capture-work.ts';
-import {
-  clearingJob,
   createClearingFiles,
-  createClearingStore,
   createClearingSweep,
-  createClearingWork,
   measureFiles,
-  registerClearing,
-} from './clearing/index.ts';
-import { confirmJob, createConfirmDeadlines } from './confirm.ts';
-import { createDataUseSweep, createDataUses } from './data-uses.ts';
+} from './clearing/clearing-files.ts';
+import { createClearingStore } from './clearing/clearing-sql.ts';
 import type { PaymentsDeps } from './deps.ts';
-import { recordLateAnswer } from './late-answer.ts';
-import { createLanes, measureLanes } from './link-queue.ts';
-import { registerLinks } from './link-routes.ts';
-import {
-  createGapTeller,
-  createOfflineSender,
-  createOfflineStore,
-  gapJob,
-  offlineJob,
-} from './offline/index.ts';
-import { createRepeats } from './pending.ts';
-import { createPinCounters } from './pin-counters.ts';
-import { createRecovery } from './recovery.ts';
-import { createReroutes } from './reroutes.ts';
-import { repeatJob } from './reversal.ts';
-import { registerPaymentRoutes } from './routes.ts';
-import { createRunning } from './running.ts';
-import { createExpiry } from './settlement/index.ts';
-import { createStepUps } from './step-up.ts';
-import { createStore } from './store.ts';
-import { createTerminalClock } from './terminal-clock.ts';
-import { unfinishedLinks } from './unfinished.ts';
+import { registerLinks } from './http/acquirer-link-routes.ts';
+import { registerApprovalCodes } from './http/approval-code-routes.ts';
+import { registerClearing } from './http/clearing-routes.ts';
+import { registerPaymentRoutes } from './http/routes.ts';
+import { createGapTeller, gapJob } from './offline/missing-sequence-numbers.ts';
+import { createOfflineStore } from './offline/offline-sql.ts';
+import { createOfflineSender, offlineJob } from './offline/submit-offline-sale.ts';
+import { confirmJob, createConfirmDeadlines } from './operations/confirm-sale.ts';
+import { createExpiry } from './recovery/expire-authorizations.ts';
+import { createLanes, measureLanes } from './recovery/link-queue.ts';
+import { createRecovery } from './recovery/recover-after-crash.ts';
+import { createRepeats } from './recovery/retry-operations.ts';
+import { unfinishedLinks } from './repository/links-in-use.ts';
+import { createReroutes } from './repository/reroute-sql.ts';
+import { createStore } from './repository/transaction-repository.ts';
+import { repeatJob } from './reversals/create-reversal.ts';
+import { recordLateAnswer } from './reversals/late-response.ts';
+import { createRunning } from './runtime/in-flight-transactions.ts';
+import { createStepUps } from './sale/step-up.ts';
 
-export { paymentEvents } from './events.ts';
+export { createRecentSales, type RecentSales } from './repository/recent-transactions.ts';
+export * from './repository/reporting-queries.ts';
+export { settlementDayOf } from './transaction/contract-terms.ts';
+export { settlementDayAt } from './transaction/settlement-date.ts';
+export { responseOf } from './transaction/terminal-action.ts';
 export {
   factsOf,
   type LoadedTransaction,
@@ -54,11 +51,8 @@ export {
   outcomeOf,
   type SaleFacts,
   type StoredEvent,
-} from './model.ts';
-export { responseOf } from './next-action.ts';
-export { createRecentSales, type RecentSales } from './recent.ts';
-export * from './reported.ts';
-export { settlementDayAt, settlementDayOf } from './settlement/index.ts';
+} from './transaction/transaction.ts';
+export { paymentEvents } from './webhook-payloads.ts';
 
 export type Payments = {
   register(app: FastifyInstance): void;

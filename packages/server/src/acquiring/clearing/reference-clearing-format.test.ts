@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { AcknowledgementFault, type ClearingLine } from './clearing-format.ts';
+import { referenceClearing } from './reference-clearing-format.ts';
+
+const fileId = '01890000-0000-7000-8000-000000000001';
+const linkId = '01890000-0000-7000-8000-00000000000a';
+const header = {
+  fileId,
+  linkId,
+  institutionId: '100001',
+  sequence: 7,
+  createdAt: '2026-11-22T00:00:01.000Z',
+};
+
+function lineOf(number: number, members: Partial<ClearingLine> = {}): ClearingLine {
+  const reference = (mti: string) => ({
+    mti,
+    terminalId: 'T0000001',
+    transmittedAt: '1122013000',
+    stan: String(number).padStart(6, '0'),
+    rrn: `6326010${String(number).padStart(5, '0')}`,
+  });
+  return {
+    settlementDate: '2026-11-21',
+    merchantNumber: 'M1',
+    amount: 1000,
+    currency: 'EUR',
+    final: true,
+    reference: reference('0220'),
+    original: reference('0100'),
+    authorizationCode: 'ABC123',
+    maskedNumber: '411111******1111',
+    ...members,
+  };
+}
+
+async function written(...pages: ClearingLine[][]): Promise<string[]> {
+  async function* source() {
+    yield* pages;
+  }
+  let text = '';
+  for await (const part of referenceClearing.write(header, source())) text += part;
+  return text.split('\n');
+}
+
+describe('a clearing file', () => {
+  it('has a header, a numbered line for each capture, and a trailer that proves it whole', async () => {
+    const jpy = lineOf(3, { currency: 'JPY', amount: 50, final: false });
+    const lines = await written([lineOf(1), lineOf(2)], [jpy]);
+    assert.equal(
+      lines[0],
+      `H|SWITCHYARD-CLEARING|1|100001|${linkId}|000007|${fileId}|2026-11-22T00:00:01.000Z`,
+    );
+    assert.equal(
+      lines[3],
+      'C|3|2026-11-21|M1|50|392|P|0220|T0000001|000003|1122013000|632601000003|' +
+        '0100|T0000001|000003|1122013000|632601000003|ABC123|411111******1111',
+    );
+    const body = lines.slice(0, 4).map((line) => `${line}\n`);
+    const digest = createHash('sha256').update(body.join('')).digest('hex');
+    const hash = 632601000001n + 632601000002n + 632601000003n;
+    assert.equal(lines[4], `T|3|392:50,978:2000|${hash}|${digest}`);
+    assert.deepEqual(lines.slice(5), ['']);
+  });
+
+  it('holds no card number', async () => {
+    const [, line] = await written([lineOf(1)]);
+    assert.doesNotMatch(line ?? '', /\d{13,19}/);
+  });
+
+  it('is named by institution and number', () => {
+    assert.equal(referenceClearing.nameOf(header), 'clearing-100001-000007.txt');
+  });
+});
+
+describe('an acknowledgement', () => {
+  const opening = `A|SWITCHYARD-CLEARING-ACK|1|000007|${fileId}`;
+  const read = referenceClearing.readAcknowledgement;
+
+  it('names the lines that were not taken', () => {
+    const told = read(`${opening}|Accepted\nR|2|632601000002|61\nT|1|1\n`);
+    assert.deepEqual(told, {
+      fileId,
+      sequence: 7,
+      accepted: 1,
+      rejections: [{ line: 2, rrn: '632601000002', code: '61' }],
+    });
+  });
+
+  it('may come with other ends of lines, and refuse the whole file', () => {
+    const told = read(`${opening}|Rejected|HASH\r\nT|0|0\r\n`);
+    assert.deepEqual([told.refused, told.accepted, told.rejections.length], ['HASH', 0, 0]);
+  });
+
+  for (const [what, text, line] of [
+    ['nothing', '', 1],
+    ['something else', 'hello\n', 1],
+    ['no outcome', `${opening}|Maybe\nT|1|0\n`, 1],
+    ['no trailer', `${opening}|Accepted\n`, 1],
+    ['a line of another kind', `${opening}|Accepted\nX|1\nT|1|0\n`, 2],
+    ['a reason that no database keeps', `${opening}|Rejected|\u0000\nT|0|0\n`, 1],
+    ['a code with a bar', `${opening}|Accepted\nR|1|2|6|1\nT|1|1\n`, 2],
+    ['a line twice', `${opening}|Accepted\nR|1|2|61\nR|1|2|61\nT|1|2\n`, 4],
+    ['another count', `${opening}|Accepted\nR|1|2|61\nT|1|2\n`, 3],
+  ] as const) {
+    it(`of ${what} is refused by its line`, () => {
+      assert.throws(
+        () => read(text),
+        (error: unknown) => error instanceof AcknowledgementFault && error.line === line,
+      );
+    });
+  }
+});

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { createServer, type ServerResponse } from 'node:http';
+import { type AddressInfo, createServer as createSilentServer } from 'node:net';
+import { afterEach, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { eventually } from '../../../test/eventually.ts';
+import { createCalls } from './acquirer-http-client.ts';
+
+const closers: (() => Promise<void> | void)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+/** A server that answers when the test says so, and calls over as many connections as the test says. */
+async function open(options: Partial<Parameters<typeof createCalls>[0]> = {}) {
+  const asked: { path: string; response: ServerResponse }[] = [];
+  const server = createServer((request, response) => {
+    asked.push({ path: request.url ?? '', response });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closers.push(() => {
+    server.closeAllConnections();
+    return new Promise((resolve) => server.close(() => resolve()));
+  });
+  const { port } = server.address() as AddressInfo;
+  const calls = createCalls({ host: '127.0.0.1', port, tls: false, lateMs: 100, ...options });
+  closers.push(calls.close);
+  const left: string[] = [];
+  return {
+    left,
+    post: (path: string, timeoutMs = 60_000) => {
+      const onSent = () => void left.push(path);
+      return calls.post({ path, headers: {}, body: '{}', timeoutMs, onSent });
+    },
+    arrived: async (path: string) => {
+      await eventually(`${path} arrives`, () => asked.some((each) => each.path === path));
+      return asked.find((each) => each.path === path)?.response as ServerResponse;
+    },
+    asked: () => asked.map(({ path }) => path),
+  };
+}
+
+test('a message that waited for a connection counts as sent once it has one', async () => {
+  const { left, post, arrived } = await open({ connectionsMax: 1 });
+  const first = post('/first');
+  const waiting = post('/waiting');
+  (await arrived('/first')).end('{}');
+  assert.equal((await first).result, 'Answered');
+  const response = await arrived('/waiting');
+  await eventually('it is told as sent', () => left.includes('/waiting'));
+  response.destroy();
+  assert.deepEqual(await waiting, { result: 'ConnectionLost' });
+});
+
+test('the wait for a connection ends in time to go another way, and nothing was sent', async (t) => {
+  const limitMs = 30_000;
+  const { left, post, arrived, asked } = await open({
+    connectionsMax: 1,
+    connectTimeoutMs: limitMs,
+  });
+  const first = post('/first');
+  const response = await arrived('/first');
+  const patient = post('/patient');
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const hasty = post('/hasty');
+  const now = () => Promise.race([hasty, setImmediate('waits')]);
+  t.mock.timers.tick(limitMs - 1);
+  assert.equal(await now(), 'waits');
+  t.mock.timers.tick(1);
+  assert.deepEqual(await now(), { result: 'NotSent', reason: 'no connection' });
+  t.mock.timers.reset();
+  response.end('{}');
+  assert.equal((await first).result, 'Answered');
+  (await arrived('/patient')).end('{}');
+  assert.equal((await patient).result, 'Answered');
+  assert.deepEqual(asked(), ['/first', '/patient']);
+  assert.deepEqual(left, ['/first', '/patient']);
+});
+
+test('who has waited for a connection has all the time of connecting from then on', async (t) => {
+  // Takes connections, and says nothing in any handshake.
+  const silent = createSilentServer((socket) => socket.on('error', () => undefined).resume());
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  closers.push(() => new Promise((resolve) => silent.close(() => resolve())));
+  const { port } = silent.address() as AddressInfo;
+  const { post } = await open({ port, tls: true, connectTimeoutMs: 30_000 });
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const call = post('/late');
+  const now = () => Promise.race([call, setImmediate('waits')]);
+  // Before it is told of its connection.
+  t.mock.timers.tick(20_000);
+  assert.equal(await now(), 'waits');
+  t.mock.timers.tick(29_999);
+  assert.equal(await now(), 'waits');
+  t.mock.timers.tick(1);
+  assert.deepEqual(await now(), { result: 'NotSent', reason: 'no connection' });
+});
+
+test('an answer that came while the thread stood still is in time', async () => {
+  const { post, arrived } = await open();
+  const answer = post('/slow', 300);
+  const response = await arrived('/slow');
+  // Timers come next, and sockets behind them.
+  await setImmediate();
+  response.end('{}');
+  // What was ended leaves in the next tick. It lies in the socket, and its time passes before anybody can read.
+  await new Promise<void>((resolve) => process.nextTick(resolve));
+  for (const end = performance.now() + 600; performance.now() < end; );
+  assert.equal((await answer).result, 'Answered');
+});

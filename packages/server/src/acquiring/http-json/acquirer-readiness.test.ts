@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { afterEach, test } from 'node:test';
+import { eventually } from '../../../test/eventually.ts';
+import { createReadiness, type Echo, type Readiness } from './acquirer-readiness.ts';
+
+const opened: Readiness[] = [];
+afterEach(() => {
+  for (const each of opened.splice(0)) each.stop();
+});
+
+/** One that is ready; its echoes from the second on are what the test says, when it says it. */
+async function ready() {
+  const asked: ((echo: Echo) => void)[] = [];
+  const states: boolean[] = [];
+  const readiness = createReadiness({
+    echo: () => new Promise((resolve) => asked.push(resolve)),
+    onChange: (isReady) => void states.push(isReady),
+    backOffMs: [1],
+  });
+  opened.push(readiness);
+  const answer = async (number: number, echo: Echo) => {
+    await eventually(`question ${number}`, () => asked.length >= number);
+    asked[number - 1]?.(echo);
+  };
+  await answer(1, 'Ready');
+  await eventually('ready', readiness.isReady);
+  return { readiness, states, asked, answer };
+}
+
+test('who cannot be reached is away at once, until he says otherwise', async () => {
+  const { readiness, states, answer } = await ready();
+  readiness.lost(readiness.answers());
+  assert.equal(readiness.isReady(), false);
+  await answer(2, 'Silent');
+  await answer(3, 'Ready');
+  await eventually('back', readiness.isReady);
+  assert.deepEqual(states, [true, false, true]);
+});
+
+test('who answers others meanwhile has much to do, and is asked', async () => {
+  const { readiness, states, asked, answer } = await ready();
+  const before = readiness.answers();
+  readiness.seen();
+  readiness.lost(before);
+  assert.equal(readiness.isReady(), true);
+  await answer(2, 'NotReady');
+  await eventually('away', () => !readiness.isReady());
+  assert.deepEqual([states, asked.length], [[true, false], 2]);
+});
+
+test('an echo that is lost among payments that are answered says nothing', async () => {
+  const { readiness, states, asked, answer } = await ready();
+  readiness.doubt();
+  await eventually('the question', () => asked.length === 2);
+  readiness.seen();
+  await answer(2, 'Silent');
+  // He is asked once more, and is away where nobody hears from him now.
+  readiness.doubt();
+  await eventually('the next question', () => asked.length === 3);
+  assert.deepEqual(states, [true]);
+  await answer(3, 'Silent');
+  await eventually('away', () => !readiness.isReady());
+});

@@ -1,0 +1,403 @@
+// Whole run: much is made, or waited for, before it shows.
+// The adapter against the reference acquirer, and against servers that do not behave.
+import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, test } from 'node:test';
+import { type HttpAcquirer, readLedger, startHttpAcquirer } from '@switchyard/simulators';
+import { eventually } from '../../../test/eventually.ts';
+import { createLog, ensureCertificates, systemClock } from '../../platform/index.ts';
+import type { AcquirerRequest, HttpJsonLink, LateAnswer } from '../spi/acquirer-spi.ts';
+import { createCalls } from './acquirer-http-client.ts';
+import { connectHttpJson } from './connect-http-json.ts';
+import { createLinkSigners } from './request-signers.ts';
+import { signingBank } from './signing-acquirer.fixture.ts';
+
+const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+const keys = createLinkSigners(randomBytes(32));
+const names = { organizationId: randomUUID(), linkId: randomUUID(), keyVersion: 1 };
+const platformKey = keys.published(names).current.x;
+/** Where nothing is waited for in vain, longer than a machine stands still. */
+const timeoutMs = 20_000;
+const shortMs = 3000;
+const closers: (() => Promise<void> | void)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+async function acquirer(platformKeys = [platformKey]) {
+  const ledgerDir = mkdtempSync(join(tmpdir(), 'http-acquirer-'));
+  const server = await startHttpAcquirer({
+    host: '127.0.0.1',
+    port: 0,
+    ledgerDir,
+    platformKeys,
+    path: '/switchyard',
+    // Behind what a thread that stood still for a second reads on for, and as long as it is listened to.
+    lateMs: shortMs + 2500,
+    slowMs: 150,
+  });
+  closers.push(async () => {
+    await server.stop();
+    assert.deepEqual(readLedger(ledgerDir).faults, []);
+    rmSync(ledgerDir, { recursive: true });
+  });
+  return server;
+}
+
+function attach(
+  port: number,
+  settings: Partial<HttpJsonLink['settings']> = {},
+  over: { timeoutMs?: number; onState?: (available: boolean) => void } = {},
+) {
+  const late: LateAnswer[] = [];
+  const link: HttpJsonLink = {
+    organizationId: names.organizationId,
+    linkId: names.linkId,
+    name: 'bank',
+    adapter: 'http-json',
+    settings: {
+      host: '127.0.0.1',
+      port,
+      tls: false,
+      institutionId: '100001',
+      path: '/switchyard',
+      acquirerKeys: [],
+      keyVersion: 1,
+      ...settings,
+    },
+  };
+  const connection = connectHttpJson({
+    link,
+    timeoutMs,
+    log,
+    clock: systemClock,
+    signer: keys.signer(names),
+    onLateAnswer: (answer) => void late.push(answer),
+    ...over,
+  });
+  closers.push(connection.close);
+  return { connection, late };
+}
+
+async function attached(server: HttpAcquirer, over: { timeoutMs?: number } = {}) {
+  const made = attach(server.port, { acquirerKeys: [server.publicKey] }, over);
+  await eventually('the acquirer is ready', () => made.connection.available());
+  return made;
+}
+
+let traces = 0;
+
+function request(members: Partial<AcquirerRequest> = {}): AcquirerRequest {
+  traces += 1;
+  const stan = String(traces).padStart(6, '0');
+  return {
+    kind: 'Sale',
+    repeat: false,
+    organizationId: names.organizationId,
+    linkId: names.linkId,
+    transactionId: randomUUID(),
+    reference: {
+      mti: '0200',
+      terminalId: 'TERM0001',
+      stan,
+      rrn: `632601${stan}`,
+      transmittedAt: '1122014500',
+      localTime: '024500',
+      localDate: '1122',
+    },
+    merchantNumber: 'M00000000000001',
+    mcc: '5411',
+    amount: 1234,
+    currency: 'EUR',
+    entryMode: 'Keyed',
+    card: { pan: '4111111111111111', expiry: '3012' },
+    ...members,
+  };
+}
+
+function after(sale: AcquirerRequest, members: Partial<AcquirerRequest>): AcquirerRequest {
+  const { transactionId, reference: original, amount } = sale;
+  return request({ transactionId, original, amount, ...members });
+}
+
+const sums = (server: HttpAcquirer) => {
+  const [totals] = server.ledger().totals;
+  return totals && { captured: totals.captured, refunded: totals.refunded, open: totals.openHolds };
+};
+
+test('a sale, its refund, a hold, its captures and a reversal move the money they say', async () => {
+  const server = await acquirer();
+  const { connection } = await attached(server);
+  const sale = request();
+  const sold = await connection.send(sale);
+  assert.equal(sold.outcome, 'Approved');
+  assert.deepEqual(sums(server), { captured: 1234, refunded: 0, open: 0 });
+  const refunded = await connection.send(after(sale, { kind: 'Refund', amount: 234 }));
+  assert.equal(refunded.outcome, 'Approved');
+  const hold = request({ kind: 'Authorization', amount: 1000 });
+  await connection.send(hold);
+  await connection.send(after(hold, { kind: 'Capture', amount: 400 }));
+  assert.deepEqual(sums(server), { captured: 1634, refunded: 234, open: 600 });
+  await connection.send(after(hold, { kind: 'Reversal', amount: 600, remainingAmount: 400 }));
+  assert.deepEqual(sums(server), { captured: 1634, refunded: 234, open: 0 });
+});
+
+test('a decline is a decline, and a repeat has the answer of the first', async () => {
+  const server = await acquirer();
+  const { connection } = await attached(server);
+  const sale = request({ amount: 9051 });
+  const first = await connection.send(sale);
+  assert.deepEqual(first, { outcome: 'Declined', responseCode: '51' });
+  assert.deepEqual(await connection.send({ ...sale, repeat: true }), first);
+  const approved = request();
+  const told = await connection.send(approved);
+  assert.deepEqual(await connection.send({ ...approved, repeat: true }), told);
+  assert.equal(sums(server)?.captured, 1234);
+});
+
+test('no answer in time is unknown, and the one that comes late is told of', async () => {
+  const server = await acquirer();
+  const { connection, late } = await attached(server, { timeoutMs: shortMs });
+  const silent = await connection.send(request({ amount: 9091 }));
+  assert.deepEqual(silent, { outcome: 'Unknown', reason: 'Timeout' });
+  const sale = request({ amount: 9092 });
+  assert.deepEqual(await connection.send(sale), { outcome: 'Unknown', reason: 'Timeout' });
+  await eventually('the late answer', () => late.length > 0);
+  const { transactionId } = sale;
+  const { organizationId } = names;
+  assert.deepEqual(late, [{ organizationId, transactionId, kind: 'Sale', responseCode: '00' }]);
+});
+
+test('where the connection breaks, an enquiry finds the answer', async () => {
+  const server = await acquirer();
+  const { connection } = await attached(server);
+  const sold = await connection.send(request({ amount: 9093 }));
+  assert.equal(sold.outcome, 'Approved');
+});
+
+test('what is pending is asked for until it is known', async () => {
+  const server = await acquirer();
+  const { connection } = await attached(server);
+  const sold = await connection.send(request({ amount: 9097 }));
+  assert.equal(sold.outcome, 'Approved');
+});
+
+test('an answer that was changed on its way is no answer', async () => {
+  const server = await acquirer();
+  const { connection } = await attached(server);
+  const sold = await connection.send(request({ amount: 9095 }));
+  assert.deepEqual(sold, { outcome: 'Unknown', reason: 'InvalidResponse' });
+});
+
+test('an acquirer that does not know our key, or does not sign, is never ready', async () => {
+  const stranger = keys.published({ ...names, keyVersion: 9 }).current.x;
+  const server = await acquirer([stranger]);
+  const { connection } = attach(server.port, { acquirerKeys: [server.publicKey] });
+  let asked = 0;
+  const port = await listening((_request, response) => {
+    asked += 1;
+    response.end('{"status":"Ready"}');
+  });
+  const { connection: untrusting } = attach(port, { acquirerKeys: [server.publicKey] });
+  await eventually('it was asked twice', () => asked >= 2);
+  for (const each of [connection, untrusting]) {
+    assert.equal(each.available(), false);
+    assert.deepEqual(await each.send(request()), { outcome: 'NotSent', reason: 'not ready' });
+  }
+});
+
+test('the platform’s next key is taken beside the one in use', async () => {
+  const server = await acquirer([platformKey, keys.published(names).next.x]);
+  const next = { ...names, keyVersion: 2 };
+  const connection = connectHttpJson({
+    link: {
+      organizationId: names.organizationId,
+      linkId: names.linkId,
+      name: 'bank',
+      adapter: 'http-json',
+      settings: {
+        host: '127.0.0.1',
+        port: server.port,
+        tls: false,
+        institutionId: '100001',
+        path: '/switchyard',
+        acquirerKeys: [server.publicKey],
+        keyVersion: 2,
+      },
+    },
+    timeoutMs,
+    log,
+    clock: systemClock,
+    signer: keys.signer(next),
+    onLateAnswer: () => {},
+  });
+  closers.push(connection.close);
+  await eventually('the acquirer is ready', () => connection.available());
+  assert.equal((await connection.send(request())).outcome, 'Approved');
+});
+
+/** A server that does what a test tells it to. */
+async function listening(act: RequestListener): Promise<number> {
+  const server = createServer(act);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closers.push(() => {
+    server.closeAllConnections();
+    return new Promise((resolve) => server.close(() => resolve()));
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** A bank that signs well, leaves payments `Pending`, and answers enquiries as it is told, in turn. */
+async function pendingBank(
+  enquiries: readonly [status: number, outcome: string][],
+  over: { timeoutMs?: number } = {},
+) {
+  let asked = 0;
+  const bank = signingBank((path, messageId) => {
+    if (path.endsWith('/echo')) return [200, { status: 'Ready' }];
+    if (!path.endsWith('/enquiries')) return [202, { messageId, outcome: 'Pending' }];
+    const [status, outcome] = enquiries[Math.min(asked, enquiries.length - 1)] ?? [500, ''];
+    asked += 1;
+    const approval = outcome === 'Approved' ? { responseCode: '00' } : {};
+    return [status, { messageId, outcome, ...approval }];
+  });
+  const port = await listening(bank.listener);
+  const { connection } = attach(port, { acquirerKeys: [bank.publicKey] }, over);
+  await eventually('the bank is ready', () => connection.available());
+  return { connection, asked: () => asked };
+}
+
+test('an enquiry that is refused says nothing of the payment', async () => {
+  const unknown = { outcome: 'Unknown', reason: 'Timeout' };
+  for (const status of [400, 404, 409]) {
+    const { connection, asked } = await pendingBank([[status, 'NotProcessed']]);
+    assert.deepEqual(await connection.send(request()), unknown, String(status));
+    assert.equal(asked(), 1, 'the answer would be the same');
+  }
+  const { connection } = await pendingBank([[500, 'NotProcessed']], { timeoutMs: shortMs });
+  assert.deepEqual(await connection.send(request()), unknown);
+});
+
+test('a bank that is overloaded, or meets a fault, is asked again', async () => {
+  const { connection } = await pendingBank([
+    [503, 'NotProcessed'],
+    [429, 'NotProcessed'],
+    [500, 'NotProcessed'],
+    [200, 'Approved'],
+  ]);
+  assert.equal((await connection.send(request())).outcome, 'Approved');
+});
+
+test('a bank whose connections are all taken is asked whether it is there, and goes on taking payments', async () => {
+  const held: (() => void)[] = [];
+  let echoes = 0;
+  let isOver = false;
+  const bank = signingBank((path, messageId) => {
+    if (path.endsWith('/echo')) {
+      echoes += 1;
+      return [200, { status: 'Ready' }];
+    }
+    const said = [200, { messageId, outcome: 'Approved', responseCode: '00' }] as const;
+    return isOver ? said : new Promise((resolve) => held.push(() => resolve(said)));
+  });
+  let isFirst = true;
+  const port = await listening((request, response) => {
+    const breaks = isFirst && request.url?.endsWith('/payments') === true;
+    if (breaks) isFirst = false;
+    if (breaks) request.once('data', () => response.destroy());
+    else bank.listener(request, response);
+  });
+  const states: boolean[] = [];
+  const over = { timeoutMs: 60_000, onState: (is: boolean) => void states.push(is) };
+  const { connection } = attach(port, { acquirerKeys: [bank.publicKey] }, over);
+  await eventually('the bank is ready', () => connection.available());
+  // One more than there are connections: one is lost, and that one takes its place.
+  const all = Array.from({ length: 257 }, () => connection.send(request()));
+  await eventually('it is asked', () => echoes >= 2, 20_000);
+  assert.equal(connection.available(), true);
+  isOver = true;
+  for (const answer of held) answer();
+  const outcomes = await Promise.all(all);
+  assert.ok(outcomes.every(({ outcome }) => outcome === 'Approved'));
+  assert.deepEqual(states, [true], 'it was never away');
+});
+
+test('nobody there: nothing was sent, and the link says so', async () => {
+  const port = await listening(() => {});
+  await closers.pop()?.();
+  const { connection } = attach(port);
+  const outcome = await connection.send(request());
+  assert.equal(outcome.outcome, 'NotSent');
+  assert.equal(connection.available(), false);
+  const calls = createCalls({ host: '127.0.0.1', port, tls: false, lateMs: 100 });
+  let left = 0;
+  const onSent = () => {
+    left += 1;
+  };
+  const call = { path: '/v1/payments', headers: {}, body: '{}', timeoutMs, onSent };
+  // What clients are told of it names no address.
+  assert.deepEqual(await calls.post(call), {
+    result: 'NotSent',
+    reason: 'no connection: ECONNREFUSED',
+  });
+  calls.close();
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(left, 0, 'nothing is said to have left');
+});
+
+test('a link that goes away is away after the first message that finds nobody', async () => {
+  const server = await acquirer();
+  const { connection } = await attached(server);
+  await closers.splice(0, 1)[0]?.();
+  const outcome = await connection.send(request());
+  assert.ok(['NotSent', 'Unknown'].includes(outcome.outcome), outcome.outcome);
+  await eventually('the link is away', () => !connection.available());
+});
+
+test('an acquirer that closes its counter is not available until it opens again', async () => {
+  const server = await acquirer();
+  const { connection } = await attached(server);
+  server.setReady(false);
+  const refused = await connection.send(request());
+  assert.deepEqual(refused, { outcome: 'NotSent', reason: 'the acquirer takes no more' });
+  assert.deepEqual(server.ledger().totals, []);
+});
+
+test('to a server whose certificate nobody vouches for not a byte is said', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'http-acquirer-tls-'));
+  const settings = { dataDir, host: 'localhost', tlsCertFile: undefined, tlsKeyFile: undefined };
+  const { key, cert } = await ensureCertificates({ settings, clock: systemClock });
+  let asked = 0;
+  let connected = 0;
+  const server = createTlsServer({ key, cert }, (_request, response) => {
+    asked += 1;
+    response.end();
+  });
+  server.on('connection', () => {
+    connected += 1;
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closers.push(() => {
+    server.closeAllConnections();
+    rmSync(dataDir, { recursive: true });
+    return new Promise((resolve) => server.close(() => resolve()));
+  });
+  const { port } = server.address() as AddressInfo;
+  const calls = createCalls({ host: 'localhost', port, tls: true, lateMs: 100 });
+  const call = { path: '/v1/payments', headers: {}, body: '{}', timeoutMs: 20_000 };
+  const { result } = await calls.post(call);
+  calls.close();
+  assert.equal(result, 'NotSent');
+  assert.deepEqual([connected > 0, asked], [true, 0]);
+});
+
+test('beyond loopback there is no link without TLS', () => {
+  assert.throws(() => attach(443, { host: 'acquirer.example' }), /leaves loopback and needs TLS/);
+});

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { createServer, type Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { defined } from '@switchyard/contract';
+import {
+  builtInHosts,
+  compileHost,
+  createDeframer,
+  encodeFrame,
+  type Message,
+} from '@switchyard/iso8583';
+import { eventually } from '../../../test/eventually.ts';
+import {
+  type Asked,
+  answerTo,
+  approve,
+  frameOf,
+  startScriptedHost,
+} from '../../../test/scripted-host.ts';
+import { createLog, systemClock } from '../../platform/index.ts';
+import type { AcquirerRequest, LateAnswer } from '../spi/acquirer-spi.ts';
+import { connectIso8583Host } from './connect-iso8583-host.ts';
+
+const request: AcquirerRequest = {
+  kind: 'Sale',
+  repeat: false,
+  organizationId: 'organization',
+  transactionId: 'transaction',
+  linkId: 'link',
+  reference: {
+    mti: '0200',
+    terminalId: 'TERM0001',
+    stan: '000001',
+    rrn: '500112000001',
+    transmittedAt: '0101120000',
+    localTime: '120000',
+    localDate: '0101',
+  },
+  merchantNumber: 'M00000000000001',
+  mcc: '5411',
+  amount: 1234,
+  currency: 'EUR',
+  entryMode: 'Keyed',
+  card: { pan: '4111111111111111', expiry: '3012' },
+};
+
+function connectTo(
+  port: number,
+  dialect: keyof typeof builtInHosts,
+  onLateAnswer: (late: LateAnswer) => void,
+) {
+  const { organizationId, linkId } = request;
+  const settings = { host: '127.0.0.1', port, institutionId: '1001' };
+  return connectIso8583Host({
+    link: { organizationId, linkId, name: 'north', adapter: 'iso8583-host', settings },
+    host: compileHost(builtInHosts[dialect], { now: Date.now }),
+    timeoutMs: 20_000,
+    clock: systemClock,
+    log: createLog({ logLevel: 'silent', instanceName: 'test' }),
+    onLateAnswer,
+  });
+}
+
+async function attached() {
+  const host = await startScriptedHost();
+  const told: LateAnswer[] = [];
+  const connection = connectTo(host.port, 'iso1987-binary', (late) => told.push(late));
+  const close = async () => {
+    await connection.close();
+    await host.stop();
+  };
+  await eventually('signed on', () => connection.available());
+  return { host, connection, told, close };
+}
+
+const { organizationId, transactionId } = request;
+const late = { organizationId, transactionId, kind: 'Sale', responseCode: '00' };
+
+test('the right answer after a wrong one is a late answer', async () => {
+  const { host, connection, told, close } = await attached();
+  try {
+    let sale: Asked | undefined;
+    host.script((asked) => {
+      sale = asked;
+      asked.socket.write(frameOf(answerTo(asked.message, { 42: 'M00000000000002' })));
+    });
+    const outcome = await connection.send(request);
+    assert.deepEqual(outcome, { outcome: 'Unknown', reason: 'InvalidResponse' });
+    host.script(approve);
+    assert.ok(sale);
+    approve(sale);
+    await eventually('told', () => told.length > 0);
+    assert.deepEqual(told, [late]);
+  } finally {
+    await close();
+  }
+});
+
+test('an answer after one that judged nothing is a late answer, one after a judgement is none', async () => {
+  const { host, connection, told, close } = await attached();
+  const sales: Asked[] = [];
+  try {
+    for (const [index, code] of ['05', '09', '68', '26', '94'].entries()) {
+      host.script((asked) => {
+        sales.push(asked);
+        asked.socket.write(frameOf(answerTo(asked.message, { 39: code })));
+      });
+      const reference = { ...request.reference, stan: `00000${index}` };
+      const outcome = await connection.send({ ...request, reference });
+      assert.deepEqual(outcome, { outcome: 'Declined', responseCode: code });
+    }
+    // In this order on one connection: that of the judged sale has been read when the last one is told.
+    for (const sale of sales) approve(sale);
+    await eventually('told', () => told.length >= 4);
+    assert.deepEqual(told, Array(4).fill(late));
+  } finally {
+    await close();
+  }
+});
+
+/** A host of 1993 that repeats what it was sent, field by field as it stands on the wire, and not DE30. */
+async function host1993(t: TestContext) {
+  const { messages, framing } = builtInHosts['iso1993-ascii'];
+  const plain = { ...builtInHosts['iso1987-ascii'], messages, version: '1' } as const;
+  const wire = compileHost(plain, { now: Date.now });
+  const heard: Message[] = [];
+  const sockets = new Set<Socket>();
+  let amount: string | undefined;
+  const answerOf = (message: Message): Message => {
+    if (message.mti.startsWith('08')) return answerTo(message, { 39: '800' });
+    return answerTo(message, { 39: '400', ...defined({ 4: amount }) });
+  };
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    const deframer = createDeframer(framing, { maxBytes: 8192 });
+    socket.on('error', () => {});
+    socket.on('data', (chunk: Buffer) => {
+      for (const { payload } of deframer.push(chunk)) {
+        const message = wire.decode(payload);
+        heard.push(message);
+        socket.write(encodeFrame(framing, wire.encode(answerOf(message))));
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(async () => {
+    const closed = new Promise((resolve) => server.close(resolve));
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  });
+  const address = server.address();
+  assert.ok(typeof address === 'object' && address !== null);
+  return {
+    port: address.port,
+    heard,
+    /** What its answers name from now on, in place of what they repeat. */
+    name(other: string) {
+      amount = other;
+    },
+  };
+}
+
+test('a host of 1993 that repeats the amount alone has taken a part back', async (t) => {
+  const host = await host1993(t);
+  const connection = connectTo(host.port, 'iso1993-ascii', () => {});
+  t.after(connection.close);
+  await eventually('signed on', () => connection.available());
+  const part = (stan: string): AcquirerRequest => ({
+    ...request,
+    kind: 'Reversal',
+    reference: { ...request.reference, mti: '0420', stan, rrn: `500112${stan}` },
+    original: request.reference,
+    amount: 234,
+    remainingAmount: 1000,
+  });
+  const taken = { outcome: 'Approved', responseCode: '00', amount: 234 };
+  assert.deepEqual(await connection.send(part('000002')), taken);
+  const { fields } = host.heard.at(-1) ?? assert.fail('nothing heard');
+  assert.deepEqual([fields[4], fields[30]], ['000000001000', '000000001234'.padEnd(24, '0')]);
+  host.name('000000000999');
+  const wrong = { outcome: 'Unknown', reason: 'InvalidResponse' };
+  assert.deepEqual(await connection.send(part('000003')), wrong);
+});

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { createLog, systemClock } from '../../platform/index.ts';
+import { createHosts, type Hosts } from './host-tables.ts';
+
+const namesOf = (hosts: Hosts) => hosts.known().map(({ name }) => name);
+const builtIn = ['iso1987-binary', 'iso1987-ascii', 'iso1993-ascii'];
+
+test('tables are read from a directory, again where they change, and a fault costs nothing', (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'switchyard-dialects-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const lines: string[] = [];
+  const settings = { logLevel: 'info', instanceName: 'test' } as const;
+  const log = createLog(settings, { write: (line: string) => void lines.push(line) });
+  const hosts = createHosts({ directory, clock: systemClock, log });
+  const write = (name: string, document: unknown) =>
+    writeFileSync(join(directory, name), JSON.stringify(document));
+  const table = { name: 'north', base: 'iso1987-binary' };
+
+  assert.deepEqual(namesOf(hosts), builtIn);
+  write('north.json', table);
+  write('notes.txt', 'no table');
+  assert.deepEqual(namesOf(hosts), [...builtIn, 'north']);
+  const first = hosts.find('north');
+  assert.equal(first?.host.framing.length, 'binary2');
+  namesOf(hosts);
+  assert.equal(hosts.find('north'), first, 'read once');
+
+  write('north.json', { ...table, framing: { length: 'ascii4' } });
+  namesOf(hosts);
+  const second = hosts.find('north');
+  assert.equal(second?.host.framing.length, 'ascii4');
+  assert.notEqual(second?.edition, first?.edition);
+
+  // A slip of the pen: what was read before goes on, and the log says where it is.
+  write('north.json', { ...table, framing: { length: 'ascii5' }, more: 'and more' });
+  assert.deepEqual(namesOf(hosts), [...builtIn, 'north']);
+  assert.equal(hosts.find('north')?.host.framing.length, 'ascii4');
+  assert.match(lines.join(''), /\/framing\/length must be one of/);
+
+  write('south.json', table);
+  write('iso1987-binary.json', { ...table, name: 'iso1987-binary' });
+  assert.deepEqual(namesOf(hosts), [...builtIn, 'north']);
+  assert.match(lines.join(''), /names itself north/);
+  assert.match(lines.join(''), /has the name of a table that is built in/);
+
+  unlinkSync(join(directory, 'north.json'));
+  assert.deepEqual(namesOf(hosts), builtIn);
+  assert.equal(hosts.find('north'), undefined);
+  rmSync(directory, { recursive: true });
+  assert.deepEqual(namesOf(hosts), builtIn);
+});

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { builtInHosts, compileHost, type Message } from '@switchyard/iso8583';
+import type { AcquirerRequest } from '../spi/acquirer-spi.ts';
+import { outcomeOf, toMessage } from './iso8583-messages.ts';
+
+const request: Message = {
+  mti: '0200',
+  fields: {
+    3: '000000',
+    4: '000000001234',
+    11: '000001',
+    41: 'TERM0001',
+    42: 'M00000000000001',
+    49: '978',
+  },
+};
+
+const answered = (fields: Message['fields']): Message => ({
+  mti: '0210',
+  fields: { ...request.fields, 39: '00', ...fields },
+});
+
+const issuerData = (de55: string, code = '00') => {
+  const outcome = outcomeOf(request, answered({ 39: code, 55: de55 }), 'EUR');
+  assert.equal(outcome.outcome, code === '00' ? 'Approved' : 'Declined');
+  return 'issuerData' in outcome ? outcome.issuerData : undefined;
+};
+
+test('of what the host says to the chip, card data that it echoes is left out', () => {
+  const forChip = '910A11223344556677883030' + '8A023030' + '8906414243313233';
+  const track2 = '57114111111111111111D30122010000000000';
+  const pan = '5A084111111111111111';
+  assert.equal(issuerData(track2 + forChip + pan), forChip);
+  assert.equal(issuerData(`${pan}8A023035`, '05'), '8A023035');
+});
+
+test('nothing for the chip, or nothing that can be read, is no issuer data', () => {
+  assert.equal(issuerData('5A084111111111111111'), undefined);
+  assert.equal(issuerData('910A11'), undefined);
+  assert.equal(issuerData('910A11', '05'), undefined);
+});
+
+test('chip data that repeats the number of the card is left out', () => {
+  const withCard = { ...request, fields: { ...request.fields, 2: '4242424242424242' } };
+  const outcome = outcomeOf(withCard, answered({ 55: '91084242424242424242' }), 'EUR');
+  assert.equal(outcome.outcome, 'Approved');
+  assert.equal('issuerData' in outcome, false);
+});
+
+test('only the answer to this very message is one', () => {
+  const withReference = { ...request, fields: { ...request.fields, 37: '632507000001' } };
+  const outcome = (answer: Message) => outcomeOf(withReference, answer, 'EUR').outcome;
+  const right = answered({ 37: '632507000001' });
+  assert.equal(outcome(right), 'Approved');
+  assert.equal(outcome({ ...right, mti: '0230' }), 'Unknown');
+  assert.equal(outcome({ ...right, mti: '0110' }), 'Unknown');
+  assert.equal(outcome(answered({ 37: '632507000002' })), 'Unknown');
+  assert.equal(outcome(answered({ 41: 'TERM0002' })), 'Unknown');
+});
+
+test('a part that the host does not name is no approval', () => {
+  const without = answered({ 39: '10', 4: undefined });
+  assert.equal(outcomeOf(request, without, 'EUR').outcome, 'Unknown');
+  const named = outcomeOf(request, answered({ 39: '10', 4: '000000000500' }), 'EUR');
+  assert.equal(named.outcome === 'Approved' && named.amount, 500);
+});
+
+test('a part that a table of one’s own has no line for is a part all the same', () => {
+  const { messages, ...like } = builtInHosts['iso1993-ascii'];
+  const lines = { financial: { '000': '00' } };
+  const host = compileHost({ ...like, messages, responseCodes: lines }, { now: Date.now });
+  const inClear = { ...builtInHosts['iso1987-ascii'], messages, version: '1' } as const;
+  const wire = compileHost(inClear, { now: Date.now });
+  const said = (fields: Message['fields']) =>
+    outcomeOf(request, host.decode(wire.encode(answered(fields))), 'EUR');
+  for (const code of ['002', '006']) {
+    assert.equal(said({ 39: code, 4: undefined }).outcome, 'Unknown', code);
+    const half = said({ 39: code, 4: '000000000617' });
+    assert.deepEqual(half, { outcome: 'Approved', responseCode: code, amount: 617 });
+  }
+  assert.equal(said({ 39: '004', 4: '000000000617' }).outcome, 'Unknown');
+});
+
+test('the answer to a part that is taken back may repeat what stays, and no other amount', () => {
+  const stays = '000000001000';
+  const partial: Message = {
+    mti: '0420',
+    fields: { ...request.fields, 4: '000000000234', 95: stays.padEnd(42, '0') },
+  };
+  const answer = (fields: Message['fields']) => ({
+    mti: '0430',
+    fields: { ...partial.fields, 39: '00', ...fields },
+  });
+  const outcome = (fields: Message['fields'], amountIs: 'Reversed' | 'Remaining') => {
+    const told = outcomeOf(partial, answer(fields), 'EUR', amountIs);
+    return told.outcome === 'Approved' ? told.amount : told.outcome;
+  };
+  const without = { 95: undefined };
+  assert.equal(outcome({ ...without, 4: stays }, 'Remaining'), 234);
+  assert.equal(outcome({ ...without, 4: undefined }, 'Remaining'), 234);
+  assert.equal(outcome({}, 'Remaining'), 234);
+  assert.equal(outcome({ ...without, 4: '000000000999' }, 'Remaining'), 'Unknown');
+  assert.equal(outcome({ ...without, 4: '000000000100' }, 'Remaining'), 'Unknown');
+  assert.equal(outcome({ 4: stays }, 'Remaining'), 'Unknown');
+  assert.equal(outcome({ ...without, 4: stays }, 'Reversed'), 'Unknown');
+});
+
+const sale: AcquirerRequest = {
+  kind: 'Sale',
+  repeat: false,
+  organizationId: 'o',
+  transactionId: 't',
+  linkId: 'l',
+  reference: {
+    mti: '0200',
+    terminalId: 'TERM0001',
+    stan: '000001',
+    rrn: '632507000001',
+    transmittedAt: '1121230000',
+    localTime: '230000',
+    localDate: '1121',
+  },
+  merchantNumber: 'M00000000000001',
+  mcc: '5411',
+  amount: 1234,
+  currency: 'EUR',
+  entryMode: 'Keyed',
+  card: { pan: '4111111111111111', expiry: '3012' },
+};
+
+test('an order by telephone says so, and asks for the address and the code behind one another', () => {
+  const { fields } = toMessage(
+    {
+      ...sale,
+      isRemoteOrder: true,
+      addressCheck: { postalCode: 'SW1A2AA', houseNumber: '10' },
+      sensitive: { securityCode: '737' },
+    },
+    '123456',
+  );
+  assert.equal(fields[22], '012');
+  assert.equal(fields[25], '08');
+  assert.equal(fields[48], '8211SW1A2AA  109203737');
+  const plain = toMessage(sale, '123456').fields;
+  assert.deepEqual([plain[22], plain[25], plain[48]], ['011', '00', undefined]);
+});
+
+test('the letter of an address is taken, and no other text', () => {
+  const letter = (de48: string, code = '00') => {
+    const outcome = outcomeOf(request, answered({ 39: code, 48: de48 }), 'EUR');
+    return 'addressResult' in outcome ? outcome.addressResult : undefined;
+  };
+  assert.equal(letter('8301Y'), 'Y');
+  assert.equal(letter('92031238301N', '05'), 'N');
+  for (const de48 of ['8302YY', '8301y', '83011', '8301', 'Y', '830']) {
+    assert.equal(letter(de48), undefined, de48);
+  }
+});
+
+test('tip and cashback are told apart, and the followers of cash keep its processing code', () => {
+  const amounts = { tip: 100, cashback: 2000 };
+  const { fields } = toMessage({ ...sale, amount: 5000, amounts }, '123456');
+  assert.equal(fields[3], '090000');
+  assert.equal(fields[54], '0040978D0000000020000044978D000000000100');
+  const reversal = toMessage({ ...sale, kind: 'Reversal', amounts }, '123456').fields;
+  assert.deepEqual([reversal[3], reversal[54]], ['090000', undefined]);
+  const refund = toMessage({ ...sale, kind: 'Refund', amounts }, '123456').fields;
+  assert.equal(refund[3], '200000');
+  const tipped = toMessage({ ...sale, amounts: { tip: 100 } }, '123456').fields;
+  assert.deepEqual([tipped[3], tipped[54]], ['000000', '0044978D000000000100']);
+});

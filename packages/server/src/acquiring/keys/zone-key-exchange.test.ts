@@ -1,0 +1,133 @@
+// Keys that a host sends: taken in once each, in their order, and never back again.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import { testDatabase } from '../../../test/database.ts';
+import { until } from '../../../test/until.ts';
+import { createLog, systemClock } from '../../platform/index.ts';
+import type { Hsm } from '../../vault/index.ts';
+import type { Iso8583HostLink } from '../spi/acquirer-spi.ts';
+import { createLinkKeys, type KeyChange } from './zone-key-exchange.ts';
+
+const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+
+const linkOf = (): Iso8583HostLink => ({
+  organizationId: randomUUID(),
+  linkId: randomUUID(),
+  name: 'north',
+  adapter: 'iso8583-host',
+  settings: {
+    host: '127.0.0.1',
+    port: 1,
+    tls: false,
+    institutionId: '1',
+    zoneMasterKey: { keyRef: 'zmk' },
+    macKey: { keyRef: 'first' },
+  },
+});
+
+/** Takes in everything once it may, and tells how much it was asked to do at once. */
+function module(gate: Promise<void> = Promise.resolve()) {
+  const seen = { now: 0, most: 0, asked: 0 };
+  const hsm = {
+    async importKey({ checkValue }: { checkValue: string }) {
+      seen.now += 1;
+      seen.asked += 1;
+      seen.most = Math.max(seen.most, seen.now);
+      await gate;
+      seen.now -= 1;
+      return { keyRef: `ref-${checkValue}`, checkValue };
+    },
+  } as unknown as Hsm;
+  return { hsm, seen };
+}
+
+const mac = (checkValue: string): KeyChange => ({
+  use: 'Mac',
+  algorithm: 'Aes',
+  keyIndex: '01',
+  checkValue,
+  wrapped: '00',
+});
+
+test('a key that was replaced does not come back, and a repeated message changes nothing', async () => {
+  const database = await testDatabase();
+  const { hsm, seen } = module();
+  const keys = createLinkKeys({ database, clock: systemClock, log, hsm });
+  const link = linkOf();
+  const ring = keys.ring(link);
+  for (const value of ['AAAAAA', 'BBBBBB', 'CCCCCC']) {
+    assert.equal(await ring.take(mac(value)), true);
+  }
+  assert.deepEqual(ring.macKeys(), ['ref-CCCCCC', 'ref-BBBBBB']);
+  // Our answer was lost: the host sends it again.
+  assert.equal(await ring.take(mac('CCCCCC')), true);
+  // Somebody recorded the message of an older key.
+  for (const replayed of ['AAAAAA', 'BBBBBB']) {
+    assert.equal(await ring.take(mac(replayed)), false);
+  }
+  assert.deepEqual(ring.macKeys(), ['ref-CCCCCC', 'ref-BBBBBB']);
+  assert.equal(seen.asked, 3);
+  // A process that starts later knows them too.
+  const later = createLinkKeys({ database, clock: systemClock, log, hsm });
+  await later.look();
+  assert.equal(await later.ring(link).take(mac('AAAAAA')), false);
+  // The operator agrees on another key with the host: what was received before says nothing any more.
+  const { settings } = link;
+  const renewed = { ...link, settings: { ...settings, macKey: { keyRef: 'second' } } };
+  assert.deepEqual(later.ring(renewed).macKeys(), ['second']);
+  assert.equal(await later.ring(renewed).take(mac('AAAAAA')), true);
+});
+
+test('a flood of keys keeps the module free for others', async () => {
+  const database = await testDatabase();
+  let open = () => {};
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const { hsm, seen } = module(gate);
+  const keys = createLinkKeys({ database, clock: systemClock, log, hsm });
+  const ring = keys.ring(linkOf());
+  const flood = Array.from({ length: 20 }, (_, at) => ring.take(mac(`0000${at + 10}`)));
+  const refused = await Promise.all(flood.slice(4));
+  assert.ok(refused.every((taken) => taken === false));
+  open();
+  assert.deepEqual(await Promise.all(flood.slice(0, 4)), [true, true, true, true]);
+  assert.deepEqual([seen.most, seen.asked], [1, 4]);
+  // Behind the flood the next one is taken as ever.
+  assert.equal(await ring.take(mac('DDDDDD')), true);
+});
+
+test('a look that began before a key was stored does not take it away again', async () => {
+  const database = await testDatabase();
+  let open = () => {};
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  let held = true;
+  const slow = {
+    ...database,
+    async query(text: string, values?: readonly unknown[]) {
+      const rows = await database.query(text, values);
+      const isFirst = held && /^SELECT acquirer_link_id/.test(text);
+      if (isFirst) {
+        held = false;
+        await gate;
+      }
+      return rows;
+    },
+  } as typeof database;
+  const keys = createLinkKeys({ database: slow, clock: systemClock, log, hsm: module().hsm });
+  const ring = keys.ring(linkOf());
+  const looked = keys.look();
+  const taken = ring.take(mac('EEEEEE'));
+  const stored = async () => {
+    const text = "SELECT 1 FROM acquirer_link_keys WHERE key_ref = 'ref-EEEEEE'";
+    return (await database.query(text)).length > 0;
+  };
+  await until(stored, 'the key');
+  open();
+  await looked;
+  assert.equal(await taken, true);
+  assert.deepEqual(ring.macKeys(), ['ref-EEEEEE', 'first']);
+});

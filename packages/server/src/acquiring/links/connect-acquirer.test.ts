@@ -1,0 +1,43 @@
+// A link is opened with keys of its own organisation and of the right purpose, or not at all.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AcquirerLink, HttpJsonLink, Iso8583HostLink } from '../spi/acquirer-spi.ts';
+import { demandOwnKeys } from './connect-acquirer.ts';
+
+const names = { organizationId: 'one', linkId: 'l', name: 'north' };
+const where = { host: '127.0.0.1', port: 1, tls: false, institutionId: '1' };
+const zonePinKey = { keyRef: 'zpk', format: 0 } as const;
+
+const host = (settings: Partial<Iso8583HostLink['settings']>): AcquirerLink => ({
+  ...names,
+  adapter: 'iso8583-host',
+  settings: { ...where, ...settings },
+});
+
+const http: HttpJsonLink = {
+  ...names,
+  adapter: 'http-json',
+  settings: { ...where, zonePinKey, acquirerKeys: [], keyVersion: 1 },
+};
+
+/** What a module would allow, as `organisation usage key`. */
+const module = (...allowed: string[]) => ({
+  mayUse: (key: string, usage: string, organization: string) =>
+    allowed.includes(`${organization} ${usage} ${key}`),
+});
+
+test('every key that a link names is asked about, for its purpose', () => {
+  const macKey = { keyRef: 'mac' };
+  const zoneMasterKey = { keyRef: 'zmk' };
+  const all = module('one ZonePin zpk', 'one Mac mac', 'one KeyEncryption zmk');
+  demandOwnKeys(all, host({ zonePinKey, macKey, zoneMasterKey }));
+  demandOwnKeys(module(), host({}));
+  const none = module('other ZonePin zpk', 'one ZonePin mac', 'one Mac zmk');
+  assert.throws(() => demandOwnKeys(none, host({ zonePinKey })), /zpk, which is no ZonePin key/);
+  assert.throws(() => demandOwnKeys(none, host({ macKey })), /mac, which is no Mac key/);
+  assert.throws(
+    () => demandOwnKeys(none, host({ zoneMasterKey })),
+    /zmk, which is no KeyEncryption key/,
+  );
+  assert.throws(() => demandOwnKeys(none, http), /zpk, which is no ZonePin key/);
+});

@@ -1,0 +1,188 @@
+// What is said of a link's settings: certain faults, nothing that only may be one, and nothing of others' keys.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { builtInHosts, compileHost } from '@switchyard/iso8583';
+import { HsmError, type HsmErrorCode, type KeyFacts } from '../../vault/index.ts';
+import type { KnownHost } from '../iso8583-host/host-tables.ts';
+import type { ClientCertificates } from '../keys/client-certificate-store.ts';
+import type { AcquirerLink } from '../spi/acquirer-spi.ts';
+import { LinkSettingFault } from '../spi/invalid-link-setting.ts';
+import { createLinkInspections } from './link-configuration-checks.ts';
+import { inspectLink, type LinkNames, namesOf } from './link-configuration-errors.ts';
+
+const now = 1_000_000;
+const clock = { now: () => now };
+const keys: Record<string, Omit<KeyFacts, 'checkValue'>> = {
+  zpk: { usage: 'ZonePin', algorithm: 'Tdes' },
+  'zpk-aes': { usage: 'ZonePin', algorithm: 'Aes' },
+  mac: { usage: 'Mac', algorithm: 'Tdes' },
+  zmk: { usage: 'KeyEncryption', algorithm: 'Aes' },
+  others: { usage: 'ZonePin', algorithm: 'Tdes' },
+};
+
+/** `fault` is what the module says to everything. */
+function module(fault?: HsmErrorCode) {
+  const asked: string[] = [];
+  return {
+    asked,
+    mayUse: (ref: string, usage: string) =>
+      ref !== 'others' && (keys[ref] === undefined || keys[ref].usage === usage),
+    async checkKey(ref: string): Promise<KeyFacts> {
+      asked.push(ref);
+      if (fault !== undefined) throw new HsmError(fault);
+      const found = keys[ref];
+      if (found === undefined) throw new HsmError('KeyNotFound');
+      return { ...found, checkValue: '000000' };
+    },
+  };
+}
+
+const certificates: ClientCertificates = {
+  find(_organizationId, name) {
+    if (name === 'none') throw new LinkSettingFault('/clientCertificate', 'is not there');
+    const expiresAt = name === 'old' ? now - 1 : now + 1;
+    return { identity: { cert: '', key: '' }, expiresAt, edition: name };
+  },
+};
+
+const mac = { algorithm: 'AesCmac', place: 'Last', over: 'BeforeField', messages: 'All' } as const;
+const coded = { ...builtInHosts['iso1987-binary'], name: 'coded', mac };
+const hosts = {
+  find: (name: string): KnownHost | undefined =>
+    name === 'coded' ? { host: compileHost(coded, clock), edition: '1' } : undefined,
+};
+
+const look = (names: LinkNames, hsm = module()) =>
+  inspectLink({ hsm, certificates, hosts, clock }, 'organization', names);
+
+const places = async (names: LinkNames, fault?: HsmErrorCode) =>
+  (await look(names, module(fault))).faults.map(({ pointer }) => pointer);
+
+describe('the settings of a link', () => {
+  test('that name what is there have no fault', async () => {
+    assert.deepEqual(
+      await look({
+        zonePinKey: { keyRef: 'zpk', format: 'ISO3' },
+        macKey: { keyRef: 'mac' },
+        zoneMasterKey: { keyRef: 'zmk' },
+        clientCertificate: 'north',
+      }),
+      { faults: [], isUndecided: false },
+    );
+    assert.deepEqual(await places({ zonePinKey: { keyRef: 'zpk-aes', format: 'ISO4' } }), []);
+    assert.deepEqual(await places({}), []);
+  });
+
+  test('that name a key for something else, of others, or of nobody, say which and no more', async () => {
+    for (const keyRef of ['mac', 'zmk', 'others', 'nobody']) {
+      const { faults } = await look({ zonePinKey: { keyRef, format: 'ISO0' } });
+      const detail = 'is not a zone PIN key of this organisation';
+      assert.deepEqual(faults, [{ pointer: '/zonePinKey/keyRef', detail }], keyRef);
+    }
+    const wrong = { macKey: { keyRef: 'zpk' }, zoneMasterKey: { keyRef: 'mac' } };
+    assert.deepEqual(await places(wrong), ['/macKey/keyRef', '/zoneMasterKey/keyRef']);
+  });
+
+  test('that no module has to be asked about are not asked about', async () => {
+    const hsm = module();
+    await look({ zonePinKey: { keyRef: 'others', format: 'ISO0' } }, hsm);
+    assert.deepEqual(hsm.asked, []);
+  });
+
+  test('whose format or code of authentication the key cannot make say so', async () => {
+    assert.deepEqual(await places({ zonePinKey: { keyRef: 'zpk', format: 'ISO4' } }), [
+      '/zonePinKey/format',
+    ]);
+    assert.deepEqual(await places({ zonePinKey: { keyRef: 'zpk-aes', format: 'ISO0' } }), [
+      '/zonePinKey/format',
+    ]);
+    const macKey = { keyRef: 'mac' };
+    assert.deepEqual(await places({ macKey, dialect: 'coded' }), ['/macKey/keyRef']);
+    assert.deepEqual(await places({ macKey, dialect: 'unknown' }), []);
+  });
+
+  test('that a module does not answer for stay open, and what it refuses does not', async () => {
+    const names: LinkNames = { zonePinKey: { keyRef: 'zpk', format: 'ISO0' } };
+    for (const fault of ['HsmUnavailable', 'HsmBusy', 'Unsupported'] as const) {
+      assert.deepEqual(await look(names, module(fault)), { faults: [], isUndecided: true }, fault);
+    }
+    for (const fault of ['KeyNotFound', 'KeyUsage'] as const) {
+      assert.deepEqual(await places(names, fault), ['/zonePinKey/keyRef'], fault);
+    }
+  });
+
+  test('that name a certificate which is not there, or has run out', async () => {
+    assert.deepEqual((await look({ clientCertificate: 'none' })).faults, [
+      { pointer: '/clientCertificate', detail: 'is not there' },
+    ]);
+    assert.deepEqual((await look({ clientCertificate: 'old' })).faults, [
+      { pointer: '/clientCertificate', detail: 'has run out' },
+    ]);
+  });
+});
+
+const link = (settings: object = {}): AcquirerLink => ({
+  organizationId: 'organization',
+  linkId: 'l',
+  name: 'north',
+  adapter: 'iso8583-host',
+  settings: { host: '127.0.0.1', port: 1, institutionId: '1', ...settings },
+});
+
+test('an opened link names the same things in the words of whoever set it', () => {
+  const settings = {
+    dialect: 'coded',
+    clientCertificate: 'north',
+    macKey: { keyRef: 'mac' },
+    zonePinKey: { keyRef: 'zpk', format: 3, keyIndex: '01' },
+  };
+  assert.deepEqual(namesOf(link(settings)), {
+    dialect: 'coded',
+    clientCertificate: 'north',
+    macKey: { keyRef: 'mac' },
+    zonePinKey: { keyRef: 'zpk', format: 'ISO3' },
+  });
+});
+
+test('links are looked at beside the work: again once they differ, or in time, and never while one looks', async () => {
+  let time = 0;
+  let asked = 0;
+  let answer = Promise.withResolvers<void>();
+  const faults = [{ pointer: '/macKey/keyRef', detail: 'is none' }];
+  const log = { warn() {}, error() {} };
+  const inspections = createLinkInspections({
+    async inspect() {
+      asked += 1;
+      await answer.promise;
+      return { faults: asked === 1 ? faults : [], isUndecided: false };
+    },
+    clock: { now: () => time },
+    log: log as never,
+  });
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  inspections.look(link(), 'one');
+  inspections.look(link(), 'one');
+  await turn();
+  assert.equal(asked, 1);
+  assert.deepEqual(inspections.faultsOf('l'), []);
+  answer.resolve();
+  await turn();
+  assert.deepEqual(inspections.faultsOf('l'), faults);
+  inspections.look(link(), 'one');
+  await turn();
+  assert.equal(asked, 1);
+  time += 30_000;
+  answer = Promise.withResolvers();
+  inspections.look(link(), 'one');
+  await turn();
+  // What is known stays told until the next look has ended.
+  assert.deepEqual([asked, inspections.faultsOf('l')], [2, faults]);
+  answer.resolve();
+  await turn();
+  assert.deepEqual(inspections.faultsOf('l'), []);
+  inspections.look(link(), 'two');
+  await turn();
+  assert.equal(asked, 3);
+  inspections.keep(new Set());
+  assert.deepEqual(inspections.faultsOf('l'), []);
+});

@@ -1,0 +1,277 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, test } from 'node:test';
+import { testDatabase } from '../../../test/database.ts';
+import { eventually } from '../../../test/eventually.ts';
+import {
+  type Asked,
+  answerTo,
+  approve,
+  frameOf,
+  networkOnly,
+  type ScriptedHost,
+  startScriptedHost,
+} from '../../../test/scripted-host.ts';
+import { createLog, createMetrics, systemClock } from '../../platform/index.ts';
+import {
+  type AcquirerRequest,
+  createAcquiring,
+  createClientCertificates,
+  createHosts,
+} from '../index.ts';
+import type { Iso8583HostLink } from '../spi/acquirer-spi.ts';
+
+const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+const organizationId = randomUUID();
+const closers: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+async function startHost(): Promise<ScriptedHost> {
+  const host = await startScriptedHost();
+  closers.push(host.stop);
+  return host;
+}
+
+function linkTo(settings: Partial<Iso8583HostLink['settings']>, name = 'north'): Iso8583HostLink {
+  const rest = { host: '127.0.0.1', port: 1, tls: false, institutionId: '1001' };
+  return {
+    organizationId,
+    linkId: randomUUID(),
+    name,
+    adapter: 'iso8583-host',
+    settings: { ...rest, ...settings },
+  };
+}
+
+let traces = 0;
+
+function saleOn(linkId: string): AcquirerRequest {
+  traces += 1;
+  const stan = String(traces).padStart(6, '0');
+  return {
+    kind: 'Sale',
+    repeat: false,
+    organizationId,
+    transactionId: randomUUID(),
+    linkId,
+    reference: {
+      mti: '0200',
+      terminalId: 'TERM0001',
+      stan,
+      rrn: `500112${stan}`,
+      transmittedAt: '0101120000',
+      localTime: '120000',
+      localDate: '0101',
+    },
+    merchantNumber: 'M00000000000001',
+    mcc: '5411',
+    amount: 1234,
+    currency: 'EUR',
+    entryMode: 'Keyed',
+    card: { pan: '4111111111111111', expiry: '3012' },
+  };
+}
+
+/** `links` may be changed by the test; the next look sees it. */
+async function setUp(links: Iso8583HostLink[], unfinished: Iso8583HostLink[] = []) {
+  const metrics = createMetrics();
+  const acquiring = createAcquiring({
+    hosts: createHosts({ directory: join(tmpdir(), randomUUID()), clock: systemClock, log }),
+    certificates: createClientCertificates({ directory: join(tmpdir(), randomUUID()), log }),
+    database: await testDatabase(),
+    clock: systemClock,
+    log,
+    metrics,
+    timeoutMs: 20_000,
+    loadLinks: async (also) => [
+      ...links,
+      ...unfinished.filter(({ linkId }) => also.includes(linkId)),
+    ],
+    unfinishedLinks: async () => unfinished.map(({ linkId }) => linkId),
+    onLateAnswer: () => {},
+  });
+  closers.push(acquiring.close);
+  const shown = async () =>
+    (await metrics.registry.getSingleMetric('switchyard_acquirer_link_up')?.get())?.values.map(
+      ({ labels, value }) => `${labels['name']} ${value}`,
+    );
+  return { acquiring, shown, metrics };
+}
+
+describe('acquirer links', () => {
+  test('one that cannot be opened keeps no other from opening', async () => {
+    const host = await startHost();
+    const bad = linkTo({ host: 'acquirer.example', tls: false }, 'bad');
+    const good = linkTo({ port: host.port }, 'good');
+    const { acquiring, shown } = await setUp([bad, good]);
+    await acquiring.start();
+    await eventually('the good one is up', () => acquiring.available(good.linkId));
+    assert.equal(acquiring.available(bad.linkId), false);
+    assert.deepEqual((await shown())?.sort(), ['bad 0', 'good 1']);
+  });
+
+  test('all of loopback may be reached without TLS, as provisioning allows', async () => {
+    const host = await startHost();
+    const link = linkTo({ host: 'localhost', port: host.port });
+    const elsewhere = linkTo({ host: '127.0.0.2' });
+    const { acquiring } = await setUp([elsewhere, link]);
+    await acquiring.start();
+    assert.equal(acquiring.availability(organizationId).length, 2);
+  });
+
+  test('a code that is not in the table declines, and is counted for its link', async () => {
+    const host = await startHost();
+    const codes = ['ZZ', 'ZZ', '05', 'ZY'];
+    host.script((asked) => {
+      const { message, socket } = asked;
+      if (message.mti !== '0200') return approve(asked);
+      socket.write(frameOf(answerTo(message, { 39: codes.shift() ?? '00' })));
+      return undefined;
+    });
+    const link = linkTo({ port: host.port });
+    const { acquiring, metrics } = await setUp([link]);
+    await acquiring.start();
+    await eventually('up', () => acquiring.available(link.linkId));
+    const answered: string[] = [];
+    for (let sale = 0; sale < 5; sale += 1) {
+      const outcome = await acquiring.send(saleOn(link.linkId));
+      const code = 'responseCode' in outcome ? outcome.responseCode : '';
+      answered.push(`${outcome.outcome} ${code}`);
+    }
+    assert.deepEqual(answered, [
+      'Declined ZZ',
+      'Declined ZZ',
+      'Declined 05',
+      'Declined ZY',
+      'Approved 00',
+    ]);
+    const counted = metrics.registry.getSingleMetric('switchyard_acquirer_unknown_codes_total');
+    const { values = [] } = (await counted?.get()) ?? {};
+    assert.deepEqual(
+      values.map(({ labels, value }) => [labels['link'], value]),
+      [[link.linkId, 3]],
+    );
+  });
+
+  /** Leaves sales unanswered until told. */
+  async function withSaleInFlight() {
+    const host = await startHost();
+    host.script(networkOnly);
+    const links = [linkTo({ port: host.port })];
+    const linkId = links[0]?.linkId ?? '';
+    const { acquiring, shown } = await setUp(links);
+    await acquiring.start();
+    await eventually('up', () => acquiring.available(linkId));
+    const outcome = acquiring.send(saleOn(linkId));
+    await eventually('asked', () => host.heard().includes('0200'));
+    const answer = () => {
+      const asked = host.asked.find(({ message }) => message.mti === '0200');
+      if (asked !== undefined) approve(asked);
+    };
+    const change = async (changed: Partial<Iso8583HostLink>) => {
+      links[0] = { ...(links[0] ?? linkTo({})), ...changed };
+      await acquiring.openLinks();
+    };
+    return { host, links, linkId, acquiring, shown, outcome, answer, change };
+  }
+
+  test('a link that is only renamed stays connected', async () => {
+    const { host, acquiring, shown, outcome, answer, change } = await withSaleInFlight();
+    await change({ name: 'renamed' });
+    assert.deepEqual(acquiring.availability(organizationId), [
+      { name: 'renamed', available: true },
+    ]);
+    assert.deepEqual(await shown(), ['renamed 1']);
+    answer();
+    assert.equal((await outcome).outcome, 'Approved');
+    assert.equal(host.connections(), 1);
+  });
+
+  test('changed settings take over once signed on; the old link finishes its sales', async () => {
+    const { host, linkId, acquiring, shown, outcome, answer, change } = await withSaleInFlight();
+    host.script(approve);
+    const other = await startHost();
+    const held: Asked[] = [];
+    other.script((asked) => held.push(asked));
+    await change({ settings: linkTo({ port: other.port }).settings });
+    await eventually('the new host is asked', () => held.length === 1);
+    assert.ok(acquiring.available(linkId), 'the old one serves until the new one is signed on');
+    other.script(approve);
+    for (const asked of held) approve(asked);
+    await eventually('the new one serves', async () => {
+      const { outcome: said } = await acquiring.send(saleOn(linkId));
+      return said === 'Approved' && other.heard().includes('0200');
+    });
+    answer();
+    assert.equal((await outcome).outcome, 'Approved');
+    await eventually('the old one is signed off', () => host.heard().includes('0800002'));
+    assert.deepEqual(await shown(), ['north 1']);
+  });
+
+  test('settings that never sign on do not cost the link that works', async () => {
+    const { host, linkId, acquiring, outcome, answer, change } = await withSaleInFlight();
+    const { settings } = linkTo({ port: host.port });
+    await change({ settings: linkTo({ port: 1 }).settings });
+    await change({ settings });
+    answer();
+    assert.equal((await outcome).outcome, 'Approved');
+    assert.ok(acquiring.available(linkId));
+    assert.equal(host.connections(), 1);
+  });
+
+  test('a link that is gone stays open for what is left to finish on it', async () => {
+    const host = await startHost();
+    const links = [linkTo({ port: host.port })];
+    const unfinished = [...links];
+    const linkId = links[0]?.linkId ?? '';
+    const { acquiring } = await setUp(links, unfinished);
+    await acquiring.start();
+    await eventually('up', () => acquiring.available(linkId));
+    links.length = 0;
+    await acquiring.openLinks();
+    assert.equal((await acquiring.send(saleOn(linkId))).outcome, 'Approved');
+    const left = unfinished.splice(0);
+    await acquiring.openLinks();
+    assert.equal((await acquiring.send(saleOn(linkId))).outcome, 'NotSent');
+    unfinished.push(...left);
+    await acquiring.openLinks();
+    await eventually('opened again for what came late', () => acquiring.available(linkId));
+    await eventually('signed off once', () => host.heard().includes('0800002'));
+  });
+
+  test('a start opens a disabled link for what is left to finish on it', async () => {
+    const host = await startHost();
+    const unfinished = linkTo({ port: host.port });
+    const { acquiring } = await setUp([], [unfinished]);
+    await acquiring.start();
+    await eventually('up', () => acquiring.available(unfinished.linkId));
+  });
+
+  test('a link that is down is replaced at once', async () => {
+    const host = await startHost();
+    const links = [linkTo({ port: 1 })];
+    const { acquiring } = await setUp(links);
+    await acquiring.start();
+    const linkId = links[0]?.linkId ?? '';
+    links[0] = { ...linkTo({ port: host.port }), linkId };
+    await acquiring.openLinks();
+    await eventually('up', () => acquiring.available(linkId));
+  });
+
+  test('a link that is gone, and a stop, wait for what is in flight', async () => {
+    const { host, links, linkId, acquiring, outcome, answer } = await withSaleInFlight();
+    links.length = 0;
+    await acquiring.openLinks();
+    assert.equal(acquiring.available(linkId), false);
+    const closed = acquiring.close();
+    answer();
+    assert.equal((await outcome).outcome, 'Approved');
+    await closed;
+    assert.equal(host.heard().at(-1), '0800002');
+  });
+});

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { describe, test } from 'node:test';
+import { Refusal } from '@switchyard/contract';
+import { testDatabase } from '../../../test/database.ts';
+import { systemClock } from '../../platform/index.ts';
+import { createReferences } from './reference-allocator.ts';
+
+type Named = { terminalId: string; stan: string };
+
+const spell = ({ terminalId, stan }: Named) => `${terminalId} ${stan}`;
+
+/** Asks as a contract of its own, so that no other test takes its terminals. */
+async function setUp({ processes = 1, to = 'TERM9999' } = {}) {
+  const database = await testDatabase();
+  const contract = { organizationId: randomUUID(), contractId: randomUUID() };
+  const rest = { range: { from: 'TERM0001', to }, mti: '0200', timeZone: 'UTC' };
+  const all = Array.from({ length: processes }, () =>
+    createReferences({ database, clock: systemClock }),
+  );
+  const next = (holderId: string, process = 0) => {
+    const references = all[process % processes];
+    assert.ok(references);
+    return references.next({ ...contract, ...rest, holderId });
+  };
+  return { next };
+}
+
+describe('references', () => {
+  test('callers at the same time, in two processes, never share a trace', async () => {
+    const { next } = await setUp({ processes: 2 });
+    const holderId = randomUUID();
+    const seen = new Set<string>();
+    for (let round = 0; round < 3; round += 1) {
+      const asked = Array.from({ length: 450 }, (_, index) => next(holderId, index));
+      for (const reference of await Promise.all(asked)) seen.add(spell(reference));
+    }
+    assert.equal(seen.size, 3 * 450);
+  });
+
+  test('one at a time uses each block to its end, and skips nothing alone', async () => {
+    const { next } = await setUp();
+    const holderId = randomUUID();
+    for (let trace = 1; trace <= 350; trace += 1) {
+      const { stan, terminalId } = await next(holderId);
+      assert.equal(stan, String(trace).padStart(6, '0'));
+      assert.equal(terminalId, 'TERM0001');
+    }
+  });
+
+  test('a block fetched ahead is used although another process took the one between', async () => {
+    const { next } = await setUp({ processes: 2 });
+    const holderId = randomUUID();
+    await next(holderId);
+    await next(holderId, 1);
+    const stans: number[] = [];
+    for (let count = 0; count < 199; count += 1) stans.push(Number((await next(holderId)).stan));
+    const expected = (from: number, to: number) =>
+      Array.from({ length: to - from + 1 }, (_, index) => from + index);
+    assert.deepEqual(stans, [...expected(2, 100), ...expected(201, 300)]);
+  });
+
+  test('many new terminals at once each get one of their own', async () => {
+    const { next } = await setUp({ processes: 2 });
+    const holders = Array.from({ length: 300 }, () => randomUUID());
+    const named = await Promise.all(holders.map((holderId, index) => next(holderId, index)));
+    assert.equal(new Set(named.map(({ terminalId }) => terminalId)).size, 300);
+    // The same holder keeps its terminal, whichever process it comes to.
+    const again = await Promise.all(holders.map((holderId, index) => next(holderId, index + 1)));
+    assert.deepEqual(
+      again.map(({ terminalId }) => terminalId),
+      named.map(({ terminalId }) => terminalId),
+    );
+  });
+
+  test('a range without a terminal left refuses, and serves those that have one', async () => {
+    const { next } = await setUp({ to: 'TERM0003' });
+    const holders = Array.from({ length: 4 }, () => randomUUID());
+    const asked = await Promise.allSettled(holders.map((holderId) => next(holderId)));
+    const refused = holders.filter((_, index) => asked[index]?.status === 'rejected');
+    assert.equal(refused.length, 1, 'whichever came last');
+    await assert.rejects(
+      next(refused[0] ?? ''),
+      (error) => error instanceof Refusal && error.code === 'terminal_range_exhausted',
+    );
+    await next(holders.find((holder) => holder !== refused[0]) ?? '');
+  });
+});

@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { referenceAt } from './stan-and-terminal-id.ts';
+
+const of = (now: number, timeZone: string, trace = 1) =>
+  referenceAt({ trace, terminalId: 'TERM0001', mti: '0200', timeZone, now });
+
+test('times are those of the second and of the zone, whoever was asked before', () => {
+  const now = Date.parse('2026-12-31T23:30:59.400Z');
+  for (let round = 0; round < 2; round += 1) {
+    const berlin = of(now, 'Europe/Berlin');
+    assert.equal(`${berlin.localDate} ${berlin.localTime}`, '0101 003059');
+    const newYork = of(now + 599, 'America/New_York');
+    assert.equal(`${newYork.localDate} ${newYork.localTime}`, '1231 183059');
+    assert.equal(berlin.transmittedAt, '1231233059');
+    assert.equal(newYork.rrn, '636523000001');
+    const later = of(now + 600, 'Europe/Berlin', 2);
+    assert.equal(later.transmittedAt, '1231233100');
+    assert.equal(`${later.localDate} ${later.localTime}`, '0101 003100');
+    assert.equal(of(now + 1_800_000, 'Europe/Berlin').rrn, '700100000001');
+  }
+});

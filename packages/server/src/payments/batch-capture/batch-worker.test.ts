@@ -1,0 +1,305 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type ErrorCode, Refusal } from '@switchyard/contract';
+import type { Job, NewJob } from '../../platform/index.ts';
+import { createRunning } from '../runtime/in-flight-transactions.ts';
+import type { Change, LoadedTransaction, StoredOperation } from '../transaction/transaction.ts';
+import type { BatchItem, BatchResult, BatchRow } from './batch-sql.ts';
+import { type CaptureWorkDeps, captureLinkJob, createCaptureWork } from './batch-worker.ts';
+
+const organizationId = '01890000-0000-7000-8000-000000000001';
+const batchId = '01890000-0000-7000-8000-000000000002';
+const near = '01890000-0000-7000-8000-00000000000a';
+const far = '01890000-0000-7000-8000-00000000000b';
+const idOf = (index: number) => `01890000-0000-7000-8000-${String(index).padStart(12, '0')}`;
+
+type Answer = StoredOperation['status'] | ErrorCode | 'Unsent' | 'Fault';
+type Item = BatchItem & { linkId: string | null };
+
+const statuses: ReadonlySet<string> = new Set(['Succeeded', 'Pending', 'Declined', 'Failed']);
+
+/** A batch of sales that are captured as the answer says; odd ones go over one link. */
+function batchOf(count: number, answer: (transactionId: string) => Answer) {
+  const items = new Map<string, Item>();
+  for (let index = 1; index <= count; index += 1) {
+    const transactionId = idOf(index);
+    const item = { transactionId, amount: 100, code: undefined, linkId: null };
+    items.set(transactionId, { ...item, status: 'Pending' });
+  }
+  const startedAt = performance.now();
+  const down = new Set<string>();
+  const tried: string[] = [];
+  const named: string[] = [];
+  const enqueued: NewJob[] = [];
+  const recorded: BatchResult[] = [];
+  const logged: string[] = [];
+  const operations = new Map<string, StoredOperation[]>();
+  const linkOf = (transactionId: string) =>
+    Number(transactionId.slice(-3)) % 2 === 0 ? far : near;
+
+  const loadedOf = (transactionId: string) =>
+    ({
+      row: {
+        organizationId,
+        transactionId,
+        merchantId: 'm',
+        currency: 'EUR',
+        amount: 100,
+        overCapture: 0,
+        state: 'Authorized',
+        version: 2,
+        operationCount: (operations.get(transactionId) ?? []).length,
+        createdAt: '2026-01-01T00:00:00.000Z',
+        position: {
+          phase: 'Approved',
+          authorized: 100,
+          captured: 0,
+          cancelled: 0,
+          refunded: 0,
+          captureReserved: 0,
+          cancelReserved: 0,
+          refundReserved: 0,
+        },
+      },
+      events: [
+        {
+          sequence: 1,
+          data: {
+            facts: {
+              linkId: linkOf(transactionId),
+              timeZone: 'UTC',
+              card: { token: 't' },
+              reference: {},
+              request: {},
+            },
+          },
+        },
+      ],
+      operations: operations.get(transactionId) ?? [],
+    }) as unknown as LoadedTransaction;
+
+  const deps = {
+    clock: { now: () => 1_000_000 + performance.now() - startedAt },
+    ids: { uuid: () => idOf(900) },
+    acquirerTimeoutMs: 1000,
+    failPoints: { hit() {} },
+    log: {
+      error: (facts: { transactionId: string }) => void logged.push(facts.transactionId),
+      warn() {},
+      debug() {},
+    },
+    running: createRunning(),
+    jobs: { enqueue: async (job: NewJob) => void enqueued.push(job) },
+    provisioning: {
+      contract: async () => ({ partialCancel: true, multipleCapture: true, overCapturePercent: 0 }),
+    },
+    vault: { reveal: async () => ({ pan: '', expiry: '' }), wasDeleted: () => false },
+    acquiring: {
+      available: (linkId: string) => !down.has(linkId),
+      nextReference: async () => ({}),
+      async send({ transactionId }: { transactionId: string }) {
+        tried.push(transactionId);
+        const told = answer(transactionId);
+        if (told === 'Unsent') return { outcome: 'NotSent', reason: 'gone' };
+        if (told === 'Pending') return { outcome: 'Unknown', reason: 'Timeout' };
+        if (told === 'Declined') return { outcome: 'Declined', responseCode: '61' };
+        return { outcome: 'Approved', responseCode: '00', amount: 100 };
+      },
+    },
+    store: {
+      watchSales: () => () => {},
+      async findById(_: string, transactionId: string) {
+        const told = answer(transactionId);
+        if (told === 'Fault') throw new Error('As the test says.');
+        if (!statuses.has(told) && told !== 'Unsent') {
+          throw new Refusal(told as ErrorCode, 'As the test says.');
+        }
+        return loadedOf(transactionId);
+      },
+      async commit({ after, operation }: Change) {
+        if (operation === undefined) return true;
+        if (operation.status === 'Sent') named.push(String(operation.clientOperationId));
+        const others = (operations.get(after.transactionId) ?? []).filter(
+          ({ number }) => number !== operation.number,
+        );
+        operations.set(after.transactionId, [...others, operation]);
+        return true;
+      },
+    },
+    batches: {
+      find: async () => {
+        const isOpen = [...items.values()].some(({ status }) => status === 'Pending');
+        return { batchId, state: isOpen ? 'Running' : 'Completed' } as BatchRow;
+      },
+      async sort({ after, limit }: { after?: string; limit: number }) {
+        const unsorted = [...items.values()].filter(
+          ({ linkId, transactionId }) =>
+            linkId === null && (after === undefined || transactionId > after),
+        );
+        const page = unsorted.slice(0, limit);
+        for (const item of page) item.linkId = linkOf(item.transactionId);
+        const last = page.length < limit ? undefined : page.at(-1)?.transactionId;
+        return { last, linkIds: [...new Set(page.map((item) => item.linkId))] };
+      },
+      async pendingLinks() {
+        const open = [...items.values()].filter(({ status }) => status === 'Pending');
+        return [...new Set(open.map(({ linkId }) => linkId))];
+      },
+      pending: async (of: { linkId: string; after?: string; limit: number }) =>
+        [...items.values()]
+          .filter(({ transactionId, status, linkId }) => {
+            const isBehind = of.after === undefined || transactionId > of.after;
+            return status === 'Pending' && linkId === of.linkId && isBehind;
+          })
+          .slice(0, of.limit),
+      async record(_organization: string, _batch: string, results: BatchResult[]) {
+        recorded.push(...results);
+        for (const { transactionId, status } of results) {
+          const item = items.get(transactionId);
+          assert.ok(item);
+          items.set(transactionId, { ...item, status });
+        }
+      },
+    },
+  } as unknown as CaptureWorkDeps;
+  const work = createCaptureWork(deps);
+  const jobOf = (payload: object, attempts = 0) =>
+    ({ organizationId, payload, attempts }) as unknown as Job;
+  return {
+    tried,
+    named,
+    enqueued,
+    recorded,
+    operations,
+    down,
+    logged,
+    sort: () => work.sort(jobOf({ batchId })),
+    link: (linkId: string, attempts = 0) => work.link(jobOf({ batchId, linkId }, attempts)),
+  };
+}
+
+describe('an item of a capture of all', () => {
+  for (const code of [
+    'transaction_in_progress',
+    'concurrent_modification',
+    'reversal_in_progress',
+    'confirmation_pending',
+  ] as const) {
+    it(`is left for later after ${code}`, async () => {
+      const { sort, link, recorded } = batchOf(1, () => code);
+      await sort();
+      const again = await link(near);
+      assert.deepEqual(recorded, []);
+      assert.ok(Number(again?.retryAt) > 1_000_000);
+    });
+  }
+
+  for (const code of ['database_unavailable', 'overloaded'] as const) {
+    it(`fails the job after ${code}, and is tried again with it`, async () => {
+      const { sort, link, recorded } = batchOf(1, () => code);
+      await sort();
+      await assert.rejects(link(near), { code });
+      assert.deepEqual(recorded, []);
+    });
+  }
+
+  it('has failed for good after any other refusal, and where the acquirer declines', async () => {
+    const { sort, link, recorded } = batchOf(3, (id) =>
+      id === idOf(1) ? 'already_cancelled' : 'Declined',
+    );
+    await sort();
+    await link(near);
+    assert.deepEqual(recorded, [
+      { transactionId: idOf(1), status: 'Failed', code: 'already_cancelled' },
+      { transactionId: idOf(3), status: 'Failed', code: '61' },
+    ]);
+  });
+
+  it('that meets a fault of ours is told, and holds up none behind it', async () => {
+    const { sort, link, recorded, logged } = batchOf(5, (id) =>
+      id === idOf(1) ? 'Fault' : 'Succeeded',
+    );
+    await sort();
+    assert.ok(Number((await link(near))?.retryAt) > 1_000_000);
+    assert.deepEqual(
+      recorded.map(({ transactionId }) => transactionId),
+      [idOf(3), idOf(5)],
+    );
+    assert.deepEqual(logged, [idOf(1)]);
+  });
+
+  it('that awaits its confirmation holds up none behind it, and is captured once it has it', async () => {
+    let isConfirmed = false;
+    const { sort, link, recorded } = batchOf(5, (id) =>
+      id === idOf(1) && !isConfirmed ? 'confirmation_pending' : 'Succeeded',
+    );
+    await sort();
+    assert.ok(Number((await link(near))?.retryAt) > 1_000_000);
+    const done = () => recorded.map(({ transactionId }) => transactionId);
+    assert.deepEqual(done(), [idOf(3), idOf(5)]);
+    isConfirmed = true;
+    assert.equal(await link(near), undefined);
+    assert.deepEqual(done(), [idOf(3), idOf(5), idOf(1)]);
+  });
+
+  it('is tried again under another name where the capture was never sent', async () => {
+    let isSent = false;
+    const { sort, link, recorded, named } = batchOf(1, () => (isSent ? 'Succeeded' : 'Unsent'));
+    await sort();
+    assert.ok(Number((await link(near))?.retryAt) > 1_000_000);
+    assert.deepEqual(recorded, []);
+    isSent = true;
+    await link(near);
+    assert.deepEqual(recorded, [{ transactionId: idOf(1), status: 'Succeeded' }]);
+    assert.equal(named[1], `${named[0]}:1`);
+  });
+
+  it('is captured under a name that no client can give, within the length of a client’s', async () => {
+    const { sort, link, named } = batchOf(1, () => 'Succeeded');
+    await sort();
+    await link(near);
+    const [name = ''] = named;
+    assert.ok(name.length > 0 && `${name}:9999`.length <= 64, name);
+    assert.doesNotMatch(name, /^[A-Za-z0-9._:-]+$/);
+  });
+
+  it('that waits for its repeats is not sent again, and holds up none behind it', async () => {
+    let isSilent = true;
+    const { sort, link, recorded, tried } = batchOf(80, (id) =>
+      isSilent && Number(id.slice(-3)) < 60 ? 'Pending' : 'Succeeded',
+    );
+    await sort();
+    await link(near);
+    const first = tried.length;
+    assert.ok(first < 40, 'a silent host is not sent the rest');
+    isSilent = false;
+    assert.ok(Number((await link(near))?.retryAt) > 1_000_000);
+    assert.equal(new Set(tried).size, tried.length);
+    assert.equal(recorded.length, 40 - first);
+  });
+});
+
+describe('a capture of all over several links', () => {
+  it('has one job for each link, however often it is looked at', async () => {
+    const { sort, enqueued } = batchOf(2500, () => 'Succeeded');
+    const again = await sort();
+    assert.equal(again?.untried, true);
+    assert.ok(enqueued.every(({ kind }) => kind === captureLinkJob));
+    assert.equal(new Set(enqueued.map(({ jobId }) => jobId)).size, 2);
+    assert.deepEqual(enqueued[0]?.payload['batchId'], batchId);
+  });
+
+  it('puts off what cannot be reached, and nothing else', async () => {
+    const { sort, link, down, recorded } = batchOf(1200, () => 'Succeeded');
+    await sort();
+    down.add(far);
+    const [first, later] = [await link(far), await link(far, 4)];
+    assert.ok(Number(later?.retryAt) > Number(first?.retryAt), 'with growing pauses');
+    assert.equal(await link(near), undefined);
+    assert.equal(recorded.length, 600);
+    down.clear();
+    assert.equal(await link(far), undefined);
+    assert.equal(recorded.length, 1200);
+    assert.equal(await sort(), undefined);
+  });
+});

@@ -1,0 +1,232 @@
+// Reads what the card presented: a typed card, a token, chip data or a stripe; card data stops here.
+import {
+  defined,
+  type EntryMode,
+  type ErrorCode,
+  type Instrument,
+  type ProcessRequest,
+  refuse,
+} from '@switchyard/contract';
+import {
+  type ChipData,
+  type ChipReceipt,
+  checkChipData,
+  EmvError,
+  isValidPan,
+  maskPan,
+  parseChipData,
+  parseTrack2,
+  schemeOf,
+} from '@switchyard/emv';
+import { numericOf } from '@switchyard/money';
+import type { AcquirerRequest } from '../../acquiring/index.ts';
+import type { Hsm } from '../../vault/index.ts';
+import { asEncrypted, clearKindOf, decrypted } from './decrypt-card-data.ts';
+
+/** A card as it was presented; lives in memory until the acquirer has answered. */
+export type PresentedCard = {
+  pan: string;
+  /** YYMM */
+  expiry: string;
+  scheme: string;
+  maskedNumber: string;
+  sensitive?: NonNullable<AcquirerRequest['sensitive']>;
+  panSequence?: string;
+  /** The tags that go to the acquirer, hex. */
+  chipData?: string;
+  /** The tags that a receipt prints. */
+  chip?: Record<string, string>;
+  /** YYMMDD, the day on the terminal's clock. */
+  chipDate?: string;
+};
+
+type Kind = Exclude<keyof Instrument, 'address' | 'encrypted'>;
+
+/** What each way of reading a card yields. */
+const kindsOf: Readonly<Record<EntryMode, readonly Kind[]>> = {
+  ContactChip: ['emvData'],
+  ContactlessChip: ['emvData'],
+  MagStripe: ['track2'],
+  ContactlessMagStripe: ['track2'],
+  FallbackMagStripe: ['track2'],
+  Keyed: ['card', 'token'],
+};
+
+/** Interchange rules, first digit of the service code: the card has a chip (ISO/IEC 7813). */
+const chipServices: ReadonlySet<string> = new Set(['2', '6']);
+/** Services, third digit: goods and services, and no cash. */
+const cashlessServices: ReadonlySet<string> = new Set(['2', '5', '7']);
+
+const at = (pointer: string, code: ErrorCode, detail: string) => ({
+  errors: [{ pointer, code, detail }],
+});
+
+function describe(pan: string, expiry: string): PresentedCard {
+  return { pan, expiry, scheme: schemeOf(pan), maskedNumber: maskPan(pan) };
+}
+
+const twoDigits = (value: number) => String(value).padStart(2, '0');
+
+function fromTyped(card: NonNullable<Instrument['card']>): PresentedCard {
+  if (!isValidPan(card.number)) {
+    refuse('card_number_invalid', 'The card number fails its check digit.', {
+      ...at('/instrument/card/number', 'card_number_invalid', 'The check digit does not fit.'),
+    });
+  }
+  const expiry = twoDigits(card.expiryYear % 100) + twoDigits(card.expiryMonth);
+  const presented = describe(card.number, expiry);
+  if (card.securityCode !== undefined) presented.sensitive = { securityCode: card.securityCode };
+  return presented;
+}
+
+/** A telephone or watch that knows its holder says so in a tap alone. */
+function receiptOf(entryMode: EntryMode, { receipt, verifiedOnDevice }: ChipData): ChipReceipt {
+  const onDevice = entryMode === 'ContactlessChip' && verifiedOnDevice;
+  return onDevice ? { ...receipt, cardholderVerification: 'OnDevice' } : receipt;
+}
+
+function fromChip(emvData: string, request: ProcessRequest): PresentedCard {
+  try {
+    const chip = parseChipData(emvData);
+    const [mismatch] = checkChipData(chip, {
+      amount: request.amount,
+      currencyNumeric: numericOf(request.currency),
+      otherAmount: request.amounts?.cashback ?? 0,
+      isContact: request.entryMode === 'ContactChip',
+    });
+    if (mismatch !== undefined) {
+      refuse('emv_data_mismatch', `The chip data does not agree with the request: ${mismatch}.`, {
+        errors: [
+          { pointer: '/instrument/emvData', code: mismatch, detail: 'Differs from the request.' },
+        ],
+      });
+    }
+    checkServices(chip.serviceCode, request);
+    return {
+      ...describe(chip.pan, chip.expiry),
+      chipData: chip.forDe55,
+      chip: receiptOf(request.entryMode, chip),
+      ...defined({
+        sensitive: chip.track2 === undefined ? undefined : { track2: chip.track2 },
+        chipDate: chip.date,
+        panSequence: chip.panSequence,
+      }),
+    };
+  } catch (error) {
+    if (!(error instanceof EmvError)) throw error;
+    return refuse('emv_data_invalid', `The chip data cannot be read: ${error.code}.`, {
+      errors: [{ pointer: '/instrument/emvData', code: error.code, detail: 'Cannot be read.' }],
+    });
+  }
+}
+
+/** A card with a chip is swiped only once its chip could not be read, and no other card is then. */
+function checkStripe(entryMode: EntryMode, serviceCode: string): void {
+  const hasChip = chipServices.has(serviceCode.slice(0, 1));
+  if (entryMode === 'MagStripe' && hasChip) {
+    refuse('entry_mode_invalid', 'The card has a chip, which is read instead of the stripe.', {
+      ...at('/entryMode', 'entry_mode_invalid', 'FallbackMagStripe if the chip cannot be read.'),
+    });
+  }
+  if (entryMode === 'FallbackMagStripe' && !hasChip) {
+    refuse('entry_mode_invalid', 'The card has no chip that could have failed.', {
+      ...at('/entryMode', 'entry_mode_invalid', 'MagStripe for a card without a chip.'),
+    });
+  }
+}
+
+/** Some cards are for goods alone, whichever way they are read. */
+function checkServices(serviceCode: string | undefined, { amounts }: ProcessRequest): void {
+  if (amounts?.cashback === undefined || !cashlessServices.has(serviceCode?.slice(2) ?? '')) return;
+  refuse('field_invalid', 'The card pays for goods and services, and hands out no cash.', {
+    ...at('/amounts/cashback', 'field_invalid', 'Not with this card.'),
+  });
+}
+
+/** Of UnionPay some cards have no check digit; a stripe has its own parity, while a typist errs. */
+const isReadPan = (pan: string): boolean => schemeOf(pan) === 'UnionPay' || isValidPan(pan);
+
+function fromStripe(text: string, request: ProcessRequest): PresentedCard {
+  const track = readTrack(text);
+  if (track === undefined || !isReadPan(track.pan)) {
+    return refuse('track_data_invalid', 'The track cannot be read.', {
+      ...at('/instrument/track2', 'track_data_invalid', 'Not in the format, or a wrong digit.'),
+    });
+  }
+  checkStripe(request.entryMode, track.serviceCode);
+  checkServices(track.serviceCode, request);
+  return { ...describe(track.pan, track.expiry), sensitive: { track2: track.text } };
+}
+
+function readTrack(text: string) {
+  try {
+    return parseTrack2(text);
+  } catch (error) {
+    if (error instanceof EmvError) return undefined;
+    throw error;
+  }
+}
+
+/** The kind of data that is presented, in clear or encrypted. */
+function kindOf({ encrypted, address: _address, ...clear }: Instrument): Kind {
+  const kinds = Object.keys(clear) as Kind[];
+  if (encrypted !== undefined) kinds.push(clearKindOf[encrypted.of]);
+  const [kind, ...more] = kinds;
+  if (kind !== undefined && more.length === 0) return kind;
+  return refuse(
+    'instrument_invalid',
+    'An instrument is exactly one of card, token, emvData, track2 and encrypted.',
+    at('/instrument', 'instrument_invalid', 'Exactly one of them.'),
+  );
+}
+
+function demandKind({ entryMode, instrument }: ProcessRequest): void {
+  const kind = kindOf(instrument);
+  const kinds = kindsOf[entryMode];
+  if (kinds.includes(kind)) return;
+  refuse('entry_mode_invalid', `${entryMode} does not go with this instrument.`, {
+    ...at('/entryMode', 'entry_mode_invalid', `It goes with ${kinds.join(' or ')}.`),
+  });
+}
+
+/** Reads data in clear; undefined for a token. */
+function readClear(request: ProcessRequest): PresentedCard | undefined {
+  const { instrument } = request;
+  if (instrument.emvData !== undefined) return fromChip(instrument.emvData, request);
+  if (instrument.track2 !== undefined) return fromStripe(instrument.track2, request);
+  return instrument.card === undefined ? undefined : fromTyped(instrument.card);
+}
+
+/** Who knows the cards behind tokens, and who opens what devices encrypt. */
+export type CardSources = {
+  reveal(token: string): Promise<{ pan: string; expiry: string } | undefined>;
+  decrypt: Hsm['decryptData'];
+};
+
+/**
+ * The card behind an instrument.
+ *
+ * @throws Refusal instrument_invalid, entry_mode_invalid, card_number_invalid, card_token_unknown,
+ *   emv_data_invalid, emv_data_mismatch, track_data_invalid, and those of encrypted data
+ */
+export async function presentedCard(
+  request: ProcessRequest,
+  { reveal, decrypt }: CardSources,
+): Promise<PresentedCard> {
+  const { encrypted, token } = request.instrument;
+  demandKind(request);
+  if (encrypted !== undefined) {
+    const instrument = await decrypted(decrypt, encrypted);
+    const card = asEncrypted(() => readClear({ ...request, instrument }));
+    if (card !== undefined) return card;
+  }
+  const read = readClear(request);
+  if (read !== undefined) return read;
+  const card = await reveal(token ?? '');
+  if (card === undefined) {
+    return refuse('card_token_unknown', 'No card stands behind this token.', {
+      ...at('/instrument/token', 'card_token_unknown', 'Unknown token.'),
+    });
+  }
+  return describe(card.pan, card.expiry);
+}

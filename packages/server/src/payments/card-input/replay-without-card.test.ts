@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type ErrorCode, type ProcessRequest, Refusal } from '@switchyard/contract';
+import type { Caller } from '../../http/index.ts';
+import type { PaymentsDeps } from '../deps.ts';
+import type { LoadedTransaction } from '../transaction/transaction.ts';
+import { saleOfUnread } from './replay-without-card.ts';
+
+const caller = { organizationId: 'o', clientId: 'c', merchantId: 'm' } as unknown as Caller;
+const fingerprint = (amount: number, mark: string) => ({ amount, instrument: mark });
+
+function saleOf(amount: number): LoadedTransaction {
+  const facts = { card: { token: 'token' }, request: fingerprint(amount, 'mark') };
+  return {
+    row: {
+      organizationId: 'o',
+      merchantId: 'm',
+      storeId: 's',
+      state: 'Captured',
+      transactionId: 't',
+      clientTransactionId: 'c-1',
+    },
+    events: [{ sequence: 1, type: 'transaction.received', at: '', data: { facts } }],
+    operations: [],
+  } as unknown as LoadedTransaction;
+}
+
+type World = {
+  sale?: LoadedTransaction;
+  isRunning?: boolean;
+  isPlaceGone?: boolean;
+  token?: string;
+  by?: Partial<Caller>;
+  merchantId?: string | undefined;
+};
+
+/** What comes of a request whose card could not be read, for a reason. */
+async function told(code: ErrorCode, of: World): Promise<unknown> {
+  const { sale, isRunning = false, isPlaceGone = false, token } = of;
+  const deps = {
+    clock: { now: () => 0 },
+    acquirerTimeoutMs: 0,
+    running: { find: () => (isRunning ? new Promise(() => {}) : undefined) },
+    store: { findByClientId: async () => (sale === undefined ? [] : [sale]) },
+    provisioning: {
+      async resolve() {
+        if (isPlaceGone) throw new Refusal('device_not_found', 'gone');
+        return { merchant: { merchantId: 'm' } };
+      },
+    },
+  } as unknown as PaymentsDeps;
+  const instrument = token === undefined ? { encrypted: {} } : { token };
+  const request = { clientTransactionId: 'c-1', amount: 100, instrument };
+  const asked = {
+    request: request as unknown as ProcessRequest,
+    names: { merchantId: 'merchantId' in of ? of.merchantId : 'm' },
+    fingerprintWith: (mark: string) => fingerprint(100, mark),
+  };
+  const refusal = new Refusal(code, 'Nothing was sent.', { retryAfterMs: 5000 });
+  try {
+    const { loaded, replayed } = await saleOfUnread(deps, { ...caller, ...of.by }, asked, refusal);
+    return [loaded.row.transactionId, replayed];
+  } catch (error) {
+    assert.ok(error instanceof Refusal, String(error));
+    const { outcome, extensions, retryAfterMs, detail } = error;
+    if (error.code === code) {
+      assert.equal(retryAfterMs, 5000);
+      assert.equal(detail === 'Nothing was sent.', outcome === 'NotProcessed');
+    }
+    return [error.code, outcome, extensions?.['transaction']];
+  }
+}
+
+const transaction = { transactionId: 't', clientTransactionId: 'c-1', state: 'Captured' };
+const sale = saleOf(100);
+
+describe('a card that cannot be read', () => {
+  const ofKeys = ['hsm_unavailable', 'card_keys_unavailable', 'encryption_key_unknown'] as const;
+  for (const code of ofKeys) {
+    test(`${code}: nothing was done where there is no sale, and what is unknown where there is one`, async () => {
+      assert.deepEqual(await told(code, {}), [code, 'NotProcessed', undefined]);
+      assert.deepEqual(await told(code, { sale }), [code, 'Unknown', transaction]);
+      assert.deepEqual(await told(code, { isRunning: true }), [code, 'Unknown', undefined]);
+      const inPlace = { sale, merchantId: undefined };
+      assert.deepEqual(await told(code, inPlace), [code, 'Unknown', transaction]);
+      const gone = await told(code, { ...inPlace, isPlaceGone: true });
+      assert.deepEqual(gone, [code, 'NotProcessed', undefined]);
+      const stranger = await told(code, { sale, by: { storeId: 'another' } });
+      assert.deepEqual(stranger, [code, 'NotProcessed', undefined]);
+      const itself = await told(code, { sale, by: { storeId: 's' } });
+      assert.deepEqual(itself, [code, 'Unknown', transaction]);
+    });
+  }
+
+  test('whose token has made the sale is told of it, and another token is not', async () => {
+    for (const code of ['card_keys_unavailable', 'card_token_unknown'] as const) {
+      assert.deepEqual(await told(code, { sale, token: 'token' }), ['t', true]);
+      const other = await told(code, { sale, token: 'another' });
+      assert.deepEqual(other, [code, 'NotProcessed', undefined]);
+    }
+    const reused = await told('card_keys_unavailable', { sale: saleOf(200), token: 'token' });
+    assert.deepEqual(reused, ['client_id_reused', 'NotProcessed', undefined]);
+  });
+
+  test('is judged alone where its reading was refused for what it is', async () => {
+    const code = 'card_number_invalid';
+    assert.deepEqual(await told(code, { sale }), [code, 'NotProcessed', undefined]);
+  });
+});

@@ -1,0 +1,56 @@
+// Tells of clearing files: made, answered by the acquirer, and worked off.
+import { CompiledQuery } from 'kysely';
+import type { EventSource } from '../../platform/index.ts';
+import { tell } from '../repository/outbox-sql.ts';
+
+/** In the order in which they can follow each other. */
+const sequences = { made: 1, acknowledged: 2, rejected: 2, settled: 3 } as const;
+
+/** A part of a statement that has the file in a part `file`, where it has moved on. */
+export const tellFile = (done: keyof typeof sequences, outboxId: string, at: string) =>
+  tell({
+    kind: `clearing.file_${done}`,
+    of: 'SELECT file_id AS id FROM file',
+    sequence: sequences[done],
+    outboxId,
+    at,
+  });
+
+const factsText = `SELECT r.outbox_id AS "outboxId", f.file_id AS "fileId",
+    f.link_id AS "acquirerLinkId", f.sequence AS number, f.line_count AS "lineCount", f.amounts,
+    f.accepted, f.rejected, f.reason
+  FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS r(organization_id, outbox_id, file_id)
+  CROSS JOIN LATERAL (SELECT * FROM clearing_files WHERE organization_id = r.organization_id
+    AND file_id = r.file_id LIMIT 1) f`;
+
+type FactsRow = {
+  outboxId: string;
+  fileId: string;
+  acquirerLinkId: string;
+  number: number;
+  lineCount: number;
+  amounts: Record<string, number>;
+  accepted: number;
+  rejected: number;
+  reason: string | null;
+};
+
+/** Speaks for files that are exchanged with acquirers. */
+export const clearingEvents: EventSource = {
+  prefix: 'clearing.',
+  async read(rows, trx) {
+    const { rows: found } = await trx.executeQuery<FactsRow>(
+      CompiledQuery.raw(factsText, [
+        rows.map((row) => row.organizationId),
+        rows.map((row) => row.outboxId),
+        rows.map((row) => row.subjectId),
+      ]),
+    );
+    return new Map(
+      found.map(({ outboxId, reason, ...file }) => [
+        outboxId,
+        { merchantId: null, data: { ...file, ...(reason === null ? {} : { reason }) } },
+      ]),
+    );
+  },
+};

@@ -1,0 +1,48 @@
+// Files that are due, over links that are there, are gone, or cannot be read for a moment.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Refusal } from '@switchyard/contract';
+import { createClearingFiles, type FilesDeps } from './clearing-files.ts';
+
+/** An organisation with lines that are due of each of the links. */
+function roomOf(institutionOf: (linkId: string) => string | undefined, ...linkIds: string[]) {
+  const made: string[] = [];
+  const logged: string[] = [];
+  const deps = {
+    clock: { now: () => 0 },
+    ids: { uuid: () => 'file' },
+    log: {
+      warn: ({ linkId }: { linkId: string }) => void logged.push(`warn ${linkId}`),
+      error: ({ linkId }: { linkId: string }) => void logged.push(`error ${linkId}`),
+    },
+    provisioning: { institutionOf: async (_: string, linkId: string) => institutionOf(linkId) },
+    clearing: {
+      dueLinks: async () => linkIds.map((linkId) => ({ organizationId: 'o', linkId })),
+      async make({ linkId, institutionId }: { linkId: string; institutionId: string }) {
+        made.push(`${linkId} ${institutionId}`);
+        return true;
+      },
+    },
+  } as unknown as FilesDeps;
+  return { files: createClearingFiles(deps), made, logged };
+}
+
+test('one that cannot be made holds up no other, and raises an alarm', async () => {
+  const { files, made, logged } = roomOf(
+    (linkId) => (linkId === 'lost' ? undefined : '123456'),
+    'lost',
+    'known',
+  );
+  assert.equal(await files.makeDue(), 1);
+  assert.deepEqual(made, ['known 123456']);
+  assert.deepEqual(logged, ['error lost']);
+});
+
+test('what may pass is told without one', async () => {
+  const away = new Refusal('database_unavailable', 'It restarts.');
+  const { files, logged } = roomOf(() => {
+    throw away;
+  }, 'any');
+  assert.equal(await files.makeDue(), 0);
+  assert.deepEqual(logged, ['warn any']);
+});

@@ -1,0 +1,94 @@
+// The routes of approval codes.
+import {
+  ApprovalCode,
+  ApprovalCodeInput,
+  type ErrorCode,
+  NewApprovalCode,
+  pageOf,
+} from '@switchyard/contract';
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { openPage, pageQuery, route, sealPage } from '../../http/index.ts';
+import type { Codes } from '../approvals/manage-approval-codes.ts';
+
+const base = '/payment/v1/approval-codes';
+const tags = ['Card payments'];
+const permission = 'pay.approve';
+const params = Type.Object({ approvalCodeId: Type.String({ format: 'uuid' }) });
+const scoped: ErrorCode[] = ['entity_out_of_scope', 'database_unavailable'];
+
+export function registerApprovalCodes(app: FastifyInstance, codes: Codes): void {
+  route(app, {
+    method: 'POST',
+    url: base,
+    operationId: 'createApprovalCode',
+    summary: 'Make an approval code',
+    description:
+      'With it a supervisor approves refunds and cancels at a terminal. The code is shown this once; a merchant makes codes for its own stores.',
+    tags,
+    permission,
+    takesKey: true,
+    body: ApprovalCodeInput,
+    examples: {
+      'For one refund': { name: 'Shift lead', oneTime: true, maxAmount: 20_000, currency: 'EUR' },
+    },
+    response: { 201: NewApprovalCode },
+    errors: [...scoped, 'merchant_not_found', 'store_not_found', 'currency_unknown'],
+    async handler(request, reply) {
+      const made = await codes.create(request, request.body);
+      const location = `${base}/${made.approvalCodeId}`;
+      reply.code(201).headers({ location, 'cache-control': 'no-store' });
+      return made;
+    },
+  });
+  route(app, {
+    method: 'GET',
+    url: base,
+    operationId: 'listApprovalCodes',
+    summary: 'List approval codes',
+    description: 'In the order of making, without the codes themselves.',
+    tags,
+    permission,
+    priority: 'list',
+    query: Type.Object(
+      {
+        ...pageQuery,
+        merchantId: Type.Optional(Type.String({ format: 'uuid' })),
+        includeRevoked: Type.Optional(Type.Boolean()),
+      },
+      { additionalProperties: false },
+    ),
+    response: { 200: pageOf(ApprovalCode) },
+    errors: [...scoped, 'cursor_invalid'],
+    async handler({ caller, query }) {
+      const found = await codes.list(caller, query, openPage(query, 'listApprovalCodes'));
+      return sealPage(found, query, 'listApprovalCodes');
+    },
+  });
+  route(app, {
+    method: 'GET',
+    url: `${base}/:approvalCodeId`,
+    operationId: 'getApprovalCode',
+    summary: 'Read an approval code',
+    tags,
+    permission,
+    params,
+    response: { 200: ApprovalCode },
+    errors: [...scoped, 'resource_not_found'],
+    handler: ({ caller, params: { approvalCodeId } }) => codes.get(caller, approvalCodeId),
+  });
+  route(app, {
+    method: 'DELETE',
+    url: `${base}/:approvalCodeId`,
+    operationId: 'revokeApprovalCode',
+    summary: 'Revoke an approval code',
+    description: 'It approves nothing from now on. Revoking twice is the same as once.',
+    tags,
+    permission,
+    params,
+    bodyOptional: true,
+    response: { 200: ApprovalCode },
+    errors: [...scoped, 'resource_not_found'],
+    handler: (request) => codes.revoke(request, request.params.approvalCodeId),
+  });
+}

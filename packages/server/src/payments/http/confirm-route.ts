@@ -1,0 +1,56 @@
+// The route by which a till confirms that it has heard of an approval.
+import { ConfirmRequest, Transaction } from '@switchyard/contract';
+import type { FastifyInstance } from 'fastify';
+import { route } from '../../http/index.ts';
+import type { PaymentsDeps } from '../deps.ts';
+import { confirm } from '../operations/confirm-sale.ts';
+import { findTransaction } from '../runtime/find-transaction.ts';
+import {
+  ByTransaction,
+  base,
+  markReplay,
+  OfMerchant,
+  ofTransaction,
+  rateLimit,
+  tags,
+} from './route-schemas.ts';
+import { viewTransaction } from './transaction-view.ts';
+
+export function registerConfirm(app: FastifyInstance, deps: PaymentsDeps): void {
+  route(app, {
+    method: 'POST',
+    url: `${base}/:transactionId/confirm`,
+    operationId: 'confirmTransaction',
+    summary: 'Confirm a sale that awaits it',
+    description:
+      'Of a sale with confirmWithinSeconds: without it in time the platform reverses the sale. The ' +
+      'same again is answered again; a sale that stands without it is answered as it stands.',
+    tags,
+    rateLimit,
+    permission: 'pay.sale',
+    priority: 'last',
+    bodyOptional: true,
+    faultOutcome: 'Unknown',
+    params: ByTransaction,
+    query: OfMerchant,
+    body: ConfirmRequest,
+    response: { 200: Transaction },
+    answerHeaders: { 200: ['Idempotent-Replayed'] },
+    errors: [
+      ...ofTransaction,
+      'concurrent_modification',
+      'transaction_in_progress',
+      'reversal_in_progress',
+      'transaction_reversed',
+      'transaction_declined',
+      'not_authorized',
+      'authorization_expired',
+    ],
+    handler: async ({ caller, params, query }, reply) => {
+      const found = await findTransaction(deps, caller, params.transactionId, query.merchantId);
+      const { loaded, replayed } = await confirm(deps, found);
+      markReplay(reply, replayed);
+      return viewTransaction(loaded);
+    },
+  });
+}

@@ -1,0 +1,41 @@
+// The route of the gaps in what terminals have uploaded.
+import { OfflineGap, pageOf } from '@switchyard/contract';
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { openPage, pageQuery, route, sealPage } from '../../http/index.ts';
+import type { PaymentsDeps } from '../deps.ts';
+import { listGaps } from '../offline/missing-sequence-numbers.ts';
+import { rateLimit, tags } from './route-schemas.ts';
+
+const named = (description: string) => Type.Optional(Type.String({ format: 'uuid', description }));
+
+export function registerOffline(app: FastifyInstance, deps: PaymentsDeps): void {
+  route(app, {
+    method: 'GET',
+    url: '/payment/v1/offline-gaps',
+    operationId: 'listOfflineGaps',
+    summary: 'Offline sales that are missing',
+    description:
+      'Numbers that terminals have counted (offlineData.terminalSequence) and not uploaded, as they ' +
+      'are missing now. A minute after a gap was found its upload has an event offline.gap_detected.',
+    tags,
+    rateLimit,
+    permission: 'pay.read',
+    priority: 'list',
+    query: Type.Object(
+      {
+        ...pageQuery,
+        merchantId: named('Of one merchant.'),
+        storeId: named('Of one store.'),
+        deviceId: named('Of one logical device.'),
+      },
+      { additionalProperties: false },
+    ),
+    response: { 200: pageOf(OfflineGap) },
+    errors: ['entity_out_of_scope', 'cursor_invalid', 'database_unavailable'],
+    async handler({ caller, query }) {
+      const found = await listGaps(deps, caller, query, openPage(query, 'listOfflineGaps'));
+      return sealPage(found, query, 'listOfflineGaps');
+    },
+  });
+}

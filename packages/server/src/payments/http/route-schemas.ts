@@ -1,0 +1,122 @@
+// What the routes of the card payments share: addresses, parameters, codes, replies.
+import { type ErrorCode, refuse } from '@switchyard/contract';
+import type { FastifyReply } from 'fastify';
+import { Type } from 'typebox';
+import { idempotencyKeyHeader } from '../../http/index.ts';
+import type { LoadedTransaction } from '../transaction/transaction.ts';
+import { checkOperationId } from '../validation/validate-sale-request.ts';
+
+export const base = '/payment/v1/transactions';
+export const tags = ['Card payments'];
+export const rateLimit = 'payments';
+
+const Identifier = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  description: "The server's transaction identifier, or the client's.",
+});
+export const ByTransaction = Type.Object({ transactionId: Identifier });
+export const OfMerchant = Type.Object(
+  {
+    merchantId: Type.Optional(
+      Type.String({ format: 'uuid', description: 'Decides where several merchants match.' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+/** Of everything that takes an identifier of the client. */
+export const ofIdentifier: ErrorCode[] = [
+  'client_id_reused',
+  'client_id_invalid',
+  'idempotency_key_mismatch',
+  'header_invalid',
+  'entity_out_of_scope',
+  'database_unavailable',
+];
+/** Of everything that names a transaction. */
+export const ofTransaction: ErrorCode[] = [
+  'transaction_not_found',
+  'transaction_ambiguous',
+  'entity_out_of_scope',
+  'database_unavailable',
+];
+export const common: ErrorCode[] = [
+  ...ofIdentifier,
+  ...ofTransaction,
+  'concurrent_modification',
+  'acquirer_unavailable',
+  'not_sent',
+  // Of the kept card that the acquirer is told.
+  'card_keys_unavailable',
+  'card_token_unknown',
+];
+export const ofState: ErrorCode[] = [
+  'transaction_in_progress',
+  'reversal_in_progress',
+  'confirmation_pending',
+  'transaction_declined',
+  'not_authorized',
+  'authorization_expired',
+  'already_cancelled',
+  'currency_mismatch',
+];
+
+/** Of what a supervisor may have to approve. */
+export const ofApproval: ErrorCode[] = [
+  'approval_code_required',
+  'approval_code_invalid',
+  'approval_code_locked',
+];
+
+/** For the document: the header means the same as the member of the body. */
+export const idempotencyHeaders = {
+  [idempotencyKeyHeader]: 'Means the same as clientOperationId; both must agree.',
+};
+
+/** Of a sale, which always has its identifier in the body. */
+export const saleKeyHeaders = {
+  [idempotencyKeyHeader]:
+    'Need not be sent, since clientTransactionId names the sale; if it is sent it must be the same.',
+};
+
+/** The identifier of an operation, from the body or the header; both must say the same. */
+export function operationIdOf(
+  headers: Record<string, unknown>,
+  inBody: string | undefined,
+): string | undefined {
+  const id = agreedId(headers[idempotencyKeyHeader], inBody);
+  checkOperationId(id);
+  return id;
+}
+
+/** The same for a sale, whose identifier stands in the body always. */
+export function checkSaleKey(headers: Record<string, unknown>, clientTransactionId: string): void {
+  agreedId(headers[idempotencyKeyHeader], clientTransactionId);
+}
+
+function agreedId(header: unknown, inBody: string | undefined): string | undefined {
+  if (header === undefined) return inBody;
+  if (typeof header !== 'string' || !/^[A-Za-z0-9._:-]{1,64}$/.test(header)) {
+    return refuse('header_invalid', 'Idempotency-Key is 1 to 64 of A-Z a-z 0-9 . _ : -');
+  }
+  if (inBody !== undefined && inBody !== header) {
+    refuse('idempotency_key_mismatch', 'Idempotency-Key and the identifier in the body differ.');
+  }
+  return header;
+}
+
+export function markReplay(reply: FastifyReply, replayed: boolean): void {
+  if (replayed) reply.header('Idempotent-Replayed', 'true');
+}
+
+/** For the document: where it is still under way. */
+export const laterHeaders = { 202: ['Location', 'Retry-After'] } as const;
+
+const retryAfterSeconds = '2';
+
+export function pointAt(reply: FastifyReply, loaded: LoadedTransaction): void {
+  reply.code(202);
+  reply.header('Location', `${base}/${loaded.row.transactionId}`);
+  reply.header('Retry-After', retryAfterSeconds);
+}

@@ -1,0 +1,113 @@
+// The route of a sale.
+import { type ErrorCode, ProcessRequest, refuse, Transaction } from '@switchyard/contract';
+import type { FastifyInstance } from 'fastify';
+import { route } from '../../http/index.ts';
+import type { PaymentsDeps } from '../deps.ts';
+import { sale } from '../sale/process-sale.ts';
+import {
+  base,
+  checkSaleKey,
+  laterHeaders,
+  markReplay,
+  ofIdentifier,
+  pointAt,
+  rateLimit,
+  saleKeyHeaders,
+  tags,
+} from './route-schemas.ts';
+import { saleExamples } from './sale-examples.ts';
+import { viewTransaction } from './transaction-view.ts';
+
+/** Of the merchant, store and device that a sale is made at. */
+const ofPlace: ErrorCode[] = [
+  'merchant_not_found',
+  'store_not_found',
+  'device_not_found',
+  'entity_mismatch',
+  'merchant_not_active',
+  'store_not_active',
+  'device_not_active',
+];
+
+export function registerSale(app: FastifyInstance, deps: PaymentsDeps): void {
+  route(app, {
+    method: 'POST',
+    url: `${base}/process`,
+    operationId: 'processTransaction',
+    summary: 'Process a sale',
+    description:
+      'Authorises, and captures at once where the capture mode is Immediate. A decline is not an ' +
+      'error: it is answered 200 with the whole transaction. The same clientTransactionId with ' +
+      'the same request is answered again, without a second effect. With confirmWithinSeconds the ' +
+      'approval is reversed unless it is confirmed. With offlineTransaction it is Stored and sent ' +
+      'on; the number of the terminal stands for one sale, under whichever identifier it comes.',
+    tags,
+    permission: 'pay.sale',
+    rateLimit,
+    faultOutcome: 'Unknown',
+    headers: saleKeyHeaders,
+    body: ProcessRequest,
+    examples: saleExamples,
+    response: { 200: Transaction, 202: Transaction },
+    answerHeaders: laterHeaders,
+    errors: [
+      ...ofIdentifier,
+      ...ofPlace,
+      'concurrent_modification',
+      'acquirer_unavailable',
+      'currency_unknown',
+      'currency_not_supported',
+      'entry_mode_invalid',
+      'amount_zero',
+      'instrument_invalid',
+      'encrypted_data_invalid',
+      'encryption_key_unknown',
+      'hsm_unavailable',
+      'ksn_reused',
+      'pin_block_invalid',
+      'pin_data_incomplete',
+      'pin_format_unsupported',
+      'pin_not_supported',
+      'step_up_invalid',
+      'transaction_not_found',
+      'transaction_ambiguous',
+      'avs_data_required',
+      'moto_contact_required',
+      'track_data_invalid',
+      'card_number_invalid',
+      'card_expired_input',
+      'card_token_unknown',
+      'card_keys_unavailable',
+      'emv_data_invalid',
+      'emv_data_mismatch',
+      'capture_mode_not_supported',
+      'partial_approval_not_supported',
+      'clear_card_data_refused',
+      'no_acquirer_for_merchant',
+      'not_sent',
+      'offline_limit_exceeded',
+      'offline_sequence_reused',
+      'offline_too_old',
+      'terminal_range_exhausted',
+      'too_late',
+    ],
+    handler: async (request, reply) => {
+      checkSaleKey(request.headers, request.body.clientTransactionId);
+      const { loaded, replayed } = await sale(deps, request.caller, request.body);
+      markReplay(reply, replayed);
+      if (loaded.row.state === 'Failed') {
+        refuse('not_sent', 'Nothing was sent: sell again under a new clientTransactionId.', {
+          extensions: {
+            transaction: {
+              transactionId: loaded.row.transactionId,
+              clientTransactionId: loaded.row.clientTransactionId,
+              state: loaded.row.state,
+            },
+          },
+        });
+      }
+      if (loaded.row.state === 'Received') pointAt(reply, loaded);
+      return viewTransaction(loaded);
+    },
+  });
+}

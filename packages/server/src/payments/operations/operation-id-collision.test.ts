@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  approval,
+  duplicate,
+  numbers,
+  oneOperation,
+  silence,
+} from '../../../test/one-operation.ts';
+
+describe('numbers that the host has had', () => {
+  it('are no proof where it had them before the first message: it stays open, with an alarm', async () => {
+    const { alarms, jobs, answered, repeated, status, refunded } = oneOperation('Refund');
+    await answered(duplicate);
+    assert.deepEqual([status(), jobs.length, alarms.length], ['Pending', 1, 1]);
+    for (const attempts of [0, 1, 2]) {
+      assert.ok(await repeated(duplicate, attempts), 'is asked again');
+      assert.deepEqual([status(), refunded()], ['Pending', 0]);
+    }
+    // Nor after a silence: the numbers are the other message's all the same.
+    await repeated(silence, 3);
+    await repeated(duplicate, 5);
+    assert.deepEqual([status(), alarms.length], ['Pending', 2]);
+    assert.equal(await repeated(approval, 6), undefined);
+    assert.deepEqual([status(), refunded()], ['Succeeded', 60]);
+  });
+
+  it('are ours where the first message was left without an answer', async () => {
+    const { answered, repeated, status, refunded, alarms } = oneOperation('Refund');
+    await answered(silence);
+    assert.equal(status(), 'Pending');
+    assert.equal(await repeated(duplicate), undefined);
+    assert.deepEqual([status(), refunded(), alarms], ['Succeeded', 60, []]);
+  });
+
+  it('are noted also where the jobs table has the operation already, which keeps its one job', async () => {
+    const { answered, repeated, status, jobs } = oneOperation('Refund');
+    await answered(silence);
+    await answered(duplicate);
+    await repeated(duplicate);
+    assert.deepEqual([status(), jobs.length], ['Pending', 1]);
+  });
+});
+
+describe('numbers of a reversal that the host has had', () => {
+  it('are no proof where it had them before the first message: it goes on under new ones', async () => {
+    const { alarms, jobs, sent, answered, repeated, status, phase } = oneOperation('Reversal');
+    await answered(duplicate);
+    assert.deepEqual([status(), phase(), jobs.length], ['Pending', 'Reversing', 1]);
+    assert.equal(alarms.length, 1);
+    assert.ok(await repeated(duplicate, 0), 'is sent again');
+    await repeated(silence, 1);
+    await repeated(duplicate, 2);
+    assert.deepEqual([status(), jobs.length, alarms.length], ['Pending', 1, 1]);
+    assert.equal(await repeated(approval, 3), undefined);
+    assert.deepEqual([status(), phase()], ['Succeeded', 'Reversed']);
+    assert.deepEqual(sent, [
+      [numbers(1), true],
+      [numbers(2), true],
+      [numbers(2), true],
+      [numbers(3), true],
+    ]);
+  });
+
+  it('are renewed so often and no more, and it stays open', async () => {
+    const { sent, answered, repeated, status, changes } = oneOperation('Reversal');
+    await answered(duplicate);
+    for (const attempts of Array(10).keys()) await repeated(duplicate, attempts);
+    assert.equal(status(), 'Pending');
+    assert.deepEqual(sent.slice(-3), Array(3).fill([numbers(6), true]));
+    assert.equal(changes(), 6);
+  });
+
+  it('are ours where the first message was left without an answer', async () => {
+    const { answered, repeated, status, phase, alarms } = oneOperation('Reversal');
+    await answered(silence);
+    assert.equal(await repeated(duplicate), undefined);
+    assert.deepEqual([status(), phase(), alarms], ['Succeeded', 'Reversed', []]);
+  });
+});

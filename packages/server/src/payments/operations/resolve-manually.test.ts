@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Refusal } from '@switchyard/contract';
+import { noAmounts, type Position } from '../transaction/state-machine.ts';
+import type {
+  LoadedTransaction,
+  OperationKind,
+  StoredOperation,
+} from '../transaction/transaction.ts';
+import { changeOf } from '../transaction/transition.ts';
+import { type Decision, resolvedStep } from './resolve-manually.ts';
+
+const made = Date.parse('2026-03-01T10:00:00.000Z');
+const of = { at: made + 600_000, actor: 'somebody' };
+
+const positions: Readonly<Record<OperationKind, Partial<Position>>> = {
+  Capture: { authorized: 100, captureReserved: 60 },
+  Refund: { authorized: 100, captured: 100, refundReserved: 60 },
+  Cancel: { authorized: 100, cancelReserved: 60 },
+  Reversal: { authorized: 100, phase: 'Reversing' },
+};
+
+function transaction(kind: OperationKind, members: Partial<StoredOperation> = {}) {
+  const position = { ...noAmounts, phase: 'Approved', ...positions[kind] };
+  const facts = { timeZone: 'UTC', card: {} };
+  const createdAt = new Date(made).toISOString();
+  const operation = { number: 2, kind, status: 'Pending', amount: 60, details: {}, createdAt };
+  return {
+    row: { position, version: 3, operationCount: 2, deadline: made },
+    events: [{ sequence: 1, type: 'transaction.received', at: createdAt, data: { facts } }],
+    operations: [{ ...operation, ...members }],
+  } as unknown as LoadedTransaction;
+}
+
+const decided = (outcome: Decision['outcome'], number = 2): Decision => ({
+  outcome,
+  number,
+  note: 'Says their help desk.',
+});
+
+function resolved(loaded: LoadedTransaction, outcome: Decision['outcome']) {
+  const step = resolvedStep(loaded, decided(outcome), of);
+  assert.ok(step !== 'Done');
+  return changeOf(loaded.row, step);
+}
+
+const refuses = (loaded: LoadedTransaction, decision: Decision, at = of.at) =>
+  assert.throws(
+    () => resolvedStep(loaded, decision, { ...of, at }),
+    (error) => error instanceof Refusal && error.code === 'resolution_not_possible',
+  );
+
+describe('an operation that somebody ends', () => {
+  it('moves what was reserved where it was done, and gives it back where it was not', () => {
+    const moved = { Capture: 'captured', Refund: 'refunded', Cancel: 'cancelled' } as const;
+    const reserved = {
+      Capture: 'captureReserved',
+      Refund: 'refundReserved',
+      Cancel: 'cancelReserved',
+    } as const;
+    for (const kind of ['Capture', 'Refund', 'Cancel'] as const) {
+      const loaded = transaction(kind);
+      const before = loaded.row.position[moved[kind]];
+      const succeeded = resolved(loaded, 'Succeeded');
+      assert.equal(succeeded.after.position[moved[kind]], before + 60);
+      assert.equal(succeeded.after.position[reserved[kind]], 0);
+      assert.equal(succeeded.operation?.status, 'Succeeded');
+      const failed = resolved(loaded, 'Failed');
+      assert.equal(failed.after.position[moved[kind]], before);
+      assert.equal(failed.after.position[reserved[kind]], 0);
+      assert.equal(failed.operation?.status, 'Declined');
+      const { actor, note, response } = failed.event.data;
+      assert.deepEqual(
+        [actor, note, response?.reason],
+        ['somebody', 'Says their help desk.', 'Resolved'],
+      );
+      assert.equal(failed.job, undefined);
+    }
+  });
+
+  it('ends a reversal as done alone', () => {
+    const loaded = transaction('Reversal');
+    assert.equal(resolved(loaded, 'Succeeded').after.position.phase, 'Reversed');
+    refuses(loaded, decided('Failed'));
+  });
+
+  it('is one that has an alarm, and no other', () => {
+    const loaded = transaction('Refund');
+    refuses(loaded, decided('Failed'), of.at - 1);
+    assert.throws(
+      () => resolvedStep(loaded, decided('Failed', 3), of),
+      (error) => error instanceof Refusal && error.code === 'transaction_not_found',
+    );
+    const collided = transaction('Refund', { details: { collided: true } } as never);
+    assert.notEqual(resolvedStep(collided, decided('Failed'), { ...of, at: made }), 'Done');
+    for (const status of ['Sent', 'Filed', 'Succeeded', 'Declined', 'Failed'] as const) {
+      refuses(transaction('Refund', { status }), decided('Failed'));
+    }
+  });
+
+  it('is ended once: the same again changes nothing, and something else is refused', () => {
+    const details = { response: { reason: 'Resolved' } } as never;
+    const loaded = transaction('Refund', { status: 'Declined', details });
+    assert.equal(resolvedStep(loaded, decided('Failed'), of), 'Done');
+    refuses(loaded, decided('Succeeded'));
+  });
+});

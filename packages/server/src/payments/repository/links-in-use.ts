@@ -1,0 +1,21 @@
+// Tells which acquirer links something is left to finish on: a sale, an operation, a reversal.
+import type { Database } from '../../platform/index.ts';
+
+// Each condition has a partial index; the events with facts say which ways the sale was sent.
+const linksInUse = `SELECT DISTINCT e.data->'facts'->>'linkId' AS link_id
+  FROM (
+    SELECT organization_id, transaction_id FROM transactions WHERE phase = 'Received'
+    UNION
+    SELECT organization_id, transaction_id FROM transactions WHERE phase IN ('Stored', 'Sending')
+    UNION
+    SELECT organization_id, transaction_id FROM operations WHERE status = 'Sent'
+    UNION
+    SELECT organization_id, transaction_id FROM operations WHERE status = 'Pending'
+  ) unfinished
+  JOIN transaction_events e USING (organization_id, transaction_id)
+  WHERE e.data->'facts' IS NOT NULL`;
+
+export async function unfinishedLinks(database: Database): Promise<string[]> {
+  const rows = await database.query<{ link_id: string | null }>(linksInUse);
+  return rows.flatMap(({ link_id: linkId }) => linkId ?? []);
+}

@@ -1,0 +1,165 @@
+// Reads a transaction with all that belongs to it: what statements select, and the record it becomes.
+import { safeInteger } from '../../platform/index.ts';
+import type { Phase, State } from '../transaction/state-machine.ts';
+import type {
+  EventData,
+  LoadedTransaction,
+  StoredEvent,
+  StoredOperation,
+  TransactionRow,
+} from '../transaction/transaction.ts';
+
+/** Of the row alone; the client's identifier stands last, whatever it holds. */
+const rowColumns = [
+  'organization_id',
+  'transaction_id',
+  'merchant_id',
+  'store_id',
+  'device_id',
+  'contract_id',
+  'state',
+  'phase',
+  'currency',
+  'amount',
+  'over_capture',
+  'authorized',
+  'captured',
+  'cancelled',
+  'refunded',
+  'capture_reserved',
+  'cancel_reserved',
+  'refund_reserved',
+  'version',
+  'operation_count',
+  'deadline',
+  'created_at',
+  'updated_at',
+  'client_transaction_id',
+] as const;
+
+const nullable: ReadonlySet<string> = new Set(['store_id', 'device_id']);
+const between = '|';
+
+const asText = (column: string) =>
+  nullable.has(column) ? `coalesce(t.${column}::text, '')` : `t.${column}`;
+
+/**
+ * What a statement selects of the transaction `t`, for `toLoaded`. One text in place of 24 columns: the driver
+ * describes and reads each column of each answer on its own.
+ */
+export const loadedColumns = `concat_ws('${between}', ${rowColumns.map(asText).join(', ')}) AS fields,
+    (SELECT json_agg(json_build_array(e.sequence, e.type, e.at, e.data) ORDER BY e.sequence)
+      FROM transaction_events e WHERE e.organization_id = t.organization_id
+        AND e.transaction_id = t.transaction_id) AS events,
+    CASE WHEN t.operation_count > 0 THEN
+      (SELECT json_agg(json_build_object('number', o.number, 'operationId', o.operation_id,
+          'kind', o.kind, 'status', o.status, 'amount', o.amount,
+          'clientOperationId', o.client_operation_id, 'details', o.details,
+          'deadline', o.deadline, 'createdAt', o.created_at, 'updatedAt', o.updated_at)
+          ORDER BY o.number)
+        FROM operations o WHERE o.organization_id = t.organization_id
+          AND o.transaction_id = t.transaction_id)
+    END AS operations`;
+
+type EventRow = [sequence: number, type: string, at: string, data: EventData];
+type OperationRow = Omit<StoredOperation, 'deadline' | 'clientOperationId'> & {
+  deadline: string;
+  clientOperationId: string | null;
+};
+
+export type LoadedRow = {
+  fields: string;
+  events: EventRow[] | null;
+  operations: OperationRow[] | null;
+};
+
+type TextOfEach<Names extends readonly string[]> = { [Place in keyof Names]: string };
+
+const milliseconds = '2026-01-02T03:04:05.678'.length;
+
+/** As the platform writes it; PostgreSQL has a blank or a `T`, up to six digits, and names the zone. */
+function isoOf(text: string): string {
+  const zone = text.indexOf('+', milliseconds);
+  const isUtc = zone > 0 && (text.endsWith('+00') || text.endsWith('+00:00'));
+  if (!isUtc) return new Date(text).toISOString();
+  return `${text.slice(0, 10)}T${text.slice(11, milliseconds)}Z`;
+}
+
+function toRow(text: string): TransactionRow {
+  const [
+    organizationId,
+    transactionId,
+    merchantId,
+    storeId,
+    deviceId,
+    contractId,
+    state,
+    phase,
+    currency,
+    amount,
+    overCapture,
+    authorized,
+    captured,
+    cancelled,
+    refunded,
+    captureReserved,
+    cancelReserved,
+    refundReserved,
+    version,
+    operationCount,
+    deadline,
+    createdAt,
+    updatedAt,
+    ...client
+  ] = text.split(between) as unknown as [...TextOfEach<typeof rowColumns>, ...string[]];
+  return {
+    organizationId,
+    transactionId,
+    merchantId,
+    clientTransactionId: client.join(between),
+    storeId: storeId || undefined,
+    deviceId: deviceId || undefined,
+    contractId,
+    amount: safeInteger(amount),
+    currency,
+    overCapture: safeInteger(overCapture),
+    position: {
+      phase: phase as Phase,
+      authorized: safeInteger(authorized),
+      captured: safeInteger(captured),
+      cancelled: safeInteger(cancelled),
+      refunded: safeInteger(refunded),
+      captureReserved: safeInteger(captureReserved),
+      cancelReserved: safeInteger(cancelReserved),
+      refundReserved: safeInteger(refundReserved),
+    },
+    state: state as State,
+    version: Number(version),
+    operationCount: Number(operationCount),
+    deadline: Date.parse(isoOf(deadline)),
+    createdAt: isoOf(createdAt),
+    updatedAt: isoOf(updatedAt),
+  };
+}
+
+function toEvent([sequence, type, at, data]: EventRow): StoredEvent {
+  return { sequence, type, at: isoOf(at), data };
+}
+
+function toOperation(row: OperationRow): StoredOperation {
+  return {
+    ...row,
+    clientOperationId: row.clientOperationId ?? undefined,
+    deadline: Date.parse(isoOf(row.deadline)),
+    createdAt: isoOf(row.createdAt),
+    updatedAt: isoOf(row.updatedAt),
+  };
+}
+
+export function toLoaded({ fields, events, operations }: LoadedRow): LoadedTransaction {
+  return {
+    row: toRow(fields),
+    events: (events ?? []).map(toEvent),
+    operations: (operations ?? []).map(toOperation),
+  };
+}

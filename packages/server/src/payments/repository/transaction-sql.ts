@@ -1,0 +1,225 @@
+// The hot statements as text, and the JSON rows that feed them. The guard is always a join clause.
+import { defined } from '@switchyard/contract';
+import { isoTime } from '../../platform/index.ts';
+import { holdEndOf } from '../transaction/contract-terms.ts';
+import type { Change, StoredEvent, TransactionRow } from '../transaction/transaction.ts';
+import { loadedColumns } from './transaction-mapper.ts';
+
+/**
+ * Intents: a row that is already there is left alone and not returned. `IS TRUE` keeps the planner from making
+ * a join of the condition, which would walk through all that was inserted for each row.
+ */
+export const begin = {
+  name: 'payments-begin',
+  text: `WITH r AS MATERIALIZED (
+    SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(organization_id uuid, transaction_id uuid,
+      merchant_id uuid, client_transaction_id text, store_id uuid, device_id uuid,
+      contract_id uuid, phase text, amount bigint, currency text, over_capture bigint,
+      allowed_ms integer, hold_until timestamptz, at timestamptz, type text, data jsonb)
+  ), tx AS (
+    INSERT INTO transactions (organization_id, transaction_id, merchant_id, client_transaction_id,
+      store_id, device_id, contract_id, state, phase, amount, currency, over_capture, authorized,
+      captured, cancelled, refunded, capture_reserved, cancel_reserved, refund_reserved, version,
+      operation_count, deadline, hold_until, created_at, updated_at)
+    SELECT organization_id, transaction_id, merchant_id, client_transaction_id, store_id,
+      device_id, contract_id, coalesce(phase, 'Received'), coalesce(phase, 'Received'), amount, currency, over_capture, 0, 0, 0, 0,
+      0, 0, 0, 1, 0, now() + r.allowed_ms * interval '1 millisecond', hold_until, at, at
+    FROM r ON CONFLICT (organization_id, client_transaction_id, merchant_id)
+      WHERE client_transaction_id IS NOT NULL DO NOTHING
+    RETURNING transaction_id
+  ), ev AS (
+    INSERT INTO transaction_events (organization_id, transaction_id, sequence, type, at, data)
+    SELECT r.organization_id, r.transaction_id, 1, r.type, r.at, r.data
+    FROM r WHERE (r.transaction_id IN (SELECT transaction_id FROM tx)) IS TRUE
+  )
+  SELECT transaction_id AS id FROM tx`,
+};
+
+export function beginRow(row: TransactionRow, event: StoredEvent): Record<string, unknown> {
+  return {
+    organization_id: row.organizationId,
+    transaction_id: row.transactionId,
+    merchant_id: row.merchantId,
+    client_transaction_id: row.clientTransactionId,
+    store_id: row.storeId,
+    device_id: row.deviceId,
+    contract_id: row.contractId,
+    // Left out where it is the usual one: the record of a sale is as short as it can be.
+    ...(row.position.phase === 'Received' ? {} : { phase: row.position.phase }),
+    amount: row.amount,
+    currency: row.currency,
+    over_capture: row.overCapture,
+    allowed_ms: row.deadline - Date.parse(row.createdAt),
+    ...holdOf(row, event),
+    at: event.at,
+    type: event.type,
+    data: event.data,
+  };
+}
+
+/** Only a hold lapses: the record of any other sale is as short as before. */
+function holdOf(row: TransactionRow, { data }: StoredEvent): { hold_until?: string } {
+  const end = data.facts === undefined ? undefined : holdEndOf(row.createdAt, data.facts);
+  return end === undefined ? {} : { hold_until: isoTime(end) };
+}
+
+const rowOfChange = `organization_id uuid, transaction_id uuid, expected integer, i integer,
+      state text, phase text, authorized bigint, captured bigint, cancelled bigint,
+      refunded bigint, capture_reserved bigint, cancel_reserved bigint, refund_reserved bigint,
+      operation_count integer, at timestamptz, type text, data jsonb, outbox_id uuid`;
+
+/** What belongs to a change is read from what was changed: whatever came too late leaves nothing. */
+const applyChange = `tx AS (
+    UPDATE transactions t SET state = r.state, phase = r.phase, authorized = r.authorized,
+      captured = r.captured, cancelled = r.cancelled, refunded = r.refunded,
+      capture_reserved = r.capture_reserved, cancel_reserved = r.cancel_reserved,
+      refund_reserved = r.refund_reserved, version = r.expected + 1,
+      operation_count = r.operation_count, updated_at = r.at
+    FROM r WHERE t.organization_id = r.organization_id AND t.transaction_id = r.transaction_id
+      AND t.version = r.expected
+    RETURNING r.*
+  ), ev AS (
+    INSERT INTO transaction_events (organization_id, transaction_id, sequence, type, at, data)
+    SELECT organization_id, transaction_id, expected + 1, type, at, data FROM tx
+  ), ob AS (
+    INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
+    SELECT organization_id, outbox_id, type, transaction_id, expected + 1, at FROM tx
+  )`;
+
+/** A change without an operation: the outcome of a sale. */
+export const commitEvent = {
+  name: 'payments-commit-event',
+  text: `WITH r AS (
+    SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(${rowOfChange})
+  ), ${applyChange}
+  SELECT i FROM tx`,
+};
+
+/** A change with its operation and, where work is left, its job. */
+export const commitOperation = {
+  name: 'payments-commit-operation',
+  text: `WITH r AS (
+    SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(${rowOfChange},
+      merchant_id uuid, number integer, operation_id uuid, kind text, status text, amount bigint,
+      client_operation_id text, details jsonb, allowed_ms integer, made_at timestamptz,
+      job_id uuid, job_kind text, payload jsonb, due_at timestamptz, lane uuid, clearing_link uuid,
+      settlement_date date, settlement_end timestamptz, currency text, line jsonb)
+  ), ${applyChange}, op AS (
+    INSERT INTO operations (organization_id, transaction_id, number, operation_id, merchant_id,
+      kind, status, amount, client_operation_id, details, deadline, created_at, updated_at)
+    SELECT organization_id, transaction_id, number, operation_id, merchant_id, kind, status, amount,
+      client_operation_id, details, now() + allowed_ms * interval '1 millisecond', made_at, at
+    FROM tx WHERE number IS NOT NULL
+    ON CONFLICT (organization_id, transaction_id, number) DO UPDATE
+      SET status = excluded.status, amount = excluded.amount, details = excluded.details, updated_at = excluded.updated_at
+  ), jb AS (
+    INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at, lane)
+    SELECT organization_id, job_id, job_kind, payload, due_at, 0, at, lane
+    FROM tx WHERE job_id IS NOT NULL
+  ), cl AS (
+    INSERT INTO clearing_lines (organization_id, transaction_id, number, link_id, settlement_date,
+      due_at, amount, currency, content, status)
+    SELECT organization_id, transaction_id, number, clearing_link, settlement_date, settlement_end,
+      amount, currency, line, 'Waiting'
+    FROM tx WHERE clearing_link IS NOT NULL
+  )
+  SELECT i FROM tx`,
+};
+
+export function commitRow(change: Change, i: number, outboxId: string): Record<string, unknown> {
+  const { before, after, event, operation, job, clearing } = change;
+  const { position } = after;
+  return {
+    organization_id: after.organizationId,
+    transaction_id: after.transactionId,
+    expected: before.version,
+    i,
+    state: after.state,
+    phase: position.phase,
+    authorized: position.authorized,
+    captured: position.captured,
+    cancelled: position.cancelled,
+    refunded: position.refunded,
+    capture_reserved: position.captureReserved,
+    cancel_reserved: position.cancelReserved,
+    refund_reserved: position.refundReserved,
+    operation_count: after.operationCount,
+    at: event.at,
+    type: event.type,
+    data: event.data,
+    outbox_id: outboxId,
+    ...defined({
+      merchant_id: operation === undefined ? undefined : after.merchantId,
+      number: operation?.number,
+      operation_id: operation === undefined ? undefined : operation.operationId,
+      kind: operation?.kind,
+      status: operation?.status,
+      amount: operation?.amount,
+      client_operation_id: operation?.clientOperationId,
+      details: operation?.details,
+      allowed_ms:
+        operation === undefined ? undefined : operation.deadline - Date.parse(operation.createdAt),
+      made_at: operation?.createdAt,
+      job_id: job === undefined ? undefined : job.jobId,
+      job_kind: job?.kind,
+      payload: job?.payload,
+      due_at: job?.dueAt,
+      lane: job?.lane,
+      clearing_link: clearing?.linkId,
+      settlement_date: clearing?.settlementDate,
+      settlement_end: clearing?.dueAt,
+      currency: clearing?.line.currency,
+      line: clearing?.line,
+    }),
+  };
+}
+
+/** Each row names the server's identifier, or the client's with its merchant. */
+export const find = {
+  name: 'payments-find',
+  text: `SELECT r.i, ${loadedColumns}
+    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[]) WITH ORDINALITY
+      AS r(organization_id, transaction_id, client_transaction_id, merchant_id, i)
+    JOIN transactions t ON t.organization_id = r.organization_id
+      AND t.transaction_id = coalesce(r.transaction_id, (
+        SELECT c.transaction_id FROM transactions c WHERE c.organization_id = r.organization_id
+          AND c.client_transaction_id = r.client_transaction_id AND c.merchant_id = r.merchant_id))`,
+};
+
+export const findByClientId = {
+  name: 'payments-find-by-client-id',
+  text: `SELECT ${loadedColumns} FROM transactions t
+    WHERE t.organization_id = $1 AND t.client_transaction_id = $2 LIMIT $3`,
+};
+
+export const findOperation = {
+  name: 'payments-find-operation',
+  text: `SELECT transaction_id, number FROM operations
+    WHERE organization_id = $1 AND client_operation_id = $2 AND merchant_id = $3 AND kind = $4`,
+};
+
+/**
+ * Deadlines are set and judged by the database's clock, which all processes share. The margin is
+ * for a live process to make an outcome durable after its deadline.
+ */
+const margin = "interval '250 milliseconds'";
+
+export const unansweredSales = {
+  name: 'payments-unanswered-sales',
+  text: `SELECT organization_id, transaction_id FROM transactions
+    WHERE phase = 'Received' AND deadline < now() - ${margin} ORDER BY deadline LIMIT $1`,
+};
+
+export const lapsedHolds = {
+  name: 'payments-lapsed-holds',
+  text: `SELECT organization_id, transaction_id FROM transactions
+    WHERE phase = 'Approved' AND authorized > captured + cancelled AND hold_until <= $1
+      AND capture_reserved = 0 AND cancel_reserved = 0
+    ORDER BY hold_until LIMIT $2`,
+};
+
+export const unansweredOperations = {
+  name: 'payments-unanswered-operations',
+  text: `SELECT organization_id, transaction_id, number FROM operations
+    WHERE status = 'Sent' AND deadline < now() - ${margin} ORDER BY deadline LIMIT $1`,
+};

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { defined, Refusal } from '@switchyard/contract';
+import type { AcquirerOutcome } from '../../acquiring/index.ts';
+import type { AcquirerContract } from '../../provisioning/index.ts';
+import type { PaymentsDeps } from '../deps.ts';
+import { noAmounts } from '../transaction/state-machine.ts';
+import {
+  factsOf,
+  type SaleFacts,
+  type StoredEvent,
+  type TransactionRow,
+} from '../transaction/transaction.ts';
+import { sendAlongRoutes } from './acquirer-failover.ts';
+import type { Intent } from './authorize-sale.ts';
+
+const facts = {
+  kind: 'Authorization',
+  linkId: 'first',
+  merchantNumber: 'M1',
+  mcc: '5411',
+  timeZone: 'UTC',
+  holdDays: 30,
+  captureTransport: 'File',
+  reference: { stan: '000001' },
+} as unknown as SaleFacts;
+
+const contract = (name: string) =>
+  ({
+    contractId: `contract ${name}`,
+    acquirerLink: name,
+    acquirerMerchantId: `M ${name}`,
+    mcc: '5812',
+    terminalIdRange: { from: 'A0000001', to: 'A0000009' },
+    overCapturePercent: 10,
+    holdDays: 7,
+    cutOverTime: '22:00',
+    captureTransport: 'Advice',
+  }) as unknown as AcquirerContract;
+
+function intentOf(sensitive?: object): Intent {
+  return {
+    request: { amount: 1000 },
+    card: { pan: '4111111111111111', ...defined({ sensitive }) },
+    facts,
+    others: [contract('second'), contract('third')],
+    loaded: {
+      row: {
+        organizationId: 'o',
+        transactionId: 't',
+        contractId: 'contract first',
+        amount: 1000,
+        overCapture: 0,
+        version: 1,
+        deadline: 20_000,
+        position: { ...noAmounts, phase: 'Received' },
+      },
+      events: [{ sequence: 1, type: 'transaction.received', at: '', data: { facts } }],
+      operations: [],
+    },
+  } as unknown as Intent;
+}
+
+const notSent: AcquirerOutcome = { outcome: 'NotSent', reason: 'away' };
+const approved: AcquirerOutcome = { outcome: 'Approved', responseCode: '00', amount: 1000 };
+
+type Room = {
+  away?: readonly string[];
+  now?: number;
+  commit?: () => Promise<boolean>;
+};
+
+function room({ away = [], now = 100, commit = async () => true }: Room = {}) {
+  const made: { before: TransactionRow; after: TransactionRow; event: StoredEvent }[] = [];
+  const deps = {
+    clock: { now: () => now },
+    failPoints: { hit() {} },
+    log: { warn() {} },
+    acquirerTimeoutMs: 10_000,
+    acquiring: {
+      available: (linkId: string) => !away.includes(linkId),
+      nextReference: async () => ({ stan: '000002' }),
+    },
+    reroutes: {
+      async commit(before: TransactionRow, after: TransactionRow, event: StoredEvent) {
+        if (!(await commit())) return false;
+        made.push({ before, after, event });
+        return true;
+      },
+    },
+  } as unknown as PaymentsDeps;
+  return { deps, made };
+}
+
+/** What each link answers, in the order in which they were asked. */
+function acquirers(answers: Readonly<Record<string, AcquirerOutcome>>, leaves = '') {
+  const asked: string[] = [];
+  const send = async (intent: Intent, onSent: () => void) => {
+    const { linkId } = intent.facts;
+    asked.push(linkId);
+    if (linkId === leaves) onSent();
+    return answers[linkId] ?? approved;
+  };
+  return { asked, send };
+}
+
+test('what was not sent goes to the next, under its contract, once that is durable', async () => {
+  const { deps, made } = room();
+  const { asked, send } = acquirers({ first: notSent });
+  const { intent, outcome } = await sendAlongRoutes(deps, intentOf(), send);
+  assert.deepEqual(asked, ['first', 'second']);
+  assert.equal(outcome, approved);
+  const [{ before, after, event } = assert.fail()] = made;
+  assert.equal(event.type, 'transaction.rerouted');
+  assert.deepEqual([before.version, after.version, event.sequence], [1, 2, 2]);
+  assert.deepEqual([after.contractId, after.overCapture], ['contract second', 100]);
+  const now = factsOf(intent.loaded);
+  assert.deepEqual(
+    [now.linkId, now.merchantNumber, now.mcc, now.reference.stan],
+    ['second', 'M second', '5812', '000002'],
+  );
+  // The hold lasts as long as the intent says; how its captures travel is the new acquirer's.
+  assert.deepEqual([now.holdDays, now.captureTransport, now.cutOverTime], [30, undefined, '22:00']);
+});
+
+test('a link that is away is passed over, and the last one tells how it ended', async () => {
+  const { deps, made } = room({ away: ['second'] });
+  const { asked, send } = acquirers({ first: notSent, third: notSent });
+  const { outcome } = await sendAlongRoutes(deps, intentOf(), send);
+  assert.deepEqual(asked, ['first', 'third']);
+  assert.equal(outcome, notSent);
+  assert.equal(made.length, 1);
+});
+
+test('nothing is sent twice: an answer, an unknown outcome and a byte that left all end it', async () => {
+  for (const [answer, leaves] of [
+    [{ outcome: 'Declined', responseCode: '51' }, ''],
+    [{ outcome: 'Unknown', reason: 'Timeout' }, 'first'],
+    [notSent, 'first'],
+  ] as const) {
+    const { deps, made } = room();
+    const { asked, send } = acquirers({ first: answer }, leaves);
+    await sendAlongRoutes(deps, intentOf(), send);
+    assert.deepEqual([asked, made.length], [['first'], 0]);
+  }
+});
+
+test('a PIN is for the first acquirer alone', async () => {
+  const { deps, made } = room();
+  const { asked, send } = acquirers({ first: notSent });
+  await sendAlongRoutes(deps, intentOf({ pin: { block: '00', format: 0 } }), send);
+  assert.deepEqual([asked, made.length], [['first'], 0]);
+});
+
+test('whoever was faster, a lost database or lost time: nothing more is sent', async () => {
+  const lost = () => Promise.reject(new Refusal('database_unavailable', 'Away.'));
+  for (const how of [{ commit: async () => false }, { commit: lost }, { now: 15_000 }]) {
+    const { deps } = room(how);
+    const { asked, send } = acquirers({ first: notSent });
+    const { intent, outcome } = await sendAlongRoutes(deps, intentOf(), send);
+    assert.deepEqual(asked, ['first']);
+    assert.equal(outcome, notSent);
+    assert.equal(intent.facts.linkId, 'first');
+  }
+});

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { defined, noAnswer } from '@switchyard/contract';
+import { nextActionOf, summaryOf } from './terminal-action.ts';
+import type { LoadedTransaction, SaleFacts } from './transaction.ts';
+
+type Sale = { code?: string; entryMode?: string; pinSent?: true; state?: string };
+
+/** A sale with an outcome, as far as the next action looks at it. */
+function saleOf({ code = '05', entryMode = 'ContactlessChip', pinSent, state }: Sale) {
+  const facts = { entryMode, ...defined({ pinSent }) } as SaleFacts;
+  const loaded = {
+    row: { state: state ?? 'Declined', amount: 1234 },
+    events: [
+      { sequence: 1, type: 'transaction.received', at: '', data: { facts } },
+      { sequence: 2, type: 'transaction.declined', at: '', data: { response: { code } } },
+    ],
+    operations: [],
+  };
+  return nextActionOf(loaded as unknown as LoadedTransaction);
+}
+
+test('what stands approved is approved, and what is taken back is declined', () => {
+  for (const state of ['Authorized', 'PartiallyCaptured', 'Captured', 'Refunded']) {
+    assert.equal(saleOf({ state, code: '00' }), 'Approve', state);
+  }
+  for (const state of ['Reversing', 'Reversed', 'Failed', 'Cancelled', 'Expired']) {
+    assert.equal(saleOf({ state, code: '00' }), 'Decline', state);
+  }
+  for (const state of ['Received', 'Stored']) assert.equal(saleOf({ state }), undefined, state);
+});
+
+test('a tap that was not enough is asked for the chip, or for a PIN', () => {
+  assert.equal(saleOf({ code: '65' }), 'UseChip');
+  assert.equal(saleOf({ code: '65', entryMode: 'ContactlessMagStripe' }), 'UseChip');
+  for (const code of ['1A', '70']) {
+    assert.equal(saleOf({ code }), 'AskPin', code);
+    assert.equal(saleOf({ code, pinSent: true }), 'UseChip', 'the PIN was there');
+  }
+});
+
+test('a PIN is asked for where a reader is, and a wrong one again', () => {
+  assert.equal(saleOf({ code: '55', pinSent: true }), 'AskPin');
+  assert.equal(saleOf({ code: '55', entryMode: 'ContactChip', pinSent: true }), 'AskPin');
+  assert.equal(saleOf({ code: '70', entryMode: 'ContactChip' }), 'AskPin');
+  assert.equal(saleOf({ code: '70', entryMode: 'ContactChip', pinSent: true }), 'Decline');
+  assert.equal(saleOf({ code: '55', entryMode: 'Keyed' }), 'Decline');
+});
+
+test('no reader is left for a chip, and nothing helps a plain decline', () => {
+  assert.equal(saleOf({ code: '65', entryMode: 'ContactChip' }), 'Decline');
+  assert.equal(saleOf({ code: '65', entryMode: 'Keyed' }), 'Decline');
+  for (const code of ['05', '51', '54', '91', 'ZZ'])
+    assert.equal(saleOf({ code }), 'Decline', code);
+});
+
+test('what nobody answered is told as unknown, to be tried later; what was never sent as a failure', () => {
+  const told = (reason?: string) =>
+    summaryOf(defined({ reason }), { contactless: false, zeroAmount: false });
+  const { category, reason, retry } = noAnswer;
+  assert.deepEqual(told('Timeout'), { category, reason, retry });
+  for (const how of ['ConnectionLost', 'InvalidResponse', 'Unanswered']) {
+    assert.deepEqual(told(how), { category, reason: how, retry });
+  }
+  assert.deepEqual(told(), { category, reason: 'NoAnswer', retry });
+  assert.deepEqual(told('AcquirerUnavailable'), {
+    category: 'TechnicalFailure',
+    reason: 'AcquirerUnavailable',
+  });
+});

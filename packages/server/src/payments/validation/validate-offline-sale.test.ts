@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type OfflineData, type ProcessRequest, Refusal } from '@switchyard/contract';
+import type { PresentedCard } from '../card-input/read-card.ts';
+import {
+  checkCertificate,
+  checkLimits,
+  checkMoment,
+  checkOffline,
+  counterOf,
+  differentSales,
+  madeAt,
+  type OfflineRequest,
+} from './validate-offline-sale.ts';
+
+const now = Date.parse('2026-03-01T12:00:00.000Z');
+const offlineData: OfflineData = {
+  authorizedAt: '2026-03-01T11:00:00.000Z',
+  authorizationCode: '9A01B2',
+  terminalSequence: 7,
+  reason: 'NoConnection',
+};
+const request = (members: Record<string, unknown> = {}): OfflineRequest =>
+  ({
+    clientTransactionId: 'a',
+    amount: 1000,
+    currency: 'EUR',
+    entryMode: 'Keyed',
+    instrument: { token: 't' },
+    offlineTransaction: true,
+    offlineData,
+    ...members,
+  }) as unknown as OfflineRequest;
+
+function codeOf(work: () => void): string | undefined {
+  try {
+    work();
+    return undefined;
+  } catch (error) {
+    assert.ok(error instanceof Refusal, String(error));
+    return error.code;
+  }
+}
+
+test('an offline sale says so and how, and nothing that cannot be any more', () => {
+  const fault = (members: Partial<ProcessRequest>) => codeOf(() => checkOffline(request(members)));
+  assert.equal(fault({}), undefined);
+  assert.equal(
+    codeOf(() => checkOffline({ ...request(), offlineData: undefined } as never)),
+    'field_required',
+  );
+  assert.equal(fault({ offlineTransaction: false }), 'field_invalid');
+  for (const members of [
+    { confirmWithinSeconds: 30 },
+    { ksn: 'FFFF9876543210E00001' },
+    { captureMode: 'Deferred' },
+    { partialApproval: true },
+    { orderChannel: 'MailOrder' },
+  ] as Partial<ProcessRequest>[]) {
+    assert.equal(fault(members), 'field_invalid', Object.keys(members)[0]);
+  }
+  assert.equal(fault({ captureMode: 'Immediate', partialApproval: false }), undefined);
+});
+
+test('the moment of a sale: leap seconds, zones, clocks that are a little fast', () => {
+  const at = (authorizedAt: string) => ({ offlineData: { ...offlineData, authorizedAt } });
+  assert.equal(madeAt(at('2026-06-30T23:59:60Z').offlineData), Date.parse('2026-06-30T23:59:59Z'));
+  const fault = (authorizedAt: string) => codeOf(() => checkMoment(request(at(authorizedAt)), now));
+  assert.equal(fault('2026-03-01T12:05:00.000Z'), undefined);
+  assert.equal(fault('2026-03-01T12:05:00.001Z'), 'field_invalid');
+  assert.equal(fault('2026-03-01T14:04:00+02:00'), undefined);
+});
+
+test('limits hold at their edges', () => {
+  const limits = { maxAmounts: { EUR: 1000 }, maxAgeHours: 1, maxCount: 1 };
+  const fault = (members: Record<string, unknown>, at = now, of: object = limits) =>
+    codeOf(() => checkLimits(request(members), of as typeof limits, at));
+  assert.equal(fault({}), undefined);
+  assert.equal(fault({}, now + 1), 'offline_too_old');
+  assert.equal(fault({ amount: 1001 }), 'offline_limit_exceeded');
+  assert.equal(fault({ currency: 'USD' }), 'offline_limit_exceeded');
+  const anyAmount = { maxAgeHours: 1, maxCount: 1 };
+  assert.equal(fault({ currency: 'USD', amount: 999_999_999_999 }, now, anyAmount), undefined);
+});
+
+test('a chip has approved where tag 9F27 tells of a certificate', () => {
+  const chip = (cryptogramInformation: string | undefined) =>
+    ({ chipData: '9F2701', chip: { cryptogramInformation } }) as unknown as PresentedCard;
+  for (const information of ['40', '41', '4F', '7F']) {
+    assert.equal(
+      codeOf(() => checkCertificate(chip(information))),
+      undefined,
+      information,
+    );
+  }
+  for (const information of ['80', '00', 'C0', undefined]) {
+    assert.equal(
+      codeOf(() => checkCertificate(chip(information))),
+      'emv_data_mismatch',
+    );
+  }
+  assert.equal(
+    codeOf(() => checkCertificate({} as PresentedCard)),
+    undefined,
+  );
+});
+
+test('one number is one sale: what tells two sales apart is named, and the same time is the same', () => {
+  const fingerprint = (members: object = {}, data: object = {}) => ({
+    amount: 1000,
+    currency: 'EUR',
+    instrument: 'mark',
+    entryMode: 'Keyed',
+    offlineData: { ...offlineData, ...data },
+    ...members,
+  });
+  const differs = (members: object, data?: object) =>
+    differentSales(fingerprint(), fingerprint(members, data));
+  assert.deepEqual(differs({ entryMode: 'ContactChip', metadata: {} }, { reason: 'x' }), []);
+  assert.deepEqual(differs({}, { authorizedAt: '2026-03-01T12:00:00+01:00' }), []);
+  assert.deepEqual(differs({ amount: 1, currency: 'USD' }), ['amount', 'currency']);
+  assert.deepEqual(differs({}, { authorizationCode: 'X' }), ['offlineData/authorizationCode']);
+});
+
+test('who counts: the device, its hardware where that is named, and nobody for a sale of none', () => {
+  const of = { deviceId: 'device', contractId: 'contract' };
+  const mark = () => 'sale:mark';
+  const serialNumber = { ...offlineData, serialNumber: '1' };
+  assert.deepEqual(counterOf(of, request(), mark), {
+    holderId: 'device',
+    counter: '',
+    counts: true,
+  });
+  assert.equal(counterOf(of, request({ offlineData: serialNumber }), mark).counter, '1');
+  assert.deepEqual(counterOf({ ...of, deviceId: undefined }, request(), mark), {
+    holderId: 'contract',
+    counter: 'sale:mark',
+    counts: false,
+  });
+});

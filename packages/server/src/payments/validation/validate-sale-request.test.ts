@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import { type ProcessRequest, Refusal } from '@switchyard/contract';
+import { noAmounts, type Phase, stateOf, type Verb } from '../transaction/state-machine.ts';
+import type {
+  LoadedTransaction,
+  OperationKind,
+  TransactionRow,
+} from '../transaction/transaction.ts';
+import { checkTimes } from './expiry-checks.ts';
+import {
+  allowedOperations,
+  checkFields,
+  checkOperationId,
+  decide,
+} from './validate-sale-request.ts';
+
+const request = (members: Partial<ProcessRequest> = {}): ProcessRequest => ({
+  clientTransactionId: 'till-7:000123',
+  amount: 1050,
+  currency: 'EUR',
+  entryMode: 'Keyed',
+  instrument: { token: 'any' },
+  ...members,
+});
+
+test('no UUID passes for a card number', () => {
+  for (let round = 0; round < 5000; round += 1) {
+    const id = randomUUID();
+    checkFields(
+      request({ clientTransactionId: id, order: { orderId: id }, metadata: { basket: id } }),
+    );
+    checkOperationId(id);
+  }
+  checkFields(request({ clientTransactionId: '63432678-5937-4187-8eb1-3296fd195bd2' }));
+});
+
+test('a card number is refused wherever text is kept, and not repeated', () => {
+  const pan = '4111111111111111';
+  const places: Partial<ProcessRequest>[] = [
+    { clientTransactionId: pan },
+    { clientTransactionId: `${randomUUID()}:${pan}`.slice(0, 64) },
+    { order: { orderId: pan } },
+    { order: { orderDescription: `paid with 4111 1111 1111 1111 for ${randomUUID()}` } },
+    { metadata: { note: '4111-1111-1111-1111' } },
+    { metadata: { [`k${pan}`]: 'x' } },
+  ];
+  for (const place of places) {
+    assert.throws(
+      () => checkFields(request(place)),
+      (error) => {
+        assert.ok(error instanceof Refusal);
+        const isId = 'clientTransactionId' in place;
+        assert.equal(error.code, isId ? 'client_id_invalid' : 'field_invalid');
+        assert.doesNotMatch(JSON.stringify({ ...error, text: error.message }), /4111/);
+        return true;
+      },
+    );
+  }
+});
+
+test('a card is good to the end of its month, a request up to its notAfter', () => {
+  const at = Date.parse('2026-12-31T23:59:59.500Z');
+  const codeOf = (members: Partial<ProcessRequest>, expiry: string, now = at) => {
+    try {
+      return checkTimes(request(members), { expiry }, now);
+    } catch (error) {
+      return (error as Refusal).code;
+    }
+  };
+  assert.equal(codeOf({}, '2612'), undefined);
+  // It is still December in Baker Island for twelve hours.
+  assert.equal(codeOf({}, '2612', at + 500), undefined);
+  assert.equal(codeOf({}, '2612', at + 12 * 3_600_000 + 500), 'card_expired_input');
+  assert.equal(codeOf({}, '9901'), undefined);
+  assert.equal(codeOf({ notAfter: '2026-12-31T23:59:59.500Z' }, '3012'), undefined);
+  assert.equal(codeOf({ notAfter: '2026-12-31T23:59:59.499Z' }, '3012'), 'too_late');
+  assert.equal(codeOf({ notAfter: '2026-12-31T23:59:60Z' }, '3012'), 'too_late');
+  assert.equal(codeOf({ notAfter: '2027-01-01T01:00:00+02:00' }, '3012'), 'too_late');
+});
+
+test('a currency is judged by the time of the sale, whenever it is asked about', () => {
+  const lastDay = Date.parse('2025-12-31T23:59:59.999Z');
+  const codeOf = (currency: string, now: number) => {
+    const sale = request({ currency });
+    try {
+      checkFields(sale);
+      return checkTimes(sale, { expiry: '9912' }, now);
+    } catch (error) {
+      return (error as Refusal).code;
+    }
+  };
+  assert.equal(codeOf('BGN', lastDay), undefined);
+  assert.equal(codeOf('BGN', lastDay + 1), 'currency_unknown');
+  for (const now of [lastDay, lastDay + 1]) {
+    assert.equal(codeOf('EUR', now), undefined);
+    assert.equal(codeOf('XAU', now), 'currency_unknown');
+  }
+});
+
+test('in every phase the highest amount that is listed is taken, and one more is refused', () => {
+  const verbs = { Capture: 'Capture', Refund: 'Refund', Cancel: 'Cancel', Reversal: 'Reverse' };
+  const terms = { partialCancel: true, multipleCapture: true, overCapture: 0 };
+  const amounts: Readonly<Partial<Record<Phase, object>>> = {
+    Approved: { authorized: 1234, captured: 1000, refunded: 100 },
+    Unconfirmed: { authorized: 1234 },
+  };
+  const phases = ['Received', 'Stored', 'Sending', 'Unconfirmed', 'Approved'] as const;
+  for (const phase of phases) {
+    const position = { ...noAmounts, phase, ...amounts[phase] };
+    const row = { amount: 1234, currency: 'EUR', position, state: stateOf(position) };
+    const loaded = { row, events: [], operations: [] } as unknown as LoadedTransaction;
+    const tried = (operation: OperationKind, amount: number) => {
+      try {
+        return decide(loaded, verbs[operation] as Verb, { amount }, terms);
+      } catch (error) {
+        assert.ok(error instanceof Refusal);
+        return error;
+      }
+    };
+    const listed = allowedOperations(row as unknown as TransactionRow, terms);
+    for (const { operation, allowed, maxAmount } of listed) {
+      if (operation === 'Confirm' || !allowed) continue;
+      const name = `${operation} of ${phase}`;
+      assert.ok(maxAmount > 0, name);
+      const taken = tried(operation, maxAmount);
+      assert.ok(typeof taken === 'object' && 'amount' in taken, name);
+      assert.equal(taken.amount, maxAmount, name);
+      const refused = tried(operation, maxAmount + 1);
+      assert.ok(refused instanceof Refusal, name);
+      assert.equal(refused.extensions?.['maxAmount'], maxAmount, name);
+    }
+    assert.ok(
+      listed.some(({ allowed }) => allowed),
+      phase,
+    );
+  }
+});
