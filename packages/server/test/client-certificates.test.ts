@@ -53,7 +53,7 @@ describe('client certificates', () => {
     const stranger = organizationId.replace('a', 'b');
     assert.equal(certificates.find(stranger, 'north').identity.cert, one.cert);
     put('own', other, join(directory, organizationId));
-    assert.throws(() => certificates.find(stranger, 'own'), refused(/is not among/));
+    assert.throws(() => certificates.find(stranger, 'own'), refused(/does not exist/));
     assert.equal(certificates.find(organizationId, 'own').expiresAt, Date.UTC(2120, 0, 1));
   });
 
@@ -72,12 +72,12 @@ describe('client certificates', () => {
     writeFileSync(join(directory, 'half.crt'), one.cert);
     const certificates = open();
     for (const [name, detail] of [
-      ['mixed', /is not the one of its certificate/],
-      ['no-cert', /is no certificate in PEM/],
-      ['no-key', /no private key in PEM/],
+      ['mixed', /does not match the certificate/],
+      ['no-cert', /is not a PEM certificate/],
+      ['no-key', /not an unencrypted PEM private key/],
       ['large', /is too large/],
       ['half', /cannot be read \(ENOENT\)/],
-      ['absent', /is not among the certificates/],
+      ['absent', /does not exist in the certificate directory/],
     ] as const) {
       assert.throws(() => certificates.find(organizationId, name), refused(detail), name);
     }
@@ -97,6 +97,6 @@ describe('client certificates', () => {
     assert.notEqual(second.edition, first.edition);
     rmSync(join(directory, 'renewed.crt'));
     rmSync(join(directory, 'renewed.key'));
-    assert.throws(() => certificates.find(organizationId, 'renewed'), refused(/is not among/));
+    assert.throws(() => certificates.find(organizationId, 'renewed'), refused(/does not exist/));
   });
 });

@@ -1,4 +1,4 @@
-// The door to the acquirers: numbers messages, sends them, and says which links can be reached.
+// The public interface of the acquiring module: allocates references, sends messages, reports link states.
 import type { Clock, Database, Log, Metrics } from '../platform/index.ts';
 import type { Hsm } from '../vault/index.ts';
 import type { LinkSigners } from './http-json/connect-http-json.ts';
@@ -54,28 +54,28 @@ export type { LinkFault } from './spi/invalid-link-setting.ts';
 export type LinkAvailability = { name: string; available: boolean };
 
 export type Acquiring = {
-  /** Opens the links that are configured, and looks again for new ones from time to time. */
+  /** Opens the configured links and refreshes them periodically. */
   start(): Promise<void>;
-  /** Opens new links, replaces changed ones and closes those that are gone, now. */
+  /** Opens new links, replaces changed links and closes removed links. */
   openLinks(): Promise<void>;
   available(linkId: string): boolean;
   availability(organizationId: string): LinkAvailability[];
-  /** What of a link's settings is certain to be of no use; nothing where that cannot be known now. */
+  /** Lists the settings that are certainly invalid. A setting that cannot be checked now is not listed. */
   inspect(organizationId: string, names: LinkNames): Promise<readonly LinkFault[]>;
-  /** The links of an organisation that are open here, or should be. */
+  /** Lists the open and the failed links of an organisation. */
   openOf(organizationId: string): OpenLink[];
-  /** The key and format of online PINs for a link; undefined where it takes none. */
+  /** Returns the zone PIN key of a link, or undefined if the link accepts no online PIN. */
   zonePinKey(linkId: string): ZonePinKey | undefined;
   nextReference(request: {
     organizationId: string;
     contractId: string;
     /** The logical device, or the contract for a sale without one. */
     holderId: string;
-    /** Needed for a holder's first message only. */
+    /** Required only for the first message of a device or contract. */
     range?: TerminalRange;
     kind: AcquirerRequestKind;
     timeZone: string;
-    /** Epoch ms of what was done before now, such as an offline sale. */
+    /** Epoch ms of an earlier event, such as an offline sale. */
     doneAt?: number;
   }): Promise<AcquirerReference>;
   send(request: AcquirerRequest, onSent?: () => void): Promise<AcquirerOutcome>;
@@ -85,9 +85,9 @@ export type Acquiring = {
 type Deps = {
   hosts: Hosts;
   certificates: ClientCertificates;
-  /** Left out, no link authenticates messages or takes a PIN. */
+  /** Without an HSM, links have no MAC and no online PIN. */
   hsm?: Hsm | undefined;
-  /** Left out, no acquirer that speaks HTTP can be attached. */
+  /** Without signers, `http-json` links cannot be opened. */
   signers?: LinkSigners | undefined;
   database: Database;
   clock: Clock;
@@ -95,7 +95,7 @@ type Deps = {
   metrics: Metrics;
   timeoutMs: number;
   loadLinks: (also: readonly string[]) => Promise<AcquirerLink[]>;
-  /** The links that something is left to finish on. */
+  /** Links with pending captures, reversals or other messages. */
   unfinishedLinks: () => Promise<string[]>;
   onLateAnswer: (late: LateAnswer) => void;
 };
@@ -114,8 +114,8 @@ export function createAcquiring(deps: Deps): Acquiring {
     inspections: createLinkInspections({ inspect, clock, log }),
   });
   const seconds = deps.metrics.histogram({
-    name: 'switchyard_acquirer_seconds',
-    help: 'Time that acquirers take to answer',
+    name: 'switchyard_acquirer_response_duration_seconds',
+    help: 'Time from sending a request to the outcome',
     labelNames: ['kind', 'outcome'],
     buckets: [0.005, 0.02, 0.1, 0.5, 1, 2, 5, 10, 30],
   });
@@ -123,7 +123,7 @@ export function createAcquiring(deps: Deps): Acquiring {
   const known = new Map<string, ReturnType<typeof seconds.labels>>();
   let timer: NodeJS.Timeout | undefined;
 
-  // Looked up by one text: the package would sort and join the labels for each message.
+  // Caches the labelled series: prom-client sorts and joins the labels at each call.
   function observe(kind: AcquirerRequestKind, outcome: string, elapsed: number): void {
     const name = `${kind} ${outcome}`;
     let series = known.get(name);
@@ -138,7 +138,9 @@ export function createAcquiring(deps: Deps): Acquiring {
     async start() {
       await links.look();
       timer = setInterval(() => {
-        links.look().catch((error: unknown) => deps.log.warn({ err: error }, 'links not read'));
+        links
+          .look()
+          .catch((error: unknown) => deps.log.warn({ err: error }, 'links could not be refreshed'));
       }, lookForLinksEveryMs);
       timer.unref();
     },

@@ -1,15 +1,15 @@
-// Captures as lines of a file: what the platform hands to an acquirer, and what it may be told back.
+// Types of clearing files and their acknowledgements.
 import type { AcquirerReference } from '../spi/acquirer-spi.ts';
 
-/** What names a message at the acquirer. */
+/** Identifies a message at the acquirer. */
 export type ClearingReference = Pick<
   AcquirerReference,
   'mti' | 'terminalId' | 'stan' | 'rrn' | 'transmittedAt'
 >;
 
-/** One capture. The acquirer finds the card by the authorisation: no number but a masked one. */
+/** One capture, with masked card number. The acquirer finds the card by the authorisation. */
 export type ClearingLine = {
-  /** YYYY-MM-DD: the day of the store. */
+  /** YYYY-MM-DD in the time zone of the store. */
   settlementDate: string;
   /** DE42. */
   merchantNumber: string;
@@ -17,7 +17,7 @@ export type ClearingLine = {
   amount: number;
   /** ISO 4217. */
   currency: string;
-  /** Nothing more will be captured: the rest of the hold is given back. */
+  /** Final capture: the acquirer releases the remaining authorisation. */
   final: boolean;
   reference: ClearingReference;
   original: ClearingReference;
@@ -30,44 +30,44 @@ export type ClearingHeader = {
   linkId: string;
   /** DE32. */
   institutionId: string;
-  /** From 1, without a gap for each link. */
+  /** Starts at 1 for each link, without gaps. */
   sequence: number;
   /** RFC 3339. */
   createdAt: string;
 };
 
-/** The reason of an acquirer that has taken another file under this number: there it is used up. */
+/** Rejection reason: the acquirer already accepted another file with this sequence number. */
 export const numberTaken = 'DUPLICATE';
 
-/** What the acquirer says of a file: taken, but for some lines, or nothing of it. */
+/** Acknowledgement of a file: accepted, accepted except some lines, or rejected. */
 export type ClearingAcknowledgement = {
   fileId: string;
   sequence: number;
-  /** Why the whole file was not taken. */
+  /** Reason if the acquirer rejected the whole file. */
   refused?: string;
   accepted: number;
   rejections: readonly { line: number; rrn: string; code: string }[];
 };
 
-/** How a kind of acquirer writes its files and reads its acknowledgements. */
+/** Writer of clearing files and parser of acknowledgements for one format. */
 export type ClearingFormat = {
-  /** Of the file as it is handed over. */
+  /** Name of the delivered file. */
   nameOf(header: ClearingHeader): string;
-  /** The file in pieces; lines come by pages, numbered from 1. */
+  /** Yields the file in chunks; lines are numbered from 1. */
   write(
     header: ClearingHeader,
     pages: AsyncIterable<readonly ClearingLine[]>,
   ): AsyncIterable<string>;
-  /** @throws AcknowledgementFault where the text is no acknowledgement */
+  /** @throws AcknowledgementFormatError if the text is not an acknowledgement */
   readAcknowledgement(text: string): ClearingAcknowledgement;
 };
 
-/** Names the line, from 1, and what is wrong with it. */
+/** Format error with its line number, from 1. */
 export class AcknowledgementFault extends Error {
   readonly line: number;
   constructor(line: number, message: string) {
     super(message);
-    this.name = 'AcknowledgementFault';
+    this.name = 'AcknowledgementFormatError';
     this.line = line;
   }
 }

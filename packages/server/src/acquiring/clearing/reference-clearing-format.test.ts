@@ -46,7 +46,7 @@ async function written(...pages: ClearingLine[][]): Promise<string[]> {
 }
 
 describe('a clearing file', () => {
-  it('has a header, a numbered line for each capture, and a trailer that proves it whole', async () => {
+  it('has a header, a numbered line for each capture, and a trailer with counts and hash', async () => {
     const jpy = lineOf(3, { currency: 'JPY', amount: 50, final: false });
     const lines = await written([lineOf(1), lineOf(2)], [jpy]);
     assert.equal(
@@ -65,12 +65,12 @@ describe('a clearing file', () => {
     assert.deepEqual(lines.slice(5), ['']);
   });
 
-  it('holds no card number', async () => {
+  it('contains no card number', async () => {
     const [, line] = await written([lineOf(1)]);
     assert.doesNotMatch(line ?? '', /\d{13,19}/);
   });
 
-  it('is named by institution and number', () => {
+  it('has a name with institution and sequence number', () => {
     assert.equal(referenceClearing.nameOf(header), 'clearing-100001-000007.txt');
   });
 });
@@ -79,7 +79,7 @@ describe('an acknowledgement', () => {
   const opening = `A|SWITCHYARD-CLEARING-ACK|1|000007|${fileId}`;
   const read = referenceClearing.readAcknowledgement;
 
-  it('names the lines that were not taken', () => {
+  it('lists the rejected lines', () => {
     const told = read(`${opening}|Accepted\nR|2|632601000002|61\nT|1|1\n`);
     assert.deepEqual(told, {
       fileId,
@@ -89,7 +89,7 @@ describe('an acknowledgement', () => {
     });
   });
 
-  it('may come with other ends of lines, and refuse the whole file', () => {
+  it('accepts CRLF line ends and a rejection of the whole file', () => {
     const told = read(`${opening}|Rejected|HASH\r\nT|0|0\r\n`);
     assert.deepEqual([told.refused, told.accepted, told.rejections.length], ['HASH', 0, 0]);
   });
@@ -105,7 +105,7 @@ describe('an acknowledgement', () => {
     ['a line twice', `${opening}|Accepted\nR|1|2|61\nR|1|2|61\nT|1|2\n`, 4],
     ['another count', `${opening}|Accepted\nR|1|2|61\nT|1|2\n`, 3],
   ] as const) {
-    it(`of ${what} is refused by its line`, () => {
+    it(`with ${what} is rejected with its line number`, () => {
       assert.throws(
         () => read(text),
         (error: unknown) => error instanceof AcknowledgementFault && error.line === line,

@@ -1,4 +1,4 @@
-// The reference clearing file: lines of text with bars, a trailer that proves the file is whole.
+// The reference clearing format: text lines with `|` separators, and a trailer with counts and a hash.
 import { createHash } from 'node:crypto';
 import { numericOf } from '@switchyard/money';
 import {
@@ -15,7 +15,7 @@ const kindOfAnswer = 'SWITCHYARD-CLEARING-ACK';
 const version = '1';
 const hashModulus = 10n ** 16n;
 const rejectionsMax = 100_000;
-/** What no line of text holds, and no database keeps. */
+/** Control characters are invalid in lines; PostgreSQL cannot store NUL. */
 const controlCharacter = /\p{Cc}/u;
 
 const record = (...fields: readonly (string | number)[]) => `${fields.join('|')}\n`;
@@ -41,7 +41,7 @@ function lineRecord(line: ClearingLine, number: number): string {
   );
 }
 
-/** Adds up what the trailer says: how many, how much of each currency, the sum of their numbers. */
+/** Computes the trailer: line count, amount per currency, hash total of the RRNs. */
 function createTotals() {
   const amounts = new Map<string, bigint>();
   let count = 0;
@@ -92,7 +92,7 @@ const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 function whole(text: string | undefined, line: number, what: string): number {
   if (text !== undefined && /^[0-9]{1,9}$/.test(text)) return Number(text);
-  throw new AcknowledgementFault(line, `${what} is no number.`);
+  throw new AcknowledgementFault(line, `${what} is not a number of 1 to 9 digits.`);
 }
 
 function readOpening(
@@ -100,10 +100,13 @@ function readOpening(
 ): Pick<ClearingAcknowledgement, 'fileId' | 'sequence' | 'refused'> {
   const [mark, kind, told, sequence, fileId = '', outcome, reason] = text.split('|');
   if (mark !== 'A' || kind !== kindOfAnswer || told !== version || !uuidForm.test(fileId)) {
-    throw new AcknowledgementFault(1, `Begins with A|${kindOfAnswer}|${version}|…`);
+    throw new AcknowledgementFault(
+      1,
+      `The first line must begin with A|${kindOfAnswer}|${version}|.`,
+    );
   }
   if (outcome !== 'Accepted' && outcome !== 'Rejected') {
-    throw new AcknowledgementFault(1, 'Accepted or Rejected, as a whole.');
+    throw new AcknowledgementFault(1, 'The status in the first line must be Accepted or Rejected.');
   }
   const known = { fileId, sequence: whole(sequence, 1, 'The sequence') };
   if (outcome === 'Accepted') return known;
@@ -113,27 +116,34 @@ function readOpening(
 function readRejection(text: string, at: number) {
   const [mark, line, rrn = '', code = '', ...more] = text.split('|');
   if (mark !== 'R' || more.length > 0 || !/^[A-Za-z0-9]{1,8}$/.test(code)) {
-    throw new AcknowledgementFault(at, 'Is no R|line|reference|code.');
+    throw new AcknowledgementFault(at, 'The line must have the form R|line|reference|code.');
   }
   return { line: whole(line, at, 'The line'), rrn, code };
 }
 
 function readAcknowledgement(text: string): ClearingAcknowledgement {
   const lines = text.replace(/\r\n/g, '\n').replace(/\n$/, '').split('\n');
-  if (lines.length > rejectionsMax) throw new AcknowledgementFault(rejectionsMax, 'Is too long.');
+  if (lines.length > rejectionsMax)
+    throw new AcknowledgementFault(rejectionsMax, 'The acknowledgement has too many lines.');
   const odd = lines.findIndex((line) => controlCharacter.test(line));
-  if (odd !== -1) throw new AcknowledgementFault(odd + 1, 'Holds a control character.');
+  if (odd !== -1) throw new AcknowledgementFault(odd + 1, 'The line contains a control character.');
   const opening = readOpening(lines[0] ?? '');
   const [mark, accepted, rejected, ...more] = (lines.at(-1) ?? '').split('|');
   if (mark !== 'T' || more.length > 0 || lines.length < 2) {
-    throw new AcknowledgementFault(lines.length, 'Ends with T|accepted|rejected.');
+    throw new AcknowledgementFault(
+      lines.length,
+      'The last line must have the form T|accepted|rejected.',
+    );
   }
   const rejections = lines.slice(1, -1).map((line, index) => readRejection(line, index + 2));
   if (new Set(rejections.map(({ line }) => line)).size !== rejections.length) {
-    throw new AcknowledgementFault(lines.length, 'Rejects a line twice.');
+    throw new AcknowledgementFault(lines.length, 'The acknowledgement rejects a line twice.');
   }
   if (whole(rejected, lines.length, 'The number of rejected lines') !== rejections.length) {
-    throw new AcknowledgementFault(lines.length, 'Counts other rejections than it names.');
+    throw new AcknowledgementFault(
+      lines.length,
+      'The rejected count differs from the number of R lines.',
+    );
   }
   const count = whole(accepted, lines.length, 'The number of accepted lines');
   return { ...opening, accepted: count, rejections };

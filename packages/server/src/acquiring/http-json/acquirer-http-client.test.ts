@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-/** A server that answers when the test says so, and calls over as many connections as the test says. */
+/** Starts a server with controlled responses, and a client for it. */
 async function open(options: Partial<Parameters<typeof createCalls>[0]> = {}) {
   const asked: { path: string; response: ServerResponse }[] = [];
   const server = createServer((request, response) => {
@@ -41,7 +41,7 @@ async function open(options: Partial<Parameters<typeof createCalls>[0]> = {}) {
   };
 }
 
-test('a message that waited for a connection counts as sent once it has one', async () => {
+test('a queued request counts as sent after it gets a connection', async () => {
   const { left, post, arrived } = await open({ connectionsMax: 1 });
   const first = post('/first');
   const waiting = post('/waiting');
@@ -53,7 +53,7 @@ test('a message that waited for a connection counts as sent once it has one', as
   assert.deepEqual(await waiting, { result: 'ConnectionLost' });
 });
 
-test('the wait for a connection ends in time to go another way, and nothing was sent', async (t) => {
+test('the wait for a free connection times out with NotSent', async (t) => {
   const limitMs = 30_000;
   const { left, post, arrived, asked } = await open({
     connectionsMax: 1,
@@ -78,8 +78,8 @@ test('the wait for a connection ends in time to go another way, and nothing was 
   assert.deepEqual(left, ['/first', '/patient']);
 });
 
-test('who has waited for a connection has all the time of connecting from then on', async (t) => {
-  // Takes connections, and says nothing in any handshake.
+test('the connect time-out starts after the wait for a free connection', async (t) => {
+  // Accepts connections and never completes the TLS handshake.
   const silent = createSilentServer((socket) => socket.on('error', () => undefined).resume());
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
   closers.push(() => new Promise((resolve) => silent.close(() => resolve())));
@@ -88,7 +88,7 @@ test('who has waited for a connection has all the time of connecting from then o
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const call = post('/late');
   const now = () => Promise.race([call, setImmediate('waits')]);
-  // Before it is told of its connection.
+  // The request has no connection yet.
   t.mock.timers.tick(20_000);
   assert.equal(await now(), 'waits');
   t.mock.timers.tick(29_999);
@@ -97,14 +97,14 @@ test('who has waited for a connection has all the time of connecting from then o
   assert.deepEqual(await now(), { result: 'NotSent', reason: 'no connection' });
 });
 
-test('an answer that came while the thread stood still is in time', async () => {
+test('a response that arrived before the time-out is accepted after a blocked event loop', async () => {
   const { post, arrived } = await open();
   const answer = post('/slow', 300);
   const response = await arrived('/slow');
-  // Timers come next, and sockets behind them.
+  // The event loop runs timers before sockets.
   await setImmediate();
   response.end('{}');
-  // What was ended leaves in the next tick. It lies in the socket, and its time passes before anybody can read.
+  // The response is in the socket buffer when the time-out passes.
   await new Promise<void>((resolve) => process.nextTick(resolve));
   for (const end = performance.now() + 600; performance.now() < end; );
   assert.equal((await answer).result, 'Answered');

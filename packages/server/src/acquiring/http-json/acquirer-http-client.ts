@@ -1,4 +1,4 @@
-// One call to an HTTP/JSON acquirer, with exact knowledge of whether any of it may have left.
+// HTTP client for acquirers that reports whether a request was possibly sent.
 import { type ClientRequest, type IncomingMessage, Agent as PlainAgent, request } from 'node:http';
 import { request as requestTls, Agent as TlsAgent } from 'node:https';
 import { onConnection, whenOver } from '../../platform/index.ts';
@@ -16,9 +16,9 @@ export type Call = {
   headers: Readonly<Record<string, string>>;
   body: string;
   timeoutMs: number;
-  /** Called once the bytes are with the system. */
+  /** Called when the operating system has accepted the bytes. */
   onSent?: (() => void) | undefined;
-  /** Gets an answer that came after its time, as long as somebody still listens for it. */
+  /** Called for a response after the time-out, within the late response window. */
   onLate?: ((answer: ReceivedAnswer) => void) | undefined;
 };
 
@@ -28,26 +28,26 @@ type Options = {
   host: string;
   port: number;
   tls: boolean;
-  /** What the acquirer is shown where it asks, and whom we believe. */
+  /** TLS client certificate and trusted CA. */
   identity?: TlsIdentity | undefined;
   lateMs: number;
-  /** What comes beyond waits for one of them. */
+  /** Further requests wait for a free connection. */
   connectionsMax?: number;
-  /** For that wait, and once more for the making of a connection. */
+  /** Applies to the wait for a free connection, and again to the connect. */
   connectTimeoutMs?: number;
 };
 
 const connectionsMaxDefault = 256;
 const freeConnectionsMax = 16;
-/** Below the five seconds after which many servers hang up: the first to hang up is never wrong. */
+/** Shorter than the common server keep-alive of five seconds, so that the client closes first. */
 const idleMs = 4000;
-/** Who does not take a connection in this time is not there, or has too much to do; nothing was sent. */
+/** After this time the acquirer is unreachable or overloaded, and nothing was sent. */
 const connectTimeoutDefaultMs = 3000;
 const answerBytesMax = 65_536;
-/** Late answers that are listened for at a time. */
+/** Maximum concurrent requests that wait for a late response. */
 const lateMax = 1000;
 
-/** Clients see it: it tells what went wrong, and not where the acquirer is. */
+/** API clients see this text, so it contains no address of the acquirer. */
 function reasonOf({ code = '' }: NodeJS.ErrnoException): string {
   return /^[A-Z0-9_]{3,60}$/.test(code) ? `no connection: ${code}` : 'no connection';
 }
@@ -57,7 +57,7 @@ async function read(incoming: IncomingMessage): Promise<ReceivedAnswer> {
   let length = 0;
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > answerBytesMax) throw new Error('the answer is too long');
+    if (length > answerBytesMax) throw new Error('the response body is too long');
     chunks.push(chunk);
   }
   const body = Buffer.concat(chunks);
@@ -134,7 +134,7 @@ export function createCalls(options: Options): Calls {
     });
 
     const startConnectLimit = () => whenOver(connectTimeoutMs, () => giveUp('no connection'));
-    // Of the wait for others to be answered first: after it there is still time to go another way.
+    // Limits the wait for a free connection, so that fail-over to another link is still possible.
     let connectedInTime = startConnectLimit();
     onConnection(sent, {
       connecting() {
@@ -159,7 +159,7 @@ export function createCalls(options: Options): Calls {
       if (hasLeft) settle({ result: 'ConnectionLost' });
       else settle({ result: 'NotSent', reason: reasonOf(error) });
     });
-    // Of a connection that never came to be, the end is told as well: nothing had left.
+    // The callback also runs for a failed connect, where nothing was sent.
     sent.end(call.body, () => {
       if (hasLeft) call.onSent?.();
     });

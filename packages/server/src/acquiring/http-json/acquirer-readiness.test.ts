@@ -8,7 +8,7 @@ afterEach(() => {
   for (const each of opened.splice(0)) each.stop();
 });
 
-/** One that is ready; its echoes from the second on are what the test says, when it says it. */
+/** Creates a ready instance; the test controls the later echo results. */
 async function ready() {
   const asked: ((echo: Echo) => void)[] = [];
   const states: boolean[] = [];
@@ -27,7 +27,7 @@ async function ready() {
   return { readiness, states, asked, answer };
 }
 
-test('who cannot be reached is away at once, until he says otherwise', async () => {
+test('an unreachable acquirer is not ready until an echo succeeds', async () => {
   const { readiness, states, answer } = await ready();
   readiness.lost(readiness.answers());
   assert.equal(readiness.isReady(), false);
@@ -37,7 +37,7 @@ test('who cannot be reached is away at once, until he says otherwise', async () 
   assert.deepEqual(states, [true, false, true]);
 });
 
-test('who answers others meanwhile has much to do, and is asked', async () => {
+test('an acquirer that responds to other requests stays ready until an echo fails', async () => {
   const { readiness, states, asked, answer } = await ready();
   const before = readiness.answers();
   readiness.seen();
@@ -48,7 +48,7 @@ test('who answers others meanwhile has much to do, and is asked', async () => {
   assert.deepEqual([states, asked.length], [[true, false], 2]);
 });
 
-test('an echo that is lost among payments that are answered says nothing', async () => {
+test('a lost echo is ignored while payments get responses', async () => {
   const { readiness, states, asked, answer } = await ready();
   readiness.doubt();
   await eventually('the question', () => asked.length === 2);

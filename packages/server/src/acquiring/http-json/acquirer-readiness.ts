@@ -1,21 +1,21 @@
-// Knows whether an HTTP/JSON acquirer takes payments: asks it, and asks again with growing pauses.
+// Tracks the readiness of an HTTP acquirer with echoes and backoff.
 
-/** `Ready` is said, signed, by who takes payments; `Silent` is who says nothing at all. */
+/** `Ready`: signed response that the acquirer accepts payments. `NoResponse`: no HTTP response. */
 export type Echo = 'Ready' | 'NotReady' | 'Silent';
 
 export type Readiness = {
   isReady(): boolean;
-  /** A payment was answered: as good as an echo. */
+  /** Records a payment response, which proves readiness like an echo. */
   seen(): void;
-  /** How many were, so far. */
+  /** Number of recorded responses. */
   answers(): number;
-  /** Something went wrong on the way: it is asked now. */
+  /** Sends an echo now, after a transport error. */
   doubt(): void;
   /**
-   * Nothing could be sent: it counts as away until it says otherwise. Who has answered somebody since, is there
-   * and has much to do: it is asked, and takes payments until it says that it does not.
+   * Records that a request could not be sent. The acquirer becomes not ready until the next echo. If it
+   * responded to another request since, it is overloaded: it stays ready until an echo says otherwise.
    *
-   * @param answersBefore how many were answered when it was tried
+   * @param responsesBefore number of responses when the request started
    */
   lost(answersBefore: number): void;
   stop(): void;

@@ -1,5 +1,5 @@
-// Whole run: much is made, or waited for, before it shows.
-// The adapter against the reference acquirer, and against servers that do not behave.
+// Slow test: runs in the full test run only.
+// Tests the adapter against the reference acquirer and against faulty servers.
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -22,7 +22,7 @@ const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 const keys = createLinkSigners(randomBytes(32));
 const names = { organizationId: randomUUID(), linkId: randomUUID(), keyVersion: 1 };
 const platformKey = keys.published(names).current.x;
-/** Where nothing is waited for in vain, longer than a machine stands still. */
+/** Time-out for calls that must succeed on a slow machine. */
 const timeoutMs = 20_000;
 const shortMs = 3000;
 const closers: (() => Promise<void> | void)[] = [];
@@ -132,7 +132,7 @@ const sums = (server: HttpAcquirer) => {
   return totals && { captured: totals.captured, refunded: totals.refunded, open: totals.openHolds };
 };
 
-test('a sale, its refund, a hold, its captures and a reversal move the money they say', async () => {
+test('sale, refund, authorisation, captures and reversal change the ledger by their amounts', async () => {
   const server = await acquirer();
   const { connection } = await attached(server);
   const sale = request();
@@ -149,7 +149,7 @@ test('a sale, its refund, a hold, its captures and a reversal move the money the
   assert.deepEqual(sums(server), { captured: 1634, refunded: 234, open: 0 });
 });
 
-test('a decline is a decline, and a repeat has the answer of the first', async () => {
+test('a repeat returns the outcome of the first message, approved or declined', async () => {
   const server = await acquirer();
   const { connection } = await attached(server);
   const sale = request({ amount: 9051 });
@@ -162,7 +162,7 @@ test('a decline is a decline, and a repeat has the answer of the first', async (
   assert.equal(sums(server)?.captured, 1234);
 });
 
-test('no answer in time is unknown, and the one that comes late is told of', async () => {
+test('a time-out has an unknown outcome, and the late response is reported', async () => {
   const server = await acquirer();
   const { connection, late } = await attached(server, { timeoutMs: shortMs });
   const silent = await connection.send(request({ amount: 9091 }));
@@ -175,28 +175,28 @@ test('no answer in time is unknown, and the one that comes late is told of', asy
   assert.deepEqual(late, [{ organizationId, transactionId, kind: 'Sale', responseCode: '00' }]);
 });
 
-test('where the connection breaks, an enquiry finds the answer', async () => {
+test('an enquiry finds the outcome after a lost connection', async () => {
   const server = await acquirer();
   const { connection } = await attached(server);
   const sold = await connection.send(request({ amount: 9093 }));
   assert.equal(sold.outcome, 'Approved');
 });
 
-test('what is pending is asked for until it is known', async () => {
+test('a pending payment is enquired until its outcome is known', async () => {
   const server = await acquirer();
   const { connection } = await attached(server);
   const sold = await connection.send(request({ amount: 9097 }));
   assert.equal(sold.outcome, 'Approved');
 });
 
-test('an answer that was changed on its way is no answer', async () => {
+test('a response with an invalid signature has an unknown outcome', async () => {
   const server = await acquirer();
   const { connection } = await attached(server);
   const sold = await connection.send(request({ amount: 9095 }));
   assert.deepEqual(sold, { outcome: 'Unknown', reason: 'InvalidResponse' });
 });
 
-test('an acquirer that does not know our key, or does not sign, is never ready', async () => {
+test('an acquirer that rejects the platform key or does not sign is never ready', async () => {
   const stranger = keys.published({ ...names, keyVersion: 9 }).current.x;
   const server = await acquirer([stranger]);
   const { connection } = attach(server.port, { acquirerKeys: [server.publicKey] });
@@ -213,7 +213,7 @@ test('an acquirer that does not know our key, or does not sign, is never ready',
   }
 });
 
-test('the platform’s next key is taken beside the one in use', async () => {
+test('the acquirer accepts the next platform key during key rotation', async () => {
   const server = await acquirer([platformKey, keys.published(names).next.x]);
   const next = { ...names, keyVersion: 2 };
   const connection = connectHttpJson({
@@ -243,7 +243,7 @@ test('the platform’s next key is taken beside the one in use', async () => {
   assert.equal((await connection.send(request())).outcome, 'Approved');
 });
 
-/** A server that does what a test tells it to. */
+/** Starts a server with the given request handler. */
 async function listening(act: RequestListener): Promise<number> {
   const server = createServer(act);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -274,7 +274,7 @@ async function pendingBank(
   return { connection, asked: () => asked };
 }
 
-test('an enquiry that is refused says nothing of the payment', async () => {
+test('a rejected enquiry leaves the outcome of the payment unknown', async () => {
   const unknown = { outcome: 'Unknown', reason: 'Timeout' };
   for (const status of [400, 404, 409]) {
     const { connection, asked } = await pendingBank([[status, 'NotProcessed']]);
@@ -285,7 +285,7 @@ test('an enquiry that is refused says nothing of the payment', async () => {
   assert.deepEqual(await connection.send(request()), unknown);
 });
 
-test('a bank that is overloaded, or meets a fault, is asked again', async () => {
+test('an enquiry is retried after overload and server errors', async () => {
   const { connection } = await pendingBank([
     [503, 'NotProcessed'],
     [429, 'NotProcessed'],
@@ -295,7 +295,7 @@ test('a bank that is overloaded, or meets a fault, is asked again', async () => 
   assert.equal((await connection.send(request())).outcome, 'Approved');
 });
 
-test('a bank whose connections are all taken is asked whether it is there, and goes on taking payments', async () => {
+test('an acquirer with all connections in use gets an echo and stays available', async () => {
   const held: (() => void)[] = [];
   let echoes = 0;
   let isOver = false;
@@ -329,7 +329,7 @@ test('a bank whose connections are all taken is asked whether it is there, and g
   assert.deepEqual(states, [true], 'it was never away');
 });
 
-test('nobody there: nothing was sent, and the link says so', async () => {
+test('an unreachable acquirer has the outcome NotSent and is not available', async () => {
   const port = await listening(() => {});
   await closers.pop()?.();
   const { connection } = attach(port);
@@ -352,7 +352,7 @@ test('nobody there: nothing was sent, and the link says so', async () => {
   assert.equal(left, 0, 'nothing is said to have left');
 });
 
-test('a link that goes away is away after the first message that finds nobody', async () => {
+test('the link becomes unavailable after the first message to a stopped acquirer', async () => {
   const server = await acquirer();
   const { connection } = await attached(server);
   await closers.splice(0, 1)[0]?.();
@@ -361,16 +361,16 @@ test('a link that goes away is away after the first message that finds nobody', 
   await eventually('the link is away', () => !connection.available());
 });
 
-test('an acquirer that closes its counter is not available until it opens again', async () => {
+test('a not ready acquirer rejects payments without posting', async () => {
   const server = await acquirer();
   const { connection } = await attached(server);
   server.setReady(false);
   const refused = await connection.send(request());
-  assert.deepEqual(refused, { outcome: 'NotSent', reason: 'the acquirer takes no more' });
+  assert.deepEqual(refused, { outcome: 'NotSent', reason: 'the acquirer rejects new requests' });
   assert.deepEqual(server.ledger().totals, []);
 });
 
-test('to a server whose certificate nobody vouches for not a byte is said', async () => {
+test('no request is sent to a server with an untrusted certificate', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'http-acquirer-tls-'));
   const settings = { dataDir, host: 'localhost', tlsCertFile: undefined, tlsKeyFile: undefined };
   const { key, cert } = await ensureCertificates({ settings, clock: systemClock });
@@ -398,6 +398,9 @@ test('to a server whose certificate nobody vouches for not a byte is said', asyn
   assert.deepEqual([connected > 0, asked], [true, 0]);
 });
 
-test('beyond loopback there is no link without TLS', () => {
-  assert.throws(() => attach(443, { host: 'acquirer.example' }), /leaves loopback and needs TLS/);
+test('a host outside loopback requires TLS', () => {
+  assert.throws(
+    () => attach(443, { host: 'acquirer.example' }),
+    /requires TLS, because its host is not on loopback/,
+  );
 });

@@ -1,4 +1,4 @@
-// The adapter for acquirers that speak HTTP and JSON after the published acquirer SPI (ADR 0033).
+// Adapter for acquirers that implement the published HTTP acquirer SPI (ADR 0033).
 import { randomBytes } from 'node:crypto';
 import { type Clock, isLoopbackHost, isoTime, type Log, pause } from '../../platform/index.ts';
 import type { TlsIdentity } from '../keys/client-certificate-store.ts';
@@ -20,7 +20,7 @@ export { createLinkSigners, type LinkSigners } from './request-signers.ts';
 type Deps = {
   link: HttpJsonLink;
   signer: LinkSigner;
-  /** What the acquirer is shown where it asks. */
+  /** TLS client certificate for the acquirer. */
   identity?: TlsIdentity | undefined;
   timeoutMs: number;
   clock: Clock;
@@ -29,10 +29,10 @@ type Deps = {
   onState?: ((available: boolean) => void) | undefined;
 };
 
-/** Messages under way at a time; what comes beyond is told that nothing was sent. */
+/** Maximum concurrent messages; further messages get `NotSent`. */
 const inFlightMax = 5000;
 const enquireEveryMs = 250;
-/** Less time than this is not worth a question. */
+/** An enquiry needs at least this time. */
 const enquiryLeastMs = 100;
 const echoTimeoutMs = 5000;
 const nonceBytes = 16;
@@ -40,7 +40,7 @@ const drainLookMs = 20;
 
 const mayAnswerLater = (status: number) => status === 429 || status >= 500;
 
-/** Asks what became of a message until it is known or time is up; undefined where it stays unknown. */
+/** Sends enquiries until the outcome is known or the deadline passes; undefined if it stays unknown. */
 async function enquire(
   exchange: Exchange,
   clock: Clock,
@@ -54,10 +54,10 @@ async function enquire(
     const found = await exchange.ask('/v1/enquiries', { messageId }, { timeoutMs });
     if (found.result === 'Answered') {
       const { status, answer } = found.genuine;
-      // It may still be on its way there: only a reversal makes sure.
+      // The message may still arrive later: only a reversal is safe.
       if (answer.outcome === 'NotFound') return undefined;
       if (answer.outcome === 'NotProcessed') {
-        // Of the question: it says nothing of the message that is asked about.
+        // The enquiry itself was not processed: the outcome of the message stays unknown.
         if (!mayAnswerLater(status)) return undefined;
       } else {
         const outcome = spiOutcomeOf(asked, found.genuine);
@@ -68,7 +68,7 @@ async function enquire(
   }
 }
 
-/** Calls back the first time alone. */
+/** Calls the callback at the first call only. */
 function once(act: (() => void) | undefined): () => void {
   let isDone = false;
   return () => {
@@ -78,7 +78,7 @@ function once(act: (() => void) | undefined): () => void {
   };
 }
 
-/** Only what says something about the payment is told of, and a decline that comes late does too. */
+/** Returns the response code of a late approval or decline. */
 function lateCode(asked: SpiAsked, late: GenuineAnswer): string | undefined {
   const outcome = spiOutcomeOf(asked, late);
   if (outcome === 'Pending') return undefined;
@@ -86,9 +86,9 @@ function lateCode(asked: SpiAsked, late: GenuineAnswer): string | undefined {
 }
 
 /**
- * Attaches an acquirer that speaks HTTP and JSON.
+ * Connects to an acquirer over HTTP.
  *
- * @throws Error where the link leaves loopback without TLS, or one of its keys is none
+ * @throws Error if the host is not on loopback and TLS is off, or if a public key is invalid
  * @example const connection = connectHttpJson({ link, signer, timeoutMs: 10_000, clock, log, onLateAnswer });
  */
 export function connectHttpJson(deps: Deps): AcquirerConnection {
@@ -96,7 +96,7 @@ export function connectHttpJson(deps: Deps): AcquirerConnection {
   const { settings, name } = deps.link;
   const tls = settings.tls === true;
   if (!tls && !isLoopbackHost(settings.host)) {
-    throw new Error(`The acquirer link ${name} leaves loopback and needs TLS.`);
+    throw new Error(`The acquirer link ${name} requires TLS, because its host is not on loopback.`);
   }
   const { host, port } = settings;
   const place = { host, port, tls, identity: deps.identity, lateMs: timeoutMs };
@@ -114,8 +114,8 @@ export function connectHttpJson(deps: Deps): AcquirerConnection {
   const readiness = createReadiness({
     echo: () => exchange.echo(isoTime(clock.now()), Math.min(timeoutMs, echoTimeoutMs)),
     onChange(isReady) {
-      if (isReady) log.info({ host, port }, 'the acquirer is ready');
-      else log.warn({ host, port }, 'the acquirer is away');
+      if (isReady) log.info({ host, port }, 'acquirer is ready');
+      else log.warn({ host, port }, 'acquirer is not ready');
       deps.onState?.(isReady && !isClosed);
     },
   });
@@ -135,7 +135,10 @@ export function connectHttpJson(deps: Deps): AcquirerConnection {
         readiness.doubt();
         return { outcome: 'Unknown', reason: 'Timeout' };
       case 'NotGenuine':
-        log.warn({ messageId: sent.message.messageId }, 'an answer is not what the acquirer signs');
+        log.warn(
+          { messageId: sent.message.messageId },
+          'acquirer response has an invalid signature',
+        );
         return { outcome: 'Unknown', reason: 'InvalidResponse' };
       case 'ConnectionLost': {
         readiness.doubt();
@@ -144,7 +147,7 @@ export function connectHttpJson(deps: Deps): AcquirerConnection {
       }
       case 'Answered': {
         const outcome = spiOutcomeOf(sent, asked.genuine);
-        // Who takes nothing gives no sign that he is ready: that is for the next echo to say.
+        // An overload response does not prove readiness: the next echo decides.
         if (outcome === 'Pending' || outcome.outcome !== 'NotSent') readiness.seen();
         if (outcome !== 'Pending') return outcome;
         const found = await enquire(exchange, clock, sent, until);
@@ -169,7 +172,7 @@ export function connectHttpJson(deps: Deps): AcquirerConnection {
         deps.onLateAnswer({ organizationId, transactionId, kind, responseCode });
       },
     });
-    // An answer may come before all of the question is out.
+    // A response may arrive before the request is completely written.
     if (asked.result !== 'NotSent') left();
     return outcomeOf(sent, asked, { until, answersBefore });
   }

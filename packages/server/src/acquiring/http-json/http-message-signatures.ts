@@ -1,4 +1,4 @@
-// Signs what goes to an HTTP/JSON acquirer and checks what comes back, with Ed25519 (ADR 0033).
+// Signs requests to HTTP acquirers and verifies responses (RFC 9421, Ed25519, ADR 0033).
 import { createPublicKey, hash, type KeyObject, verify } from 'node:crypto';
 import {
   coversSpiComponents,
@@ -13,12 +13,12 @@ import {
 } from '@switchyard/contract';
 import { publicSigningKey } from '../../platform/index.ts';
 
-/** The platform's key of one link. */
+/** Signs with the platform's key of one link. */
 export type LinkSigner = { keyId: string /** Base64. */; sign(text: string): string };
 
 export type SignedRequest = {
   headers: Record<string, string>;
-  /** What an answer to this very request has to have signed. */
+  /** The response signature must cover this request signature. */
   signature: string;
 };
 
@@ -62,13 +62,13 @@ const headerOf = (answer: ReceivedAnswer, name: string): string | undefined => {
 };
 
 export type AnswerVerifier = {
-  /** Whether the acquirer signed this answer, and to this request. */
+  /** True if the acquirer signed this response to this request. */
   isGenuine(answer: ReceivedAnswer, requestSignature: string, now: number): boolean;
 };
 
 /**
- * @param keys the acquirer's public keys: the `x` of each, of which there are two while one is changed
- * @throws Error where one is no key
+ * @param keys public keys of the acquirer (JWK `x`); two during key rotation
+ * @throws Error if a key is invalid
  */
 export function createAnswerVerifier(keys: readonly string[]): AnswerVerifier {
   const byId = new Map<string, KeyObject>();

@@ -1,4 +1,4 @@
-// The platform's keys for acquirers that speak HTTP: derived for each link, so that none is stored.
+// Derives the request signing keys of HTTP acquirer links from the master key; no key is stored.
 import { createSigningKey, type PublicSigningKey } from '../../platform/index.ts';
 import type { LinkSigner } from './http-message-signatures.ts';
 
@@ -6,7 +6,7 @@ type Link = { organizationId: string; linkId: string; keyVersion: number };
 
 export type LinkSigners = {
   signer(link: Link): LinkSigner;
-  /** What the acquirer checks signatures with: the key in use, and the one that comes after it. */
+  /** Public keys for the acquirer: the current key and the next key for rotation. */
   published(link: Link): { current: PublicSigningKey; next: PublicSigningKey };
 };
 

@@ -1,4 +1,4 @@
-// One signed question to an HTTP/JSON acquirer: sent, its answer checked, and asked for again if need be.
+// Sends a signed request to an HTTP acquirer, verifies the response signature and parses the body.
 import { SpiAnswer, SpiEchoAnswer, type SpiPath } from '@switchyard/contract';
 import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/schema';
@@ -28,20 +28,20 @@ export type Exchange = {
       onLate?: (late: GenuineAnswer) => void;
     },
   ): Promise<Asked>;
-  /** Asks whether the acquirer takes payments. */
+  /** Sends an echo that asks whether the acquirer accepts payments. */
   echo(sentAt: string, timeoutMs: number): Promise<Echo>;
 };
 
 type Deps = {
   calls: Calls;
-  /** Of its own: where all connections are taken, this question is asked all the same. */
+  /** A separate client, so that echoes do not wait for payment connections. */
   echoCalls: Pick<Calls, 'post'>;
   signer: LinkSigner;
   verifier: AnswerVerifier;
   clock: Clock;
-  /** Another text for each request. */
+  /** Returns a new nonce for each request. */
   nonce: () => string;
-  /** What stands before the addresses of the SPI at this acquirer, such as `/switchyard`. */
+  /** Path prefix of the SPI at this acquirer, such as `/switchyard`. */
   prefix: string;
 };
 
@@ -52,7 +52,7 @@ function reader<Schema extends TSchema>(schema: Schema) {
       const value: unknown = JSON.parse(body.toString('utf8'));
       return compiled.Check(value) ? (value as Static<Schema>) : undefined;
     } catch {
-      // No JSON is no answer, whatever it was meant to be.
+      // Invalid JSON counts as an invalid response.
       return undefined;
     }
   };

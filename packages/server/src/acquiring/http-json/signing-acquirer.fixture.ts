@@ -1,4 +1,4 @@
-// A bank for tests that signs all of its answers well, whatever they say.
+// A test acquirer that signs all of its responses correctly.
 import { generateKeyPairSync, hash, sign } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -12,7 +12,7 @@ import { publicSigningKey, systemClock } from '../../platform/index.ts';
 
 type Said = readonly [status: number, answer: object];
 
-/** @param answerTo gives what is said to a question at an address; a promise is waited for */
+/** @param respond returns status and body for a path and message id */
 export function signingBank(answerTo: (path: string, messageId: string) => Said | Promise<Said>) {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   const { x = '' } = publicKey.export({ format: 'jwk' });

@@ -47,7 +47,7 @@ const sale: AcquirerRequest = {
 const sentAt = '2026-11-22T01:45:00.000Z';
 const written = (request: AcquirerRequest) => toSpiMessage(request, '100001', sentAt);
 
-test('each kind goes to its address in the shape of its schema', () => {
+test('each request kind has its path and schema', () => {
   const follower = { ...sale, original: sale.reference, reference: referenceOf('000018') };
   const cases = [
     [sale, '/v1/payments', SpiPayment],
@@ -63,7 +63,7 @@ test('each kind goes to its address in the shape of its schema', () => {
   }
 });
 
-test('a follower names its sale by the identifier that the sale had, and carries no card', () => {
+test('a follow-up message has the message id of the sale and no card data', () => {
   const { message: first } = written(sale);
   const { message } = written({
     ...sale,
@@ -76,7 +76,7 @@ test('a follower names its sale by the identifier that the sale had, and carries
   assert.ok(!JSON.stringify(message).includes(pan));
 });
 
-test('a PIN, an address and an offline approval go with the payment, a reason with the reversal', () => {
+test('payments contain PIN, address and offline approval; reversals contain the reason', () => {
   const pin = { block: '0123456789ABCDEF', format: 0, keyIndex: '01' } as const;
   const addressCheck = { postalCode: 'SW1A2AA', houseNumber: '10' };
   const paid = written({ ...sale, sensitive: { ...sale.sensitive, pin }, addressCheck }).message;
@@ -102,7 +102,7 @@ test('a PIN, an address and an offline approval go with the payment, a reason wi
   assert.equal(reversal.chipData, sale.chipData);
 });
 
-test('a repeat differs in nothing but that it says so', () => {
+test('a repeat differs only in the repeat flag', () => {
   const { message } = written(sale);
   const again = written({ ...sale, repeat: true });
   assert.deepEqual({ ...again.message, repeat: false }, message);
@@ -120,7 +120,7 @@ const approval: SpiAnswer = {
 const judged = (answer: Partial<SpiAnswer>, status = 200) =>
   spiOutcomeOf(written(sale), { status, answer: { ...approval, ...answer } });
 
-test('an approval is one with a code that approves, of what was asked for', () => {
+test('an approval has an approving response code and the requested or a partial amount', () => {
   assert.deepEqual(judged({}), {
     outcome: 'Approved',
     responseCode: '00',
@@ -135,14 +135,14 @@ test('an approval is one with a code that approves, of what was asked for', () =
   });
 });
 
-test('a second reversal that finds nothing to take back is an approval', () => {
+test('a second reversal with amount 0 is an approval', () => {
   const reversal = written({ ...sale, kind: 'Reversal', original: sale.reference });
   const answer = { ...approval, messageId: reversal.message.messageId, amount: 0 };
   const outcome = spiOutcomeOf(reversal, { status: 200, answer });
   assert.equal((outcome as { outcome: string }).outcome, 'Approved');
 });
 
-test('whatever contradicts itself or the question leaves the outcome unknown', () => {
+test('a contradictory or unrelated response has an unknown outcome', () => {
   const unknown = { outcome: 'Unknown', reason: 'InvalidResponse' };
   for (const answer of [
     { messageId: 'another' },
@@ -163,7 +163,7 @@ test('whatever contradicts itself or the question leaves the outcome unknown', (
   assert.deepEqual(judged({}, 500), unknown);
 });
 
-test('a refusal in so many words is one, whatever code stands beside it', () => {
+test('an explicit decline is a decline, whatever its response code', () => {
   const refused = (responseCode: string) => judged({ outcome: 'Declined', responseCode });
   for (const [code, isPlain] of [
     ['51', undefined],
@@ -178,7 +178,7 @@ test('a refusal in so many words is one, whatever code stands beside it', () => 
   assert.equal(mayBeBooked(refused('68') as AcquirerOutcome), true);
 });
 
-test('what was signed as not processed had no effect: overload is not sent, the rest a decline', () => {
+test('NotProcessed maps to NotSent after overload, otherwise to a decline', () => {
   assert.equal(
     (judged({ outcome: 'NotProcessed' }, 503) as { outcome: string }).outcome,
     'NotSent',
@@ -193,11 +193,11 @@ test('what was signed as not processed had no effect: overload is not sent, the 
   });
 });
 
-test('what is pending is asked for again', () => {
+test('a pending response maps to Pending', () => {
   assert.equal(judged({ outcome: 'Pending' }, 202), 'Pending');
 });
 
-test('issuer data that repeats the card number is left out', () => {
+test('issuer data that contains the card number is left out', () => {
   const outcome = judged({ issuerData: `5A08${pan}` });
   assert.ok(!JSON.stringify(outcome).includes(pan));
 });

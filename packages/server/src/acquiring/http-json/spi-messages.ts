@@ -1,4 +1,4 @@
-// Turns a request into a message of the acquirer SPI and its answer into an outcome; no network here.
+// Maps requests to SPI messages, and SPI responses to outcomes. It performs no I/O.
 import {
   defined,
   responseCodeFacts,
@@ -18,7 +18,7 @@ import type {
 
 export type SpiMessage = SpiPayment | SpiCapture | SpiRefund | SpiReversal;
 
-/** A message and where it goes: a reversal and a refund may look alike. */
+/** A message and its path. The path distinguishes a reversal from a refund. */
 export type SpiAsked = { path: SpiPath; message: SpiMessage };
 
 const paths: Readonly<Record<AcquirerRequestKind, SpiPath>> = {
@@ -30,7 +30,7 @@ const paths: Readonly<Record<AcquirerRequestKind, SpiPath>> = {
   Reversal: '/v1/reversals',
 };
 
-/** One transaction uses one terminal, whose reference numbers count up: together they are unique. */
+/** Transaction id and RRN are unique together: a transaction uses one terminal with increasing RRNs. */
 const messageIdOf = (transactionId: string, { rrn }: AcquirerReference) =>
   `${transactionId}-${rrn}`;
 
@@ -90,7 +90,8 @@ function paymentMembers(request: AcquirerRequest, kind: SpiPayment['kind']) {
 }
 
 function followMembers({ transactionId, original, authorizationCode }: AcquirerRequest) {
-  if (original === undefined) throw new Error('what follows a sale names it');
+  if (original === undefined)
+    throw new Error('a capture, refund or reversal requires the original reference');
   return {
     original: messageIdOf(transactionId, original),
     ...defined({ authorizationCode }),
@@ -101,7 +102,7 @@ function reversalMembers({ remainingAmount, reversalReason, chipData }: Acquirer
   return defined({ remainingAmount, reason: reversalReason, chipData });
 }
 
-/** Where a request goes and what is said there; card data goes with a payment alone. */
+/** Builds path and message. Only payments contain card data. */
 export function toSpiMessage(
   request: AcquirerRequest,
   institutionId: string,
@@ -126,7 +127,7 @@ export function toSpiMessage(
   }
 }
 
-/** An answer whose signature is good; what it says is still to be judged. */
+/** A response with a valid signature and schema. */
 export type GenuineAnswer = { status: number; answer: SpiAnswer };
 
 const partialCode = '10';
@@ -137,7 +138,7 @@ const invalid: AcquirerOutcome = { outcome: 'Unknown', reason: 'InvalidResponse'
 const cardOfAsked = (message: SpiMessage) => ('card' in message ? message.card.number : undefined);
 
 function besideOf({ issuerData, addressResult }: SpiAnswer, cardNumber: string | undefined) {
-  // A host may echo card data; what repeats the number is left out.
+  // Issuer data that contains the card number is left out.
   const isClean = issuerData !== undefined && !(cardNumber && issuerData.includes(cardNumber));
   return {
     ...(isClean ? { issuerData } : {}),
@@ -152,9 +153,9 @@ function approvedOutcome(
 ): AcquirerOutcome {
   const { authorizationCode, currency } = answer;
   if (currency !== undefined && currency !== asked.currency) return invalid;
-  // A part that is not named could be any part.
+  // A partial approval without an amount is invalid.
   if (code === partialCode && answer.amount === undefined) return invalid;
-  // A second reversal finds nothing left to take back, and is as good as the first.
+  // A second reversal reverses amount 0 and still counts as approved.
   const told = path === '/v1/reversals' ? undefined : answer.amount;
   const amount = told ?? asked.amount;
   if (amount > asked.amount || (amount === 0 && asked.amount > 0)) return invalid;
@@ -169,8 +170,8 @@ function approvedOutcome(
 }
 
 /**
- * What an answer means, or that it is to be asked for again. A code that nobody knows never
- * approves; an answer to something else leaves the outcome unknown, and the caller reverses.
+ * Maps a response to an outcome, or to `Pending`. An unknown response code never approves. A response
+ * to another message has the outcome `Unknown`, and the caller sends a reversal.
  */
 export function spiOutcomeOf(
   asked: SpiAsked,
@@ -180,7 +181,8 @@ export function spiOutcomeOf(
   if (answer.messageId !== message.messageId) return invalid;
   const isRefused = status >= 400 && status < 600;
   if (answer.outcome === 'NotProcessed' && isRefused) {
-    if (overloaded.has(status)) return { outcome: 'NotSent', reason: 'the acquirer takes no more' };
+    if (overloaded.has(status))
+      return { outcome: 'NotSent', reason: 'the acquirer rejects new requests' };
     return { outcome: 'Declined', responseCode: formatError };
   }
   if (isRefused) return invalid;

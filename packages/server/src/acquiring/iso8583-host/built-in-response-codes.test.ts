@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { responseCodeFacts } from '@switchyard/contract';
 import { builtInHosts } from '@switchyard/iso8583';
 
-test('what the hosts that are built in may say is known, in their codes and in ours', () => {
+test('each response code of a built-in host is in the response code table', () => {
   let seen = 0;
   for (const host of Object.values(builtInHosts)) {
     if (!('responseCodes' in host)) continue;
@@ -16,10 +16,10 @@ test('what the hosts that are built in may say is known, in their codes and in o
   assert.ok(seen >= 40, `${seen} codes`);
 });
 
-test('an action code of 1993 that we know is turned into one of 1987 by the host that is built in', () => {
+test('the built-in 1993 host maps each known action code to a 1987 response code', () => {
   const { financial } = builtInHosts['iso1993-ascii'].responseCodes;
   const codes = Array.from({ length: 1000 }, (_, code) => String(code).padStart(3, '0'));
-  // What approves in a way of an acquirer's own has no code of 1987.
+  // Acquirer-specific approval codes have no 1987 equivalent.
   const known = codes.filter((code) => responseCodeFacts(code).known && !/^0(?!0[0-7])/.test(code));
   assert.ok(known.length >= 70, `${known.length} codes`);
   assert.deepEqual(
@@ -28,7 +28,7 @@ test('an action code of 1993 that we know is turned into one of 1987 by the host
   );
 });
 
-test('a host that is out of order, or changes its day, is asked again later', () => {
+test('codes for host malfunction and cutover are retryable technical failures', () => {
   for (const code of ['09', '68', '90', '91', '92', '96', '906', '916', '923']) {
     const { category, retry } = responseCodeFacts(code);
     assert.deepEqual([category, retry], ['TechnicalFailure', 'Later'], code);

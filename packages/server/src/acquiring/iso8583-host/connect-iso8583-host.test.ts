@@ -76,7 +76,7 @@ async function attached() {
 const { organizationId, transactionId } = request;
 const late = { organizationId, transactionId, kind: 'Sale', responseCode: '00' };
 
-test('the right answer after a wrong one is a late answer', async () => {
+test('a correct response after an invalid one is reported as a late response', async () => {
   const { host, connection, told, close } = await attached();
   try {
     let sale: Asked | undefined;
@@ -96,7 +96,7 @@ test('the right answer after a wrong one is a late answer', async () => {
   }
 });
 
-test('an answer after one that judged nothing is a late answer, one after a judgement is none', async () => {
+test('a response after an ambiguous one is late; a response after a definite one is ignored', async () => {
   const { host, connection, told, close } = await attached();
   const sales: Asked[] = [];
   try {
@@ -109,7 +109,7 @@ test('an answer after one that judged nothing is a late answer, one after a judg
       const outcome = await connection.send({ ...request, reference });
       assert.deepEqual(outcome, { outcome: 'Declined', responseCode: code });
     }
-    // In this order on one connection: that of the judged sale has been read when the last one is told.
+    // The connection keeps the order: all earlier responses are processed before the last one.
     for (const sale of sales) approve(sale);
     await eventually('told', () => told.length >= 4);
     assert.deepEqual(told, Array(4).fill(late));
@@ -118,7 +118,7 @@ test('an answer after one that judged nothing is a late answer, one after a judg
   }
 });
 
-/** A host of 1993 that repeats what it was sent, field by field as it stands on the wire, and not DE30. */
+/** A 1993 host that echoes all fields of the request except DE30. */
 async function host1993(t: TestContext) {
   const { messages, framing } = builtInHosts['iso1993-ascii'];
   const plain = { ...builtInHosts['iso1987-ascii'], messages, version: '1' } as const;
@@ -153,14 +153,14 @@ async function host1993(t: TestContext) {
   return {
     port: address.port,
     heard,
-    /** What its answers name from now on, in place of what they repeat. */
+    /** Sets the amount of later responses. */
     name(other: string) {
       amount = other;
     },
   };
 }
 
-test('a host of 1993 that repeats the amount alone has taken a part back', async (t) => {
+test('a 1993 host that echoes only the amount confirms a partial reversal', async (t) => {
   const host = await host1993(t);
   const connection = connectTo(host.port, 'iso1993-ascii', () => {});
   t.after(connection.close);

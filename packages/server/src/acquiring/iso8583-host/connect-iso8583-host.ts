@@ -1,4 +1,4 @@
-// The adapter for hosts that speak ISO 8583 over TCP, each in the way of its table.
+// Adapter for ISO 8583 hosts over TCP, configured by a dialect table.
 import { defined } from '@switchyard/contract';
 import type { Host, Message } from '@switchyard/iso8583';
 import { LRUCache } from 'lru-cache';
@@ -21,10 +21,10 @@ export type Iso8583HostDeps = {
   link: Iso8583HostLink;
   /** The host's table, compiled. */
   host: Host;
-  /** Left out where the host wants no authentication and takes no PIN. */
+  /** Not needed if the host requires no MAC and accepts no PIN. */
   hsm?: Hsm | undefined;
   keys?: KeyRing | undefined;
-  /** What the host is shown where it asks. */
+  /** TLS client certificate for the host. */
   identity?: TlsIdentity | undefined;
   timeoutMs: number;
   clock: Clock;
@@ -36,18 +36,19 @@ export type Iso8583HostDeps = {
 const forgottenMax = 10_000;
 
 /**
- * Connects to a host and keeps the connection.
+ * Connects to a host and reconnects after a loss.
  *
- * @throws Error where the link leaves loopback without TLS.
+ * @throws Error if the host is not on loopback and TLS is off.
  * @example const connection = connectIso8583Host({ link, host, timeoutMs: 10_000, clock, log, onLateAnswer });
  */
 export function connectIso8583Host(deps: Iso8583HostDeps): AcquirerConnection {
   const { settings } = deps.link;
   if (settings.tls !== true && !isLoopbackHost(settings.host)) {
-    throw new Error(`The acquirer link ${deps.link.name} leaves loopback and needs TLS.`);
+    throw new Error(
+      `The acquirer link ${deps.link.name} requires TLS, because its host is not on loopback.`,
+    );
   }
-  // Requests that were given up, or answered without a judgement, so that an answer that comes after all can be
-  // told of.
+  // Requests after a time-out or an ambiguous response. They identify a late response.
   const givenUp = new LRUCache<string, Omit<LateAnswer, 'responseCode'>>(atMost(forgottenMax));
 
   const link = openLink({
@@ -94,7 +95,7 @@ export function connectIso8583Host(deps: Iso8583HostDeps): AcquirerConnection {
       const message = toMessage(request, settings.institutionId, originalTime);
       const exchange = await link.exchange(message, deps.timeoutMs, onSent);
       const outcome = toOutcome(request, message, exchange);
-      // Also after an answer that answers something else or judges nothing: the right one may be on its way.
+      // After an invalid or ambiguous response the correct response may still arrive.
       if (outcome.outcome === 'Unknown' || mayBeBooked(outcome)) {
         const { organizationId, transactionId, kind } = request;
         givenUp.set(correlationKey(message), { organizationId, transactionId, kind });

@@ -1,30 +1,30 @@
-// One connection to a host: makes it, makes it again with growing pauses, and writes in gathered batches.
+// One TCP or TLS connection to a host: connects, reconnects with backoff, and writes frames in batches.
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
 import { type Clock, jittered, type Log } from '../../platform/index.ts';
 import type { TlsIdentity } from '../keys/client-certificate-store.ts';
 import type { Wire } from './message-framing.ts';
 
-/** A frame on its way out. */
+/** A frame in the send queue. */
 export type Parcel = {
   bytes: Buffer;
-  /** Called when it is handed to the system: from here on bytes may have left. */
+  /** Called when the socket write starts: from then on bytes may have been sent. */
   leaving?: () => void;
-  /** Called once the system has taken it. */
+  /** Called when the operating system has accepted the bytes. */
   sent?: (() => void) | undefined;
 };
 
 export type Connection = {
-  /** Whether there is a socket that takes frames. */
+  /** True if the socket accepts frames. */
   isOpen(): boolean;
   push(parcel: Parcel): void;
-  /** Takes a parcel out of the queue; false where it has been handed to the system, or is not there. */
+  /** Removes a frame from the queue; returns false if it is already written or not queued. */
   withdraw(parcel: Parcel): boolean;
-  /** Gives the socket up, and makes another one after a pause. */
+  /** Drops the socket and reconnects after a delay. */
   lose(why: string): void;
-  /** The host has taken us in: the next loss begins with the shortest pause. */
+  /** Resets the reconnect delay after a sign-on. */
   settled(): void;
-  /** For good. */
+  /** Closes the connection without a reconnect. */
   end(): void;
 };
 
@@ -32,53 +32,53 @@ export type ConnectionOptions = {
   host: string;
   port: number;
   tls: boolean;
-  /** What the host is shown where it asks, and whom we believe. */
+  /** TLS client certificate and trusted CA. */
   identity?: TlsIdentity | undefined;
   wire: Wire;
   clock: Clock;
   log: Log;
-  /** Waits before the next try to connect; the last one goes on for ever. */
+  /** Reconnect delays; the last one repeats. */
   backOffMs: readonly number[];
-  /** Bytes of payments that a host may leave unread before it counts as lost. */
+  /** Unread payment bytes after which the connection counts as lost. */
   unreadPaymentsMax?: number | undefined;
-  /** Whether something that has left may lie unread on its way, and must not arrive any more. */
+  /** True if a sent payment has no response and must not arrive after the close. */
   mayLieUnread(): boolean;
   onOpen(): void;
   onPayload(payload: Buffer): void;
-  /** What had not left was never sent. */
+  /** Called after a loss. Queued frames were not sent. */
   onLost(): void;
 };
 
 const connectTimeoutMs = 5000;
-/** What a host may leave unread of our answers to its own requests before it counts as lost. */
+/** Unread bytes of responses to host requests after which the connection counts as lost. */
 const unreadAnswersMax = 1_048_576;
-/** And of payments: many seconds of them, since a host that only paused must not cost them all. */
+/** Large enough for several seconds of payments, so that a short pause of the host loses none. */
 const unreadPaymentsDefault = 16_777_216;
 
 const longestPauseMs = 60_000;
 
-/** The pause after so many failures in a row. */
+/** Reconnect delay after consecutive failures. */
 export const pauseAfter = (backOffMs: readonly number[], failures: number): number =>
   backOffMs[Math.min(failures, backOffMs.length - 1)] ?? longestPauseMs;
 
-/** An address is no name that a certificate is asked for by. */
+/** TLS server name indication requires a host name, not an IP address. */
 const nameOf = (host: string): { servername?: string } =>
   isIP(host) === 0 ? { servername: host } : {};
 
-/** A connection of TCP, and what is spoken over it: TLS, or the connection itself. */
+/** The TCP socket, and the stream over it: the TLS socket or the TCP socket itself. */
 type Line = { readonly tcp: Socket; over: Socket };
 
-/** Made before anything is connected: what is wrong with a certificate is told to whoever opens the link. */
+/** Created before the first connect, so that an invalid certificate fails the opening of the link. */
 const contextOf = ({ tls, identity }: ConnectionOptions): SecureContext | undefined =>
   tls ? createSecureContext({ minVersion: 'TLSv1.2', ...identity }) : undefined;
 
-/** TLS over a socket that we keep: one of its own could not be reset. */
+/** Starts TLS over our TCP socket, because a TLS socket cannot send a TCP reset. */
 const securedOver = (tcp: Socket, host: string, secureContext: SecureContext): Socket =>
   connectTls({ socket: tcp, host, secureContext, ...nameOf(host) });
 
-/** What the system has taken is delivered after an orderly close, however late; a reset drops it. */
+/** A graceful close still delivers written bytes; a TCP reset discards them. */
 function hangUp({ tcp, over }: Line, mayLieUnread: boolean): void {
-  // A reset would wait for a connection that is not made yet, and over which nothing has left.
+  // A reset of a connecting socket would wait, and no byte has been sent on it.
   if (mayLieUnread && !tcp.connecting) tcp.resetAndDestroy();
   over.destroy();
   tcp.destroy();
@@ -110,12 +110,12 @@ export function openConnection(options: ConnectionOptions): Connection {
     if (ended) return;
     const base = pauseAfter(backOffMs, failures);
     failures += 1;
-    log.warn({ why, retryInMs: base }, 'the link to the host is down');
-    // Between half of it and all: many processes must not knock at once.
+    log.warn({ why, retryInMs: base }, 'connection to the host lost; reconnecting');
+    // Jitter between 50 % and 100 % spreads the reconnects of many processes.
     timer = setTimeout(open, jittered(base));
   }
 
-  // One batch at a time: what waits here when the connection is lost has certainly not left.
+  // One write at a time: queued frames are certainly unsent when the connection is lost.
   function flush(): void {
     gathering = false;
     const to = line;
@@ -148,7 +148,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     const deframer = options.wire.deframer();
     to.tcp.setTimeout(0);
     opened = true;
-    // An end of ours in return would have what lies unread delivered first.
+    // Answering the FIN with our own FIN would deliver unread bytes first.
     to.over.on('end', () => lose(to, 'the host closed the connection'));
     to.over.on('data', (chunk: Buffer) => {
       try {
@@ -167,7 +167,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     const next: Line = { tcp, over: tcp };
     line = next;
     tcp.setNoDelay(true);
-    tcp.setTimeout(connectTimeoutMs, () => lose(next, 'connecting took too long'));
+    tcp.setTimeout(connectTimeoutMs, () => lose(next, 'connect timed out'));
     attend(next, tcp);
     tcp.once('connect', () => {
       if (line !== next) return;
@@ -187,14 +187,14 @@ export function openConnection(options: ConnectionOptions): Connection {
     push(parcel) {
       queue.add(parcel);
       queuedBytes += parcel.bytes.length;
-      // A host that asks without end and never reads would have us keep every answer in memory.
+      // Limits memory if a host sends requests and never reads responses.
       const most = parcel.leaving === undefined ? unreadAnswersMax : unreadPaymentsMax;
       if (queuedBytes + (line?.over.writableLength ?? 0) > most) {
-        lose(line, 'the host does not read our messages');
+        lose(line, 'the host does not read sent messages');
         return;
       }
       if (gathering || writing) return;
-      // What one turn of the event loop sends leaves in one system call.
+      // Frames of one event loop iteration are written in one system call.
       gathering = true;
       process.nextTick(flush);
     },

@@ -41,7 +41,7 @@ async function setUp(options: Options = {}, script = approve) {
     backOffMs: [10],
     ...options,
   });
-  // The host goes first, so that no sign-off waits for a silent one.
+  // The host stops first, so that the sign-off does not wait for a response.
   closers.push(() => link.close(0), host.stop);
   return { host, link, late };
 }
@@ -59,8 +59,8 @@ const heardSale = (host: ScriptedHost, count = 1) =>
     () => host.heard().filter((mti) => mti === '0200').length === count,
   );
 
-describe('the link to a host', () => {
-  test('signs on first, and lets nothing financial pass before', async () => {
+describe('ISO 8583 host link', () => {
+  test('sends no financial message before the sign-on is approved', async () => {
     const held: Asked[] = [];
     const { host, link } = await setUp({}, (asked) => held.push(asked));
     await eventually('sign-on heard', () => held.length === 1);
@@ -74,7 +74,7 @@ describe('the link to a host', () => {
     assert.deepEqual(host.heard(), ['0800001', '0200']);
   });
 
-  test('a refused sign-on is tried again, later', async () => {
+  test('retries a declined sign-on after a delay', async () => {
     const states: boolean[] = [];
     const { host, link } = await setUp(
       { onState: (available) => states.push(available) },
@@ -87,7 +87,7 @@ describe('the link to a host', () => {
     assert.deepEqual(states, [true]);
   });
 
-  test('echoes while idle, and reconnects after two that are missed', async () => {
+  test('sends echoes while idle, and reconnects after two missed echoes', async () => {
     const { host, link } = await setUp({ echoEveryMs: 25 });
     const echoes = () => host.heard().filter((each) => each === '0800301').length;
     await eventually('two echoes', () => echoes() >= 2);
@@ -99,7 +99,7 @@ describe('the link to a host', () => {
     assert.equal(host.connections(), 2);
   });
 
-  test('a host that misses echoes and is heard meanwhile lives', async () => {
+  test('keeps the connection if the host misses echoes but sends other messages', async () => {
     const { host, link } = await setUp({ echoEveryMs: 25 });
     const echoes = () => host.heard().filter((each) => each === '0800301').length;
     const echo = frameOf({ mti: '0800', fields: { 7: '0101120000', 11: '000007', 70: '301' } });
@@ -112,7 +112,7 @@ describe('the link to a host', () => {
     assert.equal(host.connections(), 1);
   });
 
-  test('answers find their requests in any order, and in any pieces', async () => {
+  test('correlates responses in any order and segmentation', async () => {
     const { host, link } = await setUp();
     await signedOn(link);
     const held: Asked[] = [];
@@ -130,7 +130,7 @@ describe('the link to a host', () => {
     host.script(approve);
   });
 
-  test('a host that asks more than it has reason to is let go, and taken again', async () => {
+  test('reconnects if the host exceeds the request rate limit', async () => {
     const { host, link } = await setUp({}, networkOnly);
     await signedOn(link);
     const { socket } = host.asked.at(-1) ?? assert.fail('nobody signed on');
@@ -140,7 +140,7 @@ describe('the link to a host', () => {
     assert.ok(host.heard().filter((each) => each.startsWith('0810')).length < 1000);
   });
 
-  test('a host that asks without end and never reads is let go', async () => {
+  test('disconnects a host that sends requests and never reads responses', async () => {
     const states: boolean[] = [];
     const asked: Asked[] = [];
     const { link } = await setUp({ onState: (up) => states.push(up) }, (each) => {
@@ -160,7 +160,7 @@ describe('the link to a host', () => {
     socket.destroy();
   });
 
-  test('what still waits here when its time is over is never sent', async () => {
+  test('never sends a queued message after its time-out', async () => {
     const { host, link } = await setUp();
     await signedOn(link);
     const { socket } = host.asked[0] ?? assert.fail('nobody signed on');
@@ -176,7 +176,7 @@ describe('the link to a host', () => {
       ...message,
       fields: { ...message.fields, 48: filler, 60: filler, 61: filler, 62: filler, 63: filler },
     });
-    // Until the system takes no more for the host: what comes then waits here.
+    // Fills the socket buffer, so that further messages stay in the queue.
     let stuck: Exchange = { result: 'Timeout' };
     while (stuck.result === 'Timeout' && stan < 15_000) {
       for (let count = 0; count < 50; count += 1) {
@@ -192,7 +192,7 @@ describe('the link to a host', () => {
     assert.ok(!host.asked.some(({ message }) => message.fields[11] === given));
   });
 
-  test('a trace in flight is not sent twice', async () => {
+  test('rejects a duplicate trace number while the first message is pending', async () => {
     const { host, link } = await setUp();
     await signedOn(link);
     host.script(networkOnly);
@@ -204,7 +204,7 @@ describe('the link to a host', () => {
     assert.equal((await first).result, 'Answered');
   });
 
-  test('a stream that cannot be framed ends the connection, and a new one is made', async () => {
+  test('reconnects after a framing error', async () => {
     const { host, link } = await setUp();
     await signedOn(link);
     host.script(networkOnly);
@@ -216,7 +216,7 @@ describe('the link to a host', () => {
     await signedOn(link);
   });
 
-  test('garbage in one segment with the sign-on answer leaves no half-open link', async () => {
+  test('reconnects after invalid bytes in the segment of the sign-on response', async () => {
     const states: boolean[] = [];
     const { host, link } = await setUp(
       { onState: (available) => states.push(available) },
@@ -230,19 +230,19 @@ describe('the link to a host', () => {
     assert.deepEqual(states, [true]);
   });
 
-  test('an answer that came while the thread stood still is in time', async () => {
+  test('accepts a response that arrived before the time-out while the event loop was blocked', async () => {
     const { host, link } = await setUp();
     await signedOn(link);
     host.script((asked) => {
       approve(asked);
-      // The answer lies in the socket, and the time for it passes before anybody can read.
+      // The response is in the socket buffer when the time-out passes.
       const until = performance.now() + 100;
       while (performance.now() < until);
     });
     assert.equal((await link.exchange(sale('000001'), 50)).result, 'Answered');
   });
 
-  test('a message that cannot be read is skipped; its request times out', async () => {
+  test('skips an undecodable message, and its request times out', async () => {
     const { host, link } = await setUp();
     await signedOn(link);
     host.script(({ socket }) => socket.write(Buffer.from([0, 3, 1, 2, 3])));
@@ -252,7 +252,7 @@ describe('the link to a host', () => {
     assert.equal(host.connections(), 1);
   });
 
-  test('an answer after its time is told of', async () => {
+  test('reports a response after the time-out as unmatched', async () => {
     const { host, link, late } = await setUp();
     await signedOn(link);
     host.script(networkOnly);
@@ -263,7 +263,7 @@ describe('the link to a host', () => {
     assert.equal(late[0]?.fields[11], '000001');
   });
 
-  test('a host that hangs up costs what waits, and is called again', async () => {
+  test('fails pending requests after a disconnect, and reconnects', async () => {
     const { host, link } = await setUp();
     await signedOn(link);
     host.script(({ socket }) => socket.destroy());
@@ -274,7 +274,7 @@ describe('the link to a host', () => {
     await signedOn(link);
   });
 
-  test('closing waits for what is in flight, takes no more, signs off, and stays closed', async () => {
+  test('close drains pending requests, rejects new ones and signs off', async () => {
     const { host, link } = await setUp();
     await signedOn(link);
     host.script(networkOnly);
@@ -291,7 +291,7 @@ describe('the link to a host', () => {
     assert.equal(host.connections(), 1);
   });
 
-  test('closing does not wait beyond its time', async () => {
+  test('close stops waiting after its time-out', async () => {
     const { host, link } = await setUp();
     await signedOn(link);
     host.script(networkOnly);
@@ -302,7 +302,7 @@ describe('the link to a host', () => {
     assert.equal(host.heard().at(-1), '0800002');
   });
 
-  test('hangs up orderly where all was answered, and resets where a sale may lie unread', async () => {
+  test('closes gracefully without pending payments, and resets the TCP connection otherwise', async () => {
     const endOf = (socket: Socket | undefined) =>
       new Promise<string>((resolve) => {
         socket?.once('end', () => resolve('end'));
@@ -324,7 +324,7 @@ describe('the link to a host', () => {
     }
   });
 
-  test('a host that signs off gets nothing more until it has taken us in again', async () => {
+  test('sends nothing after a host sign-off until the next sign-on', async () => {
     const states: boolean[] = [];
     const { host, link } = await setUp({ onState: (available) => states.push(available) });
     await signedOn(link);
@@ -339,7 +339,7 @@ describe('the link to a host', () => {
     assert.equal(link.available(), false);
     const notSent = { result: 'NotSent', reason: 'not signed on' };
     assert.deepEqual(await link.exchange(sale('000002'), longMs), notSent);
-    // No, not yet: it is asked again over the same connection, which still has an answer to give.
+    // A declined sign-on is retried on the same connection, which still has a pending response.
     await eventually('a sign-on', () => heldSignOns().length === 1);
     const refused = heldSignOns()[0] ?? assert.fail('no sign-on');
     refused.socket.write(frameOf(answerTo(refused.message, { 39: '91' })));
@@ -357,7 +357,7 @@ describe('the link to a host', () => {
     assert.deepEqual(states, [true, false, true]);
   });
 
-  test('a host that signs off by an advice, or by one that it repeats, is answered as such and left alone', async () => {
+  test('acknowledges a sign-off advice (0820) and its repeat (0821) with 0830', async () => {
     for (const mti of ['0820', '0821']) {
       const { host, link } = await setUp();
       await signedOn(link);
@@ -371,7 +371,7 @@ describe('the link to a host', () => {
     }
   });
 
-  test('answers the echo of the host, and no other request of it', async () => {
+  test('responds to echo requests of the host and ignores financial requests', async () => {
     const { host, link } = await setUp();
     await signedOn(link);
     const socket = host.asked[0]?.socket;

@@ -1,4 +1,4 @@
-// Keeps a link to a host: several connections, questions matched with answers, the host's own requests.
+// Manages the sessions with a host, correlates responses, and answers network management requests.
 import type { Host, Message } from '@switchyard/iso8583';
 import { type Clock, isoTime, type Log } from '../../platform/index.ts';
 import type { Hsm } from '../../vault/index.ts';
@@ -21,10 +21,10 @@ export type { Exchange } from './host-session.ts';
 
 export type HostLink = {
   available(): boolean;
-  /** How many connections are signed on. */
+  /** Number of signed-on sessions. */
   signedOn(): number;
   exchange(message: Message, timeoutMs: number, onSent?: () => void): Promise<Exchange>;
-  /** Takes no more, waits up to `withinMs` for what is in flight, signs off and hangs up. */
+  /** Rejects new messages, waits for pending responses, signs off and disconnects. */
   close(withinMs: number): Promise<void>;
 };
 
@@ -32,28 +32,28 @@ export type LinkOptions = {
   host: string;
   port: number;
   tls: boolean;
-  /** What the host is shown where it asks. */
+  /** TLS client certificate for the host. */
   identity?: TlsIdentity | undefined;
-  /** How the host is spoken to. */
+  /** Compiled dialect table. */
   spoken: Host;
   tpdu?: string | undefined;
-  /** How many connections; one where left out. */
+  /** Default 1. */
   connections?: number | undefined;
   hsm?: Pick<Hsm, 'mac'> | undefined;
   keys?: KeyRing | undefined;
   clock: Clock;
   log: Log;
-  /** Called for each answer that nobody waits for any more. */
+  /** Called for each response without a pending request. */
   onUnmatched: (answer: Message) => void;
   onState?: (available: boolean) => void;
   echoEveryMs?: number;
-  /** Waits before the next try to connect; the last one goes on for ever. */
+  /** Reconnect delays; the last one repeats. */
   backOffMs?: readonly number[];
-  /** Bytes of payments that a host may leave unread before it counts as lost. */
+  /** Unread payment bytes after which the connection counts as lost. */
   unreadPaymentsMax?: number;
 };
 
-/** Pauses before another try to connect, each between half of it and all. */
+/** Reconnect delays; jitter reduces each to between 50 % and 100 %. */
 export const reconnectAfterMs = [1000, 2000, 5000, 10_000, 30_000, 60_000] as const;
 const echoDefaultMs = 60_000;
 const keyTimeoutMs = 5000;
@@ -62,7 +62,7 @@ const keyRefused = '96';
 const wireOf = ({ spoken, tpdu, hsm, keys }: LinkOptions): Wire =>
   createWire({ host: spoken, tpdu, hsm, macKeys: () => keys?.macKeys() ?? [] });
 
-/** Where the host is, and how it is connected to. */
+/** Address and TLS settings of the host. */
 const placeOf = ({ host, port, tls, identity, unreadPaymentsMax }: LinkOptions) => ({
   host,
   port,
@@ -71,7 +71,7 @@ const placeOf = ({ host, port, tls, identity, unreadPaymentsMax }: LinkOptions) 
   unreadPaymentsMax,
 });
 
-/** Numbers of the messages about the line, the same for all connections. */
+/** Trace numbers of network management messages, shared by all sessions. */
 function tracesOf(clock: Clock): () => { stan: string; transmittedAt: string } {
   let count = 0;
   return () => {
@@ -101,7 +101,7 @@ export function openLink(options: LinkOptions): HostLink {
     options.onState?.(available);
   }
 
-  /** In turn, past those that are not signed on. */
+  /** Round robin over the signed-on sessions. */
   function freeSeat(): Seat | undefined {
     if (closed) return undefined;
     for (let tried = 0; tried < seats.length; tried += 1) {
@@ -123,21 +123,21 @@ export function openLink(options: LinkOptions): HostLink {
     }
   }
 
-  // The waiting request times out and is reversed; the stream itself is still framed.
+  // The pending request times out and is reversed. The stream is still in sync.
   function skip(error: unknown): void {
-    log.warn({ err: error }, 'the host sent a message that cannot be read');
+    log.warn({ err: error }, 'host sent a message that could not be decoded');
   }
 
   function take(seat: Seat, message: Message): void {
     if (isRequest(message)) {
-      if (seat.asksTooMuch()) seat.connection.lose('the host asks too much');
+      if (seat.asksTooMuch()) seat.connection.lose('the host exceeded the request rate limit');
       else void acknowledge(seat, message);
       return;
     }
     if (!questions.answered(message)) options.onUnmatched(message);
   }
 
-  // Hosts ask too whether anybody is there, bring keys and sign off; no other request of theirs is served.
+  // Hosts send echo, key update and sign-off requests. Other requests get no response.
   async function acknowledge(seat: Seat, request: Message): Promise<void> {
     if (isSignOff(request)) {
       seat.dismissed();
@@ -148,7 +148,7 @@ export function openLink(options: LinkOptions): HostLink {
       const answer = networkAnswer(request, taken ? undefined : keyRefused);
       if (answer !== undefined) seat.connection.push({ bytes: await wire.write(answer) });
     } catch (error) {
-      log.warn({ err: error }, 'a request of the host cannot be answered');
+      log.warn({ err: error }, 'response to a host request could not be sent');
     }
   }
 
@@ -160,8 +160,8 @@ export function openLink(options: LinkOptions): HostLink {
   }
 
   function unwritable(error: unknown): Exchange {
-    const reason = error instanceof MacFault ? 'no authentication' : 'not encodable';
-    log.error({ err: error }, 'a message could not be encoded');
+    const reason = error instanceof MacFault ? 'MAC unavailable' : 'not encodable';
+    log.error({ err: error }, 'message could not be encoded');
     return { result: 'NotSent', reason };
   }
 
@@ -186,7 +186,7 @@ export function openLink(options: LinkOptions): HostLink {
     return questions.ask(seat, message, bytes, { timeoutMs, onSent, network: false });
   }
 
-  // A host that may send keys, and has sent none, is asked for them; it may not know the question.
+  // Requests keys if the host has sent none yet. Some hosts do not support this request.
   async function askForKeys(seat: Seat): Promise<void> {
     if (keys?.wantsKeys() !== true) return;
     const exchange = await ask(seat, networkMessage('keyRequest', nextTrace()), keyTimeoutMs);
@@ -226,7 +226,7 @@ export function openLink(options: LinkOptions): HostLink {
       }
     },
     async close(withinMs) {
-      // A host that has signed off may still have answers to give.
+      // A signed-off host may still send pending responses.
       const anybody = seats.some((seat) => seat.isSignedOn()) || questions.paymentsWait();
       closed = true;
       if (anybody) await questions.idle(withinMs);

@@ -1,4 +1,4 @@
-// One signed-on place at a host: a connection with its sign-on, its echoes and its sign-off.
+// One session with a host: a connection with sign-on, echo and sign-off.
 import type { Message } from '@switchyard/iso8583';
 import { type Clock, jittered, type Log } from '../../platform/index.ts';
 import {
@@ -9,7 +9,7 @@ import {
 } from './host-connection.ts';
 import { type NetworkRequest, networkMessage } from './network-management.ts';
 
-/** What became of a message that was sent over a connection. */
+/** Result of sending one message. */
 export type Exchange =
   | { result: 'Answered'; answer: Message }
   | { result: 'NotSent'; reason: string }
@@ -19,15 +19,15 @@ export type Exchange =
 export type Seat = {
   connection: Connection;
   isSignedOn(): boolean;
-  /** Something came from the host: it lives. */
+  /** Records received data, which proves that the host is alive. */
   heard(): void;
-  /** Counts what leaves over this connection, and tells its place. */
+  /** Counts a sent frame and returns its sequence number. */
   leaving(isPayment: boolean): number;
-  /** What left at this place was answered: the host has read it, and all before it. */
+  /** A response proves that the host has read this frame and all earlier frames. */
   answered(place: number): void;
-  /** The host takes nothing more until it has taken us in again. */
+  /** The host accepts no messages until the next sign-on. */
   dismissed(): void;
-  /** Counts a request of the host: true where it asks more than a host has reason to. */
+  /** Counts a host request; returns true above the rate limit. */
   asksTooMuch(): boolean;
   signOff(): Promise<void>;
   end(): void;
@@ -41,12 +41,12 @@ export type SeatDeps = Pick<
   log: Log;
   echoEveryMs: number;
   nextTrace(): { stan: string; transmittedAt: string };
-  /** Sends a message over this seat, signed on or not, and waits for its answer. */
+  /** Sends a network management message over this session, signed on or not. */
   ask(seat: Seat, message: Message, timeoutMs: number): Promise<Exchange>;
   onPayload(seat: Seat, payload: Buffer): void;
   onLost(seat: Seat): void;
   onChange(seat: Seat): void;
-  /** Called once each time that the seat has signed on. */
+  /** Called after each sign-on. */
   onSignedOn(seat: Seat): void;
 };
 
@@ -55,7 +55,7 @@ const signOffTimeoutMs = 500;
 const echoTimeoutMs = 5000;
 const missedEchoesMax = 2;
 const approved = '00';
-/** A host asks whether we are there once a minute; one that floods us must not cost other links. */
+/** Hosts send about one echo per minute. The limit protects other links from a flood. */
 const requestsPerSecondMax = 200;
 
 /** @example const seat = takeSeat({ host, port, tls, wire, clock, log, …, ask, onPayload }); */
@@ -67,9 +67,9 @@ export function takeSeat(deps: SeatDeps): Seat {
   let heardBefore = 0;
   let echoTimer: NodeJS.Timeout | undefined;
   let againTimer: NodeJS.Timeout | undefined;
-  /** Counted up with each connection and dismissal: what was begun before has no say any more. */
+  /** Incremented at each connection and sign-off: older pending sign-ons and echoes are ignored. */
   let sitting = 0;
-  /** How often in a row the host has turned us away over this connection. */
+  /** Consecutive sign-off or sign-on failures on this connection. */
   let dismissals = 0;
   let places = 0;
   let lastPayment = 0;
@@ -90,13 +90,13 @@ export function takeSeat(deps: SeatDeps): Seat {
   async function signOn(): Promise<void> {
     const mine = sitting;
     const exchange = await ask('signOn', signOnTimeoutMs);
-    // Lost while the answer was on its way to us: another socket has begun, or nothing shall.
+    // The connection was lost or replaced before the response arrived.
     if (mine !== sitting) return;
     const answered = exchange.result === 'Answered';
     if (!answered || exchange.answer.fields[39] !== approved) {
-      // A host that has dismissed us and says no has answers left to give over this connection.
+      // After a host sign-off, pending responses may still arrive on this connection.
       if (answered && dismissals > 0) signOnLater();
-      else seat.connection.lose('sign-on was not answered');
+      else seat.connection.lose('the host did not approve the sign-on');
       return;
     }
     seat.connection.settled();
@@ -104,12 +104,12 @@ export function takeSeat(deps: SeatDeps): Seat {
     missedEchoes = 0;
     set(true);
     echoTimer = setInterval(() => void echo(), deps.echoEveryMs);
-    deps.log.info({ host: deps.host, port: deps.port }, 'signed on at the host');
+    deps.log.info({ host: deps.host, port: deps.port }, 'signed on to the host');
     deps.onSignedOn(seat);
   }
 
   async function echo(): Promise<void> {
-    // One at a time: that it was missed may be known behind the next turn alone.
+    // Only one echo is pending at a time, because its time-out may exceed the interval.
     if (isEchoing) return;
     const before = heardTimes;
     const isBusy = before !== heardBefore;
@@ -120,14 +120,14 @@ export function takeSeat(deps: SeatDeps): Seat {
     await ask('echo', Math.min(deps.echoEveryMs, echoTimeoutMs));
     isEchoing = false;
     if (mine !== sitting) return;
-    // Whatever came meanwhile, it came from a host that lives.
+    // Any received message proves that the host is alive.
     if (heardTimes !== before) {
       heardBefore = heardTimes;
       return;
     }
     missedEchoes += 1;
     if (missedEchoes >= missedEchoesMax) {
-      seat.connection.lose('the host does not answer echoes');
+      seat.connection.lose('the host did not respond to echoes');
     }
   }
 
@@ -146,12 +146,12 @@ export function takeSeat(deps: SeatDeps): Seat {
     lastRead = 0;
   }
 
-  /** Over the same connection: what is in flight may still be answered there. */
+  /** Uses the same connection, because pending responses may still arrive on it. */
   function signOnLater(): void {
     rest();
     const base = pauseAfter(deps.backOffMs, dismissals);
     dismissals += 1;
-    deps.log.warn({ retryInMs: base }, 'the host takes nothing from us for now');
+    deps.log.warn({ retryInMs: base }, 'host signed off or declined the sign-on; retrying');
     againTimer = setTimeout(() => void signOn(), jittered(base));
   }
 

@@ -9,7 +9,7 @@ import { createHosts, type Hosts } from './host-tables.ts';
 const namesOf = (hosts: Hosts) => hosts.known().map(({ name }) => name);
 const builtIn = ['iso1987-binary', 'iso1987-ascii', 'iso1993-ascii'];
 
-test('tables are read from a directory, again where they change, and a fault costs nothing', (t) => {
+test('changed tables are reloaded, and an invalid table leaves the previous one in use', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'switchyard-dialects-'));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   const lines: string[] = [];
@@ -35,7 +35,7 @@ test('tables are read from a directory, again where they change, and a fault cos
   assert.equal(second?.host.framing.length, 'ascii4');
   assert.notEqual(second?.edition, first?.edition);
 
-  // A slip of the pen: what was read before goes on, and the log says where it is.
+  // An invalid edit: the previous table stays in use, and the log names the error.
   write('north.json', { ...table, framing: { length: 'ascii5' }, more: 'and more' });
   assert.deepEqual(namesOf(hosts), [...builtIn, 'north']);
   assert.equal(hosts.find('north')?.host.framing.length, 'ascii4');
@@ -44,8 +44,8 @@ test('tables are read from a directory, again where they change, and a fault cos
   write('south.json', table);
   write('iso1987-binary.json', { ...table, name: 'iso1987-binary' });
   assert.deepEqual(namesOf(hosts), [...builtIn, 'north']);
-  assert.match(lines.join(''), /names itself north/);
-  assert.match(lines.join(''), /has the name of a table that is built in/);
+  assert.match(lines.join(''), /has the name north, which differs/);
+  assert.match(lines.join(''), /has the name of a built-in table/);
 
   unlinkSync(join(directory, 'north.json'));
   assert.deepEqual(namesOf(hosts), builtIn);

@@ -1,4 +1,4 @@
-// Knows every host's table: those that are built in, and those that an operator put into a directory.
+// Loads the built-in dialect tables and the tables from the operator's directory.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -10,20 +10,20 @@ import {
 } from '@switchyard/iso8583';
 import type { Clock, Log } from '../../platform/index.ts';
 
-/** A host, and a number that is another one once its table was edited. */
+/** A compiled host, and a version that changes with its table file. */
 export type KnownHost = { host: Host; edition: string };
 
-/** What somebody who makes a link must know of a host. */
+/** Capabilities of a host that the validation of link settings needs. */
 export type HostFacts = {
   readonly name: string;
-  /** Bytes of a PIN block (DE52): 8, of format 4 16; 0 where the host takes no PIN. */
+  /** PIN block length in bytes (DE52): 8, or 16 for format 4; 0 if the host accepts no PIN. */
   readonly pinBytes: number;
-  /** Messages carry a code of authentication. */
+  /** The host requires a MAC. */
   readonly needsMac: boolean;
 };
 
 export type Hosts = {
-  /** Reads the directory again. */
+  /** Reads the directory again and returns the capabilities of all hosts. */
   known(): readonly HostFacts[];
   find(name: string): KnownHost | undefined;
 };
@@ -48,7 +48,7 @@ function listed(directory: string): string[] {
       .filter((name) => name.endsWith(ending))
       .sort();
   } catch (error) {
-    // No directory: nobody has tables of one's own.
+    // The directory is optional.
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
     throw error;
   }
@@ -68,8 +68,9 @@ export function createHosts(deps: { directory: string; clock: Clock; log: Log })
 
   function readOne(path: string, name: string): KnownHost {
     const table = readHostTable(JSON.parse(readFileSync(path, 'utf8')));
-    if (table.name !== name) throw new Error(`names itself ${table.name}`);
-    if (builtIn.has(name)) throw new Error('has the name of a table that is built in');
+    if (table.name !== name)
+      throw new Error(`has the name ${table.name}, which differs from the file name`);
+    if (builtIn.has(name)) throw new Error('has the name of a built-in table');
     return { host: compiled(table), edition: files.get(name)?.stamp ?? '' };
   }
 
@@ -88,9 +89,9 @@ export function createHosts(deps: { directory: string; clock: Clock; log: Log })
         if (size > tableBytesMax) throw new Error('is too large');
         files.set(name, { stamp, known: readOne(path, name) });
       } catch (error) {
-        // What was read before goes on: a slip of the pen must not cost a link that works.
+        // The previous table stays in use: a wrong edit must not close a working link.
         const reason = error instanceof Error ? error.message : String(error);
-        log.error({ table: path, reason }, 'the table of a host cannot be read');
+        log.error({ table: path, reason }, 'dialect table could not be loaded');
       }
     }
   }

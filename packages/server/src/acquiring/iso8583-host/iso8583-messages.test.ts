@@ -27,7 +27,7 @@ const issuerData = (de55: string, code = '00') => {
   return 'issuerData' in outcome ? outcome.issuerData : undefined;
 };
 
-test('of what the host says to the chip, card data that it echoes is left out', () => {
+test('issuer data contains no echoed card data', () => {
   const forChip = '910A11223344556677883030' + '8A023030' + '8906414243313233';
   const track2 = '57114111111111111111D30122010000000000';
   const pan = '5A084111111111111111';
@@ -35,20 +35,20 @@ test('of what the host says to the chip, card data that it echoes is left out', 
   assert.equal(issuerData(`${pan}8A023035`, '05'), '8A023035');
 });
 
-test('nothing for the chip, or nothing that can be read, is no issuer data', () => {
+test('missing or invalid EMV tags give no issuer data', () => {
   assert.equal(issuerData('5A084111111111111111'), undefined);
   assert.equal(issuerData('910A11'), undefined);
   assert.equal(issuerData('910A11', '05'), undefined);
 });
 
-test('chip data that repeats the number of the card is left out', () => {
+test('issuer data that contains the card number is left out', () => {
   const withCard = { ...request, fields: { ...request.fields, 2: '4242424242424242' } };
   const outcome = outcomeOf(withCard, answered({ 55: '91084242424242424242' }), 'EUR');
   assert.equal(outcome.outcome, 'Approved');
   assert.equal('issuerData' in outcome, false);
 });
 
-test('only the answer to this very message is one', () => {
+test('a response must match MTI, RRN and terminal id of the request', () => {
   const withReference = { ...request, fields: { ...request.fields, 37: '632507000001' } };
   const outcome = (answer: Message) => outcomeOf(withReference, answer, 'EUR').outcome;
   const right = answered({ 37: '632507000001' });
@@ -59,14 +59,14 @@ test('only the answer to this very message is one', () => {
   assert.equal(outcome(answered({ 41: 'TERM0002' })), 'Unknown');
 });
 
-test('a part that the host does not name is no approval', () => {
+test('a partial approval without an amount is not an approval', () => {
   const without = answered({ 39: '10', 4: undefined });
   assert.equal(outcomeOf(request, without, 'EUR').outcome, 'Unknown');
   const named = outcomeOf(request, answered({ 39: '10', 4: '000000000500' }), 'EUR');
   assert.equal(named.outcome === 'Approved' && named.amount, 500);
 });
 
-test('a part that a table of one’s own has no line for is a part all the same', () => {
+test('a partial approval code that a custom table does not map is still a partial approval', () => {
   const { messages, ...like } = builtInHosts['iso1993-ascii'];
   const lines = { financial: { '000': '00' } };
   const host = compileHost({ ...like, messages, responseCodes: lines }, { now: Date.now });
@@ -82,7 +82,7 @@ test('a part that a table of one’s own has no line for is a part all the same'
   assert.equal(said({ 39: '004', 4: '000000000617' }).outcome, 'Unknown');
 });
 
-test('the answer to a part that is taken back may repeat what stays, and no other amount', () => {
+test('the response to a partial reversal may echo the remaining amount, and no other amount', () => {
   const stays = '000000001000';
   const partial: Message = {
     mti: '0420',
@@ -129,7 +129,7 @@ const sale: AcquirerRequest = {
   card: { pan: '4111111111111111', expiry: '3012' },
 };
 
-test('an order by telephone says so, and asks for the address and the code behind one another', () => {
+test('a telephone order sets DE22 and DE25, and sends address and CVV2 in DE48', () => {
   const { fields } = toMessage(
     {
       ...sale,
@@ -146,7 +146,7 @@ test('an order by telephone says so, and asks for the address and the code behin
   assert.deepEqual([plain[22], plain[25], plain[48]], ['011', '00', undefined]);
 });
 
-test('the letter of an address is taken, and no other text', () => {
+test('the AVS result must be one letter', () => {
   const letter = (de48: string, code = '00') => {
     const outcome = outcomeOf(request, answered({ 39: code, 48: de48 }), 'EUR');
     return 'addressResult' in outcome ? outcome.addressResult : undefined;
@@ -158,7 +158,7 @@ test('the letter of an address is taken, and no other text', () => {
   }
 });
 
-test('tip and cashback are told apart, and the followers of cash keep its processing code', () => {
+test('DE54 separates tip and cashback, and follow-up messages keep the cashback processing code', () => {
   const amounts = { tip: 100, cashback: 2000 };
   const { fields } = toMessage({ ...sale, amount: 5000, amounts }, '123456');
   assert.equal(fields[3], '090000');

@@ -1,4 +1,4 @@
-// Turns a request into ISO 8583:1987 fields and an answer's fields into an outcome; no socket here.
+// Maps requests to ISO 8583:1987 fields, and response fields to outcomes. It performs no I/O.
 import { defined, responseCodeFacts } from '@switchyard/contract';
 import { EmvError, parseIssuerResponse } from '@switchyard/emv';
 import type { Message } from '@switchyard/iso8583';
@@ -23,7 +23,7 @@ const messageTypes: Readonly<Record<AcquirerRequestKind, string>> = {
   Reversal: '0420',
 };
 
-/** The message type that a kind of request travels under, without the repeat digit. */
+/** Message type indicator (MTI) of a request kind, without the repeat digit. */
 export function messageTypeOf(kind: AcquirerRequestKind): string {
   return messageTypes[kind];
 }
@@ -38,11 +38,11 @@ const processingCodes: Readonly<Record<AcquirerRequestKind, string>> = {
 };
 
 const amountDigits = 12;
-/** DE95: what stays of the original, in its first digits. */
+/** DE95: the first 12 digits are the remaining amount. */
 const replacementField = 95;
 const amountField = (minor: number) => String(minor).padStart(amountDigits, '0');
 
-/** Goods and cash: its followers keep the code of the sale. */
+/** DE3 of a purchase with cashback; follow-up messages keep the code of the sale. */
 const cashbackCode = '090000';
 
 function processingCodeOf({ kind, amounts }: AcquirerRequest): string {
@@ -54,7 +54,7 @@ function processingCodeOf({ kind, amounts }: AcquirerRequest): string {
 /** Amount types of DE54, under the default account. */
 const amountTypes = { cashback: '40', tip: '44' } as const;
 
-/** Begins a transaction at the host; what follows names it. */
+/** True for the first message of a transaction. */
 function isFirst(kind: AcquirerRequestKind): boolean {
   return kind === 'Sale' || kind === 'Authorization' || kind === 'OfflineSale';
 }
@@ -80,19 +80,19 @@ const entryModes: Readonly<Record<EntryMode, string>> = {
   Keyed: '011',
 };
 
-/** By mail or telephone nobody stands at a terminal: it takes no PIN. */
+/** DE22 of mail and telephone orders: keyed, without PIN capability. */
 const remoteOrderMode = '012';
 
 const conditionNormal = '00';
 const conditionMoreToCome = '06';
 const conditionRemoteOrder = '08';
-/** Nothing is asked for but whether the card is good. */
+/** DE25 of a card verification (zero amount). */
 const conditionVerification = '51';
 
-/** Which of its times names an original at the host. */
+/** The time that identifies the original in DE90: DE7 or DE13 with DE12. */
 export type OriginalTime = 'Transmission' | 'Local';
 
-/** DE90: what the original was, its message type, trace, time and institutions. */
+/** DE90: MTI, STAN, time and institution ids of the original message. */
 export function originalData(
   original: AcquirerReference,
   institutionId: string,
@@ -104,7 +104,7 @@ export function originalData(
   return original.mti + original.stan + sent + institution + '0'.repeat(11);
 }
 
-/** DE25 of a reversal, in the words of 1993: four digits, which a table turns into the host's own. */
+/** Reversal reason as four-digit code of ISO 8583:1993; the dialect table maps it to the host's code. */
 const reversalReasons: Readonly<Record<AcquirerReversalReason, string>> = {
   CustomerCancel: '4000',
   CardRemoved: '4004',
@@ -128,10 +128,10 @@ function conditionOf({ kind, amount, final, isRemoteOrder }: AcquirerRequest): s
   return isRemoteOrder === true ? conditionRemoteOrder : conditionNormal;
 }
 
-/** Address verification asks in subelement 82 of DE48 and is answered in 83. */
+/** DE48 subelement 82 requests address verification; subelement 83 has the result. */
 const addressResultTag = '83';
 
-/** CVV2 travels as subelement 92 of DE48, an address as 82: nine places of postal code, the house. */
+/** DE48: subelement 82 is the address (postal code padded to nine, house number); subelement 92 is the CVV2. */
 function privateData({ sensitive, addressCheck }: AcquirerRequest): string {
   const address = addressCheck && addressCheck.postalCode.padEnd(9, ' ') + addressCheck.houseNumber;
   return subelement('82', address) + subelement('92', sensitive?.securityCode);
@@ -140,7 +140,7 @@ function privateData({ sensitive, addressCheck }: AcquirerRequest): string {
 const approvalCodeLength = 6;
 const approvedOffline = '00';
 
-/** The request as a message. Sensitive members go into the bytes and nowhere else. */
+/** Builds the message. Sensitive authentication data is only in the message. */
 export function toMessage(
   request: AcquirerRequest,
   institutionId: string,
@@ -177,7 +177,7 @@ export function toMessage(
   if (request.authorizationCode !== undefined) {
     fields[38] = request.authorizationCode.padEnd(approvalCodeLength, ' ');
   }
-  // An advice that says how the terminal has decided: by it the host tells it from a capture.
+  // DE39 in an advice distinguishes an offline sale from a capture.
   if (request.kind === 'OfflineSale') fields[39] = approvedOffline;
   const inPrivate = privateData(request);
   if (inPrivate !== '') fields[48] = inPrivate;
@@ -193,14 +193,14 @@ export function toMessage(
   return { mti: request.repeat ? repeated(reference.mti) : reference.mti, fields };
 }
 
-/** A request and its answer share the terminal (DE41) and the trace (DE11). */
+/** Requests and responses have the same terminal id (DE41) and STAN (DE11). */
 export function correlationKey(message: Message): string {
   return `${message.mti.slice(0, 2)}|${message.fields[41] ?? ''}|${message.fields[11] ?? ''}`;
 }
 
 const echoedFields = [3, 11, 41] as const;
 
-/** The type of an answer: that of its request with the next function digit, whatever its origin. */
+/** The MTI of a response has the next function digit; the origin digit is ignored. */
 function answers(request: Message, answer: Message): boolean {
   const expected = request.mti.slice(0, 2) + String(Number(request.mti[2]) + 1);
   return answer.mti.slice(0, 3) === expected;
@@ -217,8 +217,8 @@ function echoes(request: Message, answer: Message): boolean {
 }
 
 /**
- * What the issuer says to the chip, and nothing else: a host may echo card data beside it. What the
- * chip could not read changes nothing about the money, so it is only left out.
+ * Returns the issuer data for the chip without echoed card data. Invalid issuer data does not change
+ * the outcome, so it is left out.
  */
 function chipAnswer(de55: string | undefined, pan: string | undefined): { issuerData?: string } {
   if (de55 === undefined) return {};
@@ -232,18 +232,18 @@ function chipAnswer(de55: string | undefined, pan: string | undefined): { issuer
   }
 }
 
-/** One letter, or nothing: a host may send what it likes in its private field. */
+/** Returns the AVS result if it is one letter. Hosts may use DE48 for other data. */
 function addressAnswer(de48: string | undefined): { addressResult?: string } {
   const letter = de48 === undefined ? undefined : readSubelement(de48, addressResultTag);
   return letter !== undefined && /^[A-Z]$/.test(letter) ? { addressResult: letter } : {};
 }
 
-/** What DE4 of a partial reversal holds on the wire of a host: what is taken back, or what stays. */
+/** Meaning of DE4 in a partial reversal: the reversed or the remaining amount. */
 type ReversedAmount = 'Reversed' | 'Remaining';
 
 /**
- * The amount that an answer names. One that leaves out the replacement repeats DE4 as it stood on the
- * wire, where it may say what stays: that names all of what was asked too.
+ * Returns the amount of the response. Without DE95, a host that expects the remaining amount in DE4
+ * echoes it: this confirms the full requested amount.
  */
 function amountIn(request: Message, answer: Message, amountIs: ReversedAmount): number {
   const asked = Number(request.fields[4]);
@@ -257,8 +257,8 @@ function amountIn(request: Message, answer: Message, amountIs: ReversedAmount): 
 }
 
 /**
- * What an answer means. A code that nobody knows never approves; an answer that does not echo what
- * was asked is no answer, so its outcome is unknown and the caller reverses.
+ * Maps a response to an outcome. An unknown response code never approves. A response that does not
+ * match the request has the outcome `Unknown`, and the caller sends a reversal.
  */
 export function outcomeOf(
   request: Message,
@@ -278,7 +278,7 @@ export function outcomeOf(
   const { approved, category } = responseCodeFacts(code, { zeroAmount: asked === 0 });
   const isPart = category === 'PartiallyApproved';
   if (!approved) return { outcome: 'Declined', responseCode: code, ...beside };
-  // A part that is not named could be any part.
+  // A partial approval without an amount is invalid.
   if (isPart && answer.fields[4] === undefined) return invalid;
   const amount = amountIn(request, answer, amountIs);
   if (!Number.isSafeInteger(amount) || amount > asked || amount < 0) return invalid;

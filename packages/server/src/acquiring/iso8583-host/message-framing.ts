@@ -1,4 +1,4 @@
-// Turns messages into frames and back, with the authentication codes that the host's table asks for.
+// Encodes messages into frames and decodes payloads, with the MAC of the dialect table.
 import { timingSafeEqual } from 'node:crypto';
 import {
   createDeframer,
@@ -9,24 +9,24 @@ import {
 } from '@switchyard/iso8583';
 import type { Hsm } from '../../vault/index.ts';
 
-/** What cannot be sent or believed for want of an authentication code. */
+/** A MAC is missing, is invalid or cannot be computed. */
 export class MacFault extends Error {
   override name = 'MacFault';
 }
 
 export type Wire = {
-  /** At once where no code is to be computed. */
+  /** Synchronous if the message has no MAC. */
   write(message: Message): Buffer | Promise<Buffer>;
-  /** @throws Iso8583Error, or MacFault where the code is missing or another one */
+  /** @throws Iso8583Error, or MacError if the MAC is missing or invalid */
   read(payload: Buffer): Message | Promise<Message>;
   deframer(): Deframer;
-  /** False while payments need a key that is not there. */
+  /** False if financial messages require a MAC key and none exists. */
   hasKeys(): boolean;
 };
 
 export type WireDeps = {
   host: Host;
-  /** Hexadecimal; the table's where left out. */
+  /** Hexadecimal; default from the dialect table. */
   tpdu?: string | undefined;
   hsm?: Pick<Hsm, 'mac'> | undefined;
   macKeys(): readonly string[];
@@ -45,13 +45,13 @@ export function createWire({ host, tpdu, hsm, macKeys }: WireDeps): Wire {
   const frame = (payload: Buffer) => encodeFrame(framing, payload, extra);
 
   async function codeOf(keyRef: string, data: Buffer): Promise<Buffer> {
-    if (hsm === undefined || algorithm === undefined) throw new MacFault('no security module');
+    if (hsm === undefined || algorithm === undefined) throw new MacFault('no HSM is configured');
     return (await hsm.mac({ keyRef, algorithm, data })).subarray(0, codeBytes);
   }
 
   async function sealed(message: Message): Promise<Buffer> {
     const [keyRef] = macKeys();
-    if (keyRef === undefined) throw new MacFault('no key of message authentication');
+    if (keyRef === undefined) throw new MacFault('the link has no MAC key');
     const { over, seal } = host.unsealed(message);
     return frame(seal(await codeOf(keyRef, over)));
   }
@@ -59,18 +59,18 @@ export function createWire({ host, tpdu, hsm, macKeys }: WireDeps): Wire {
   async function believed(payload: Buffer): Promise<Message> {
     const { message, over, code } = host.opened(payload);
     if (!host.wantsMac(message.mti)) return message;
-    if (code === undefined) throw new MacFault('a message without authentication');
-    // The host may answer under the key before while a new one is on its way.
+    if (code === undefined) throw new MacFault('the MAC of the message is missing');
+    // The host may use the previous key during a key update.
     for (const keyRef of macKeys()) {
       if (timingSafeEqual(await codeOf(keyRef, over), code)) return message;
     }
-    throw new MacFault('the authentication of a message is another one');
+    throw new MacFault('the MAC of the message is invalid');
   }
 
   return {
     write: (message) =>
       host.wantsMac(message.mti) ? sealed(message) : frame(host.encode(message)),
-    // A payload may be a view of a chunk that is gone by the time that a module has answered.
+    // The payload may be a view of a reused buffer, so it is copied before the HSM call.
     read: (payload) =>
       table.mac === undefined ? host.decode(payload) : believed(Buffer.from(payload)),
     deframer: () => createDeframer(framing, { maxBytes: frameBytesMax }),

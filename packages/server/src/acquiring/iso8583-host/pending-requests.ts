@@ -1,4 +1,4 @@
-// The questions that wait for answers: sent over a seat, moved to another one, answered, or given up.
+// Pending requests of a host link: sends them over a session, correlates responses, handles time-outs.
 import type { Message } from '@switchyard/iso8583';
 import { createInFlight, whenOver } from '../../platform/index.ts';
 import type { Parcel } from './host-connection.ts';
@@ -8,31 +8,31 @@ import { correlationKey } from './iso8583-messages.ts';
 export type Asking = {
   timeoutMs: number;
   onSent?: (() => void) | undefined;
-  /** Of this connection alone, such as a sign-on. */
+  /** Network management message of one session, such as a sign-on; it never moves to another session. */
   network: boolean;
 };
 
 export type Questions = {
-  /** Sends a message, as these bytes, and waits for what becomes of it. */
+  /** Sends the encoded message and waits for the result. */
   ask(seat: Seat, message: Message, bytes: Buffer, how: Asking): Promise<Exchange>;
-  /** False where nobody waits for this answer any more. */
+  /** Returns false if no request is pending for this response. */
   answered(answer: Message): boolean;
-  /** The connection is gone, and of what has left over it nobody knows. */
+  /** Connection lost: the outcome of sent messages is unknown. */
   lost(seat: Seat): void;
-  /** The host has signed off: what is in flight may still be answered, and nothing follows it. */
+  /** Host sign-off: sent messages may still get a response; queued payments move to another session. */
   dismissed(seat: Seat): void;
   paymentsWait(): boolean;
-  /** Once nothing waits, and not later than that. */
+  /** Resolves when no request is pending, at latest after `withinMs`. */
   idle(withinMs: number): Promise<void>;
 };
 
 type Waiting = {
   settle: (exchange: Exchange) => void;
-  /** Ends the wait for its time to pass. */
+  /** Cancels the time-out. */
   inTime: () => void;
   seat: Seat;
   parcel: Parcel;
-  /** Its place among what has left over its connection; bytes of it may be with the host then. */
+  /** Sequence number of the sent frame; undefined until bytes may have been sent. */
   left: number | undefined;
   network: boolean;
 };
@@ -42,7 +42,7 @@ export const notSignedOn: Exchange = { result: 'NotSent', reason: 'not signed on
 const notSentInTime: Exchange = { result: 'NotSent', reason: 'not sent in time' };
 
 /**
- * @param deps where payments may go that have not left; nowhere once the link is closed
+ * @param deps `freeSeat` returns a session for unsent payments, or undefined after close
  * @example const questions = createQuestions({ freeSeat }); await questions.ask(seat, message, bytes, how);
  */
 export function createQuestions({ freeSeat }: { freeSeat(): Seat | undefined }): Questions {
@@ -61,14 +61,14 @@ export function createQuestions({ freeSeat }: { freeSeat(): Seat | undefined }):
     seat.connection.push(entry.parcel);
   }
 
-  // What had not left yet is safe to send elsewhere.
+  // An unsent message can move to another session without a duplicate.
   function moveOn(key: string, entry: Waiting): void {
     const other = freeSeat();
     if (other === undefined) settle(key, entry, notSignedOn);
     else push(other, entry);
   }
 
-  // What waits here when its time is over must not go out behind the back of whoever was told so.
+  // A queued message is removed at its time-out, because the caller already has the result `NotSent`.
   function expire(key: string, entry: Waiting): void {
     const isHere = entry.seat.connection.withdraw(entry.parcel);
     settle(key, entry, isHere ? notSentInTime : { result: 'Timeout' });

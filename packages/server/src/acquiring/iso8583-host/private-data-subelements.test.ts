@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { readSubelement, subelement } from './private-data-subelements.ts';
 
-test('subelements are found behind one another', () => {
+test('reads each of several subelements', () => {
   const field = subelement('82', 'SW1A2AA  10') + subelement('92', '737') + subelement('83', 'Y');
   assert.equal(field, '8211SW1A2AA  1092037378301Y');
   assert.equal(readSubelement(field, '92'), '737');
@@ -12,7 +12,7 @@ test('subelements are found behind one another', () => {
   assert.equal(subelement('92', undefined), '');
 });
 
-test('what is no list of subelements holds none, and nothing is read past its end', () => {
+test('a malformed field contains no subelement, and no read passes its end', () => {
   for (const field of ['', '8', '83', '8301', '83XXY', '8399Y', '83-1Y', '83 1Y8301Y']) {
     assert.equal(readSubelement(field, '83'), undefined, field);
   }

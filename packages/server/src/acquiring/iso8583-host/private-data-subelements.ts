@@ -1,11 +1,11 @@
-// The private data of a message (DE48): subelements of a tag, a length and text, two digits each.
+// Subelements of DE48: two-digit tag, two-digit length, text.
 
-/** Nothing for nothing: a subelement is there or it is not. */
+/** Returns an empty string for an undefined text. */
 export function subelement(tag: string, text: string | undefined): string {
   return text === undefined ? '' : `${tag}${String(text.length).padStart(2, '0')}${text}`;
 }
 
-/** The text of the first subelement of a tag; undefined too where the field is no list of them. */
+/** Returns the text of the first subelement with the tag; undefined if missing or if the field is malformed. */
 export function readSubelement(field: string, tag: string): string | undefined {
   for (let at = 0; at + 4 <= field.length; ) {
     const length = field.slice(at + 2, at + 4);

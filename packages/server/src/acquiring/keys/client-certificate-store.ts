@@ -1,27 +1,27 @@
-// Knows the certificates by which the platform shows acquirers who it is: files that an operator put into a directory.
+// Loads TLS client certificates for acquirer links from a directory.
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Log } from '../../platform/index.ts';
 import { LinkSettingFault } from '../spi/invalid-link-setting.ts';
 
-/** What a connection shows, and whom it believes; without `ca` the authorities that Node.js knows. */
+/** TLS client certificate, private key and trusted CA; without `ca` the default CAs of Node.js apply. */
 export type TlsIdentity = { readonly cert: string; readonly key: string; readonly ca?: string };
 
 export type ClientCertificate = {
   readonly identity: TlsIdentity;
   /** Epoch ms. */
   readonly expiresAt: number;
-  /** Another text once a file was replaced. */
+  /** Changes when a file is replaced. */
   readonly edition: string;
 };
 
 export type ClientCertificates = {
   /**
-   * Of the organisation's own folder, else of the one for all; the files are read again where they
-   * have changed.
+   * Searches the folder of the organisation first, then the shared folder. Changed files are
+   * read again.
    *
-   * @throws LinkSettingFault where there is none, or its files do not belong together
+   * @throws InvalidLinkSettingError if the certificate is missing or does not match its key
    */
   find(organizationId: string, name: string): ClientCertificate;
 };
@@ -38,7 +38,7 @@ const filesOf = (directory: string, name: string): Files => ({
   ca: join(directory, `${name}.ca.crt`),
 });
 
-/** What tells that a file is another one; nothing where there is none. */
+/** Returns modification time, size and inode, or undefined if the file does not exist. */
 function stampOf(file: string): string | undefined {
   const found = statSync(file, { throwIfNoEntry: false });
   if (found === undefined) return undefined;
@@ -46,18 +46,18 @@ function stampOf(file: string): string | undefined {
   return `${found.mtimeMs}.${found.size}.${found.ino}`;
 }
 
-/** @throws Error with words that show nothing of the key */
+/** @throws Error with a message that contains no key material */
 function readFiles(files: Files, hasAuthority: boolean): Omit<ClientCertificate, 'edition'> {
   const cert = readFileSync(files.cert, 'utf8');
   const key = readFileSync(files.key, 'utf8');
-  const leaf = certificateIn(cert, 'is no certificate in PEM');
+  const leaf = certificateIn(cert, 'is not a PEM certificate');
   if (!leaf.checkPrivateKey(privateKeyIn(key))) {
-    throw new Error('has a key that is not the one of its certificate');
+    throw new Error('has a private key that does not match the certificate');
   }
   const expiresAt = Date.parse(leaf.validTo);
   if (!hasAuthority) return { identity: { cert, key }, expiresAt };
   const ca = readFileSync(files.ca, 'utf8');
-  certificateIn(ca, 'has an authority that is no certificate in PEM');
+  certificateIn(ca, 'has a CA file that is not a PEM certificate');
   return { identity: { cert, key, ca }, expiresAt };
 }
 
@@ -73,7 +73,7 @@ function privateKeyIn(pem: string) {
   try {
     return createPrivateKey(pem);
   } catch {
-    throw new Error('has a key that is no private key in PEM, or has a passphrase');
+    throw new Error('has a key file that is not an unencrypted PEM private key');
   }
 }
 
@@ -91,7 +91,7 @@ export function createClientCertificates(deps: {
   const { directory, log } = deps;
   const remembered = new Map<string, Read>();
 
-  /** undefined where there are no such files. */
+  /** Returns undefined if the files do not exist. */
   function look(folder: string, name: string): Read | undefined {
     const files = filesOf(folder, name);
     const before = remembered.get(files.cert);
@@ -105,8 +105,9 @@ export function createClientCertificates(deps: {
       return { edition, certificate };
     } catch (error) {
       const fault = messageOf(error);
-      if (before?.fault !== fault) log.error({ file: files.cert, fault }, 'a client certificate');
-      // What was read before goes on: half of a renewal must not cost a link that works.
+      if (before?.fault !== fault)
+        log.error({ file: files.cert, fault }, 'client certificate could not be loaded');
+      // The previous certificate stays in use: an incomplete renewal must not close a working link.
       return { ...before, edition, fault };
     }
   }
@@ -125,7 +126,7 @@ export function createClientCertificates(deps: {
       if (found?.certificate !== undefined) return found.certificate;
       throw new LinkSettingFault(
         '/clientCertificate',
-        found?.fault ?? 'is not among the certificates of the platform',
+        found?.fault ?? 'does not exist in the certificate directory',
       );
     },
   };

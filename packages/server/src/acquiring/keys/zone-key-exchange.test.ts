@@ -1,4 +1,4 @@
-// Keys that a host sends: taken in once each, in their order, and never back again.
+// Zone keys from a host are imported once, in order, and replaced keys are rejected.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -26,7 +26,7 @@ const linkOf = (): Iso8583HostLink => ({
   },
 });
 
-/** Takes in everything once it may, and tells how much it was asked to do at once. */
+/** Imports every key after the gate opens, and counts concurrent calls. */
 function module(gate: Promise<void> = Promise.resolve()) {
   const seen = { now: 0, most: 0, asked: 0 };
   const hsm = {
@@ -50,7 +50,7 @@ const mac = (checkValue: string): KeyChange => ({
   wrapped: '00',
 });
 
-test('a key that was replaced does not come back, and a repeated message changes nothing', async () => {
+test('a replaced key is rejected, and a repeated message has no effect', async () => {
   const database = await testDatabase();
   const { hsm, seen } = module();
   const keys = createLinkKeys({ database, clock: systemClock, log, hsm });
@@ -60,26 +60,26 @@ test('a key that was replaced does not come back, and a repeated message changes
     assert.equal(await ring.take(mac(value)), true);
   }
   assert.deepEqual(ring.macKeys(), ['ref-CCCCCC', 'ref-BBBBBB']);
-  // Our answer was lost: the host sends it again.
+  // The host repeats the message after a lost response.
   assert.equal(await ring.take(mac('CCCCCC')), true);
-  // Somebody recorded the message of an older key.
+  // An attacker replays the message of an older key.
   for (const replayed of ['AAAAAA', 'BBBBBB']) {
     assert.equal(await ring.take(mac(replayed)), false);
   }
   assert.deepEqual(ring.macKeys(), ['ref-CCCCCC', 'ref-BBBBBB']);
   assert.equal(seen.asked, 3);
-  // A process that starts later knows them too.
+  // A second process rejects them too.
   const later = createLinkKeys({ database, clock: systemClock, log, hsm });
   await later.look();
   assert.equal(await later.ring(link).take(mac('AAAAAA')), false);
-  // The operator agrees on another key with the host: what was received before says nothing any more.
+  // After an operator configures another key, earlier received keys are ignored.
   const { settings } = link;
   const renewed = { ...link, settings: { ...settings, macKey: { keyRef: 'second' } } };
   assert.deepEqual(later.ring(renewed).macKeys(), ['second']);
   assert.equal(await later.ring(renewed).take(mac('AAAAAA')), true);
 });
 
-test('a flood of keys keeps the module free for others', async () => {
+test('key updates of one host run one at a time, and excess updates are rejected', async () => {
   const database = await testDatabase();
   let open = () => {};
   const gate = new Promise<void>((resolve) => {
@@ -94,11 +94,11 @@ test('a flood of keys keeps the module free for others', async () => {
   open();
   assert.deepEqual(await Promise.all(flood.slice(0, 4)), [true, true, true, true]);
   assert.deepEqual([seen.most, seen.asked], [1, 4]);
-  // Behind the flood the next one is taken as ever.
+  // A later key update is accepted.
   assert.equal(await ring.take(mac('DDDDDD')), true);
 });
 
-test('a look that began before a key was stored does not take it away again', async () => {
+test('a reload that started before a key was stored does not remove the key', async () => {
   const database = await testDatabase();
   let open = () => {};
   const gate = new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-// Keeps the keys that hosts sent: taken in by the security module, durable before they are used.
+// Imports zone keys that hosts send into the HSM, and stores the key references before use.
 import { defined } from '@switchyard/contract';
 import { type Clock, type Database, isoTime, type Log } from '../../platform/index.ts';
 import type { Hsm } from '../../vault/index.ts';
@@ -6,7 +6,7 @@ import type { Iso8583HostLink, ZonePinKey } from '../spi/acquirer-spi.ts';
 
 export type KeyUse = 'ZonePin' | 'Mac';
 
-/** A new key as a host sends it, encrypted under the zone master key of the link. */
+/** A new key from the host, encrypted under the zone master key of the link. */
 export type KeyChange = {
   use: KeyUse;
   algorithm: 'Tdes' | 'Aes';
@@ -15,19 +15,19 @@ export type KeyChange = {
   wrapped: string;
 };
 
-/** The keys of one link, as they are now. */
+/** The current zone keys of one link. */
 export type KeyRing = {
   pinKey(): ZonePinKey | undefined;
-  /** The present one first; the one before it is still taken. */
+  /** The current key first, then the previous key, which is still accepted. */
   macKeys(): readonly string[];
-  /** Whether to ask the host for keys: it may send some, and has sent none. */
+  /** True if the link has a zone master key and the host has sent no key yet. */
   wantsKeys(): boolean;
-  /** Makes a new key durable and uses it; false where it cannot be taken in. */
+  /** Imports and stores a new key; returns false if the import fails. */
   take(change: KeyChange): Promise<boolean>;
 };
 
 export type LinkKeys = {
-  /** Reads what was stored since, by other processes too. */
+  /** Reads the stored keys again, including those of other processes. */
   look(): Promise<void>;
   ring(link: Iso8583HostLink): KeyRing;
 };
@@ -40,10 +40,10 @@ type Stored = {
   configured: string | undefined;
 };
 
-/** Key changes of one link that wait for each other; what comes beyond is refused unread. */
+/** Maximum queued key updates of one link; further updates are rejected. */
 const waitingMax = 4;
 
-/** The present key and the one before it are used; older ones are known, so that they never come back. */
+/** Two keys are active. Older keys are remembered, so that a replayed key is rejected. */
 const usedPerUse = 2;
 const knownPerUse = 64;
 
@@ -89,7 +89,7 @@ export function createLinkKeys(deps: Deps): LinkKeys {
   let looked: Promise<unknown> = Promise.resolve();
   const turns = new Map<string, { waiting: number; last: Promise<unknown> }>();
 
-  /** Of one use, the youngest first; none once the operator has set the link to another key. */
+  /** Keys of one usage, newest first. The list is empty after an operator configures another key. */
   function received(link: Iso8583HostLink, use: KeyUse): Stored[] {
     if (link.settings.zoneMasterKey === undefined) return [];
     const configured = configuredFor(link, use);
@@ -107,7 +107,7 @@ export function createLinkKeys(deps: Deps): LinkKeys {
     byLink = found;
   }
 
-  /** One after another: what was read before a key was stored must not undo what was read behind it. */
+  /** Reloads run one at a time: an older read must not overwrite a newer one. */
   function look(): Promise<void> {
     const mine = looked.then(lookOnce);
     looked = mine.catch(() => {});
@@ -125,12 +125,12 @@ export function createLinkKeys(deps: Deps): LinkKeys {
       configured,
       isoTime(clock.now()),
     ]);
-    // Another process took the same key in at the same moment: its row counts as well as ours.
+    // On a conflict another process has stored the same key, and its row is valid.
     if (row !== undefined) await database.query(deleteOld, [...of, row.number - knownPerUse]);
     await look();
   }
 
-  /** One after the other for each link: a host that floods us with keys must not cost others the module. */
+  /** Imports of a link run one at a time, so that one host cannot occupy the HSM. */
   async function takeInTurn(link: Iso8583HostLink, change: KeyChange): Promise<boolean> {
     const turn = turns.get(link.linkId) ?? { waiting: 0, last: Promise.resolve() };
     if (turn.waiting >= waitingMax) return false;
@@ -151,12 +151,12 @@ export function createLinkKeys(deps: Deps): LinkKeys {
     if (master === undefined || hsm === undefined) return false;
     const { use: usage, algorithm, wrapped, checkValue } = change;
     const [present, ...older] = received(link, usage);
-    // A host repeats its message where our answer was lost; one of an older key is a replay by somebody else.
+    // A host repeats the current key if it lost the response. An older key is a replay.
     if (present?.checkValue === checkValue) return true;
     if (older.some((each) => each.checkValue === checkValue)) {
       log.error(
         { link: link.name, usage, checkValue },
-        'a key that was replaced does not come back',
+        'host sent a replaced key again; the key is rejected',
       );
       return false;
     }
@@ -165,10 +165,13 @@ export function createLinkKeys(deps: Deps): LinkKeys {
       const key = { wrappingKeyRef, wrapped, checkValue, usage, algorithm };
       const { keyRef } = await hsm.importKey(key);
       await store(link, change, keyRef);
-      log.info({ link: link.name, usage, checkValue }, 'a new key of a host is in use');
+      log.info({ link: link.name, usage, checkValue }, 'new zone key of a host is active');
       return true;
     } catch (error) {
-      log.error({ err: error, link: link.name, usage, checkValue }, 'a key cannot be taken in');
+      log.error(
+        { err: error, link: link.name, usage, checkValue },
+        'zone key could not be imported',
+      );
       return false;
     }
   }

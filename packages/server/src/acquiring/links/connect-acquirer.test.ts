@@ -1,4 +1,4 @@
-// A link is opened with keys of its own organisation and of the right purpose, or not at all.
+// A link opens only with keys of its own organisation and of the required usage.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AcquirerLink, HttpJsonLink, Iso8583HostLink } from '../spi/acquirer-spi.ts';
@@ -26,7 +26,7 @@ const module = (...allowed: string[]) => ({
     allowed.includes(`${organization} ${usage} ${key}`),
 });
 
-test('every key that a link names is asked about, for its purpose', () => {
+test('opening a link checks owner and usage of each key', () => {
   const macKey = { keyRef: 'mac' };
   const zoneMasterKey = { keyRef: 'zmk' };
   const all = module('one ZonePin zpk', 'one Mac mac', 'one KeyEncryption zmk');

@@ -1,4 +1,4 @@
-// Opens a link in the way of its adapter.
+// Opens a link with the adapter that its settings name.
 import type { Clock, Log } from '../../platform/index.ts';
 import type { Hsm } from '../../vault/index.ts';
 import { connectHttpJson, type LinkSigners } from '../http-json/connect-http-json.ts';
@@ -47,12 +47,12 @@ function connectHttp(deps: AdapterDeps, link: HttpJsonLink): AcquirerConnection 
   const { organizationId, linkId, settings } = link;
   const { keyVersion } = settings;
   const signer = deps.signers?.signer({ organizationId, linkId, keyVersion });
-  if (signer === undefined) throw new Error('there is no key to sign with');
+  if (signer === undefined) throw new Error('the server has no signing key for HTTP acquirers');
   return connectHttpJson({ ...deps, link, signer, identity: identityOf(deps) });
 }
 
 /**
- * A key that is kept for other organisations, or for another purpose, is not even tried.
+ * Rejects keys of other organisations and keys with another usage before they are used.
  *
  * @throws LinkSettingFault naming the key
  */
@@ -68,13 +68,13 @@ export function demandOwnKeys(hsm: Pick<Hsm, 'mayUse'> | undefined, link: Acquir
     if (!hsm.mayUse(key.keyRef, usage, link.organizationId)) {
       throw new LinkSettingFault(
         pointer,
-        `is ${key.keyRef}, which is no ${usage} key of this organisation`,
+        `names ${key.keyRef}, which is not a ${usage} key of this organisation`,
       );
     }
   }
 }
 
-/** Opens a link in the way of its adapter. */
+/** Opens a link with the adapter that its settings name. */
 export function connectAcquirer(deps: AdapterDeps): AcquirerConnection {
   const { link } = deps;
   demandOwnKeys(deps.hsm, link);

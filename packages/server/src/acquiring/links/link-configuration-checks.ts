@@ -1,21 +1,21 @@
-// Looks at the settings of links beside the work: one after another, and again from time to time.
+// Checks link configurations in the background, one at a time, and repeats the checks periodically.
 import type { Clock, Log } from '../../platform/index.ts';
 import type { AcquirerLink } from '../spi/acquirer-spi.ts';
 import type { LinkFault } from '../spi/invalid-link-setting.ts';
 import { type Inspected, type LinkNames, namesOf } from './link-configuration-errors.ts';
 
 export type LinkInspections = {
-  /** Begins a look where the settings are others than last time, or the last time is long ago. */
+  /** Schedules a check if the settings changed or the last check is too old. */
   look(link: AcquirerLink, fingerprint: string): void;
   faultsOf(linkId: string): readonly LinkFault[];
-  /** Forgets all links but these. */
+  /** Deletes the state of all other links. */
   keep(linkIds: ReadonlySet<string>): void;
 };
 
 type Known = { fingerprint: string; faults: readonly LinkFault[]; dueAt: number };
 
 const againMs = 600_000;
-/** Where something was wrong, or a module did not say. */
+/** Applies after an error or an incomplete check. */
 const soonMs = 30_000;
 
 /** @example const inspections = createLinkInspections({ inspect, clock, log }); */
@@ -36,12 +36,12 @@ export function createLinkInspections(deps: {
       const { faults, isUndecided } = await inspect(organizationId, namesOf(link));
       if (!isCurrent()) return;
       for (const { pointer, detail } of faults) {
-        log.warn({ link: name, pointer, detail }, 'a setting of a link cannot be used');
+        log.warn({ link: name, pointer, detail }, 'acquirer link has an invalid setting');
       }
       const pause = isUndecided || faults.length > 0 ? soonMs : againMs;
       known.set(linkId, { fingerprint, faults, dueAt: clock.now() + pause });
     } catch (error) {
-      log.error({ err: error, link: name }, 'the settings of a link cannot be looked at');
+      log.error({ err: error, link: name }, 'configuration check of an acquirer link failed');
       if (isCurrent()) known.set(linkId, { fingerprint, faults: [], dueAt: clock.now() + soonMs });
     }
   }

@@ -1,4 +1,4 @@
-// What is said of a link's settings: certain faults, nothing that only may be one, and nothing of others' keys.
+// Link configuration checks report certain errors only, and disclose nothing about keys of other organisations.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { builtInHosts, compileHost } from '@switchyard/iso8583';
@@ -20,7 +20,7 @@ const keys: Record<string, Omit<KeyFacts, 'checkValue'>> = {
   others: { usage: 'ZonePin', algorithm: 'Tdes' },
 };
 
-/** `fault` is what the module says to everything. */
+/** `fault` is the error of every HSM call. */
 function module(fault?: HsmErrorCode) {
   const asked: string[] = [];
   return {
@@ -58,8 +58,8 @@ const look = (names: LinkNames, hsm = module()) =>
 const places = async (names: LinkNames, fault?: HsmErrorCode) =>
   (await look(names, module(fault))).faults.map(({ pointer }) => pointer);
 
-describe('the settings of a link', () => {
-  test('that name what is there have no fault', async () => {
+describe('link configuration checks', () => {
+  test('report no error for valid keys and certificate', async () => {
     assert.deepEqual(
       await look({
         zonePinKey: { keyRef: 'zpk', format: 'ISO3' },
@@ -73,7 +73,7 @@ describe('the settings of a link', () => {
     assert.deepEqual(await places({}), []);
   });
 
-  test('that name a key for something else, of others, or of nobody, say which and no more', async () => {
+  test('report keys of other usage, other owner or unknown name with the same text', async () => {
     for (const keyRef of ['mac', 'zmk', 'others', 'nobody']) {
       const { faults } = await look({ zonePinKey: { keyRef, format: 'ISO0' } });
       const detail = 'is not a zone PIN key of this organisation';
@@ -83,13 +83,13 @@ describe('the settings of a link', () => {
     assert.deepEqual(await places(wrong), ['/macKey/keyRef', '/zoneMasterKey/keyRef']);
   });
 
-  test('that no module has to be asked about are not asked about', async () => {
+  test('do not call the HSM for keys of another organisation', async () => {
     const hsm = module();
     await look({ zonePinKey: { keyRef: 'others', format: 'ISO0' } }, hsm);
     assert.deepEqual(hsm.asked, []);
   });
 
-  test('whose format or code of authentication the key cannot make say so', async () => {
+  test('report a key algorithm that does not match PIN format or MAC algorithm', async () => {
     assert.deepEqual(await places({ zonePinKey: { keyRef: 'zpk', format: 'ISO4' } }), [
       '/zonePinKey/format',
     ]);
@@ -101,7 +101,7 @@ describe('the settings of a link', () => {
     assert.deepEqual(await places({ macKey, dialect: 'unknown' }), []);
   });
 
-  test('that a module does not answer for stay open, and what it refuses does not', async () => {
+  test('are incomplete if the HSM is unavailable, and report unknown keys', async () => {
     const names: LinkNames = { zonePinKey: { keyRef: 'zpk', format: 'ISO0' } };
     for (const fault of ['HsmUnavailable', 'HsmBusy', 'Unsupported'] as const) {
       assert.deepEqual(await look(names, module(fault)), { faults: [], isUndecided: true }, fault);
@@ -111,12 +111,12 @@ describe('the settings of a link', () => {
     }
   });
 
-  test('that name a certificate which is not there, or has run out', async () => {
+  test('report a missing and an expired certificate', async () => {
     assert.deepEqual((await look({ clientCertificate: 'none' })).faults, [
       { pointer: '/clientCertificate', detail: 'is not there' },
     ]);
     assert.deepEqual((await look({ clientCertificate: 'old' })).faults, [
-      { pointer: '/clientCertificate', detail: 'has run out' },
+      { pointer: '/clientCertificate', detail: 'has expired' },
     ]);
   });
 });
@@ -129,7 +129,7 @@ const link = (settings: object = {}): AcquirerLink => ({
   settings: { host: '127.0.0.1', port: 1, institutionId: '1', ...settings },
 });
 
-test('an opened link names the same things in the words of whoever set it', () => {
+test('dependenciesOf returns the settings in the form of the API', () => {
   const settings = {
     dialect: 'coded',
     clientCertificate: 'north',
@@ -144,7 +144,7 @@ test('an opened link names the same things in the words of whoever set it', () =
   });
 });
 
-test('links are looked at beside the work: again once they differ, or in time, and never while one looks', async () => {
+test('checks run in the background, after a change or an interval, one at a time', async () => {
   let time = 0;
   let asked = 0;
   let answer = Promise.withResolvers<void>();
@@ -175,7 +175,7 @@ test('links are looked at beside the work: again once they differ, or in time, a
   answer = Promise.withResolvers();
   inspections.look(link(), 'one');
   await turn();
-  // What is known stays told until the next look has ended.
+  // The previous errors remain until the next check completes.
   assert.deepEqual([asked, inspections.faultsOf('l')], [2, faults]);
   answer.resolve();
   await turn();

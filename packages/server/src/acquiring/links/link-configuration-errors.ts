@@ -1,4 +1,4 @@
-// Finds what of a link's settings cannot be used: keys of another purpose, certificates that are not there.
+// Checks the keys and certificates that a link's settings reference.
 import { defined } from '@switchyard/contract';
 import { type Hsm, HsmError, type KeyFacts } from '../../vault/index.ts';
 import type { Hosts } from '../iso8583-host/host-tables.ts';
@@ -6,7 +6,7 @@ import type { ClientCertificates } from '../keys/client-certificate-store.ts';
 import type { AcquirerLink } from '../spi/acquirer-spi.ts';
 import { type LinkFault, LinkSettingFault } from '../spi/invalid-link-setting.ts';
 
-/** What of a link names things that lie elsewhere. */
+/** The dialect, keys and certificate that a link depends on. */
 export type LinkNames = {
   readonly dialect?: string | undefined;
   readonly zonePinKey?: { keyRef: string; format: 'ISO0' | 'ISO3' | 'ISO4' };
@@ -24,7 +24,7 @@ type Deps = {
 
 export type Inspected = {
   readonly faults: readonly LinkFault[];
-  /** A module did not say: it may be asked again. */
+  /** The HSM did not respond: the check must be repeated. */
   readonly isUndecided: boolean;
 };
 
@@ -32,18 +32,18 @@ type NamedKey = {
   readonly pointer: string;
   readonly keyRef: string;
   readonly usage: KeyFacts['usage'];
-  /** What the algorithm of the key contradicts, if it does. */
+  /** Returns an error if the algorithm of the key does not match the settings. */
   contradicted?(facts: KeyFacts): LinkFault | undefined;
 };
 
 const macAlgorithms = { AesCmac: 'Aes', Iso9797Alg3: 'Tdes' } as const;
 const purposes = {
   ZonePin: 'a zone PIN key',
-  Mac: 'a key of message authentication',
+  Mac: 'a MAC key',
   KeyEncryption: 'a zone master key',
 } as const;
 
-/** What a link that is opened names. */
+/** Extracts the dependencies from the settings of an open link. */
 export function namesOf({ adapter, settings }: AcquirerLink): LinkNames {
   const { zonePinKey, clientCertificate } = settings;
   const { dialect, macKey, zoneMasterKey } = adapter === 'iso8583-host' ? settings : {};
@@ -59,7 +59,7 @@ export function namesOf({ adapter, settings }: AcquirerLink): LinkNames {
   });
 }
 
-/** Format 4 is made for AES, the others for TDES. */
+/** ISO 9564-1 format 4 requires an AES key; formats 0 and 3 require a TDES key. */
 function pinKeyOf({ zonePinKey }: LinkNames): NamedKey | undefined {
   if (zonePinKey === undefined) return undefined;
   const { keyRef, format } = zonePinKey;
@@ -69,7 +69,10 @@ function pinKeyOf({ zonePinKey }: LinkNames): NamedKey | undefined {
     usage: 'ZonePin',
     contradicted({ algorithm }) {
       if ((format === 'ISO4') === (algorithm === 'Aes')) return undefined;
-      return { pointer: '/zonePinKey/format', detail: `does not go with a key of ${algorithm}` };
+      return {
+        pointer: '/zonePinKey/format',
+        detail: `requires another algorithm than that of the key, ${algorithm}`,
+      };
     },
   };
 }
@@ -84,7 +87,10 @@ function macKeyOf({ macKey, dialect }: LinkNames, hosts: Deps['hosts']): NamedKe
     usage: 'Mac',
     contradicted({ algorithm }) {
       if (mac === undefined || macAlgorithms[mac.algorithm] === algorithm) return undefined;
-      return { pointer, detail: `is of ${algorithm}, and ${dialect} makes ${mac.algorithm}` };
+      return {
+        pointer,
+        detail: `is a key for ${algorithm}, but the dialect ${dialect} requires ${mac.algorithm}`,
+      };
     },
   };
 }
@@ -100,13 +106,13 @@ function masterKeyOf({ zoneMasterKey }: LinkNames): NamedKey | undefined {
 
 const isPurpose = (usage: KeyFacts['usage']): usage is keyof typeof purposes => usage in purposes;
 
-/** Whose it is and what it is for stay untold: it may be another organisation's. */
+/** The text hides owner and usage, because the key may belong to another organisation. */
 const notOurs = ({ pointer, usage }: NamedKey): LinkFault => ({
   pointer,
   detail: `is not ${isPurpose(usage) ? purposes[usage] : 'a key'} of this organisation`,
 });
 
-/** @returns a fault, or whether the module left it open */
+/** @returns an error, or `Incomplete` if the HSM did not respond */
 async function faultOfKey(
   { hsm }: Deps,
   organizationId: string,
@@ -133,7 +139,7 @@ function faultOfCertificate(
   const pointer = '/clientCertificate';
   try {
     const { expiresAt } = certificates.find(organizationId, name);
-    return expiresAt > clock.now() ? undefined : { pointer, detail: 'has run out' };
+    return expiresAt > clock.now() ? undefined : { pointer, detail: 'has expired' };
   } catch (error) {
     if (!(error instanceof LinkSettingFault)) throw error;
     return { pointer, detail: error.message };

@@ -77,7 +77,7 @@ function saleOn(linkId: string): AcquirerRequest {
   };
 }
 
-/** `links` may be changed by the test; the next look sees it. */
+/** A test may change `links`; the next refresh applies it. */
 async function setUp(links: Iso8583HostLink[], unfinished: Iso8583HostLink[] = []) {
   const metrics = createMetrics();
   const acquiring = createAcquiring({
@@ -104,7 +104,7 @@ async function setUp(links: Iso8583HostLink[], unfinished: Iso8583HostLink[] = [
 }
 
 describe('acquirer links', () => {
-  test('one that cannot be opened keeps no other from opening', async () => {
+  test('an invalid link does not prevent the others from opening', async () => {
     const host = await startHost();
     const bad = linkTo({ host: 'acquirer.example', tls: false }, 'bad');
     const good = linkTo({ port: host.port }, 'good');
@@ -115,7 +115,7 @@ describe('acquirer links', () => {
     assert.deepEqual((await shown())?.sort(), ['bad 0', 'good 1']);
   });
 
-  test('all of loopback may be reached without TLS, as provisioning allows', async () => {
+  test('every loopback address is allowed without TLS', async () => {
     const host = await startHost();
     const link = linkTo({ host: 'localhost', port: host.port });
     const elsewhere = linkTo({ host: '127.0.0.2' });
@@ -124,7 +124,7 @@ describe('acquirer links', () => {
     assert.equal(acquiring.availability(organizationId).length, 2);
   });
 
-  test('a code that is not in the table declines, and is counted for its link', async () => {
+  test('an unknown response code is a decline, and is counted per link', async () => {
     const host = await startHost();
     const codes = ['ZZ', 'ZZ', '05', 'ZY'];
     host.script((asked) => {
@@ -158,7 +158,7 @@ describe('acquirer links', () => {
     );
   });
 
-  /** Leaves sales unanswered until told. */
+  /** Opens a link with one pending sale. */
   async function withSaleInFlight() {
     const host = await startHost();
     host.script(networkOnly);
@@ -192,7 +192,7 @@ describe('acquirer links', () => {
     assert.equal(host.connections(), 1);
   });
 
-  test('changed settings take over once signed on; the old link finishes its sales', async () => {
+  test('changed settings apply after the sign-on, and the old connection drains', async () => {
     const { host, linkId, acquiring, shown, outcome, answer, change } = await withSaleInFlight();
     host.script(approve);
     const other = await startHost();
@@ -213,7 +213,7 @@ describe('acquirer links', () => {
     assert.deepEqual(await shown(), ['north 1']);
   });
 
-  test('settings that never sign on do not cost the link that works', async () => {
+  test('settings that never sign on leave the working connection open', async () => {
     const { host, linkId, acquiring, outcome, answer, change } = await withSaleInFlight();
     const { settings } = linkTo({ port: host.port });
     await change({ settings: linkTo({ port: 1 }).settings });
@@ -224,7 +224,7 @@ describe('acquirer links', () => {
     assert.equal(host.connections(), 1);
   });
 
-  test('a link that is gone stays open for what is left to finish on it', async () => {
+  test('a removed link stays open for pending messages', async () => {
     const host = await startHost();
     const links = [linkTo({ port: host.port })];
     const unfinished = [...links];
@@ -244,7 +244,7 @@ describe('acquirer links', () => {
     await eventually('signed off once', () => host.heard().includes('0800002'));
   });
 
-  test('a start opens a disabled link for what is left to finish on it', async () => {
+  test('start opens a disabled link with pending messages', async () => {
     const host = await startHost();
     const unfinished = linkTo({ port: host.port });
     const { acquiring } = await setUp([], [unfinished]);
@@ -252,7 +252,7 @@ describe('acquirer links', () => {
     await eventually('up', () => acquiring.available(unfinished.linkId));
   });
 
-  test('a link that is down is replaced at once', async () => {
+  test('changed settings replace an unavailable connection immediately', async () => {
     const host = await startHost();
     const links = [linkTo({ port: 1 })];
     const { acquiring } = await setUp(links);
@@ -263,7 +263,7 @@ describe('acquirer links', () => {
     await eventually('up', () => acquiring.available(linkId));
   });
 
-  test('a link that is gone, and a stop, wait for what is in flight', async () => {
+  test('removal and close wait for pending sales', async () => {
     const { host, links, linkId, acquiring, outcome, answer } = await withSaleInFlight();
     links.length = 0;
     await acquiring.openLinks();

@@ -1,4 +1,4 @@
-// Keeps the links open that are configured: opens new ones, replaces changed ones, drains old ones.
+// Opens configured acquirer links, replaces changed links and drains removed links.
 import { defined } from '@switchyard/contract';
 import type { Clock, Log, Metrics } from '../../platform/index.ts';
 import type { Hsm } from '../../vault/index.ts';
@@ -17,13 +17,13 @@ import { connectAcquirer } from './connect-acquirer.ts';
 import type { LinkInspections } from './link-configuration-checks.ts';
 
 export type Links = {
-  /** Makes what is open what is configured now. */
+  /** Applies the current configuration to the open links. */
   look(): Promise<void>;
   connection(linkId: string): AcquirerConnection | undefined;
   availability(organizationId: string): { name: string; available: boolean }[];
-  /** The links of an organisation that are open or should be, with what carries them. */
+  /** Lists the open and the failed links of an organisation, with their connections. */
   open(organizationId: string): OpenLink[];
-  /** Drains and closes all, those that were replaced too. */
+  /** Drains and closes all links, including replaced ones. */
   close(): Promise<void>;
 };
 
@@ -31,13 +31,13 @@ export type OpenLink = {
   linkId: string;
   name: string;
   available: boolean;
-  /** Disabled or removed: it takes no sale, and is open for what was begun on it. */
+  /** The link is disabled or removed: it accepts no new sales and completes pending ones. */
   isFinishing: boolean;
-  /** Left out by what keeps none. */
+  /** Undefined for adapters without persistent connections. */
   connections?: { wanted: number; signedOn: number };
   /** Epoch ms. */
   clientCertificateExpiresAt?: number;
-  /** Settings that cannot be used as they stand. */
+  /** Settings that are invalid. */
   faults: readonly LinkFault[];
 };
 
@@ -52,9 +52,9 @@ export type LinksDeps = {
   log: Log;
   metrics: Metrics;
   timeoutMs: number;
-  /** Those that are enabled, and those of `also` whatever their status. */
+  /** Loads enabled links, and the given links whatever their status. */
   loadLinks: (also: readonly string[]) => Promise<AcquirerLink[]>;
-  /** The links that something is left to finish on; dear, so asked for in doubt alone. */
+  /** Finds links with pending messages. The query is expensive, so it runs only if needed. */
   unfinishedLinks: () => Promise<string[]>;
   onLateAnswer: (late: LateAnswer) => void;
 };
@@ -62,7 +62,7 @@ export type LinksDeps = {
 type Connected = { fingerprint: string; connection: AcquirerConnection };
 type Open = Connected & {
   link: AcquirerLink;
-  /** Has other settings, and takes over as soon as it is of more use than the current one. */
+  /** A connection with the changed settings; it becomes current once it is available. */
   successor?: Connected;
 };
 
@@ -72,12 +72,12 @@ const findHost = (hosts: Hosts, { settings }: Iso8583HostLink): KnownHost => {
   const name = settings.dialect ?? defaultHost;
   const known = hosts.find(name);
   if (known === undefined) {
-    throw new LinkSettingFault('/dialect', `is ${name}, of which there is no table`);
+    throw new LinkSettingFault('/dialect', `names the unknown dialect ${name}`);
   }
   return known;
 };
 
-/** undefined also where it cannot be used: opening the link tells why. */
+/** Returns undefined for an invalid certificate: opening the link reports the error. */
 function certificateOf(
   certificates: ClientCertificates,
   { organizationId, settings }: AcquirerLink,
@@ -92,8 +92,8 @@ function certificateOf(
 }
 
 /**
- * The name is not part of it: what is only renamed stays connected. The table that it is spoken by,
- * and the certificate that it shows, are.
+ * The fingerprint covers the settings, the dialect table and the client certificate. It excludes the
+ * name, so that a renamed link stays connected.
  */
 function fingerprintOf({ hosts, certificates }: LinksDeps, link: AcquirerLink): string {
   const { adapter, settings } = link;
@@ -105,15 +105,15 @@ function fingerprintOf({ hosts, certificates }: LinksDeps, link: AcquirerLink): 
 const faultOf = (error: unknown): LinkFault =>
   error instanceof LinkSettingFault
     ? { pointer: error.pointer, detail: error.message }
-    : { pointer: '', detail: 'cannot be opened; the log of the platform says why' };
+    : { pointer: '', detail: 'cannot be opened; see the server log' };
 
-// Names are an organisation's own: two may have a link of the same name.
+// Link names are unique only within an organisation, so the metric also has the link id.
 const labelsOf = ({ linkId, name }: AcquirerLink) => ({ link: linkId, name });
 
 /** @example const links = createLinks({ clock, log, metrics, timeoutMs, loadLinks, onLateAnswer }); */
 export function createLinks(deps: LinksDeps): Links {
   const open = new Map<string, Open>();
-  /** Links that could not be opened as they are set now. */
+  /** Links that could not be opened with their current settings. */
   const failing = new Map<string, { link: AcquirerLink; fault: LinkFault }>();
   const draining = new Set<Promise<void>>();
   let looked: Promise<void> = Promise.resolve();
@@ -121,7 +121,7 @@ export function createLinks(deps: LinksDeps): Links {
   let doubtful = true;
   const up = deps.metrics.gauge({
     name: 'switchyard_acquirer_link_up',
-    help: 'Whether an acquirer link is signed on',
+    help: '1 if the acquirer link can send messages, otherwise 0',
     labelNames: ['link', 'name'],
   });
 
@@ -132,7 +132,7 @@ export function createLinks(deps: LinksDeps): Links {
   function retire({ connection }: Connected): void {
     const drained = connection
       .close()
-      .catch((error: unknown) => deps.log.warn({ err: error }, 'a link did not close'))
+      .catch((error: unknown) => deps.log.warn({ err: error }, 'acquirer link could not be closed'))
       .finally(() => draining.delete(drained));
     draining.add(drained);
   }
@@ -150,7 +150,7 @@ export function createLinks(deps: LinksDeps): Links {
     show(entry);
   }
 
-  // The links of all organisations are opened together: a faulty one must not cost the others.
+  // One refresh opens the links of all organisations: an invalid link must not prevent the others.
   function connect(link: AcquirerLink, fingerprint: string): Connected | undefined {
     try {
       const connection = connectAcquirer({
@@ -169,7 +169,7 @@ export function createLinks(deps: LinksDeps): Links {
       failing.delete(link.linkId);
       return { fingerprint, connection };
     } catch (error) {
-      deps.log.error({ err: error, link: link.name }, 'a link cannot be opened');
+      deps.log.error({ err: error, link: link.name }, 'acquirer link could not be opened');
       failing.set(link.linkId, { link, fault: faultOf(error) });
       return undefined;
     }
@@ -211,7 +211,7 @@ export function createLinks(deps: LinksDeps): Links {
     retire(entry);
   }
 
-  // A link that was disabled or removed stays open until nothing is left to finish on it.
+  // A disabled or removed link stays open until its pending messages are complete.
   async function wanted(): Promise<AcquirerLink[]> {
     const enabled = await deps.loadLinks([]);
     const ids = new Set(enabled.map(({ linkId }) => linkId));
@@ -237,7 +237,7 @@ export function createLinks(deps: LinksDeps): Links {
     for (const link of configured) configure(link);
   }
 
-  /** What opening it has met says more than a look at the same member. */
+  /** The error from opening a link takes precedence over a check of the same setting. */
   function faultsOf(linkId: string): LinkFault[] {
     const met = failing.get(linkId)?.fault;
     const seen = deps.inspections
@@ -263,7 +263,7 @@ export function createLinks(deps: LinksDeps): Links {
   }
 
   return {
-    // One after another: what was read first must not undo what was read later.
+    // Refreshes run one at a time: an older configuration must not overwrite a newer one.
     look() {
       const mine = looked.then(lookOnce);
       looked = mine.catch(() => {});
@@ -271,7 +271,7 @@ export function createLinks(deps: LinksDeps): Links {
     },
     connection(linkId) {
       const entry = open.get(linkId);
-      // Perhaps closed a moment too early: the next look makes sure.
+      // The link may have been closed too early: the next refresh checks for pending messages.
       if (entry === undefined) doubtful = true;
       return entry?.connection;
     },

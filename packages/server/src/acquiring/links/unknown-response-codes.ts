@@ -1,9 +1,9 @@
-// Counts answers with a code that nobody has put into the table: declined, and somebody has to look.
+// Counts declines with a response code that the response code table does not contain.
 import { responseCodeFacts } from '@switchyard/contract';
 import type { Log, Metrics } from '../../platform/index.ts';
 import type { AcquirerOutcome } from '../spi/acquirer-spi.ts';
 
-/** Codes of links that are told to the log, each once; the counter goes on. */
+/** Each code of a link is logged once, up to this number; the metric counts all. */
 const toldMax = 200;
 
 export type UnknownCodes = {
@@ -15,7 +15,7 @@ export function createUnknownCodes({ metrics, log }: { metrics: Metrics; log: Lo
   const told = new Set<string>();
   const answers = metrics.counter({
     name: 'switchyard_acquirer_unknown_codes_total',
-    help: 'Answers of a link with a code that is not in the table',
+    help: 'Responses with a response code that is not in the table',
     labelNames: ['link'],
   });
   return {
@@ -29,7 +29,7 @@ export function createUnknownCodes({ metrics, log }: { metrics: Metrics; log: Lo
       told.add(name);
       log.error(
         { linkId, responseCode },
-        'an acquirer answers with a code that is not in the table',
+        'acquirer responded with an unknown response code; add it to the dialect table',
       );
     },
   };

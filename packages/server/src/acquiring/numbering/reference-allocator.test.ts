@@ -10,7 +10,7 @@ type Named = { terminalId: string; stan: string };
 
 const spell = ({ terminalId, stan }: Named) => `${terminalId} ${stan}`;
 
-/** Asks as a contract of its own, so that no other test takes its terminals. */
+/** Uses a new contract, so that tests do not share terminals. */
 async function setUp({ processes = 1, to = 'TERM9999' } = {}) {
   const database = await testDatabase();
   const contract = { organizationId: randomUUID(), contractId: randomUUID() };
@@ -26,8 +26,8 @@ async function setUp({ processes = 1, to = 'TERM9999' } = {}) {
   return { next };
 }
 
-describe('references', () => {
-  test('callers at the same time, in two processes, never share a trace', async () => {
+describe('reference allocator', () => {
+  test('concurrent calls in two processes never return the same trace number', async () => {
     const { next } = await setUp({ processes: 2 });
     const holderId = randomUUID();
     const seen = new Set<string>();
@@ -38,7 +38,7 @@ describe('references', () => {
     assert.equal(seen.size, 3 * 450);
   });
 
-  test('one at a time uses each block to its end, and skips nothing alone', async () => {
+  test('sequential calls in one process skip no trace number', async () => {
     const { next } = await setUp();
     const holderId = randomUUID();
     for (let trace = 1; trace <= 350; trace += 1) {
@@ -48,7 +48,7 @@ describe('references', () => {
     }
   });
 
-  test('a block fetched ahead is used although another process took the one between', async () => {
+  test('a prefetched block is used after another process reserved the block between', async () => {
     const { next } = await setUp({ processes: 2 });
     const holderId = randomUUID();
     await next(holderId);
@@ -60,12 +60,12 @@ describe('references', () => {
     assert.deepEqual(stans, [...expected(2, 100), ...expected(201, 300)]);
   });
 
-  test('many new terminals at once each get one of their own', async () => {
+  test('concurrent new devices each receive a separate terminal id', async () => {
     const { next } = await setUp({ processes: 2 });
     const holders = Array.from({ length: 300 }, () => randomUUID());
     const named = await Promise.all(holders.map((holderId, index) => next(holderId, index)));
     assert.equal(new Set(named.map(({ terminalId }) => terminalId)).size, 300);
-    // The same holder keeps its terminal, whichever process it comes to.
+    // A device keeps its terminal id in all processes.
     const again = await Promise.all(holders.map((holderId, index) => next(holderId, index + 1)));
     assert.deepEqual(
       again.map(({ terminalId }) => terminalId),
@@ -73,12 +73,12 @@ describe('references', () => {
     );
   });
 
-  test('a range without a terminal left refuses, and serves those that have one', async () => {
+  test('an exhausted range rejects new devices and serves existing ones', async () => {
     const { next } = await setUp({ to: 'TERM0003' });
     const holders = Array.from({ length: 4 }, () => randomUUID());
     const asked = await Promise.allSettled(holders.map((holderId) => next(holderId)));
     const refused = holders.filter((_, index) => asked[index]?.status === 'rejected');
-    assert.equal(refused.length, 1, 'whichever came last');
+    assert.equal(refused.length, 1, 'the last claim fails');
     await assert.rejects(
       next(refused[0] ?? ''),
       (error) => error instanceof Refusal && error.code === 'terminal_range_exhausted',

@@ -9,18 +9,18 @@ export type TerminalRange = { from: string; to: string };
 
 export type References = {
   /**
-   * The next reference of a holder (a logical device, or the contract itself for a sale without
-   * one). Reserves trace numbers in blocks, so a crash skips some and repeats none.
+   * Allocates the next reference of a logical device, or of the contract for a sale without device.
+   * Trace numbers are reserved in blocks, so a crash skips numbers and never repeats one.
    */
   next(request: {
     organizationId: string;
     contractId: string;
     holderId: string;
-    /** Needed for a holder's first message only. */
+    /** Required only for the first message of a device or contract. */
     range?: TerminalRange;
     mti: string;
     timeZone: string;
-    /** Epoch ms of what was done before now; it gives the local time. */
+    /** Epoch ms of an earlier event; it sets the local time. */
     doneAt?: number | undefined;
   }): Promise<AcquirerReference>;
 };
@@ -28,16 +28,16 @@ export type References = {
 type Block = { next: number; end: number };
 type Terminal = Block & {
   terminalId: string;
-  /** Fetched ahead, where another process took the numbers between. */
+  /** A prefetched block that does not follow directly, because another process reserved the numbers between. */
   following?: Block;
 };
 type Claimed = { terminalId: string; block: Block };
 
 const traceBlockSize = 100;
 const refillBelow = 20;
-/** Each conflict is another process that has claimed a terminal meanwhile. */
+/** Each conflict means that another process claimed the terminal first. */
 const claimAttemptsMax = 50;
-/** Without a pause that grows, two processes can go in step, and the same one loses every time. */
+/** The random delay grows, so that two processes do not conflict at each attempt. */
 const claimPauseMostMs = 20;
 const terminalsMax = 50_000;
 
@@ -68,7 +68,7 @@ type Holder = {
   range?: TerminalRange;
 };
 
-// Nothing is awaited between the look and the taking, so no two callers take the same number.
+// The function is synchronous, so two callers never receive the same number.
 function take(terminal: Terminal | undefined): number | undefined {
   if (terminal === undefined) return undefined;
   if (terminal.next >= terminal.end) {
@@ -93,7 +93,7 @@ export function createReferences(deps: { database: Database; clock: Clock }): Re
   const { database, clock } = deps;
   const terminals = new Map<string, Terminal>();
   const fetching = new Map<string, Promise<void>>();
-  /** The last claim of each contract that is under way. */
+  /** The last pending claim of each contract. */
   const claims = new Map<string, Promise<unknown>>();
 
   async function reserve(holder: Holder): Promise<Claimed | undefined> {
@@ -113,7 +113,8 @@ export function createReferences(deps: { database: Database; clock: Clock }): Re
 
   async function claim(holder: Holder): Promise<Claimed> {
     const { range } = holder;
-    if (range === undefined) throw new Error('a holder without a terminal has begun nothing');
+    if (range === undefined)
+      throw new Error('the first message of a device or contract requires a terminal range');
     const key = [holder.organizationId, holder.contractId];
     for (let attempt = 0; attempt < claimAttemptsMax; attempt += 1) {
       const [row] = await database.hot(countTerminals, key);
@@ -121,7 +122,7 @@ export function createReferences(deps: { database: Database; clock: Clock }): Re
       if (terminalId === undefined) {
         refuse(
           'terminal_range_exhausted',
-          'Every terminal of the range of the acquirer contract is taken.',
+          'All terminal ids in the range of the acquirer contract are in use. Extend the range.',
         );
       }
       const at = isoTime(clock.now());
@@ -130,10 +131,10 @@ export function createReferences(deps: { database: Database; clock: Clock }): Re
       if (claimed !== undefined) return claimed;
       await pause(jittered(Math.min(attempt, claimPauseMostMs)));
     }
-    return refuse('overloaded', 'Too many terminals are being set up; try again.');
+    return refuse('overloaded', 'Too many concurrent terminal id allocations. Retry the request.');
   }
 
-  // One at a time for a contract: those who count together would all try the same terminal.
+  // Claims of a contract run one at a time: concurrent claims would try the same terminal id.
   function claimInTurn(holder: Holder): Promise<Claimed> {
     const { contractId } = holder;
     const before = claims.get(contractId) ?? Promise.resolve();
@@ -155,7 +156,7 @@ export function createReferences(deps: { database: Database; clock: Clock }): Re
     terminals.set(key, { terminalId, ...block });
   }
 
-  // Those who find nothing left wait for the block that is on its way already.
+  // Concurrent callers share one pending fetch.
   function fetched(key: string, holder: Holder): Promise<void> {
     let pending = fetching.get(key);
     if (pending === undefined) {
@@ -175,7 +176,7 @@ export function createReferences(deps: { database: Database; clock: Clock }): Re
           await fetched(key, request);
           continue;
         }
-        // Ahead of need, so that no sale waits; who needs it after all meets the failure himself.
+        // Prefetches the next block so that no sale waits. A later call reports a failure.
         if (terminal.end - terminal.next === refillBelow) fetched(key, request).catch(() => {});
         const { mti, timeZone, doneAt } = request;
         const { terminalId } = terminal;

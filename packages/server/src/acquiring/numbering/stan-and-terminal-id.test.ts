@@ -5,7 +5,7 @@ import { referenceAt } from './stan-and-terminal-id.ts';
 const of = (now: number, timeZone: string, trace = 1) =>
   referenceAt({ trace, terminalId: 'TERM0001', mti: '0200', timeZone, now });
 
-test('times are those of the second and of the zone, whoever was asked before', () => {
+test('cached times match the second and time zone of each call', () => {
   const now = Date.parse('2026-12-31T23:30:59.400Z');
   for (let round = 0; round < 2; round += 1) {
     const berlin = of(now, 'Europe/Berlin');

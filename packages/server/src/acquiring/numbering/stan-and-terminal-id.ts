@@ -1,8 +1,8 @@
-// Spells terminal ids, trace numbers and dates the way ISO 8583 wants them.
+// Formats terminal ids (DE41), STAN (DE11), RRN (DE37) and times for ISO 8583.
 import type { AcquirerReference } from '../spi/acquirer-spi.ts';
 
 /**
- * The id at a place of a range such as TERM0001 to TERM9999: a fixed head and a counted tail.
+ * Returns the terminal id at an offset in a range such as TERM0001 to TERM9999.
  *
  * @returns undefined past the end of the range.
  */
@@ -21,7 +21,7 @@ export function terminalIdAt(
 
 const stansPerRound = 999_999;
 
-/** Six digits, never 000000, round again after 999999. */
+/** Six digits; 000001 follows 999999. */
 export function stanOf(trace: number): string {
   return String(((trace - 1) % stansPerRound) + 1).padStart(6, '0');
 }
@@ -50,7 +50,7 @@ function zoneOf(timeZone: string): Zone {
   return zone;
 }
 
-// One formatting a second and zone: Intl is the dearest thing on this path.
+// Formats once per second and zone: Intl is the most expensive call in this path.
 function localAt(now: number, timeZone: string): Local {
   const zone = zoneOf(timeZone);
   const second = Math.floor(now / 1000);
@@ -67,7 +67,7 @@ function localAt(now: number, timeZone: string): Local {
 
 const msPerDay = 86_400_000;
 
-/** MMDDhhmmss in UTC and, for the reference number, Y DDD hh. */
+/** MMDDhhmmss in UTC (DE7), and YDDDhh for the RRN (DE37). */
 type Utc = { transmittedAt: string; yearDayHour: string };
 
 let utcSecond = -1;
@@ -87,14 +87,14 @@ function utcAt(now: number): Utc {
   return utc;
 }
 
-/** Puts the numbers of one message together. */
+/** Builds the reference of one message. */
 export function referenceAt(of: {
   trace: number;
   terminalId: string;
   mti: string;
   timeZone: string;
   now: number;
-  /** When it was done, where that is not now. */
+  /** Epoch ms of the transaction, if it is earlier than now. */
   doneAt?: number | undefined;
 }): AcquirerReference {
   const stan = stanOf(of.trace);

@@ -1,6 +1,6 @@
-// What the platform asks of an acquirer and what it may be told: the acquirer SPI.
+// The adapter interface: requests to an acquirer, outcomes, links and connections.
 
-/** Names one message at the acquirer so that it can be repeated, reversed and found again. */
+/** Identifies one message at the acquirer, for repeats, reversals and lookups. */
 export type AcquirerReference = {
   mti: string;
   terminalId: string;
@@ -16,7 +16,7 @@ export type AcquirerReference = {
   localDate: string;
 };
 
-/** `OfflineSale` tells of a sale that the terminal has approved: an advice, and no question. */
+/** `OfflineSale` is an advice (0220) of a sale that the terminal approved offline. */
 export type AcquirerRequestKind =
   | 'Authorization'
   | 'Sale'
@@ -33,16 +33,16 @@ export type EntryMode =
   | 'FallbackMagStripe'
   | 'Keyed';
 
-/** A PIN block under the zone key of the link: hex, and what the host must know to open it. */
+/** A PIN block (hex) under the zone PIN key of the link, with format and key index. */
 export type AcquirerPin = { block: string; format: ZonePinFormat; keyIndex?: string };
 
-/** The formats that a zone key may carry, ISO 9564-1. */
+/** PIN block formats of ISO 9564-1 for zone PIN keys. */
 export type ZonePinFormat = 0 | 3 | 4;
 
-/** Which key, and how, the PIN of a sale is encrypted for a link. */
+/** Key and PIN block format for the PIN translation of a link. */
 export type ZonePinKey = { keyRef: string; format: ZonePinFormat; keyIndex?: string };
 
-/** Why something is taken back, in words that a host's table turns into its code. */
+/** Reversal reason; the dialect table maps it to the code of the host. */
 export type AcquirerReversalReason =
   | 'Timeout'
   | 'InvalidResponse'
@@ -53,7 +53,7 @@ export type AcquirerReversalReason =
 
 export type AcquirerRequest = {
   kind: AcquirerRequestKind;
-  /** The same message once more: the same reference, the message type's repeat digit. */
+  /** Repeat message (MTI ending in 1): same reference as the first message. */
   repeat: boolean;
   organizationId: string;
   transactionId: string;
@@ -65,51 +65,51 @@ export type AcquirerRequest = {
   /** Minor units. */
   amount: number;
   currency: string;
-  /** Parts of the amount, of a follower those of its sale, minor units. */
+  /** Parts of the amount in minor units; a follow-up message has those of its sale. */
   amounts?: { tip?: number; cashback?: number };
   entryMode: EntryMode;
   card: { pan: string /** YYMM */; expiry: string };
-  /** Sent to the acquirer and forgotten: neither stored nor repeated. */
+  /** Sensitive authentication data (PCI DSS 3.3): never stored and never repeated. */
   sensitive?: { track2?: string; securityCode?: string; pin?: AcquirerPin };
-  /** By mail or telephone. */
+  /** Mail order or telephone order (MOTO). */
   isRemoteOrder?: boolean;
-  /** What the issuer compares with the cardholder's address; letters, digits and nothing else. */
+  /** Address verification (AVS) data: letters and digits only. */
   addressCheck?: { postalCode: string; houseNumber: string };
   panSequence?: string;
-  /** The tags that may go into DE55, hex. */
+  /** EMV tags for DE55, hex. */
   chipData?: string;
-  /** Of an offline sale that which chip or terminal gave. */
+  /** For an offline sale: the code from the chip or the terminal. */
   authorizationCode?: string;
-  /** RFC 3339: when the terminal approved an offline sale, and of that one alone. */
+  /** RFC 3339 time of the offline approval; only for `OfflineSale`. */
   authorizedAt?: string;
-  /** The message that this one captures, refunds or reverses. */
+  /** The original message of a capture, refund or reversal. */
   original?: AcquirerReference;
-  /** Of a reversal alone. */
+  /** Only for reversals. */
   reversalReason?: AcquirerReversalReason;
-  /** What stays authorised after a partial cancel, minor units (DE95). */
+  /** Amount that remains authorised after a partial reversal, minor units (DE95). */
   remainingAmount?: number;
-  /** A capture after which the rest of the hold is given back. */
+  /** Final capture: the acquirer releases the remaining authorisation. */
   final?: boolean;
 };
 
 export type UnknownReason = 'Timeout' | 'ConnectionLost' | 'InvalidResponse';
 
-/** An outcome is a value; `Unknown` may have moved money, `NotSent` has not. */
+/** After `Unknown` the transaction may be posted; after `NotSent` it is not. */
 export type AcquirerOutcome =
   | {
       outcome: 'Approved';
       responseCode: string;
       authorizationCode?: string;
-      /** What was approved, minor units; less than asked for a partial approval. */
+      /** Approved amount in minor units; less than requested for a partial approval. */
       amount: number;
       issuerData?: string;
-      /** The letter of the address verification. */
+      /** AVS result letter. */
       addressResult?: string;
     }
   | {
       outcome: 'Declined';
       responseCode: string;
-      /** It is a refusal whatever the code: the acquirer says so beside it. */
+      /** The acquirer states the decline explicitly, whatever the response code. */
       isPlain?: true;
       issuerData?: string;
       addressResult?: string;
@@ -130,11 +130,11 @@ type LinkTo<Adapter extends string, Settings> = {
   name: string;
   adapter: Adapter;
   settings: Settings;
-  /** Disabled or removed: it takes no sale, and is open for what was begun on it. */
+  /** The link is disabled or removed: it accepts no new sales and completes pending ones. */
   isFinishing?: boolean;
 };
 
-/** An acquirer that speaks ISO 8583. */
+/** A link to an ISO 8583 host. */
 export type Iso8583HostLink = LinkTo<
   'iso8583-host',
   {
@@ -142,24 +142,24 @@ export type Iso8583HostLink = LinkTo<
     port: number;
     /** Required for any host beyond loopback. */
     tls?: boolean;
-    /** The name of the certificate that is shown to the host. */
+    /** Name of the TLS client certificate for the host. */
     clientCertificate?: string;
     /** DE32. */
     institutionId: string;
-    /** The name of the host's table; the built-in `iso1987-binary` where left out. */
+    /** Name of the dialect table; default `iso1987-binary`. */
     dialect?: string;
-    /** How many connections carry its messages; one where left out. */
+    /** Number of connections; default 1. */
     connections?: number;
-    /** Ten hexadecimal digits in front of each message, instead of those of the table. */
+    /** TPDU of each message, ten hexadecimal digits; default from the dialect table. */
     tpdu?: string;
     zonePinKey?: ZonePinKey;
     macKey?: { keyRef: string };
-    /** New keys come encrypted under this one. */
+    /** The host encrypts new zone keys under this key. */
     zoneMasterKey?: { keyRef: string };
   }
 >;
 
-/** An acquirer that speaks HTTP and JSON after the acquirer SPI. */
+/** A link to an acquirer that implements the HTTP acquirer SPI. */
 export type HttpJsonLink = LinkTo<
   'http-json',
   {
@@ -167,37 +167,37 @@ export type HttpJsonLink = LinkTo<
     port: number;
     /** Required for any host beyond loopback. */
     tls?: boolean;
-    /** The name of the certificate that is shown to the acquirer. */
+    /** Name of the TLS client certificate for the acquirer. */
     clientCertificate?: string;
-    /** What the acquirer calls the platform (DE32). */
+    /** Institution id of the platform at the acquirer (DE32). */
     institutionId: string;
-    /** What stands before the addresses of the SPI, such as `/switchyard`. */
+    /** Path prefix of the SPI, such as `/switchyard`. */
     path?: string;
-    /** The acquirer's public keys: the `x` of Ed25519 keys, two while one is changed. */
+    /** Public Ed25519 keys of the acquirer (JWK `x`); two during key rotation. */
     acquirerKeys: readonly string[];
-    /** Which key of the platform signs; counted up to change it. */
+    /** Version of the platform's signing key; incremented for key rotation. */
     keyVersion: number;
     /** The zone PIN key shared with the acquirer. */
     zonePinKey?: ZonePinKey;
   }
 >;
 
-/** Where and how an acquirer is reached. */
+/** Address and settings of an acquirer. */
 export type AcquirerLink = Iso8583HostLink | HttpJsonLink;
 
-/** One attached acquirer. Adapters keep no rows and know no HTTP. */
+/** A connected acquirer. Adapters do not access the database. */
 export type AcquirerConnection = {
-  /** False while nothing can be sent: not connected or not signed on. */
+  /** False while the link is not connected or not signed on. */
   available(): boolean;
-  /** How many connections there should be, and are; left out by what keeps none. */
+  /** Configured and signed-on connections; undefined for adapters without persistent connections. */
   connections?(): { wanted: number; signedOn: number };
-  /** Left out where the acquirer takes no online PIN. */
+  /** Undefined if the acquirer accepts no online PIN. */
   zonePinKey?(): ZonePinKey | undefined;
   /**
-   * Sends one message and tells its outcome; never throws for what the outside world does.
-   * `onSent` is called once bytes may have left.
+   * Sends one message and returns its outcome; network and host errors never throw.
+   * `onPossiblySent` is called once bytes may have been sent.
    */
   send(request: AcquirerRequest, onSent?: () => void): Promise<AcquirerOutcome>;
-  /** Takes no more, waits for what is in flight as long as an answer may take, then hangs up. */
+  /** Rejects new messages, waits for pending responses up to the time-out, then disconnects. */
   close(): Promise<void>;
 };

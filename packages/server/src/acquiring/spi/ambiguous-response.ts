@@ -1,18 +1,18 @@
-// Refusals that judge nothing: what they answer may stand in somebody's books, now or later.
+// Declines after which the host or issuer may still post the transaction.
 import { responseCodeFacts } from '@switchyard/contract';
 import type { AcquirerOutcome } from './acquirer-spi.ts';
 
-/** The host has had a message with these numbers: ours, where it was sent before. */
+/** Duplicate transmission (94) and duplicate file record (26): the host already has this message. */
 const duplicates: ReadonlySet<string> = new Set(['94', '26']);
-/** Still at work, or the issuer came too late for the host: what is booked is unknown at the first message too. */
+/** Request in progress (09) and response received too late (68): the posting is unknown. */
 const undecided: ReadonlySet<string> = new Set(['09', '68']);
 
 export const isDuplicate = (outcome: AcquirerOutcome): boolean =>
   outcome.outcome === 'Declined' && duplicates.has(outcome.responseCode);
 
 /**
- * The host says that it, or the issuer, may book the message yet; or something that nobody knows, which may be
- * an approval of its own kind as 16 of 1987 is.
+ * The host or issuer may still post the transaction, or the response code is unknown. An unknown code may be
+ * an approval, such as code 16 of ISO 8583:1987.
  */
 export const isUndecided = (outcome: AcquirerOutcome): boolean => {
   if (outcome.outcome !== 'Declined') return false;
@@ -21,8 +21,8 @@ export const isUndecided = (outcome: AcquirerOutcome): boolean => {
 };
 
 /**
- * The host takes it for one that it had before, or is still at work on it, or its issuer came too late, or says
- * what nobody knows: whatever was booked is taken back. Taking back what was declined does no harm.
+ * A duplicate, indeterminate or unknown decline requires a reversal. A reversal of a transaction that the
+ * issuer declined has no effect.
  */
 export const mayBeBooked = (outcome: AcquirerOutcome): boolean =>
   isDuplicate(outcome) || isUndecided(outcome);

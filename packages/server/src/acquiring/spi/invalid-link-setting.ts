@@ -1,11 +1,11 @@
-// What is wrong with a setting of a link, in words for whoever set it.
+// Errors in the settings of a link, with texts for the administrator.
 
-/** A member of a link, as a JSON Pointer, and what is wrong with it. */
+/** JSON Pointer (RFC 6901) of the invalid member, and the reason. */
 export type LinkFault = { readonly pointer: string; readonly detail: string };
 
-/** A link cannot be opened as it is set; the message may be told to whoever set it. */
+/** A setting prevents the opening of a link. The API returns the message to the administrator. */
 export class LinkSettingFault extends Error {
-  override name = 'LinkSettingFault';
+  override name = 'InvalidLinkSettingError';
   readonly pointer: string;
 
   constructor(pointer: string, detail: string) {
