@@ -4,10 +4,10 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import * as statements from '../../packages/server/src/payments/repository/transaction-sql.ts';
 import type {
-  Change,
+  AuthorizationContext,
   EventData,
-  SaleFacts,
   StoredEvent,
+  TransactionChange,
   TransactionRow,
 } from '../../packages/server/src/payments/transaction/transaction.ts';
 import {
@@ -50,7 +50,7 @@ async function open(url: string): Promise<Opened> {
 }
 
 /** The facts of a keyed sale, as the payments room writes them. */
-function factsOf(number: number): SaleFacts {
+function factsOf(number: number): AuthorizationContext {
   const trace = String(number % 1_000_000).padStart(6, '0');
   return {
     captureMode: 'Immediate',
@@ -116,7 +116,7 @@ function intent(number: number): { row: TransactionRow; event: StoredEvent } {
   return { row, event: { sequence: 1, type: 'transaction.received', at, data } };
 }
 
-function outcome(before: TransactionRow): Change {
+function outcome(before: TransactionRow): TransactionChange {
   const at = isoTime(systemClock.now());
   const changes = { phase: 'Approved', authorized: 1234, captured: 1234 } as const;
   const data: EventData = {
@@ -153,9 +153,9 @@ async function run({ url, options }: Opened, callers: number, seconds: number): 
     while (!isOver) {
       const { row, event } = intent(number);
       number += 1;
-      await commit(statements.begin, statements.beginRow(row, event));
+      await commit(statements.insertTransaction, statements.toInsertRow(row, event));
       const change = outcome(row);
-      await commit(statements.commitEvent, statements.commitRow(change, 0, systemIds.uuid()));
+      await commit(statements.updateWithEvent, statements.toUpdateRow(change, 0, systemIds.uuid()));
       done += 1;
     }
   }

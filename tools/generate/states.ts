@@ -1,23 +1,23 @@
 // The blocks of docs/concepts/states.md: what each state allows, and which states follow which, from the table that enforces it.
 import {
-  apply,
-  type Changes,
-  confirmTable,
-  judge,
-  noAmounts,
-  openAmount,
+  accountVerificationRules,
+  applyPositionChanges,
+  awaitingConfirmationRules,
+  checkAllowed,
+  confirmRulesByState,
+  deriveState,
+  type OperationRule,
+  type OperationType,
+  operationRulesByState,
   type Position,
-  type Rule,
-  sendingRules,
-  stateOf,
-  stateTable,
-  unconfirmedRules,
-  type Verb,
-  verificationRules,
+  type PositionChanges,
+  remainingAuthorized,
+  submittedRules,
+  zeroAmounts,
 } from '../../packages/server/src/payments/transaction/state-machine.ts';
 import { code, table } from './markdown.ts';
 
-const words: Partial<Record<Rule, string>> = {
+const words: Partial<Record<OperationRule, string>> = {
   Open: 'up to what is open',
   Refundable: 'up to what is captured and not refunded',
   Whole: 'all of it',
@@ -31,16 +31,20 @@ const confirmWords: Readonly<Record<string, string>> = {
   Nothing: 'nothing to do, succeeds',
 };
 
-type Rules = Readonly<Record<Verb, Rule>>;
+type Rules = Readonly<Record<OperationType, OperationRule>>;
 
 const cells = ({ Capture, Cancel, Reverse, Refund }: Rules): string[] =>
   [Capture, Cancel, Reverse, Refund].map((rule) => words[rule] ?? code(rule));
 
 /** Rows that stand in place of those of their state, and when. */
 const instead: readonly [string, Rules, string][] = [
-  [`${code('Authorized')}, of no amount: the card was verified`, verificationRules, 'Nothing'],
-  [`${code('Stored')}, and its message may have left`, sendingRules, confirmTable.Stored],
-  [`approved, and not confirmed yet`, unconfirmedRules, 'Confirm'],
+  [
+    `${code('Authorized')}, of no amount: the card was verified`,
+    accountVerificationRules,
+    'Nothing',
+  ],
+  [`${code('Stored')}, and its message may have left`, submittedRules, confirmRulesByState.Stored],
+  [`approved, and not confirmed yet`, awaitingConfirmationRules, 'Confirm'],
 ];
 
 export function statesTable(): string {
@@ -53,10 +57,10 @@ export function statesTable(): string {
     'Confirm',
   ];
   const confirmed = (rule: string) => confirmWords[rule] ?? code(rule);
-  const rows = Object.entries(stateTable).map(([state, rules]) => [
+  const rows = Object.entries(operationRulesByState).map(([state, rules]) => [
     code(state),
     ...cells(rules),
-    confirmed(confirmTable[state as keyof typeof confirmTable]),
+    confirmed(confirmRulesByState[state as keyof typeof confirmRulesByState]),
   ]);
   const more = instead.map(([name, rules, confirm]) => [name, ...cells(rules), confirmed(confirm)]);
   return table(head, [...rows, ...more]);
@@ -80,7 +84,7 @@ const sales: readonly [string, string, string][] = [
 
 const asked = 3;
 const terms = { partialCancel: true, multipleCapture: true, overCapture: 0 };
-const operations: readonly [Verb, string, (amount: number) => Changes][] = [
+const operations: readonly [OperationType, string, (amount: number) => PositionChanges][] = [
   ['Capture', 'capture', (captured) => ({ captured })],
   ['Cancel', 'cancel', (cancelled) => ({ cancelled })],
   ['Refund', 'refund', (refunded) => ({ refunded })],
@@ -88,15 +92,18 @@ const operations: readonly [Verb, string, (amount: number) => Changes][] = [
 
 function follow(position: Position): [name: string, next: Position][] {
   const found = operations.flatMap(([verb, name, changes]) => {
-    const { maxAmount } = judge(position, verb, terms);
+    const { maxAmount } = checkAllowed(position, verb, terms);
     return Array.from({ length: maxAmount }, (_, index): [string, Position] => [
       name,
-      apply(position, changes(index + 1)),
+      applyPositionChanges(position, changes(index + 1)),
     ]);
   });
-  const reversal = judge(position, 'Reverse', terms);
+  const reversal = checkAllowed(position, 'Reverse', terms);
   if (!reversal.allowed || reversal.maxAmount === 0) return found;
-  const reversed = apply(position, { phase: 'Reversed', cancelled: openAmount(position) });
+  const reversed = applyPositionChanges(position, {
+    phase: 'Reversed',
+    cancelled: remainingAuthorized(position),
+  });
   return [...found, ['technical cancel', reversed]];
 }
 
@@ -108,7 +115,7 @@ export function movesDiagram(): string {
     edges.set(key, (edges.get(key) ?? new Set()).add(name));
   };
   for (const [from, to, name] of sales) draw(from, to, name);
-  const start: Position = { phase: 'Approved', ...noAmounts, authorized: asked };
+  const start: Position = { phase: 'Approved', ...zeroAmounts, authorized: asked };
   const waiting = [start, { ...start, captured: asked }];
   const seen = new Set<string>();
   for (let position = waiting.pop(); position !== undefined; position = waiting.pop()) {
@@ -116,7 +123,8 @@ export function movesDiagram(): string {
     if (seen.has(key)) continue;
     seen.add(key);
     for (const [name, next] of follow(position)) {
-      if (stateOf(next) !== stateOf(position)) draw(stateOf(position), stateOf(next), name);
+      if (deriveState(next) !== deriveState(position))
+        draw(deriveState(position), deriveState(next), name);
       waiting.push(next);
     }
   }

@@ -5,17 +5,17 @@ import {
   type Acquiring,
   createAcquiring,
   createClientCertificates,
-  createLinkSigners,
-  type Hosts,
+  createRequestSigners,
+  type HostTables,
 } from './acquiring/index.ts';
 import type { Audit } from './audit/index.ts';
 import type { Catalog } from './catalog/index.ts';
 import type { Streams } from './http/index.ts';
 import {
   createPayments,
-  createRecentSales,
+  createRecentTransactions,
   type Payments,
-  type RecentSales,
+  type RecentTransactions,
 } from './payments/index.ts';
 import {
   type Clock,
@@ -46,20 +46,20 @@ type Deps = {
   catalog: Catalog;
   calls: OutgoingCalls;
   live: Live;
-  hosts: Hosts;
+  hosts: HostTables;
   audit: Audit;
 };
 
 export type CardRooms = {
   /** Sales that this process has committed, where it does the jobs that tell of them. */
-  readonly recent: RecentSales | undefined;
+  readonly recent: RecentTransactions | undefined;
   register(app: FastifyInstance, streams: Streams): void;
   /** How full the queues of writes are, 0 to 1. */
   pressure(): number;
   /** Whether the keys of the vault are to be had. */
   hasKeys(): boolean;
   /** What of an acquirer link is certain to be of no use: keys, certificates. */
-  inspectLink: Acquiring['inspect'];
+  inspectLink: Acquiring['checkLinkConfiguration'];
   /** Opens acquirer links that were made a moment ago, without waiting for the next look. */
   openLinks(): Promise<void>;
   /** Fetches the keys, opens the acquirer links, and begins what waits in the database. */
@@ -105,26 +105,26 @@ export function createCardRooms(deps: Deps): CardRooms {
     log,
   });
   const acquiring = createAcquiring({
-    hosts,
-    certificates,
+    hostTables: hosts,
+    clientCertificates: certificates,
     database,
     clock,
     log,
     metrics,
     hsm,
-    signers: createLinkSigners(settings.platformKey),
+    requestSigners: createRequestSigners(settings.platformKey),
     timeoutMs: settings.acquirerTimeoutMs,
     loadLinks: provisioning.linksToOpen,
-    unfinishedLinks: () => payments.unfinishedLinks(),
-    onLateAnswer: (late) => payments.lateAnswer(late),
+    findLinksWithPendingWork: () => payments.findLinksInUse(),
+    onLateResponse: (late) => payments.recordLateResponse(late),
   });
-  const recent = settings.roles.has('jobs') ? createRecentSales() : undefined;
+  const recent = settings.roles.has('jobs') ? createRecentTransactions() : undefined;
   const payments: Payments = createPayments({
     ...parts,
     acquiring,
     vault,
     hsm,
-    recent,
+    recentTransactions: recent,
     failPoints: createFailPoints(settings.failPoint),
     acquirerTimeoutMs: settings.acquirerTimeoutMs,
   });
@@ -135,10 +135,10 @@ export function createCardRooms(deps: Deps): CardRooms {
       payments.register(app);
       qr.register(app, streams);
     },
-    pressure: () => Math.max(payments.pressure(), qr.pressure()),
+    pressure: () => Math.max(payments.queueUtilization(), qr.pressure()),
     hasKeys: vault.isOpen,
-    inspectLink: acquiring.inspect,
-    openLinks: acquiring.openLinks,
+    inspectLink: acquiring.checkLinkConfiguration,
+    openLinks: acquiring.refreshLinks,
     async start() {
       await vault.openKeys();
       await hsm.start();
@@ -146,7 +146,7 @@ export function createCardRooms(deps: Deps): CardRooms {
       payments.start();
       qr.start();
     },
-    endWaits: payments.endWaits,
+    endWaits: payments.stopWaitingReaders,
     async finish() {
       vault.endRounds();
       await Promise.all([payments.stop(), qr.stop()]);

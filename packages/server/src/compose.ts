@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defined } from '@switchyard/contract';
-import { createHosts, createLinkSigners } from './acquiring/index.ts';
+import { createHostTables, createRequestSigners } from './acquiring/index.ts';
 import { type Audit, auditEvents, createAudit } from './audit/index.ts';
 import { type CardRooms, createCardRooms } from './card-rooms.ts';
 import { type Catalog, createCatalog, emvValueRules } from './catalog/index.ts';
@@ -228,7 +228,7 @@ function createRooms(deps: HouseDeps) {
   const mail = createMail({ settings, clock, ids });
   const audit = createAudit({ database, clock, jobs, masterKey });
   const hostTables = settings.dialectsDir ?? join(settings.dataDir, 'dialects');
-  const hosts = createHosts({ directory: hostTables, clock, log });
+  const hosts = createHostTables({ directory: hostTables, clock, log });
   const provisioning = createProvisioning({
     database,
     clock,
@@ -236,8 +236,8 @@ function createRooms(deps: HouseDeps) {
     audit,
     jobs,
     acquirerProxies: acquirerProxiesOf(settings),
-    dialects: hosts.known,
-    signingKeys: createLinkSigners(masterKey).published,
+    dialects: hosts.reload,
+    signingKeys: createRequestSigners(masterKey).publicKeysFor,
     inspectLink: async (...of) => (await cards?.inspectLink(...of)) ?? [],
     userDomains: userDomainsOf(() => identity),
     tills: () => identity.tills,

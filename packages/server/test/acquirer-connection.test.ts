@@ -4,8 +4,8 @@ import { createServer, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
 import { builtInHosts, compileHost, createDeframer, encodeFrame } from '@switchyard/iso8583';
-import { openConnection } from '../src/acquiring/iso8583-host/host-connection.ts';
-import { createWire } from '../src/acquiring/iso8583-host/message-framing.ts';
+import { openHostConnection } from '../src/acquiring/iso8583-host/host-connection.ts';
+import { createMessageFraming } from '../src/acquiring/iso8583-host/message-framing.ts';
 import { type MadeCertificate, makeCertificate } from '../src/http/certificate.fixture.ts';
 import { createLog, systemClock } from '../src/platform/index.ts';
 import { eventually } from './eventually.ts';
@@ -64,17 +64,17 @@ async function givenUp(t: TestContext, how: { tls: boolean; mayLieUnread: boolea
   const host = await deafHost(t, certificate);
   let isOpen = false;
   let isLost = false;
-  const connection = openConnection({
+  const connection = openHostConnection({
     host: 'localhost',
     port: host.port,
     tls: how.tls,
     clock: systemClock,
     log,
-    identity: certificate && { ...certificate, ca: certificate.cert },
-    wire: createWire({ host: spoken, macKeys: () => [] }),
-    backOffMs: [60_000],
-    unreadPaymentsMax,
-    mayLieUnread: () => how.mayLieUnread,
+    tlsIdentity: certificate && { ...certificate, ca: certificate.cert },
+    framing: createMessageFraming({ host: spoken, listMacKeyRefs: () => [] }),
+    reconnectDelaysMs: [60_000],
+    maxUnreadPaymentBytes: unreadPaymentsMax,
+    hasUnconfirmedPayment: () => how.mayLieUnread,
     onOpen() {
       isOpen = true;
     },
@@ -83,13 +83,13 @@ async function givenUp(t: TestContext, how: { tls: boolean; mayLieUnread: boolea
       isLost = true;
     },
   });
-  t.after(connection.end);
+  t.after(connection.close);
   await eventually('connected', () => isOpen && host.isTaken());
   const taken: string[] = [];
   for (let number = 0; !isLost; number += 1) {
     const name = String(number).padStart(nameLength, '0');
     const bytes = encodeFrame(framing, Buffer.from(name.padEnd(parcelBytes, 'x')));
-    connection.push({ bytes, leaving: () => {}, sent: () => taken.push(name) });
+    connection.enqueue({ bytes, onWriteStarted: () => {}, onWritten: () => taken.push(name) });
     for (let turn = 0; turn < turnsPerWrite && number % 8 === 0; turn += 1) {
       await new Promise((resolve) => setImmediate(resolve));
     }
@@ -121,16 +121,16 @@ test('a certificate that cannot be used is told at once, and brings nothing down
   const broken = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
   assert.throws(
     () =>
-      openConnection({
+      openHostConnection({
         host: 'localhost',
         port: host.port,
         tls: true,
         clock: systemClock,
         log,
-        identity: { ...certificate, cert: certificate.cert + broken },
-        wire: createWire({ host: spoken, macKeys: () => [] }),
-        backOffMs: [60_000],
-        mayLieUnread: () => false,
+        tlsIdentity: { ...certificate, cert: certificate.cert + broken },
+        framing: createMessageFraming({ host: spoken, listMacKeyRefs: () => [] }),
+        reconnectDelaysMs: [60_000],
+        hasUnconfirmedPayment: () => false,
         onOpen() {},
         onPayload() {},
         onLost() {},

@@ -107,7 +107,7 @@ describe('a host that fails', { concurrency: 8 }, () => {
       "SELECT kind, payload FROM jobs WHERE organization_id = $1 AND kind LIKE 'payments.%'",
       [on.organizationId],
     );
-    assert.equal(job?.kind, 'payments.repeat');
+    assert.equal(job?.kind, 'payments.retry-operation');
     assert.equal(job.payload['transactionId'], id);
     const [operation] = await database.query<{ kind: string; status: string }>(
       'SELECT kind, status FROM operations WHERE organization_id = $1 AND transaction_id = $2',

@@ -10,9 +10,9 @@ import tls, { createServer as createTlsServer } from 'node:tls';
 import { defined } from '@switchyard/contract';
 import { builtInHosts, compileHost, type HostTable, type Message } from '@switchyard/iso8583';
 import { startAcquirerHost } from '@switchyard/simulators';
-import type { AcquirerRequest, LateAnswer } from '../src/acquiring/index.ts';
+import type { AcquirerRequest, LateResponse } from '../src/acquiring/index.ts';
 import { connectIso8583Host } from '../src/acquiring/iso8583-host/connect-iso8583-host.ts';
-import { openLink, reconnectAfterMs } from '../src/acquiring/iso8583-host/host-link.ts';
+import { defaultReconnectDelaysMs, openHostLink } from '../src/acquiring/iso8583-host/host-link.ts';
 import { createLog, ensureCertificates, systemClock } from '../src/platform/index.ts';
 import { type AcquirerTap, acquirerTap } from './acquirer-tap.ts';
 import type { Answer } from './client.ts';
@@ -80,7 +80,7 @@ const patientMs = 20_000;
 /** An adapter that is signed on, and closed with the test. */
 async function linked(t: TestContext, given: LinkTo) {
   const { port, table, log = silent, timeoutMs = patientMs, ...settings } = given;
-  const late: LateAnswer[] = [];
+  const late: LateResponse[] = [];
   const connection = connectIso8583Host({
     link: {
       organizationId: 'organization',
@@ -89,14 +89,14 @@ async function linked(t: TestContext, given: LinkTo) {
       adapter: 'iso8583-host',
       settings: { host: '127.0.0.1', port, institutionId: '1001', ...settings },
     },
-    host: table === undefined ? spoken : compileHost(table, { now }),
+    compiledHost: table === undefined ? spoken : compileHost(table, { now }),
     timeoutMs,
     clock: systemClock,
     log,
-    onLateAnswer: (each) => late.push(each),
+    onLateResponse: (each) => late.push(each),
   });
   t.after(connection.close);
-  await eventually('signed on', () => connection.available());
+  await eventually('signed on', () => connection.isAvailable());
   return { connection, late };
 }
 
@@ -171,7 +171,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
       const table = { ...builtInHosts['iso1987-binary'], name: 'framed', framing };
       const host = await simulated(t, table);
       const { connection } = await linked(t, { port: host.port, table, connections: 3 });
-      await eventually('all signed on', () => connection.connections?.().signedOn === 3);
+      await eventually('all signed on', () => connection.getConnectionCounts?.().signedOn === 3);
       for (const stan of ['000001', '000002', '000003', '000004']) {
         assert.equal((await connection.send(sale(stan))).outcome, 'Approved');
       }
@@ -204,31 +204,31 @@ describe('an acquirer link', { concurrency: 4 }, () => {
   test('2: nothing but a sign-on before its answer; an echo while idle; two missed are a loss', async (t) => {
     const host = await scripted(t);
     host.script(() => {});
-    const link = openLink({
+    const link = openHostLink({
       host: '127.0.0.1',
       port: host.port,
       tls: false,
-      spoken,
+      compiledHost: spoken,
       clock: systemClock,
       log: silent,
-      onUnmatched: () => {},
-      backOffMs: [10],
-      echoEveryMs: 25,
+      onUnmatchedResponse: () => {},
+      reconnectDelaysMs: [10],
+      echoIntervalMs: 25,
     });
     t.after(() => link.close(0));
     await eventually('a sign-on', () => host.heard().length === 1);
-    const early = await link.exchange({ mti: '0200', fields: { 11: '000001' } }, 1000);
+    const early = await link.sendRequest({ mti: '0200', fields: { 11: '000001' } }, 1000);
     assert.deepEqual(early, { result: 'NotSent', reason: 'not signed on' });
     assert.deepEqual(host.heard(), ['0800001']);
     const [first] = host.asked;
     assert.ok(first);
     approve(first);
-    await eventually('signed on', () => link.available());
+    await eventually('signed on', () => link.isAvailable());
     await eventually('two echoes, then another sign-on', () => host.connections() === 2);
     const echoes = host.heard().filter((each) => each === '0800301');
     // A third may leave in the moment in which the second is given up.
     assert.ok(echoes.length === 2 || echoes.length === 3, `${echoes.length} echoes`);
-    assert.deepEqual(reconnectAfterMs, [1000, 2000, 5000, 10_000, 30_000, 60_000]);
+    assert.deepEqual(defaultReconnectDelaysMs, [1000, 2000, 5000, 10_000, 30_000, 60_000]);
   });
 
   test('3: answers find their questions in any order, and none is asked twice at a time', async (t) => {
@@ -400,33 +400,33 @@ describe('an acquirer link', { concurrency: 4 }, () => {
 
   test('10: what has not left a lost connection goes over another, what may have left is unknown', async (t) => {
     const host = await scripted(t);
-    const link = openLink({
+    const link = openHostLink({
       host: '127.0.0.1',
       port: host.port,
       tls: false,
-      spoken,
+      compiledHost: spoken,
       clock: systemClock,
       log: silent,
-      onUnmatched: () => {},
-      backOffMs: [60_000],
-      connections: 2,
-      unreadPaymentsMax: 65_536,
+      onUnmatchedResponse: () => {},
+      reconnectDelaysMs: [60_000],
+      connectionCount: 2,
+      maxUnreadPaymentBytes: 65_536,
     });
     t.after(() => link.close(0));
-    await eventually('both signed on', () => link.signedOn() === 2);
+    await eventually('both signed on', () => link.countSignedOnSessions() === 2);
     const [deaf] = host.asked;
     assert.ok(deaf);
     deaf.socket.pause();
     const filler = 'x'.repeat(999);
     const asked: Promise<{ result: string }>[] = [];
     // Until the system takes no more for the connection that nobody reads, and it is given up.
-    for (let stan = 1; link.signedOn() === 2 && stan < 18_000; stan += 1) {
+    for (let stan = 1; link.countSignedOnSessions() === 2 && stan < 18_000; stan += 1) {
       const fields = { 11: String(stan).padStart(6, '0'), 41: 'TERM0001', 48: filler };
       const more = { 60: filler, 61: filler, 62: filler, 63: filler };
-      asked.push(link.exchange({ mti: '0200', fields: { ...fields, ...more } }, 20_000));
+      asked.push(link.sendRequest({ mti: '0200', fields: { ...fields, ...more } }, 20_000));
       if (stan % 20 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
-    assert.equal(link.signedOn(), 1);
+    assert.equal(link.countSignedOnSessions(), 1);
     deaf.socket.destroy();
     const results = (await Promise.all(asked)).map(({ result }) => result);
     const count = (of: string) => results.filter((result) => result === of).length;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { defined } from '@switchyard/contract';
-import { triesMax } from '../src/payments/approvals/check-approval-code.ts';
+import { maxFailedAttempts } from '../src/payments/approvals/check-approval-code.ts';
 import { bookkeeping } from './bookkeeping.ts';
 import { testDatabase } from './database.ts';
 import { attachHttpAcquirer, termsOn, untilAvailable } from './http-acquirer.ts';
@@ -102,9 +102,9 @@ test('a one-time code approves one of several refunds at once', async () => {
   const { sold, make, refund, call } = await opened();
   const id = await sold();
   const { code, approvalCodeId } = await make({ oneTime: true });
-  const tokens = await Promise.all(Array.from({ length: triesMax }, () => sold()));
+  const tokens = await Promise.all(Array.from({ length: maxFailedAttempts }, () => sold()));
   const all = await Promise.all(
-    [id, ...tokens].slice(0, triesMax).map((each) => refund(each, { approvalCode: code })),
+    [id, ...tokens].slice(0, maxFailedAttempts).map((each) => refund(each, { approvalCode: code })),
   );
   assert.equal(all.filter(({ status }) => status === 200).length, 1);
   for (const { status, body } of all) {
@@ -222,14 +222,14 @@ test('after a few wrong codes nobody finds one by trying, and other tills go on'
     Array.from({ length: 40 }, () => refund(id, { amount: 1, approvalCode: wrongFor(code) })),
   );
   const told = (name: string) => tries.filter(({ body }) => body.code === name).length;
-  assert.equal(told('approval_code_invalid'), triesMax);
-  assert.equal(told('approval_code_locked'), 40 - triesMax);
+  assert.equal(told('approval_code_invalid'), maxFailedAttempts);
+  assert.equal(told('approval_code_locked'), 40 - maxFailedAttempts);
   const locked = await refund(id, { amount: 1, approvalCode: code });
   assert.equal(locked.body.code, 'approval_code_locked');
   assert.ok(locked.body.retryAfterMs > 0 && locked.body.retryAfterMs <= 900_000);
   const other = await tillOf(on, shop);
   assert.equal((await refund(id, { amount: 1, approvalCode: code }, other)).status, 200);
-  for (let right = 0; right < triesMax * 2; right += 1) {
+  for (let right = 0; right < maxFailedAttempts * 2; right += 1) {
     assert.equal((await refund(id, { amount: 1, approvalCode: code }, other)).status, 200);
   }
 });
@@ -244,8 +244,8 @@ test('a right code at forty refunds at once is no try, and wrong ones at once ar
   for (const { status, text } of await atOnce(code)) assert.equal(status, 200, text);
   const wrong = (await atOnce(wrongFor(code))).map(({ body }) => body.code);
   const told = (name: string) => wrong.filter((each) => each === name).length;
-  assert.equal(told('approval_code_invalid'), triesMax);
-  assert.equal(told('approval_code_locked'), 40 - triesMax);
+  assert.equal(told('approval_code_invalid'), maxFailedAttempts);
+  assert.equal(told('approval_code_locked'), 40 - maxFailedAttempts);
 });
 
 test('the same refund at once is answered once with a one-time code, which is used once', async () => {
@@ -266,12 +266,15 @@ test('a code that is right opens no way to try others', async () => {
   const id = await sold();
   const small = await make({ maxAmount: 1, currency: 'EUR' });
   const answers: string[] = [];
-  for (let round = 0; round < triesMax + 1; round += 1) {
+  for (let round = 0; round < maxFailedAttempts + 1; round += 1) {
     const wrong = await refund(id, { amount: 900, approvalCode: wrongFor(small.code) });
     answers.push(wrong.body.code);
     await refund(id, { amount: 1, approvalCode: small.code });
   }
-  assert.deepEqual(answers.slice(0, triesMax), Array(triesMax).fill('approval_code_invalid'));
+  assert.deepEqual(
+    answers.slice(0, maxFailedAttempts),
+    Array(maxFailedAttempts).fill('approval_code_invalid'),
+  );
   assert.equal(answers.at(-1), 'approval_code_locked');
 });
 

@@ -276,7 +276,7 @@ describe('a capture of all', { concurrency: 4 }, () => {
     for (let run = 0; run < 2; run += 1) {
       await database.query(
         `INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at)
-          VALUES ($1, $3, 'payments.captureall', jsonb_build_object('batchId', $2::uuid), now(), 0,
+          VALUES ($1, $3, 'payments.batch-capture', jsonb_build_object('batchId', $2::uuid), now(), 0,
             now())`,
         [...key, randomUUID()],
       );

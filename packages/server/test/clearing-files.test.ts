@@ -237,7 +237,7 @@ test('the settlement of a file that broke off goes on, and settles nothing twice
   );
   await database.query(
     `INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at)
-      VALUES ($1, $3, 'payments.clearing', jsonb_build_object('fileId', $2::uuid), now(), 0, now())`,
+      VALUES ($1, $3, 'payments.apply-acknowledgement', jsonb_build_object('fileId', $2::uuid), now(), 0, now())`,
     [...key, randomUUID()],
   );
   await settled(on, made.clearingFileId);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createClientCertificates } from '../src/acquiring/keys/client-certificate-store.ts';
-import { LinkSettingFault } from '../src/acquiring/spi/invalid-link-setting.ts';
+import { InvalidLinkSettingError } from '../src/acquiring/spi/invalid-link-setting.ts';
 import { type MadeCertificate, makeCertificate } from '../src/http/certificate.fixture.ts';
 import { createLog } from '../src/platform/index.ts';
 
@@ -38,7 +38,7 @@ describe('client certificates', () => {
   }
 
   const refused = (detail: RegExp) => (error: unknown) => {
-    assert.ok(error instanceof LinkSettingFault, String(error));
+    assert.ok(error instanceof InvalidLinkSettingError, String(error));
     assert.equal(error.pointer, '/clientCertificate');
     assert.match(error.message, detail);
     return true;
@@ -47,11 +47,11 @@ describe('client certificates', () => {
   test('are those of the organisation, else those for all', () => {
     const certificates = open();
     put('north', one);
-    assert.equal(certificates.find(organizationId, 'north').identity.cert, one.cert);
+    assert.equal(certificates.find(organizationId, 'north').tlsIdentity.cert, one.cert);
     put('north', other, join(directory, organizationId));
-    assert.equal(certificates.find(organizationId, 'north').identity.cert, other.cert);
+    assert.equal(certificates.find(organizationId, 'north').tlsIdentity.cert, other.cert);
     const stranger = organizationId.replace('a', 'b');
-    assert.equal(certificates.find(stranger, 'north').identity.cert, one.cert);
+    assert.equal(certificates.find(stranger, 'north').tlsIdentity.cert, one.cert);
     put('own', other, join(directory, organizationId));
     assert.throws(() => certificates.find(stranger, 'own'), refused(/does not exist/));
     assert.equal(certificates.find(organizationId, 'own').expiresAt, Date.UTC(2120, 0, 1));
@@ -59,9 +59,9 @@ describe('client certificates', () => {
 
   test('come with the authority of the acquirer where there is one', () => {
     put('trusting', one);
-    assert.ok(!('ca' in open().find(organizationId, 'trusting').identity));
+    assert.ok(!('ca' in open().find(organizationId, 'trusting').tlsIdentity));
     writeFileSync(join(directory, 'trusting.ca.crt'), other.cert);
-    assert.equal(open().find(organizationId, 'trusting').identity.ca, other.cert);
+    assert.equal(open().find(organizationId, 'trusting').tlsIdentity.ca, other.cert);
   });
 
   test('that cannot be used say why, and nothing of the key', () => {
@@ -90,11 +90,11 @@ describe('client certificates', () => {
     const first = certificates.find(organizationId, 'renewed');
     assert.equal(certificates.find(organizationId, 'renewed'), first);
     writeFileSync(join(directory, 'renewed.crt'), other.cert);
-    assert.equal(certificates.find(organizationId, 'renewed').identity.cert, one.cert);
+    assert.equal(certificates.find(organizationId, 'renewed').tlsIdentity.cert, one.cert);
     put('renewed', other);
     const second = certificates.find(organizationId, 'renewed');
-    assert.equal(second.identity.cert, other.cert);
-    assert.notEqual(second.edition, first.edition);
+    assert.equal(second.tlsIdentity.cert, other.cert);
+    assert.notEqual(second.version, first.version);
     rmSync(join(directory, 'renewed.crt'));
     rmSync(join(directory, 'renewed.key'));
     assert.throws(() => certificates.find(organizationId, 'renewed'), refused(/does not exist/));

@@ -54,7 +54,7 @@ async function letTimePass(on: Scene, id: string): Promise<void> {
   const database = await testDatabase();
   await database.query(
     `UPDATE jobs SET due_at = now() + interval '1 hour'
-      WHERE organization_id = $1 AND kind = 'payments.confirm' AND payload->>'transactionId' = $2`,
+      WHERE organization_id = $1 AND kind = 'payments.confirm-deadline' AND payload->>'transactionId' = $2`,
     [on.organizationId, id],
   );
   await database.query(
@@ -68,7 +68,7 @@ async function deadlineNow(on: Scene, id: string): Promise<void> {
   const database = await testDatabase();
   await database.query(
     `UPDATE jobs SET due_at = now()
-      WHERE organization_id = $1 AND kind = 'payments.confirm' AND payload->>'transactionId' = $2`,
+      WHERE organization_id = $1 AND kind = 'payments.confirm-deadline' AND payload->>'transactionId' = $2`,
     [on.organizationId, id],
   );
 }
@@ -96,7 +96,7 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
     const database = await testDatabase();
     await until(async () => {
       const jobs = await database.query(
-        "SELECT 1 FROM jobs WHERE organization_id = $1 AND kind = 'payments.confirm'",
+        "SELECT 1 FROM jobs WHERE organization_id = $1 AND kind = 'payments.confirm-deadline'",
         [on.organizationId],
       );
       return jobs.length === 0 ? true : undefined;
@@ -131,7 +131,7 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
     const database = await testDatabase();
     const jobs = await database.query<{ id: string; due_at: Date }>(
       `SELECT payload->>'transactionId' AS id, due_at FROM jobs
-        WHERE organization_id = $1 AND kind = 'payments.confirm'`,
+        WHERE organization_id = $1 AND kind = 'payments.confirm-deadline'`,
       [on.organizationId],
     );
     const dueAt = new Map(jobs.map((job) => [job.id, job.due_at.getTime()]));

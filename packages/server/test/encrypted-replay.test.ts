@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type AcquirerHost, startAcquirerHost } from '@switchyard/simulators';
-import { createDataUses } from '../src/payments/card-input/ksn-sql.ts';
+import { createKsnStore } from '../src/payments/card-input/ksn-sql.ts';
 import { demoKeys } from '../src/vault/index.ts';
 import { bookkeeping } from './bookkeeping.ts';
 import { chipData } from './chip-data.ts';
@@ -287,20 +287,20 @@ describe('serial numbers that were used', () => {
     const database = await testDatabase();
     const organizationId = randomUUID();
     let now = Date.now();
-    const uses = createDataUses({ database, clock: { now: () => now } });
+    const uses = createKsnStore({ database, clock: { now: () => now } });
     const by = (counter: number, isOffline = false) => ({
       organizationId,
-      device: 'A1',
+      ksnDevicePart: 'A1',
       counter,
       usedBy: `sale ${counter}`,
       isOffline,
-      takesOver: undefined,
+      takesOverFrom: undefined,
       at: now,
     });
     for (const counter of [1, 2, 5]) assert.ok(await uses.take(by(counter)));
     now += 371 * dayMs;
     for (const counter of [9, 12]) assert.ok(await uses.take(by(counter)));
-    assert.ok((await uses.forget()) >= 2);
+    assert.ok((await uses.deleteOld()) >= 2);
     const left = await database.query<{ counter: number }>(
       'SELECT counter FROM device_data_uses WHERE organization_id = $1 ORDER BY counter',
       [organizationId],

@@ -4,12 +4,12 @@ import { eventDefinitions } from '@switchyard/contract';
 import { numericOf } from '@switchyard/money';
 import { Check } from 'typebox/value';
 import {
-  apply,
-  isApproved,
-  noAmounts,
-  openAmount,
+  applyPositionChanges,
+  deriveState,
+  isApprovedPhase,
   type Position,
-  stateOf,
+  remainingAuthorized,
+  zeroAmounts,
 } from '../src/payments/transaction/state-machine.ts';
 import type { EventData, OperationDetails } from '../src/payments/transaction/transaction.ts';
 import type { Database } from '../src/platform/index.ts';
@@ -135,14 +135,14 @@ function assertReplay(book: Book): void {
     `I4 ${transactionId}`,
   );
   assert.equal(book.version, events.length, `I4 ${transactionId}`);
-  let position: Position = { phase: 'Received', ...noAmounts };
+  let position: Position = { phase: 'Received', ...zeroAmounts };
   for (const { data, type } of events) {
-    position = apply(position, data.changes);
+    position = applyPositionChanges(position, data.changes);
     assertBounds(book, position);
-    assert.equal(data.state, stateOf(position), `I7 ${transactionId} ${type}`);
+    assert.equal(data.state, deriveState(position), `I7 ${transactionId} ${type}`);
   }
   assert.deepEqual(position, book.position, `I7 ${transactionId}`);
-  assert.equal(book.state, stateOf(position), `I7 ${transactionId}`);
+  assert.equal(book.state, deriveState(position), `I7 ${transactionId}`);
 }
 
 const terminal = new Set(['Succeeded', 'Declined', 'Failed']);
@@ -315,7 +315,7 @@ async function assertHost(on: Keeper & Pick<Scene, 'host'>, books: readonly Book
     const totals = ours.get(key) ?? nothing();
     totals.captured += position.captured;
     totals.refunded += position.refunded;
-    if (isApproved(position)) totals.openHolds += openAmount(position);
+    if (isApprovedPhase(position)) totals.openHolds += remainingAuthorized(position);
     ours.set(key, totals);
   }
   const theirs = on.host.ledger().totals;

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { builtInHosts, compileHost } from '@switchyard/iso8583';
-import { openLink } from '../src/acquiring/iso8583-host/host-link.ts';
-import { createLinkKeys } from '../src/acquiring/keys/zone-key-exchange.ts';
+import { openHostLink } from '../src/acquiring/iso8583-host/host-link.ts';
+import { createZoneKeys } from '../src/acquiring/keys/zone-key-exchange.ts';
 import type { Iso8583HostLink } from '../src/acquiring/spi/acquirer-spi.ts';
 import { createAwsClient, createLog, systemClock } from '../src/platform/index.ts';
 import { createAwsHsm } from '../src/vault/hsm/aws.ts';
@@ -57,24 +57,24 @@ async function linked(t: TestContext) {
   const { stub, hsm } = await awsModule(t);
   const database = await testDatabase();
   const host = await startScriptedHost();
-  const keys = createLinkKeys({ database, clock: systemClock, log, hsm });
-  const ring = keys.ring(linkTo(host.port));
-  const link = openLink({
+  const keys = createZoneKeys({ database, clock: systemClock, log, hsm });
+  const ring = keys.keyRingFor(linkTo(host.port));
+  const link = openHostLink({
     host: '127.0.0.1',
     port: host.port,
     tls: false,
     clock: systemClock,
     log,
     hsm,
-    spoken: compileHost(builtInHosts['iso1987-binary'], { now: Date.now }),
-    keys: ring,
-    onUnmatched: () => {},
+    compiledHost: compileHost(builtInHosts['iso1987-binary'], { now: Date.now }),
+    keyRing: ring,
+    onUnmatchedResponse: () => {},
   });
   t.after(async () => {
     await host.stop();
     await link.close(0);
   });
-  await eventually('signed on', () => link.available());
+  await eventually('signed on', () => link.isAvailable());
   let sent = 0;
   /** What the host is answered to a message with a new key. */
   async function give(text: string): Promise<string | undefined> {
@@ -97,7 +97,7 @@ const head = `PT01${entryOf('zpk-other', '').checkValue}`;
 test('a key block that a host sends is taken in by AWS, and PINs go out under its key', async (t) => {
   const { stub, hsm, ring, give } = await linked(t);
   assert.equal(await give(head + tr31Of('zpk-other')), '00');
-  const zone = ring.pinKey();
+  const zone = ring.getPinKey();
   assert.deepEqual(zone, { keyRef: stub.arn('zpk-other'), format: 0, keyIndex: '01' });
   const { pinBlock } = await hsm.translatePin({
     scheme: 'DukptTdes',
@@ -125,5 +125,5 @@ test('a key block out of shape is refused before the module is asked', async (t)
   assert.ok(!stub.asked.some(({ target }) => target?.endsWith('ImportKey')));
   // One that is merely encrypted has a shape, and the module does not take it.
   assert.equal(await give(`${head}${'0123456789ABCDEF'.repeat(2)}`), '96');
-  assert.equal(ring.pinKey()?.keyRef, 'zpk');
+  assert.equal(ring.getPinKey()?.keyRef, 'zpk');
 });

@@ -208,7 +208,7 @@ describe('gaps', { concurrency: 4 }, () => {
     const dueNow = () =>
       database.query(
         `UPDATE jobs SET due_at = now()
-          WHERE organization_id = $1 AND kind = 'payments.offline-gap'`,
+          WHERE organization_id = $1 AND kind = 'payments.report-offline-gap'`,
         [on.organizationId],
       );
     await dueNow();
@@ -229,7 +229,7 @@ describe('gaps', { concurrency: 4 }, () => {
     await dueNow();
     await until(async () => {
       const jobs = await database.query(
-        "SELECT 1 FROM jobs WHERE organization_id = $1 AND kind = 'payments.offline-gap'",
+        "SELECT 1 FROM jobs WHERE organization_id = $1 AND kind = 'payments.report-offline-gap'",
         [on.organizationId],
       );
       return jobs.length === 0 ? true : undefined;

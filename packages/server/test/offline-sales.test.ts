@@ -205,7 +205,7 @@ describe('an offline sale that is taken back', { concurrency: 8 }, () => {
       await until(
         async () => {
           const jobs = await database.query(
-            "SELECT 1 FROM jobs WHERE organization_id = $1 AND kind = 'payments.offline'",
+            "SELECT 1 FROM jobs WHERE organization_id = $1 AND kind = 'payments.submit-offline-sale'",
             [on.organizationId],
           );
           return jobs.length === 0 ? true : undefined;

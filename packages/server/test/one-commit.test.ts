@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import {
-  createStore,
-  OperationIdTaken,
-  type Store,
+  createTransactionRepository,
+  DuplicateOperationId,
+  type TransactionRepository,
 } from '../src/payments/repository/transaction-repository.ts';
-import { noAmounts } from '../src/payments/transaction/state-machine.ts';
+import { zeroAmounts } from '../src/payments/transaction/state-machine.ts';
 import type { StoredOperation, TransactionRow } from '../src/payments/transaction/transaction.ts';
-import { changeOf, type Step } from '../src/payments/transaction/transition.ts';
+import { applyTransition, type Transition } from '../src/payments/transaction/transition.ts';
 import {
   createLog,
   type Database,
@@ -36,7 +36,7 @@ const newRow = (clientTransactionId: string = randomUUID()): TransactionRow => (
   amount: 1000,
   currency: 'EUR',
   overCapture: 0,
-  position: { phase: 'Received', ...noAmounts },
+  position: { phase: 'Received', ...zeroAmounts },
   state: 'Received',
   version: 1,
   operationCount: 0,
@@ -52,13 +52,13 @@ const received = {
   data: { state: 'Received' as const, changes: { phase: 'Received' as const } },
 };
 
-const authorized: Step = {
+const authorized: Transition = {
   at,
   type: 'transaction.authorized',
   changes: { phase: 'Approved', authorized: 1000 },
 };
 
-const captureOf = (clientOperationId: string): Step => {
+const captureOf = (clientOperationId: string): Transition => {
   const operation: StoredOperation = {
     number: 1,
     operationId: randomUUID(),
@@ -87,24 +87,24 @@ const captureOf = (clientOperationId: string): Step => {
     type: 'transaction.capture_pending',
     changes: { captureReserved: 400 },
     operation,
-    job: { jobId: randomUUID(), kind: 'payments.repeat', payload: {}, dueAt: iso },
+    job: { jobId: randomUUID(), kind: 'payments.retry-operation', payload: {}, dueAt: iso },
   };
 };
 
-const approvedAndCapturing = (clientOperationId: string): Step => ({
+const approvedAndCapturing = (clientOperationId: string): Transition => ({
   ...captureOf(clientOperationId),
   changes: { phase: 'Approved', authorized: 1000, captureReserved: 400 },
 });
 
 describe('one commit', () => {
   let database: Database;
-  let store: Store;
+  let store: TransactionRepository;
 
   before(async () => {
     const log = createLog({ logLevel: 'warn', instanceName: 'one-commit' });
     database = openDatabase({ url: await testCopyUrl(), log });
     await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
-    store = createStore({ database, ids: systemIds, clock: systemClock });
+    store = createTransactionRepository({ database, ids: systemIds, clock: systemClock });
   });
   after(() => database.close());
 
@@ -129,7 +129,7 @@ describe('one commit', () => {
     const id = randomUUID();
     const made = await written(async () => {
       const twins = [newRow(id), newRow(id), newRow(id)];
-      const begun = await Promise.all(twins.map((row) => store.begin(row, received)));
+      const begun = await Promise.all(twins.map((row) => store.insert(row, received)));
       assert.equal(begun.filter(Boolean).length, 1);
     });
     assert.deepEqual(made, { ...nothing, transactions: 1, transaction_events: 1 });
@@ -137,12 +137,12 @@ describe('one commit', () => {
 
   test('a change brings all that belongs to it', async () => {
     const row = newRow();
-    await store.begin(row, received);
-    const first = changeOf(row, authorized);
-    const made = await written(async () => assert.equal(await store.commit(first), true));
+    await store.insert(row, received);
+    const first = applyTransition(row, authorized);
+    const made = await written(async () => assert.equal(await store.update(first), true));
     assert.deepEqual(made, { ...nothing, transaction_events: 1, outbox: 1 });
-    const second = changeOf(first.after, captureOf('c-1'));
-    const more = await written(async () => assert.equal(await store.commit(second), true));
+    const second = applyTransition(first.after, captureOf('c-1'));
+    const more = await written(async () => assert.equal(await store.update(second), true));
     const all = { ...nothing, transaction_events: 1, outbox: 1, operations: 1, jobs: 1 };
     assert.deepEqual(more, all);
   });
@@ -150,15 +150,15 @@ describe('one commit', () => {
   test('a change on what has changed meanwhile writes nothing, whoever else is in the batch', async () => {
     const row = newRow();
     const other = newRow();
-    await Promise.all([store.begin(row, received), store.begin(other, received)]);
-    const change = changeOf(row, authorized);
-    await store.commit(change);
+    await Promise.all([store.insert(row, received), store.insert(other, received)]);
+    const change = applyTransition(row, authorized);
+    await store.update(change);
     const made = await written(async () => {
-      const late = changeOf(row, captureOf('late'));
+      const late = applyTransition(row, captureOf('late'));
       const done = await Promise.all([
-        store.commit(late),
-        store.commit(changeOf(other, authorized)),
-        store.commit(late),
+        store.update(late),
+        store.update(applyTransition(other, authorized)),
+        store.update(late),
       ]);
       assert.deepEqual(done, [false, true, false]);
     });
@@ -169,14 +169,14 @@ describe('one commit', () => {
 
   test('an operation whose identifier is taken leaves nothing, and hurts nobody else', async () => {
     const [first, second, third] = [newRow(), newRow(), newRow()];
-    await Promise.all([first, second, third].map((row) => store.begin(row, received)));
-    assert.equal(await store.commit(changeOf(first, approvedAndCapturing('taken'))), true);
+    await Promise.all([first, second, third].map((row) => store.insert(row, received)));
+    assert.equal(await store.update(applyTransition(first, approvedAndCapturing('taken'))), true);
     const made = await written(async () => {
       const [taken, fine] = await Promise.allSettled([
-        store.commit(changeOf(second, approvedAndCapturing('taken'))),
-        store.commit(changeOf(third, authorized)),
+        store.update(applyTransition(second, approvedAndCapturing('taken'))),
+        store.update(applyTransition(third, authorized)),
       ]);
-      assert.ok(taken?.status === 'rejected' && taken.reason instanceof OperationIdTaken);
+      assert.ok(taken?.status === 'rejected' && taken.reason instanceof DuplicateOperationId);
       assert.deepEqual(fine, { status: 'fulfilled', value: true });
     });
     assert.deepEqual(made, { ...nothing, transaction_events: 1, outbox: 1 });
@@ -186,8 +186,8 @@ describe('one commit', () => {
 
   test('amounts beyond their bounds are refused by the database itself (I1, I2)', async () => {
     const row = newRow();
-    await store.begin(row, received);
-    const wrong: Step['changes'][] = [
+    await store.insert(row, received);
+    const wrong: Transition['changes'][] = [
       { captureReserved: 1 },
       { phase: 'Approved', authorized: 1000, captured: 600, captureReserved: 300, cancelled: 101 },
       { phase: 'Approved', authorized: 1000, captured: 1000, refunded: 1, refundReserved: 1000 },
@@ -196,7 +196,7 @@ describe('one commit', () => {
     ];
     const made = await written(async () => {
       for (const changes of wrong) {
-        await assert.rejects(store.commit(changeOf(row, { ...authorized, changes })), {
+        await assert.rejects(store.update(applyTransition(row, { ...authorized, changes })), {
           code: '23514',
         });
       }

@@ -2,13 +2,16 @@
 import { refuse } from '@switchyard/contract';
 import type { AcquirerOutcome, AcquirerRequest } from '../src/acquiring/index.ts';
 import type { PaymentsDeps } from '../src/payments/deps.ts';
-import { resolvedStep } from '../src/payments/operations/resolve-manually.ts';
+import { resolutionTransition } from '../src/payments/operations/resolve-manually.ts';
 import { settleOperation } from '../src/payments/operations/run-operation.ts';
-import { createRepeats } from '../src/payments/recovery/retry-operations.ts';
-import { recordLateAnswer } from '../src/payments/reversals/late-response.ts';
-import { noAmounts } from '../src/payments/transaction/state-machine.ts';
-import type { Change, LoadedTransaction } from '../src/payments/transaction/transaction.ts';
-import { after, changeOf } from '../src/payments/transaction/transition.ts';
+import { createOperationRetry } from '../src/payments/recovery/retry-operations.ts';
+import { recordLateResponse } from '../src/payments/reversals/late-response.ts';
+import { zeroAmounts } from '../src/payments/transaction/state-machine.ts';
+import type {
+  TransactionChange,
+  TransactionRecord,
+} from '../src/payments/transaction/transaction.ts';
+import { applyTransition, withChange } from '../src/payments/transaction/transition.ts';
 import type { Job } from '../src/platform/index.ts';
 
 export const declined = (responseCode: string): AcquirerOutcome => ({
@@ -30,8 +33,8 @@ export const numbers = (stan: number) => ({ stan: String(stan) });
 function standingWith(
   kind: keyof typeof positions,
   request: Record<string, unknown>,
-): LoadedTransaction {
-  const position = { ...noAmounts, ...positions[kind] };
+): TransactionRecord {
+  const position = { ...zeroAmounts, ...positions[kind] };
   const facts = { linkId: 'link', timeZone: 'UTC', card: {}, request };
   const createdAt = new Date(0).toISOString();
   return {
@@ -56,7 +59,7 @@ function standingWith(
         details: { reference: numbers(0) },
       },
     ],
-  } as unknown as LoadedTransaction;
+  } as unknown as TransactionRecord;
 }
 
 /** @example const { answered, repeated, status } = oneOperation('Refund'); */
@@ -66,7 +69,7 @@ export function oneOperation(kind: keyof typeof positions, request = {}) {
   const sent: unknown[] = [];
   const requests: AcquirerRequest[] = [];
   const alarms: unknown[] = [];
-  const jobs: Change['job'][] = [];
+  const jobs: TransactionChange['job'][] = [];
   let next: AcquirerOutcome = silence;
   let whileHeld: () => unknown = () => {};
   let underWay: () => unknown = () => {};
@@ -76,9 +79,9 @@ export function oneOperation(kind: keyof typeof positions, request = {}) {
     refusals -= 1;
     refuse('database_unavailable', 'It restarts.');
   }
-  function made(change: Change): void {
+  function made(change: TransactionChange): void {
     if (change.job !== undefined) jobs.push(change.job);
-    standing = after(standing, change);
+    standing = withChange(standing, change);
   }
   const deps = {
     clock: { now: () => now },
@@ -107,7 +110,7 @@ export function oneOperation(kind: keyof typeof positions, request = {}) {
         refused();
         return standing;
       },
-      async commit(change: Change) {
+      async commit(change: TransactionChange) {
         refused();
         if (change.before.version !== standing.row.version) return false;
         made(change);
@@ -115,8 +118,8 @@ export function oneOperation(kind: keyof typeof positions, request = {}) {
       },
     },
   } as unknown as PaymentsDeps;
-  const repeat = createRepeats(deps, {
-    async isHeld() {
+  const repeat = createOperationRetry(deps, {
+    async isBlocked() {
       await whileHeld();
       return false;
     },
@@ -135,12 +138,12 @@ export function oneOperation(kind: keyof typeof positions, request = {}) {
     /** Somebody ends it by hand. */
     resolve(outcome: 'Succeeded' | 'Failed') {
       const decision = { number: 1, outcome, note: 'Says their help desk.' };
-      const step = resolvedStep(standing, decision, { at: now, actor: 'somebody' });
-      if (step !== 'Done') made(changeOf(standing.row, step));
+      const step = resolutionTransition(standing, decision, { at: now, actor: 'somebody' });
+      if (step !== 'Done') made(applyTransition(standing.row, step));
     },
     late(lateKind: 'Sale' | 'Refund' | 'Capture', responseCode: string) {
       const of = { organizationId: 'o', transactionId: 't' };
-      recordLateAnswer(deps, { ...of, kind: lateKind, responseCode });
+      recordLateResponse(deps, { ...of, kind: lateKind, responseCode });
     },
     /** What happens between the look of the job and its turn, or while its message is under way. */
     onHeld: (does: () => unknown) => {

@@ -46,7 +46,7 @@ async function sold(on: Scene, captureMode: 'Immediate' | 'Deferred'): Promise<s
 
 const jobsOf = async (on: Scene) =>
   (await testDatabase()).query<{ kind: string }>(
-    "SELECT kind FROM jobs WHERE organization_id = $1 AND kind = 'payments.repeat'",
+    "SELECT kind FROM jobs WHERE organization_id = $1 AND kind = 'payments.retry-operation'",
     [on.organizationId],
   );
 

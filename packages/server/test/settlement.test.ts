@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defined } from '@switchyard/contract';
-import { settlementDayAt } from '../src/payments/transaction/settlement-date.ts';
+import { settlementDayForTime } from '../src/payments/transaction/settlement-date.ts';
 import { testDatabase } from './database.ts';
 import { keyedSale } from './keyed-sale.ts';
 import { assertRefused } from './refused.ts';
@@ -121,7 +121,7 @@ test('a capture that awaits its answer decides before the hold lapses', async ()
 
 test('what is captured belongs to the day of the store', async () => {
   const on = await scene();
-  const today = () => settlementDayAt(Date.now(), zone).date;
+  const today = () => settlementDayForTime(Date.now(), zone).date;
   const before = today();
   const sale = await call(on, 'POST', '/process', keyedSale());
   const id = await authorize(on);
@@ -139,8 +139,8 @@ test('after the cut-over it belongs to the next day', async () => {
   const cutOverTime = new Intl.DateTimeFormat('en-GB', clock).format(ago);
   const on = await scene({ cutOverTime });
   const sale = await call(on, 'POST', '/process', keyedSale());
-  const expected = settlementDayAt(Date.parse(sale.body.updatedAt), zone, cutOverTime).date;
+  const expected = settlementDayForTime(Date.parse(sale.body.updatedAt), zone, cutOverTime).date;
   assert.equal(sale.body.settlementDate, expected);
-  const plain = settlementDayAt(ago.getTime(), zone).date;
+  const plain = settlementDayForTime(ago.getTime(), zone).date;
   assert.ok(expected > plain || cutOverTime === '00:00', `${expected} ${plain}`);
 });

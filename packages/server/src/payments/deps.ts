@@ -1,52 +1,52 @@
-// What the payments room is built from; each operation takes these as its first argument.
+// Dependencies of the payments module.
 import type { Acquiring } from '../acquiring/index.ts';
 import type { Recorder } from '../audit/index.ts';
 import type { Clock, FailPoints, Ids, Jobs, Log, Metrics } from '../platform/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
 import type { Hsm, Vault } from '../vault/index.ts';
-import type { Approvals } from './approvals/check-approval-code.ts';
-import type { DataUses } from './card-input/ksn-sql.ts';
-import type { PinCounters } from './card-input/pin-ksn-sql.ts';
-import type { TerminalClock } from './card-input/terminal-clock-check.ts';
+import type { ApprovalChecker } from './approvals/check-approval-code.ts';
+import type { KsnStore } from './card-input/ksn-sql.ts';
+import type { PinKsnStore } from './card-input/pin-ksn-sql.ts';
+import type { TerminalClockCheck } from './card-input/terminal-clock-check.ts';
 import type { OfflineStore } from './offline/offline-sql.ts';
-import type { RecentSales } from './repository/recent-transactions.ts';
-import type { Reroutes } from './repository/reroute-sql.ts';
-import type { Store } from './repository/transaction-repository.ts';
-import type { Running } from './runtime/in-flight-transactions.ts';
-import type { StepUps } from './sale/step-up.ts';
+import type { RecentTransactions } from './repository/recent-transactions.ts';
+import type { RerouteStore } from './repository/reroute-sql.ts';
+import type { TransactionRepository } from './repository/transaction-repository.ts';
+import type { InFlightTransactions } from './runtime/in-flight-transactions.ts';
+import type { StepUpStore } from './sale/step-up.ts';
 
 export type PaymentsDeps = {
-  store: Store;
-  reroutes: Reroutes;
-  running: Running;
+  transactions: TransactionRepository;
+  rerouteStore: RerouteStore;
+  inFlightTransactions: InFlightTransactions;
   acquiring: Acquiring;
   provisioning: Pick<
     Provisioning,
     'resolve' | 'contract' | 'merchants' | 'stores' | 'institutionOf'
   >;
-  approvals: Approvals;
+  approvals: ApprovalChecker;
   audit: Pick<Recorder, 'record'>;
   vault: Vault;
   hsm: Hsm;
-  pinCounters: PinCounters;
-  dataUses: DataUses;
-  stepUps: StepUps;
-  offline: OfflineStore;
-  terminalClock: TerminalClock;
+  pinKsnStore: PinKsnStore;
+  ksnStore: KsnStore;
+  stepUpStore: StepUpStore;
+  offlineStore: OfflineStore;
+  terminalClock: TerminalClockCheck;
   jobs: Pick<Jobs, 'enqueue' | 'poke'>;
   clock: Clock;
   ids: Ids;
   log: Log;
   metrics: Metrics;
   failPoints: FailPoints;
-  /** Left out where nobody in this process tells of sales. */
-  recent?: Pick<RecentSales, 'note'> | undefined;
+  /** Absent when this process publishes no transaction events. */
+  recentTransactions?: Pick<RecentTransactions, 'add'> | undefined;
   /** How long an acquirer may take, ms. */
   acquirerTimeoutMs: number;
 };
 
 /** Time that a process gets beyond the acquirer's to make an outcome durable, ms. */
-export const graceMs = 5000;
+export const commitGraceMs = 5000;
 
 /** How long a duplicate waits for the first one's answer beyond the acquirer's time, ms. */
-export const duplicateWaitMs = 2000;
+export const duplicateRequestWaitMs = 2000;

@@ -1,4 +1,4 @@
-// What receivers of events are told of transactions: identifiers, amounts and the answer, never card data.
+// Webhook payloads of transactions: identifiers, amounts and response, never card data.
 import { defined } from '@switchyard/contract';
 import { CompiledQuery } from 'kysely';
 import {
@@ -9,12 +9,12 @@ import {
 } from '../platform/index.ts';
 import { batchEvents } from './batch-capture/batch-event-payloads.ts';
 import { clearingEvents } from './clearing/clearing-event-payloads.ts';
-import type { RecentSales } from './repository/recent-transactions.ts';
-import { summaryOf } from './transaction/terminal-action.ts';
+import type { RecentTransactions } from './repository/recent-transactions.ts';
+import { summarizeResponse } from './transaction/terminal-action.ts';
 import type { EventData, TransactionRow } from './transaction/transaction.ts';
 
 /** One look-up by key for each row: what a batch costs does not depend on how full the tables are. */
-const factsText = `SELECT r.i - 1 AS i, e.data, concat_ws('|', t.merchant_id,
+const selectEventDataText = `SELECT r.i - 1 AS i, e.data, concat_ws('|', t.merchant_id,
     coalesce(t.store_id::text, ''), coalesce(t.device_id::text, ''), t.amount, t.currency,
     t.client_transaction_id) AS fields
   FROM unnest($1::uuid[], $2::uuid[], $3::int[]) WITH ORDINALITY
@@ -26,16 +26,16 @@ const factsText = `SELECT r.i - 1 AS i, e.data, concat_ws('|', t.merchant_id,
     AND transaction_id = r.transaction_id AND sequence = r.sequence LIMIT 1) e`;
 
 /** One text in place of six columns, since the driver reads each column on its own; see rows.ts. */
-type FactsRow = { i: number; data: EventData; fields: string };
+type EventDataRow = { i: number; data: EventData; fields: string };
 
-function responseOf({ response, reason }: EventData, zeroAmount: boolean) {
+function eventResponse({ response, reason }: EventData, zeroAmount: boolean) {
   if (response === undefined) return undefined;
-  const told = { ...defined({ reason }), ...response };
-  return summaryOf(told, { contactless: false, zeroAmount });
+  const responseWithReason = { ...defined({ reason }), ...response };
+  return summarizeResponse(responseWithReason, { contactless: false, zeroAmount });
 }
 
 /** Of the event as it is stored: what says something to others, where it is there. */
-const told = [
+const publishedMembers = [
   'amount',
   'operation',
   'authorizationCode',
@@ -45,12 +45,12 @@ const told = [
   'reason',
 ] as const satisfies (keyof EventData)[];
 
-type Place = Pick<
+type SaleMembers = Pick<
   TransactionRow,
   'merchantId' | 'storeId' | 'deviceId' | 'amount' | 'currency' | 'clientTransactionId'
 >;
 
-function placeOf(fields: string): Place {
+function parseSaleMembers(fields: string): SaleMembers {
   const [merchantId = '', storeId, deviceId, amount, currency = '', ...client] = fields.split('|');
   // The identifier of the client stands last, whatever it holds.
   const clientTransactionId = client.length === 1 ? (client[0] ?? '') : client.join('|');
@@ -64,8 +64,8 @@ function placeOf(fields: string): Place {
   };
 }
 
-function eventFacts(event: EventData, place: Place, transactionId: string): EventFacts {
-  const { merchantId, storeId, deviceId, amount, currency, clientTransactionId } = place;
+function createEventFacts(event: EventData, sale: SaleMembers, transactionId: string): EventFacts {
+  const { merchantId, storeId, deviceId, amount, currency, clientTransactionId } = sale;
   const data: Record<string, unknown> = {};
   if (storeId !== undefined) data['storeId'] = storeId;
   if (deviceId !== undefined) data['deviceId'] = deviceId;
@@ -74,47 +74,53 @@ function eventFacts(event: EventData, place: Place, transactionId: string): Even
   data['state'] = event.state;
   data['saleAmount'] = amount;
   data['currency'] = currency;
-  for (const name of told) {
+  for (const name of publishedMembers) {
     if (event[name] !== undefined) data[name] = event[name];
   }
-  const response = responseOf(event, amount === 0);
+  const response = eventResponse(event, amount === 0);
   if (response !== undefined) data['response'] = response;
   return { merchantId, data };
 }
 
-type Recent = Pick<RecentSales, 'find'>;
+type RecentLookup = Pick<RecentTransactions, 'find'>;
 
 /** What never changes of a sale, and an event of it, as this process has committed them. */
-function recentFacts(recent: Recent | undefined, row: OutboxRow): EventFacts | undefined {
+function recentEventFacts(
+  recent: RecentLookup | undefined,
+  row: OutboxRow,
+): EventFacts | undefined {
   const { organizationId, subjectId, sequence } = row;
-  const loaded = recent?.find(organizationId, subjectId, sequence);
-  const event = loaded?.events[sequence - 1];
-  if (loaded === undefined || event?.sequence !== sequence) return undefined;
-  return eventFacts(event.data, loaded.row, subjectId);
+  const transaction = recent?.find(organizationId, subjectId, sequence);
+  const event = transaction?.events[sequence - 1];
+  if (transaction === undefined || event?.sequence !== sequence) return undefined;
+  return createEventFacts(event.data, transaction.row, subjectId);
 }
 
-const readingOf =
-  (recent: Recent | undefined): EventSource['read'] =>
+const createEventReader =
+  (recent: RecentLookup | undefined): EventSource['read'] =>
   async (rows, trx) => {
     const facts = new Map<string, EventFacts>();
-    const unknown: OutboxRow[] = [];
+    const missing: OutboxRow[] = [];
     for (const row of rows) {
-      const known = recentFacts(recent, row);
-      if (known === undefined) unknown.push(row);
-      else facts.set(row.outboxId, known);
+      const cached = recentEventFacts(recent, row);
+      if (cached === undefined) missing.push(row);
+      else facts.set(row.outboxId, cached);
     }
-    if (unknown.length === 0) return facts;
-    const { rows: found } = await trx.executeQuery<FactsRow>(
-      CompiledQuery.raw(factsText, [
-        plainArray(unknown.map((row) => row.organizationId)),
-        plainArray(unknown.map((row) => row.subjectId)),
-        plainArray(unknown.map((row) => row.sequence)),
+    if (missing.length === 0) return facts;
+    const { rows: eventRows } = await trx.executeQuery<EventDataRow>(
+      CompiledQuery.raw(selectEventDataText, [
+        plainArray(missing.map((row) => row.organizationId)),
+        plainArray(missing.map((row) => row.subjectId)),
+        plainArray(missing.map((row) => row.sequence)),
       ]),
     );
-    for (const { i, data, fields } of found) {
-      const subject = unknown[i];
+    for (const { i, data, fields } of eventRows) {
+      const subject = missing[i];
       if (subject === undefined) continue;
-      facts.set(subject.outboxId, eventFacts(data, placeOf(fields), subject.subjectId));
+      facts.set(
+        subject.outboxId,
+        createEventFacts(data, parseSaleMembers(fields), subject.subjectId),
+      );
     }
     return facts;
   };
@@ -124,8 +130,8 @@ const readingOf =
  *
  * @param recent sales that this process has committed
  */
-export function paymentEvents(recent?: Recent): readonly EventSource[] {
-  const read = readingOf(recent);
+export function paymentEvents(recent?: RecentLookup): readonly EventSource[] {
+  const read = createEventReader(recent);
   return [
     { prefix: 'transaction.', read },
     { prefix: 'offline.', read },

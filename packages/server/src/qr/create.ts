@@ -90,7 +90,13 @@ async function begin(deps: QrDeps, wanted: Wanted, key: Key): Promise<Created> {
   };
   if (!(await deps.store.begin(row, event))) {
     const known = await replay(deps, key, facts.request);
-    return known ?? refuse('concurrent_modification', 'Somebody was faster; try again.');
+    return (
+      known ??
+      refuse(
+        'concurrent_modification',
+        'Another request changed this transaction at the same time. Retry the request.',
+      )
+    );
   }
   deps.failPoints.hit('after-intent');
   const intent: LoadedQr = { row, operations: [], news: [] };
@@ -104,15 +110,19 @@ async function refuseServerId(deps: QrDeps, key: Key): Promise<void> {
   if (!maybeServerId(clientTransactionId)) return;
   const transactionId = clientTransactionId.toLowerCase();
   if ((await deps.store.find({ organizationId, transactionId })) === undefined) return;
-  refuse('client_id_invalid', 'This clientTransactionId is an identifier of the server.', {
-    errors: [
-      {
-        pointer: '/clientTransactionId',
-        code: 'client_id_invalid',
-        detail: 'Is an identifier of the server.',
-      },
-    ],
-  });
+  refuse(
+    'client_id_invalid',
+    'This clientTransactionId equals a server transaction identifier. Send another identifier.',
+    {
+      errors: [
+        {
+          pointer: '/clientTransactionId',
+          code: 'client_id_invalid',
+          detail: 'Is an identifier of the server.',
+        },
+      ],
+    },
+  );
 }
 
 async function whereTo(

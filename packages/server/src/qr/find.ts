@@ -13,7 +13,7 @@ export const maybeServerId = (name: string): boolean => serverForm.test(name);
 export function merchantOf(caller: Caller, asked: string | undefined): string | undefined {
   if (caller.merchantId === undefined) return asked?.toLowerCase();
   if (asked !== undefined && asked.toLowerCase() !== caller.merchantId) {
-    refuse('entity_out_of_scope', 'The token is good for another merchant.');
+    refuse('entity_out_of_scope', 'The token belongs to another merchant.');
   }
   return caller.merchantId;
 }
@@ -45,9 +45,13 @@ export async function findPayment(
   const [match, another] = matches;
   if (match === undefined) return refuseUnknown();
   if (another !== undefined) {
-    refuse('transaction_ambiguous', 'Several merchants have used this identifier.', {
-      extensions: { merchantIds: matches.map(({ row }) => row.merchantId) },
-    });
+    refuse(
+      'transaction_ambiguous',
+      'Several merchants use this identifier. Send merchantId to select one.',
+      {
+        extensions: { merchantIds: matches.map(({ row }) => row.merchantId) },
+      },
+    );
   }
   return match;
 }

@@ -43,7 +43,7 @@ async function begunBefore(
     const loaded = await deps.store.find(row);
     const operation = loaded && withNumber(loaded, number);
     if (loaded === undefined || operation === undefined) {
-      throw new Error('an operation has vanished');
+      throw new Error('the operation does not exist');
     }
     const isAsked = isOpen(operation) && operation.details.awaited !== true;
     const isYoung = deps.clock.now() < Date.parse(operation.createdAt) + answerMs;
@@ -70,7 +70,7 @@ async function replay(
   }
   const begun = await deps.store.find(row);
   const operation = begun && withNumber(begun, known.number);
-  if (operation === undefined) throw new Error('an operation has vanished');
+  if (operation === undefined) throw new Error('the operation does not exist');
   refuseReuse(operation.details.request, requestOf(call), 'clientOperationId');
   const { loaded, operation: found } = await begunBefore(deps, row, known.number);
   if (!isUndecided(found)) return { loaded, operation: found, replayed: true };
@@ -245,6 +245,12 @@ export async function operate(
   } catch (error) {
     if (!(error instanceof OperationIdTaken)) throw error;
     const answer = await replay(deps, found, verb, call);
-    return answer ?? refuse('concurrent_modification', 'Somebody was faster; try again.');
+    return (
+      answer ??
+      refuse(
+        'concurrent_modification',
+        'Another request changed this transaction at the same time. Retry the request.',
+      )
+    );
   }
 }

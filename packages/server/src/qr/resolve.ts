@@ -31,7 +31,7 @@ function checkNote({ resolution, note }: Decision): void {
     });
   }
   if (!holdsCardNumber(note)) return;
-  refuse('field_invalid', 'The note holds what looks like a card number.', {
+  refuse('field_invalid', 'The note contains text that looks like a card number.', {
     errors: [{ pointer: '/note', code: 'field_invalid', detail: 'Looks like a card number.' }],
   });
 }

@@ -39,7 +39,7 @@ export function checkRequest(request: QrRequest): void {
   checkCurrency(request, 0);
   checkIdentifier(clientTransactionId, '/clientTransactionId');
   if (order === undefined || !holdsCardNumber(JSON.stringify(order))) return;
-  refuse('field_invalid', 'A member holds what looks like a card number.', {
+  refuse('field_invalid', 'A member contains text that looks like a card number.', {
     ...at('/order', 'field_invalid', 'Looks like a card number.'),
   });
 }
@@ -47,7 +47,7 @@ export function checkRequest(request: QrRequest): void {
 /** It is kept and shown as it came. @throws Refusal client_id_invalid */
 export function checkIdentifier(id: string | undefined, pointer: string): void {
   if (id === undefined || !holdsCardNumber(id)) return;
-  refuse('client_id_invalid', 'The identifier holds what looks like a card number.', {
+  refuse('client_id_invalid', 'The identifier contains text that looks like a card number.', {
     ...at(pointer, 'client_id_invalid', 'Looks like a card number.'),
   });
 }
@@ -90,7 +90,7 @@ export function refuseReuse(
     (name) => first[name] !== second[name],
   );
   if (names.length === 0) return;
-  refuse('client_id_reused', `This ${what} stands for another request.`, {
+  refuse('client_id_reused', `This ${what} was used for a different request.`, {
     errors: names.sort().map((name) => ({
       pointer: pointers[name] ?? `/${name}`,
       code: 'client_id_reused',

@@ -1,7 +1,7 @@
 // The door to the reports: a search over payments, sums by day, and what is settled.
 import type { FastifyInstance } from 'fastify';
 import type { Recorder } from '../audit/index.ts';
-import type { RecentSales } from '../payments/index.ts';
+import type { RecentTransactions } from '../payments/index.ts';
 import type { Clock, Database, Ids, Jobs, Log, Metrics } from '../platform/index.ts';
 import { openExports } from './exports/index.ts';
 import { exportSources } from './exports/sources.ts';
@@ -30,7 +30,7 @@ export type ReportingDeps = {
   jobs: Jobs;
   audit: Pick<Recorder, 'record'>;
   /** Sales that this process has committed; left out, all are read. */
-  cards?: { readonly recent: RecentSales | undefined } | undefined;
+  cards?: { readonly recent: RecentTransactions | undefined } | undefined;
   /** How long exports are kept. */
   exportDays: number;
   /** @throws Refusal where the organisation has no such acquirer link */

@@ -37,14 +37,14 @@ export type ClearingHeader = {
 };
 
 /** Rejection reason: the acquirer already accepted another file with this sequence number. */
-export const numberTaken = 'DUPLICATE';
+export const duplicateSequenceReason = 'DUPLICATE';
 
 /** Acknowledgement of a file: accepted, accepted except some lines, or rejected. */
 export type ClearingAcknowledgement = {
   fileId: string;
   sequence: number;
   /** Reason if the acquirer rejected the whole file. */
-  refused?: string;
+  rejectionReason?: string;
   accepted: number;
   rejections: readonly { line: number; rrn: string; code: string }[];
 };
@@ -52,9 +52,9 @@ export type ClearingAcknowledgement = {
 /** Writer of clearing files and parser of acknowledgements for one format. */
 export type ClearingFormat = {
   /** Name of the delivered file. */
-  nameOf(header: ClearingHeader): string;
+  fileName(header: ClearingHeader): string;
   /** Yields the file in chunks; lines are numbered from 1. */
-  write(
+  writeFile(
     header: ClearingHeader,
     pages: AsyncIterable<readonly ClearingLine[]>,
   ): AsyncIterable<string>;
@@ -63,7 +63,7 @@ export type ClearingFormat = {
 };
 
 /** Format error with its line number, from 1. */
-export class AcknowledgementFault extends Error {
+export class AcknowledgementFormatError extends Error {
   readonly line: number;
   constructor(line: number, message: string) {
     super(message);

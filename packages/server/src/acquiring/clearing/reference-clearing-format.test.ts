@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { AcknowledgementFault, type ClearingLine } from './clearing-format.ts';
-import { referenceClearing } from './reference-clearing-format.ts';
+import { AcknowledgementFormatError, type ClearingLine } from './clearing-format.ts';
+import { referenceClearingFormat } from './reference-clearing-format.ts';
 
 const fileId = '01890000-0000-7000-8000-000000000001';
 const linkId = '01890000-0000-7000-8000-00000000000a';
@@ -41,7 +41,7 @@ async function written(...pages: ClearingLine[][]): Promise<string[]> {
     yield* pages;
   }
   let text = '';
-  for await (const part of referenceClearing.write(header, source())) text += part;
+  for await (const part of referenceClearingFormat.writeFile(header, source())) text += part;
   return text.split('\n');
 }
 
@@ -71,13 +71,13 @@ describe('a clearing file', () => {
   });
 
   it('has a name with institution and sequence number', () => {
-    assert.equal(referenceClearing.nameOf(header), 'clearing-100001-000007.txt');
+    assert.equal(referenceClearingFormat.fileName(header), 'clearing-100001-000007.txt');
   });
 });
 
 describe('an acknowledgement', () => {
   const opening = `A|SWITCHYARD-CLEARING-ACK|1|000007|${fileId}`;
-  const read = referenceClearing.readAcknowledgement;
+  const read = referenceClearingFormat.readAcknowledgement;
 
   it('lists the rejected lines', () => {
     const told = read(`${opening}|Accepted\nR|2|632601000002|61\nT|1|1\n`);
@@ -91,7 +91,7 @@ describe('an acknowledgement', () => {
 
   it('accepts CRLF line ends and a rejection of the whole file', () => {
     const told = read(`${opening}|Rejected|HASH\r\nT|0|0\r\n`);
-    assert.deepEqual([told.refused, told.accepted, told.rejections.length], ['HASH', 0, 0]);
+    assert.deepEqual([told.rejectionReason, told.accepted, told.rejections.length], ['HASH', 0, 0]);
   });
 
   for (const [what, text, line] of [
@@ -108,7 +108,7 @@ describe('an acknowledgement', () => {
     it(`with ${what} is rejected with its line number`, () => {
       assert.throws(
         () => read(text),
-        (error: unknown) => error instanceof AcknowledgementFault && error.line === line,
+        (error: unknown) => error instanceof AcknowledgementFormatError && error.line === line,
       );
     });
   }

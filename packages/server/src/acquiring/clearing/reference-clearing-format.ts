@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { numericOf } from '@switchyard/money';
 import {
-  AcknowledgementFault,
+  AcknowledgementFormatError,
   type ClearingAcknowledgement,
   type ClearingFormat,
   type ClearingHeader,
@@ -10,23 +10,23 @@ import {
   type ClearingReference,
 } from './clearing-format.ts';
 
-const kindOfFile = 'SWITCHYARD-CLEARING';
-const kindOfAnswer = 'SWITCHYARD-CLEARING-ACK';
-const version = '1';
+const fileType = 'SWITCHYARD-CLEARING';
+const acknowledgementType = 'SWITCHYARD-CLEARING-ACK';
+const formatVersion = '1';
 const hashModulus = 10n ** 16n;
-const rejectionsMax = 100_000;
+const maxLines = 100_000;
 /** Control characters are invalid in lines; PostgreSQL cannot store NUL. */
 const controlCharacter = /\p{Cc}/u;
 
-const record = (...fields: readonly (string | number)[]) => `${fields.join('|')}\n`;
-const sequenceOf = ({ sequence }: ClearingHeader) => String(sequence).padStart(6, '0');
+const formatRecord = (...fields: readonly (string | number)[]) => `${fields.join('|')}\n`;
+const formatSequence = ({ sequence }: ClearingHeader) => String(sequence).padStart(6, '0');
 
 function referenceFields({ mti, terminalId, stan, transmittedAt, rrn }: ClearingReference) {
   return [mti, terminalId, stan, transmittedAt, rrn];
 }
 
-function lineRecord(line: ClearingLine, number: number): string {
-  return record(
+function formatCaptureRecord(line: ClearingLine, number: number): string {
+  return formatRecord(
     'C',
     number,
     line.settlementDate,
@@ -55,102 +55,118 @@ function createTotals() {
       return count;
     },
     fields(): (string | number)[] {
-      const told = [...amounts].sort(([a], [b]) => (a < b ? -1 : 1));
-      return [count, told.map(([currency, sum]) => `${currency}:${sum}`).join(','), String(hash)];
+      const sortedAmounts = [...amounts].sort(([a], [b]) => (a < b ? -1 : 1));
+      return [
+        count,
+        sortedAmounts.map(([currency, sum]) => `${currency}:${sum}`).join(','),
+        String(hash),
+      ];
     },
   };
 }
 
-async function* write(
+async function* writeFile(
   header: ClearingHeader,
   pages: AsyncIterable<readonly ClearingLine[]>,
 ): AsyncIterable<string> {
   const digest = createHash('sha256');
   const totals = createTotals();
   const { institutionId, linkId, fileId, createdAt } = header;
-  const opening = record(
+  const headerRecord = formatRecord(
     'H',
-    kindOfFile,
-    version,
+    fileType,
+    formatVersion,
     institutionId,
     linkId,
-    sequenceOf(header),
+    formatSequence(header),
     fileId,
     createdAt,
   );
-  digest.update(opening);
-  yield opening;
+  digest.update(headerRecord);
+  yield headerRecord;
   for await (const page of pages) {
-    const text = page.map((line) => lineRecord(line, totals.add(line))).join('');
+    const text = page.map((line) => formatCaptureRecord(line, totals.add(line))).join('');
     digest.update(text);
     yield text;
   }
-  yield record('T', ...totals.fields(), digest.digest('hex'));
+  yield formatRecord('T', ...totals.fields(), digest.digest('hex'));
 }
 
-const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-function whole(text: string | undefined, line: number, what: string): number {
+function parseCount(text: string | undefined, line: number, fieldLabel: string): number {
   if (text !== undefined && /^[0-9]{1,9}$/.test(text)) return Number(text);
-  throw new AcknowledgementFault(line, `${what} is not a number of 1 to 9 digits.`);
+  throw new AcknowledgementFormatError(line, `${fieldLabel} is not a number of 1 to 9 digits.`);
 }
 
-function readOpening(
+function readHeader(
   text: string,
-): Pick<ClearingAcknowledgement, 'fileId' | 'sequence' | 'refused'> {
-  const [mark, kind, told, sequence, fileId = '', outcome, reason] = text.split('|');
-  if (mark !== 'A' || kind !== kindOfAnswer || told !== version || !uuidForm.test(fileId)) {
-    throw new AcknowledgementFault(
+): Pick<ClearingAcknowledgement, 'fileId' | 'sequence' | 'rejectionReason'> {
+  const [recordType, kind, version, sequence, fileId = '', outcome, reason] = text.split('|');
+  if (
+    recordType !== 'A' ||
+    kind !== acknowledgementType ||
+    version !== formatVersion ||
+    !uuidPattern.test(fileId)
+  ) {
+    throw new AcknowledgementFormatError(
       1,
-      `The first line must begin with A|${kindOfAnswer}|${version}|.`,
+      `The first line must begin with A|${acknowledgementType}|${formatVersion}|.`,
     );
   }
   if (outcome !== 'Accepted' && outcome !== 'Rejected') {
-    throw new AcknowledgementFault(1, 'The status in the first line must be Accepted or Rejected.');
+    throw new AcknowledgementFormatError(
+      1,
+      'The status in the first line must be Accepted or Rejected.',
+    );
   }
-  const known = { fileId, sequence: whole(sequence, 1, 'The sequence') };
-  if (outcome === 'Accepted') return known;
-  return { ...known, refused: (reason ?? '').slice(0, 100) || 'Unknown' };
+  const header = { fileId, sequence: parseCount(sequence, 1, 'The sequence') };
+  if (outcome === 'Accepted') return header;
+  return { ...header, rejectionReason: (reason ?? '').slice(0, 100) || 'Unknown' };
 }
 
-function readRejection(text: string, at: number) {
-  const [mark, line, rrn = '', code = '', ...more] = text.split('|');
-  if (mark !== 'R' || more.length > 0 || !/^[A-Za-z0-9]{1,8}$/.test(code)) {
-    throw new AcknowledgementFault(at, 'The line must have the form R|line|reference|code.');
+function readRejection(text: string, lineNumber: number) {
+  const [recordType, line, rrn = '', code = '', ...extraFields] = text.split('|');
+  if (recordType !== 'R' || extraFields.length > 0 || !/^[A-Za-z0-9]{1,8}$/.test(code)) {
+    throw new AcknowledgementFormatError(
+      lineNumber,
+      'The line must have the form R|line|reference|code.',
+    );
   }
-  return { line: whole(line, at, 'The line'), rrn, code };
+  return { line: parseCount(line, lineNumber, 'The line'), rrn, code };
 }
 
 function readAcknowledgement(text: string): ClearingAcknowledgement {
   const lines = text.replace(/\r\n/g, '\n').replace(/\n$/, '').split('\n');
-  if (lines.length > rejectionsMax)
-    throw new AcknowledgementFault(rejectionsMax, 'The acknowledgement has too many lines.');
-  const odd = lines.findIndex((line) => controlCharacter.test(line));
-  if (odd !== -1) throw new AcknowledgementFault(odd + 1, 'The line contains a control character.');
-  const opening = readOpening(lines[0] ?? '');
-  const [mark, accepted, rejected, ...more] = (lines.at(-1) ?? '').split('|');
-  if (mark !== 'T' || more.length > 0 || lines.length < 2) {
-    throw new AcknowledgementFault(
+  if (lines.length > maxLines)
+    throw new AcknowledgementFormatError(maxLines, 'The acknowledgement has too many lines.');
+  const invalidLine = lines.findIndex((line) => controlCharacter.test(line));
+  if (invalidLine !== -1)
+    throw new AcknowledgementFormatError(invalidLine + 1, 'The line contains a control character.');
+  const header = readHeader(lines[0] ?? '');
+  const [recordType, accepted, rejected, ...extraFields] = (lines.at(-1) ?? '').split('|');
+  if (recordType !== 'T' || extraFields.length > 0 || lines.length < 2) {
+    throw new AcknowledgementFormatError(
       lines.length,
       'The last line must have the form T|accepted|rejected.',
     );
   }
   const rejections = lines.slice(1, -1).map((line, index) => readRejection(line, index + 2));
   if (new Set(rejections.map(({ line }) => line)).size !== rejections.length) {
-    throw new AcknowledgementFault(lines.length, 'The acknowledgement rejects a line twice.');
+    throw new AcknowledgementFormatError(lines.length, 'The acknowledgement rejects a line twice.');
   }
-  if (whole(rejected, lines.length, 'The number of rejected lines') !== rejections.length) {
-    throw new AcknowledgementFault(
+  if (parseCount(rejected, lines.length, 'The number of rejected lines') !== rejections.length) {
+    throw new AcknowledgementFormatError(
       lines.length,
       'The rejected count differs from the number of R lines.',
     );
   }
-  const count = whole(accepted, lines.length, 'The number of accepted lines');
-  return { ...opening, accepted: count, rejections };
+  const acceptedCount = parseCount(accepted, lines.length, 'The number of accepted lines');
+  return { ...header, accepted: acceptedCount, rejections };
 }
 
-export const referenceClearing: ClearingFormat = {
-  nameOf: (header) => `clearing-${header.institutionId}-${sequenceOf(header)}.txt`,
-  write,
+export const referenceClearingFormat: ClearingFormat = {
+  fileName: (header) => `clearing-${header.institutionId}-${formatSequence(header)}.txt`,
+  writeFile,
   readAcknowledgement,
 };

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer as createSilentServer } from 'node:net';
 import { afterEach, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { eventually } from '../../../test/eventually.ts';
-import { createCalls } from './acquirer-http-client.ts';
+import { createAcquirerHttpClient } from './acquirer-http-client.ts';
 
 const closers: (() => Promise<void> | void)[] = [];
 
@@ -13,7 +13,7 @@ afterEach(async () => {
 });
 
 /** Starts a server with controlled responses, and a client for it. */
-async function open(options: Partial<Parameters<typeof createCalls>[0]> = {}) {
+async function open(options: Partial<Parameters<typeof createAcquirerHttpClient>[0]> = {}) {
   const asked: { path: string; response: ServerResponse }[] = [];
   const server = createServer((request, response) => {
     asked.push({ path: request.url ?? '', response });
@@ -24,14 +24,20 @@ async function open(options: Partial<Parameters<typeof createCalls>[0]> = {}) {
     return new Promise((resolve) => server.close(() => resolve()));
   });
   const { port } = server.address() as AddressInfo;
-  const calls = createCalls({ host: '127.0.0.1', port, tls: false, lateMs: 100, ...options });
+  const calls = createAcquirerHttpClient({
+    host: '127.0.0.1',
+    port,
+    tls: false,
+    lateResponseWindowMs: 100,
+    ...options,
+  });
   closers.push(calls.close);
   const left: string[] = [];
   return {
     left,
     post: (path: string, timeoutMs = 60_000) => {
       const onSent = () => void left.push(path);
-      return calls.post({ path, headers: {}, body: '{}', timeoutMs, onSent });
+      return calls.post({ path, headers: {}, body: '{}', timeoutMs, onPossiblySent: onSent });
     },
     arrived: async (path: string) => {
       await eventually(`${path} arrives`, () => asked.some((each) => each.path === path));
@@ -42,11 +48,11 @@ async function open(options: Partial<Parameters<typeof createCalls>[0]> = {}) {
 }
 
 test('a queued request counts as sent after it gets a connection', async () => {
-  const { left, post, arrived } = await open({ connectionsMax: 1 });
+  const { left, post, arrived } = await open({ maxConnections: 1 });
   const first = post('/first');
   const waiting = post('/waiting');
   (await arrived('/first')).end('{}');
-  assert.equal((await first).result, 'Answered');
+  assert.equal((await first).result, 'Responded');
   const response = await arrived('/waiting');
   await eventually('it is told as sent', () => left.includes('/waiting'));
   response.destroy();
@@ -56,7 +62,7 @@ test('a queued request counts as sent after it gets a connection', async () => {
 test('the wait for a free connection times out with NotSent', async (t) => {
   const limitMs = 30_000;
   const { left, post, arrived, asked } = await open({
-    connectionsMax: 1,
+    maxConnections: 1,
     connectTimeoutMs: limitMs,
   });
   const first = post('/first');
@@ -71,9 +77,9 @@ test('the wait for a free connection times out with NotSent', async (t) => {
   assert.deepEqual(await now(), { result: 'NotSent', reason: 'no connection' });
   t.mock.timers.reset();
   response.end('{}');
-  assert.equal((await first).result, 'Answered');
+  assert.equal((await first).result, 'Responded');
   (await arrived('/patient')).end('{}');
-  assert.equal((await patient).result, 'Answered');
+  assert.equal((await patient).result, 'Responded');
   assert.deepEqual(asked(), ['/first', '/patient']);
   assert.deepEqual(left, ['/first', '/patient']);
 });
@@ -107,5 +113,5 @@ test('a response that arrived before the time-out is accepted after a blocked ev
   // The response is in the socket buffer when the time-out passes.
   await new Promise<void>((resolve) => process.nextTick(resolve));
   for (const end = performance.now() + 600; performance.now() < end; );
-  assert.equal((await answer).result, 'Answered');
+  assert.equal((await answer).result, 'Responded');
 });

@@ -3,61 +3,64 @@ import { type ClientRequest, type IncomingMessage, Agent as PlainAgent, request 
 import { request as requestTls, Agent as TlsAgent } from 'node:https';
 import { onConnection, whenOver } from '../../platform/index.ts';
 import type { TlsIdentity } from '../keys/client-certificate-store.ts';
-import type { ReceivedAnswer } from './http-message-signatures.ts';
+import type { ReceivedResponse } from './http-message-signatures.ts';
 
-export type CallResult =
-  | { result: 'Answered'; answer: ReceivedAnswer }
+export type HttpCallResult =
+  | { result: 'Responded'; response: ReceivedResponse }
   | { result: 'NotSent'; reason: string }
   | { result: 'Timeout' }
   | { result: 'ConnectionLost' };
 
-export type Call = {
+export type AcquirerHttpRequest = {
   path: string;
   headers: Readonly<Record<string, string>>;
   body: string;
   timeoutMs: number;
   /** Called when the operating system has accepted the bytes. */
-  onSent?: (() => void) | undefined;
+  onPossiblySent?: (() => void) | undefined;
   /** Called for a response after the time-out, within the late response window. */
-  onLate?: ((answer: ReceivedAnswer) => void) | undefined;
+  onLateResponse?: ((answer: ReceivedResponse) => void) | undefined;
 };
 
-export type Calls = { post(call: Call): Promise<CallResult>; close(): void };
+export type AcquirerHttpClient = {
+  post(call: AcquirerHttpRequest): Promise<HttpCallResult>;
+  close(): void;
+};
 
 type Options = {
   host: string;
   port: number;
   tls: boolean;
   /** TLS client certificate and trusted CA. */
-  identity?: TlsIdentity | undefined;
-  lateMs: number;
+  tlsIdentity?: TlsIdentity | undefined;
+  lateResponseWindowMs: number;
   /** Further requests wait for a free connection. */
-  connectionsMax?: number;
+  maxConnections?: number;
   /** Applies to the wait for a free connection, and again to the connect. */
   connectTimeoutMs?: number;
 };
 
-const connectionsMaxDefault = 256;
-const freeConnectionsMax = 16;
+const defaultMaxConnections = 256;
+const maxIdleConnections = 16;
 /** Shorter than the common server keep-alive of five seconds, so that the client closes first. */
-const idleMs = 4000;
+const idleConnectionTimeoutMs = 4000;
 /** After this time the acquirer is unreachable or overloaded, and nothing was sent. */
-const connectTimeoutDefaultMs = 3000;
-const answerBytesMax = 65_536;
+const defaultConnectTimeoutMs = 3000;
+const maxResponseBytes = 65_536;
 /** Maximum concurrent requests that wait for a late response. */
-const lateMax = 1000;
+const maxLateRequests = 1000;
 
 /** API clients see this text, so it contains no address of the acquirer. */
-function reasonOf({ code = '' }: NodeJS.ErrnoException): string {
+function describeConnectError({ code = '' }: NodeJS.ErrnoException): string {
   return /^[A-Z0-9_]{3,60}$/.test(code) ? `no connection: ${code}` : 'no connection';
 }
 
-async function read(incoming: IncomingMessage): Promise<ReceivedAnswer> {
+async function readResponse(incoming: IncomingMessage): Promise<ReceivedResponse> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > answerBytesMax) throw new Error('the response body is too long');
+    if (length > maxResponseBytes) throw new Error('the response body is too long');
     chunks.push(chunk);
   }
   const body = Buffer.concat(chunks);
@@ -65,39 +68,39 @@ async function read(incoming: IncomingMessage): Promise<ReceivedAnswer> {
 }
 
 /** @example const calls = createCalls({ host, port, tls: true, lateMs: 10_000 }); */
-export function createCalls(options: Options): Calls {
-  const { host, port, tls, identity } = options;
-  const { connectionsMax = connectionsMaxDefault } = options;
-  const { connectTimeoutMs = connectTimeoutDefaultMs } = options;
-  const pool = {
+export function createAcquirerHttpClient(options: Options): AcquirerHttpClient {
+  const { host, port, tls, tlsIdentity: identity } = options;
+  const { maxConnections: connectionsMax = defaultMaxConnections } = options;
+  const { connectTimeoutMs = defaultConnectTimeoutMs } = options;
+  const agentOptions = {
     keepAlive: true,
     maxSockets: connectionsMax,
-    maxFreeSockets: freeConnectionsMax,
-    timeout: idleMs,
+    maxFreeSockets: maxIdleConnections,
+    timeout: idleConnectionTimeoutMs,
   };
   const agent = tls
-    ? new TlsAgent({ ...pool, minVersion: 'TLSv1.2', ...identity })
-    : new PlainAgent(pool);
-  const late = new Set<ClientRequest>();
+    ? new TlsAgent({ ...agentOptions, minVersion: 'TLSv1.2', ...identity })
+    : new PlainAgent(agentOptions);
+  const lateRequests = new Set<ClientRequest>();
 
-  function listenOn(sent: ClientRequest): void {
-    if (late.size >= lateMax) {
-      sent.destroy();
+  function awaitLateResponse(clientRequest: ClientRequest): void {
+    if (lateRequests.size >= maxLateRequests) {
+      clientRequest.destroy();
       return;
     }
-    late.add(sent);
-    const inTime = whenOver(options.lateMs, () => sent.destroy());
-    sent.once('close', () => {
-      inTime();
-      late.delete(sent);
+    lateRequests.add(clientRequest);
+    const cancelTimeout = whenOver(options.lateResponseWindowMs, () => clientRequest.destroy());
+    clientRequest.once('close', () => {
+      cancelTimeout();
+      lateRequests.delete(clientRequest);
     });
   }
 
-  function post(call: Call): Promise<CallResult> {
-    const { promise, resolve } = Promise.withResolvers<CallResult>();
-    let hasLeft = false;
-    let isDone = false;
-    const sent = (tls ? requestTls : request)({
+  function post(call: AcquirerHttpRequest): Promise<HttpCallResult> {
+    const { promise, resolve } = Promise.withResolvers<HttpCallResult>();
+    let possiblySent = false;
+    let isFinished = false;
+    const clientRequest = (tls ? requestTls : request)({
       host,
       port,
       agent,
@@ -111,57 +114,57 @@ export function createCalls(options: Options): Calls {
       },
     });
 
-    function settle(result: CallResult): void {
-      if (isDone) return;
-      isDone = true;
-      inTime();
-      connectedInTime();
+    function finish(result: HttpCallResult): void {
+      if (isFinished) return;
+      isFinished = true;
+      cancelTimeout();
+      cancelConnectTimeout();
       resolve(result);
     }
 
-    function giveUp(reason: string): void {
-      if (hasLeft) return;
-      settle({ result: 'NotSent', reason });
-      sent.destroy();
+    function failUnsent(reason: string): void {
+      if (possiblySent) return;
+      finish({ result: 'NotSent', reason });
+      clientRequest.destroy();
     }
 
-    const inTime = whenOver(call.timeoutMs, () => {
-      giveUp('no connection');
-      if (isDone) return;
-      settle({ result: 'Timeout' });
-      if (call.onLate === undefined) sent.destroy();
-      else listenOn(sent);
+    const cancelTimeout = whenOver(call.timeoutMs, () => {
+      failUnsent('no connection');
+      if (isFinished) return;
+      finish({ result: 'Timeout' });
+      if (call.onLateResponse === undefined) clientRequest.destroy();
+      else awaitLateResponse(clientRequest);
     });
 
-    const startConnectLimit = () => whenOver(connectTimeoutMs, () => giveUp('no connection'));
+    const startConnectTimeout = () => whenOver(connectTimeoutMs, () => failUnsent('no connection'));
     // Limits the wait for a free connection, so that fail-over to another link is still possible.
-    let connectedInTime = startConnectLimit();
-    onConnection(sent, {
+    let cancelConnectTimeout = startConnectTimeout();
+    onConnection(clientRequest, {
       connecting() {
-        connectedInTime();
-        if (!isDone) connectedInTime = startConnectLimit();
+        cancelConnectTimeout();
+        if (!isFinished) cancelConnectTimeout = startConnectTimeout();
       },
       opened() {
-        hasLeft = true;
-        connectedInTime();
+        possiblySent = true;
+        cancelConnectTimeout();
       },
     });
-    sent.on('response', (incoming) => {
-      read(incoming).then(
+    clientRequest.on('response', (incoming) => {
+      readResponse(incoming).then(
         (answer) => {
-          if (isDone) call.onLate?.(answer);
-          else settle({ result: 'Answered', answer });
+          if (isFinished) call.onLateResponse?.(answer);
+          else finish({ result: 'Responded', response: answer });
         },
-        () => settle({ result: 'ConnectionLost' }),
+        () => finish({ result: 'ConnectionLost' }),
       );
     });
-    sent.on('error', (error) => {
-      if (hasLeft) settle({ result: 'ConnectionLost' });
-      else settle({ result: 'NotSent', reason: reasonOf(error) });
+    clientRequest.on('error', (error) => {
+      if (possiblySent) finish({ result: 'ConnectionLost' });
+      else finish({ result: 'NotSent', reason: describeConnectError(error) });
     });
     // The callback also runs for a failed connect, where nothing was sent.
-    sent.end(call.body, () => {
-      if (hasLeft) call.onSent?.();
+    clientRequest.end(call.body, () => {
+      if (possiblySent) call.onPossiblySent?.();
     });
     return promise;
   }
@@ -169,7 +172,7 @@ export function createCalls(options: Options): Calls {
   return {
     post,
     close() {
-      for (const each of late) each.destroy();
+      for (const each of lateRequests) each.destroy();
       agent.destroy();
     },
   };

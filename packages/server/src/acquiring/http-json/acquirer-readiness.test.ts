@@ -1,24 +1,28 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { eventually } from '../../../test/eventually.ts';
-import { createReadiness, type Echo, type Readiness } from './acquirer-readiness.ts';
+import {
+  type AcquirerReadiness,
+  createAcquirerReadiness,
+  type EchoResult,
+} from './acquirer-readiness.ts';
 
-const opened: Readiness[] = [];
+const opened: AcquirerReadiness[] = [];
 afterEach(() => {
   for (const each of opened.splice(0)) each.stop();
 });
 
 /** Creates a ready instance; the test controls the later echo results. */
 async function ready() {
-  const asked: ((echo: Echo) => void)[] = [];
+  const asked: ((echo: EchoResult) => void)[] = [];
   const states: boolean[] = [];
-  const readiness = createReadiness({
-    echo: () => new Promise((resolve) => asked.push(resolve)),
+  const readiness = createAcquirerReadiness({
+    sendEcho: () => new Promise((resolve) => asked.push(resolve)),
     onChange: (isReady) => void states.push(isReady),
-    backOffMs: [1],
+    retryDelaysMs: [1],
   });
   opened.push(readiness);
-  const answer = async (number: number, echo: Echo) => {
+  const answer = async (number: number, echo: EchoResult) => {
     await eventually(`question ${number}`, () => asked.length >= number);
     asked[number - 1]?.(echo);
   };
@@ -29,9 +33,9 @@ async function ready() {
 
 test('an unreachable acquirer is not ready until an echo succeeds', async () => {
   const { readiness, states, answer } = await ready();
-  readiness.lost(readiness.answers());
+  readiness.recordSendFailure(readiness.countResponses());
   assert.equal(readiness.isReady(), false);
-  await answer(2, 'Silent');
+  await answer(2, 'NoResponse');
   await answer(3, 'Ready');
   await eventually('back', readiness.isReady);
   assert.deepEqual(states, [true, false, true]);
@@ -39,9 +43,9 @@ test('an unreachable acquirer is not ready until an echo succeeds', async () => 
 
 test('an acquirer that responds to other requests stays ready until an echo fails', async () => {
   const { readiness, states, asked, answer } = await ready();
-  const before = readiness.answers();
-  readiness.seen();
-  readiness.lost(before);
+  const before = readiness.countResponses();
+  readiness.recordResponse();
+  readiness.recordSendFailure(before);
   assert.equal(readiness.isReady(), true);
   await answer(2, 'NotReady');
   await eventually('away', () => !readiness.isReady());
@@ -50,14 +54,14 @@ test('an acquirer that responds to other requests stays ready until an echo fail
 
 test('a lost echo is ignored while payments get responses', async () => {
   const { readiness, states, asked, answer } = await ready();
-  readiness.doubt();
+  readiness.checkNow();
   await eventually('the question', () => asked.length === 2);
-  readiness.seen();
-  await answer(2, 'Silent');
+  readiness.recordResponse();
+  await answer(2, 'NoResponse');
   // He is asked once more, and is away where nobody hears from him now.
-  readiness.doubt();
+  readiness.checkNow();
   await eventually('the next question', () => asked.length === 3);
   assert.deepEqual(states, [true]);
-  await answer(3, 'Silent');
+  await answer(3, 'NoResponse');
   await eventually('away', () => !readiness.isReady());
 });

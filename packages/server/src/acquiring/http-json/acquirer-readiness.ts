@@ -1,102 +1,107 @@
 // Tracks the readiness of an HTTP acquirer with echoes and backoff.
 
 /** `Ready`: signed response that the acquirer accepts payments. `NoResponse`: no HTTP response. */
-export type Echo = 'Ready' | 'NotReady' | 'Silent';
+export type EchoResult = 'Ready' | 'NotReady' | 'NoResponse';
 
-export type Readiness = {
+export type AcquirerReadiness = {
   isReady(): boolean;
   /** Records a payment response, which proves readiness like an echo. */
-  seen(): void;
+  recordResponse(): void;
   /** Number of recorded responses. */
-  answers(): number;
+  countResponses(): number;
   /** Sends an echo now, after a transport error. */
-  doubt(): void;
+  checkNow(): void;
   /**
    * Records that a request could not be sent. The acquirer becomes not ready until the next echo. If it
    * responded to another request since, it is overloaded: it stays ready until an echo says otherwise.
    *
    * @param responsesBefore number of responses when the request started
    */
-  lost(answersBefore: number): void;
+  recordSendFailure(responsesBefore: number): void;
   stop(): void;
 };
 
 type Deps = {
   /** Never throws. */
-  echo: () => Promise<Echo>;
+  sendEcho: () => Promise<EchoResult>;
   onChange: (isReady: boolean) => void;
-  everyMs?: number;
-  backOffMs?: readonly number[];
+  echoIntervalMs?: number;
+  retryDelaysMs?: readonly number[];
 };
 
-const everyDefaultMs = 30_000;
-const backOffDefaultMs = [1000, 2000, 5000, 10_000, 30_000] as const;
+const defaultEchoIntervalMs = 30_000;
+const defaultRetryDelaysMs = [1000, 2000, 5000, 10_000, 30_000] as const;
 
 /** @example const readiness = createReadiness({ echo, onChange }); */
-export function createReadiness(deps: Deps): Readiness {
-  const { everyMs = everyDefaultMs, backOffMs = backOffDefaultMs } = deps;
+export function createAcquirerReadiness(deps: Deps): AcquirerReadiness {
+  const {
+    echoIntervalMs: everyMs = defaultEchoIntervalMs,
+    retryDelaysMs: backOffMs = defaultRetryDelaysMs,
+  } = deps;
   let isReady = false;
   let isStopped = false;
-  let isAsking = false;
-  let wasSeen = false;
-  let answers = 0;
+  let isEchoPending = false;
+  let hasRecentResponse = false;
+  let responseCount = 0;
   let failures = 0;
   let timer: NodeJS.Timeout | undefined;
 
-  function set(value: boolean): void {
+  function setReady(value: boolean): void {
     if (value === isReady) return;
     isReady = value;
     deps.onChange(value);
   }
 
-  function askIn(delayMs: number): void {
+  function scheduleCheck(delayMs: number): void {
     clearTimeout(timer);
     if (isStopped) return;
-    timer = setTimeout(() => void look(), delayMs);
+    timer = setTimeout(() => void checkReadiness(), delayMs);
     timer.unref();
   }
 
-  async function look(): Promise<void> {
-    if (isAsking || isStopped) return;
-    if (isReady && wasSeen) {
-      wasSeen = false;
-      askIn(everyMs);
+  async function checkReadiness(): Promise<void> {
+    if (isEchoPending || isStopped) return;
+    if (isReady && hasRecentResponse) {
+      hasRecentResponse = false;
+      scheduleCheck(everyMs);
       return;
     }
-    isAsking = true;
-    const before = answers;
-    const echo = await deps.echo();
-    isAsking = false;
+    isEchoPending = true;
+    const responsesBefore = responseCount;
+    const echo = await deps.sendEcho();
+    isEchoPending = false;
     if (isStopped) return;
-    if (isReady && echo === 'Silent' && answers !== before) {
-      askIn(backOffMs[0] ?? everyMs);
+    if (isReady && echo === 'NoResponse' && responseCount !== responsesBefore) {
+      scheduleCheck(backOffMs[0] ?? everyMs);
       return;
     }
-    const answered = echo === 'Ready';
-    failures = answered ? 0 : failures + 1;
-    set(answered);
-    askIn(answered ? everyMs : (backOffMs[Math.min(failures, backOffMs.length) - 1] ?? everyMs));
+    const isNowReady = echo === 'Ready';
+    failures = isNowReady ? 0 : failures + 1;
+    setReady(isNowReady);
+    scheduleCheck(
+      isNowReady ? everyMs : (backOffMs[Math.min(failures, backOffMs.length) - 1] ?? everyMs),
+    );
   }
 
-  function doubt(): void {
-    wasSeen = false;
-    askIn(0);
+  function checkNow(): void {
+    hasRecentResponse = false;
+    scheduleCheck(0);
   }
 
-  void look();
+  void checkReadiness();
 
   return {
     isReady: () => isReady,
-    seen() {
-      wasSeen = true;
-      answers += 1;
+    recordResponse() {
+      hasRecentResponse = true;
+      responseCount += 1;
     },
-    answers: () => answers,
-    doubt,
-    lost(answersBefore) {
-      if (answers !== answersBefore) return doubt();
-      set(false);
-      askIn(backOffMs[0] ?? everyMs);
+    countResponses: () => responseCount,
+    checkNow,
+    recordSendFailure(responsesBefore) {
+      if (responseCount !== responsesBefore) return checkNow();
+      setReady(false);
+      scheduleCheck(backOffMs[0] ?? everyMs);
     },
     stop() {
       isStopped = true;

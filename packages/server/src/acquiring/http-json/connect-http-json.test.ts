@@ -12,16 +12,16 @@ import { afterEach, test } from 'node:test';
 import { type HttpAcquirer, readLedger, startHttpAcquirer } from '@switchyard/simulators';
 import { eventually } from '../../../test/eventually.ts';
 import { createLog, ensureCertificates, systemClock } from '../../platform/index.ts';
-import type { AcquirerRequest, HttpJsonLink, LateAnswer } from '../spi/acquirer-spi.ts';
-import { createCalls } from './acquirer-http-client.ts';
+import type { AcquirerRequest, HttpJsonLink, LateResponse } from '../spi/acquirer-spi.ts';
+import { createAcquirerHttpClient } from './acquirer-http-client.ts';
 import { connectHttpJson } from './connect-http-json.ts';
-import { createLinkSigners } from './request-signers.ts';
-import { signingBank } from './signing-acquirer.fixture.ts';
+import { createRequestSigners } from './request-signers.ts';
+import { createSigningAcquirer } from './signing-acquirer.fixture.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
-const keys = createLinkSigners(randomBytes(32));
+const keys = createRequestSigners(randomBytes(32));
 const names = { organizationId: randomUUID(), linkId: randomUUID(), keyVersion: 1 };
-const platformKey = keys.published(names).current.x;
+const platformKey = keys.publicKeysFor(names).current.x;
 /** Time-out for calls that must succeed on a slow machine. */
 const timeoutMs = 20_000;
 const shortMs = 3000;
@@ -56,7 +56,7 @@ function attach(
   settings: Partial<HttpJsonLink['settings']> = {},
   over: { timeoutMs?: number; onState?: (available: boolean) => void } = {},
 ) {
-  const late: LateAnswer[] = [];
+  const late: LateResponse[] = [];
   const link: HttpJsonLink = {
     organizationId: names.organizationId,
     linkId: names.linkId,
@@ -78,8 +78,8 @@ function attach(
     timeoutMs,
     log,
     clock: systemClock,
-    signer: keys.signer(names),
-    onLateAnswer: (answer) => void late.push(answer),
+    signer: keys.signerFor(names),
+    onLateResponse: (answer) => void late.push(answer),
     ...over,
   });
   closers.push(connection.close);
@@ -88,7 +88,7 @@ function attach(
 
 async function attached(server: HttpAcquirer, over: { timeoutMs?: number } = {}) {
   const made = attach(server.port, { acquirerKeys: [server.publicKey] }, over);
-  await eventually('the acquirer is ready', () => made.connection.available());
+  await eventually('the acquirer is ready', () => made.connection.isAvailable());
   return made;
 }
 
@@ -197,7 +197,7 @@ test('a response with an invalid signature has an unknown outcome', async () => 
 });
 
 test('an acquirer that rejects the platform key or does not sign is never ready', async () => {
-  const stranger = keys.published({ ...names, keyVersion: 9 }).current.x;
+  const stranger = keys.publicKeysFor({ ...names, keyVersion: 9 }).current.x;
   const server = await acquirer([stranger]);
   const { connection } = attach(server.port, { acquirerKeys: [server.publicKey] });
   let asked = 0;
@@ -208,13 +208,13 @@ test('an acquirer that rejects the platform key or does not sign is never ready'
   const { connection: untrusting } = attach(port, { acquirerKeys: [server.publicKey] });
   await eventually('it was asked twice', () => asked >= 2);
   for (const each of [connection, untrusting]) {
-    assert.equal(each.available(), false);
+    assert.equal(each.isAvailable(), false);
     assert.deepEqual(await each.send(request()), { outcome: 'NotSent', reason: 'not ready' });
   }
 });
 
 test('the acquirer accepts the next platform key during key rotation', async () => {
-  const server = await acquirer([platformKey, keys.published(names).next.x]);
+  const server = await acquirer([platformKey, keys.publicKeysFor(names).next.x]);
   const next = { ...names, keyVersion: 2 };
   const connection = connectHttpJson({
     link: {
@@ -235,11 +235,11 @@ test('the acquirer accepts the next platform key during key rotation', async () 
     timeoutMs,
     log,
     clock: systemClock,
-    signer: keys.signer(next),
-    onLateAnswer: () => {},
+    signer: keys.signerFor(next),
+    onLateResponse: () => {},
   });
   closers.push(connection.close);
-  await eventually('the acquirer is ready', () => connection.available());
+  await eventually('the acquirer is ready', () => connection.isAvailable());
   assert.equal((await connection.send(request())).outcome, 'Approved');
 });
 
@@ -260,7 +260,7 @@ async function pendingBank(
   over: { timeoutMs?: number } = {},
 ) {
   let asked = 0;
-  const bank = signingBank((path, messageId) => {
+  const bank = createSigningAcquirer((path, messageId) => {
     if (path.endsWith('/echo')) return [200, { status: 'Ready' }];
     if (!path.endsWith('/enquiries')) return [202, { messageId, outcome: 'Pending' }];
     const [status, outcome] = enquiries[Math.min(asked, enquiries.length - 1)] ?? [500, ''];
@@ -270,7 +270,7 @@ async function pendingBank(
   });
   const port = await listening(bank.listener);
   const { connection } = attach(port, { acquirerKeys: [bank.publicKey] }, over);
-  await eventually('the bank is ready', () => connection.available());
+  await eventually('the bank is ready', () => connection.isAvailable());
   return { connection, asked: () => asked };
 }
 
@@ -299,7 +299,7 @@ test('an acquirer with all connections in use gets an echo and stays available',
   const held: (() => void)[] = [];
   let echoes = 0;
   let isOver = false;
-  const bank = signingBank((path, messageId) => {
+  const bank = createSigningAcquirer((path, messageId) => {
     if (path.endsWith('/echo')) {
       echoes += 1;
       return [200, { status: 'Ready' }];
@@ -317,11 +317,11 @@ test('an acquirer with all connections in use gets an echo and stays available',
   const states: boolean[] = [];
   const over = { timeoutMs: 60_000, onState: (is: boolean) => void states.push(is) };
   const { connection } = attach(port, { acquirerKeys: [bank.publicKey] }, over);
-  await eventually('the bank is ready', () => connection.available());
+  await eventually('the bank is ready', () => connection.isAvailable());
   // One more than there are connections: one is lost, and that one takes its place.
   const all = Array.from({ length: 257 }, () => connection.send(request()));
   await eventually('it is asked', () => echoes >= 2, 20_000);
-  assert.equal(connection.available(), true);
+  assert.equal(connection.isAvailable(), true);
   isOver = true;
   for (const answer of held) answer();
   const outcomes = await Promise.all(all);
@@ -335,8 +335,13 @@ test('an unreachable acquirer has the outcome NotSent and is not available', asy
   const { connection } = attach(port);
   const outcome = await connection.send(request());
   assert.equal(outcome.outcome, 'NotSent');
-  assert.equal(connection.available(), false);
-  const calls = createCalls({ host: '127.0.0.1', port, tls: false, lateMs: 100 });
+  assert.equal(connection.isAvailable(), false);
+  const calls = createAcquirerHttpClient({
+    host: '127.0.0.1',
+    port,
+    tls: false,
+    lateResponseWindowMs: 100,
+  });
   let left = 0;
   const onSent = () => {
     left += 1;
@@ -358,7 +363,7 @@ test('the link becomes unavailable after the first message to a stopped acquirer
   await closers.splice(0, 1)[0]?.();
   const outcome = await connection.send(request());
   assert.ok(['NotSent', 'Unknown'].includes(outcome.outcome), outcome.outcome);
-  await eventually('the link is away', () => !connection.available());
+  await eventually('the link is away', () => !connection.isAvailable());
 });
 
 test('a not ready acquirer rejects payments without posting', async () => {
@@ -390,7 +395,12 @@ test('no request is sent to a server with an untrusted certificate', async () =>
     return new Promise((resolve) => server.close(() => resolve()));
   });
   const { port } = server.address() as AddressInfo;
-  const calls = createCalls({ host: 'localhost', port, tls: true, lateMs: 100 });
+  const calls = createAcquirerHttpClient({
+    host: 'localhost',
+    port,
+    tls: true,
+    lateResponseWindowMs: 100,
+  });
   const call = { path: '/v1/payments', headers: {}, body: '{}', timeoutMs: 20_000 };
   const { result } = await calls.post(call);
   calls.close();

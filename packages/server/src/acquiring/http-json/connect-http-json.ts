@@ -7,80 +7,92 @@ import type {
   AcquirerOutcome,
   AcquirerRequest,
   HttpJsonLink,
-  LateAnswer,
+  LateResponse,
 } from '../spi/acquirer-spi.ts';
-import { createCalls } from './acquirer-http-client.ts';
-import { createReadiness } from './acquirer-readiness.ts';
-import { createAnswerVerifier, type LinkSigner } from './http-message-signatures.ts';
-import { type Asked, createExchange, type Exchange } from './signed-exchange.ts';
-import { type GenuineAnswer, type SpiAsked, spiOutcomeOf, toSpiMessage } from './spi-messages.ts';
+import { createAcquirerHttpClient } from './acquirer-http-client.ts';
+import { createAcquirerReadiness } from './acquirer-readiness.ts';
+import { createResponseVerifier, type RequestSigner } from './http-message-signatures.ts';
+import {
+  createSignedExchange,
+  type SignedExchange,
+  type SignedExchangeResult,
+} from './signed-exchange.ts';
+import {
+  type SpiRequest,
+  toSpiMessage,
+  toSpiOutcome,
+  type VerifiedResponse,
+} from './spi-messages.ts';
 
-export { createLinkSigners, type LinkSigners } from './request-signers.ts';
+export {
+  createRequestSigners,
+  type RequestSigners,
+} from './request-signers.ts';
 
 type Deps = {
   link: HttpJsonLink;
-  signer: LinkSigner;
+  signer: RequestSigner;
   /** TLS client certificate for the acquirer. */
-  identity?: TlsIdentity | undefined;
+  tlsIdentity?: TlsIdentity | undefined;
   timeoutMs: number;
   clock: Clock;
   log: Log;
-  onLateAnswer: (late: LateAnswer) => void;
-  onState?: ((available: boolean) => void) | undefined;
+  onLateResponse: (late: LateResponse) => void;
+  onAvailabilityChange?: ((available: boolean) => void) | undefined;
 };
 
 /** Maximum concurrent messages; further messages get `NotSent`. */
-const inFlightMax = 5000;
-const enquireEveryMs = 250;
+const maxInFlight = 5000;
+const enquiryIntervalMs = 250;
 /** An enquiry needs at least this time. */
-const enquiryLeastMs = 100;
+const minEnquiryTimeMs = 100;
 const echoTimeoutMs = 5000;
 const nonceBytes = 16;
-const drainLookMs = 20;
+const drainPollIntervalMs = 20;
 
-const mayAnswerLater = (status: number) => status === 429 || status >= 500;
+const isRetryableStatus = (status: number) => status === 429 || status >= 500;
 
 /** Sends enquiries until the outcome is known or the deadline passes; undefined if it stays unknown. */
-async function enquire(
-  exchange: Exchange,
+async function enquireOutcome(
+  exchange: SignedExchange,
   clock: Clock,
-  asked: SpiAsked,
-  until: number,
+  request: SpiRequest,
+  deadline: number,
 ): Promise<AcquirerOutcome | undefined> {
-  const { messageId } = asked.message;
+  const { messageId } = request.message;
   for (;;) {
-    const timeoutMs = until - clock.now();
-    if (timeoutMs < enquiryLeastMs) return undefined;
-    const found = await exchange.ask('/v1/enquiries', { messageId }, { timeoutMs });
-    if (found.result === 'Answered') {
-      const { status, answer } = found.genuine;
+    const timeoutMs = deadline - clock.now();
+    if (timeoutMs < minEnquiryTimeMs) return undefined;
+    const enquiryResult = await exchange.sendSigned('/v1/enquiries', { messageId }, { timeoutMs });
+    if (enquiryResult.result === 'Responded') {
+      const { status, response: answer } = enquiryResult.verified;
       // The message may still arrive later: only a reversal is safe.
       if (answer.outcome === 'NotFound') return undefined;
       if (answer.outcome === 'NotProcessed') {
         // The enquiry itself was not processed: the outcome of the message stays unknown.
-        if (!mayAnswerLater(status)) return undefined;
+        if (!isRetryableStatus(status)) return undefined;
       } else {
-        const outcome = spiOutcomeOf(asked, found.genuine);
+        const outcome = toSpiOutcome(request, enquiryResult.verified);
         if (outcome !== 'Pending') return outcome;
       }
     }
-    await pause(Math.min(enquireEveryMs, Math.max(0, until - clock.now())));
+    await pause(Math.min(enquiryIntervalMs, Math.max(0, deadline - clock.now())));
   }
 }
 
 /** Calls the callback at the first call only. */
-function once(act: (() => void) | undefined): () => void {
-  let isDone = false;
+function once(callback: (() => void) | undefined): () => void {
+  let wasCalled = false;
   return () => {
-    if (isDone) return;
-    isDone = true;
-    act?.();
+    if (wasCalled) return;
+    wasCalled = true;
+    callback?.();
   };
 }
 
 /** Returns the response code of a late approval or decline. */
-function lateCode(asked: SpiAsked, late: GenuineAnswer): string | undefined {
-  const outcome = spiOutcomeOf(asked, late);
+function lateResponseCode(request: SpiRequest, lateResponse: VerifiedResponse): string | undefined {
+  const outcome = toSpiOutcome(request, lateResponse);
   if (outcome === 'Pending') return undefined;
   return 'responseCode' in outcome ? outcome.responseCode : undefined;
 }
@@ -99,104 +111,116 @@ export function connectHttpJson(deps: Deps): AcquirerConnection {
     throw new Error(`The acquirer link ${name} requires TLS, because its host is not on loopback.`);
   }
   const { host, port } = settings;
-  const place = { host, port, tls, identity: deps.identity, lateMs: timeoutMs };
-  const calls = createCalls(place);
-  const echoCalls = createCalls({ ...place, connectionsMax: 1 });
-  const exchange = createExchange({
-    calls,
-    echoCalls,
+  const httpOptions = {
+    host,
+    port,
+    tls,
+    tlsIdentity: deps.tlsIdentity,
+    lateResponseWindowMs: timeoutMs,
+  };
+  const httpClient = createAcquirerHttpClient(httpOptions);
+  const echoHttpClient = createAcquirerHttpClient({ ...httpOptions, maxConnections: 1 });
+  const signedExchange = createSignedExchange({
+    httpClient,
+    echoHttpClient,
     clock,
     signer: deps.signer,
-    verifier: createAnswerVerifier(settings.acquirerKeys),
-    nonce: () => randomBytes(nonceBytes).toString('base64url'),
-    prefix: settings.path ?? '',
+    verifier: createResponseVerifier(settings.acquirerKeys),
+    createNonce: () => randomBytes(nonceBytes).toString('base64url'),
+    pathPrefix: settings.path ?? '',
   });
-  const readiness = createReadiness({
-    echo: () => exchange.echo(isoTime(clock.now()), Math.min(timeoutMs, echoTimeoutMs)),
+  const readiness = createAcquirerReadiness({
+    sendEcho: () => signedExchange.echo(isoTime(clock.now()), Math.min(timeoutMs, echoTimeoutMs)),
     onChange(isReady) {
       if (isReady) log.info({ host, port }, 'acquirer is ready');
       else log.warn({ host, port }, 'acquirer is not ready');
-      deps.onState?.(isReady && !isClosed);
+      deps.onAvailabilityChange?.(isReady && !isClosed);
     },
   });
-  let inFlight = 0;
+  let inFlightCount = 0;
   let isClosed = false;
 
-  async function outcomeOf(
-    sent: SpiAsked,
-    asked: Asked,
-    { until, answersBefore }: { until: number; answersBefore: number },
+  async function resolveOutcome(
+    request: SpiRequest,
+    exchangeResult: SignedExchangeResult,
+    { until: deadline, answersBefore: responsesBefore }: { until: number; answersBefore: number },
   ): Promise<AcquirerOutcome> {
-    switch (asked.result) {
+    switch (exchangeResult.result) {
       case 'NotSent':
-        readiness.lost(answersBefore);
-        return { outcome: 'NotSent', reason: asked.reason };
+        readiness.recordSendFailure(responsesBefore);
+        return { outcome: 'NotSent', reason: exchangeResult.reason };
       case 'Timeout':
-        readiness.doubt();
+        readiness.checkNow();
         return { outcome: 'Unknown', reason: 'Timeout' };
-      case 'NotGenuine':
+      case 'InvalidSignature':
         log.warn(
-          { messageId: sent.message.messageId },
+          { messageId: request.message.messageId },
           'acquirer response has an invalid signature',
         );
         return { outcome: 'Unknown', reason: 'InvalidResponse' };
       case 'ConnectionLost': {
-        readiness.doubt();
-        const found = await enquire(exchange, clock, sent, until);
+        readiness.checkNow();
+        const found = await enquireOutcome(signedExchange, clock, request, deadline);
         return found ?? { outcome: 'Unknown', reason: 'ConnectionLost' };
       }
-      case 'Answered': {
-        const outcome = spiOutcomeOf(sent, asked.genuine);
+      case 'Responded': {
+        const outcome = toSpiOutcome(request, exchangeResult.verified);
         // An overload response does not prove readiness: the next echo decides.
-        if (outcome === 'Pending' || outcome.outcome !== 'NotSent') readiness.seen();
+        if (outcome === 'Pending' || outcome.outcome !== 'NotSent') readiness.recordResponse();
         if (outcome !== 'Pending') return outcome;
-        const found = await enquire(exchange, clock, sent, until);
+        const found = await enquireOutcome(signedExchange, clock, request, deadline);
         return found ?? { outcome: 'Unknown', reason: 'Timeout' };
       }
     }
   }
 
-  async function send(request: AcquirerRequest, onSent?: () => void): Promise<AcquirerOutcome> {
-    const until = clock.now() + timeoutMs;
-    const answersBefore = readiness.answers();
+  async function sendRequest(
+    request: AcquirerRequest,
+    onPossiblySent?: () => void,
+  ): Promise<AcquirerOutcome> {
+    const deadline = clock.now() + timeoutMs;
+    const responsesBefore = readiness.countResponses();
     const sentAt = isoTime(clock.now());
-    const sent = toSpiMessage(request, settings.institutionId, sentAt);
+    const spiRequest = toSpiMessage(request, settings.institutionId, sentAt);
     const { organizationId, transactionId, kind } = request;
-    const left = once(onSent);
-    const asked = await exchange.ask(sent.path, sent.message, {
+    const notifyPossiblySent = once(onPossiblySent);
+    const exchangeResult = await signedExchange.sendSigned(spiRequest.path, spiRequest.message, {
       timeoutMs,
-      onSent: left,
-      onLate(late) {
-        const responseCode = lateCode(sent, late);
+      onPossiblySent: notifyPossiblySent,
+      onLateResponse(lateResponse) {
+        const responseCode = lateResponseCode(spiRequest, lateResponse);
         if (responseCode === undefined) return;
-        deps.onLateAnswer({ organizationId, transactionId, kind, responseCode });
+        deps.onLateResponse({ organizationId, transactionId, kind, responseCode });
       },
     });
     // A response may arrive before the request is completely written.
-    if (asked.result !== 'NotSent') left();
-    return outcomeOf(sent, asked, { until, answersBefore });
+    if (exchangeResult.result !== 'NotSent') notifyPossiblySent();
+    return resolveOutcome(spiRequest, exchangeResult, {
+      until: deadline,
+      answersBefore: responsesBefore,
+    });
   }
 
   return {
-    available: () => readiness.isReady() && !isClosed,
-    zonePinKey: () => settings.zonePinKey,
-    async send(request, onSent) {
+    isAvailable: () => readiness.isReady() && !isClosed,
+    getZonePinKey: () => settings.zonePinKey,
+    async send(request, onPossiblySent) {
       if (isClosed || !readiness.isReady()) return { outcome: 'NotSent', reason: 'not ready' };
-      if (inFlight >= inFlightMax) return { outcome: 'NotSent', reason: 'busy' };
-      inFlight += 1;
+      if (inFlightCount >= maxInFlight) return { outcome: 'NotSent', reason: 'busy' };
+      inFlightCount += 1;
       try {
-        return await send(request, onSent);
+        return await sendRequest(request, onPossiblySent);
       } finally {
-        inFlight -= 1;
+        inFlightCount -= 1;
       }
     },
     async close() {
       isClosed = true;
       readiness.stop();
-      const until = clock.now() + timeoutMs;
-      while (inFlight > 0 && clock.now() < until) await pause(drainLookMs);
-      calls.close();
-      echoCalls.close();
+      const deadline = clock.now() + timeoutMs;
+      while (inFlightCount > 0 && clock.now() < deadline) await pause(drainPollIntervalMs);
+      httpClient.close();
+      echoHttpClient.close();
     },
   };
 }

@@ -14,7 +14,7 @@ import {
 import { publicSigningKey } from '../../platform/index.ts';
 
 /** Signs with the platform's key of one link. */
-export type LinkSigner = { keyId: string /** Base64. */; sign(text: string): string };
+export type RequestSigner = { keyId: string /** Base64. */; sign(text: string): string };
 
 export type SignedRequest = {
   headers: Record<string, string>;
@@ -22,78 +22,84 @@ export type SignedRequest = {
   signature: string;
 };
 
-const digestOf = (body: string | Buffer) => spiContentDigest(hash('sha256', body, 'base64'));
+const contentDigest = (body: string | Buffer) => spiContentDigest(hash('sha256', body, 'base64'));
 
 /** @example const { headers } = signRequest(signer, { path, body, now, nonce }); */
 export function signRequest(
-  signer: LinkSigner,
+  signer: RequestSigner,
   request: { path: string; body: string; now: number; nonce: string },
 ): SignedRequest {
-  const digest = digestOf(request.body);
+  const bodyDigest = contentDigest(request.body);
   const created = Math.floor(request.now / 1000);
   const parameters = { created, keyId: signer.keyId, nonce: request.nonce };
-  const input = spiSignatureInput(spiRequestComponents, parameters);
-  const base = spiSignatureBase(input, {
+  const signatureInput = spiSignatureInput(spiRequestComponents, parameters);
+  const signatureBase = spiSignatureBase(signatureInput, {
     '"@method"': 'POST',
     '"@path"': request.path,
-    '"content-digest"': digest,
+    '"content-digest"': bodyDigest,
   });
-  if (base === undefined) throw new Error('a request names a component without a value');
-  const signature = `:${signer.sign(base)}:`;
+  if (signatureBase === undefined) throw new Error('a request names a component without a value');
+  const signature = `:${signer.sign(signatureBase)}:`;
   return {
     signature,
     headers: {
-      'content-digest': digest,
-      'signature-input': `${spiSignatureLabel}=${input}`,
+      'content-digest': bodyDigest,
+      'signature-input': `${spiSignatureLabel}=${signatureInput}`,
       signature: `${spiSignatureLabel}=${signature}`,
     },
   };
 }
 
-export type ReceivedAnswer = {
+export type ReceivedResponse = {
   status: number;
   headers: Readonly<Record<string, string | string[] | undefined>>;
   body: Buffer;
 };
 
-const headerOf = (answer: ReceivedAnswer, name: string): string | undefined => {
+const getHeader = (answer: ReceivedResponse, name: string): string | undefined => {
   const value = answer.headers[name];
   return typeof value === 'string' ? value : undefined;
 };
 
-export type AnswerVerifier = {
+export type ResponseVerifier = {
   /** True if the acquirer signed this response to this request. */
-  isGenuine(answer: ReceivedAnswer, requestSignature: string, now: number): boolean;
+  isValidSignature(answer: ReceivedResponse, requestSignature: string, now: number): boolean;
 };
 
 /**
  * @param keys public keys of the acquirer (JWK `x`); two during key rotation
  * @throws Error if a key is invalid
  */
-export function createAnswerVerifier(keys: readonly string[]): AnswerVerifier {
-  const byId = new Map<string, KeyObject>();
+export function createResponseVerifier(keys: readonly string[]): ResponseVerifier {
+  const keysById = new Map<string, KeyObject>();
   for (const x of keys) {
     const { kty, crv, kid } = publicSigningKey(x);
-    byId.set(kid, createPublicKey({ key: { kty, crv, x }, format: 'jwk' }));
+    keysById.set(kid, createPublicKey({ key: { kty, crv, x }, format: 'jwk' }));
   }
   return {
-    isGenuine(answer, requestSignature, now) {
+    isValidSignature(answer, requestSignature, now) {
       const signature = readSpiSignature({
-        signatureInput: headerOf(answer, 'signature-input'),
-        signature: headerOf(answer, 'signature'),
+        signatureInput: getHeader(answer, 'signature-input'),
+        signature: getHeader(answer, 'signature'),
       });
-      const digest = digestOf(answer.body);
-      if (signature === undefined || headerOf(answer, 'content-digest') !== digest) return false;
+      const bodyDigest = contentDigest(answer.body);
+      if (signature === undefined || getHeader(answer, 'content-digest') !== bodyDigest)
+        return false;
       if (!coversSpiComponents(signature, spiAnswerComponents)) return false;
-      const key = byId.get(signature.keyId);
+      const key = keysById.get(signature.keyId);
       if (key === undefined || !isFreshSpiSignature(signature, now)) return false;
-      const base = spiSignatureBase(signature.input, {
+      const signatureBase = spiSignatureBase(signature.input, {
         '"@status"': String(answer.status),
-        '"content-digest"': digest,
+        '"content-digest"': bodyDigest,
         [spiAnswerComponents[2]]: requestSignature,
       });
-      if (base === undefined) return false;
-      return verify(null, Buffer.from(base), key, Buffer.from(signature.signature, 'base64'));
+      if (signatureBase === undefined) return false;
+      return verify(
+        null,
+        Buffer.from(signatureBase),
+        key,
+        Buffer.from(signature.signature, 'base64'),
+      );
     },
   };
 }

@@ -3,49 +3,49 @@ import { SpiAnswer, SpiEchoAnswer, type SpiPath } from '@switchyard/contract';
 import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/schema';
 import type { Clock } from '../../platform/index.ts';
-import type { Calls } from './acquirer-http-client.ts';
-import type { Echo } from './acquirer-readiness.ts';
+import type { AcquirerHttpClient } from './acquirer-http-client.ts';
+import type { EchoResult } from './acquirer-readiness.ts';
 import {
-  type AnswerVerifier,
-  type LinkSigner,
-  type ReceivedAnswer,
+  type ReceivedResponse,
+  type RequestSigner,
+  type ResponseVerifier,
   signRequest,
 } from './http-message-signatures.ts';
-import type { GenuineAnswer } from './spi-messages.ts';
+import type { VerifiedResponse } from './spi-messages.ts';
 
-export type Asked =
-  | { result: 'Answered'; genuine: GenuineAnswer }
+export type SignedExchangeResult =
+  | { result: 'Responded'; verified: VerifiedResponse }
   | { result: 'NotSent'; reason: string }
-  | { result: 'Timeout' | 'ConnectionLost' | 'NotGenuine' };
+  | { result: 'Timeout' | 'ConnectionLost' | 'InvalidSignature' };
 
-export type Exchange = {
-  ask(
+export type SignedExchange = {
+  sendSigned(
     path: SpiPath,
     message: object,
-    how: {
+    options: {
       timeoutMs: number;
-      onSent?: (() => void) | undefined;
-      onLate?: (late: GenuineAnswer) => void;
+      onPossiblySent?: (() => void) | undefined;
+      onLateResponse?: (lateResponse: VerifiedResponse) => void;
     },
-  ): Promise<Asked>;
+  ): Promise<SignedExchangeResult>;
   /** Sends an echo that asks whether the acquirer accepts payments. */
-  echo(sentAt: string, timeoutMs: number): Promise<Echo>;
+  echo(sentAt: string, timeoutMs: number): Promise<EchoResult>;
 };
 
 type Deps = {
-  calls: Calls;
+  httpClient: AcquirerHttpClient;
   /** A separate client, so that echoes do not wait for payment connections. */
-  echoCalls: Pick<Calls, 'post'>;
-  signer: LinkSigner;
-  verifier: AnswerVerifier;
+  echoHttpClient: Pick<AcquirerHttpClient, 'post'>;
+  signer: RequestSigner;
+  verifier: ResponseVerifier;
   clock: Clock;
   /** Returns a new nonce for each request. */
-  nonce: () => string;
+  createNonce: () => string;
   /** Path prefix of the SPI at this acquirer, such as `/switchyard`. */
-  prefix: string;
+  pathPrefix: string;
 };
 
-function reader<Schema extends TSchema>(schema: Schema) {
+function createBodyParser<Schema extends TSchema>(schema: Schema) {
   const compiled = Compile(schema);
   return (body: Buffer): Static<Schema> | undefined => {
     try {
@@ -58,55 +58,55 @@ function reader<Schema extends TSchema>(schema: Schema) {
   };
 }
 
-const readAnswer = reader(SpiAnswer);
-const readEchoAnswer = reader(SpiEchoAnswer);
+const parseResponse = createBodyParser(SpiAnswer);
+const parseEchoResponse = createBodyParser(SpiEchoAnswer);
 
 /** @example const { ask } = createExchange({ calls, echoCalls, signer, verifier, clock, nonce, prefix: '' }); */
-export function createExchange(deps: Deps): Exchange {
-  const { calls, signer, verifier, clock } = deps;
+export function createSignedExchange(deps: Deps): SignedExchange {
+  const { httpClient: calls, signer, verifier, clock } = deps;
 
-  function sign(path: SpiPath, message: object) {
+  function signMessage(path: SpiPath, message: object) {
     const body = JSON.stringify(message);
-    const full = deps.prefix + path;
-    const given = { path: full, body, now: clock.now(), nonce: deps.nonce() };
-    const { headers, signature } = signRequest(signer, given);
-    const isGenuine = (answer: ReceivedAnswer) =>
-      verifier.isGenuine(answer, signature, clock.now());
-    return { call: { path: full, headers, body }, isGenuine };
+    const fullPath = deps.pathPrefix + path;
+    const signatureInput = { path: fullPath, body, now: clock.now(), nonce: deps.createNonce() };
+    const { headers, signature } = signRequest(signer, signatureInput);
+    const isGenuine = (answer: ReceivedResponse) =>
+      verifier.isValidSignature(answer, signature, clock.now());
+    return { call: { path: fullPath, headers, body }, isGenuine };
   }
 
   return {
-    async ask(path, message, { timeoutMs, onSent, onLate }) {
-      const { call, isGenuine } = sign(path, message);
-      const genuine = (received: ReceivedAnswer): GenuineAnswer | undefined => {
+    async sendSigned(path, message, { timeoutMs, onPossiblySent: onSent, onLateResponse: onLate }) {
+      const { call, isGenuine } = signMessage(path, message);
+      const verifyAndParse = (received: ReceivedResponse): VerifiedResponse | undefined => {
         if (!isGenuine(received)) return undefined;
-        const answer = readAnswer(received.body);
-        return answer && { status: received.status, answer };
+        const verifiedResponse = parseResponse(received.body);
+        return verifiedResponse && { status: received.status, response: verifiedResponse };
       };
-      const called = await calls.post({
+      const httpResult = await calls.post({
         ...call,
         timeoutMs,
-        onSent,
-        onLate:
+        onPossiblySent: onSent,
+        onLateResponse:
           onLate &&
           ((received) => {
-            const late = genuine(received);
-            if (late !== undefined) onLate(late);
+            const lateResponse = verifyAndParse(received);
+            if (lateResponse !== undefined) onLate(lateResponse);
           }),
       });
-      if (called.result !== 'Answered') return called;
-      const answer = genuine(called.answer);
-      return answer === undefined
-        ? { result: 'NotGenuine' }
-        : { result: 'Answered', genuine: answer };
+      if (httpResult.result !== 'Responded') return httpResult;
+      const verifiedResponse = verifyAndParse(httpResult.response);
+      return verifiedResponse === undefined
+        ? { result: 'InvalidSignature' }
+        : { result: 'Responded', verified: verifiedResponse };
     },
     async echo(sentAt, timeoutMs) {
-      const { call, isGenuine } = sign('/v1/echo', { sentAt });
-      const called = await deps.echoCalls.post({ ...call, timeoutMs });
-      if (called.result !== 'Answered') return 'Silent';
-      const { answer } = called;
+      const { call, isGenuine } = signMessage('/v1/echo', { sentAt });
+      const httpResult = await deps.echoHttpClient.post({ ...call, timeoutMs });
+      if (httpResult.result !== 'Responded') return 'NoResponse';
+      const { response: answer } = httpResult;
       if (answer.status !== 200 || !isGenuine(answer)) return 'NotReady';
-      return readEchoAnswer(answer.body)?.status === 'Ready' ? 'Ready' : 'NotReady';
+      return parseEchoResponse(answer.body)?.status === 'Ready' ? 'Ready' : 'NotReady';
     },
   };
 }

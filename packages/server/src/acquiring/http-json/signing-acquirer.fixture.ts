@@ -10,17 +10,22 @@ import {
 } from '@switchyard/contract';
 import { publicSigningKey, systemClock } from '../../platform/index.ts';
 
-type Said = readonly [status: number, answer: object];
+type StatusAndBody = readonly [status: number, answer: object];
 
 /** @param respond returns status and body for a path and message id */
-export function signingBank(answerTo: (path: string, messageId: string) => Said | Promise<Said>) {
+export function createSigningAcquirer(
+  respond: (path: string, messageId: string) => StatusAndBody | Promise<StatusAndBody>,
+) {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   const { x = '' } = publicKey.export({ format: 'jwk' });
   const keyId = publicSigningKey(x).kid;
 
-  async function tell(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function sendSignedResponse(
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
     const { messageId } = JSON.parse(await text(request));
-    const [status, answer] = await answerTo(request.url ?? '', messageId);
+    const [status, answer] = await respond(request.url ?? '', messageId);
     const body = JSON.stringify(answer);
     const digest = spiContentDigest(hash('sha256', body, 'base64'));
     const created = Math.floor(systemClock.now() / 1000);
@@ -42,7 +47,7 @@ export function signingBank(answerTo: (path: string, messageId: string) => Said 
   return {
     publicKey: x,
     listener(request: IncomingMessage, response: ServerResponse): void {
-      tell(request, response).catch((error) => response.destroy(error));
+      sendSignedResponse(request, response).catch((error) => response.destroy(error));
     },
   };
 }

@@ -9,8 +9,8 @@ import {
 } from '@switchyard/contract';
 import { Value } from 'typebox/value';
 import type { AcquirerOutcome, AcquirerReference, AcquirerRequest } from '../spi/acquirer-spi.ts';
-import { mayBeBooked } from '../spi/ambiguous-response.ts';
-import { spiOutcomeOf, toSpiMessage } from './spi-messages.ts';
+import { isAmbiguousDecline } from '../spi/ambiguous-response.ts';
+import { toSpiMessage, toSpiOutcome } from './spi-messages.ts';
 
 const pan = '4111111111111111';
 
@@ -118,7 +118,7 @@ const approval: SpiAnswer = {
 };
 
 const judged = (answer: Partial<SpiAnswer>, status = 200) =>
-  spiOutcomeOf(written(sale), { status, answer: { ...approval, ...answer } });
+  toSpiOutcome(written(sale), { status, response: { ...approval, ...answer } });
 
 test('an approval has an approving response code and the requested or a partial amount', () => {
   assert.deepEqual(judged({}), {
@@ -138,7 +138,7 @@ test('an approval has an approving response code and the requested or a partial 
 test('a second reversal with amount 0 is an approval', () => {
   const reversal = written({ ...sale, kind: 'Reversal', original: sale.reference });
   const answer = { ...approval, messageId: reversal.message.messageId, amount: 0 };
-  const outcome = spiOutcomeOf(reversal, { status: 200, answer });
+  const outcome = toSpiOutcome(reversal, { status: 200, response: answer });
   assert.equal((outcome as { outcome: string }).outcome, 'Approved');
 });
 
@@ -159,7 +159,7 @@ test('a contradictory or unrelated response has an unknown outcome', () => {
     assert.deepEqual(judged(answer), unknown, JSON.stringify(answer));
   }
   const { amount: _amount, ...partial } = { ...approval, responseCode: '10' };
-  assert.deepEqual(spiOutcomeOf(written(sale), { status: 200, answer: partial }), unknown);
+  assert.deepEqual(toSpiOutcome(written(sale), { status: 200, response: partial }), unknown);
   assert.deepEqual(judged({}, 500), unknown);
 });
 
@@ -172,10 +172,10 @@ test('an explicit decline is a decline, whatever its response code', () => {
   ] as const) {
     const outcome = refused(code);
     assert.ok(outcome !== 'Pending' && outcome.outcome === 'Declined', code);
-    assert.deepEqual([outcome.responseCode, outcome.isPlain], [code, isPlain]);
-    assert.equal(mayBeBooked(outcome), false, code);
+    assert.deepEqual([outcome.responseCode, outcome.isExplicitDecline], [code, isPlain]);
+    assert.equal(isAmbiguousDecline(outcome), false, code);
   }
-  assert.equal(mayBeBooked(refused('68') as AcquirerOutcome), true);
+  assert.equal(isAmbiguousDecline(refused('68') as AcquirerOutcome), true);
 });
 
 test('NotProcessed maps to NotSent after overload, otherwise to a decline', () => {

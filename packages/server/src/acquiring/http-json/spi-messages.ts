@@ -19,9 +19,9 @@ import type {
 export type SpiMessage = SpiPayment | SpiCapture | SpiRefund | SpiReversal;
 
 /** A message and its path. The path distinguishes a reversal from a refund. */
-export type SpiAsked = { path: SpiPath; message: SpiMessage };
+export type SpiRequest = { path: SpiPath; message: SpiMessage };
 
-const paths: Readonly<Record<AcquirerRequestKind, SpiPath>> = {
+const pathByKind: Readonly<Record<AcquirerRequestKind, SpiPath>> = {
   Authorization: '/v1/payments',
   Sale: '/v1/payments',
   OfflineSale: '/v1/payments',
@@ -34,7 +34,7 @@ const paths: Readonly<Record<AcquirerRequestKind, SpiPath>> = {
 const messageIdOf = (transactionId: string, { rrn }: AcquirerReference) =>
   `${transactionId}-${rrn}`;
 
-function headOf(request: AcquirerRequest, institutionId: string, sentAt: string) {
+function commonMembers(request: AcquirerRequest, institutionId: string, sentAt: string) {
   const { reference, transactionId } = request;
   return {
     messageId: messageIdOf(transactionId, reference),
@@ -54,7 +54,7 @@ function headOf(request: AcquirerRequest, institutionId: string, sentAt: string)
   };
 }
 
-function cardOf({ card, panSequence, sensitive }: AcquirerRequest): SpiPayment['card'] {
+function cardMembers({ card, panSequence, sensitive }: AcquirerRequest): SpiPayment['card'] {
   return {
     number: card.pan,
     expiry: card.expiry,
@@ -66,7 +66,7 @@ function cardOf({ card, panSequence, sensitive }: AcquirerRequest): SpiPayment['
   };
 }
 
-function offlineOf({ authorizedAt, authorizationCode }: AcquirerRequest) {
+function offlineMembers({ authorizedAt, authorizationCode }: AcquirerRequest) {
   if (authorizedAt === undefined) return {};
   const code = defined({ authorizationCode });
   return { offline: { authorizedAt, ...code } };
@@ -78,8 +78,8 @@ function paymentMembers(request: AcquirerRequest, kind: SpiPayment['kind']) {
     kind,
     entryMode: request.entryMode,
     isRemoteOrder: request.isRemoteOrder ?? false,
-    card: cardOf(request),
-    ...offlineOf(request),
+    card: cardMembers(request),
+    ...offlineMembers(request),
     ...defined({
       pin: sensitive?.pin === undefined ? undefined : sensitive.pin,
       chipData,
@@ -89,7 +89,7 @@ function paymentMembers(request: AcquirerRequest, kind: SpiPayment['kind']) {
   };
 }
 
-function followMembers({ transactionId, original, authorizationCode }: AcquirerRequest) {
+function followUpMembers({ transactionId, original, authorizationCode }: AcquirerRequest) {
   if (original === undefined)
     throw new Error('a capture, refund or reversal requires the original reference');
   return {
@@ -107,9 +107,9 @@ export function toSpiMessage(
   request: AcquirerRequest,
   institutionId: string,
   sentAt: string,
-): SpiAsked {
-  const head = headOf(request, institutionId, sentAt);
-  const path = paths[request.kind];
+): SpiRequest {
+  const head = commonMembers(request, institutionId, sentAt);
+  const path = pathByKind[request.kind];
   switch (request.kind) {
     case 'Authorization':
     case 'Sale':
@@ -117,55 +117,62 @@ export function toSpiMessage(
       return { path, message: { ...head, ...paymentMembers(request, request.kind) } };
     case 'Capture': {
       const final = request.final ?? false;
-      return { path, message: { ...head, ...followMembers(request), final } };
+      return { path, message: { ...head, ...followUpMembers(request), final } };
     }
     case 'Refund':
-      return { path, message: { ...head, ...followMembers(request) } };
+      return { path, message: { ...head, ...followUpMembers(request) } };
     case 'Reversal': {
-      return { path, message: { ...head, ...followMembers(request), ...reversalMembers(request) } };
+      return {
+        path,
+        message: { ...head, ...followUpMembers(request), ...reversalMembers(request) },
+      };
     }
   }
 }
 
 /** A response with a valid signature and schema. */
-export type GenuineAnswer = { status: number; answer: SpiAnswer };
+export type VerifiedResponse = { status: number; response: SpiAnswer };
 
-const partialCode = '10';
-const formatError = '30';
-const overloaded: ReadonlySet<number> = new Set([429, 503]);
-const invalid: AcquirerOutcome = { outcome: 'Unknown', reason: 'InvalidResponse' };
+const partialApprovalCode = '10';
+const formatErrorCode = '30';
+const overloadStatuses: ReadonlySet<number> = new Set([429, 503]);
+const invalidResponse: AcquirerOutcome = { outcome: 'Unknown', reason: 'InvalidResponse' };
 
-const cardOfAsked = (message: SpiMessage) => ('card' in message ? message.card.number : undefined);
+const cardNumberOf = (message: SpiMessage) => ('card' in message ? message.card.number : undefined);
 
-function besideOf({ issuerData, addressResult }: SpiAnswer, cardNumber: string | undefined) {
+function additionalMembers(
+  { issuerData, addressResult }: SpiAnswer,
+  cardNumber: string | undefined,
+) {
   // Issuer data that contains the card number is left out.
-  const isClean = issuerData !== undefined && !(cardNumber && issuerData.includes(cardNumber));
+  const hasSafeIssuerData =
+    issuerData !== undefined && !(cardNumber && issuerData.includes(cardNumber));
   return {
-    ...(isClean ? { issuerData } : {}),
+    ...(hasSafeIssuerData ? { issuerData } : {}),
     ...defined({ addressResult }),
   };
 }
 
-function approvedOutcome(
-  { path, message: asked }: SpiAsked,
-  answer: SpiAnswer,
-  code: string,
+function toApprovedOutcome(
+  { path, message: asked }: SpiRequest,
+  response: SpiAnswer,
+  responseCode: string,
 ): AcquirerOutcome {
-  const { authorizationCode, currency } = answer;
-  if (currency !== undefined && currency !== asked.currency) return invalid;
+  const { authorizationCode, currency } = response;
+  if (currency !== undefined && currency !== asked.currency) return invalidResponse;
   // A partial approval without an amount is invalid.
-  if (code === partialCode && answer.amount === undefined) return invalid;
+  if (responseCode === partialApprovalCode && response.amount === undefined) return invalidResponse;
   // A second reversal reverses amount 0 and still counts as approved.
-  const told = path === '/v1/reversals' ? undefined : answer.amount;
-  const amount = told ?? asked.amount;
-  if (amount > asked.amount || (amount === 0 && asked.amount > 0)) return invalid;
-  if (amount !== asked.amount && code !== partialCode) return invalid;
+  const namedAmount = path === '/v1/reversals' ? undefined : response.amount;
+  const amount = namedAmount ?? asked.amount;
+  if (amount > asked.amount || (amount === 0 && asked.amount > 0)) return invalidResponse;
+  if (amount !== asked.amount && responseCode !== partialApprovalCode) return invalidResponse;
   return {
     outcome: 'Approved',
-    responseCode: code,
+    responseCode,
     amount,
     ...defined({ authorizationCode }),
-    ...besideOf(answer, cardOfAsked(asked)),
+    ...additionalMembers(response, cardNumberOf(asked)),
   };
 }
 
@@ -173,28 +180,34 @@ function approvedOutcome(
  * Maps a response to an outcome, or to `Pending`. An unknown response code never approves. A response
  * to another message has the outcome `Unknown`, and the caller sends a reversal.
  */
-export function spiOutcomeOf(
-  asked: SpiAsked,
-  { status, answer }: GenuineAnswer,
+export function toSpiOutcome(
+  request: SpiRequest,
+  { status, response: answer }: VerifiedResponse,
 ): AcquirerOutcome | 'Pending' {
-  const { message } = asked;
-  if (answer.messageId !== message.messageId) return invalid;
-  const isRefused = status >= 400 && status < 600;
-  if (answer.outcome === 'NotProcessed' && isRefused) {
-    if (overloaded.has(status))
+  const { message } = request;
+  if (answer.messageId !== message.messageId) return invalidResponse;
+  const isHttpError = status >= 400 && status < 600;
+  if (answer.outcome === 'NotProcessed' && isHttpError) {
+    if (overloadStatuses.has(status))
       return { outcome: 'NotSent', reason: 'the acquirer rejects new requests' };
-    return { outcome: 'Declined', responseCode: formatError };
+    return { outcome: 'Declined', responseCode: formatErrorCode };
   }
-  if (isRefused) return invalid;
+  if (isHttpError) return invalidResponse;
   if (answer.outcome === 'Pending') return 'Pending';
-  const code = answer.responseCode;
-  if (code === undefined) return invalid;
-  const { approved, known } = responseCodeFacts(code, { zeroAmount: message.amount === 0 });
+  const responseCode = answer.responseCode;
+  if (responseCode === undefined) return invalidResponse;
+  const { approved, known } = responseCodeFacts(responseCode, { zeroAmount: message.amount === 0 });
   if (answer.outcome === 'Declined' && !approved) {
-    const plain = known ? {} : ({ isPlain: true } as const);
-    const beside = besideOf(answer, cardOfAsked(message));
-    return { outcome: 'Declined', responseCode: code, ...plain, ...beside };
+    const explicitDecline = known ? {} : ({ isPlain: true } as const);
+    const additionalData = additionalMembers(answer, cardNumberOf(message));
+    return {
+      outcome: 'Declined',
+      responseCode,
+      ...explicitDecline,
+      ...additionalData,
+    };
   }
-  if (answer.outcome === 'Approved' && approved) return approvedOutcome(asked, answer, code);
-  return invalid;
+  if (answer.outcome === 'Approved' && approved)
+    return toApprovedOutcome(request, answer, responseCode);
+  return invalidResponse;
 }

@@ -18,7 +18,7 @@ import {
   startScriptedHost,
 } from '../../../test/scripted-host.ts';
 import { createLog, systemClock } from '../../platform/index.ts';
-import type { AcquirerRequest, LateAnswer } from '../spi/acquirer-spi.ts';
+import type { AcquirerRequest, LateResponse } from '../spi/acquirer-spi.ts';
 import { connectIso8583Host } from './connect-iso8583-host.ts';
 
 const request: AcquirerRequest = {
@@ -47,29 +47,29 @@ const request: AcquirerRequest = {
 function connectTo(
   port: number,
   dialect: keyof typeof builtInHosts,
-  onLateAnswer: (late: LateAnswer) => void,
+  onLateAnswer: (late: LateResponse) => void,
 ) {
   const { organizationId, linkId } = request;
   const settings = { host: '127.0.0.1', port, institutionId: '1001' };
   return connectIso8583Host({
     link: { organizationId, linkId, name: 'north', adapter: 'iso8583-host', settings },
-    host: compileHost(builtInHosts[dialect], { now: Date.now }),
+    compiledHost: compileHost(builtInHosts[dialect], { now: Date.now }),
     timeoutMs: 20_000,
     clock: systemClock,
     log: createLog({ logLevel: 'silent', instanceName: 'test' }),
-    onLateAnswer,
+    onLateResponse: onLateAnswer,
   });
 }
 
 async function attached() {
   const host = await startScriptedHost();
-  const told: LateAnswer[] = [];
+  const told: LateResponse[] = [];
   const connection = connectTo(host.port, 'iso1987-binary', (late) => told.push(late));
   const close = async () => {
     await connection.close();
     await host.stop();
   };
-  await eventually('signed on', () => connection.available());
+  await eventually('signed on', () => connection.isAvailable());
   return { host, connection, told, close };
 }
 
@@ -164,7 +164,7 @@ test('a 1993 host that echoes only the amount confirms a partial reversal', asyn
   const host = await host1993(t);
   const connection = connectTo(host.port, 'iso1993-ascii', () => {});
   t.after(connection.close);
-  await eventually('signed on', () => connection.available());
+  await eventually('signed on', () => connection.isAvailable());
   const part = (stan: string): AcquirerRequest => ({
     ...request,
     kind: 'Reversal',

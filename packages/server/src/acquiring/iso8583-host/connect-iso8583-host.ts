@@ -5,35 +5,35 @@ import { LRUCache } from 'lru-cache';
 import { atMost, type Clock, isLoopbackHost, type Log } from '../../platform/index.ts';
 import type { Hsm } from '../../vault/index.ts';
 import type { TlsIdentity } from '../keys/client-certificate-store.ts';
-import type { KeyRing } from '../keys/zone-key-exchange.ts';
+import type { ZoneKeyRing } from '../keys/zone-key-exchange.ts';
 import type {
   AcquirerConnection,
   AcquirerOutcome,
   AcquirerRequest,
   Iso8583HostLink,
-  LateAnswer,
+  LateResponse,
 } from '../spi/acquirer-spi.ts';
-import { mayBeBooked } from '../spi/ambiguous-response.ts';
-import { type Exchange, openLink } from './host-link.ts';
-import { correlationKey, outcomeOf, toMessage } from './iso8583-messages.ts';
+import { isAmbiguousDecline } from '../spi/ambiguous-response.ts';
+import { type ExchangeResult, openHostLink } from './host-link.ts';
+import { correlationKey, toAcquirerOutcome, toIso8583Message } from './iso8583-messages.ts';
 
 export type Iso8583HostDeps = {
   link: Iso8583HostLink;
   /** The host's table, compiled. */
-  host: Host;
+  compiledHost: Host;
   /** Not needed if the host requires no MAC and accepts no PIN. */
   hsm?: Hsm | undefined;
-  keys?: KeyRing | undefined;
+  keyRing?: ZoneKeyRing | undefined;
   /** TLS client certificate for the host. */
-  identity?: TlsIdentity | undefined;
+  tlsIdentity?: TlsIdentity | undefined;
   timeoutMs: number;
   clock: Clock;
   log: Log;
-  onLateAnswer: (late: LateAnswer) => void;
-  onState?: (available: boolean) => void;
+  onLateResponse: (late: LateResponse) => void;
+  onAvailabilityChange?: (available: boolean) => void;
 };
 
-const forgottenMax = 10_000;
+const maxUnansweredRequests = 10_000;
 
 /**
  * Connects to a host and reconnects after a loss.
@@ -49,59 +49,73 @@ export function connectIso8583Host(deps: Iso8583HostDeps): AcquirerConnection {
     );
   }
   // Requests after a time-out or an ambiguous response. They identify a late response.
-  const givenUp = new LRUCache<string, Omit<LateAnswer, 'responseCode'>>(atMost(forgottenMax));
+  const unansweredRequests = new LRUCache<string, Omit<LateResponse, 'responseCode'>>(
+    atMost(maxUnansweredRequests),
+  );
 
-  const link = openLink({
+  const hostLink = openHostLink({
     host: settings.host,
     port: settings.port,
     tls: settings.tls === true,
-    identity: deps.identity,
-    spoken: deps.host,
+    tlsIdentity: deps.tlsIdentity,
+    compiledHost: deps.compiledHost,
     tpdu: settings.tpdu,
-    connections: settings.connections,
+    connectionCount: settings.connections,
     hsm: deps.hsm,
-    keys: deps.keys,
+    keyRing: deps.keyRing,
     clock: deps.clock,
     log: deps.log,
-    ...defined({ onState: deps.onState }),
-    onUnmatched: (answer) => {
+    ...defined({ onState: deps.onAvailabilityChange }),
+    onUnmatchedResponse: (answer) => {
       const key = correlationKey(answer);
-      const late = givenUp.get(key);
-      if (late === undefined) return;
-      givenUp.delete(key);
-      deps.onLateAnswer({ ...late, responseCode: answer.fields[39] ?? '' });
+      const lateRequest = unansweredRequests.get(key);
+      if (lateRequest === undefined) return;
+      unansweredRequests.delete(key);
+      deps.onLateResponse({ ...lateRequest, responseCode: answer.fields[39] ?? '' });
     },
   });
 
-  const { time: originalTime } = deps.host.table.originalData;
-  const { amountIs } = deps.host.table.replacement;
+  const { time: originalTime } = deps.compiledHost.table.originalData;
+  const { amountIs } = deps.compiledHost.table.replacement;
 
-  function toOutcome(request: AcquirerRequest, sent: Message, exchange: Exchange): AcquirerOutcome {
-    switch (exchange.result) {
-      case 'Answered':
-        return outcomeOf(sent, exchange.answer, request.currency, amountIs);
+  function toOutcome(
+    request: AcquirerRequest,
+    requestMessage: Message,
+    exchangeResult: ExchangeResult,
+  ): AcquirerOutcome {
+    switch (exchangeResult.result) {
+      case 'Responded':
+        return toAcquirerOutcome(
+          requestMessage,
+          exchangeResult.response,
+          request.currency,
+          amountIs,
+        );
       case 'NotSent':
-        return { outcome: 'NotSent', reason: exchange.reason };
+        return { outcome: 'NotSent', reason: exchangeResult.reason };
       default:
-        return { outcome: 'Unknown', reason: exchange.result };
+        return { outcome: 'Unknown', reason: exchangeResult.result };
     }
   }
 
   return {
-    available: link.available,
-    connections: () => ({ wanted: settings.connections ?? 1, signedOn: link.signedOn() }),
-    zonePinKey: () => (deps.hsm === undefined ? undefined : deps.keys?.pinKey()),
-    async send(request, onSent) {
-      const message = toMessage(request, settings.institutionId, originalTime);
-      const exchange = await link.exchange(message, deps.timeoutMs, onSent);
-      const outcome = toOutcome(request, message, exchange);
+    isAvailable: hostLink.isAvailable,
+    getConnectionCounts: () => ({
+      wanted: settings.connections ?? 1,
+      signedOn: hostLink.countSignedOnSessions(),
+    }),
+    getZonePinKey: () => (deps.hsm === undefined ? undefined : deps.keyRing?.getPinKey()),
+    async send(request, onPossiblySent) {
+      const message = toIso8583Message(request, settings.institutionId, originalTime);
+      const exchangeResult = await hostLink.sendRequest(message, deps.timeoutMs, onPossiblySent);
+      const outcome = toOutcome(request, message, exchangeResult);
       // After an invalid or ambiguous response the correct response may still arrive.
-      if (outcome.outcome === 'Unknown' || mayBeBooked(outcome)) {
+      if (outcome.outcome === 'Unknown' || isAmbiguousDecline(outcome)) {
         const { organizationId, transactionId, kind } = request;
-        givenUp.set(correlationKey(message), { organizationId, transactionId, kind });
+        unansweredRequests.set(correlationKey(message), { organizationId, transactionId, kind });
       }
       return outcome;
     },
-    close: () => link.close(deps.timeoutMs),
+    close: () => hostLink.close(deps.timeoutMs),
   };
 }

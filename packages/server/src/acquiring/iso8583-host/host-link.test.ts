@@ -13,7 +13,7 @@ import {
   startScriptedHost,
 } from '../../../test/scripted-host.ts';
 import { createLog, systemClock } from '../../platform/index.ts';
-import { type Exchange, type HostLink, openLink } from './host-link.ts';
+import { type ExchangeResult, type HostLink, openHostLink } from './host-link.ts';
 
 const spoken = compileHost(builtInHosts['iso1987-binary'], { now: Date.now });
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
@@ -24,21 +24,21 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-type Options = Partial<Parameters<typeof openLink>[0]>;
+type Options = Partial<Parameters<typeof openHostLink>[0]>;
 
 async function setUp(options: Options = {}, script = approve) {
   const host = await startScriptedHost();
   host.script(script);
   const late: Message[] = [];
-  const link = openLink({
+  const link = openHostLink({
     host: '127.0.0.1',
     port: host.port,
     tls: false,
-    spoken,
+    compiledHost: spoken,
     clock: systemClock,
     log,
-    onUnmatched: (answer) => late.push(answer),
-    backOffMs: [10],
+    onUnmatchedResponse: (answer) => late.push(answer),
+    reconnectDelaysMs: [10],
     ...options,
   });
   // The host stops first, so that the sign-off does not wait for a response.
@@ -46,7 +46,7 @@ async function setUp(options: Options = {}, script = approve) {
   return { host, link, late };
 }
 
-const signedOn = (link: HostLink) => eventually('signed on', () => link.available());
+const signedOn = (link: HostLink) => eventually('signed on', () => link.isAvailable());
 
 function sale(stan: string): Message {
   const fields = { 3: '000000', 4: '000000001234', 7: '0101120000', 11: stan, 41: 'TERM0001' };
@@ -65,42 +65,42 @@ describe('ISO 8583 host link', () => {
     const { host, link } = await setUp({}, (asked) => held.push(asked));
     await eventually('sign-on heard', () => held.length === 1);
     const notSent = { result: 'NotSent', reason: 'not signed on' };
-    assert.deepEqual(await link.exchange(sale('000001'), longMs), notSent);
-    assert.equal(link.available(), false);
+    assert.deepEqual(await link.sendRequest(sale('000001'), longMs), notSent);
+    assert.equal(link.isAvailable(), false);
     host.script(approve);
     for (const asked of held) approve(asked);
     await signedOn(link);
-    assert.equal((await link.exchange(sale('000002'), longMs)).result, 'Answered');
+    assert.equal((await link.sendRequest(sale('000002'), longMs)).result, 'Responded');
     assert.deepEqual(host.heard(), ['0800001', '0200']);
   });
 
   test('retries a declined sign-on after a delay', async () => {
     const states: boolean[] = [];
     const { host, link } = await setUp(
-      { onState: (available) => states.push(available) },
+      { onAvailabilityChange: (available) => states.push(available) },
       ({ message, socket }) => socket.end(frameOf(answerTo(message, { 39: '58' }))),
     );
     await eventually('three tries', () => host.connections() === 3);
-    assert.equal(link.available(), false);
+    assert.equal(link.isAvailable(), false);
     host.script(approve);
     await signedOn(link);
     assert.deepEqual(states, [true]);
   });
 
   test('sends echoes while idle, and reconnects after two missed echoes', async () => {
-    const { host, link } = await setUp({ echoEveryMs: 25 });
+    const { host, link } = await setUp({ echoIntervalMs: 25 });
     const echoes = () => host.heard().filter((each) => each === '0800301').length;
     await eventually('two echoes', () => echoes() >= 2);
     assert.equal(host.connections(), 1);
     host.script(() => {});
-    await eventually('given up', () => !link.available());
+    await eventually('given up', () => !link.isAvailable());
     host.script(approve);
     await signedOn(link);
     assert.equal(host.connections(), 2);
   });
 
   test('keeps the connection if the host misses echoes but sends other messages', async () => {
-    const { host, link } = await setUp({ echoEveryMs: 25 });
+    const { host, link } = await setUp({ echoIntervalMs: 25 });
     const echoes = () => host.heard().filter((each) => each === '0800301').length;
     const echo = frameOf({ mti: '0800', fields: { 7: '0101120000', 11: '000007', 70: '301' } });
     host.script((asked) => {
@@ -108,7 +108,7 @@ describe('ISO 8583 host link', () => {
       else if (asked.message.mti === '0800') asked.socket.write(echo);
     });
     await eventually('five echoes without an answer', () => echoes() >= 5);
-    assert.equal(link.available(), true);
+    assert.equal(link.isAvailable(), true);
     assert.equal(host.connections(), 1);
   });
 
@@ -118,13 +118,13 @@ describe('ISO 8583 host link', () => {
     const held: Asked[] = [];
     host.script((asked) => held.push(asked));
     const exchanges = ['000001', '000002', '000003'].map((stan) =>
-      link.exchange(sale(stan), longMs),
+      link.sendRequest(sale(stan), longMs),
     );
     await eventually('all asked', () => held.length === 3);
     const bytes = Buffer.concat(held.reverse().map(({ message }) => frameOf(answerTo(message))));
     for (let at = 0; at < bytes.length; at += 7) held[0]?.socket.write(bytes.subarray(at, at + 7));
     const stans = (await Promise.all(exchanges)).map((each) =>
-      each.result === 'Answered' ? each.answer.fields[11] : each.result,
+      each.result === 'Responded' ? each.response.fields[11] : each.result,
     );
     assert.deepEqual(stans, ['000001', '000002', '000003']);
     host.script(approve);
@@ -136,14 +136,14 @@ describe('ISO 8583 host link', () => {
     const { socket } = host.asked.at(-1) ?? assert.fail('nobody signed on');
     const fields = { 7: '0101120000', 11: '000007', 70: '301' };
     socket.write(Buffer.concat(Array(5000).fill(frameOf({ mti: '0800', fields }))));
-    await eventually('taken again', () => host.connections() > 1 && link.available());
+    await eventually('taken again', () => host.connections() > 1 && link.isAvailable());
     assert.ok(host.heard().filter((each) => each.startsWith('0810')).length < 1000);
   });
 
   test('disconnects a host that sends requests and never reads responses', async () => {
     const states: boolean[] = [];
     const asked: Asked[] = [];
-    const { link } = await setUp({ onState: (up) => states.push(up) }, (each) => {
+    const { link } = await setUp({ onAvailabilityChange: (up) => states.push(up) }, (each) => {
       asked.push(each);
       approve(each);
     });
@@ -166,7 +166,7 @@ describe('ISO 8583 host link', () => {
     const { socket } = host.asked[0] ?? assert.fail('nobody signed on');
     socket.pause();
     const filler = 'x'.repeat(999);
-    const fillers: Promise<Exchange>[] = [];
+    const fillers: Promise<ExchangeResult>[] = [];
     let stan = 0;
     const next = () => {
       stan += 1;
@@ -177,18 +177,18 @@ describe('ISO 8583 host link', () => {
       fields: { ...message.fields, 48: filler, 60: filler, 61: filler, 62: filler, 63: filler },
     });
     // Fills the socket buffer, so that further messages stay in the queue.
-    let stuck: Exchange = { result: 'Timeout' };
+    let stuck: ExchangeResult = { result: 'Timeout' };
     while (stuck.result === 'Timeout' && stan < 15_000) {
       for (let count = 0; count < 50; count += 1) {
-        fillers.push(link.exchange(wide(next()), 60_000));
+        fillers.push(link.sendRequest(wide(next()), 60_000));
       }
-      stuck = await link.exchange(next(), 20);
+      stuck = await link.sendRequest(next(), 20);
     }
     assert.deepEqual(stuck, { result: 'NotSent', reason: 'not sent in time' });
     const given = String(stan).padStart(6, '0');
     socket.resume();
-    for (const each of await Promise.all(fillers)) assert.equal(each.result, 'Answered');
-    assert.equal((await link.exchange(next(), longMs)).result, 'Answered');
+    for (const each of await Promise.all(fillers)) assert.equal(each.result, 'Responded');
+    assert.equal((await link.sendRequest(next(), longMs)).result, 'Responded');
     assert.ok(!host.asked.some(({ message }) => message.fields[11] === given));
   });
 
@@ -196,19 +196,19 @@ describe('ISO 8583 host link', () => {
     const { host, link } = await setUp();
     await signedOn(link);
     host.script(networkOnly);
-    const first = link.exchange(sale('000001'), longMs);
-    const second = await link.exchange(sale('000001'), longMs);
+    const first = link.sendRequest(sale('000001'), longMs);
+    const second = await link.sendRequest(sale('000001'), longMs);
     assert.deepEqual(second, { result: 'NotSent', reason: 'duplicate trace' });
     await heardSale(host);
     for (const asked of host.asked) if (asked.message.mti === '0200') approve(asked);
-    assert.equal((await first).result, 'Answered');
+    assert.equal((await first).result, 'Responded');
   });
 
   test('reconnects after a framing error', async () => {
     const { host, link } = await setUp();
     await signedOn(link);
     host.script(networkOnly);
-    const waiting = link.exchange(sale('000001'), longMs);
+    const waiting = link.sendRequest(sale('000001'), longMs);
     await heardSale(host);
     host.asked.at(-1)?.socket.write(Buffer.alloc(64, 0xff));
     assert.deepEqual(await waiting, { result: 'ConnectionLost' });
@@ -219,14 +219,14 @@ describe('ISO 8583 host link', () => {
   test('reconnects after invalid bytes in the segment of the sign-on response', async () => {
     const states: boolean[] = [];
     const { host, link } = await setUp(
-      { onState: (available) => states.push(available) },
+      { onAvailabilityChange: (available) => states.push(available) },
       ({ message, socket }) =>
         socket.write(Buffer.concat([frameOf(answerTo(message)), Buffer.alloc(64, 0xff)])),
     );
     await eventually('tried again', () => host.connections() >= 3);
     host.script(approve);
     await signedOn(link);
-    assert.equal((await link.exchange(sale('000001'), longMs)).result, 'Answered');
+    assert.equal((await link.sendRequest(sale('000001'), longMs)).result, 'Responded');
     assert.deepEqual(states, [true]);
   });
 
@@ -239,16 +239,16 @@ describe('ISO 8583 host link', () => {
       const until = performance.now() + 100;
       while (performance.now() < until);
     });
-    assert.equal((await link.exchange(sale('000001'), 50)).result, 'Answered');
+    assert.equal((await link.sendRequest(sale('000001'), 50)).result, 'Responded');
   });
 
   test('skips an undecodable message, and its request times out', async () => {
     const { host, link } = await setUp();
     await signedOn(link);
     host.script(({ socket }) => socket.write(Buffer.from([0, 3, 1, 2, 3])));
-    assert.deepEqual(await link.exchange(sale('000001'), 30), { result: 'Timeout' });
+    assert.deepEqual(await link.sendRequest(sale('000001'), 30), { result: 'Timeout' });
     host.script(approve);
-    assert.equal((await link.exchange(sale('000002'), longMs)).result, 'Answered');
+    assert.equal((await link.sendRequest(sale('000002'), longMs)).result, 'Responded');
     assert.equal(host.connections(), 1);
   });
 
@@ -256,7 +256,7 @@ describe('ISO 8583 host link', () => {
     const { host, link, late } = await setUp();
     await signedOn(link);
     host.script(networkOnly);
-    assert.deepEqual(await link.exchange(sale('000001'), 20), { result: 'Timeout' });
+    assert.deepEqual(await link.sendRequest(sale('000001'), 20), { result: 'Timeout' });
     await heardSale(host);
     for (const asked of host.asked) if (asked.message.mti === '0200') approve(asked);
     await eventually('told', () => late.length === 1);
@@ -267,9 +267,9 @@ describe('ISO 8583 host link', () => {
     const { host, link } = await setUp();
     await signedOn(link);
     host.script(({ socket }) => socket.destroy());
-    const exchange = await link.exchange(sale('000001'), longMs);
+    const exchange = await link.sendRequest(sale('000001'), longMs);
     assert.deepEqual(exchange, { result: 'ConnectionLost' });
-    assert.equal(link.available(), false);
+    assert.equal(link.isAvailable(), false);
     host.script(approve);
     await signedOn(link);
   });
@@ -278,14 +278,14 @@ describe('ISO 8583 host link', () => {
     const { host, link } = await setUp();
     await signedOn(link);
     host.script(networkOnly);
-    const waiting = link.exchange(sale('000001'), longMs);
+    const waiting = link.sendRequest(sale('000001'), longMs);
     await heardSale(host);
     const closed = link.close(longMs);
-    assert.equal(link.available(), false);
+    assert.equal(link.isAvailable(), false);
     const refused = { result: 'NotSent', reason: 'not signed on' };
-    assert.deepEqual(await link.exchange(sale('000002'), longMs), refused);
+    assert.deepEqual(await link.sendRequest(sale('000002'), longMs), refused);
     for (const asked of host.asked) if (asked.message.mti === '0200') approve(asked);
-    assert.equal((await waiting).result, 'Answered');
+    assert.equal((await waiting).result, 'Responded');
     await closed;
     assert.deepEqual(host.heard(), ['0800001', '0200', '0800002']);
     assert.equal(host.connections(), 1);
@@ -295,7 +295,7 @@ describe('ISO 8583 host link', () => {
     const { host, link } = await setUp();
     await signedOn(link);
     host.script(networkOnly);
-    const waiting = link.exchange(sale('000001'), longMs);
+    const waiting = link.sendRequest(sale('000001'), longMs);
     await heardSale(host);
     await link.close(30);
     assert.deepEqual(await waiting, { result: 'ConnectionLost' });
@@ -315,7 +315,7 @@ describe('ISO 8583 host link', () => {
       const { host, link } = await setUp();
       await signedOn(link);
       host.script(script);
-      const asked = link.exchange(sale('000001'), longMs);
+      const asked = link.sendRequest(sale('000001'), longMs);
       await heardSale(host);
       const ended = endOf(host.asked[0]?.socket);
       await link.close(0);
@@ -326,31 +326,33 @@ describe('ISO 8583 host link', () => {
 
   test('sends nothing after a host sign-off until the next sign-on', async () => {
     const states: boolean[] = [];
-    const { host, link } = await setUp({ onState: (available) => states.push(available) });
+    const { host, link } = await setUp({
+      onAvailabilityChange: (available) => states.push(available),
+    });
     await signedOn(link);
     const held: Asked[] = [];
     const heldSignOns = () => held.filter(({ message }) => message.fields[70] === '001');
     host.script((asked) => held.push(asked));
-    const inFlight = link.exchange(sale('000001'), longMs);
+    const inFlight = link.sendRequest(sale('000001'), longMs);
     await heardSale(host);
     const fields = { 7: '0101120000', 11: '000778', 70: '002' };
     host.asked[0]?.socket.write(frameOf({ mti: '0800', fields }));
     await eventually('acknowledged', () => host.heard().includes('0810002'));
-    assert.equal(link.available(), false);
+    assert.equal(link.isAvailable(), false);
     const notSent = { result: 'NotSent', reason: 'not signed on' };
-    assert.deepEqual(await link.exchange(sale('000002'), longMs), notSent);
+    assert.deepEqual(await link.sendRequest(sale('000002'), longMs), notSent);
     // A declined sign-on is retried on the same connection, which still has a pending response.
     await eventually('a sign-on', () => heldSignOns().length === 1);
     const refused = heldSignOns()[0] ?? assert.fail('no sign-on');
     refused.socket.write(frameOf(answerTo(refused.message, { 39: '91' })));
     await eventually('another sign-on', () => heldSignOns().length === 2);
-    assert.deepEqual(await link.exchange(sale('000003'), longMs), notSent);
+    assert.deepEqual(await link.sendRequest(sale('000003'), longMs), notSent);
     for (const asked of held) if (asked.message.mti === '0200') approve(asked);
-    assert.equal((await inFlight).result, 'Answered');
+    assert.equal((await inFlight).result, 'Responded');
     host.script(approve);
     approve(heldSignOns()[1] ?? assert.fail('no sign-on'));
     await signedOn(link);
-    assert.equal((await link.exchange(sale('000004'), longMs)).result, 'Answered');
+    assert.equal((await link.sendRequest(sale('000004'), longMs)).result, 'Responded');
     const heard = ['0800001', '0200', '0810002', '0800001', '0800001', '0200'];
     assert.deepEqual(host.heard(), heard);
     assert.equal(host.connections(), 1);
@@ -365,7 +367,7 @@ describe('ISO 8583 host link', () => {
       const fields = { 7: '0101120000', 11: '000778', 70: '002' };
       host.asked[0]?.socket.write(frameOf({ mti, fields }));
       await eventually('acknowledged', () => host.heard().includes('0830002'));
-      assert.equal(link.available(), false, mti);
+      assert.equal(link.isAvailable(), false, mti);
       await eventually('a sign-on', () => host.heard().length === 3);
       assert.deepEqual(host.heard(), ['0800001', '0830002', '0800001']);
     }

@@ -3,67 +3,87 @@ import type { Host, Message } from '@switchyard/iso8583';
 import { type Clock, isoTime, type Log } from '../../platform/index.ts';
 import type { Hsm } from '../../vault/index.ts';
 import type { TlsIdentity } from '../keys/client-certificate-store.ts';
-import type { KeyRing } from '../keys/zone-key-exchange.ts';
-import { stanOf } from '../numbering/stan-and-terminal-id.ts';
-import { type Exchange, type Seat, takeSeat } from './host-session.ts';
-import { createWire, MacFault, type Wire } from './message-framing.ts';
+import type { ZoneKeyRing } from '../keys/zone-key-exchange.ts';
+import { formatStan } from '../numbering/stan-and-terminal-id.ts';
+import { type ExchangeResult, type HostSession, openHostSession } from './host-session.ts';
+import { createMessageFraming, MacError, type MessageFraming } from './message-framing.ts';
 import {
-  isKeyChange,
+  isKeyUpdate,
   isRequest,
   isSignOff,
-  keyChangeIn,
-  networkAnswer,
   networkMessage,
+  networkResponse,
+  parseKeyUpdate,
 } from './network-management.ts';
-import { createQuestions, notSignedOn } from './pending-requests.ts';
+import { createPendingRequests, notSignedOn } from './pending-requests.ts';
 
-export type { Exchange } from './host-session.ts';
+export type { ExchangeResult } from './host-session.ts';
 
 export type HostLink = {
-  available(): boolean;
+  isAvailable(): boolean;
   /** Number of signed-on sessions. */
-  signedOn(): number;
-  exchange(message: Message, timeoutMs: number, onSent?: () => void): Promise<Exchange>;
+  countSignedOnSessions(): number;
+  sendRequest(
+    message: Message,
+    timeoutMs: number,
+    onPossiblySent?: () => void,
+  ): Promise<ExchangeResult>;
   /** Rejects new messages, waits for pending responses, signs off and disconnects. */
-  close(withinMs: number): Promise<void>;
+  close(drainTimeoutMs: number): Promise<void>;
 };
 
-export type LinkOptions = {
+export type HostLinkOptions = {
   host: string;
   port: number;
   tls: boolean;
   /** TLS client certificate for the host. */
-  identity?: TlsIdentity | undefined;
+  tlsIdentity?: TlsIdentity | undefined;
   /** Compiled dialect table. */
-  spoken: Host;
+  compiledHost: Host;
   tpdu?: string | undefined;
   /** Default 1. */
-  connections?: number | undefined;
+  connectionCount?: number | undefined;
   hsm?: Pick<Hsm, 'mac'> | undefined;
-  keys?: KeyRing | undefined;
+  keyRing?: ZoneKeyRing | undefined;
   clock: Clock;
   log: Log;
   /** Called for each response without a pending request. */
-  onUnmatched: (answer: Message) => void;
-  onState?: (available: boolean) => void;
-  echoEveryMs?: number;
+  onUnmatchedResponse: (answer: Message) => void;
+  onAvailabilityChange?: (available: boolean) => void;
+  echoIntervalMs?: number;
   /** Reconnect delays; the last one repeats. */
-  backOffMs?: readonly number[];
+  reconnectDelaysMs?: readonly number[];
   /** Unread payment bytes after which the connection counts as lost. */
-  unreadPaymentsMax?: number;
+  maxUnreadPaymentBytes?: number;
 };
 
 /** Reconnect delays; jitter reduces each to between 50 % and 100 %. */
-export const reconnectAfterMs = [1000, 2000, 5000, 10_000, 30_000, 60_000] as const;
-const echoDefaultMs = 60_000;
-const keyTimeoutMs = 5000;
-const keyRefused = '96';
+export const defaultReconnectDelaysMs = [1000, 2000, 5000, 10_000, 30_000, 60_000] as const;
+const defaultEchoIntervalMs = 60_000;
+const keyRequestTimeoutMs = 5000;
+const keyRejectedCode = '96';
 
-const wireOf = ({ spoken, tpdu, hsm, keys }: LinkOptions): Wire =>
-  createWire({ host: spoken, tpdu, hsm, macKeys: () => keys?.macKeys() ?? [] });
+const framingFor = ({
+  compiledHost: spoken,
+  tpdu,
+  hsm,
+  keyRing: keys,
+}: HostLinkOptions): MessageFraming =>
+  createMessageFraming({
+    host: spoken,
+    tpdu,
+    hsm,
+    listMacKeyRefs: () => keys?.listMacKeyRefs() ?? [],
+  });
 
 /** Address and TLS settings of the host. */
-const placeOf = ({ host, port, tls, identity, unreadPaymentsMax }: LinkOptions) => ({
+const connectionTarget = ({
+  host,
+  port,
+  tls,
+  tlsIdentity: identity,
+  maxUnreadPaymentBytes: unreadPaymentsMax,
+}: HostLinkOptions) => ({
   host,
   port,
   tls,
@@ -72,167 +92,194 @@ const placeOf = ({ host, port, tls, identity, unreadPaymentsMax }: LinkOptions) 
 });
 
 /** Trace numbers of network management messages, shared by all sessions. */
-function tracesOf(clock: Clock): () => { stan: string; transmittedAt: string } {
+function createTraceNumbers(clock: Clock): () => { stan: string; transmittedAt: string } {
   let count = 0;
   return () => {
     count += 1;
     const transmittedAt = isoTime(clock.now()).slice(5, 19).replace(/\D/g, '');
-    return { stan: stanOf(count), transmittedAt };
+    return { stan: formatStan(count), transmittedAt };
   };
 }
 
 /** @example const link = openLink({ host, port, tls: false, spoken, clock, log, onUnmatched }); */
-export function openLink(options: LinkOptions): HostLink {
-  const { clock, log, keys, backOffMs = reconnectAfterMs } = options;
-  const wire = wireOf(options);
-  const nextTrace = tracesOf(clock);
-  const questions = createQuestions({ freeSeat });
-  const seats: Seat[] = [];
-  let next = 0;
-  let closed = false;
+export function openHostLink(options: HostLinkOptions): HostLink {
+  const {
+    clock,
+    log,
+    keyRing: keys,
+    reconnectDelaysMs: backOffMs = defaultReconnectDelaysMs,
+  } = options;
+  const framing = framingFor(options);
+  const nextTraceNumber = createTraceNumbers(clock);
+  const pendingRequests = createPendingRequests({ freeSeat: nextSignedOnSession });
+  const sessions: HostSession[] = [];
+  let nextSessionIndex = 0;
+  let isClosed = false;
   let wasAvailable = false;
 
-  const isAvailable = () => !closed && wire.hasKeys() && seats.some((seat) => seat.isSignedOn());
+  const isAvailable = () =>
+    !isClosed && framing.hasRequiredKeys() && sessions.some((session) => session.isSignedOn());
 
-  function tell(): void {
+  function notifyAvailability(): void {
     const available = isAvailable();
     if (available === wasAvailable) return;
     wasAvailable = available;
-    options.onState?.(available);
+    options.onAvailabilityChange?.(available);
   }
 
   /** Round robin over the signed-on sessions. */
-  function freeSeat(): Seat | undefined {
-    if (closed) return undefined;
-    for (let tried = 0; tried < seats.length; tried += 1) {
-      const seat = seats[next % seats.length];
-      next += 1;
-      if (seat?.isSignedOn()) return seat;
+  function nextSignedOnSession(): HostSession | undefined {
+    if (isClosed) return undefined;
+    for (let attempts = 0; attempts < sessions.length; attempts += 1) {
+      const session = sessions[nextSessionIndex % sessions.length];
+      nextSessionIndex += 1;
+      if (session?.isSignedOn()) return session;
     }
     return undefined;
   }
 
-  function receive(seat: Seat, payload: Buffer): void {
-    seat.heard();
+  function receivePayload(session: HostSession, payload: Buffer): void {
+    session.recordReceived();
     try {
-      const message = wire.read(payload);
-      if (message instanceof Promise) message.then((read) => take(seat, read)).catch(skip);
-      else take(seat, message);
+      const message = framing.decodeMessage(payload);
+      if (message instanceof Promise)
+        message.then((read) => handleMessage(session, read)).catch(logUnreadableMessage);
+      else handleMessage(session, message);
     } catch (error) {
-      skip(error);
+      logUnreadableMessage(error);
     }
   }
 
   // The pending request times out and is reversed. The stream is still in sync.
-  function skip(error: unknown): void {
+  function logUnreadableMessage(error: unknown): void {
     log.warn({ err: error }, 'host sent a message that could not be decoded');
   }
 
-  function take(seat: Seat, message: Message): void {
+  function handleMessage(session: HostSession, message: Message): void {
     if (isRequest(message)) {
-      if (seat.asksTooMuch()) seat.connection.lose('the host exceeded the request rate limit');
-      else void acknowledge(seat, message);
+      if (session.exceedsRequestRate())
+        session.connection.reconnect('the host exceeded the request rate limit');
+      else void respondToHost(session, message);
       return;
     }
-    if (!questions.answered(message)) options.onUnmatched(message);
+    if (!pendingRequests.resolveResponse(message)) options.onUnmatchedResponse(message);
   }
 
   // Hosts send echo, key update and sign-off requests. Other requests get no response.
-  async function acknowledge(seat: Seat, request: Message): Promise<void> {
+  async function respondToHost(session: HostSession, request: Message): Promise<void> {
     if (isSignOff(request)) {
-      seat.dismissed();
-      questions.dismissed(seat);
+      session.handleHostSignOff();
+      pendingRequests.handleHostSignOff(session);
     }
     try {
-      const taken = !isKeyChange(request) || (await takeKey(request));
-      const answer = networkAnswer(request, taken ? undefined : keyRefused);
-      if (answer !== undefined) seat.connection.push({ bytes: await wire.write(answer) });
+      const isAccepted = !isKeyUpdate(request) || (await importHostKey(request));
+      const response = networkResponse(request, isAccepted ? undefined : keyRejectedCode);
+      if (response !== undefined)
+        session.connection.enqueue({ bytes: await framing.encodeMessage(response) });
     } catch (error) {
       log.warn({ err: error }, 'response to a host request could not be sent');
     }
   }
 
-  async function takeKey(message: Message): Promise<boolean> {
-    const change = keyChangeIn(message);
-    const taken = change !== undefined && (await keys?.take(change)) === true;
-    tell();
-    return taken;
+  async function importHostKey(message: Message): Promise<boolean> {
+    const update = parseKeyUpdate(message);
+    const isAccepted = update !== undefined && (await keys?.importKey(update)) === true;
+    notifyAvailability();
+    return isAccepted;
   }
 
-  function unwritable(error: unknown): Exchange {
-    const reason = error instanceof MacFault ? 'MAC unavailable' : 'not encodable';
+  function reportEncodingFailure(error: unknown): ExchangeResult {
+    const reason = error instanceof MacError ? 'MAC unavailable' : 'not encodable';
     log.error({ err: error }, 'message could not be encoded');
     return { result: 'NotSent', reason };
   }
 
-  async function ask(seat: Seat, message: Message, timeoutMs: number): Promise<Exchange> {
+  async function sendNetworkRequest(
+    session: HostSession,
+    message: Message,
+    timeoutMs: number,
+  ): Promise<ExchangeResult> {
     let bytes: Buffer;
     try {
-      bytes = await wire.write(message);
+      bytes = await framing.encodeMessage(message);
     } catch (error) {
-      return unwritable(error);
+      return reportEncodingFailure(error);
     }
-    return questions.ask(seat, message, bytes, { timeoutMs, network: true });
+    return pendingRequests.send(session, message, bytes, { timeoutMs, isNetworkMessage: true });
   }
 
   function sendPayment(
     message: Message,
     bytes: Buffer,
     timeoutMs: number,
-    onSent: (() => void) | undefined,
-  ): Promise<Exchange> {
-    const seat = freeSeat();
-    if (seat === undefined) return Promise.resolve(notSignedOn);
-    return questions.ask(seat, message, bytes, { timeoutMs, onSent, network: false });
+    onPossiblySent: (() => void) | undefined,
+  ): Promise<ExchangeResult> {
+    const session = nextSignedOnSession();
+    if (session === undefined) return Promise.resolve(notSignedOn);
+    return pendingRequests.send(session, message, bytes, {
+      timeoutMs,
+      onPossiblySent,
+      isNetworkMessage: false,
+    });
   }
 
   // Requests keys if the host has sent none yet. Some hosts do not support this request.
-  async function askForKeys(seat: Seat): Promise<void> {
-    if (keys?.wantsKeys() !== true) return;
-    const exchange = await ask(seat, networkMessage('keyRequest', nextTrace()), keyTimeoutMs);
-    if (exchange.result !== 'Answered') return;
-    if (keyChangeIn(exchange.answer) !== undefined) await takeKey(exchange.answer);
+  async function requestKeys(session: HostSession): Promise<void> {
+    if (keys?.shouldRequestKeys() !== true) return;
+    const exchangeResult = await sendNetworkRequest(
+      session,
+      networkMessage('keyRequest', nextTraceNumber()),
+      keyRequestTimeoutMs,
+    );
+    if (exchangeResult.result !== 'Responded') return;
+    if (parseKeyUpdate(exchangeResult.response) !== undefined)
+      await importHostKey(exchangeResult.response);
   }
 
-  for (let count = 0; count < (options.connections ?? 1); count += 1) {
-    const seat = takeSeat({
-      ...placeOf(options),
-      wire,
-      backOffMs,
+  for (let count = 0; count < (options.connectionCount ?? 1); count += 1) {
+    const session = openHostSession({
+      ...connectionTarget(options),
+      framing,
+      reconnectDelaysMs: backOffMs,
       clock,
       log,
-      nextTrace,
-      ask,
-      echoEveryMs: options.echoEveryMs ?? echoDefaultMs,
-      onPayload: receive,
-      onLost: questions.lost,
-      onChange: tell,
-      onSignedOn: (one) => void askForKeys(one).catch(skip),
+      nextTraceNumber,
+      sendNetworkRequest,
+      echoIntervalMs: options.echoIntervalMs ?? defaultEchoIntervalMs,
+      onPayload: receivePayload,
+      onLost: pendingRequests.handleConnectionLost,
+      onSignedOnChange: notifyAvailability,
+      onSignedOn: (session) => void requestKeys(session).catch(logUnreadableMessage),
     });
-    seats.push(seat);
+    sessions.push(session);
   }
 
   return {
-    available: isAvailable,
-    signedOn: () => seats.filter((seat) => seat.isSignedOn()).length,
-    exchange(message, timeoutMs, onSent) {
+    isAvailable,
+    countSignedOnSessions: () => sessions.filter((session) => session.isSignedOn()).length,
+    sendRequest(message, timeoutMs, onPossiblySent) {
       if (!isAvailable()) return Promise.resolve(notSignedOn);
       try {
-        const bytes = wire.write(message);
-        if (!(bytes instanceof Promise)) return sendPayment(message, bytes, timeoutMs, onSent);
-        return bytes.then((sealed) => sendPayment(message, sealed, timeoutMs, onSent), unwritable);
+        const bytes = framing.encodeMessage(message);
+        if (!(bytes instanceof Promise))
+          return sendPayment(message, bytes, timeoutMs, onPossiblySent);
+        return bytes.then(
+          (encodedBytes) => sendPayment(message, encodedBytes, timeoutMs, onPossiblySent),
+          reportEncodingFailure,
+        );
       } catch (error) {
-        return Promise.resolve(unwritable(error));
+        return Promise.resolve(reportEncodingFailure(error));
       }
     },
-    async close(withinMs) {
+    async close(drainTimeoutMs) {
       // A signed-off host may still send pending responses.
-      const anybody = seats.some((seat) => seat.isSignedOn()) || questions.paymentsWait();
-      closed = true;
-      if (anybody) await questions.idle(withinMs);
-      await Promise.all(seats.map((seat) => seat.signOff()));
-      for (const seat of seats) seat.end();
-      tell();
+      const needsDrain =
+        sessions.some((session) => session.isSignedOn()) || pendingRequests.hasPendingPayments();
+      isClosed = true;
+      if (needsDrain) await pendingRequests.waitUntilIdle(drainTimeoutMs);
+      await Promise.all(sessions.map((session) => session.signOff()));
+      for (const session of sessions) session.close();
+      notifyAvailability();
     },
   };
 }

@@ -2,202 +2,212 @@
 import type { Message } from '@switchyard/iso8583';
 import { type Clock, jittered, type Log } from '../../platform/index.ts';
 import {
-  type Connection,
-  type ConnectionOptions,
-  openConnection,
-  pauseAfter,
+  type HostConnection,
+  type HostConnectionOptions,
+  openHostConnection,
+  reconnectDelayAfter,
 } from './host-connection.ts';
 import { type NetworkRequest, networkMessage } from './network-management.ts';
 
 /** Result of sending one message. */
-export type Exchange =
-  | { result: 'Answered'; answer: Message }
+export type ExchangeResult =
+  | { result: 'Responded'; response: Message }
   | { result: 'NotSent'; reason: string }
   | { result: 'Timeout' }
   | { result: 'ConnectionLost' };
 
-export type Seat = {
-  connection: Connection;
+export type HostSession = {
+  connection: HostConnection;
   isSignedOn(): boolean;
   /** Records received data, which proves that the host is alive. */
-  heard(): void;
+  recordReceived(): void;
   /** Counts a sent frame and returns its sequence number. */
-  leaving(isPayment: boolean): number;
+  recordSent(isPayment: boolean): number;
   /** A response proves that the host has read this frame and all earlier frames. */
-  answered(place: number): void;
+  recordResponse(sequence: number): void;
   /** The host accepts no messages until the next sign-on. */
-  dismissed(): void;
+  handleHostSignOff(): void;
   /** Counts a host request; returns true above the rate limit. */
-  asksTooMuch(): boolean;
+  exceedsRequestRate(): boolean;
   signOff(): Promise<void>;
-  end(): void;
+  close(): void;
 };
 
-export type SeatDeps = Pick<
-  ConnectionOptions,
-  'host' | 'port' | 'tls' | 'identity' | 'wire' | 'backOffMs' | 'unreadPaymentsMax'
+export type HostSessionDeps = Pick<
+  HostConnectionOptions,
+  | 'host'
+  | 'port'
+  | 'tls'
+  | 'tlsIdentity'
+  | 'framing'
+  | 'reconnectDelaysMs'
+  | 'maxUnreadPaymentBytes'
 > & {
   clock: Clock;
   log: Log;
-  echoEveryMs: number;
-  nextTrace(): { stan: string; transmittedAt: string };
+  echoIntervalMs: number;
+  nextTraceNumber(): { stan: string; transmittedAt: string };
   /** Sends a network management message over this session, signed on or not. */
-  ask(seat: Seat, message: Message, timeoutMs: number): Promise<Exchange>;
-  onPayload(seat: Seat, payload: Buffer): void;
-  onLost(seat: Seat): void;
-  onChange(seat: Seat): void;
+  sendNetworkRequest(
+    seat: HostSession,
+    message: Message,
+    timeoutMs: number,
+  ): Promise<ExchangeResult>;
+  onPayload(seat: HostSession, payload: Buffer): void;
+  onLost(seat: HostSession): void;
+  onSignedOnChange(seat: HostSession): void;
   /** Called after each sign-on. */
-  onSignedOn(seat: Seat): void;
+  onSignedOn(seat: HostSession): void;
 };
 
 const signOnTimeoutMs = 5000;
 const signOffTimeoutMs = 500;
 const echoTimeoutMs = 5000;
-const missedEchoesMax = 2;
-const approved = '00';
+const maxMissedEchoes = 2;
+const approvedCode = '00';
 /** Hosts send about one echo per minute. The limit protects other links from a flood. */
-const requestsPerSecondMax = 200;
+const maxHostRequestsPerSecond = 200;
 
 /** @example const seat = takeSeat({ host, port, tls, wire, clock, log, …, ask, onPayload }); */
-export function takeSeat(deps: SeatDeps): Seat {
+export function openHostSession(deps: HostSessionDeps): HostSession {
   let signedOn = false;
   let missedEchoes = 0;
   let isEchoing = false;
-  let heardTimes = 0;
-  let heardBefore = 0;
+  let receivedCount = 0;
+  let receivedCountAtLastEcho = 0;
   let echoTimer: NodeJS.Timeout | undefined;
-  let againTimer: NodeJS.Timeout | undefined;
+  let signOnRetryTimer: NodeJS.Timeout | undefined;
   /** Incremented at each connection and sign-off: older pending sign-ons and echoes are ignored. */
-  let sitting = 0;
+  let sessionGeneration = 0;
   /** Consecutive sign-off or sign-on failures on this connection. */
-  let dismissals = 0;
-  let places = 0;
-  let lastPayment = 0;
-  let lastRead = 0;
+  let signOnFailures = 0;
+  let sentCount = 0;
+  let lastPaymentSequence = 0;
+  let lastConfirmedSequence = 0;
 
-  let second = 0;
-  let requests = 0;
+  let rateWindowSecond = 0;
+  let requestsInWindow = 0;
 
-  function set(value: boolean): void {
+  function setSignedOn(value: boolean): void {
     if (signedOn === value) return;
     signedOn = value;
-    deps.onChange(seat);
+    deps.onSignedOnChange(session);
   }
 
-  const ask = (kind: NetworkRequest, timeoutMs: number) =>
-    deps.ask(seat, networkMessage(kind, deps.nextTrace()), timeoutMs);
+  const sendNetworkMessage = (kind: NetworkRequest, timeoutMs: number) =>
+    deps.sendNetworkRequest(session, networkMessage(kind, deps.nextTraceNumber()), timeoutMs);
 
   async function signOn(): Promise<void> {
-    const mine = sitting;
-    const exchange = await ask('signOn', signOnTimeoutMs);
+    const generation = sessionGeneration;
+    const exchangeResult = await sendNetworkMessage('signOn', signOnTimeoutMs);
     // The connection was lost or replaced before the response arrived.
-    if (mine !== sitting) return;
-    const answered = exchange.result === 'Answered';
-    if (!answered || exchange.answer.fields[39] !== approved) {
+    if (generation !== sessionGeneration) return;
+    const hasResponse = exchangeResult.result === 'Responded';
+    if (!hasResponse || exchangeResult.response.fields[39] !== approvedCode) {
       // After a host sign-off, pending responses may still arrive on this connection.
-      if (answered && dismissals > 0) signOnLater();
-      else seat.connection.lose('the host did not approve the sign-on');
+      if (hasResponse && signOnFailures > 0) scheduleSignOn();
+      else session.connection.reconnect('the host did not approve the sign-on');
       return;
     }
-    seat.connection.settled();
-    dismissals = 0;
+    session.connection.resetBackoff();
+    signOnFailures = 0;
     missedEchoes = 0;
-    set(true);
-    echoTimer = setInterval(() => void echo(), deps.echoEveryMs);
+    setSignedOn(true);
+    echoTimer = setInterval(() => void sendEcho(), deps.echoIntervalMs);
     deps.log.info({ host: deps.host, port: deps.port }, 'signed on to the host');
-    deps.onSignedOn(seat);
+    deps.onSignedOn(session);
   }
 
-  async function echo(): Promise<void> {
+  async function sendEcho(): Promise<void> {
     // Only one echo is pending at a time, because its time-out may exceed the interval.
     if (isEchoing) return;
-    const before = heardTimes;
-    const isBusy = before !== heardBefore;
-    heardBefore = before;
+    const receivedCountBefore = receivedCount;
+    const isBusy = receivedCountBefore !== receivedCountAtLastEcho;
+    receivedCountAtLastEcho = receivedCountBefore;
     if (isBusy) return;
-    const mine = sitting;
+    const generation = sessionGeneration;
     isEchoing = true;
-    await ask('echo', Math.min(deps.echoEveryMs, echoTimeoutMs));
+    await sendNetworkMessage('echo', Math.min(deps.echoIntervalMs, echoTimeoutMs));
     isEchoing = false;
-    if (mine !== sitting) return;
+    if (generation !== sessionGeneration) return;
     // Any received message proves that the host is alive.
-    if (heardTimes !== before) {
-      heardBefore = heardTimes;
+    if (receivedCount !== receivedCountBefore) {
+      receivedCountAtLastEcho = receivedCount;
       return;
     }
     missedEchoes += 1;
-    if (missedEchoes >= missedEchoesMax) {
-      seat.connection.lose('the host did not respond to echoes');
+    if (missedEchoes >= maxMissedEchoes) {
+      session.connection.reconnect('the host did not respond to echoes');
     }
   }
 
-  function rest(): void {
-    sitting += 1;
+  function suspend(): void {
+    sessionGeneration += 1;
     clearInterval(echoTimer);
-    clearTimeout(againTimer);
-    set(false);
+    clearTimeout(signOnRetryTimer);
+    setSignedOn(false);
   }
 
-  function stand(): void {
-    rest();
-    dismissals = 0;
-    places = 0;
-    lastPayment = 0;
-    lastRead = 0;
+  function reset(): void {
+    suspend();
+    signOnFailures = 0;
+    sentCount = 0;
+    lastPaymentSequence = 0;
+    lastConfirmedSequence = 0;
   }
 
   /** Uses the same connection, because pending responses may still arrive on it. */
-  function signOnLater(): void {
-    rest();
-    const base = pauseAfter(deps.backOffMs, dismissals);
-    dismissals += 1;
-    deps.log.warn({ retryInMs: base }, 'host signed off or declined the sign-on; retrying');
-    againTimer = setTimeout(() => void signOn(), jittered(base));
+  function scheduleSignOn(): void {
+    suspend();
+    const baseDelayMs = reconnectDelayAfter(deps.reconnectDelaysMs, signOnFailures);
+    signOnFailures += 1;
+    deps.log.warn({ retryInMs: baseDelayMs }, 'host signed off or declined the sign-on; retrying');
+    signOnRetryTimer = setTimeout(() => void signOn(), jittered(baseDelayMs));
   }
 
-  const seat: Seat = {
-    connection: openConnection({
+  const session: HostSession = {
+    connection: openHostConnection({
       ...deps,
-      mayLieUnread: () => lastPayment > lastRead,
+      hasUnconfirmedPayment: () => lastPaymentSequence > lastConfirmedSequence,
       onOpen: () => void signOn(),
-      onPayload: (payload) => deps.onPayload(seat, payload),
+      onPayload: (payload) => deps.onPayload(session, payload),
       onLost() {
-        stand();
-        deps.onLost(seat);
+        reset();
+        deps.onLost(session);
       },
     }),
-    isSignedOn: () => signedOn && seat.connection.isOpen(),
-    heard() {
-      heardTimes += 1;
+    isSignedOn: () => signedOn && session.connection.isOpen(),
+    recordReceived() {
+      receivedCount += 1;
       missedEchoes = 0;
     },
-    leaving(isPayment) {
-      places += 1;
-      if (isPayment) lastPayment = places;
-      return places;
+    recordSent(isPayment) {
+      sentCount += 1;
+      if (isPayment) lastPaymentSequence = sentCount;
+      return sentCount;
     },
-    answered(place) {
-      lastRead = Math.max(lastRead, place);
+    recordResponse(sequence) {
+      lastConfirmedSequence = Math.max(lastConfirmedSequence, sequence);
     },
-    dismissed() {
-      if (seat.connection.isOpen()) signOnLater();
+    handleHostSignOff() {
+      if (session.connection.isOpen()) scheduleSignOn();
     },
-    asksTooMuch() {
-      const now = Math.floor(deps.clock.now() / 1000);
-      requests = now === second ? requests + 1 : 1;
-      second = now;
-      return requests > requestsPerSecondMax;
+    exceedsRequestRate() {
+      const currentSecond = Math.floor(deps.clock.now() / 1000);
+      requestsInWindow = currentSecond === rateWindowSecond ? requestsInWindow + 1 : 1;
+      rateWindowSecond = currentSecond;
+      return requestsInWindow > maxHostRequestsPerSecond;
     },
     async signOff() {
       clearInterval(echoTimer);
-      clearTimeout(againTimer);
-      if (signedOn) await ask('signOff', signOffTimeoutMs);
+      clearTimeout(signOnRetryTimer);
+      if (signedOn) await sendNetworkMessage('signOff', signOffTimeoutMs);
     },
-    end() {
+    close() {
       clearInterval(echoTimer);
-      clearTimeout(againTimer);
-      seat.connection.end();
+      clearTimeout(signOnRetryTimer);
+      session.connection.close();
     },
   };
-  return seat;
+  return session;
 }

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createLog, systemClock } from '../../platform/index.ts';
-import { createHosts, type Hosts } from './host-tables.ts';
+import { createHostTables, type HostTables } from './host-tables.ts';
 
-const namesOf = (hosts: Hosts) => hosts.known().map(({ name }) => name);
+const namesOf = (hosts: HostTables) => hosts.reload().map(({ name }) => name);
 const builtIn = ['iso1987-binary', 'iso1987-ascii', 'iso1993-ascii'];
 
 test('changed tables are reloaded, and an invalid table leaves the previous one in use', (t) => {
@@ -15,7 +15,7 @@ test('changed tables are reloaded, and an invalid table leaves the previous one 
   const lines: string[] = [];
   const settings = { logLevel: 'info', instanceName: 'test' } as const;
   const log = createLog(settings, { write: (line: string) => void lines.push(line) });
-  const hosts = createHosts({ directory, clock: systemClock, log });
+  const hosts = createHostTables({ directory, clock: systemClock, log });
   const write = (name: string, document: unknown) =>
     writeFileSync(join(directory, name), JSON.stringify(document));
   const table = { name: 'north', base: 'iso1987-binary' };
@@ -33,7 +33,7 @@ test('changed tables are reloaded, and an invalid table leaves the previous one 
   namesOf(hosts);
   const second = hosts.find('north');
   assert.equal(second?.host.framing.length, 'ascii4');
-  assert.notEqual(second?.edition, first?.edition);
+  assert.notEqual(second?.version, first?.version);
 
   // An invalid edit: the previous table stays in use, and the log names the error.
   write('north.json', { ...table, framing: { length: 'ascii5' }, more: 'and more' });

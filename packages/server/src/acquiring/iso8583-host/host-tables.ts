@@ -11,10 +11,10 @@ import {
 import type { Clock, Log } from '../../platform/index.ts';
 
 /** A compiled host, and a version that changes with its table file. */
-export type KnownHost = { host: Host; edition: string };
+export type LoadedHost = { host: Host; version: string };
 
 /** Capabilities of a host that the validation of link settings needs. */
-export type HostFacts = {
+export type HostCapabilities = {
   readonly name: string;
   /** PIN block length in bytes (DE52): 8, or 16 for format 4; 0 if the host accepts no PIN. */
   readonly pinBytes: number;
@@ -22,30 +22,30 @@ export type HostFacts = {
   readonly needsMac: boolean;
 };
 
-export type Hosts = {
+export type HostTables = {
   /** Reads the directory again and returns the capabilities of all hosts. */
-  known(): readonly HostFacts[];
-  find(name: string): KnownHost | undefined;
+  reload(): readonly HostCapabilities[];
+  find(name: string): LoadedHost | undefined;
 };
 
-type Read = { stamp: string; known?: KnownHost };
+type TableFile = { fileVersion: string; loadedHost?: LoadedHost };
 
-const tablesMax = 200;
-const tableBytesMax = 262_144;
-const ending = '.json';
+const maxTables = 200;
+const maxTableBytes = 262_144;
+const fileExtension = '.json';
 
 const pinField = 52;
 
-const factsOf = ({ name, messages, mac }: HostTable): HostFacts => ({
+const toCapabilities = ({ name, messages, mac }: HostTable): HostCapabilities => ({
   name,
   pinBytes: messages.fields[pinField]?.max ?? 0,
   needsMac: mac !== undefined,
 });
 
-function listed(directory: string): string[] {
+function listTableFiles(directory: string): string[] {
   try {
     return readdirSync(directory)
-      .filter((name) => name.endsWith(ending))
+      .filter((name) => name.endsWith(fileExtension))
       .sort();
   } catch (error) {
     // The directory is optional.
@@ -55,39 +55,39 @@ function listed(directory: string): string[] {
 }
 
 /** @example const hosts = createHosts({ directory, clock, log }); hosts.find('iso1993-ascii'); */
-export function createHosts(deps: { directory: string; clock: Clock; log: Log }): Hosts {
+export function createHostTables(deps: { directory: string; clock: Clock; log: Log }): HostTables {
   const { directory, clock, log } = deps;
-  const compiled = (table: HostTable) => compileHost(table, { now: () => clock.now() });
-  const builtIn = new Map(
+  const compileTable = (table: HostTable) => compileHost(table, { now: () => clock.now() });
+  const builtInHostsByName = new Map(
     Object.entries(builtInHosts).map(([name, table]) => [
       name,
-      { host: compiled(table), edition: 'built in' },
+      { host: compileTable(table), version: 'built in' },
     ]),
   );
-  const files = new Map<string, Read>();
+  const tableFiles = new Map<string, TableFile>();
 
-  function readOne(path: string, name: string): KnownHost {
+  function loadTable(path: string, name: string): LoadedHost {
     const table = readHostTable(JSON.parse(readFileSync(path, 'utf8')));
     if (table.name !== name)
       throw new Error(`has the name ${table.name}, which differs from the file name`);
-    if (builtIn.has(name)) throw new Error('has the name of a built-in table');
-    return { host: compiled(table), edition: files.get(name)?.stamp ?? '' };
+    if (builtInHostsByName.has(name)) throw new Error('has the name of a built-in table');
+    return { host: compileTable(table), version: tableFiles.get(name)?.fileVersion ?? '' };
   }
 
-  function look(): void {
-    const found = listed(directory).slice(0, tablesMax);
-    const names = new Set(found.map((file) => file.slice(0, -ending.length)));
-    for (const name of files.keys()) if (!names.has(name)) files.delete(name);
+  function reloadDirectory(): void {
+    const fileNames = listTableFiles(directory).slice(0, maxTables);
+    const names = new Set(fileNames.map((file) => file.slice(0, -fileExtension.length)));
+    for (const name of tableFiles.keys()) if (!names.has(name)) tableFiles.delete(name);
     for (const name of names) {
-      const path = join(directory, name + ending);
+      const path = join(directory, name + fileExtension);
       const { mtimeMs, size } = statSync(path);
-      const stamp = `${mtimeMs}.${size}`;
-      const before = files.get(name);
-      if (before?.stamp === stamp) continue;
-      files.set(name, { ...before, stamp });
+      const fileVersion = `${mtimeMs}.${size}`;
+      const previous = tableFiles.get(name);
+      if (previous?.fileVersion === fileVersion) continue;
+      tableFiles.set(name, { ...previous, fileVersion });
       try {
-        if (size > tableBytesMax) throw new Error('is too large');
-        files.set(name, { stamp, known: readOne(path, name) });
+        if (size > maxTableBytes) throw new Error('is too large');
+        tableFiles.set(name, { fileVersion, loadedHost: loadTable(path, name) });
       } catch (error) {
         // The previous table stays in use: a wrong edit must not close a working link.
         const reason = error instanceof Error ? error.message : String(error);
@@ -96,13 +96,15 @@ export function createHosts(deps: { directory: string; clock: Clock; log: Log })
     }
   }
 
-  look();
+  reloadDirectory();
   return {
-    known() {
-      look();
-      const own = [...files.values()].flatMap((read) => read.known ?? []);
-      return [...builtIn.values(), ...own].map(({ host: { table } }) => factsOf(table));
+    reload() {
+      reloadDirectory();
+      const operatorHosts = [...tableFiles.values()].flatMap((read) => read.loadedHost ?? []);
+      return [...builtInHostsByName.values(), ...operatorHosts].map(({ host: { table } }) =>
+        toCapabilities(table),
+      );
     },
-    find: (name) => builtIn.get(name) ?? files.get(name)?.known,
+    find: (name) => builtInHostsByName.get(name) ?? tableFiles.get(name)?.loadedHost,
   };
 }

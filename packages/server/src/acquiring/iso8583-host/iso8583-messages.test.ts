@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { builtInHosts, compileHost, type Message } from '@switchyard/iso8583';
 import type { AcquirerRequest } from '../spi/acquirer-spi.ts';
-import { outcomeOf, toMessage } from './iso8583-messages.ts';
+import { toAcquirerOutcome, toIso8583Message } from './iso8583-messages.ts';
 
 const request: Message = {
   mti: '0200',
@@ -22,7 +22,7 @@ const answered = (fields: Message['fields']): Message => ({
 });
 
 const issuerData = (de55: string, code = '00') => {
-  const outcome = outcomeOf(request, answered({ 39: code, 55: de55 }), 'EUR');
+  const outcome = toAcquirerOutcome(request, answered({ 39: code, 55: de55 }), 'EUR');
   assert.equal(outcome.outcome, code === '00' ? 'Approved' : 'Declined');
   return 'issuerData' in outcome ? outcome.issuerData : undefined;
 };
@@ -43,14 +43,14 @@ test('missing or invalid EMV tags give no issuer data', () => {
 
 test('issuer data that contains the card number is left out', () => {
   const withCard = { ...request, fields: { ...request.fields, 2: '4242424242424242' } };
-  const outcome = outcomeOf(withCard, answered({ 55: '91084242424242424242' }), 'EUR');
+  const outcome = toAcquirerOutcome(withCard, answered({ 55: '91084242424242424242' }), 'EUR');
   assert.equal(outcome.outcome, 'Approved');
   assert.equal('issuerData' in outcome, false);
 });
 
 test('a response must match MTI, RRN and terminal id of the request', () => {
   const withReference = { ...request, fields: { ...request.fields, 37: '632507000001' } };
-  const outcome = (answer: Message) => outcomeOf(withReference, answer, 'EUR').outcome;
+  const outcome = (answer: Message) => toAcquirerOutcome(withReference, answer, 'EUR').outcome;
   const right = answered({ 37: '632507000001' });
   assert.equal(outcome(right), 'Approved');
   assert.equal(outcome({ ...right, mti: '0230' }), 'Unknown');
@@ -61,8 +61,8 @@ test('a response must match MTI, RRN and terminal id of the request', () => {
 
 test('a partial approval without an amount is not an approval', () => {
   const without = answered({ 39: '10', 4: undefined });
-  assert.equal(outcomeOf(request, without, 'EUR').outcome, 'Unknown');
-  const named = outcomeOf(request, answered({ 39: '10', 4: '000000000500' }), 'EUR');
+  assert.equal(toAcquirerOutcome(request, without, 'EUR').outcome, 'Unknown');
+  const named = toAcquirerOutcome(request, answered({ 39: '10', 4: '000000000500' }), 'EUR');
   assert.equal(named.outcome === 'Approved' && named.amount, 500);
 });
 
@@ -73,7 +73,7 @@ test('a partial approval code that a custom table does not map is still a partia
   const inClear = { ...builtInHosts['iso1987-ascii'], messages, version: '1' } as const;
   const wire = compileHost(inClear, { now: Date.now });
   const said = (fields: Message['fields']) =>
-    outcomeOf(request, host.decode(wire.encode(answered(fields))), 'EUR');
+    toAcquirerOutcome(request, host.decode(wire.encode(answered(fields))), 'EUR');
   for (const code of ['002', '006']) {
     assert.equal(said({ 39: code, 4: undefined }).outcome, 'Unknown', code);
     const half = said({ 39: code, 4: '000000000617' });
@@ -93,7 +93,7 @@ test('the response to a partial reversal may echo the remaining amount, and no o
     fields: { ...partial.fields, 39: '00', ...fields },
   });
   const outcome = (fields: Message['fields'], amountIs: 'Reversed' | 'Remaining') => {
-    const told = outcomeOf(partial, answer(fields), 'EUR', amountIs);
+    const told = toAcquirerOutcome(partial, answer(fields), 'EUR', amountIs);
     return told.outcome === 'Approved' ? told.amount : told.outcome;
   };
   const without = { 95: undefined };
@@ -130,7 +130,7 @@ const sale: AcquirerRequest = {
 };
 
 test('a telephone order sets DE22 and DE25, and sends address and CVV2 in DE48', () => {
-  const { fields } = toMessage(
+  const { fields } = toIso8583Message(
     {
       ...sale,
       isRemoteOrder: true,
@@ -142,13 +142,13 @@ test('a telephone order sets DE22 and DE25, and sends address and CVV2 in DE48',
   assert.equal(fields[22], '012');
   assert.equal(fields[25], '08');
   assert.equal(fields[48], '8211SW1A2AA  109203737');
-  const plain = toMessage(sale, '123456').fields;
+  const plain = toIso8583Message(sale, '123456').fields;
   assert.deepEqual([plain[22], plain[25], plain[48]], ['011', '00', undefined]);
 });
 
 test('the AVS result must be one letter', () => {
   const letter = (de48: string, code = '00') => {
-    const outcome = outcomeOf(request, answered({ 39: code, 48: de48 }), 'EUR');
+    const outcome = toAcquirerOutcome(request, answered({ 39: code, 48: de48 }), 'EUR');
     return 'addressResult' in outcome ? outcome.addressResult : undefined;
   };
   assert.equal(letter('8301Y'), 'Y');
@@ -160,13 +160,13 @@ test('the AVS result must be one letter', () => {
 
 test('DE54 separates tip and cashback, and follow-up messages keep the cashback processing code', () => {
   const amounts = { tip: 100, cashback: 2000 };
-  const { fields } = toMessage({ ...sale, amount: 5000, amounts }, '123456');
+  const { fields } = toIso8583Message({ ...sale, amount: 5000, amounts }, '123456');
   assert.equal(fields[3], '090000');
   assert.equal(fields[54], '0040978D0000000020000044978D000000000100');
-  const reversal = toMessage({ ...sale, kind: 'Reversal', amounts }, '123456').fields;
+  const reversal = toIso8583Message({ ...sale, kind: 'Reversal', amounts }, '123456').fields;
   assert.deepEqual([reversal[3], reversal[54]], ['090000', undefined]);
-  const refund = toMessage({ ...sale, kind: 'Refund', amounts }, '123456').fields;
+  const refund = toIso8583Message({ ...sale, kind: 'Refund', amounts }, '123456').fields;
   assert.equal(refund[3], '200000');
-  const tipped = toMessage({ ...sale, amounts: { tip: 100 } }, '123456').fields;
+  const tipped = toIso8583Message({ ...sale, amounts: { tip: 100 } }, '123456').fields;
   assert.deepEqual([tipped[3], tipped[54]], ['000000', '0044978D000000000100']);
 });

@@ -12,9 +12,9 @@ import type {
   AcquirerReversalReason,
   EntryMode,
 } from '../spi/acquirer-spi.ts';
-import { readSubelement, subelement } from './private-data-subelements.ts';
+import { encodeSubelement, readSubelement } from './private-data-subelements.ts';
 
-const messageTypes: Readonly<Record<AcquirerRequestKind, string>> = {
+const mtiByKind: Readonly<Record<AcquirerRequestKind, string>> = {
   Authorization: '0100',
   Sale: '0200',
   OfflineSale: '0220',
@@ -24,8 +24,8 @@ const messageTypes: Readonly<Record<AcquirerRequestKind, string>> = {
 };
 
 /** Message type indicator (MTI) of a request kind, without the repeat digit. */
-export function messageTypeOf(kind: AcquirerRequestKind): string {
-  return messageTypes[kind];
+export function mtiOf(kind: AcquirerRequestKind): string {
+  return mtiByKind[kind];
 }
 
 const processingCodes: Readonly<Record<AcquirerRequestKind, string>> = {
@@ -39,15 +39,15 @@ const processingCodes: Readonly<Record<AcquirerRequestKind, string>> = {
 
 const amountDigits = 12;
 /** DE95: the first 12 digits are the remaining amount. */
-const replacementField = 95;
-const amountField = (minor: number) => String(minor).padStart(amountDigits, '0');
+const replacementAmountsField = 95;
+const formatAmount = (minor: number) => String(minor).padStart(amountDigits, '0');
 
 /** DE3 of a purchase with cashback; follow-up messages keep the code of the sale. */
-const cashbackCode = '090000';
+const cashbackProcessingCode = '090000';
 
-function processingCodeOf({ kind, amounts }: AcquirerRequest): string {
+function selectProcessingCode({ kind, amounts }: AcquirerRequest): string {
   return amounts?.cashback !== undefined && kind !== 'Refund'
-    ? cashbackCode
+    ? cashbackProcessingCode
     : processingCodes[kind];
 }
 
@@ -55,17 +55,17 @@ function processingCodeOf({ kind, amounts }: AcquirerRequest): string {
 const amountTypes = { cashback: '40', tip: '44' } as const;
 
 /** True for the first message of a transaction. */
-function isFirst(kind: AcquirerRequestKind): boolean {
+function startsTransaction(kind: AcquirerRequestKind): boolean {
   return kind === 'Sale' || kind === 'Authorization' || kind === 'OfflineSale';
 }
 
 /** DE54: account and amount type, currency, sign, twelve digits, for each part. */
-function additionalAmounts({ kind, amounts, currency }: AcquirerRequest): string | undefined {
-  if (amounts === undefined || !isFirst(kind)) return undefined;
+function formatAdditionalAmounts({ kind, amounts, currency }: AcquirerRequest): string | undefined {
+  if (amounts === undefined || !startsTransaction(kind)) return undefined;
   const parts = (['cashback', 'tip'] as const).flatMap((name) => {
     const minor = amounts[name];
     if (minor === undefined) return [];
-    return [`00${amountTypes[name]}${numericOf(currency)}D${amountField(minor)}`];
+    return [`00${amountTypes[name]}${numericOf(currency)}D${formatAmount(minor)}`];
   });
   return parts.join('');
 }
@@ -81,7 +81,7 @@ const entryModes: Readonly<Record<EntryMode, string>> = {
 };
 
 /** DE22 of mail and telephone orders: keyed, without PIN capability. */
-const remoteOrderMode = '012';
+const remoteOrderEntryMode = '012';
 
 const conditionNormal = '00';
 const conditionMoreToCome = '06';
@@ -93,15 +93,15 @@ const conditionVerification = '51';
 export type OriginalTime = 'Transmission' | 'Local';
 
 /** DE90: MTI, STAN, time and institution ids of the original message. */
-export function originalData(
+export function formatOriginalData(
   original: AcquirerReference,
   institutionId: string,
-  by: OriginalTime = 'Transmission',
+  timeSource: OriginalTime = 'Transmission',
 ): string {
   const institution = institutionId.padStart(11, '0');
   const { transmittedAt, localDate, localTime } = original;
-  const sent = by === 'Local' ? localDate + localTime : transmittedAt;
-  return original.mti + original.stan + sent + institution + '0'.repeat(11);
+  const originalTime = timeSource === 'Local' ? localDate + localTime : transmittedAt;
+  return original.mti + original.stan + originalTime + institution + '0'.repeat(11);
 }
 
 /** Reversal reason as four-digit code of ISO 8583:1993; the dialect table maps it to the host's code. */
@@ -115,14 +115,14 @@ const reversalReasons: Readonly<Record<AcquirerReversalReason, string>> = {
 };
 
 /** DE53: the format of the PIN block and the index of its key, two digits each. */
-const securityControl = ({ format, keyIndex = '00' }: AcquirerPin) =>
+const formatSecurityControl = ({ format, keyIndex = '00' }: AcquirerPin) =>
   `0${format}${keyIndex}`.padEnd(16, '0');
 
-function repeated(mti: string): string {
+function toRepeatMti(mti: string): string {
   return mti.slice(0, 3) + String(Number(mti.slice(3)) + 1);
 }
 
-function conditionOf({ kind, amount, final, isRemoteOrder }: AcquirerRequest): string {
+function selectConditionCode({ kind, amount, final, isRemoteOrder }: AcquirerRequest): string {
   if (kind === 'Authorization' && amount === 0) return conditionVerification;
   if (kind === 'Capture' && final !== true) return conditionMoreToCome;
   return isRemoteOrder === true ? conditionRemoteOrder : conditionNormal;
@@ -132,16 +132,16 @@ function conditionOf({ kind, amount, final, isRemoteOrder }: AcquirerRequest): s
 const addressResultTag = '83';
 
 /** DE48: subelement 82 is the address (postal code padded to nine, house number); subelement 92 is the CVV2. */
-function privateData({ sensitive, addressCheck }: AcquirerRequest): string {
+function formatPrivateData({ sensitive, addressCheck }: AcquirerRequest): string {
   const address = addressCheck && addressCheck.postalCode.padEnd(9, ' ') + addressCheck.houseNumber;
-  return subelement('82', address) + subelement('92', sensitive?.securityCode);
+  return encodeSubelement('82', address) + encodeSubelement('92', sensitive?.securityCode);
 }
 
-const approvalCodeLength = 6;
-const approvedOffline = '00';
+const authorizationCodeLength = 6;
+const offlineApprovedCode = '00';
 
 /** Builds the message. Sensitive authentication data is only in the message. */
-export function toMessage(
+export function toIso8583Message(
   request: AcquirerRequest,
   institutionId: string,
   originalTime?: OriginalTime,
@@ -149,16 +149,16 @@ export function toMessage(
   const { reference, sensitive } = request;
   const fields: Message['fields'] = {
     2: request.card.pan,
-    3: processingCodeOf(request),
-    4: amountField(request.amount),
+    3: selectProcessingCode(request),
+    4: formatAmount(request.amount),
     7: reference.transmittedAt,
     11: reference.stan,
     12: reference.localTime,
     13: reference.localDate,
     14: request.card.expiry,
     18: request.mcc,
-    22: request.isRemoteOrder === true ? remoteOrderMode : entryModes[request.entryMode],
-    25: conditionOf(request),
+    22: request.isRemoteOrder === true ? remoteOrderEntryMode : entryModes[request.entryMode],
+    25: selectConditionCode(request),
     32: institutionId,
     37: reference.rrn,
     41: reference.terminalId,
@@ -172,25 +172,25 @@ export function toMessage(
   if (sensitive?.track2 !== undefined) fields[35] = sensitive.track2;
   if (sensitive?.pin !== undefined) {
     fields[52] = sensitive.pin.block;
-    fields[53] = securityControl(sensitive.pin);
+    fields[53] = formatSecurityControl(sensitive.pin);
   }
   if (request.authorizationCode !== undefined) {
-    fields[38] = request.authorizationCode.padEnd(approvalCodeLength, ' ');
+    fields[38] = request.authorizationCode.padEnd(authorizationCodeLength, ' ');
   }
   // DE39 in an advice distinguishes an offline sale from a capture.
-  if (request.kind === 'OfflineSale') fields[39] = approvedOffline;
-  const inPrivate = privateData(request);
-  if (inPrivate !== '') fields[48] = inPrivate;
-  const parts = additionalAmounts(request);
-  if (parts !== undefined) fields[54] = parts;
+  if (request.kind === 'OfflineSale') fields[39] = offlineApprovedCode;
+  const privateData = formatPrivateData(request);
+  if (privateData !== '') fields[48] = privateData;
+  const additionalAmounts = formatAdditionalAmounts(request);
+  if (additionalAmounts !== undefined) fields[54] = additionalAmounts;
   if (request.chipData !== undefined) fields[55] = request.chipData;
   if (request.original !== undefined) {
-    fields[90] = originalData(request.original, institutionId, originalTime);
+    fields[90] = formatOriginalData(request.original, institutionId, originalTime);
   }
   if (request.remainingAmount !== undefined) {
-    fields[replacementField] = amountField(request.remainingAmount).padEnd(42, '0');
+    fields[replacementAmountsField] = formatAmount(request.remainingAmount).padEnd(42, '0');
   }
-  return { mti: request.repeat ? repeated(reference.mti) : reference.mti, fields };
+  return { mti: request.repeat ? toRepeatMti(reference.mti) : reference.mti, fields };
 }
 
 /** Requests and responses have the same terminal id (DE41) and STAN (DE11). */
@@ -201,26 +201,29 @@ export function correlationKey(message: Message): string {
 const echoedFields = [3, 11, 41] as const;
 
 /** The MTI of a response has the next function digit; the origin digit is ignored. */
-function answers(request: Message, answer: Message): boolean {
+function isResponseTo(request: Message, response: Message): boolean {
   const expected = request.mti.slice(0, 2) + String(Number(request.mti[2]) + 1);
-  return answer.mti.slice(0, 3) === expected;
+  return response.mti.slice(0, 3) === expected;
 }
 
-function echoes(request: Message, answer: Message): boolean {
-  if (!answers(request, answer)) return false;
-  const reference = answer.fields[37];
+function echoesRequest(request: Message, response: Message): boolean {
+  if (!isResponseTo(request, response)) return false;
+  const reference = response.fields[37];
   if (reference !== undefined && reference !== request.fields[37]) return false;
   for (const field of echoedFields) {
-    if (answer.fields[field] !== request.fields[field]) return false;
+    if (response.fields[field] !== request.fields[field]) return false;
   }
-  return (answer.fields[42] ?? '').trimEnd() === (request.fields[42] ?? '').trimEnd();
+  return (response.fields[42] ?? '').trimEnd() === (request.fields[42] ?? '').trimEnd();
 }
 
 /**
  * Returns the issuer data for the chip without echoed card data. Invalid issuer data does not change
  * the outcome, so it is left out.
  */
-function chipAnswer(de55: string | undefined, pan: string | undefined): { issuerData?: string } {
+function parseIssuerData(
+  de55: string | undefined,
+  pan: string | undefined,
+): { issuerData?: string } {
   if (de55 === undefined) return {};
   try {
     const { emvResponse } = parseIssuerResponse(de55);
@@ -233,7 +236,7 @@ function chipAnswer(de55: string | undefined, pan: string | undefined): { issuer
 }
 
 /** Returns the AVS result if it is one letter. Hosts may use DE48 for other data. */
-function addressAnswer(de48: string | undefined): { addressResult?: string } {
+function parseAddressResult(de48: string | undefined): { addressResult?: string } {
   const letter = de48 === undefined ? undefined : readSubelement(de48, addressResultTag);
   return letter !== undefined && /^[A-Z]$/.test(letter) ? { addressResult: letter } : {};
 }
@@ -245,53 +248,55 @@ type ReversedAmount = 'Reversed' | 'Remaining';
  * Returns the amount of the response. Without DE95, a host that expects the remaining amount in DE4
  * echoes it: this confirms the full requested amount.
  */
-function amountIn(request: Message, answer: Message, amountIs: ReversedAmount): number {
-  const asked = Number(request.fields[4]);
-  const named = Number(answer.fields[4] ?? asked);
-  const remaining = request.fields[replacementField]?.slice(0, amountDigits);
-  const repeatsWire =
+function responseAmount(request: Message, response: Message, amountIs: ReversedAmount): number {
+  const requestedAmount = Number(request.fields[4]);
+  const namedAmount = Number(response.fields[4] ?? requestedAmount);
+  const remaining = request.fields[replacementAmountsField]?.slice(0, amountDigits);
+  const repeatsSentAmount =
     amountIs === 'Remaining' &&
     remaining !== undefined &&
-    answer.fields[replacementField] === undefined;
-  return repeatsWire && named === Number(remaining) ? asked : named;
+    response.fields[replacementAmountsField] === undefined;
+  return repeatsSentAmount && namedAmount === Number(remaining) ? requestedAmount : namedAmount;
 }
 
 /**
  * Maps a response to an outcome. An unknown response code never approves. A response that does not
  * match the request has the outcome `Unknown`, and the caller sends a reversal.
  */
-export function outcomeOf(
+export function toAcquirerOutcome(
   request: Message,
-  answer: Message,
+  response: Message,
   currency: string,
   amountIs: ReversedAmount = 'Reversed',
 ): AcquirerOutcome {
-  const code = answer.fields[39];
-  if (code === undefined || !echoes(request, answer)) return invalid;
-  const answered = answer.fields[49];
-  if (answered !== undefined && alphaOf(answered) !== currency) return invalid;
-  const beside = {
-    ...chipAnswer(answer.fields[55], request.fields[2]),
-    ...addressAnswer(answer.fields[48]),
+  const code = response.fields[39];
+  if (code === undefined || !echoesRequest(request, response)) return invalidResponse;
+  const responseCurrency = response.fields[49];
+  if (responseCurrency !== undefined && alphaOf(responseCurrency) !== currency)
+    return invalidResponse;
+  const additionalData = {
+    ...parseIssuerData(response.fields[55], request.fields[2]),
+    ...parseAddressResult(response.fields[48]),
   };
-  const asked = Number(request.fields[4]);
-  const { approved, category } = responseCodeFacts(code, { zeroAmount: asked === 0 });
-  const isPart = category === 'PartiallyApproved';
-  if (!approved) return { outcome: 'Declined', responseCode: code, ...beside };
+  const requestedAmount = Number(request.fields[4]);
+  const { approved, category } = responseCodeFacts(code, { zeroAmount: requestedAmount === 0 });
+  const isPartialApproval = category === 'PartiallyApproved';
+  if (!approved) return { outcome: 'Declined', responseCode: code, ...additionalData };
   // A partial approval without an amount is invalid.
-  if (isPart && answer.fields[4] === undefined) return invalid;
-  const amount = amountIn(request, answer, amountIs);
-  if (!Number.isSafeInteger(amount) || amount > asked || amount < 0) return invalid;
-  if (amount === 0 && asked > 0) return invalid;
-  if (amount !== asked && !isPart) return invalid;
-  const authorizationCode = answer.fields[38];
+  if (isPartialApproval && response.fields[4] === undefined) return invalidResponse;
+  const amount = responseAmount(request, response, amountIs);
+  if (!Number.isSafeInteger(amount) || amount > requestedAmount || amount < 0)
+    return invalidResponse;
+  if (amount === 0 && requestedAmount > 0) return invalidResponse;
+  if (amount !== requestedAmount && !isPartialApproval) return invalidResponse;
+  const authorizationCode = response.fields[38];
   return {
     outcome: 'Approved',
     responseCode: code,
     amount,
     ...defined({ authorizationCode }),
-    ...beside,
+    ...additionalData,
   };
 }
 
-const invalid: AcquirerOutcome = { outcome: 'Unknown', reason: 'InvalidResponse' };
+const invalidResponse: AcquirerOutcome = { outcome: 'Unknown', reason: 'InvalidResponse' };

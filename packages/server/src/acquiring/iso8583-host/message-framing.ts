@@ -10,70 +10,76 @@ import {
 import type { Hsm } from '../../vault/index.ts';
 
 /** A MAC is missing, is invalid or cannot be computed. */
-export class MacFault extends Error {
+export class MacError extends Error {
   override name = 'MacFault';
 }
 
-export type Wire = {
+export type MessageFraming = {
   /** Synchronous if the message has no MAC. */
-  write(message: Message): Buffer | Promise<Buffer>;
+  encodeMessage(message: Message): Buffer | Promise<Buffer>;
   /** @throws Iso8583Error, or MacError if the MAC is missing or invalid */
-  read(payload: Buffer): Message | Promise<Message>;
-  deframer(): Deframer;
+  decodeMessage(payload: Buffer): Message | Promise<Message>;
+  createDeframer(): Deframer;
   /** False if financial messages require a MAC key and none exists. */
-  hasKeys(): boolean;
+  hasRequiredKeys(): boolean;
 };
 
-export type WireDeps = {
+export type MessageFramingDeps = {
   host: Host;
   /** Hexadecimal; default from the dialect table. */
   tpdu?: string | undefined;
   hsm?: Pick<Hsm, 'mac'> | undefined;
-  macKeys(): readonly string[];
+  listMacKeyRefs(): readonly string[];
 };
 
-const frameBytesMax = 8192;
-const codeBytes = 8;
-const financial = '0200';
+const maxFrameBytes = 8192;
+const macBytes = 8;
+const financialMti = '0200';
 
 /** @example const wire = createWire({ host, hsm, macKeys: ring.macKeys }); */
-export function createWire({ host, tpdu, hsm, macKeys }: WireDeps): Wire {
+export function createMessageFraming({
+  host,
+  tpdu,
+  hsm,
+  listMacKeyRefs: macKeys,
+}: MessageFramingDeps): MessageFraming {
   const { framing, table } = host;
   const algorithm = table.mac?.algorithm;
-  const header = (framing.tpduBytes ?? 0) === 0 ? undefined : (tpdu ?? table.framing.tpdu ?? '');
-  const extra = header === undefined ? {} : { tpdu: Buffer.from(header, 'hex') };
-  const frame = (payload: Buffer) => encodeFrame(framing, payload, extra);
+  const tpduHeader =
+    (framing.tpduBytes ?? 0) === 0 ? undefined : (tpdu ?? table.framing.tpdu ?? '');
+  const frameOptions = tpduHeader === undefined ? {} : { tpdu: Buffer.from(tpduHeader, 'hex') };
+  const frame = (payload: Buffer) => encodeFrame(framing, payload, frameOptions);
 
-  async function codeOf(keyRef: string, data: Buffer): Promise<Buffer> {
-    if (hsm === undefined || algorithm === undefined) throw new MacFault('no HSM is configured');
-    return (await hsm.mac({ keyRef, algorithm, data })).subarray(0, codeBytes);
+  async function computeMac(keyRef: string, data: Buffer): Promise<Buffer> {
+    if (hsm === undefined || algorithm === undefined) throw new MacError('no HSM is configured');
+    return (await hsm.mac({ keyRef, algorithm, data })).subarray(0, macBytes);
   }
 
-  async function sealed(message: Message): Promise<Buffer> {
+  async function encodeWithMac(message: Message): Promise<Buffer> {
     const [keyRef] = macKeys();
-    if (keyRef === undefined) throw new MacFault('the link has no MAC key');
+    if (keyRef === undefined) throw new MacError('the link has no MAC key');
     const { over, seal } = host.unsealed(message);
-    return frame(seal(await codeOf(keyRef, over)));
+    return frame(seal(await computeMac(keyRef, over)));
   }
 
-  async function believed(payload: Buffer): Promise<Message> {
+  async function decodeAndVerifyMac(payload: Buffer): Promise<Message> {
     const { message, over, code } = host.opened(payload);
     if (!host.wantsMac(message.mti)) return message;
-    if (code === undefined) throw new MacFault('the MAC of the message is missing');
+    if (code === undefined) throw new MacError('the MAC of the message is missing');
     // The host may use the previous key during a key update.
     for (const keyRef of macKeys()) {
-      if (timingSafeEqual(await codeOf(keyRef, over), code)) return message;
+      if (timingSafeEqual(await computeMac(keyRef, over), code)) return message;
     }
-    throw new MacFault('the MAC of the message is invalid');
+    throw new MacError('the MAC of the message is invalid');
   }
 
   return {
-    write: (message) =>
-      host.wantsMac(message.mti) ? sealed(message) : frame(host.encode(message)),
+    encodeMessage: (message) =>
+      host.wantsMac(message.mti) ? encodeWithMac(message) : frame(host.encode(message)),
     // The payload may be a view of a reused buffer, so it is copied before the HSM call.
-    read: (payload) =>
-      table.mac === undefined ? host.decode(payload) : believed(Buffer.from(payload)),
-    deframer: () => createDeframer(framing, { maxBytes: frameBytesMax }),
-    hasKeys: () => !host.wantsMac(financial) || macKeys().length > 0,
+    decodeMessage: (payload) =>
+      table.mac === undefined ? host.decode(payload) : decodeAndVerifyMac(Buffer.from(payload)),
+    createDeframer: () => createDeframer(framing, { maxBytes: maxFrameBytes }),
+    hasRequiredKeys: () => !host.wantsMac(financialMti) || macKeys().length > 0,
   };
 }

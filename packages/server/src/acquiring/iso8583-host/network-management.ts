@@ -1,12 +1,17 @@
 // Network management messages (0800): sign-on, sign-off, echo and key update.
 import type { Message } from '@switchyard/iso8583';
-import type { KeyChange } from '../keys/zone-key-exchange.ts';
+import type { ZoneKeyUpdate } from '../keys/zone-key-exchange.ts';
 
-const networkCodes = { signOn: '001', signOff: '002', echo: '301', keyRequest: '161' } as const;
-const keyChangeCode = '101';
-const keyField = 48;
+const networkManagementCodes = {
+  signOn: '001',
+  signOff: '002',
+  echo: '301',
+  keyRequest: '161',
+} as const;
+const keyUpdateCode = '101';
+const keyUpdateField = 48;
 
-export type NetworkRequest = keyof typeof networkCodes;
+export type NetworkRequest = keyof typeof networkManagementCodes;
 
 /** Builds a network management request (0800). It is correlated by STAN, without terminal id. */
 export function networkMessage(
@@ -15,7 +20,7 @@ export function networkMessage(
 ): Message {
   return {
     mti: '0800',
-    fields: { 7: trace.transmittedAt, 11: trace.stan, 70: networkCodes[kind] },
+    fields: { 7: trace.transmittedAt, 11: trace.stan, 70: networkManagementCodes[kind] },
   };
 }
 
@@ -25,15 +30,15 @@ export function isRequest(message: Message): boolean {
 }
 
 /** Network management request (0800) or advice (0820), including repeats; some hosts sign off by advice. */
-const aboutTheLine = /^08[02][0-5]$/;
+const networkManagementMti = /^08[02][0-5]$/;
 
-const networkEchoed = [7, 11, 12, 13, 32, 33, 53, 70] as const;
+const echoedNetworkFields = [7, 11, 12, 13, 32, 33, 53, 70] as const;
 
 /** Builds the response to a network management request (0810) or advice (0830); undefined for other messages. */
-export function networkAnswer(request: Message, code = '00'): Message | undefined {
-  if (!aboutTheLine.test(request.mti)) return undefined;
-  const fields: Message['fields'] = { 39: code };
-  for (const field of networkEchoed) {
+export function networkResponse(request: Message, responseCode = '00'): Message | undefined {
+  if (!networkManagementMti.test(request.mti)) return undefined;
+  const fields: Message['fields'] = { 39: responseCode };
+  for (const field of echoedNetworkFields) {
     const value = request.fields[field];
     if (value !== undefined) fields[field] = value;
   }
@@ -42,40 +47,42 @@ export function networkAnswer(request: Message, code = '00'): Message | undefine
 
 /** True if the host signs off. */
 export function isSignOff(request: Message): boolean {
-  return aboutTheLine.test(request.mti) && request.fields[70] === networkCodes.signOff;
+  return (
+    networkManagementMti.test(request.mti) && request.fields[70] === networkManagementCodes.signOff
+  );
 }
 
 /** True if the host sends a new key. */
-export function isKeyChange(request: Message): boolean {
-  return aboutTheLine.test(request.mti) && request.fields[70] === keyChangeCode;
+export function isKeyUpdate(request: Message): boolean {
+  return networkManagementMti.test(request.mti) && request.fields[70] === keyUpdateCode;
 }
 
-const keyPattern = /^([PM])([TA])([0-9]{2})([0-9A-F]{6})(.+)$/i;
-const encryptedForm = /^[0-9A-F]{32,128}$/;
+const keyUpdatePattern = /^([PM])([TA])([0-9]{2})([0-9A-F]{6})(.+)$/i;
+const encryptedKeyPattern = /^[0-9A-F]{32,128}$/;
 /** TR-31 key block: version, four-digit length, and at most the length of the field. */
-const blockForm = /^[A-D]([0-9]{4})[0-9A-Z]{75,984}$/;
+const keyBlockPattern = /^[A-D]([0-9]{4})[0-9A-Z]{75,984}$/;
 
 /** Returns the key in hexadecimal for the HSM: an encrypted key or a TR-31 key block. */
-function wrappedIn(text: string): string | undefined {
-  const digits = text.toUpperCase();
-  if (encryptedForm.test(digits)) return digits;
+function parseWrappedKey(text: string): string | undefined {
+  const hexText = text.toUpperCase();
+  if (encryptedKeyPattern.test(hexText)) return hexText;
   // The MAC of the key block covers its letters, so the case is kept.
-  const [, length] = blockForm.exec(text) ?? [];
+  const [, length] = keyBlockPattern.exec(text) ?? [];
   if (Number(length) !== text.length) return undefined;
   return Buffer.from(text, 'latin1').toString('hex').toUpperCase();
 }
 
 /** Parses the key update in DE48; returns undefined if it is missing or invalid. */
-export function keyChangeIn({ fields }: Message): KeyChange | undefined {
-  const [, use = '', algorithm = '', keyIndex = '', checkValue = '', text = ''] =
-    keyPattern.exec(fields[keyField] ?? '') ?? [];
-  const wrapped = wrappedIn(text);
-  if (wrapped === undefined) return undefined;
+export function parseKeyUpdate({ fields }: Message): ZoneKeyUpdate | undefined {
+  const [, usageLetter = '', algorithm = '', keyIndex = '', checkValue = '', text = ''] =
+    keyUpdatePattern.exec(fields[keyUpdateField] ?? '') ?? [];
+  const wrappedKey = parseWrappedKey(text);
+  if (wrappedKey === undefined) return undefined;
   return {
-    use: use.toUpperCase() === 'P' ? 'ZonePin' : 'Mac',
+    usage: usageLetter.toUpperCase() === 'P' ? 'ZonePin' : 'Mac',
     algorithm: algorithm.toUpperCase() === 'T' ? 'Tdes' : 'Aes',
     keyIndex,
     checkValue: checkValue.toUpperCase(),
-    wrapped,
+    wrappedKey,
   };
 }

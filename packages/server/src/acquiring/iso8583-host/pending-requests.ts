@@ -1,124 +1,142 @@
 // Pending requests of a host link: sends them over a session, correlates responses, handles time-outs.
 import type { Message } from '@switchyard/iso8583';
 import { createInFlight, whenOver } from '../../platform/index.ts';
-import type { Parcel } from './host-connection.ts';
-import type { Exchange, Seat } from './host-session.ts';
+import type { OutgoingFrame } from './host-connection.ts';
+import type { ExchangeResult, HostSession } from './host-session.ts';
 import { correlationKey } from './iso8583-messages.ts';
 
-export type Asking = {
+export type SendOptions = {
   timeoutMs: number;
-  onSent?: (() => void) | undefined;
+  onPossiblySent?: (() => void) | undefined;
   /** Network management message of one session, such as a sign-on; it never moves to another session. */
-  network: boolean;
+  isNetworkMessage: boolean;
 };
 
-export type Questions = {
+export type PendingRequests = {
   /** Sends the encoded message and waits for the result. */
-  ask(seat: Seat, message: Message, bytes: Buffer, how: Asking): Promise<Exchange>;
+  send(
+    seat: HostSession,
+    message: Message,
+    bytes: Buffer,
+    options: SendOptions,
+  ): Promise<ExchangeResult>;
   /** Returns false if no request is pending for this response. */
-  answered(answer: Message): boolean;
+  resolveResponse(response: Message): boolean;
   /** Connection lost: the outcome of sent messages is unknown. */
-  lost(seat: Seat): void;
+  handleConnectionLost(seat: HostSession): void;
   /** Host sign-off: sent messages may still get a response; queued payments move to another session. */
-  dismissed(seat: Seat): void;
-  paymentsWait(): boolean;
+  handleHostSignOff(seat: HostSession): void;
+  hasPendingPayments(): boolean;
   /** Resolves when no request is pending, at latest after `withinMs`. */
-  idle(withinMs: number): Promise<void>;
+  waitUntilIdle(withinMs: number): Promise<void>;
 };
 
-type Waiting = {
-  settle: (exchange: Exchange) => void;
+type PendingRequest = {
+  resolve: (exchangeResult: ExchangeResult) => void;
   /** Cancels the time-out. */
-  inTime: () => void;
-  seat: Seat;
-  parcel: Parcel;
+  cancelTimeout: () => void;
+  session: HostSession;
+  frame: OutgoingFrame;
   /** Sequence number of the sent frame; undefined until bytes may have been sent. */
-  left: number | undefined;
-  network: boolean;
+  sendSequence: number | undefined;
+  isNetworkMessage: boolean;
 };
 
-const waitingMax = 20_000;
-export const notSignedOn: Exchange = { result: 'NotSent', reason: 'not signed on' };
-const notSentInTime: Exchange = { result: 'NotSent', reason: 'not sent in time' };
+const maxPendingRequests = 20_000;
+export const notSignedOn: ExchangeResult = { result: 'NotSent', reason: 'not signed on' };
+const notSentBeforeTimeout: ExchangeResult = { result: 'NotSent', reason: 'not sent in time' };
 
 /**
  * @param deps `freeSeat` returns a session for unsent payments, or undefined after close
  * @example const questions = createQuestions({ freeSeat }); await questions.ask(seat, message, bytes, how);
  */
-export function createQuestions({ freeSeat }: { freeSeat(): Seat | undefined }): Questions {
-  const waiting = createInFlight<Waiting>();
-  let whenIdle: (() => void) | undefined;
+export function createPendingRequests({
+  freeSeat: nextSession,
+}: {
+  freeSeat(): HostSession | undefined;
+}): PendingRequests {
+  const pending = createInFlight<PendingRequest>();
+  let onIdle: (() => void) | undefined;
 
-  function settle(key: string, entry: Waiting, exchange: Exchange): void {
-    waiting.delete(key);
-    entry.inTime();
-    entry.settle(exchange);
-    if (waiting.size() === 0) whenIdle?.();
+  function finishRequest(key: string, entry: PendingRequest, exchangeResult: ExchangeResult): void {
+    pending.delete(key);
+    entry.cancelTimeout();
+    entry.resolve(exchangeResult);
+    if (pending.size() === 0) onIdle?.();
   }
 
-  function push(seat: Seat, entry: Waiting): void {
-    entry.seat = seat;
-    seat.connection.push(entry.parcel);
+  function enqueueOn(session: HostSession, entry: PendingRequest): void {
+    entry.session = session;
+    session.connection.enqueue(entry.frame);
   }
 
   // An unsent message can move to another session without a duplicate.
-  function moveOn(key: string, entry: Waiting): void {
-    const other = freeSeat();
-    if (other === undefined) settle(key, entry, notSignedOn);
-    else push(other, entry);
+  function moveToOtherSession(key: string, entry: PendingRequest): void {
+    const otherSession = nextSession();
+    if (otherSession === undefined) finishRequest(key, entry, notSignedOn);
+    else enqueueOn(otherSession, entry);
   }
 
   // A queued message is removed at its time-out, because the caller already has the result `NotSent`.
-  function expire(key: string, entry: Waiting): void {
-    const isHere = entry.seat.connection.withdraw(entry.parcel);
-    settle(key, entry, isHere ? notSentInTime : { result: 'Timeout' });
+  function expireRequest(key: string, entry: PendingRequest): void {
+    const wasQueued = entry.session.connection.dequeue(entry.frame);
+    finishRequest(key, entry, wasQueued ? notSentBeforeTimeout : { result: 'Timeout' });
   }
 
   return {
-    ask(seat, message, bytes, { timeoutMs, onSent, network }) {
+    send(seat, message, bytes, { timeoutMs, onPossiblySent: onSent, isNetworkMessage: network }) {
       const key = correlationKey(message);
-      if (waiting.get(key) !== undefined)
+      if (pending.get(key) !== undefined)
         return Promise.resolve({ result: 'NotSent', reason: 'duplicate trace' });
-      if (waiting.size() >= waitingMax)
+      if (pending.size() >= maxPendingRequests)
         return Promise.resolve({ result: 'NotSent', reason: 'busy' });
       return new Promise((resolve) => {
-        const inTime = whenOver(timeoutMs, () => expire(key, entry));
-        const leaving = () => {
-          entry.left = entry.seat.leaving(!network);
+        const cancelTimeout = whenOver(timeoutMs, () => expireRequest(key, entry));
+        const onWriteStarted = () => {
+          entry.sendSequence = entry.session.recordSent(!network);
         };
-        const parcel: Parcel = { bytes, leaving, sent: onSent };
-        const entry: Waiting = { settle: resolve, inTime, seat, parcel, left: undefined, network };
-        waiting.set(key, entry);
-        push(seat, entry);
+        const frame: OutgoingFrame = { bytes, onWriteStarted, onWritten: onSent };
+        const entry: PendingRequest = {
+          resolve,
+          cancelTimeout,
+          session: seat,
+          frame,
+          sendSequence: undefined,
+          isNetworkMessage: network,
+        };
+        pending.set(key, entry);
+        enqueueOn(seat, entry);
       });
     },
-    answered(answer) {
-      const key = correlationKey(answer);
-      const entry = waiting.get(key);
+    resolveResponse(response) {
+      const key = correlationKey(response);
+      const entry = pending.get(key);
       if (entry === undefined) return false;
-      if (entry.left !== undefined) entry.seat.answered(entry.left);
-      settle(key, entry, { result: 'Answered', answer });
+      if (entry.sendSequence !== undefined) entry.session.recordResponse(entry.sendSequence);
+      finishRequest(key, entry, { result: 'Responded', response });
       return true;
     },
-    lost(seat) {
-      for (const [key, entry] of waiting.entries()) {
-        if (entry.seat !== seat) continue;
-        if (entry.left === undefined && !entry.network) moveOn(key, entry);
-        else settle(key, entry, { result: 'ConnectionLost' });
+    handleConnectionLost(seat) {
+      for (const [key, entry] of pending.entries()) {
+        if (entry.session !== seat) continue;
+        if (entry.sendSequence === undefined && !entry.isNetworkMessage)
+          moveToOtherSession(key, entry);
+        else finishRequest(key, entry, { result: 'ConnectionLost' });
       }
     },
-    dismissed(seat) {
-      for (const [key, entry] of waiting.entries()) {
-        const isPayment = entry.seat === seat && !entry.network;
-        if (isPayment && seat.connection.withdraw(entry.parcel)) moveOn(key, entry);
+    handleHostSignOff(seat) {
+      for (const [key, entry] of pending.entries()) {
+        const isPayment = entry.session === seat && !entry.isNetworkMessage;
+        if (isPayment && seat.connection.dequeue(entry.frame)) moveToOtherSession(key, entry);
       }
     },
-    paymentsWait: () => waiting.entries().some(([, { network }]) => !network),
-    idle(withinMs) {
-      if (waiting.size() === 0) return Promise.resolve();
+    hasPendingPayments: () =>
+      pending.entries().some(([, { isNetworkMessage: network }]) => !network),
+    waitUntilIdle(withinMs) {
+      if (pending.size() === 0) return Promise.resolve();
       return new Promise((resolve) => {
         const timer = setTimeout(resolve, withinMs);
-        whenIdle = () => {
+        onIdle = () => {
           clearTimeout(timer);
           resolve();
         };

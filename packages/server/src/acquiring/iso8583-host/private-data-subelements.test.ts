@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { readSubelement, subelement } from './private-data-subelements.ts';
+import { encodeSubelement, readSubelement } from './private-data-subelements.ts';
 
 test('reads each of several subelements', () => {
-  const field = subelement('82', 'SW1A2AA  10') + subelement('92', '737') + subelement('83', 'Y');
+  const field =
+    encodeSubelement('82', 'SW1A2AA  10') +
+    encodeSubelement('92', '737') +
+    encodeSubelement('83', 'Y');
   assert.equal(field, '8211SW1A2AA  1092037378301Y');
   assert.equal(readSubelement(field, '92'), '737');
   assert.equal(readSubelement(field, '83'), 'Y');
   assert.equal(readSubelement(field, '84'), undefined);
-  assert.equal(subelement('92', undefined), '');
+  assert.equal(encodeSubelement('92', undefined), '');
 });
 
 test('a malformed field contains no subelement, and no read passes its end', () => {
@@ -19,7 +22,7 @@ test('a malformed field contains no subelement, and no read passes its end', () 
   fc.assert(
     fc.property(fc.string({ maxLength: 200 }), (field) => {
       const found = readSubelement(field, '83');
-      const written = subelement('83', found);
+      const written = encodeSubelement('83', found);
       assert.ok(field.includes(written), field);
     }),
   );

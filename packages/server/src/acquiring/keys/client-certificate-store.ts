@@ -3,17 +3,17 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Log } from '../../platform/index.ts';
-import { LinkSettingFault } from '../spi/invalid-link-setting.ts';
+import { InvalidLinkSettingError } from '../spi/invalid-link-setting.ts';
 
 /** TLS client certificate, private key and trusted CA; without `ca` the default CAs of Node.js apply. */
 export type TlsIdentity = { readonly cert: string; readonly key: string; readonly ca?: string };
 
 export type ClientCertificate = {
-  readonly identity: TlsIdentity;
+  readonly tlsIdentity: TlsIdentity;
   /** Epoch ms. */
   readonly expiresAt: number;
   /** Changes when a file is replaced. */
-  readonly edition: string;
+  readonly version: string;
 };
 
 export type ClientCertificates = {
@@ -26,50 +26,53 @@ export type ClientCertificates = {
   find(organizationId: string, name: string): ClientCertificate;
 };
 
-type Files = { cert: string; key: string; ca: string };
-type Read = { edition: string; certificate?: ClientCertificate; fault?: string };
+type CertificatePaths = { cert: string; key: string; ca: string };
+type CachedCertificate = { version: string; certificate?: ClientCertificate; error?: string };
 
-const fileBytesMax = 65_536;
-const rememberedMax = 2000;
+const maxFileBytes = 65_536;
+const maxCachedCertificates = 2000;
 
-const filesOf = (directory: string, name: string): Files => ({
+const certificatePaths = (directory: string, name: string): CertificatePaths => ({
   cert: join(directory, `${name}.crt`),
   key: join(directory, `${name}.key`),
   ca: join(directory, `${name}.ca.crt`),
 });
 
 /** Returns modification time, size and inode, or undefined if the file does not exist. */
-function stampOf(file: string): string | undefined {
-  const found = statSync(file, { throwIfNoEntry: false });
-  if (found === undefined) return undefined;
-  if (found.size > fileBytesMax) throw new Error('is too large');
-  return `${found.mtimeMs}.${found.size}.${found.ino}`;
+function fileVersion(file: string): string | undefined {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (stats === undefined) return undefined;
+  if (stats.size > maxFileBytes) throw new Error('is too large');
+  return `${stats.mtimeMs}.${stats.size}.${stats.ino}`;
 }
 
 /** @throws Error with a message that contains no key material */
-function readFiles(files: Files, hasAuthority: boolean): Omit<ClientCertificate, 'edition'> {
-  const cert = readFileSync(files.cert, 'utf8');
-  const key = readFileSync(files.key, 'utf8');
-  const leaf = certificateIn(cert, 'is not a PEM certificate');
-  if (!leaf.checkPrivateKey(privateKeyIn(key))) {
+function loadCertificate(
+  paths: CertificatePaths,
+  hasCaFile: boolean,
+): Omit<ClientCertificate, 'version'> {
+  const cert = readFileSync(paths.cert, 'utf8');
+  const key = readFileSync(paths.key, 'utf8');
+  const leaf = parseCertificate(cert, 'is not a PEM certificate');
+  if (!leaf.checkPrivateKey(parsePrivateKey(key))) {
     throw new Error('has a private key that does not match the certificate');
   }
   const expiresAt = Date.parse(leaf.validTo);
-  if (!hasAuthority) return { identity: { cert, key }, expiresAt };
-  const ca = readFileSync(files.ca, 'utf8');
-  certificateIn(ca, 'has a CA file that is not a PEM certificate');
-  return { identity: { cert, key, ca }, expiresAt };
+  if (!hasCaFile) return { tlsIdentity: { cert, key }, expiresAt };
+  const ca = readFileSync(paths.ca, 'utf8');
+  parseCertificate(ca, 'has a CA file that is not a PEM certificate');
+  return { tlsIdentity: { cert, key, ca }, expiresAt };
 }
 
-function certificateIn(pem: string, otherwise: string): X509Certificate {
+function parseCertificate(pem: string, errorMessage: string): X509Certificate {
   try {
     return new X509Certificate(pem);
   } catch {
-    throw new Error(otherwise);
+    throw new Error(errorMessage);
   }
 }
 
-function privateKeyIn(pem: string) {
+function parsePrivateKey(pem: string) {
   try {
     return createPrivateKey(pem);
   } catch {
@@ -77,7 +80,7 @@ function privateKeyIn(pem: string) {
   }
 }
 
-const messageOf = (error: unknown): string => {
+const describeReadError = (error: unknown): string => {
   const { code } = error as NodeJS.ErrnoException;
   if (code !== undefined) return `cannot be read (${code})`;
   return error instanceof Error ? error.message : 'cannot be read';
@@ -89,44 +92,45 @@ export function createClientCertificates(deps: {
   log: Log;
 }): ClientCertificates {
   const { directory, log } = deps;
-  const remembered = new Map<string, Read>();
+  const cache = new Map<string, CachedCertificate>();
 
   /** Returns undefined if the files do not exist. */
-  function look(folder: string, name: string): Read | undefined {
-    const files = filesOf(folder, name);
-    const before = remembered.get(files.cert);
-    let edition = '';
+  function readIfChanged(folder: string, name: string): CachedCertificate | undefined {
+    const paths = certificatePaths(folder, name);
+    const previous = cache.get(paths.cert);
+    let version = '';
     try {
-      const [cert, key, ca] = [files.cert, files.key, files.ca].map(stampOf);
+      const [cert, key, ca] = [paths.cert, paths.key, paths.ca].map(fileVersion);
       if (cert === undefined && key === undefined) return undefined;
-      edition = [cert, key, ca].join(' ');
-      if (before?.edition === edition) return before;
-      const certificate = { ...readFiles(files, ca !== undefined), edition };
-      return { edition, certificate };
+      version = [cert, key, ca].join(' ');
+      if (previous?.version === version) return previous;
+      const certificate = { ...loadCertificate(paths, ca !== undefined), version };
+      return { version, certificate };
     } catch (error) {
-      const fault = messageOf(error);
-      if (before?.fault !== fault)
-        log.error({ file: files.cert, fault }, 'client certificate could not be loaded');
+      const errorText = describeReadError(error);
+      if (previous?.error !== errorText)
+        log.error({ file: paths.cert, fault: errorText }, 'client certificate could not be loaded');
       // The previous certificate stays in use: an incomplete renewal must not close a working link.
-      return { ...before, edition, fault };
+      return { ...previous, version, error: errorText };
     }
   }
 
-  function read(folder: string, name: string): Read | undefined {
-    const found = look(folder, name);
-    const { cert } = filesOf(folder, name);
-    if (found === undefined) remembered.delete(cert);
-    else if (remembered.has(cert) || remembered.size < rememberedMax) remembered.set(cert, found);
-    return found;
+  function readCached(folder: string, name: string): CachedCertificate | undefined {
+    const entry = readIfChanged(folder, name);
+    const { cert } = certificatePaths(folder, name);
+    if (entry === undefined) cache.delete(cert);
+    else if (cache.has(cert) || cache.size < maxCachedCertificates) cache.set(cert, entry);
+    return entry;
   }
 
   return {
     find(organizationId, name) {
-      const found = read(join(directory, organizationId), name) ?? read(directory, name);
-      if (found?.certificate !== undefined) return found.certificate;
-      throw new LinkSettingFault(
+      const entry =
+        readCached(join(directory, organizationId), name) ?? readCached(directory, name);
+      if (entry?.certificate !== undefined) return entry.certificate;
+      throw new InvalidLinkSettingError(
         '/clientCertificate',
-        found?.fault ?? 'does not exist in the certificate directory',
+        entry?.error ?? 'does not exist in the certificate directory',
       );
     },
   };

@@ -7,7 +7,7 @@ import { until } from '../../../test/until.ts';
 import { createLog, systemClock } from '../../platform/index.ts';
 import type { Hsm } from '../../vault/index.ts';
 import type { Iso8583HostLink } from '../spi/acquirer-spi.ts';
-import { createLinkKeys, type KeyChange } from './zone-key-exchange.ts';
+import { createZoneKeys, type ZoneKeyUpdate } from './zone-key-exchange.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 
@@ -42,41 +42,41 @@ function module(gate: Promise<void> = Promise.resolve()) {
   return { hsm, seen };
 }
 
-const mac = (checkValue: string): KeyChange => ({
-  use: 'Mac',
+const mac = (checkValue: string): ZoneKeyUpdate => ({
+  usage: 'Mac',
   algorithm: 'Aes',
   keyIndex: '01',
   checkValue,
-  wrapped: '00',
+  wrappedKey: '00',
 });
 
 test('a replaced key is rejected, and a repeated message has no effect', async () => {
   const database = await testDatabase();
   const { hsm, seen } = module();
-  const keys = createLinkKeys({ database, clock: systemClock, log, hsm });
+  const keys = createZoneKeys({ database, clock: systemClock, log, hsm });
   const link = linkOf();
-  const ring = keys.ring(link);
+  const ring = keys.keyRingFor(link);
   for (const value of ['AAAAAA', 'BBBBBB', 'CCCCCC']) {
-    assert.equal(await ring.take(mac(value)), true);
+    assert.equal(await ring.importKey(mac(value)), true);
   }
-  assert.deepEqual(ring.macKeys(), ['ref-CCCCCC', 'ref-BBBBBB']);
+  assert.deepEqual(ring.listMacKeyRefs(), ['ref-CCCCCC', 'ref-BBBBBB']);
   // The host repeats the message after a lost response.
-  assert.equal(await ring.take(mac('CCCCCC')), true);
+  assert.equal(await ring.importKey(mac('CCCCCC')), true);
   // An attacker replays the message of an older key.
   for (const replayed of ['AAAAAA', 'BBBBBB']) {
-    assert.equal(await ring.take(mac(replayed)), false);
+    assert.equal(await ring.importKey(mac(replayed)), false);
   }
-  assert.deepEqual(ring.macKeys(), ['ref-CCCCCC', 'ref-BBBBBB']);
+  assert.deepEqual(ring.listMacKeyRefs(), ['ref-CCCCCC', 'ref-BBBBBB']);
   assert.equal(seen.asked, 3);
   // A second process rejects them too.
-  const later = createLinkKeys({ database, clock: systemClock, log, hsm });
-  await later.look();
-  assert.equal(await later.ring(link).take(mac('AAAAAA')), false);
+  const later = createZoneKeys({ database, clock: systemClock, log, hsm });
+  await later.reload();
+  assert.equal(await later.keyRingFor(link).importKey(mac('AAAAAA')), false);
   // After an operator configures another key, earlier received keys are ignored.
   const { settings } = link;
   const renewed = { ...link, settings: { ...settings, macKey: { keyRef: 'second' } } };
-  assert.deepEqual(later.ring(renewed).macKeys(), ['second']);
-  assert.equal(await later.ring(renewed).take(mac('AAAAAA')), true);
+  assert.deepEqual(later.keyRingFor(renewed).listMacKeyRefs(), ['second']);
+  assert.equal(await later.keyRingFor(renewed).importKey(mac('AAAAAA')), true);
 });
 
 test('key updates of one host run one at a time, and excess updates are rejected', async () => {
@@ -86,16 +86,16 @@ test('key updates of one host run one at a time, and excess updates are rejected
     open = resolve;
   });
   const { hsm, seen } = module(gate);
-  const keys = createLinkKeys({ database, clock: systemClock, log, hsm });
-  const ring = keys.ring(linkOf());
-  const flood = Array.from({ length: 20 }, (_, at) => ring.take(mac(`0000${at + 10}`)));
+  const keys = createZoneKeys({ database, clock: systemClock, log, hsm });
+  const ring = keys.keyRingFor(linkOf());
+  const flood = Array.from({ length: 20 }, (_, at) => ring.importKey(mac(`0000${at + 10}`)));
   const refused = await Promise.all(flood.slice(4));
   assert.ok(refused.every((taken) => taken === false));
   open();
   assert.deepEqual(await Promise.all(flood.slice(0, 4)), [true, true, true, true]);
   assert.deepEqual([seen.most, seen.asked], [1, 4]);
   // A later key update is accepted.
-  assert.equal(await ring.take(mac('DDDDDD')), true);
+  assert.equal(await ring.importKey(mac('DDDDDD')), true);
 });
 
 test('a reload that started before a key was stored does not remove the key', async () => {
@@ -117,10 +117,10 @@ test('a reload that started before a key was stored does not remove the key', as
       return rows;
     },
   } as typeof database;
-  const keys = createLinkKeys({ database: slow, clock: systemClock, log, hsm: module().hsm });
-  const ring = keys.ring(linkOf());
-  const looked = keys.look();
-  const taken = ring.take(mac('EEEEEE'));
+  const keys = createZoneKeys({ database: slow, clock: systemClock, log, hsm: module().hsm });
+  const ring = keys.keyRingFor(linkOf());
+  const looked = keys.reload();
+  const taken = ring.importKey(mac('EEEEEE'));
   const stored = async () => {
     const text = "SELECT 1 FROM acquirer_link_keys WHERE key_ref = 'ref-EEEEEE'";
     return (await database.query(text)).length > 0;
@@ -129,5 +129,5 @@ test('a reload that started before a key was stored does not remove the key', as
   open();
   await looked;
   assert.equal(await taken, true);
-  assert.deepEqual(ring.macKeys(), ['ref-EEEEEE', 'first']);
+  assert.deepEqual(ring.listMacKeyRefs(), ['ref-EEEEEE', 'first']);
 });

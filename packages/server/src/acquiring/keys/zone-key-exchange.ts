@@ -4,63 +4,63 @@ import { type Clock, type Database, isoTime, type Log } from '../../platform/ind
 import type { Hsm } from '../../vault/index.ts';
 import type { Iso8583HostLink, ZonePinKey } from '../spi/acquirer-spi.ts';
 
-export type KeyUse = 'ZonePin' | 'Mac';
+export type ZoneKeyUsage = 'ZonePin' | 'Mac';
 
 /** A new key from the host, encrypted under the zone master key of the link. */
-export type KeyChange = {
-  use: KeyUse;
+export type ZoneKeyUpdate = {
+  usage: ZoneKeyUsage;
   algorithm: 'Tdes' | 'Aes';
   keyIndex: string;
   checkValue: string;
-  wrapped: string;
+  wrappedKey: string;
 };
 
 /** The current zone keys of one link. */
-export type KeyRing = {
-  pinKey(): ZonePinKey | undefined;
+export type ZoneKeyRing = {
+  getPinKey(): ZonePinKey | undefined;
   /** The current key first, then the previous key, which is still accepted. */
-  macKeys(): readonly string[];
+  listMacKeyRefs(): readonly string[];
   /** True if the link has a zone master key and the host has sent no key yet. */
-  wantsKeys(): boolean;
+  shouldRequestKeys(): boolean;
   /** Imports and stores a new key; returns false if the import fails. */
-  take(change: KeyChange): Promise<boolean>;
+  importKey(update: ZoneKeyUpdate): Promise<boolean>;
 };
 
-export type LinkKeys = {
+export type ZoneKeys = {
   /** Reads the stored keys again, including those of other processes. */
-  look(): Promise<void>;
-  ring(link: Iso8583HostLink): KeyRing;
+  reload(): Promise<void>;
+  keyRingFor(link: Iso8583HostLink): ZoneKeyRing;
 };
 
-type Stored = {
-  use: KeyUse;
+type StoredZoneKey = {
+  usage: ZoneKeyUsage;
   keyRef: string;
   checkValue: string;
   keyIndex: string | undefined;
-  configured: string | undefined;
+  configuredKeyRef: string | undefined;
 };
 
 /** Maximum queued key updates of one link; further updates are rejected. */
-const waitingMax = 4;
+const maxWaitingImports = 4;
 
 /** Two keys are active. Older keys are remembered, so that a replayed key is rejected. */
-const usedPerUse = 2;
-const knownPerUse = 64;
+const activeKeysPerUsage = 2;
+const rememberedKeysPerUsage = 64;
 
-const insertKey = `INSERT INTO acquirer_link_keys (organization_id, acquirer_link_id, usage, number,
+const insertKeySql = `INSERT INTO acquirer_link_keys (organization_id, acquirer_link_id, usage, number,
     key_ref, check_value, key_index, configured_key_ref, created_at)
   SELECT $1, $2, $3, coalesce(max(number), 0) + 1, $4, $5, $6, $7, $8 FROM acquirer_link_keys
   WHERE organization_id = $1 AND acquirer_link_id = $2 AND usage = $3
   ON CONFLICT DO NOTHING RETURNING number`;
 
-const deleteOld = `DELETE FROM acquirer_link_keys
+const deleteOldKeysSql = `DELETE FROM acquirer_link_keys
   WHERE organization_id = $1 AND acquirer_link_id = $2 AND usage = $3 AND number <= $4`;
 
-const selectKeys = `SELECT acquirer_link_id, usage, key_ref, check_value, key_index,
+const selectKeysSql = `SELECT acquirer_link_id, usage, key_ref, check_value, key_index,
     configured_key_ref
   FROM acquirer_link_keys ORDER BY organization_id, acquirer_link_id, usage, number DESC`;
 
-type Row = {
+type ZoneKeyRow = {
   acquirer_link_id: string;
   usage: string;
   key_ref: string;
@@ -69,91 +69,100 @@ type Row = {
   configured_key_ref: string | null;
 };
 
-const storedOf = (row: Row): Stored => ({
-  use: row.usage as KeyUse,
+const toStoredKey = (row: ZoneKeyRow): StoredZoneKey => ({
+  usage: row.usage as ZoneKeyUsage,
   keyRef: row.key_ref,
   checkValue: row.check_value,
   keyIndex: row.key_index ?? undefined,
-  configured: row.configured_key_ref ?? undefined,
+  configuredKeyRef: row.configured_key_ref ?? undefined,
 });
 
-const configuredFor = ({ settings }: Iso8583HostLink, use: KeyUse): string | undefined =>
-  use === 'Mac' ? settings.macKey?.keyRef : settings.zonePinKey?.keyRef;
+const configuredKeyRefFor = (
+  { settings }: Iso8583HostLink,
+  usage: ZoneKeyUsage,
+): string | undefined => (usage === 'Mac' ? settings.macKey?.keyRef : settings.zonePinKey?.keyRef);
 
 type Deps = { database: Database; clock: Clock; log: Log; hsm?: Hsm | undefined };
 
 /** @example const keys = createLinkKeys({ database, clock, log, hsm }); await keys.look(); */
-export function createLinkKeys(deps: Deps): LinkKeys {
+export function createZoneKeys(deps: Deps): ZoneKeys {
   const { database, clock, log, hsm } = deps;
-  let byLink = new Map<string, Stored[]>();
-  let looked: Promise<unknown> = Promise.resolve();
-  const turns = new Map<string, { waiting: number; last: Promise<unknown> }>();
+  let keysByLink = new Map<string, StoredZoneKey[]>();
+  let lastReload: Promise<unknown> = Promise.resolve();
+  const importQueues = new Map<string, { waiting: number; last: Promise<unknown> }>();
 
   /** Keys of one usage, newest first. The list is empty after an operator configures another key. */
-  function received(link: Iso8583HostLink, use: KeyUse): Stored[] {
+  function listReceivedKeys(link: Iso8583HostLink, usage: ZoneKeyUsage): StoredZoneKey[] {
     if (link.settings.zoneMasterKey === undefined) return [];
-    const configured = configuredFor(link, use);
-    const all = byLink.get(link.linkId) ?? [];
-    return all.filter((each) => each.use === use && each.configured === configured);
+    const configuredKeyRef = configuredKeyRefFor(link, usage);
+    const linkKeys = keysByLink.get(link.linkId) ?? [];
+    return linkKeys.filter(
+      (each) => each.usage === usage && each.configuredKeyRef === configuredKeyRef,
+    );
   }
 
-  async function lookOnce(): Promise<void> {
-    const found = new Map<string, Stored[]>();
-    for (const row of await database.query<Row>(selectKeys)) {
-      const keys = found.get(row.acquirer_link_id) ?? [];
-      keys.push(storedOf(row));
-      found.set(row.acquirer_link_id, keys);
+  async function reloadOnce(): Promise<void> {
+    const loadedKeys = new Map<string, StoredZoneKey[]>();
+    for (const row of await database.query<ZoneKeyRow>(selectKeysSql)) {
+      const keys = loadedKeys.get(row.acquirer_link_id) ?? [];
+      keys.push(toStoredKey(row));
+      loadedKeys.set(row.acquirer_link_id, keys);
     }
-    byLink = found;
+    keysByLink = loadedKeys;
   }
 
   /** Reloads run one at a time: an older read must not overwrite a newer one. */
   function look(): Promise<void> {
-    const mine = looked.then(lookOnce);
-    looked = mine.catch(() => {});
-    return mine;
+    const reload = lastReload.then(reloadOnce);
+    lastReload = reload.catch(() => {});
+    return reload;
   }
 
-  async function store(link: Iso8583HostLink, change: KeyChange, keyRef: string): Promise<void> {
-    const of = [link.organizationId, link.linkId, change.use];
-    const configured = configuredFor(link, change.use) ?? null;
-    const [row] = await database.query<{ number: number }>(insertKey, [
-      ...of,
+  async function storeKey(
+    link: Iso8583HostLink,
+    update: ZoneKeyUpdate,
+    keyRef: string,
+  ): Promise<void> {
+    const keyColumns = [link.organizationId, link.linkId, update.usage];
+    const configuredKeyRef = configuredKeyRefFor(link, update.usage) ?? null;
+    const [row] = await database.query<{ number: number }>(insertKeySql, [
+      ...keyColumns,
       keyRef,
-      change.checkValue,
-      change.keyIndex,
-      configured,
+      update.checkValue,
+      update.keyIndex,
+      configuredKeyRef,
       isoTime(clock.now()),
     ]);
     // On a conflict another process has stored the same key, and its row is valid.
-    if (row !== undefined) await database.query(deleteOld, [...of, row.number - knownPerUse]);
+    if (row !== undefined)
+      await database.query(deleteOldKeysSql, [...keyColumns, row.number - rememberedKeysPerUsage]);
     await look();
   }
 
   /** Imports of a link run one at a time, so that one host cannot occupy the HSM. */
-  async function takeInTurn(link: Iso8583HostLink, change: KeyChange): Promise<boolean> {
-    const turn = turns.get(link.linkId) ?? { waiting: 0, last: Promise.resolve() };
-    if (turn.waiting >= waitingMax) return false;
-    turns.set(link.linkId, turn);
-    turn.waiting += 1;
-    const mine = turn.last.then(() => take(link, change));
-    turn.last = mine;
+  async function importExclusively(link: Iso8583HostLink, update: ZoneKeyUpdate): Promise<boolean> {
+    const queue = importQueues.get(link.linkId) ?? { waiting: 0, last: Promise.resolve() };
+    if (queue.waiting >= maxWaitingImports) return false;
+    importQueues.set(link.linkId, queue);
+    queue.waiting += 1;
+    const ownImport = queue.last.then(() => importUpdate(link, update));
+    queue.last = ownImport;
     try {
-      return await mine;
+      return await ownImport;
     } finally {
-      turn.waiting -= 1;
-      if (turn.waiting === 0) turns.delete(link.linkId);
+      queue.waiting -= 1;
+      if (queue.waiting === 0) importQueues.delete(link.linkId);
     }
   }
 
-  async function take(link: Iso8583HostLink, change: KeyChange): Promise<boolean> {
-    const master = link.settings.zoneMasterKey;
-    if (master === undefined || hsm === undefined) return false;
-    const { use: usage, algorithm, wrapped, checkValue } = change;
-    const [present, ...older] = received(link, usage);
+  async function importUpdate(link: Iso8583HostLink, update: ZoneKeyUpdate): Promise<boolean> {
+    const masterKey = link.settings.zoneMasterKey;
+    if (masterKey === undefined || hsm === undefined) return false;
+    const { usage, algorithm, wrappedKey: wrapped, checkValue } = update;
+    const [currentKey, ...olderKeys] = listReceivedKeys(link, usage);
     // A host repeats the current key if it lost the response. An older key is a replay.
-    if (present?.checkValue === checkValue) return true;
-    if (older.some((each) => each.checkValue === checkValue)) {
+    if (currentKey?.checkValue === checkValue) return true;
+    if (olderKeys.some((each) => each.checkValue === checkValue)) {
       log.error(
         { link: link.name, usage, checkValue },
         'host sent a replaced key again; the key is rejected',
@@ -161,10 +170,10 @@ export function createLinkKeys(deps: Deps): LinkKeys {
       return false;
     }
     try {
-      const wrappingKeyRef = master.keyRef;
+      const wrappingKeyRef = masterKey.keyRef;
       const key = { wrappingKeyRef, wrapped, checkValue, usage, algorithm };
       const { keyRef } = await hsm.importKey(key);
-      await store(link, change, keyRef);
+      await storeKey(link, update, keyRef);
       log.info({ link: link.name, usage, checkValue }, 'new zone key of a host is active');
       return true;
     } catch (error) {
@@ -177,26 +186,29 @@ export function createLinkKeys(deps: Deps): LinkKeys {
   }
 
   return {
-    look,
-    ring: (link) => ({
-      pinKey() {
+    reload: look,
+    keyRingFor: (link) => ({
+      getPinKey() {
         const { zonePinKey } = link.settings;
-        const [newest] = received(link, 'ZonePin');
-        if (newest === undefined || zonePinKey === undefined) return zonePinKey;
-        const { keyRef, keyIndex } = newest;
+        const [newestKey] = listReceivedKeys(link, 'ZonePin');
+        if (newestKey === undefined || zonePinKey === undefined) return zonePinKey;
+        const { keyRef, keyIndex } = newestKey;
         return { ...zonePinKey, keyRef, ...defined({ keyIndex }) };
       },
-      macKeys() {
+      listMacKeyRefs() {
         const { macKey } = link.settings;
-        const fixed = macKey === undefined ? [] : [macKey.keyRef];
-        const names = [...received(link, 'Mac').map(({ keyRef }) => keyRef), ...fixed];
-        return names.slice(0, usedPerUse);
+        const configuredKeyRefs = macKey === undefined ? [] : [macKey.keyRef];
+        const keyRefs = [
+          ...listReceivedKeys(link, 'Mac').map(({ keyRef }) => keyRef),
+          ...configuredKeyRefs,
+        ];
+        return keyRefs.slice(0, activeKeysPerUsage);
       },
-      wantsKeys: () =>
+      shouldRequestKeys: () =>
         link.settings.zoneMasterKey !== undefined &&
         hsm !== undefined &&
-        received(link, 'ZonePin').length + received(link, 'Mac').length === 0,
-      take: (change) => takeInTurn(link, change),
+        listReceivedKeys(link, 'ZonePin').length + listReceivedKeys(link, 'Mac').length === 0,
+      importKey: (update) => importExclusively(link, update),
     }),
   };
 }

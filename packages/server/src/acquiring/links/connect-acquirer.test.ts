@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AcquirerLink, HttpJsonLink, Iso8583HostLink } from '../spi/acquirer-spi.ts';
-import { demandOwnKeys } from './connect-acquirer.ts';
+import { assertOwnKeys } from './connect-acquirer.ts';
 
 const names = { organizationId: 'one', linkId: 'l', name: 'north' };
 const where = { host: '127.0.0.1', port: 1, tls: false, institutionId: '1' };
@@ -30,14 +30,14 @@ test('opening a link checks owner and usage of each key', () => {
   const macKey = { keyRef: 'mac' };
   const zoneMasterKey = { keyRef: 'zmk' };
   const all = module('one ZonePin zpk', 'one Mac mac', 'one KeyEncryption zmk');
-  demandOwnKeys(all, host({ zonePinKey, macKey, zoneMasterKey }));
-  demandOwnKeys(module(), host({}));
+  assertOwnKeys(all, host({ zonePinKey, macKey, zoneMasterKey }));
+  assertOwnKeys(module(), host({}));
   const none = module('other ZonePin zpk', 'one ZonePin mac', 'one Mac zmk');
-  assert.throws(() => demandOwnKeys(none, host({ zonePinKey })), /zpk, which is no ZonePin key/);
-  assert.throws(() => demandOwnKeys(none, host({ macKey })), /mac, which is no Mac key/);
+  assert.throws(() => assertOwnKeys(none, host({ zonePinKey })), /zpk, which is no ZonePin key/);
+  assert.throws(() => assertOwnKeys(none, host({ macKey })), /mac, which is no Mac key/);
   assert.throws(
-    () => demandOwnKeys(none, host({ zoneMasterKey })),
+    () => assertOwnKeys(none, host({ zoneMasterKey })),
     /zmk, which is no KeyEncryption key/,
   );
-  assert.throws(() => demandOwnKeys(none, http), /zpk, which is no ZonePin key/);
+  assert.throws(() => assertOwnKeys(none, http), /zpk, which is no ZonePin key/);
 });

@@ -1,19 +1,19 @@
 // Opens a link with the adapter that its settings name.
 import type { Clock, Log } from '../../platform/index.ts';
 import type { Hsm } from '../../vault/index.ts';
-import { connectHttpJson, type LinkSigners } from '../http-json/connect-http-json.ts';
+import { connectHttpJson, type RequestSigners } from '../http-json/connect-http-json.ts';
 import { connectIso8583Host } from '../iso8583-host/connect-iso8583-host.ts';
-import type { KnownHost } from '../iso8583-host/host-tables.ts';
+import type { LoadedHost } from '../iso8583-host/host-tables.ts';
 import type { ClientCertificate, TlsIdentity } from '../keys/client-certificate-store.ts';
-import type { LinkKeys } from '../keys/zone-key-exchange.ts';
+import type { ZoneKeys } from '../keys/zone-key-exchange.ts';
 import type {
   AcquirerConnection,
   AcquirerLink,
   HttpJsonLink,
   Iso8583HostLink,
-  LateAnswer,
+  LateResponse,
 } from '../spi/acquirer-spi.ts';
-import { LinkSettingFault } from '../spi/invalid-link-setting.ts';
+import { InvalidLinkSettingError } from '../spi/invalid-link-setting.ts';
 
 export type AdapterDeps = {
   link: AcquirerLink;
@@ -21,34 +21,40 @@ export type AdapterDeps = {
   clock: Clock;
   log: Log;
   hsm?: Hsm | undefined;
-  keys: LinkKeys;
-  signers?: LinkSigners | undefined;
-  findHost(link: Iso8583HostLink): KnownHost;
+  zoneKeys: ZoneKeys;
+  requestSigners?: RequestSigners | undefined;
+  findHost(link: Iso8583HostLink): LoadedHost;
   /** @throws LinkSettingFault */
   findCertificate(link: AcquirerLink, name: string): ClientCertificate;
-  onLateAnswer: (late: LateAnswer) => void;
-  onState?: (available: boolean) => void;
+  onLateResponse: (late: LateResponse) => void;
+  onAvailabilityChange?: (available: boolean) => void;
 };
 
 /** @throws LinkSettingFault */
-function identityOf(deps: AdapterDeps): TlsIdentity | undefined {
+function findTlsIdentity(deps: AdapterDeps): TlsIdentity | undefined {
   const { settings } = deps.link;
   if (settings.clientCertificate === undefined) return undefined;
-  return deps.findCertificate(deps.link, settings.clientCertificate).identity;
+  return deps.findCertificate(deps.link, settings.clientCertificate).tlsIdentity;
 }
 
-function connectHost(deps: AdapterDeps, link: Iso8583HostLink): AcquirerConnection {
+function connectIso8583(deps: AdapterDeps, link: Iso8583HostLink): AcquirerConnection {
   const { host } = deps.findHost(link);
-  const identity = identityOf(deps);
-  return connectIso8583Host({ ...deps, link, host, identity, keys: deps.keys.ring(link) });
+  const tlsIdentity = findTlsIdentity(deps);
+  return connectIso8583Host({
+    ...deps,
+    link,
+    compiledHost: host,
+    tlsIdentity,
+    keyRing: deps.zoneKeys.keyRingFor(link),
+  });
 }
 
 function connectHttp(deps: AdapterDeps, link: HttpJsonLink): AcquirerConnection {
   const { organizationId, linkId, settings } = link;
   const { keyVersion } = settings;
-  const signer = deps.signers?.signer({ organizationId, linkId, keyVersion });
+  const signer = deps.requestSigners?.signerFor({ organizationId, linkId, keyVersion });
   if (signer === undefined) throw new Error('the server has no signing key for HTTP acquirers');
-  return connectHttpJson({ ...deps, link, signer, identity: identityOf(deps) });
+  return connectHttpJson({ ...deps, link, signer, tlsIdentity: findTlsIdentity(deps) });
 }
 
 /**
@@ -56,17 +62,17 @@ function connectHttp(deps: AdapterDeps, link: HttpJsonLink): AcquirerConnection 
  *
  * @throws LinkSettingFault naming the key
  */
-export function demandOwnKeys(hsm: Pick<Hsm, 'mayUse'> | undefined, link: AcquirerLink): void {
+export function assertOwnKeys(hsm: Pick<Hsm, 'mayUse'> | undefined, link: AcquirerLink): void {
   const { macKey, zoneMasterKey } = link.adapter === 'iso8583-host' ? link.settings : {};
-  const named = [
+  const keySettings = [
     [link.settings.zonePinKey, 'ZonePin', '/zonePinKey/keyRef'],
     [macKey, 'Mac', '/macKey/keyRef'],
     [zoneMasterKey, 'KeyEncryption', '/zoneMasterKey/keyRef'],
   ] as const;
-  for (const [key, usage, pointer] of named) {
+  for (const [key, usage, pointer] of keySettings) {
     if (key === undefined || hsm === undefined) continue;
     if (!hsm.mayUse(key.keyRef, usage, link.organizationId)) {
-      throw new LinkSettingFault(
+      throw new InvalidLinkSettingError(
         pointer,
         `names ${key.keyRef}, which is not a ${usage} key of this organisation`,
       );
@@ -77,10 +83,10 @@ export function demandOwnKeys(hsm: Pick<Hsm, 'mayUse'> | undefined, link: Acquir
 /** Opens a link with the adapter that its settings name. */
 export function connectAcquirer(deps: AdapterDeps): AcquirerConnection {
   const { link } = deps;
-  demandOwnKeys(deps.hsm, link);
+  assertOwnKeys(deps.hsm, link);
   switch (link.adapter) {
     case 'iso8583-host':
-      return connectHost(deps, link);
+      return connectIso8583(deps, link);
     case 'http-json':
       return connectHttp(deps, link);
   }

@@ -1,63 +1,83 @@
 // Checks link configurations in the background, one at a time, and repeats the checks periodically.
 import type { Clock, Log } from '../../platform/index.ts';
 import type { AcquirerLink } from '../spi/acquirer-spi.ts';
-import type { LinkFault } from '../spi/invalid-link-setting.ts';
-import { type Inspected, type LinkNames, namesOf } from './link-configuration-errors.ts';
+import type { LinkConfigurationError } from '../spi/invalid-link-setting.ts';
+import {
+  dependenciesOf,
+  type LinkCheckResult,
+  type LinkDependencies,
+} from './link-configuration-errors.ts';
 
-export type LinkInspections = {
+export type LinkConfigurationChecks = {
   /** Schedules a check if the settings changed or the last check is too old. */
-  look(link: AcquirerLink, fingerprint: string): void;
-  faultsOf(linkId: string): readonly LinkFault[];
+  scheduleCheck(link: AcquirerLink, fingerprint: string): void;
+  getErrors(linkId: string): readonly LinkConfigurationError[];
   /** Deletes the state of all other links. */
-  keep(linkIds: ReadonlySet<string>): void;
+  retainOnly(linkIds: ReadonlySet<string>): void;
 };
 
-type Known = { fingerprint: string; faults: readonly LinkFault[]; dueAt: number };
+type CheckState = {
+  fingerprint: string;
+  errors: readonly LinkConfigurationError[];
+  nextCheckAt: number;
+};
 
-const againMs = 600_000;
+const recheckIntervalMs = 600_000;
 /** Applies after an error or an incomplete check. */
-const soonMs = 30_000;
+const recheckAfterErrorMs = 30_000;
 
 /** @example const inspections = createLinkInspections({ inspect, clock, log }); */
-export function createLinkInspections(deps: {
-  inspect: (organizationId: string, names: LinkNames) => Promise<Inspected>;
+export function createLinkConfigurationChecks(deps: {
+  inspect: (organizationId: string, dependencies: LinkDependencies) => Promise<LinkCheckResult>;
   clock: Clock;
   log: Log;
-}): LinkInspections {
-  const { inspect, clock, log } = deps;
-  const known = new Map<string, Known>();
-  let turn: Promise<void> = Promise.resolve();
+}): LinkConfigurationChecks {
+  const { inspect: checkConfiguration, clock, log } = deps;
+  const stateByLink = new Map<string, CheckState>();
+  let checkQueue: Promise<void> = Promise.resolve();
 
-  async function inspected(link: AcquirerLink, fingerprint: string): Promise<void> {
+  async function runCheck(link: AcquirerLink, fingerprint: string): Promise<void> {
     const { organizationId, linkId, name } = link;
-    const isCurrent = () => known.get(linkId)?.fingerprint === fingerprint;
+    const isCurrent = () => stateByLink.get(linkId)?.fingerprint === fingerprint;
     if (!isCurrent()) return;
     try {
-      const { faults, isUndecided } = await inspect(organizationId, namesOf(link));
+      const { errors: faults, isIncomplete: isUndecided } = await checkConfiguration(
+        organizationId,
+        dependenciesOf(link),
+      );
       if (!isCurrent()) return;
       for (const { pointer, detail } of faults) {
         log.warn({ link: name, pointer, detail }, 'acquirer link has an invalid setting');
       }
-      const pause = isUndecided || faults.length > 0 ? soonMs : againMs;
-      known.set(linkId, { fingerprint, faults, dueAt: clock.now() + pause });
+      const delayMs = isUndecided || faults.length > 0 ? recheckAfterErrorMs : recheckIntervalMs;
+      stateByLink.set(linkId, { fingerprint, errors: faults, nextCheckAt: clock.now() + delayMs });
     } catch (error) {
       log.error({ err: error, link: name }, 'configuration check of an acquirer link failed');
-      if (isCurrent()) known.set(linkId, { fingerprint, faults: [], dueAt: clock.now() + soonMs });
+      if (isCurrent())
+        stateByLink.set(linkId, {
+          fingerprint,
+          errors: [],
+          nextCheckAt: clock.now() + recheckAfterErrorMs,
+        });
     }
   }
 
   return {
-    look(link, fingerprint) {
-      const before = known.get(link.linkId);
-      const isSame = before?.fingerprint === fingerprint;
-      if (isSame && clock.now() < before.dueAt) return;
-      const faults = isSame ? before.faults : [];
-      known.set(link.linkId, { fingerprint, faults, dueAt: Number.POSITIVE_INFINITY });
-      turn = turn.then(() => inspected(link, fingerprint));
+    scheduleCheck(link, fingerprint) {
+      const previous = stateByLink.get(link.linkId);
+      const isUnchanged = previous?.fingerprint === fingerprint;
+      if (isUnchanged && clock.now() < previous.nextCheckAt) return;
+      const faults = isUnchanged ? previous.errors : [];
+      stateByLink.set(link.linkId, {
+        fingerprint,
+        errors: faults,
+        nextCheckAt: Number.POSITIVE_INFINITY,
+      });
+      checkQueue = checkQueue.then(() => runCheck(link, fingerprint));
     },
-    faultsOf: (linkId) => known.get(linkId)?.faults ?? [],
-    keep(linkIds) {
-      for (const linkId of known.keys()) if (!linkIds.has(linkId)) known.delete(linkId);
+    getErrors: (linkId) => stateByLink.get(linkId)?.errors ?? [],
+    retainOnly(linkIds) {
+      for (const linkId of stateByLink.keys()) if (!linkIds.has(linkId)) stateByLink.delete(linkId);
     },
   };
 }

@@ -3,12 +3,16 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { builtInHosts, compileHost } from '@switchyard/iso8583';
 import { HsmError, type HsmErrorCode, type KeyFacts } from '../../vault/index.ts';
-import type { KnownHost } from '../iso8583-host/host-tables.ts';
+import type { LoadedHost } from '../iso8583-host/host-tables.ts';
 import type { ClientCertificates } from '../keys/client-certificate-store.ts';
 import type { AcquirerLink } from '../spi/acquirer-spi.ts';
-import { LinkSettingFault } from '../spi/invalid-link-setting.ts';
-import { createLinkInspections } from './link-configuration-checks.ts';
-import { inspectLink, type LinkNames, namesOf } from './link-configuration-errors.ts';
+import { InvalidLinkSettingError } from '../spi/invalid-link-setting.ts';
+import { createLinkConfigurationChecks } from './link-configuration-checks.ts';
+import {
+  checkLinkConfiguration,
+  dependenciesOf,
+  type LinkDependencies,
+} from './link-configuration-errors.ts';
 
 const now = 1_000_000;
 const clock = { now: () => now };
@@ -39,24 +43,28 @@ function module(fault?: HsmErrorCode) {
 
 const certificates: ClientCertificates = {
   find(_organizationId, name) {
-    if (name === 'none') throw new LinkSettingFault('/clientCertificate', 'is not there');
+    if (name === 'none') throw new InvalidLinkSettingError('/clientCertificate', 'is not there');
     const expiresAt = name === 'old' ? now - 1 : now + 1;
-    return { identity: { cert: '', key: '' }, expiresAt, edition: name };
+    return { tlsIdentity: { cert: '', key: '' }, expiresAt, version: name };
   },
 };
 
 const mac = { algorithm: 'AesCmac', place: 'Last', over: 'BeforeField', messages: 'All' } as const;
 const coded = { ...builtInHosts['iso1987-binary'], name: 'coded', mac };
 const hosts = {
-  find: (name: string): KnownHost | undefined =>
-    name === 'coded' ? { host: compileHost(coded, clock), edition: '1' } : undefined,
+  find: (name: string): LoadedHost | undefined =>
+    name === 'coded' ? { host: compileHost(coded, clock), version: '1' } : undefined,
 };
 
-const look = (names: LinkNames, hsm = module()) =>
-  inspectLink({ hsm, certificates, hosts, clock }, 'organization', names);
+const look = (names: LinkDependencies, hsm = module()) =>
+  checkLinkConfiguration(
+    { hsm, clientCertificates: certificates, hostTables: hosts, clock },
+    'organization',
+    names,
+  );
 
-const places = async (names: LinkNames, fault?: HsmErrorCode) =>
-  (await look(names, module(fault))).faults.map(({ pointer }) => pointer);
+const places = async (names: LinkDependencies, fault?: HsmErrorCode) =>
+  (await look(names, module(fault))).errors.map(({ pointer }) => pointer);
 
 describe('link configuration checks', () => {
   test('report no error for valid keys and certificate', async () => {
@@ -75,7 +83,7 @@ describe('link configuration checks', () => {
 
   test('report keys of other usage, other owner or unknown name with the same text', async () => {
     for (const keyRef of ['mac', 'zmk', 'others', 'nobody']) {
-      const { faults } = await look({ zonePinKey: { keyRef, format: 'ISO0' } });
+      const { errors: faults } = await look({ zonePinKey: { keyRef, format: 'ISO0' } });
       const detail = 'is not a zone PIN key of this organisation';
       assert.deepEqual(faults, [{ pointer: '/zonePinKey/keyRef', detail }], keyRef);
     }
@@ -102,7 +110,7 @@ describe('link configuration checks', () => {
   });
 
   test('are incomplete if the HSM is unavailable, and report unknown keys', async () => {
-    const names: LinkNames = { zonePinKey: { keyRef: 'zpk', format: 'ISO0' } };
+    const names: LinkDependencies = { zonePinKey: { keyRef: 'zpk', format: 'ISO0' } };
     for (const fault of ['HsmUnavailable', 'HsmBusy', 'Unsupported'] as const) {
       assert.deepEqual(await look(names, module(fault)), { faults: [], isUndecided: true }, fault);
     }
@@ -112,10 +120,10 @@ describe('link configuration checks', () => {
   });
 
   test('report a missing and an expired certificate', async () => {
-    assert.deepEqual((await look({ clientCertificate: 'none' })).faults, [
+    assert.deepEqual((await look({ clientCertificate: 'none' })).errors, [
       { pointer: '/clientCertificate', detail: 'is not there' },
     ]);
-    assert.deepEqual((await look({ clientCertificate: 'old' })).faults, [
+    assert.deepEqual((await look({ clientCertificate: 'old' })).errors, [
       { pointer: '/clientCertificate', detail: 'has expired' },
     ]);
   });
@@ -136,7 +144,7 @@ test('dependenciesOf returns the settings in the form of the API', () => {
     macKey: { keyRef: 'mac' },
     zonePinKey: { keyRef: 'zpk', format: 3, keyIndex: '01' },
   };
-  assert.deepEqual(namesOf(link(settings)), {
+  assert.deepEqual(dependenciesOf(link(settings)), {
     dialect: 'coded',
     clientCertificate: 'north',
     macKey: { keyRef: 'mac' },
@@ -150,39 +158,39 @@ test('checks run in the background, after a change or an interval, one at a time
   let answer = Promise.withResolvers<void>();
   const faults = [{ pointer: '/macKey/keyRef', detail: 'is none' }];
   const log = { warn() {}, error() {} };
-  const inspections = createLinkInspections({
+  const inspections = createLinkConfigurationChecks({
     async inspect() {
       asked += 1;
       await answer.promise;
-      return { faults: asked === 1 ? faults : [], isUndecided: false };
+      return { errors: asked === 1 ? faults : [], isIncomplete: false };
     },
     clock: { now: () => time },
     log: log as never,
   });
   const turn = () => new Promise((resolve) => setImmediate(resolve));
-  inspections.look(link(), 'one');
-  inspections.look(link(), 'one');
+  inspections.scheduleCheck(link(), 'one');
+  inspections.scheduleCheck(link(), 'one');
   await turn();
   assert.equal(asked, 1);
-  assert.deepEqual(inspections.faultsOf('l'), []);
+  assert.deepEqual(inspections.getErrors('l'), []);
   answer.resolve();
   await turn();
-  assert.deepEqual(inspections.faultsOf('l'), faults);
-  inspections.look(link(), 'one');
+  assert.deepEqual(inspections.getErrors('l'), faults);
+  inspections.scheduleCheck(link(), 'one');
   await turn();
   assert.equal(asked, 1);
   time += 30_000;
   answer = Promise.withResolvers();
-  inspections.look(link(), 'one');
+  inspections.scheduleCheck(link(), 'one');
   await turn();
   // The previous errors remain until the next check completes.
-  assert.deepEqual([asked, inspections.faultsOf('l')], [2, faults]);
+  assert.deepEqual([asked, inspections.getErrors('l')], [2, faults]);
   answer.resolve();
   await turn();
-  assert.deepEqual(inspections.faultsOf('l'), []);
-  inspections.look(link(), 'two');
+  assert.deepEqual(inspections.getErrors('l'), []);
+  inspections.scheduleCheck(link(), 'two');
   await turn();
   assert.equal(asked, 3);
-  inspections.keep(new Set());
-  assert.deepEqual(inspections.faultsOf('l'), []);
+  inspections.retainOnly(new Set());
+  assert.deepEqual(inspections.getErrors('l'), []);
 });

@@ -19,7 +19,7 @@ import {
   type AcquirerRequest,
   createAcquiring,
   createClientCertificates,
-  createHosts,
+  createHostTables,
 } from '../index.ts';
 import type { Iso8583HostLink } from '../spi/acquirer-spi.ts';
 
@@ -81,8 +81,12 @@ function saleOn(linkId: string): AcquirerRequest {
 async function setUp(links: Iso8583HostLink[], unfinished: Iso8583HostLink[] = []) {
   const metrics = createMetrics();
   const acquiring = createAcquiring({
-    hosts: createHosts({ directory: join(tmpdir(), randomUUID()), clock: systemClock, log }),
-    certificates: createClientCertificates({ directory: join(tmpdir(), randomUUID()), log }),
+    hostTables: createHostTables({
+      directory: join(tmpdir(), randomUUID()),
+      clock: systemClock,
+      log,
+    }),
+    clientCertificates: createClientCertificates({ directory: join(tmpdir(), randomUUID()), log }),
     database: await testDatabase(),
     clock: systemClock,
     log,
@@ -92,8 +96,8 @@ async function setUp(links: Iso8583HostLink[], unfinished: Iso8583HostLink[] = [
       ...links,
       ...unfinished.filter(({ linkId }) => also.includes(linkId)),
     ],
-    unfinishedLinks: async () => unfinished.map(({ linkId }) => linkId),
-    onLateAnswer: () => {},
+    findLinksWithPendingWork: async () => unfinished.map(({ linkId }) => linkId),
+    onLateResponse: () => {},
   });
   closers.push(acquiring.close);
   const shown = async () =>
@@ -110,8 +114,8 @@ describe('acquirer links', () => {
     const good = linkTo({ port: host.port }, 'good');
     const { acquiring, shown } = await setUp([bad, good]);
     await acquiring.start();
-    await eventually('the good one is up', () => acquiring.available(good.linkId));
-    assert.equal(acquiring.available(bad.linkId), false);
+    await eventually('the good one is up', () => acquiring.isLinkAvailable(good.linkId));
+    assert.equal(acquiring.isLinkAvailable(bad.linkId), false);
     assert.deepEqual((await shown())?.sort(), ['bad 0', 'good 1']);
   });
 
@@ -121,7 +125,7 @@ describe('acquirer links', () => {
     const elsewhere = linkTo({ host: '127.0.0.2' });
     const { acquiring } = await setUp([elsewhere, link]);
     await acquiring.start();
-    assert.equal(acquiring.availability(organizationId).length, 2);
+    assert.equal(acquiring.listLinkAvailability(organizationId).length, 2);
   });
 
   test('an unknown response code is a decline, and is counted per link', async () => {
@@ -136,7 +140,7 @@ describe('acquirer links', () => {
     const link = linkTo({ port: host.port });
     const { acquiring, metrics } = await setUp([link]);
     await acquiring.start();
-    await eventually('up', () => acquiring.available(link.linkId));
+    await eventually('up', () => acquiring.isLinkAvailable(link.linkId));
     const answered: string[] = [];
     for (let sale = 0; sale < 5; sale += 1) {
       const outcome = await acquiring.send(saleOn(link.linkId));
@@ -166,7 +170,7 @@ describe('acquirer links', () => {
     const linkId = links[0]?.linkId ?? '';
     const { acquiring, shown } = await setUp(links);
     await acquiring.start();
-    await eventually('up', () => acquiring.available(linkId));
+    await eventually('up', () => acquiring.isLinkAvailable(linkId));
     const outcome = acquiring.send(saleOn(linkId));
     await eventually('asked', () => host.heard().includes('0200'));
     const answer = () => {
@@ -175,7 +179,7 @@ describe('acquirer links', () => {
     };
     const change = async (changed: Partial<Iso8583HostLink>) => {
       links[0] = { ...(links[0] ?? linkTo({})), ...changed };
-      await acquiring.openLinks();
+      await acquiring.refreshLinks();
     };
     return { host, links, linkId, acquiring, shown, outcome, answer, change };
   }
@@ -183,7 +187,7 @@ describe('acquirer links', () => {
   test('a link that is only renamed stays connected', async () => {
     const { host, acquiring, shown, outcome, answer, change } = await withSaleInFlight();
     await change({ name: 'renamed' });
-    assert.deepEqual(acquiring.availability(organizationId), [
+    assert.deepEqual(acquiring.listLinkAvailability(organizationId), [
       { name: 'renamed', available: true },
     ]);
     assert.deepEqual(await shown(), ['renamed 1']);
@@ -200,7 +204,10 @@ describe('acquirer links', () => {
     other.script((asked) => held.push(asked));
     await change({ settings: linkTo({ port: other.port }).settings });
     await eventually('the new host is asked', () => held.length === 1);
-    assert.ok(acquiring.available(linkId), 'the old one serves until the new one is signed on');
+    assert.ok(
+      acquiring.isLinkAvailable(linkId),
+      'the old one serves until the new one is signed on',
+    );
     other.script(approve);
     for (const asked of held) approve(asked);
     await eventually('the new one serves', async () => {
@@ -220,7 +227,7 @@ describe('acquirer links', () => {
     await change({ settings });
     answer();
     assert.equal((await outcome).outcome, 'Approved');
-    assert.ok(acquiring.available(linkId));
+    assert.ok(acquiring.isLinkAvailable(linkId));
     assert.equal(host.connections(), 1);
   });
 
@@ -231,16 +238,16 @@ describe('acquirer links', () => {
     const linkId = links[0]?.linkId ?? '';
     const { acquiring } = await setUp(links, unfinished);
     await acquiring.start();
-    await eventually('up', () => acquiring.available(linkId));
+    await eventually('up', () => acquiring.isLinkAvailable(linkId));
     links.length = 0;
-    await acquiring.openLinks();
+    await acquiring.refreshLinks();
     assert.equal((await acquiring.send(saleOn(linkId))).outcome, 'Approved');
     const left = unfinished.splice(0);
-    await acquiring.openLinks();
+    await acquiring.refreshLinks();
     assert.equal((await acquiring.send(saleOn(linkId))).outcome, 'NotSent');
     unfinished.push(...left);
-    await acquiring.openLinks();
-    await eventually('opened again for what came late', () => acquiring.available(linkId));
+    await acquiring.refreshLinks();
+    await eventually('opened again for what came late', () => acquiring.isLinkAvailable(linkId));
     await eventually('signed off once', () => host.heard().includes('0800002'));
   });
 
@@ -249,7 +256,7 @@ describe('acquirer links', () => {
     const unfinished = linkTo({ port: host.port });
     const { acquiring } = await setUp([], [unfinished]);
     await acquiring.start();
-    await eventually('up', () => acquiring.available(unfinished.linkId));
+    await eventually('up', () => acquiring.isLinkAvailable(unfinished.linkId));
   });
 
   test('changed settings replace an unavailable connection immediately', async () => {
@@ -259,15 +266,15 @@ describe('acquirer links', () => {
     await acquiring.start();
     const linkId = links[0]?.linkId ?? '';
     links[0] = { ...linkTo({ port: host.port }), linkId };
-    await acquiring.openLinks();
-    await eventually('up', () => acquiring.available(linkId));
+    await acquiring.refreshLinks();
+    await eventually('up', () => acquiring.isLinkAvailable(linkId));
   });
 
   test('removal and close wait for pending sales', async () => {
     const { host, links, linkId, acquiring, outcome, answer } = await withSaleInFlight();
     links.length = 0;
-    await acquiring.openLinks();
-    assert.equal(acquiring.available(linkId), false);
+    await acquiring.refreshLinks();
+    assert.equal(acquiring.isLinkAvailable(linkId), false);
     const closed = acquiring.close();
     answer();
     assert.equal((await outcome).outcome, 'Approved');

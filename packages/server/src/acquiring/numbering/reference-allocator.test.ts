@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { Refusal } from '@switchyard/contract';
 import { testDatabase } from '../../../test/database.ts';
 import { systemClock } from '../../platform/index.ts';
-import { createReferences } from './reference-allocator.ts';
+import { createReferenceAllocator } from './reference-allocator.ts';
 
 type Named = { terminalId: string; stan: string };
 
@@ -16,12 +16,12 @@ async function setUp({ processes = 1, to = 'TERM9999' } = {}) {
   const contract = { organizationId: randomUUID(), contractId: randomUUID() };
   const rest = { range: { from: 'TERM0001', to }, mti: '0200', timeZone: 'UTC' };
   const all = Array.from({ length: processes }, () =>
-    createReferences({ database, clock: systemClock }),
+    createReferenceAllocator({ database, clock: systemClock }),
   );
   const next = (holderId: string, process = 0) => {
     const references = all[process % processes];
     assert.ok(references);
-    return references.next({ ...contract, ...rest, holderId });
+    return references.allocate({ ...contract, ...rest, terminalOwnerId: holderId });
   };
   return { next };
 }

@@ -8,32 +8,33 @@ import type { AcquirerReference } from '../spi/acquirer-spi.ts';
  */
 export function terminalIdAt(
   range: { from: string; to: string },
-  index: number,
+  offset: number,
 ): string | undefined {
-  const tail = /\d+$/.exec(range.from)?.[0] ?? '';
-  const head = range.from.slice(0, range.from.length - tail.length);
-  const first = Number(tail === '' ? 0 : tail);
-  const last = Number(range.to.slice(head.length));
-  const place = first + index;
-  if (!range.to.startsWith(head) || !Number.isSafeInteger(last) || place > last) return undefined;
-  return head + String(place).padStart(tail.length, '0');
+  const digits = /\d+$/.exec(range.from)?.[0] ?? '';
+  const prefix = range.from.slice(0, range.from.length - digits.length);
+  const first = Number(digits === '' ? 0 : digits);
+  const last = Number(range.to.slice(prefix.length));
+  const terminalNumber = first + offset;
+  if (!range.to.startsWith(prefix) || !Number.isSafeInteger(last) || terminalNumber > last)
+    return undefined;
+  return prefix + String(terminalNumber).padStart(digits.length, '0');
 }
 
-const stansPerRound = 999_999;
+const maxStan = 999_999;
 
 /** Six digits; 000001 follows 999999. */
-export function stanOf(trace: number): string {
-  return String(((trace - 1) % stansPerRound) + 1).padStart(6, '0');
+export function formatStan(traceNumber: number): string {
+  return String(((traceNumber - 1) % maxStan) + 1).padStart(6, '0');
 }
 
-type Local = { time: string; date: string };
-type Zone = { format: Intl.DateTimeFormat; second: number; local: Local };
+type LocalDateTime = { time: string; date: string };
+type CachedZone = { format: Intl.DateTimeFormat; second: number; local: LocalDateTime };
 
-const zones = new Map<string, Zone>();
-const zonesMax = 600;
+const zoneCache = new Map<string, CachedZone>();
+const maxCachedZones = 600;
 
-function zoneOf(timeZone: string): Zone {
-  let zone = zones.get(timeZone);
+function getCachedZone(timeZone: string): CachedZone {
+  let zone = zoneCache.get(timeZone);
   if (zone === undefined) {
     const format = new Intl.DateTimeFormat('en-CA', {
       timeZone,
@@ -45,21 +46,21 @@ function zoneOf(timeZone: string): Zone {
       second: '2-digit',
     });
     zone = { format, second: -1, local: { time: '', date: '' } };
-    if (zones.size < zonesMax) zones.set(timeZone, zone);
+    if (zoneCache.size < maxCachedZones) zoneCache.set(timeZone, zone);
   }
   return zone;
 }
 
 // Formats once per second and zone: Intl is the most expensive call in this path.
-function localAt(now: number, timeZone: string): Local {
-  const zone = zoneOf(timeZone);
+function formatLocalDateTime(now: number, timeZone: string): LocalDateTime {
+  const zone = getCachedZone(timeZone);
   const second = Math.floor(now / 1000);
   if (second === zone.second) return zone.local;
-  const part: Record<string, string> = {};
-  for (const { type, value } of zone.format.formatToParts(second * 1000)) part[type] = value;
+  const parts: Record<string, string> = {};
+  for (const { type, value } of zone.format.formatToParts(second * 1000)) parts[type] = value;
   zone.local = {
-    time: `${part['hour']}${part['minute']}${part['second']}`,
-    date: `${part['month']}${part['day']}`,
+    time: `${parts['hour']}${parts['minute']}${parts['second']}`,
+    date: `${parts['month']}${parts['day']}`,
   };
   zone.second = second;
   return zone.local;
@@ -68,27 +69,27 @@ function localAt(now: number, timeZone: string): Local {
 const msPerDay = 86_400_000;
 
 /** MMDDhhmmss in UTC (DE7), and YDDDhh for the RRN (DE37). */
-type Utc = { transmittedAt: string; yearDayHour: string };
+type UtcFields = { transmittedAt: string; yearDayHour: string };
 
-let utcSecond = -1;
-let utc: Utc = { transmittedAt: '', yearDayHour: '' };
+let cachedUtcSecond = -1;
+let cachedUtcFields: UtcFields = { transmittedAt: '', yearDayHour: '' };
 
-function utcAt(now: number): Utc {
+function formatUtcFields(now: number): UtcFields {
   const second = Math.floor(now / 1000);
-  if (second === utcSecond) return utc;
+  if (second === cachedUtcSecond) return cachedUtcFields;
   const iso = new Date(now).toISOString();
   const year = Number(iso.slice(0, 4));
   const day = Math.floor((now - Date.UTC(year, 0, 1)) / msPerDay) + 1;
-  utc = {
+  cachedUtcFields = {
     transmittedAt: iso.slice(5, 19).replace(/\D/g, ''),
     yearDayHour: iso.slice(3, 4) + String(day).padStart(3, '0') + iso.slice(11, 13),
   };
-  utcSecond = second;
-  return utc;
+  cachedUtcSecond = second;
+  return cachedUtcFields;
 }
 
 /** Builds the reference of one message. */
-export function referenceAt(of: {
+export function buildReference(input: {
   trace: number;
   terminalId: string;
   mti: string;
@@ -97,12 +98,12 @@ export function referenceAt(of: {
   /** Epoch ms of the transaction, if it is earlier than now. */
   doneAt?: number | undefined;
 }): AcquirerReference {
-  const stan = stanOf(of.trace);
-  const { transmittedAt, yearDayHour } = utcAt(of.now);
-  const local = localAt(of.doneAt ?? of.now, of.timeZone);
+  const stan = formatStan(input.trace);
+  const { transmittedAt, yearDayHour } = formatUtcFields(input.now);
+  const local = formatLocalDateTime(input.doneAt ?? input.now, input.timeZone);
   return {
-    mti: of.mti,
-    terminalId: of.terminalId,
+    mti: input.mti,
+    terminalId: input.terminalId,
     stan,
     rrn: yearDayHour + stan,
     transmittedAt,

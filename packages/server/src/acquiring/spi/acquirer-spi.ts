@@ -110,32 +110,32 @@ export type AcquirerOutcome =
       outcome: 'Declined';
       responseCode: string;
       /** The acquirer states the decline explicitly, whatever the response code. */
-      isPlain?: true;
+      isExplicitDecline?: true;
       issuerData?: string;
       addressResult?: string;
     }
   | { outcome: 'NotSent'; reason: string }
   | { outcome: 'Unknown'; reason: UnknownReason };
 
-export type LateAnswer = {
+export type LateResponse = {
   organizationId: string;
   transactionId: string;
   kind: AcquirerRequestKind;
   responseCode: string;
 };
 
-type LinkTo<Adapter extends string, Settings> = {
+type LinkWithAdapter<Adapter extends string, Settings> = {
   organizationId: string;
   linkId: string;
   name: string;
   adapter: Adapter;
   settings: Settings;
   /** The link is disabled or removed: it accepts no new sales and completes pending ones. */
-  isFinishing?: boolean;
+  isDraining?: boolean;
 };
 
 /** A link to an ISO 8583 host. */
-export type Iso8583HostLink = LinkTo<
+export type Iso8583HostLink = LinkWithAdapter<
   'iso8583-host',
   {
     host: string;
@@ -160,7 +160,7 @@ export type Iso8583HostLink = LinkTo<
 >;
 
 /** A link to an acquirer that implements the HTTP acquirer SPI. */
-export type HttpJsonLink = LinkTo<
+export type HttpJsonLink = LinkWithAdapter<
   'http-json',
   {
     host: string;
@@ -188,16 +188,16 @@ export type AcquirerLink = Iso8583HostLink | HttpJsonLink;
 /** A connected acquirer. Adapters do not access the database. */
 export type AcquirerConnection = {
   /** False while the link is not connected or not signed on. */
-  available(): boolean;
+  isAvailable(): boolean;
   /** Configured and signed-on connections; undefined for adapters without persistent connections. */
-  connections?(): { wanted: number; signedOn: number };
+  getConnectionCounts?(): { wanted: number; signedOn: number };
   /** Undefined if the acquirer accepts no online PIN. */
-  zonePinKey?(): ZonePinKey | undefined;
+  getZonePinKey?(): ZonePinKey | undefined;
   /**
    * Sends one message and returns its outcome; network and host errors never throw.
    * `onPossiblySent` is called once bytes may have been sent.
    */
-  send(request: AcquirerRequest, onSent?: () => void): Promise<AcquirerOutcome>;
+  send(request: AcquirerRequest, onPossiblySent?: () => void): Promise<AcquirerOutcome>;
   /** Rejects new messages, waits for pending responses up to the time-out, then disconnects. */
   close(): Promise<void>;
 };

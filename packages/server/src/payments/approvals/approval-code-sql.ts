@@ -1,4 +1,4 @@
-// The SQL of approval codes: what is used up, and who has tried how often, each in one statement.
+// SQL of approval codes and of failed attempts.
 import { CompiledQuery, type Kysely } from 'kysely';
 import type { Database } from '../../platform/index.ts';
 import { findOperation } from '../repository/transaction-sql.ts';
@@ -20,16 +20,16 @@ export type CodeRow = {
   revoked_at: Date | null;
 };
 
-export type NewCode = Omit<CodeRow, 'uses' | 'last_used_at' | 'revoked_at' | 'valid_until'> & {
+export type NewCodeRow = Omit<CodeRow, 'uses' | 'last_used_at' | 'revoked_at' | 'valid_until'> & {
   organization_id: string;
   code_mark: string;
   valid_until: string | null;
 };
 
 /** Where a code is to approve something, RFC 3339 and minor units. */
-export type Use = {
+export type CodeUse = {
   organizationId: string;
-  mark: string;
+  codeHash: string;
   merchantId: string;
   storeId: string | undefined;
   amount: number;
@@ -38,25 +38,28 @@ export type Use = {
 };
 
 /** Who tries, how many wrong codes that may be, and when a span ends that begins now, RFC 3339. */
-export type Tries = { by: string; max: number; until: string };
+export type AttemptLimit = { attemptedBy: string; maxFailures: number; windowEndsAt: string };
 
 /** What a code is to approve: it may have been done meanwhile, in another process. */
-export type Judging = Use & { kind: OperationKind; clientOperationId: string | undefined };
+export type CodeCheckRequest = CodeUse & {
+  kind: OperationKind;
+  clientOperationId: string | undefined;
+};
 
 /**
  * Right ones leave the count as it is: who knows one code must not find others by it. `Done`: the operation is
  * there already, whatever is left of the code that approved it.
  */
-export type Judged = { approvalCodeId: string } | { lockedUntil: number } | 'Wrong' | 'Done';
+export type CodeCheck = { approvalCodeId: string } | { lockedUntil: number } | 'Wrong' | 'Done';
 
-type Counted = { failures: number; counted_until: Date };
+type FailureCount = { failures: number; counted_until: Date };
 
-export type Wanted = {
+export type CodeListQuery = {
   organizationId: string;
   merchantId: string | undefined;
   storeId: string | undefined;
   /** Codes that were revoked too. */
-  revoked: boolean;
+  includeRevoked: boolean;
   after: string | undefined;
   limit: number;
 };
@@ -74,47 +77,50 @@ const revokeText = `UPDATE approval_codes SET revoked_at = $4
     AND merchant_id IS NOT DISTINCT FROM coalesce($3::uuid, merchant_id)
   RETURNING ${columns}`;
 
-const approves = `organization_id = $1 AND code_mark = $2 AND revoked_at IS NULL
+const codeMatchesClause = `organization_id = $1 AND code_mark = $2 AND revoked_at IS NULL
     AND (merchant_id IS NULL OR merchant_id = $3) AND (store_id IS NULL OR store_id = $4)
     AND (max_amount IS NULL OR max_amount >= $5 AND currency = $6)
     AND (valid_until IS NULL OR valid_until > $7) AND NOT (one_time AND uses > 0)`;
 
-const rightText = `SELECT approval_code_id FROM approval_codes WHERE ${approves}`;
+const findCodeText = `SELECT approval_code_id FROM approval_codes WHERE ${codeMatchesClause}`;
 
 /** Every condition stands in the one statement: of two at once, a one-time code approves one. */
-const useText = `UPDATE approval_codes SET uses = uses + 1, last_used_at = $7
-  WHERE ${approves} RETURNING approval_code_id`;
+const consumeCodeText = `UPDATE approval_codes SET uses = uses + 1, last_used_at = $7
+  WHERE ${codeMatchesClause} RETURNING approval_code_id`;
 
-const giveBackText = `UPDATE approval_codes SET uses = uses - 1
+const restoreCodeText = `UPDATE approval_codes SET uses = uses - 1
   WHERE organization_id = $1 AND approval_code_id = $2 AND uses > 0`;
 
 /** Those who try come one by one by this: many at once are no way around the limit. */
-const lockText = `INSERT INTO approval_failures AS f
+const lockFailuresText = `INSERT INTO approval_failures AS f
     (organization_id, tried_by, failures, counted_until) VALUES ($1, $2, 0, $3)
   ON CONFLICT (organization_id, tried_by) DO UPDATE SET
     failures = CASE WHEN f.counted_until > $3 THEN f.failures ELSE 0 END
   RETURNING failures, counted_until`;
 
 /** The first wrong one begins the span. */
-const countText = `UPDATE approval_failures SET failures = failures + 1,
+const countFailureText = `UPDATE approval_failures SET failures = failures + 1,
     counted_until = CASE WHEN failures = 0 THEN $3 ELSE counted_until END
   WHERE organization_id = $1 AND tried_by = $2`;
 
 const rowsIn = async <Of = CodeRow>(trx: Kysely<unknown>, text: string, values: unknown[]) =>
   (await trx.executeQuery<Of>(CompiledQuery.raw(text, values))).rows;
 
-const valuesOf = (use: Use): unknown[] => [
-  use.organizationId,
-  use.mark,
-  use.merchantId,
-  use.storeId ?? null,
-  use.amount,
-  use.currency,
-  use.at,
+const codeUseValues = (codeUse: CodeUse): unknown[] => [
+  codeUse.organizationId,
+  codeUse.codeHash,
+  codeUse.merchantId,
+  codeUse.storeId ?? null,
+  codeUse.amount,
+  codeUse.currency,
+  codeUse.at,
 ];
 
-async function isDone(trx: Kysely<unknown>, asked: Judging): Promise<boolean> {
-  const { organizationId, clientOperationId, merchantId, kind } = asked;
+async function isOperationStored(
+  trx: Kysely<unknown>,
+  request: CodeCheckRequest,
+): Promise<boolean> {
+  const { organizationId, clientOperationId, merchantId, kind } = request;
   if (clientOperationId === undefined) return false;
   const values = [organizationId, clientOperationId, merchantId, kind];
   return (await rowsIn(trx, findOperation.text, values)).length > 0;
@@ -124,7 +130,7 @@ async function isDone(trx: Kysely<unknown>, asked: Judging): Promise<boolean> {
 export function createApprovalStore(database: Database) {
   return {
     /** Nothing where the code was given out before. */
-    async insert(trx: Kysely<unknown>, code: NewCode): Promise<CodeRow | undefined> {
+    async insert(trx: Kysely<unknown>, code: NewCodeRow): Promise<CodeRow | undefined> {
       const [row] = await rowsIn(trx, insertText, [
         code.organization_id,
         code.approval_code_id,
@@ -153,31 +159,37 @@ export function createApprovalStore(database: Database) {
     },
 
     /** Finds the code that approves. Wrong ones alone are counted, and beyond a limit none is looked at. */
-    judge: (asked: Judging, tries: Tries): Promise<Judged> =>
+    judge: (request: CodeCheckRequest, limit: AttemptLimit): Promise<CodeCheck> =>
       database.transaction(async (trx) => {
-        const counter = [asked.organizationId, tries.by];
-        const [counted] = await rowsIn<Counted>(trx, lockText, [...counter, asked.at]);
-        if (counted === undefined) throw new Error('tries are not counted');
-        const isLocked = counted.failures >= tries.max;
-        const [right] = isLocked ? [] : await rowsIn(trx, rightText, valuesOf(asked));
-        if (right !== undefined) return { approvalCodeId: right.approval_code_id };
+        const counter = [request.organizationId, limit.attemptedBy];
+        const [failureCount] = await rowsIn<FailureCount>(trx, lockFailuresText, [
+          ...counter,
+          request.at,
+        ]);
+        if (failureCount === undefined)
+          throw new Error('the row of failed attempts does not exist');
+        const isLocked = failureCount.failures >= limit.maxFailures;
+        const [matchingCode] = isLocked
+          ? []
+          : await rowsIn(trx, findCodeText, codeUseValues(request));
+        if (matchingCode !== undefined) return { approvalCodeId: matchingCode.approval_code_id };
         // Behind the look for the code: who has used it for this very operation has committed that as well.
-        if (await isDone(trx, asked)) return 'Done';
-        if (isLocked) return { lockedUntil: counted.counted_until.getTime() };
-        await rowsIn(trx, countText, [...counter, tries.until]);
+        if (await isOperationStored(trx, request)) return 'Done';
+        if (isLocked) return { lockedUntil: failureCount.counted_until.getTime() };
+        await rowsIn(trx, countFailureText, [...counter, limit.windowEndsAt]);
         return 'Wrong';
       }),
 
     /** Within the commit of what it approves. False where it approves that no longer. */
-    use: async (trx: Kysely<unknown>, use: Use): Promise<boolean> =>
-      (await rowsIn(trx, useText, valuesOf(use))).length > 0,
+    use: async (trx: Kysely<unknown>, codeUse: CodeUse): Promise<boolean> =>
+      (await rowsIn(trx, consumeCodeText, codeUseValues(codeUse))).length > 0,
 
     async giveBack(
       trx: Kysely<unknown>,
       organizationId: string,
       approvalCodeId: string,
     ): Promise<void> {
-      await rowsIn(trx, giveBackText, [organizationId, approvalCodeId]);
+      await rowsIn(trx, restoreCodeText, [organizationId, approvalCodeId]);
     },
 
     async find(organizationId: string, id: string): Promise<CodeRow | undefined> {
@@ -190,8 +202,8 @@ export function createApprovalStore(database: Database) {
     },
 
     /** In the order of making. */
-    list({ organizationId, merchantId, storeId, ...wanted }: Wanted): Promise<CodeRow[]> {
-      const { revoked, after, limit } = wanted;
+    list({ organizationId, merchantId, storeId, ...query }: CodeListQuery): Promise<CodeRow[]> {
+      const { includeRevoked: revoked, after, limit } = query;
       return database.query<CodeRow>(
         `SELECT ${columns} FROM approval_codes
          WHERE organization_id = $1 AND ($2::uuid IS NULL OR merchant_id = $2)

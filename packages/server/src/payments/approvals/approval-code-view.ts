@@ -1,17 +1,17 @@
-// Shows an approval code; the code itself is known to nobody but who was told it.
+// API view of an approval code, without the code itself.
 import type { ApprovalCode, ApprovalCodeStatus } from '@switchyard/contract';
 import { isoTime } from '../../platform/index.ts';
 import type { CodeRow } from './approval-code-sql.ts';
 
 const timeOf = (at: Date) => isoTime(at.getTime());
 
-function statusOf(row: CodeRow, now: number): ApprovalCodeStatus {
+function approvalCodeStatus(row: CodeRow, now: number): ApprovalCodeStatus {
   if (row.revoked_at !== null) return 'Revoked';
   if (row.one_time && row.uses > 0) return 'Used';
   return row.valid_until !== null && row.valid_until.getTime() <= now ? 'Expired' : 'Active';
 }
 
-export function viewCode(row: CodeRow, now: number): ApprovalCode {
+export function viewApprovalCode(row: CodeRow, now: number): ApprovalCode {
   return {
     approvalCodeId: row.approval_code_id,
     name: row.name,
@@ -21,7 +21,7 @@ export function viewCode(row: CodeRow, now: number): ApprovalCode {
     ...(row.max_amount === null ? {} : { maxAmount: Number(row.max_amount) }),
     ...(row.currency === null ? {} : { currency: row.currency }),
     ...(row.valid_until === null ? {} : { validUntil: timeOf(row.valid_until) }),
-    status: statusOf(row, now),
+    status: approvalCodeStatus(row, now),
     uses: row.uses,
     ...(row.last_used_at === null ? {} : { lastUsedAt: timeOf(row.last_used_at) }),
     createdBy: row.created_by,

@@ -1,124 +1,159 @@
-// Demands the approval of a refund or cancel, right before its intent; its code is used by the commit of that.
+// Checks the approval code of a refund or cancellation. The commit of the operation consumes the code.
 import { refuse } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import { type Clock, createWorks, isoTime } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
-import { OperationIdTaken } from '../repository/transaction-repository.ts';
-import type { Verb } from '../transaction/state-machine.ts';
-import type { LoadedTransaction, OperationKind } from '../transaction/transaction.ts';
-import type { ApprovalStore, Judged, Use } from './approval-code-sql.ts';
+import { DuplicateOperationId } from '../repository/transaction-repository.ts';
+import type { OperationType } from '../transaction/state-machine.ts';
+import type { OperationKind, TransactionRecord } from '../transaction/transaction.ts';
+import type { ApprovalStore, CodeCheck, CodeUse } from './approval-code-sql.ts';
 
 /** What was sent, and by whom: tries are counted for each device, person or application. */
-export type Approval = { readonly code: string | undefined; readonly by: string };
+export type ApprovalAttempt = { readonly code: string | undefined; readonly attemptedBy: string };
 
 /** A code that approves, as long as nobody else uses it first. */
-export type Approved = { readonly approvalCodeId: string; readonly use: Use };
+export type ApprovedCode = { readonly approvalCodeId: string; readonly codeUse: CodeUse };
 
 /** Another operation has used the code since it was judged. */
-export class CodeTaken extends Error {}
+export class ApprovalCodeUsed extends Error {}
 
-export type ApprovalsDeps = {
+export type ApprovalCheckerDeps = {
   readonly store: ApprovalStore;
   readonly clock: Clock;
   readonly provisioning: Pick<Provisioning, 'findOrganization'>;
-  readonly markOf: (organizationId: string, code: string) => string;
+  readonly hashCode: (organizationId: string, code: string) => string;
 };
 
 /** What is to be approved, and the code that came with it. */
-export type Asked = {
-  readonly verb: Verb;
-  readonly approval: Approval | undefined;
+export type ApprovalRequest = {
+  readonly operationType: OperationType;
+  readonly approval: ApprovalAttempt | undefined;
   readonly kind: OperationKind;
   readonly clientOperationId: string | undefined;
 };
 
 /** Gives what approves; nothing where none was needed. */
-export type Approve = (loaded: LoadedTransaction, amount: number) => Promise<Approved | undefined>;
+export type ApproveFunction = (
+  transaction: TransactionRecord,
+  amount: number,
+) => Promise<ApprovedCode | undefined>;
 
-export type Approvals = {
+export type ApprovalChecker = {
   /**
    * Finds what approves an operation of this amount. It is not used yet: an operation that does not come to be
    * has used nothing.
    *
    * @throws OperationIdTaken where the very operation was done meanwhile, perhaps with this code
    */
-  approve(asked: Asked, loaded: LoadedTransaction, amount: number): Promise<Approved | undefined>;
+  approve(
+    request: ApprovalRequest,
+    transaction: TransactionRecord,
+    amount: number,
+  ): Promise<ApprovedCode | undefined>;
   /** Uses it, within the commit of its operation. @throws CodeTaken */
-  use(trx: Kysely<unknown>, approved: Approved): Promise<void>;
+  consume(trx: Kysely<unknown>, approved: ApprovedCode): Promise<void>;
   /** Gives the code back that approved an operation of which nothing was sent. */
-  giveBack(trx: Kysely<unknown>, organizationId: string, approvalCodeId: string): Promise<void>;
+  restore(trx: Kysely<unknown>, organizationId: string, approvalCodeId: string): Promise<void>;
 };
 
 /** A reversal must not wait for a supervisor: a terminal asks for it that has lost its way. */
-const needing: ReadonlySet<Verb> = new Set<Verb>(['Refund', 'Cancel']);
+const operationsWithApproval: ReadonlySet<OperationType> = new Set<OperationType>([
+  'Refund',
+  'Cancel',
+]);
 
-export const triesMax = 5;
-const triesSpanMs = 15 * 60_000;
+export const maxFailedAttempts = 5;
+const failureWindowMs = 15 * 60_000;
 
 const at = (code: 'approval_code_required' | 'approval_code_invalid', detail: string) => ({
   errors: [{ pointer: '/approvalCode', code, detail }],
 });
 
-function refuseJudged(judged: Exclude<Judged, { approvalCodeId: string }>, now: number): never {
-  if (judged === 'Done') throw new OperationIdTaken();
-  if (judged === 'Wrong') {
-    return refuse('approval_code_invalid', 'The approval code does not approve this.', {
-      ...at('approval_code_invalid', 'Unknown, used, expired, or of another place or amount.'),
+function refuseCodeCheck(
+  codeCheck: Exclude<CodeCheck, { approvalCodeId: string }>,
+  now: number,
+): never {
+  if (codeCheck === 'Done') throw new DuplicateOperationId();
+  if (codeCheck === 'Wrong') {
+    return refuse('approval_code_invalid', 'The approval code is not valid for this operation.', {
+      ...at(
+        'approval_code_invalid',
+        'Unknown, used, expired, or valid for another location or amount.',
+      ),
     });
   }
-  return refuse('approval_code_locked', 'Too many approval codes were tried here.', {
-    retryAfterMs: Math.max(0, judged.lockedUntil - now),
-  });
+  return refuse(
+    'approval_code_locked',
+    'Too many invalid approval codes. Wait before the next attempt.',
+    {
+      retryAfterMs: Math.max(0, codeCheck.lockedUntil - now),
+    },
+  );
 }
 
 /** @example const approvals = createApprovals({ store, clock, provisioning, markOf }); */
-export function createApprovals(deps: ApprovalsDeps): Approvals {
+export function createApprovalChecker(deps: ApprovalCheckerDeps): ApprovalChecker {
   const { store, clock, provisioning } = deps;
-  const turns = createWorks<string>();
+  const keyedTasks = createWorks<string>();
 
-  async function isRequired(organizationId: string, verb: Verb): Promise<boolean> {
-    if (!needing.has(verb)) return false;
+  async function isRequired(
+    organizationId: string,
+    operationType: OperationType,
+  ): Promise<boolean> {
+    if (!operationsWithApproval.has(operationType)) return false;
     return (await provisioning.findOrganization(organizationId))?.approvalCodeRequired ?? false;
   }
 
-  async function judge(
-    { row }: LoadedTransaction,
-    { kind, clientOperationId }: Asked,
-    { code, by }: { code: string; by: string },
+  async function checkCode(
+    { row }: TransactionRecord,
+    { kind, clientOperationId }: ApprovalRequest,
+    { code, attemptedBy }: { code: string; attemptedBy: string },
     amount: number,
-  ): Promise<Approved> {
+  ): Promise<ApprovedCode> {
     const { organizationId, merchantId, storeId, currency } = row;
     // Who waits for the same row would hold a connection each.
-    return turns.inTurn(`${organizationId}|${by}`, async () => {
+    return keyedTasks.inTurn(`${organizationId}|${attemptedBy}`, async () => {
       const now = clock.now();
-      const mark = deps.markOf(organizationId, code);
-      const use = { organizationId, merchantId, storeId, amount, currency, mark, at: isoTime(now) };
-      const judged = await store.judge(
-        { ...use, kind, clientOperationId },
-        { by, max: triesMax, until: isoTime(now + triesSpanMs) },
+      const codeHash = deps.hashCode(organizationId, code);
+      const codeUse = {
+        organizationId,
+        merchantId,
+        storeId,
+        amount,
+        currency,
+        codeHash,
+        at: isoTime(now),
+      };
+      const codeCheck = await store.judge(
+        { ...codeUse, kind, clientOperationId },
+        {
+          attemptedBy,
+          maxFailures: maxFailedAttempts,
+          windowEndsAt: isoTime(now + failureWindowMs),
+        },
       );
-      const isRight = typeof judged === 'object' && 'approvalCodeId' in judged;
-      if (!isRight) return refuseJudged(judged, now);
-      return { approvalCodeId: judged.approvalCodeId, use };
+      const isAccepted = typeof codeCheck === 'object' && 'approvalCodeId' in codeCheck;
+      if (!isAccepted) return refuseCodeCheck(codeCheck, now);
+      return { approvalCodeId: codeCheck.approvalCodeId, codeUse };
     });
   }
 
   return {
-    async approve(asked, loaded, amount) {
-      const { verb, approval } = asked;
+    async approve(request, transaction, amount) {
+      const { operationType, approval } = request;
       if (approval === undefined) return undefined;
-      const { code, by } = approval;
-      if (code !== undefined) return judge(loaded, asked, { code, by }, amount);
-      if (await isRequired(loaded.row.organizationId, verb)) {
-        refuse('approval_code_required', 'The organisation asks for an approval code.', {
+      const { code, attemptedBy } = approval;
+      if (code !== undefined) return checkCode(transaction, request, { code, attemptedBy }, amount);
+      if (await isRequired(transaction.row.organizationId, operationType)) {
+        refuse('approval_code_required', 'The organisation requires an approval code.', {
           ...at('approval_code_required', 'The code of a supervisor.'),
         });
       }
       return undefined;
     },
-    async use(trx, { use }) {
-      if (!(await store.use(trx, use))) throw new CodeTaken();
+    async consume(trx, { codeUse }) {
+      if (!(await store.use(trx, codeUse))) throw new ApprovalCodeUsed();
     },
-    giveBack: (trx, organizationId, id) => store.giveBack(trx, organizationId, id),
+    restore: (trx, organizationId, id) => store.giveBack(trx, organizationId, id),
   };
 }

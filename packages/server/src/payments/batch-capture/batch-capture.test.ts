@@ -8,8 +8,8 @@ const organizationId = '01890000-0000-7000-8000-000000000001';
 const batchId = '01890000-0000-7000-8000-000000000002';
 const idOf = (index: number) => `01890000-0000-7000-8000-${String(index).padStart(12, '0')}`;
 
-describe('a capture of all of named sales', () => {
-  it('looks all of them up at once, and points at the unknown one', async () => {
+describe('a capture batch with a list of sales', () => {
+  it('reads all sales in one query and names the unknown one', async () => {
     let lookups = 0;
     const names = Array.from({ length: 5000 }, (_, index) => `sale-${index}`);
     const deps = {

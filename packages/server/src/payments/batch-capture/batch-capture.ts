@@ -1,40 +1,46 @@
-// Takes and shows captures of all that is authorised, or of a list; `capture-work.ts` does them.
+// Creates and reads capture batches. The batch worker processes them.
 import { type Batch, type CaptureAllRequest, defined, refuse } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
-import { merchantOf, storeOf } from '../runtime/caller-scope.ts';
-import { differences, refuseReuse } from '../validation/validate-sale-request.ts';
-import type { BatchItem, BatchRow, BatchSelection, BatchStore, NamedSale } from './batch-sql.ts';
-import { captureAllJob } from './batch-worker.ts';
+import { resolveMerchantScope, resolveStoreScope } from '../runtime/caller-scope.ts';
+import { differingMembers, refuseIdentifierReuse } from '../validation/validate-sale-request.ts';
+import type {
+  BatchItem,
+  BatchRow,
+  BatchSelection,
+  BatchStore,
+  RequestedSale,
+} from './batch-sql.ts';
+import { batchCaptureJob } from './batch-worker.ts';
 
 export type CaptureAllDeps = PaymentsDeps & { batches: BatchStore };
 
-const shownMax = 200;
+const maxItemsShown = 200;
 
-export type BatchAnswer = { batch: Batch; replayed: boolean };
+export type BatchResponse = { batch: Batch; replayed: boolean };
 
-function selectionOf(caller: Caller, request: CaptureAllRequest): BatchSelection {
-  const merchantId = merchantOf(caller, request.merchantId);
+function createSelection(caller: Caller, request: CaptureAllRequest): BatchSelection {
+  const merchantId = resolveMerchantScope(caller, request.merchantId);
   if (merchantId === undefined) {
-    return refuse('field_required', 'An organisation names the merchant.', {
+    return refuse('field_required', 'An organisation token needs merchantId.', {
       errors: [{ pointer: '/merchantId', code: 'field_required', detail: 'Is required.' }],
     });
   }
-  const storeId = storeOf(caller, request.storeId);
+  const storeId = resolveStoreScope(caller, request.storeId);
   const { currency, authorizedBefore } = request;
   return {
     merchantId,
     storeId,
     currency,
     ...defined({
-      authorizedBefore: authorizedBefore === undefined ? undefined : timeOf(authorizedBefore),
+      authorizedBefore: authorizedBefore === undefined ? undefined : parseTime(authorizedBefore),
     }),
   };
 }
 
 /** What the request names is the caller's own, enabled or not; a token's own place needs no look. */
-async function demandPlace(
+async function requireLocation(
   { provisioning }: CaptureAllDeps,
   caller: Caller,
   { merchantId, storeId }: BatchSelection,
@@ -47,7 +53,7 @@ async function demandPlace(
 }
 
 // RFC 3339 writes years, offsets and leap seconds that the database does not hold.
-function timeOf(text: string): string {
+function parseTime(text: string): string {
   const ms = Date.parse(text.replace(/:60(?=[.Zz+-])/, ':59'));
   if (ms >= 0) return isoTime(ms);
   return refuse('field_invalid', 'The time is before any sale.', {
@@ -77,13 +83,13 @@ function viewBatch(row: BatchRow, items: readonly BatchItem[], limit: number): B
   };
 }
 
-async function shown(
+async function readBatchView(
   deps: CaptureAllDeps,
   organizationId: string,
   row: BatchRow,
   page: { after?: string | undefined; limit: number },
 ): Promise<Batch> {
-  const items = await deps.batches.items({ organizationId, batchId: row.batchId, ...page });
+  const items = await deps.batches.listItems({ organizationId, batchId: row.batchId, ...page });
   return viewBatch(row, items, page.limit);
 }
 
@@ -92,17 +98,20 @@ async function dryRun(
   caller: Caller,
   request: CaptureAllRequest,
   selection: BatchSelection,
-): Promise<BatchAnswer> {
+): Promise<BatchResponse> {
   const { organizationId } = caller;
-  await demandPlace(deps, caller, selection);
-  const named = await namedItems(deps, organizationId, request, selection);
-  const total = named?.length ?? (await deps.batches.count(organizationId, selection));
-  const planned =
-    named?.slice(0, shownMax).map(({ transactionId, amount, open, currency }) => ({
-      transactionId,
-      amount: amount ?? open,
-      currency,
-    })) ?? (await deps.batches.plan(organizationId, selection, shownMax));
+  await requireLocation(deps, caller, selection);
+  const requestedItems = await findRequestedItems(deps, organizationId, request, selection);
+  const total =
+    requestedItems?.length ?? (await deps.batches.countCapturable(organizationId, selection));
+  const plannedCaptures =
+    requestedItems
+      ?.slice(0, maxItemsShown)
+      .map(({ transactionId, amount, remainingAmount: open, currency }) => ({
+        transactionId,
+        amount: amount ?? open,
+        currency,
+      })) ?? (await deps.batches.listCapturable(organizationId, selection, maxItemsShown));
   return {
     replayed: false,
     batch: {
@@ -112,7 +121,7 @@ async function dryRun(
       total,
       succeeded: 0,
       failed: 0,
-      items: planned.map((each) => ({ ...each, status: 'Planned' as const })),
+      items: plannedCaptures.map((each) => ({ ...each, status: 'Planned' as const })),
     },
   };
 }
@@ -127,8 +136,8 @@ function refuseItem(
 }
 
 /** What is named and not selected is a mistake of one or the other: neither is captured nor left out. */
-function demandSelected(
-  { currency, createdAt }: NamedSale,
+function requireInSelection(
+  { currency, createdAt }: RequestedSale,
   selection: BatchSelection,
   index: number,
 ): void {
@@ -142,31 +151,36 @@ function demandSelected(
 }
 
 // A name that is unknown is told at once: a batch holds only what can be captured.
-async function namedItems(
+async function findRequestedItems(
   deps: CaptureAllDeps,
   organizationId: string,
   { items }: CaptureAllRequest,
   selection: BatchSelection,
-): Promise<(NamedSale & { amount: number | undefined })[] | undefined> {
+): Promise<(RequestedSale & { amount: number | undefined })[] | undefined> {
   if (items === undefined) return undefined;
-  const names = items.map(({ transactionId }) => transactionId);
+  const identifiers = items.map(({ transactionId }) => transactionId);
   const { merchantId, storeId } = selection;
-  const sales = await deps.batches.named({ organizationId, merchantId, storeId, names });
-  const found = items.map(({ amount }, index) => {
+  const sales = await deps.batches.findRequestedSales({
+    organizationId,
+    merchantId,
+    storeId,
+    identifiers,
+  });
+  const requestedItems = items.map(({ amount }, index) => {
     const sale = sales[index];
     if (sale === undefined) {
-      const detail = 'There is no transaction with this identifier.';
+      const detail = 'No transaction with this identifier exists in the scope of the token.';
       return refuseItem(index, 'transaction_not_found', detail);
     }
-    demandSelected(sale, selection, index);
+    requireInSelection(sale, selection, index);
     return { ...sale, amount };
   });
-  if (new Set(found.map((each) => each.transactionId)).size !== found.length) {
-    refuse('field_invalid', 'A transaction is named twice.', {
+  if (new Set(requestedItems.map((each) => each.transactionId)).size !== requestedItems.length) {
+    refuse('field_invalid', 'The list contains a transaction twice.', {
       errors: [{ pointer: '/items', code: 'field_invalid', detail: 'Names one twice.' }],
     });
   }
-  return found;
+  return requestedItems;
 }
 
 /** @throws Refusal client_id_reused, transaction_not_found, merchant_not_found, store_not_found, currency_mismatch */
@@ -174,25 +188,26 @@ export async function captureAll(
   deps: CaptureAllDeps,
   caller: Caller,
   request: CaptureAllRequest,
-): Promise<BatchAnswer> {
+): Promise<BatchResponse> {
   const { organizationId } = caller;
-  const selection = selectionOf(caller, request);
+  const selection = createSelection(caller, request);
   if (request.dryRun === true) return dryRun(deps, caller, request, selection);
-  const { clientOperationId, ...named } = request;
+  const { clientOperationId, ...requestMembers } = request;
   // A token of one store asks for that store, whether it says so or not.
   const members = {
-    ...named,
+    ...requestMembers,
     ...defined({ storeId: selection.storeId }),
   };
   const batchId = deps.ids.uuid();
   const identifier = clientOperationId ?? batchId;
-  const known = () => deps.batches.findByClientId(organizationId, identifier, selection.merchantId);
-  const first = clientOperationId === undefined ? undefined : await known();
-  if (first !== undefined) return replayBatch(deps, organizationId, first, members);
-  await demandPlace(deps, caller, selection);
-  const items = await namedItems(deps, organizationId, request, selection);
+  const findExisting = () =>
+    deps.batches.findByClientId(organizationId, identifier, selection.merchantId);
+  const existing = clientOperationId === undefined ? undefined : await findExisting();
+  if (existing !== undefined) return replayBatch(deps, organizationId, existing, members);
+  await requireLocation(deps, caller, selection);
+  const items = await findRequestedItems(deps, organizationId, request, selection);
   const at = isoTime(deps.clock.now());
-  const made = await deps.batches.create({
+  const isCreated = await deps.batches.create({
     organizationId,
     batchId,
     clientOperationId: identifier,
@@ -200,13 +215,16 @@ export async function captureAll(
     selection,
     ...defined({ items }),
     at,
-    job: { jobId: deps.ids.uuid(), kind: captureAllJob },
+    job: { jobId: deps.ids.uuid(), kind: batchCaptureJob },
   });
-  const row = await known();
-  if (row === undefined) throw new Error('a batch has vanished');
-  if (!made) return replayBatch(deps, organizationId, row, members);
+  const row = await findExisting();
+  if (row === undefined) throw new Error('the capture batch does not exist');
+  if (!isCreated) return replayBatch(deps, organizationId, row, members);
   deps.jobs.poke();
-  return { replayed: false, batch: await shown(deps, organizationId, row, { limit: shownMax }) };
+  return {
+    replayed: false,
+    batch: await readBatchView(deps, organizationId, row, { limit: maxItemsShown }),
+  };
 }
 
 async function replayBatch(
@@ -214,11 +232,14 @@ async function replayBatch(
   organizationId: string,
   row: BatchRow,
   members: Record<string, unknown>,
-): Promise<BatchAnswer> {
-  if (differences(row.request, members).length > 0) {
-    refuseReuse(row.request, members, 'clientOperationId');
+): Promise<BatchResponse> {
+  if (differingMembers(row.request, members).length > 0) {
+    refuseIdentifierReuse(row.request, members, 'clientOperationId');
   }
-  return { replayed: true, batch: await shown(deps, organizationId, row, { limit: shownMax }) };
+  return {
+    replayed: true,
+    batch: await readBatchView(deps, organizationId, row, { limit: maxItemsShown }),
+  };
 }
 
 /** @throws Refusal batch_not_found */
@@ -229,11 +250,11 @@ export async function findBatch(
   page: { after?: string | undefined; limit: number },
 ): Promise<Batch> {
   const row = await deps.batches.find(caller.organizationId, batchId);
-  const mine =
+  const isVisible =
     (caller.merchantId === undefined || row?.merchantId === caller.merchantId) &&
     (caller.storeId === undefined || row?.request['storeId'] === caller.storeId);
-  if (row === undefined || !mine) {
+  if (row === undefined || !isVisible) {
     return refuse('batch_not_found', 'There is no batch with this identifier.');
   }
-  return shown(deps, caller.organizationId, row, page);
+  return readBatchView(deps, caller.organizationId, row, page);
 }

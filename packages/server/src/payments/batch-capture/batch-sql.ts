@@ -1,7 +1,7 @@
-// The SQL of capture batches: made in one statement, worked page by page.
+// SQL of capture batches: created in one statement, processed in pages.
 import type { Database, Ids } from '../../platform/index.ts';
 import { isUuid } from '../runtime/find-transaction.ts';
-import { tellCompleted } from './batch-event-payloads.ts';
+import { insertBatchCompletedEvent } from './batch-event-payloads.ts';
 
 export type BatchSelection = {
   merchantId: string;
@@ -39,19 +39,19 @@ export type BatchResult = {
   code?: string;
 };
 
-export type Planned = { transactionId: string; amount: number; currency: string };
+export type PlannedCapture = { transactionId: string; amount: number; currency: string };
 
 /** A sale that a client has named. */
-export type NamedSale = {
+export type RequestedSale = {
   transactionId: string;
   currency: string;
   /** What could still be captured, minor units. */
-  open: number;
+  remainingAmount: number;
   /** RFC 3339. */
   createdAt: string;
 };
 
-type Page = {
+type BatchPage = {
   organizationId: string;
   batchId: string;
   after?: string | undefined;
@@ -60,22 +60,26 @@ type Page = {
 
 export type BatchStore = {
   /** The sales under names, in their order: the server's identifier first, then the client's. */
-  named(of: {
+  findRequestedSales(query: {
     organizationId: string;
     merchantId: string;
     storeId: string | undefined;
-    names: readonly string[];
-  }): Promise<(NamedSale | undefined)[]>;
-  plan(organizationId: string, selection: BatchSelection, limit: number): Promise<Planned[]>;
-  count(organizationId: string, selection: BatchSelection): Promise<number>;
+    identifiers: readonly string[];
+  }): Promise<(RequestedSale | undefined)[]>;
+  listCapturable(
+    organizationId: string,
+    selection: BatchSelection,
+    limit: number,
+  ): Promise<PlannedCapture[]>;
+  countCapturable(organizationId: string, selection: BatchSelection): Promise<number>;
   /** Makes batch, items and job together; false where the client's identifier is taken. */
-  create(of: {
+  create(batch: {
     organizationId: string;
     batchId: string;
     clientOperationId: string;
     request: Record<string, unknown>;
     selection: BatchSelection;
-    items?: readonly { transactionId: string; amount: number | undefined; code?: string }[];
+    listItems?: readonly { transactionId: string; amount: number | undefined; code?: string }[];
     at: string;
     job: { jobId: string; kind: string };
   }): Promise<boolean>;
@@ -85,15 +89,15 @@ export type BatchStore = {
     clientOperationId: string,
     merchantId: string,
   ): Promise<BatchRow | undefined>;
-  items(of: Page): Promise<BatchItem[]>;
+  listItems(page: BatchPage): Promise<BatchItem[]>;
   /** What is left to capture over one acquirer link. */
-  pending(of: Page & { linkId: string }): Promise<BatchItem[]>;
+  listPendingItems(page: BatchPage & { linkId: string }): Promise<BatchItem[]>;
   /** Notes of the next items over which link they go; `last` where more may follow. */
-  sort(of: Page): Promise<{ linkIds: string[]; last: string | undefined }>;
+  assignLinks(page: BatchPage): Promise<{ linkIds: string[]; last: string | undefined }>;
   /** The links of what is left to capture, of items that were sorted. */
-  pendingLinks(organizationId: string, batchId: string): Promise<string[]>;
+  listPendingLinks(organizationId: string, batchId: string): Promise<string[]>;
   /** Records results and counts them; the batch is completed once nothing is pending. */
-  record(
+  recordResults(
     organizationId: string,
     batchId: string,
     results: readonly BatchResult[],
@@ -103,27 +107,28 @@ export type BatchStore = {
 
 type Raw = Record<string, unknown>;
 
-const openOf = 't.authorized - t.captured - t.cancelled - t.capture_reserved - t.cancel_reserved';
+const remainingAmountSql =
+  't.authorized - t.captured - t.cancelled - t.capture_reserved - t.cancel_reserved';
 
 // What is under way already is no matter of a second capture: one in a file stays authorised until it is acknowledged.
-const selected = `FROM transactions t WHERE t.organization_id = $1 AND t.merchant_id = $2
-    AND t.phase = 'Approved' AND ${openOf} > 0
+const selectionSql = `FROM transactions t WHERE t.organization_id = $1 AND t.merchant_id = $2
+    AND t.phase = 'Approved' AND ${remainingAmountSql} > 0
     AND t.state IN ('Authorized', 'PartiallyCaptured')
     AND ($3::uuid IS NULL OR t.store_id = $3) AND ($4::text IS NULL OR t.currency = $4)
     AND ($5::timestamptz IS NULL OR t.created_at < $5)`;
 
-const ofPlace =
+const locationSql =
   't.organization_id = $2 AND t.merchant_id = $3 AND ($4::uuid IS NULL OR t.store_id = $4)';
 
 // One look at an index for each name and kind of name, however long the list is.
-const namedSales = `SELECT n.i, f.transaction_id, f.currency, f.open, f.created_at
+const findRequestedSalesSql = `SELECT n.i, f.transaction_id, f.currency, f.open, f.created_at
   FROM jsonb_to_recordset($1::jsonb) AS n(i integer, id uuid, name text),
   LATERAL (
-    (SELECT 1 AS rank, t.transaction_id, t.currency, ${openOf} AS open, t.created_at
-      FROM transactions t WHERE ${ofPlace} AND t.transaction_id = n.id)
+    (SELECT 1 AS rank, t.transaction_id, t.currency, ${remainingAmountSql} AS open, t.created_at
+      FROM transactions t WHERE ${locationSql} AND t.transaction_id = n.id)
     UNION ALL
-    (SELECT 2 AS rank, t.transaction_id, t.currency, ${openOf} AS open, t.created_at
-      FROM transactions t WHERE ${ofPlace} AND t.client_transaction_id = n.name)
+    (SELECT 2 AS rank, t.transaction_id, t.currency, ${remainingAmountSql} AS open, t.created_at
+      FROM transactions t WHERE ${locationSql} AND t.client_transaction_id = n.name)
     ORDER BY rank LIMIT 1
   ) f`;
 
@@ -167,8 +172,8 @@ const insertJob = (organization: string, id: string, kind: string, at: string) =
     FROM batch
   )`;
 
-const insertSelected = `WITH picked AS (
-    SELECT t.transaction_id ${selected}
+const insertBatchBySelection = `WITH picked AS (
+    SELECT t.transaction_id ${selectionSql}
   ), batch AS (
     INSERT INTO capture_batches (organization_id, batch_id, merchant_id, client_operation_id,
       state, request, total, succeeded, failed, created_at, updated_at)
@@ -177,7 +182,7 @@ const insertSelected = `WITH picked AS (
     ON CONFLICT (organization_id, client_operation_id, merchant_id) DO NOTHING
     RETURNING batch_id, state
   ), told AS (
-    ${tellCompleted("SELECT batch_id AS id FROM batch WHERE state = 'Completed'", '$12', '$9')}
+    ${insertBatchCompletedEvent("SELECT batch_id AS id FROM batch WHERE state = 'Completed'", '$12', '$9')}
   ), made AS (
     INSERT INTO capture_batch_items (organization_id, batch_id, transaction_id, amount, status,
       updated_at)
@@ -185,7 +190,7 @@ const insertSelected = `WITH picked AS (
   ), ${insertJob('$1', '$10', '$11', '$9')}
   SELECT batch_id FROM batch`;
 
-const insertNamed = `WITH picked AS (
+const insertBatchByItems = `WITH picked AS (
     SELECT * FROM jsonb_to_recordset($6::jsonb) AS r(transaction_id uuid, amount bigint, code text)
   ), batch AS (
     INSERT INTO capture_batches (organization_id, batch_id, merchant_id, client_operation_id,
@@ -201,41 +206,41 @@ const insertNamed = `WITH picked AS (
   ), ${insertJob('$1', '$8', '$9', '$7')}
   SELECT batch_id FROM batch`;
 
-const ofBatch = 'organization_id = $1 AND batch_id = $2';
+const batchKeySql = 'organization_id = $1 AND batch_id = $2';
 
 const selectItems = `SELECT transaction_id, amount, status, code FROM capture_batch_items
-  WHERE ${ofBatch} AND ($3::uuid IS NULL OR transaction_id > $3)
+  WHERE ${batchKeySql} AND ($3::uuid IS NULL OR transaction_id > $3)
   ORDER BY transaction_id LIMIT $4`;
 
 const selectPending = `SELECT transaction_id, amount, status, code FROM capture_batch_items
-  WHERE ${ofBatch} AND status = 'Pending' AND link_id = $3
+  WHERE ${batchKeySql} AND status = 'Pending' AND link_id = $3
     AND ($4::uuid IS NULL OR transaction_id > $4)
   ORDER BY transaction_id LIMIT $5`;
 
 const selectPendingLinks = `SELECT DISTINCT link_id FROM capture_batch_items
-  WHERE ${ofBatch} AND status = 'Pending' AND link_id IS NOT NULL`;
+  WHERE ${batchKeySql} AND status = 'Pending' AND link_id IS NOT NULL`;
 
 /** In place of a link: of captures that are lines of a file, and of what is not there any more. */
-export const filedLink = '00000000-0000-0000-0000-000000000001';
-const noLink = '00000000-0000-0000-0000-000000000000';
+export const clearingFileLinkId = '00000000-0000-0000-0000-000000000001';
+const missingLinkId = '00000000-0000-0000-0000-000000000000';
 /** What needs no link to be worked. */
-export const withoutLink: ReadonlySet<string> = new Set([filedLink, noLink]);
+export const placeholderLinkIds: ReadonlySet<string> = new Set([clearingFileLinkId, missingLinkId]);
 
 // The planner takes the items of a new batch for one or two, and a join would walk through all of them for
 // each: what changes is named by an array, which is looked up in the key.
 
 // The link stands in the facts of the sale, the latest of them where it took another way.
-const sortItems = `WITH sorted AS (
+const assignLinksSql = `WITH sorted AS (
     UPDATE capture_batch_items i SET link_id = coalesce((
-      SELECT CASE WHEN e.data->'facts'->>'captureTransport' = 'File' THEN '${filedLink}'
+      SELECT CASE WHEN e.data->'facts'->>'captureTransport' = 'File' THEN '${clearingFileLinkId}'
         ELSE e.data->'facts'->>'linkId' END
       FROM transaction_events e
       WHERE e.organization_id = $1 AND e.transaction_id = i.transaction_id
         AND e.data->'facts' IS NOT NULL
-      ORDER BY e.sequence DESC LIMIT 1)::uuid, '${noLink}')
+      ORDER BY e.sequence DESC LIMIT 1)::uuid, '${missingLinkId}')
     WHERE i.organization_id = $1 AND i.batch_id = $2 AND i.transaction_id = ANY(ARRAY(
       SELECT transaction_id FROM capture_batch_items
-      WHERE ${ofBatch} AND status = 'Pending' AND link_id IS NULL
+      WHERE ${batchKeySql} AND status = 'Pending' AND link_id IS NULL
         AND ($4::uuid IS NULL OR transaction_id > $4)
       ORDER BY transaction_id LIMIT $3))
     RETURNING i.link_id, i.transaction_id::text AS transaction_id
@@ -263,33 +268,33 @@ const recordResults = `WITH done AS (
   FROM counted, was WHERE b.organization_id = $1 AND b.batch_id = $2
   RETURNING b.batch_id, b.state, was.state AS before
   )
-  ${tellCompleted("SELECT batch_id AS id FROM counting WHERE state = 'Completed' AND before = 'Running'", '$6', '$4')}`;
+  ${insertBatchCompletedEvent("SELECT batch_id AS id FROM counting WHERE state = 'Completed' AND before = 'Running'", '$6', '$4')}`;
 
 /** @example const batches = createBatchStore({ database, ids }); */
 export function createBatchStore({ database, ids }: { database: Database; ids: Ids }): BatchStore {
-  const one = async (text: string, values: unknown[]) => {
+  const findOne = async (text: string, values: unknown[]) => {
     const [row] = await database.query(text, values);
     return row === undefined ? undefined : toBatch(row as Raw);
   };
   return {
-    async named({ organizationId, merchantId, storeId, names }) {
-      const asked = names.map((name, i) => ({ i, id: isUuid(name) ? name : null, name }));
-      const values = [JSON.stringify(asked), organizationId, merchantId, storeId ?? null];
-      const found: (NamedSale | undefined)[] = names.map(() => undefined);
-      for (const row of await database.query(namedSales, values)) {
+    async findRequestedSales({ organizationId, merchantId, storeId, identifiers }) {
+      const lookups = identifiers.map((name, i) => ({ i, id: isUuid(name) ? name : null, name }));
+      const values = [JSON.stringify(lookups), organizationId, merchantId, storeId ?? null];
+      const sales: (RequestedSale | undefined)[] = identifiers.map(() => undefined);
+      for (const row of await database.query(findRequestedSalesSql, values)) {
         const each = row as Raw;
-        found[Number(each['i'])] = {
+        sales[Number(each['i'])] = {
           transactionId: String(each['transaction_id']),
           currency: String(each['currency']),
-          open: Number(each['open']),
+          remainingAmount: Number(each['open']),
           createdAt: iso(each['created_at']),
         };
       }
-      return found;
+      return sales;
     },
-    async plan(organizationId, selection, limit) {
+    async listCapturable(organizationId, selection, limit) {
       const rows = await database.query(
-        `SELECT t.transaction_id, t.currency, ${openOf} AS amount ${selected}
+        `SELECT t.transaction_id, t.currency, ${remainingAmountSql} AS amount ${selectionSql}
           ORDER BY t.transaction_id LIMIT $6`,
         [...selectionValues(organizationId, selection), limit],
       );
@@ -302,17 +307,26 @@ export function createBatchStore({ database, ids }: { database: Database; ids: I
         };
       });
     },
-    async count(organizationId, selection) {
+    async countCapturable(organizationId, selection) {
       const values = selectionValues(organizationId, selection);
-      const [row] = await database.query(`SELECT count(*)::int AS total ${selected}`, values);
+      const [row] = await database.query(`SELECT count(*)::int AS total ${selectionSql}`, values);
       return Number((row as Raw)['total']);
     },
-    async create(of) {
-      const { organizationId, batchId, clientOperationId, request, selection, items, at, job } = of;
+    async create(batch) {
+      const {
+        organizationId,
+        batchId,
+        clientOperationId,
+        request,
+        selection,
+        listItems: items,
+        at,
+        job,
+      } = batch;
       const body = JSON.stringify(request);
-      const made =
+      const insertedRows =
         items === undefined
-          ? await database.query(insertSelected, [
+          ? await database.query(insertBatchBySelection, [
               ...selectionValues(organizationId, selection),
               batchId,
               clientOperationId,
@@ -322,7 +336,7 @@ export function createBatchStore({ database, ids }: { database: Database; ids: I
               job.kind,
               ids.uuid(),
             ])
-          : await database.query(insertNamed, [
+          : await database.query(insertBatchByItems, [
               organizationId,
               selection.merchantId,
               batchId,
@@ -338,30 +352,30 @@ export function createBatchStore({ database, ids }: { database: Database; ids: I
               job.jobId,
               job.kind,
             ]);
-      return made.length > 0;
+      return insertedRows.length > 0;
     },
     find: (organizationId, batchId) =>
-      one('SELECT * FROM capture_batches WHERE organization_id = $1 AND batch_id = $2', [
+      findOne('SELECT * FROM capture_batches WHERE organization_id = $1 AND batch_id = $2', [
         organizationId,
         batchId,
       ]),
     findByClientId: (organizationId, clientOperationId, merchantId) =>
-      one(
+      findOne(
         `SELECT * FROM capture_batches WHERE organization_id = $1 AND client_operation_id = $2
           AND merchant_id = $3`,
         [organizationId, clientOperationId, merchantId],
       ),
-    async items({ organizationId, batchId, after, limit }) {
+    async listItems({ organizationId, batchId, after, limit }) {
       const values = [organizationId, batchId, after ?? null, limit];
       return (await database.query(selectItems, values)).map((row) => toItem(row as Raw));
     },
-    async pending({ organizationId, batchId, linkId, after, limit }) {
+    async listPendingItems({ organizationId, batchId, linkId, after, limit }) {
       const values = [organizationId, batchId, linkId, after ?? null, limit];
       return (await database.query(selectPending, values)).map((row) => toItem(row as Raw));
     },
-    async sort({ organizationId, batchId, after, limit }) {
+    async assignLinks({ organizationId, batchId, after, limit }) {
       const rows = await database.query<{ link_id: string; count: number; last: string }>(
-        sortItems,
+        assignLinksSql,
         [organizationId, batchId, limit, after ?? null],
       );
       const count = rows.reduce((sum, row) => sum + row.count, 0);
@@ -371,22 +385,22 @@ export function createBatchStore({ database, ids }: { database: Database; ids: I
         last: count < limit ? undefined : lasts.at(-1),
       };
     },
-    async pendingLinks(organizationId, batchId) {
+    async listPendingLinks(organizationId, batchId) {
       const rows = await database.query<{ link_id: string }>(selectPendingLinks, [
         organizationId,
         batchId,
       ]);
       return rows.map((row) => row.link_id);
     },
-    async record(organizationId, batchId, results, at) {
+    async recordResults(organizationId, batchId, results, at) {
       if (results.length === 0) return;
-      const told = results.map(({ transactionId, ...result }) => [transactionId, result]);
+      const entries = results.map(({ transactionId, ...result }) => [transactionId, result]);
       await database.query(recordResults, [
         organizationId,
         batchId,
         results.map(({ transactionId }) => transactionId),
         at,
-        JSON.stringify(Object.fromEntries(told)),
+        JSON.stringify(Object.fromEntries(entries)),
         ids.uuid(),
       ]);
     },

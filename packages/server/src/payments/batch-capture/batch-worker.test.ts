@@ -2,10 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type ErrorCode, Refusal } from '@switchyard/contract';
 import type { Job, NewJob } from '../../platform/index.ts';
-import { createRunning } from '../runtime/in-flight-transactions.ts';
-import type { Change, LoadedTransaction, StoredOperation } from '../transaction/transaction.ts';
+import { createInFlightTransactions } from '../runtime/in-flight-transactions.ts';
+import type {
+  StoredOperation,
+  TransactionChange,
+  TransactionRecord,
+} from '../transaction/transaction.ts';
 import type { BatchItem, BatchResult, BatchRow } from './batch-sql.ts';
-import { type CaptureWorkDeps, captureLinkJob, createCaptureWork } from './batch-worker.ts';
+import { type BatchWorkerDeps, batchCaptureLinkJob, createBatchWorker } from './batch-worker.ts';
 
 const organizationId = '01890000-0000-7000-8000-000000000001';
 const batchId = '01890000-0000-7000-8000-000000000002';
@@ -76,7 +80,7 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
         },
       ],
       operations: operations.get(transactionId) ?? [],
-    }) as unknown as LoadedTransaction;
+    }) as unknown as TransactionRecord;
 
   const deps = {
     clock: { now: () => 1_000_000 + performance.now() - startedAt },
@@ -88,7 +92,7 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
       warn() {},
       debug() {},
     },
-    running: createRunning(),
+    running: createInFlightTransactions(),
     jobs: { enqueue: async (job: NewJob) => void enqueued.push(job) },
     provisioning: {
       contract: async () => ({ partialCancel: true, multipleCapture: true, overCapturePercent: 0 }),
@@ -116,7 +120,7 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
         }
         return loadedOf(transactionId);
       },
-      async commit({ after, operation }: Change) {
+      async commit({ after, operation }: TransactionChange) {
         if (operation === undefined) return true;
         if (operation.status === 'Sent') named.push(String(operation.clientOperationId));
         const others = (operations.get(after.transactionId) ?? []).filter(
@@ -161,8 +165,8 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
         }
       },
     },
-  } as unknown as CaptureWorkDeps;
-  const work = createCaptureWork(deps);
+  } as unknown as BatchWorkerDeps;
+  const work = createBatchWorker(deps);
   const jobOf = (payload: object, attempts = 0) =>
     ({ organizationId, payload, attempts }) as unknown as Job;
   return {
@@ -173,12 +177,13 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
     operations,
     down,
     logged,
-    sort: () => work.sort(jobOf({ batchId })),
-    link: (linkId: string, attempts = 0) => work.link(jobOf({ batchId, linkId }, attempts)),
+    sort: () => work.assignLinks(jobOf({ batchId })),
+    link: (linkId: string, attempts = 0) =>
+      work.captureLinkItems(jobOf({ batchId, linkId }, attempts)),
   };
 }
 
-describe('an item of a capture of all', () => {
+describe('an item of a capture batch', () => {
   for (const code of [
     'transaction_in_progress',
     'concurrent_modification',
@@ -203,7 +208,7 @@ describe('an item of a capture of all', () => {
     });
   }
 
-  it('has failed for good after any other refusal, and where the acquirer declines', async () => {
+  it('fails permanently after other refusals and after a decline', async () => {
     const { sort, link, recorded } = batchOf(3, (id) =>
       id === idOf(1) ? 'already_cancelled' : 'Declined',
     );
@@ -215,7 +220,7 @@ describe('an item of a capture of all', () => {
     ]);
   });
 
-  it('that meets a fault of ours is told, and holds up none behind it', async () => {
+  it('with an unexpected error is logged and does not block later items', async () => {
     const { sort, link, recorded, logged } = batchOf(5, (id) =>
       id === idOf(1) ? 'Fault' : 'Succeeded',
     );
@@ -228,7 +233,7 @@ describe('an item of a capture of all', () => {
     assert.deepEqual(logged, [idOf(1)]);
   });
 
-  it('that awaits its confirmation holds up none behind it, and is captured once it has it', async () => {
+  it('that waits for confirmation does not block later items and is captured after it', async () => {
     let isConfirmed = false;
     const { sort, link, recorded } = batchOf(5, (id) =>
       id === idOf(1) && !isConfirmed ? 'confirmation_pending' : 'Succeeded',
@@ -242,7 +247,7 @@ describe('an item of a capture of all', () => {
     assert.deepEqual(done(), [idOf(3), idOf(5), idOf(1)]);
   });
 
-  it('is tried again under another name where the capture was never sent', async () => {
+  it('is retried with a new identifier when the capture was not sent', async () => {
     let isSent = false;
     const { sort, link, recorded, named } = batchOf(1, () => (isSent ? 'Succeeded' : 'Unsent'));
     await sort();
@@ -254,7 +259,7 @@ describe('an item of a capture of all', () => {
     assert.equal(named[1], `${named[0]}:1`);
   });
 
-  it('is captured under a name that no client can give, within the length of a client’s', async () => {
+  it('uses an identifier that no client can send, of at most 64 characters', async () => {
     const { sort, link, named } = batchOf(1, () => 'Succeeded');
     await sort();
     await link(near);
@@ -263,7 +268,7 @@ describe('an item of a capture of all', () => {
     assert.doesNotMatch(name, /^[A-Za-z0-9._:-]+$/);
   });
 
-  it('that waits for its repeats is not sent again, and holds up none behind it', async () => {
+  it('that waits for a retry is not sent again and does not block later items', async () => {
     let isSilent = true;
     const { sort, link, recorded, tried } = batchOf(80, (id) =>
       isSilent && Number(id.slice(-3)) < 60 ? 'Pending' : 'Succeeded',
@@ -279,17 +284,17 @@ describe('an item of a capture of all', () => {
   });
 });
 
-describe('a capture of all over several links', () => {
-  it('has one job for each link, however often it is looked at', async () => {
+describe('a capture batch over several links', () => {
+  it('has one job for each link', async () => {
     const { sort, enqueued } = batchOf(2500, () => 'Succeeded');
     const again = await sort();
     assert.equal(again?.untried, true);
-    assert.ok(enqueued.every(({ kind }) => kind === captureLinkJob));
+    assert.ok(enqueued.every(({ kind }) => kind === batchCaptureLinkJob));
     assert.equal(new Set(enqueued.map(({ jobId }) => jobId)).size, 2);
     assert.deepEqual(enqueued[0]?.payload['batchId'], batchId);
   });
 
-  it('puts off what cannot be reached, and nothing else', async () => {
+  it('reschedules only the items of an unavailable link', async () => {
     const { sort, link, down, recorded } = batchOf(1200, () => 'Succeeded');
     await sort();
     down.add(far);

@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import {
-  capturesPerSecondLeast,
-  capturesPerSecondMost,
-  createCaptureRate,
-} from './capture-rate.ts';
+import { createCaptureRate, maxCapturesPerSecond, minCapturesPerSecond } from './capture-rate.ts';
 
 const lookMs = 500;
 
@@ -15,7 +11,7 @@ function rated() {
   rate.perSecond();
   return {
     pass(writes: number, slow = 0): number {
-      for (let at = 0; at < writes; at += 1) rate.note(at < slow ? 31 : 5);
+      for (let at = 0; at < writes; at += 1) rate.recordWrite(at < slow ? 31 : 5);
       now += lookMs;
       return rate.perSecond();
     },
@@ -27,38 +23,38 @@ function rated() {
   };
 }
 
-describe('the rate of captures', () => {
-  it('begins with the half, and comes up in seconds where nobody sells or nobody suffers', () => {
+describe('capture rate', () => {
+  it('starts at half and increases while sale writes are fast', () => {
     for (const writes of [0, 200]) {
       const of = rated();
-      assert.ok(of.now() <= capturesPerSecondMost * 0.6);
+      assert.ok(of.now() <= maxCapturesPerSecond * 0.6);
       for (let turn = 0; turn < 6; turn += 1) of.pass(writes);
-      assert.equal(of.now(), capturesPerSecondMost);
-      assert.equal(of.pass(writes), capturesPerSecondMost);
+      assert.equal(of.now(), maxCapturesPerSecond);
+      assert.equal(of.pass(writes), maxCapturesPerSecond);
     }
   });
 
-  it('gives way while sales are slow, down to what still ends, and comes back', () => {
+  it('decreases to the minimum while sale writes are slow and recovers', () => {
     const of = rated();
     for (let turn = 0; turn < 6; turn += 1) of.pass(200);
-    assert.equal(of.pass(200, 20), capturesPerSecondMost * 0.7);
+    assert.equal(of.pass(200, 20), maxCapturesPerSecond * 0.7);
     for (let turn = 0; turn < 20; turn += 1) of.pass(200, 200);
-    assert.equal(of.now(), capturesPerSecondLeast);
+    assert.equal(of.now(), minCapturesPerSecond);
     for (let turn = 0; turn < 20; turn += 1) of.pass(200);
-    assert.equal(of.now(), capturesPerSecondMost);
+    assert.equal(of.now(), maxCapturesPerSecond);
   });
 
-  it('bears a hiccup, and stays where it is between few and too many', () => {
+  it('stays constant between the thresholds', () => {
     const of = rated();
     for (let turn = 0; turn < 6; turn += 1) of.pass(200);
-    assert.equal(of.pass(200, 2), capturesPerSecondMost);
+    assert.equal(of.pass(200, 2), maxCapturesPerSecond);
     of.pass(200, 30);
     const stays = of.now();
     assert.equal(of.pass(200, 6), stays);
     assert.ok(of.pass(200, 1) > stays);
   });
 
-  it('is looked at each half second, and by a clock that was set back at once', () => {
+  it('is evaluated every half second, also after the clock was set back', () => {
     const of = rated();
     const first = of.now();
     assert.equal(of.now(), first);

@@ -1,12 +1,12 @@
-// What a chip said after the issuer had approved: judged against the sale before it is sent on.
+// Validates chip completion data against the sale before the reversal is sent.
 import { type ErrorCode, refuse } from '@switchyard/contract';
 import { type ChipOutcome, EmvError, maskPan, parseChipOutcome } from '@switchyard/emv';
 import type { PaymentsDeps } from '../deps.ts';
-import { factsOf, type LoadedTransaction } from '../transaction/transaction.ts';
-import { cardMarkOf } from '../validation/validate-sale-request.ts';
+import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
+import { cardFingerprintFrom } from '../validation/validate-sale-request.ts';
 
 /** The members of a cancel that matter here. */
-type Cancel = {
+type CancelMembers = {
   cancelReason?: string | undefined;
   reversalReason?: string | undefined;
   emvData?: string | undefined;
@@ -14,16 +14,16 @@ type Cancel = {
 
 const pointer = '/emvData';
 
-function refuseData(code: ErrorCode, detail: string, reason: string = code): never {
+function refuseChipData(code: ErrorCode, detail: string, reason: string = code): never {
   return refuse(code, detail, { errors: [{ pointer, code: reason, detail }] });
 }
 
-function read(emvData: string): ChipOutcome {
+function readCompletionData(emvData: string): ChipOutcome {
   try {
     return parseChipOutcome(emvData);
   } catch (error) {
     if (!(error instanceof EmvError)) throw error;
-    return refuseData(
+    return refuseChipData(
       'emv_data_invalid',
       `The chip data cannot be read: ${error.code}.`,
       error.code,
@@ -34,15 +34,17 @@ function read(emvData: string): ChipOutcome {
 /** Whether the card is the one of the sale; what names no card is not compared. */
 function isSameCard(
   deps: Pick<PaymentsDeps, 'vault'>,
-  loaded: LoadedTransaction,
+  transaction: TransactionRecord,
   { pan, expiry, contradicts }: ChipOutcome,
 ): boolean {
   if (contradicts) return false;
   if (pan === undefined) return true;
-  const { card, request } = factsOf(loaded);
+  const { card, request } = authorizationContext(transaction);
   if (expiry === undefined) return maskPan(pan) === card.maskedNumber;
-  const mark = deps.vault.mark(loaded.row.organizationId, { pan, expiry });
-  return cardMarkOf(request) === mark.slice(0, cardMarkOf(request).length);
+  const cardFingerprint = deps.vault.mark(transaction.row.organizationId, { pan, expiry });
+  return (
+    cardFingerprintFrom(request) === cardFingerprint.slice(0, cardFingerprintFrom(request).length)
+  );
 }
 
 /**
@@ -51,27 +53,27 @@ function isSameCard(
  * @returns undefined where the cancel brings none
  * @throws Refusal field_invalid, emv_data_invalid, emv_data_mismatch
  */
-export function chipOutcomeOf(
+export function validateChipCompletionData(
   deps: Pick<PaymentsDeps, 'vault'>,
-  loaded: LoadedTransaction,
-  { cancelReason, reversalReason, emvData }: Cancel,
+  transaction: TransactionRecord,
+  { cancelReason, reversalReason, emvData }: CancelMembers,
 ): string | undefined {
   if (emvData === undefined) return undefined;
   if (cancelReason !== 'Technical') {
-    refuseData('field_invalid', 'Chip data goes with the cancelReason Technical.');
+    refuseChipData('field_invalid', 'Chip data goes with the cancelReason Technical.');
   }
-  if (!factsOf(loaded).entryMode.endsWith('Chip')) {
-    refuseData('field_invalid', 'The sale was not made by a chip.');
+  if (!authorizationContext(transaction).entryMode.endsWith('Chip')) {
+    refuseChipData('field_invalid', 'The sale was not a chip transaction.');
   }
-  const outcome = read(emvData);
-  if (!isSameCard(deps, loaded, outcome)) {
-    const detail = 'The chip data is not of the card of the sale.';
-    refuseData('emv_data_mismatch', detail, 'emv_pan_mismatch');
+  const outcome = readCompletionData(emvData);
+  if (!isSameCard(deps, transaction, outcome)) {
+    const detail = 'The chip data belongs to another card than the sale.';
+    refuseChipData('emv_data_mismatch', detail, 'emv_pan_mismatch');
   }
   // A transaction certificate is the chip's approval.
   if (reversalReason === 'ChipDeclined' && outcome.cryptogramKind === 'TC') {
-    const detail = 'The chip approved, so it has not declined.';
-    refuseData('emv_data_mismatch', detail, 'emv_cryptogram_mismatch');
+    const detail = 'The chip data contains an approval (TC), but reversalReason is ChipDeclined.';
+    refuseChipData('emv_data_mismatch', detail, 'emv_cryptogram_mismatch');
   }
   return outcome.forDe55 === '' ? undefined : outcome.forDe55;
 }

@@ -1,4 +1,4 @@
-// Opens card data that the device encrypted: what comes out is judged like clear data of its kind.
+// Decrypts card data that a device encrypted. The same checks as for clear data apply.
 import {
   Card,
   defined,
@@ -12,40 +12,47 @@ import { Check } from 'typebox/schema';
 import { parseStrictJson } from '../../http/index.ts';
 import { type Hsm, HsmError } from '../../vault/index.ts';
 
-type Encrypted = NonNullable<Instrument['encrypted']>;
-type Clear = Pick<Instrument, 'card' | 'emvData' | 'track2'>;
+type EncryptedInstrument = NonNullable<Instrument['encrypted']>;
+type ClearInstrument = Pick<Instrument, 'card' | 'emvData' | 'track2'>;
 
 /** What an encrypted instrument stands in for. */
-export const clearKindOf = { Card: 'card', Emv: 'emvData', Track2: 'track2' } as const;
+export const clearMemberByKind = { Card: 'card', Emv: 'emvData', Track2: 'track2' } as const;
 
 const pointer = '/instrument/encrypted';
 
-function refuseWith(code: ErrorCode, detail: string, member = ''): never {
+function refuseMember(code: ErrorCode, detail: string, member = ''): never {
   return refuse(code, detail, { errors: [{ pointer: pointer + member, code, detail }] });
 }
 
 /** One answer for whatever is wrong with the data: a finer one would help to guess at it. */
-function refuseData(): never {
-  return refuseWith('encrypted_data_invalid', 'It does not decrypt to what it is said to hold.');
+function refuseEncryptedData(): never {
+  return refuseMember(
+    'encrypted_data_invalid',
+    'The encrypted data cannot be decrypted or has an invalid format.',
+  );
 }
 
-function refuseFault(error: unknown): never {
+function refuseHsmError(error: unknown): never {
   if (!(error instanceof HsmError)) throw error;
   switch (error.code) {
     case 'HsmBusy':
     case 'HsmUnavailable':
-      return refuse('hsm_unavailable', 'The card data could not be decrypted; nothing was sent.');
+      return refuse('hsm_unavailable', 'The HSM is not available. No message was sent.');
     case 'KeyNotFound':
     case 'KeyUsage':
     case 'KsnInvalid':
-      return refuseWith('encryption_key_unknown', 'There is no such key for data.', '/ksn');
+      return refuseMember(
+        'encryption_key_unknown',
+        'No data encryption key for this KSN exists.',
+        '/ksn',
+      );
     default:
-      return refuseData();
+      return refuseEncryptedData();
   }
 }
 
 /** Without the padding at its end: zeros, and the 80 that may stand before them (ISO/IEC 9797-1). */
-function unpadded(bytes: Buffer): Buffer {
+function removePadding(bytes: Buffer): Buffer {
   let end = bytes.length;
   while (end > 0 && bytes[end - 1] === 0) end -= 1;
   if (end > 0 && bytes[end - 1] === 0x80) end -= 1;
@@ -62,31 +69,31 @@ function isTlv(bytes: Buffer): boolean {
   }
 }
 
-function cardIn(bytes: Buffer): Clear {
+function parseCardJson(bytes: Buffer): ClearInstrument {
   let card: unknown;
   try {
-    card = parseStrictJson(unpadded(bytes));
+    card = parseStrictJson(removePadding(bytes));
   } catch (error) {
-    if (error instanceof Refusal) return refuseData();
+    if (error instanceof Refusal) return refuseEncryptedData();
     throw error;
   }
-  return Check(Card, card) ? { card } : refuseData();
+  return Check(Card, card) ? { card } : refuseEncryptedData();
 }
 
 const trackCharacters = /^[;=?\dDFdf]+$/;
 
-function clearOf(kind: Encrypted['of'], bytes: Buffer): Clear {
+function toClearInstrument(kind: EncryptedInstrument['of'], bytes: Buffer): ClearInstrument {
   switch (kind) {
     case 'Card':
-      return cardIn(bytes);
+      return parseCardJson(bytes);
     case 'Emv': {
       // Zeros between objects mean nothing, but an 80 at the end may be a value or padding.
-      const objects = isTlv(bytes) ? bytes : unpadded(bytes);
+      const objects = isTlv(bytes) ? bytes : removePadding(bytes);
       return { emvData: objects.toString('hex').toUpperCase() };
     }
     default: {
-      const track2 = unpadded(bytes).toString('latin1');
-      return trackCharacters.test(track2) ? { track2 } : refuseData();
+      const track2 = removePadding(bytes).toString('latin1');
+      return trackCharacters.test(track2) ? { track2 } : refuseEncryptedData();
     }
   }
 }
@@ -96,36 +103,36 @@ function clearOf(kind: Encrypted['of'], bytes: Buffer): Clear {
  *
  * @throws Refusal encrypted_data_invalid, encryption_key_unknown, hsm_unavailable
  */
-export async function decrypted(
+export async function decryptInstrument(
   decrypt: Hsm['decryptData'],
-  { of: kind, scheme, ksn, keyId, data }: Encrypted,
-): Promise<Clear> {
+  { of: kind, scheme, ksn, keyId, data }: EncryptedInstrument,
+): Promise<ClearInstrument> {
   const longKsn = ksn.length === 16 ? `FFFF${ksn}` : ksn;
   if ((longKsn.length === 24) !== (scheme === 'DukptAes')) {
-    refuseWith('field_invalid', 'The serial number is not one of this scheme.', '/ksn');
+    refuseMember('field_invalid', 'The KSN length does not match the scheme.', '/ksn');
   }
-  const named = defined({ keyId });
-  const bytes = await decrypt({ scheme, ksn: longKsn, data, ...named }).catch(refuseFault);
+  const keyOption = defined({ keyId });
+  const bytes = await decrypt({ scheme, ksn: longKsn, data, ...keyOption }).catch(refuseHsmError);
   try {
-    return clearOf(kind, bytes);
+    return toClearInstrument(kind, bytes);
   } finally {
     bytes.fill(0);
   }
 }
 
-const unreadable: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+const cardDataErrorCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'card_number_invalid',
   'emv_data_invalid',
   'track_data_invalid',
 ]);
 
 /** Faults of what was decrypted are told as one, and at the place where it came from. */
-export function asEncrypted<Result>(read: () => Result): Result {
+export function readAsEncrypted<Result>(read: () => Result): Result {
   try {
     return read();
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    if (unreadable.has(error.code)) return refuseData();
+    if (cardDataErrorCodes.has(error.code)) return refuseEncryptedData();
     const errors = error.errors?.map((each) => ({
       ...each,
       pointer: each.pointer.replace(/^\/instrument\/\w+/, pointer),

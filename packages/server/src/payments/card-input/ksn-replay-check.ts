@@ -1,57 +1,67 @@
-// Lets what a device encrypted be good for one sale: taken with it, and again where that sale came to nothing (ADR 0071).
+// KSN replay check: a KSN is valid for one sale, and again after a sale that was not sent (ADR 0071).
 import { type ProcessRequest, refuse } from '@switchyard/contract';
-import { graceMs, type PaymentsDeps } from '../deps.ts';
+import { commitGraceMs, type PaymentsDeps } from '../deps.ts';
 import type { State } from '../transaction/state-machine.ts';
-import { nextActionOf } from '../transaction/terminal-action.ts';
-import type { LoadedTransaction } from '../transaction/transaction.ts';
-import { type DataUse, dataUseOf, refuseReusedData, type UseOf } from './ksn-sql.ts';
+import { terminalActionFor } from '../transaction/terminal-action.ts';
+import type { TransactionRecord } from '../transaction/transaction.ts';
+import { createKsnUse, type KsnUse, type KsnUseInput, refuseReusedKsn } from './ksn-sql.ts';
 
-type Deps = Pick<PaymentsDeps, 'dataUses' | 'store' | 'acquirerTimeoutMs'>;
-type Asked = Pick<ProcessRequest, 'amount' | 'currency'>;
+type Deps = Pick<PaymentsDeps, 'ksnStore' | 'transactions' | 'acquirerTimeoutMs'>;
+type RequestedAmount = Pick<ProcessRequest, 'amount' | 'currency'>;
 
 /** Who has the number, where that is a sale of the same merchant and card. */
-type Before = { usedBy: string; at: number; sale: LoadedTransaction | undefined };
+type PreviousKsnUse = { usedBy: string; at: number; sale: TransactionRecord | undefined };
 
-async function saleBefore(deps: Deps, use: DataUse): Promise<Before | undefined> {
-  const user = await deps.dataUses.userOf(use);
-  const [merchantId, clientTransactionId, mark] = user?.usedBy.split('|') ?? [];
-  const [ownMerchantId, , ownMark] = use.usedBy.split('|');
-  if (user === undefined || clientTransactionId === undefined) return undefined;
-  if (merchantId !== ownMerchantId || mark !== ownMark) return undefined;
-  const { organizationId } = use;
-  const found = await deps.store.findByClientId(organizationId, clientTransactionId, merchantId);
-  return { ...user, sale: found[0] };
+async function findPreviousUse(deps: Deps, ksnUse: KsnUse): Promise<PreviousKsnUse | undefined> {
+  const previousUser = await deps.ksnStore.findUser(ksnUse);
+  const [merchantId, clientTransactionId, cardFingerprint] = previousUser?.usedBy.split('|') ?? [];
+  const [ownMerchantId, , ownCardFingerprint] = ksnUse.usedBy.split('|');
+  if (previousUser === undefined || clientTransactionId === undefined) return undefined;
+  if (merchantId !== ownMerchantId || cardFingerprint !== ownCardFingerprint) return undefined;
+  const { organizationId } = ksnUse;
+  const matches = await deps.transactions.findByClientId(
+    organizationId,
+    clientTransactionId,
+    merchantId,
+  );
+  return { ...previousUser, sale: matches[0] };
 }
 
-const isAlike = ({ row }: LoadedTransaction, { amount, currency }: Asked): boolean =>
-  row.amount === amount && row.currency === currency;
+const hasSameAmount = (
+  { row }: TransactionRecord,
+  { amount, currency }: RequestedAmount,
+): boolean => row.amount === amount && row.currency === currency;
 
 /**
  * Whoever swipes once and errs in his PIN is not asked for the card again: the terminal sends the same with
  * another PIN.
  */
-function isAskedForPin({ sale }: Before, request: ProcessRequest): boolean {
+function isPinRetry({ sale }: PreviousKsnUse, request: ProcessRequest): boolean {
   if (request.pinblock === undefined || sale?.row.state !== 'Declined') return false;
-  return isAlike(sale, request) && nextActionOf(sale) === 'AskPin';
+  return hasSameAmount(sale, request) && terminalActionFor(sale) === 'AskPin';
 }
 
 /** Nothing of it was sent: the terminal is told to sell again, and has read the card once. */
-const cameToNothing = ({ sale }: Before, request: ProcessRequest): boolean =>
-  sale?.row.state === 'Failed' && isAlike(sale, request);
+const wasNotSent = ({ sale }: PreviousKsnUse, request: ProcessRequest): boolean =>
+  sale?.row.state === 'Failed' && hasSameAmount(sale, request);
 
 /** @throws Refusal ksn_reused, encryption_key_unknown */
-export async function useEncrypted(deps: Deps, request: ProcessRequest, of: UseOf): Promise<void> {
-  const use = dataUseOf(request, of);
-  if (use === undefined || (await deps.dataUses.take(use))) return;
-  const before = await saleBefore(deps, use);
-  if (before === undefined) return refuseReusedData();
-  if (!isAskedForPin(before, request) && !cameToNothing(before, request)) refuseReusedData();
-  const takesOver = before.usedBy;
-  if (!(await deps.dataUses.take({ ...use, takesOver }))) refuseReusedData();
+export async function takeKsn(
+  deps: Deps,
+  request: ProcessRequest,
+  input: KsnUseInput,
+): Promise<void> {
+  const ksnUse = createKsnUse(request, input);
+  if (ksnUse === undefined || (await deps.ksnStore.take(ksnUse))) return;
+  const previous = await findPreviousUse(deps, ksnUse);
+  if (previous === undefined) return refuseReusedKsn();
+  if (!isPinRetry(previous, request) && !wasNotSent(previous, request)) refuseReusedKsn();
+  const takesOver = previous.usedBy;
+  if (!(await deps.ksnStore.take({ ...ksnUse, takesOverFrom: takesOver }))) refuseReusedKsn();
 }
 
-/** Ended, and nobody's money has moved or will stay where it went. */
-const moneyless: ReadonlySet<State> = new Set<State>(['Failed', 'Reversing', 'Reversed']);
+/** Final states without a charge. */
+const statesWithoutMoney: ReadonlySet<State> = new Set<State>(['Failed', 'Reversing', 'Reversed']);
 
 /**
  * The terminal has tried the sale at the till, heard nothing or no, and made it alone: the goods are gone,
@@ -60,16 +70,26 @@ const moneyless: ReadonlySet<State> = new Set<State>(['Failed', 'Reversing', 'Re
  * @returns the use with which it is stored
  * @throws Refusal ksn_reused; concurrent_modification while that try still runs
  */
-export async function takenOverOffline(deps: Deps, use: DataUse, asked: Asked): Promise<DataUse> {
-  const before = await saleBefore(deps, use);
-  if (before === undefined) return refuseReusedData();
-  const { sale, usedBy: takesOver, at } = before;
+export async function takeOverKsnOffline(
+  deps: Deps,
+  ksnUse: KsnUse,
+  requested: RequestedAmount,
+): Promise<KsnUse> {
+  const previous = await findPreviousUse(deps, ksnUse);
+  if (previous === undefined) return refuseReusedKsn();
+  const { sale, usedBy: takesOver, at } = previous;
   // One that is not stored may be about to be, or to be sent, as long as a request can take.
-  const mayRun =
+  const isPossiblyRunning =
     sale === undefined
-      ? use.at < at + deps.acquirerTimeoutMs + graceMs
-      : sale.row.state === 'Received' && isAlike(sale, asked);
-  if (mayRun) refuse('concurrent_modification', 'The same card is in a sale under way; try again.');
-  const isFree = sale === undefined || (moneyless.has(sale.row.state) && isAlike(sale, asked));
-  return isFree ? { ...use, takesOver } : refuseReusedData();
+      ? ksnUse.at < at + deps.acquirerTimeoutMs + commitGraceMs
+      : sale.row.state === 'Received' && hasSameAmount(sale, requested);
+  if (isPossiblyRunning)
+    refuse(
+      'concurrent_modification',
+      'Another sale with this KSN is in progress. Retry the request.',
+    );
+  const isFree =
+    sale === undefined ||
+    (statesWithoutMoney.has(sale.row.state) && hasSameAmount(sale, requested));
+  return isFree ? { ...ksnUse, takesOverFrom: takesOver } : refuseReusedKsn();
 }

@@ -1,29 +1,29 @@
-// Remembers how far the key serial number of each device has counted: it only ever grows.
+// PIN KSN store: the KSN counter of each device only increases.
 import type { Clock, Database } from '../../platform/index.ts';
 import { isoTime } from '../../platform/index.ts';
 
-export type PinCount = {
+export type PinKsnUse = {
   organizationId: string;
   /** Whose sale it is: what it tries moves its own count alone, until a PIN was read. */
   merchantId: string;
   /** All of the serial number but its counter. */
-  device: string;
+  ksnDevicePart: string;
   counter: number;
   /** The sale that the counter is used up by; it may come again. */
   usedBy: string;
 };
 
-export type PinCounters = {
+export type PinKsnStore = {
   /**
    * Uses a counter up before anything is tried with it. False where it, or a later one, was used up
    * by another try of the merchant, or by a PIN that was read anywhere.
    */
-  take(count: PinCount): Promise<boolean>;
+  take(ksnUse: PinKsnUse): Promise<boolean>;
   /** Moves the device itself on, once its PIN was read. False where another sale was faster. */
-  prove(count: PinCount): Promise<boolean>;
+  confirmUse(ksnUse: PinKsnUse): Promise<boolean>;
 };
 
-const grows = `ON CONFLICT (organization_id, device) DO UPDATE
+const increaseCounterClause = `ON CONFLICT (organization_id, device) DO UPDATE
       SET counter = excluded.counter, used_by = excluded.used_by, updated_at = excluded.updated_at
       WHERE p.counter < excluded.counter
         OR (p.counter = excluded.counter AND p.used_by = excluded.used_by)
@@ -33,31 +33,31 @@ const grows = `ON CONFLICT (organization_id, device) DO UPDATE
  * The condition stands in the one statement: of two sales with one counter, one goes on. A try that
  * nobody could read must not cost other merchants the device: anybody can write a serial number down.
  */
-const take = {
+const takeStatement = {
   name: 'payments-pin-try',
   text: `INSERT INTO pin_counters AS p (organization_id, device, counter, used_by, updated_at)
     SELECT $1::uuid, $6::text, $3::bigint, $4::text, $5::timestamptz WHERE NOT EXISTS (
       SELECT 1 FROM pin_counters d WHERE d.organization_id = $1::uuid AND d.device = $2::text
         AND (d.counter > $3::bigint OR (d.counter = $3::bigint AND d.used_by <> $4::text)))
-    ${grows}`,
+    ${increaseCounterClause}`,
 };
 
-const prove = {
+const confirmStatement = {
   name: 'payments-pin-read',
   text: `INSERT INTO pin_counters AS p (organization_id, device, counter, used_by, updated_at)
     VALUES ($1, $2, $3, $4, $5)
-    ${grows}`,
+    ${increaseCounterClause}`,
 };
 
 /** @example const fresh = await pinCounters.take({ organizationId, merchantId, device, counter, usedBy }); */
-export function createPinCounters({
+export function createPinKsnStore({
   database,
   clock,
 }: {
   database: Database;
   clock: Clock;
-}): PinCounters {
-  const valuesOf = ({ organizationId, device, counter, usedBy }: PinCount) => [
+}): PinKsnStore {
+  const toValues = ({ organizationId, ksnDevicePart: device, counter, usedBy }: PinKsnUse) => [
     organizationId,
     device,
     counter,
@@ -65,12 +65,14 @@ export function createPinCounters({
     isoTime(clock.now()),
   ];
   return {
-    async take(count) {
-      const tries = `${count.device}|${count.merchantId}`;
-      return (await database.hot(take, [...valuesOf(count), tries])).length > 0;
+    async take(ksnUse) {
+      const merchantCounterKey = `${ksnUse.ksnDevicePart}|${ksnUse.merchantId}`;
+      return (
+        (await database.hot(takeStatement, [...toValues(ksnUse), merchantCounterKey])).length > 0
+      );
     },
-    async prove(count) {
-      return (await database.hot(prove, valuesOf(count))).length > 0;
+    async confirmUse(ksnUse) {
+      return (await database.hot(confirmStatement, toValues(ksnUse))).length > 0;
     },
   };
 }

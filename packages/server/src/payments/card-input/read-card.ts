@@ -1,4 +1,4 @@
-// Reads what the card presented: a typed card, a token, chip data or a stripe; card data stops here.
+// Reads the card from keyed data, token, EMV data or track 2. Card data stays in this module.
 import {
   defined,
   type EntryMode,
@@ -21,7 +21,7 @@ import {
 import { numericOf } from '@switchyard/money';
 import type { AcquirerRequest } from '../../acquiring/index.ts';
 import type { Hsm } from '../../vault/index.ts';
-import { asEncrypted, clearKindOf, decrypted } from './decrypt-card-data.ts';
+import { clearMemberByKind, decryptInstrument, readAsEncrypted } from './decrypt-card-data.ts';
 
 /** A card as it was presented; lives in memory until the acquirer has answered. */
 export type PresentedCard = {
@@ -31,19 +31,19 @@ export type PresentedCard = {
   scheme: string;
   maskedNumber: string;
   sensitive?: NonNullable<AcquirerRequest['sensitive']>;
-  panSequence?: string;
+  panSequenceNumber?: string;
   /** The tags that go to the acquirer, hex. */
   chipData?: string;
   /** The tags that a receipt prints. */
-  chip?: Record<string, string>;
+  receiptChipTags?: Record<string, string>;
   /** YYMMDD, the day on the terminal's clock. */
-  chipDate?: string;
+  chipTransactionDate?: string;
 };
 
-type Kind = Exclude<keyof Instrument, 'address' | 'encrypted'>;
+type InstrumentKind = Exclude<keyof Instrument, 'address' | 'encrypted'>;
 
 /** What each way of reading a card yields. */
-const kindsOf: Readonly<Record<EntryMode, readonly Kind[]>> = {
+const instrumentKindsByEntryMode: Readonly<Record<EntryMode, readonly InstrumentKind[]>> = {
   ContactChip: ['emvData'],
   ContactlessChip: ['emvData'],
   MagStripe: ['track2'],
@@ -53,39 +53,42 @@ const kindsOf: Readonly<Record<EntryMode, readonly Kind[]>> = {
 };
 
 /** Interchange rules, first digit of the service code: the card has a chip (ISO/IEC 7813). */
-const chipServices: ReadonlySet<string> = new Set(['2', '6']);
+const chipServiceCodeDigits: ReadonlySet<string> = new Set(['2', '6']);
 /** Services, third digit: goods and services, and no cash. */
-const cashlessServices: ReadonlySet<string> = new Set(['2', '5', '7']);
+const noCashServiceCodeDigits: ReadonlySet<string> = new Set(['2', '5', '7']);
 
 const at = (pointer: string, code: ErrorCode, detail: string) => ({
   errors: [{ pointer, code, detail }],
 });
 
-function describe(pan: string, expiry: string): PresentedCard {
+function toPresentedCard(pan: string, expiry: string): PresentedCard {
   return { pan, expiry, scheme: schemeOf(pan), maskedNumber: maskPan(pan) };
 }
 
 const twoDigits = (value: number) => String(value).padStart(2, '0');
 
-function fromTyped(card: NonNullable<Instrument['card']>): PresentedCard {
+function readKeyedCard(card: NonNullable<Instrument['card']>): PresentedCard {
   if (!isValidPan(card.number)) {
-    refuse('card_number_invalid', 'The card number fails its check digit.', {
-      ...at('/instrument/card/number', 'card_number_invalid', 'The check digit does not fit.'),
+    refuse('card_number_invalid', 'The card number has an invalid check digit.', {
+      ...at('/instrument/card/number', 'card_number_invalid', 'The check digit is invalid.'),
     });
   }
   const expiry = twoDigits(card.expiryYear % 100) + twoDigits(card.expiryMonth);
-  const presented = describe(card.number, expiry);
+  const presented = toPresentedCard(card.number, expiry);
   if (card.securityCode !== undefined) presented.sensitive = { securityCode: card.securityCode };
   return presented;
 }
 
-/** A telephone or watch that knows its holder says so in a tap alone. */
-function receiptOf(entryMode: EntryMode, { receipt, verifiedOnDevice }: ChipData): ChipReceipt {
+/** On-device cardholder verification (CDCVM) applies to contactless only. */
+function chipReceiptTags(
+  entryMode: EntryMode,
+  { receipt, verifiedOnDevice }: ChipData,
+): ChipReceipt {
   const onDevice = entryMode === 'ContactlessChip' && verifiedOnDevice;
   return onDevice ? { ...receipt, cardholderVerification: 'OnDevice' } : receipt;
 }
 
-function fromChip(emvData: string, request: ProcessRequest): PresentedCard {
+function readChipCard(emvData: string, request: ProcessRequest): PresentedCard {
   try {
     const chip = parseChipData(emvData);
     const [mismatch] = checkChipData(chip, {
@@ -101,11 +104,11 @@ function fromChip(emvData: string, request: ProcessRequest): PresentedCard {
         ],
       });
     }
-    checkServices(chip.serviceCode, request);
+    checkCashbackService(chip.serviceCode, request);
     return {
-      ...describe(chip.pan, chip.expiry),
+      ...toPresentedCard(chip.pan, chip.expiry),
       chipData: chip.forDe55,
-      chip: receiptOf(request.entryMode, chip),
+      receiptChipTags: chipReceiptTags(request.entryMode, chip),
       ...defined({
         sensitive: chip.track2 === undefined ? undefined : { track2: chip.track2 },
         chipDate: chip.date,
@@ -121,41 +124,47 @@ function fromChip(emvData: string, request: ProcessRequest): PresentedCard {
 }
 
 /** A card with a chip is swiped only once its chip could not be read, and no other card is then. */
-function checkStripe(entryMode: EntryMode, serviceCode: string): void {
-  const hasChip = chipServices.has(serviceCode.slice(0, 1));
+function checkMagstripeEntryMode(entryMode: EntryMode, serviceCode: string): void {
+  const hasChip = chipServiceCodeDigits.has(serviceCode.slice(0, 1));
   if (entryMode === 'MagStripe' && hasChip) {
-    refuse('entry_mode_invalid', 'The card has a chip, which is read instead of the stripe.', {
-      ...at('/entryMode', 'entry_mode_invalid', 'FallbackMagStripe if the chip cannot be read.'),
-    });
+    refuse(
+      'entry_mode_invalid',
+      'The card has a chip. Read the chip instead of the magnetic stripe.',
+      {
+        ...at('/entryMode', 'entry_mode_invalid', 'FallbackMagStripe if the chip cannot be read.'),
+      },
+    );
   }
   if (entryMode === 'FallbackMagStripe' && !hasChip) {
-    refuse('entry_mode_invalid', 'The card has no chip that could have failed.', {
+    refuse('entry_mode_invalid', 'The card has no chip, so a fallback is not possible.', {
       ...at('/entryMode', 'entry_mode_invalid', 'MagStripe for a card without a chip.'),
     });
   }
 }
 
 /** Some cards are for goods alone, whichever way they are read. */
-function checkServices(serviceCode: string | undefined, { amounts }: ProcessRequest): void {
-  if (amounts?.cashback === undefined || !cashlessServices.has(serviceCode?.slice(2) ?? '')) return;
-  refuse('field_invalid', 'The card pays for goods and services, and hands out no cash.', {
+function checkCashbackService(serviceCode: string | undefined, { amounts }: ProcessRequest): void {
+  if (amounts?.cashback === undefined || !noCashServiceCodeDigits.has(serviceCode?.slice(2) ?? ''))
+    return;
+  refuse('field_invalid', 'The service code of the card does not allow cashback.', {
     ...at('/amounts/cashback', 'field_invalid', 'Not with this card.'),
   });
 }
 
 /** Of UnionPay some cards have no check digit; a stripe has its own parity, while a typist errs. */
-const isReadPan = (pan: string): boolean => schemeOf(pan) === 'UnionPay' || isValidPan(pan);
+const isAcceptedTrackPan = (pan: string): boolean =>
+  schemeOf(pan) === 'UnionPay' || isValidPan(pan);
 
-function fromStripe(text: string, request: ProcessRequest): PresentedCard {
+function readMagstripeCard(text: string, request: ProcessRequest): PresentedCard {
   const track = readTrack(text);
-  if (track === undefined || !isReadPan(track.pan)) {
+  if (track === undefined || !isAcceptedTrackPan(track.pan)) {
     return refuse('track_data_invalid', 'The track cannot be read.', {
       ...at('/instrument/track2', 'track_data_invalid', 'Not in the format, or a wrong digit.'),
     });
   }
-  checkStripe(request.entryMode, track.serviceCode);
-  checkServices(track.serviceCode, request);
-  return { ...describe(track.pan, track.expiry), sensitive: { track2: track.text } };
+  checkMagstripeEntryMode(request.entryMode, track.serviceCode);
+  checkCashbackService(track.serviceCode, request);
+  return { ...toPresentedCard(track.pan, track.expiry), sensitive: { track2: track.text } };
 }
 
 function readTrack(text: string) {
@@ -168,9 +177,9 @@ function readTrack(text: string) {
 }
 
 /** The kind of data that is presented, in clear or encrypted. */
-function kindOf({ encrypted, address: _address, ...clear }: Instrument): Kind {
-  const kinds = Object.keys(clear) as Kind[];
-  if (encrypted !== undefined) kinds.push(clearKindOf[encrypted.of]);
+function instrumentKindOf({ encrypted, address: _address, ...clear }: Instrument): InstrumentKind {
+  const kinds = Object.keys(clear) as InstrumentKind[];
+  if (encrypted !== undefined) kinds.push(clearMemberByKind[encrypted.of]);
   const [kind, ...more] = kinds;
   if (kind !== undefined && more.length === 0) return kind;
   return refuse(
@@ -180,9 +189,9 @@ function kindOf({ encrypted, address: _address, ...clear }: Instrument): Kind {
   );
 }
 
-function demandKind({ entryMode, instrument }: ProcessRequest): void {
-  const kind = kindOf(instrument);
-  const kinds = kindsOf[entryMode];
+function requireInstrumentKind({ entryMode, instrument }: ProcessRequest): void {
+  const kind = instrumentKindOf(instrument);
+  const kinds = instrumentKindsByEntryMode[entryMode];
   if (kinds.includes(kind)) return;
   refuse('entry_mode_invalid', `${entryMode} does not go with this instrument.`, {
     ...at('/entryMode', 'entry_mode_invalid', `It goes with ${kinds.join(' or ')}.`),
@@ -190,15 +199,15 @@ function demandKind({ entryMode, instrument }: ProcessRequest): void {
 }
 
 /** Reads data in clear; undefined for a token. */
-function readClear(request: ProcessRequest): PresentedCard | undefined {
+function readClearCardData(request: ProcessRequest): PresentedCard | undefined {
   const { instrument } = request;
-  if (instrument.emvData !== undefined) return fromChip(instrument.emvData, request);
-  if (instrument.track2 !== undefined) return fromStripe(instrument.track2, request);
-  return instrument.card === undefined ? undefined : fromTyped(instrument.card);
+  if (instrument.emvData !== undefined) return readChipCard(instrument.emvData, request);
+  if (instrument.track2 !== undefined) return readMagstripeCard(instrument.track2, request);
+  return instrument.card === undefined ? undefined : readKeyedCard(instrument.card);
 }
 
-/** Who knows the cards behind tokens, and who opens what devices encrypt. */
-export type CardSources = {
+/** Functions that resolve tokens and decrypt device-encrypted data. */
+export type CardDataProviders = {
   reveal(token: string): Promise<{ pan: string; expiry: string } | undefined>;
   decrypt: Hsm['decryptData'];
 };
@@ -209,24 +218,24 @@ export type CardSources = {
  * @throws Refusal instrument_invalid, entry_mode_invalid, card_number_invalid, card_token_unknown,
  *   emv_data_invalid, emv_data_mismatch, track_data_invalid, and those of encrypted data
  */
-export async function presentedCard(
+export async function readCard(
   request: ProcessRequest,
-  { reveal, decrypt }: CardSources,
+  { reveal, decrypt }: CardDataProviders,
 ): Promise<PresentedCard> {
   const { encrypted, token } = request.instrument;
-  demandKind(request);
+  requireInstrumentKind(request);
   if (encrypted !== undefined) {
-    const instrument = await decrypted(decrypt, encrypted);
-    const card = asEncrypted(() => readClear({ ...request, instrument }));
+    const instrument = await decryptInstrument(decrypt, encrypted);
+    const card = readAsEncrypted(() => readClearCardData({ ...request, instrument }));
     if (card !== undefined) return card;
   }
-  const read = readClear(request);
-  if (read !== undefined) return read;
+  const clearCard = readClearCardData(request);
+  if (clearCard !== undefined) return clearCard;
   const card = await reveal(token ?? '');
   if (card === undefined) {
-    return refuse('card_token_unknown', 'No card stands behind this token.', {
+    return refuse('card_token_unknown', 'No card with this token exists.', {
       ...at('/instrument/token', 'card_token_unknown', 'Unknown token.'),
     });
   }
-  return describe(card.pan, card.expiry);
+  return toPresentedCard(card.pan, card.expiry);
 }

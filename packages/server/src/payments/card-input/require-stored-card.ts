@@ -1,15 +1,22 @@
-// Refuses what would need the card of a sale so old that its card is no longer kept.
+// Refuses an operation when the stored card of the sale was deleted.
 import { refuse } from '@switchyard/contract';
 import type { PaymentsDeps } from '../deps.ts';
-import { factsOf, type LoadedTransaction } from '../transaction/transaction.ts';
+import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
 
 /** Only a sale of long ago is looked up: younger ones have their card. */
-export async function refuseDeletedCard(
+export async function requireStoredCard(
   { vault }: Pick<PaymentsDeps, 'vault'>,
-  loaded: LoadedTransaction,
+  transaction: TransactionRecord,
 ): Promise<void> {
-  const { organizationId, createdAt } = loaded.row;
-  const gone = vault.wasDeleted(organizationId, factsOf(loaded).card.token, Date.parse(createdAt));
-  if (gone === false || !(await gone)) return;
-  refuse('card_token_unknown', 'The card of this sale is no longer kept.');
+  const { organizationId, createdAt } = transaction.row;
+  const isDeleted = vault.wasDeleted(
+    organizationId,
+    authorizationContext(transaction).card.token,
+    Date.parse(createdAt),
+  );
+  if (isDeleted === false || !(await isDeleted)) return;
+  refuse(
+    'card_token_unknown',
+    'The stored card of this sale was deleted after its retention period.',
+  );
 }

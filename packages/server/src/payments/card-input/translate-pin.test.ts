@@ -4,9 +4,9 @@ import { test } from 'node:test';
 import { type ProcessRequest, Refusal } from '@switchyard/contract';
 import { HsmError, type HsmErrorCode, type PinTranslationRequest } from '../../vault/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
-import type { PinCount } from './pin-ksn-sql.ts';
-import { zonePinOf } from './translate-pin.ts';
-import { checkPinData } from './validate-pin-block.ts';
+import type { PinKsnUse } from './pin-ksn-sql.ts';
+import { translatePin } from './translate-pin.ts';
+import { validatePinMembers } from './validate-pin-block.ts';
 
 const pan = `4${'1'.repeat(15)}`;
 const tdes = { ksn: 'FFFF9876543210E00001', pinblock: '1B9C1845EB993A7A', pinblockFormat: 'ISO0' };
@@ -31,7 +31,7 @@ const of = {
   merchantId: 'merchant',
   linkId: 'link',
   pan,
-  mark: '0123456789abcdef0123',
+  cardFingerprint: '0123456789abcdef0123',
 };
 
 type Given = {
@@ -43,18 +43,18 @@ type Given = {
 
 function platform({ fault, isFresh = true, isFirst = true, ...given }: Given = {}) {
   const asked: PinTranslationRequest[] = [];
-  const counted: PinCount[] = [];
-  const proven: PinCount[] = [];
+  const counted: PinKsnUse[] = [];
+  const proven: PinKsnUse[] = [];
   const warned: unknown[] = [];
   const zone = 'zone' in given ? given.zone : { keyRef: 'zpk', format: 0, keyIndex: '01' };
   const deps = {
     acquiring: { zonePinKey: () => zone },
     pinCounters: {
-      async take(count: PinCount) {
+      async take(count: PinKsnUse) {
         counted.push(count);
         return isFresh;
       },
-      async prove(count: PinCount) {
+      async prove(count: PinKsnUse) {
         proven.push(count);
         return isFirst;
       },
@@ -81,9 +81,9 @@ async function codeOf(work: () => unknown): Promise<string> {
   return 'accepted';
 }
 
-test('the block goes to the module with the card and the key of the link, its counter first', async () => {
+test('the KSN is taken before the HSM translates the PIN block', async () => {
   const { deps, asked, counted, proven } = platform();
-  const pin = await zonePinOf(deps, requestOf(tdes), of);
+  const pin = await translatePin(deps, requestOf(tdes), of);
   assert.deepEqual(pin, { block: '0011223344556677', format: 0, keyIndex: '01' });
   assert.deepEqual(asked, [
     {
@@ -107,20 +107,20 @@ test('the block goes to the module with the card and the key of the link, its co
     },
   ]);
   assert.deepEqual(proven, counted);
-  await zonePinOf(deps, requestOf(aes), of);
+  await translatePin(deps, requestOf(aes), of);
   assert.equal(asked[1]?.inFormat, 4);
-  assert.equal(counted[1]?.device, '1234567890123456');
-  await zonePinOf(deps, requestOf({ ...tdes, ksn: tdes.ksn.slice(4) }), of);
+  assert.equal(counted[1]?.ksnDevicePart, '1234567890123456');
+  await translatePin(deps, requestOf({ ...tdes, ksn: tdes.ksn.slice(4) }), of);
   assert.equal(asked[2]?.ksn, tdes.ksn, 'some terminals leave the first digits away');
 });
 
-test('a sale without a PIN asks nobody', async () => {
+test('a sale without a PIN does not call the HSM', async () => {
   const { deps, asked, counted } = platform({ fault: 'HsmUnavailable' });
-  assert.equal(await zonePinOf(deps, requestOf({}), of), undefined);
+  assert.equal(await translatePin(deps, requestOf({}), of), undefined);
   assert.deepEqual([asked, counted], [[], []]);
 });
 
-test('each fault of the module has its answer, and those of a block have one', async () => {
+test('each HSM error maps to an error code, and all PIN block errors to one', async () => {
   const expected: Readonly<Record<HsmErrorCode, string>> = {
     PinBlockInvalid: 'pin_block_invalid',
     PanMismatch: 'pin_block_invalid',
@@ -135,20 +135,20 @@ test('each fault of the module has its answer, and those of a block have one', a
   };
   for (const [fault, code] of Object.entries(expected)) {
     const { deps, warned } = platform({ fault: fault as HsmErrorCode });
-    assert.equal(await codeOf(() => zonePinOf(deps, requestOf(tdes), of)), code, fault);
+    assert.equal(await codeOf(() => translatePin(deps, requestOf(tdes), of)), code, fault);
     assert.equal(warned.length, code === 'pin_not_supported' ? 1 : 0, 'the operator hears of keys');
   }
 });
 
-test('what could not be read moves no device on, and of two that were read one goes on', async () => {
+test('a failed translation does not advance the KSN, and one of two concurrent uses succeeds', async () => {
   const unread = platform({ fault: 'PinBlockInvalid' });
-  await codeOf(() => zonePinOf(unread.deps, requestOf(tdes), of));
+  await codeOf(() => translatePin(unread.deps, requestOf(tdes), of));
   assert.deepEqual(unread.proven, []);
   const { deps } = platform({ isFirst: false });
-  assert.equal(await codeOf(() => zonePinOf(deps, requestOf(tdes), of)), 'ksn_reused');
+  assert.equal(await codeOf(() => translatePin(deps, requestOf(tdes), of)), 'ksn_reused');
 });
 
-test('without a key, a fresh counter or a serial number nobody is asked', async () => {
+test('without a PIN key, a new counter or a valid KSN the HSM is not called', async () => {
   const cases: [Given, Record<string, unknown>, string][] = [
     [{ zone: undefined }, tdes, 'pin_not_supported'],
     [{ isFresh: false }, tdes, 'ksn_reused'],
@@ -157,14 +157,14 @@ test('without a key, a fresh counter or a serial number nobody is asked', async 
   ];
   for (const [given, members, code] of cases) {
     const { deps, asked } = platform(given);
-    assert.equal(await codeOf(() => zonePinOf(deps, requestOf(members), of)), code);
+    assert.equal(await codeOf(() => translatePin(deps, requestOf(members), of)), code);
     assert.deepEqual(asked, []);
   }
 });
 
-test('the members come together and fit each other', async () => {
+test('the PIN members must be complete and consistent', async () => {
   const check = (members: Record<string, unknown>) =>
-    codeOf(() => checkPinData(requestOf(members)));
+    codeOf(() => validatePinMembers(requestOf(members)));
   assert.equal(await check({}), 'accepted');
   assert.equal(await check(tdes), 'accepted');
   assert.equal(await check(aes), 'accepted');

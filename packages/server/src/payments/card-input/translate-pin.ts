@@ -1,4 +1,4 @@
-// The PIN of a sale: counted once for each device, translated for the acquirer.
+// PIN translation: checks the KSN and translates the PIN block for the acquirer.
 import { defined, type ErrorCode, type ProcessRequest, refuse } from '@switchyard/contract';
 import { type KeySerialNumber, PinError, readKsn } from '@switchyard/pin';
 import type { AcquirerRequest } from '../../acquiring/index.ts';
@@ -7,76 +7,79 @@ import type { PaymentsDeps } from '../deps.ts';
 import type { PinData } from './validate-pin-block.ts';
 
 /** Of the keyed hash of a card: enough to tell two cards apart. */
-const markDigits = 16;
+const cardFingerprintDigits = 16;
 
 /** The PIN as the acquirer takes it. */
 export type ZonePin = NonNullable<NonNullable<AcquirerRequest['sensitive']>['pin']>;
 
-const formats = { ISO0: 0, ISO1: 1, ISO3: 3, ISO4: 4 } as const satisfies Record<string, PinFormat>;
+const isoFormatNumbers = { ISO0: 0, ISO1: 1, ISO3: 3, ISO4: 4 } as const satisfies Record<
+  string,
+  PinFormat
+>;
 
 const at = (pointer: string, code: ErrorCode, detail: string) => ({
   errors: [{ pointer, code, detail }],
 });
 
 /** One and the same answer for every fault that a guess at a PIN could learn from. */
-function refuseBlock(): never {
-  return refuse('pin_block_invalid', 'The PIN could not be read.', {
-    ...at('/pinblock', 'pin_block_invalid', 'Block, serial number and card do not fit together.'),
+function refusePinBlock(): never {
+  return refuse('pin_block_invalid', 'The PIN block is invalid.', {
+    ...at('/pinblock', 'pin_block_invalid', 'PIN block, KSN and card do not match.'),
   });
 }
 
-const answers: Readonly<Record<HsmErrorCode, () => never>> = {
-  PinBlockInvalid: refuseBlock,
-  PanMismatch: refuseBlock,
-  KsnInvalid: refuseBlock,
-  DataInvalid: refuseBlock,
-  KeyNotFound: refuseNotSupported,
-  KeyUsage: refuseNotSupported,
-  FormatNotAllowed: refuseFormat,
-  Unsupported: refuseFormat,
-  HsmBusy: refuseUnavailable,
-  HsmUnavailable: refuseUnavailable,
+const refusalByHsmError: Readonly<Record<HsmErrorCode, () => never>> = {
+  PinBlockInvalid: refusePinBlock,
+  PanMismatch: refusePinBlock,
+  KsnInvalid: refusePinBlock,
+  DataInvalid: refusePinBlock,
+  KeyNotFound: refusePinNotSupported,
+  KeyUsage: refusePinNotSupported,
+  FormatNotAllowed: refusePinFormat,
+  Unsupported: refusePinFormat,
+  HsmBusy: refuseHsmUnavailable,
+  HsmUnavailable: refuseHsmUnavailable,
 };
 
-function refuseNotSupported(): never {
-  return refuse('pin_not_supported', 'No key is there under which the acquirer takes a PIN.');
+function refusePinNotSupported(): never {
+  return refuse('pin_not_supported', 'The acquirer link has no PIN key.');
 }
 
-function refuseFormat(): never {
+function refusePinFormat(): never {
   return refuse('pin_format_unsupported', 'The acquirer cannot be sent a PIN of this format.', {
     ...at('/pinblockFormat', 'pin_format_unsupported', 'Cannot become the format of the acquirer.'),
   });
 }
 
-function refuseUnavailable(): never {
-  return refuse('hsm_unavailable', 'The PIN could not be translated, and nothing was sent.');
+function refuseHsmUnavailable(): never {
+  return refuse('hsm_unavailable', 'The HSM is not available. No message was sent.');
 }
 
-function refuseReused(): never {
-  return refuse(
-    'ksn_reused',
-    'This serial number, or a later one of the device, was used before.',
-    {
-      ...at('/ksn', 'ksn_reused', 'The counter of a device only grows.'),
-    },
-  );
+function refuseReusedKsn(): never {
+  return refuse('ksn_reused', 'The device has already used this KSN or a later one.', {
+    ...at('/ksn', 'ksn_reused', 'The KSN counter must increase.'),
+  });
 }
 
-function serialOf(ksn: string): KeySerialNumber {
+function parseKsn(ksn: string): KeySerialNumber {
   try {
     return readKsn(ksn);
   } catch (error) {
-    if (error instanceof PinError) return refuseBlock();
+    if (error instanceof PinError) return refusePinBlock();
     throw error;
   }
 }
 
 /** A fault of the keys is the operator's to mend: it is told to the log, without a value. */
-function answerFault(deps: PaymentsDeps, linkId: string, error: unknown): never {
+function refuseHsmError(deps: PaymentsDeps, linkId: string, error: unknown): never {
   if (!(error instanceof HsmError)) throw error;
-  const answer = answers[error.code];
-  if (answer === refuseNotSupported) deps.log.warn({ linkId, code: error.code }, 'no PIN key');
-  return answer();
+  const refusal = refusalByHsmError[error.code];
+  if (refusal === refusePinNotSupported)
+    deps.log.warn(
+      { linkId, code: error.code },
+      'the PIN key of the acquirer link is missing or not usable',
+    );
+  return refusal();
 }
 
 /**
@@ -88,39 +91,45 @@ function answerFault(deps: PaymentsDeps, linkId: string, error: unknown): never 
  * @throws Refusal pin_not_supported, ksn_reused, pin_block_invalid, pin_format_unsupported,
  *   hsm_unavailable
  */
-export async function zonePinOf(
+export async function translatePin(
   deps: PaymentsDeps,
   request: ProcessRequest,
-  of: { organizationId: string; merchantId: string; linkId: string; pan: string; mark: string },
+  sale: {
+    organizationId: string;
+    merchantId: string;
+    linkId: string;
+    pan: string;
+    cardFingerprint: string;
+  },
 ): Promise<ZonePin | undefined> {
   if (request.pinblock === undefined) return undefined;
   const { ksn, pinblock, pinblockFormat } = request as ProcessRequest & PinData;
-  const { organizationId, merchantId, linkId, pan, mark } = of;
-  const zone = deps.acquiring.zonePinKey(linkId);
-  if (zone === undefined) return refuseNotSupported();
-  const { scheme, device, counter, bytes } = serialOf(ksn);
+  const { organizationId, merchantId, linkId, pan, cardFingerprint } = sale;
+  const zoneKey = deps.acquiring.getZonePinKey(linkId);
+  if (zoneKey === undefined) return refusePinNotSupported();
+  const { scheme, device, counter, bytes } = parseKsn(ksn);
   // The same try is of the same card and format: many of them would tell something about the PIN.
   const { clientTransactionId } = request;
-  const card = mark.slice(0, markDigits);
-  const usedBy = [merchantId, clientTransactionId, pinblockFormat, card].join('|');
-  const count = { organizationId, merchantId, device, counter, usedBy };
-  if (!(await deps.pinCounters.take(count))) refuseReused();
+  const shortCardFingerprint = cardFingerprint.slice(0, cardFingerprintDigits);
+  const usedBy = [merchantId, clientTransactionId, pinblockFormat, shortCardFingerprint].join('|');
+  const ksnUse = { organizationId, merchantId, ksnDevicePart: device, counter, usedBy };
+  if (!(await deps.pinKsnStore.take(ksnUse))) refuseReusedKsn();
   const translated = await deps.hsm
     .translatePin({
       organizationId,
       scheme,
       ksn: Buffer.from(bytes).toString('hex').toUpperCase(),
-      inFormat: formats[pinblockFormat],
+      inFormat: isoFormatNumbers[pinblockFormat],
       pinBlock: pinblock,
       pan,
-      outKeyRef: zone.keyRef,
-      outFormat: zone.format,
+      outKeyRef: zoneKey.keyRef,
+      outFormat: zoneKey.format,
     })
-    .catch((error: unknown) => answerFault(deps, linkId, error));
-  if (!(await deps.pinCounters.prove(count))) refuseReused();
+    .catch((error: unknown) => refuseHsmError(deps, linkId, error));
+  if (!(await deps.pinKsnStore.confirmUse(ksnUse))) refuseReusedKsn();
   return {
     block: translated.pinBlock,
     format: translated.outFormat,
-    ...defined({ keyIndex: zone.keyIndex }),
+    ...defined({ keyIndex: zoneKey.keyIndex }),
   };
 }

@@ -7,7 +7,7 @@ export type PinData = {
   pinblockFormat: 'ISO0' | 'ISO1' | 'ISO3' | 'ISO4';
 };
 
-const members = ['ksn', 'pinblock', 'pinblockFormat'] as const;
+const pinMembers = ['ksn', 'pinblock', 'pinblockFormat'] as const;
 
 const at = (pointer: string, code: ErrorCode, detail: string) => ({
   errors: [{ pointer, code, detail }],
@@ -18,11 +18,11 @@ const at = (pointer: string, code: ErrorCode, detail: string) => ({
  *
  * @throws Refusal pin_data_incomplete, pin_format_unsupported, entry_mode_invalid
  */
-export function checkPinData(request: ProcessRequest): void {
-  const missing = members.filter((name) => request[name] === undefined);
-  if (missing.length === members.length) return;
+export function validatePinMembers(request: ProcessRequest): void {
+  const missing = pinMembers.filter((name) => request[name] === undefined);
+  if (missing.length === pinMembers.length) return;
   if (missing.length > 0) {
-    refuse('pin_data_incomplete', 'ksn, pinblock and pinblockFormat come together.', {
+    refuse('pin_data_incomplete', 'ksn, pinblock and pinblockFormat must be sent together.', {
       errors: missing.map((name) => ({
         pointer: `/${name}`,
         code: 'pin_data_incomplete',
@@ -31,7 +31,7 @@ export function checkPinData(request: ProcessRequest): void {
     });
   }
   if (request.entryMode === 'Keyed') {
-    refuse('entry_mode_invalid', 'A PIN belongs to a card that was read.', {
+    refuse('entry_mode_invalid', 'A PIN is not allowed with entryMode Keyed.', {
       ...at('/entryMode', 'entry_mode_invalid', 'Not Keyed, with a PIN.'),
     });
   }

@@ -1,43 +1,46 @@
-// Settles the captures of an acknowledged clearing file, each once, however often it is interrupted.
+// Applies an acknowledgement to the captures of a clearing file. An interrupted job continues safely.
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import type { Job, Later } from '../../platform/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
 import { settleOperation } from '../operations/run-operation.ts';
-import { createBatchPlaces, createPace } from '../runtime/link-concurrency.ts';
-import type { ClearingStore, LineRow } from './clearing-sql.ts';
+import { createLinkConcurrency, createPacer } from '../runtime/link-concurrency.ts';
+import type { ClearingLineRow, ClearingStore } from './clearing-sql.ts';
 
-export const clearingJob = 'payments.clearing';
+export const applyAcknowledgementJob = 'payments.apply-acknowledgement';
 
 const pageSize = 500;
-const placesMax = 16;
-/** Nobody waits for it. */
+const maxConcurrentLines = 16;
+/** Low rate: no caller waits for this job. */
 const linesPerSecond = 1000;
 const approvedCode = '00';
 
-export type SettleDeps = PaymentsDeps & { clearing: ClearingStore };
+export type AcknowledgementDeps = PaymentsDeps & { clearing: ClearingStore };
 
-function outcomeOf({ amount, code }: LineRow): AcquirerOutcome {
+function lineOutcome({ amount, code }: ClearingLineRow): AcquirerOutcome {
   if (code !== undefined) return { outcome: 'Declined', responseCode: code };
   return { outcome: 'Approved', responseCode: approvedCode, amount };
 }
 
 /** @example jobs.handle(clearingJob, createClearingWork(deps)); */
-export function createClearingWork(deps: SettleDeps): (job: Job) => Promise<Later | undefined> {
-  const places = createBatchPlaces(placesMax);
-  const pace = createPace(deps.clock, () => linesPerSecond);
+export function createAcknowledgementHandler(
+  deps: AcknowledgementDeps,
+): (job: Job) => Promise<Later | undefined> {
+  const concurrency = createLinkConcurrency(maxConcurrentLines);
+  const waitForSlot = createPacer(deps.clock, () => linesPerSecond);
 
-  async function settleLine(organizationId: string, row: LineRow) {
-    const leave = await places.enter(organizationId);
+  async function settleLine(organizationId: string, row: ClearingLineRow) {
+    const release = await concurrency.acquire(organizationId);
     try {
-      await pace();
-      const { transactionId, number } = row;
-      const loaded = await deps.store.findById(organizationId, transactionId);
-      if (loaded === undefined) throw new Error('a transaction of a clearing file has vanished');
-      const standing = await settleOperation(deps, loaded, number, outcomeOf(row));
-      const operation = standing.operations.find((each) => each.number === number);
+      await waitForSlot();
+      const { transactionId, operationNumber: number } = row;
+      const transaction = await deps.transactions.findById(organizationId, transactionId);
+      if (transaction === undefined)
+        throw new Error('the transaction of a clearing line does not exist');
+      const current = await settleOperation(deps, transaction, number, lineOutcome(row));
+      const operation = current.operations.find((each) => each.number === number);
       return { line: row.line, accepted: operation?.status === 'Succeeded' };
     } finally {
-      leave();
+      release();
     }
   }
 
@@ -48,12 +51,13 @@ export function createClearingWork(deps: SettleDeps): (job: Job) => Promise<Late
     for (let after = 0; ; ) {
       const rows = await deps.clearing.lines({ ...key, after, limit: pageSize, status: 'Filed' });
       const settled = await Promise.all(rows.map((row) => settleLine(organizationId, row)));
-      await deps.clearing.settle(key, settled);
-      if (deps.running.isStopping()) return { retryAt: deps.clock.now(), untried: true };
+      await deps.clearing.settleLines(key, settled);
+      if (deps.inFlightTransactions.isStopping())
+        return { retryAt: deps.clock.now(), untried: true };
       if (rows.length < pageSize) break;
       after = rows.at(-1)?.line ?? after;
     }
-    await deps.clearing.finish(key);
+    await deps.clearing.settleFile(key);
     return undefined;
   };
 }

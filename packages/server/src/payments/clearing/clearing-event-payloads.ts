@@ -1,29 +1,33 @@
-// Tells of clearing files: made, answered by the acquirer, and worked off.
+// Outbox rows and payloads of clearing file events.
 import { CompiledQuery } from 'kysely';
 import type { EventSource } from '../../platform/index.ts';
-import { tell } from '../repository/outbox-sql.ts';
+import { insertOutboxRow } from '../repository/outbox-sql.ts';
 
 /** In the order in which they can follow each other. */
-const sequences = { made: 1, acknowledged: 2, rejected: 2, settled: 3 } as const;
+const eventSequences = { made: 1, acknowledged: 2, rejected: 2, settled: 3 } as const;
 
 /** A part of a statement that has the file in a part `file`, where it has moved on. */
-export const tellFile = (done: keyof typeof sequences, outboxId: string, at: string) =>
-  tell({
-    kind: `clearing.file_${done}`,
-    of: 'SELECT file_id AS id FROM file',
-    sequence: sequences[done],
+export const insertFileEvent = (
+  eventName: keyof typeof eventSequences,
+  outboxId: string,
+  at: string,
+) =>
+  insertOutboxRow({
+    kind: `clearing.file_${eventName}`,
+    subjectQuery: 'SELECT file_id AS id FROM file',
+    sequence: eventSequences[eventName],
     outboxId,
     at,
   });
 
-const factsText = `SELECT r.outbox_id AS "outboxId", f.file_id AS "fileId",
+const selectEventDataText = `SELECT r.outbox_id AS "outboxId", f.file_id AS "fileId",
     f.link_id AS "acquirerLinkId", f.sequence AS number, f.line_count AS "lineCount", f.amounts,
     f.accepted, f.rejected, f.reason
   FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS r(organization_id, outbox_id, file_id)
   CROSS JOIN LATERAL (SELECT * FROM clearing_files WHERE organization_id = r.organization_id
     AND file_id = r.file_id LIMIT 1) f`;
 
-type FactsRow = {
+type EventDataRow = {
   outboxId: string;
   fileId: string;
   acquirerLinkId: string;
@@ -39,15 +43,15 @@ type FactsRow = {
 export const clearingEvents: EventSource = {
   prefix: 'clearing.',
   async read(rows, trx) {
-    const { rows: found } = await trx.executeQuery<FactsRow>(
-      CompiledQuery.raw(factsText, [
+    const { rows: eventRows } = await trx.executeQuery<EventDataRow>(
+      CompiledQuery.raw(selectEventDataText, [
         rows.map((row) => row.organizationId),
         rows.map((row) => row.outboxId),
         rows.map((row) => row.subjectId),
       ]),
     );
     return new Map(
-      found.map(({ outboxId, reason, ...file }) => [
+      eventRows.map(({ outboxId, reason, ...file }) => [
         outboxId,
         { merchantId: null, data: { ...file, ...(reason === null ? {} : { reason }) } },
       ]),

@@ -27,7 +27,7 @@ function roomOf(institutionOf: (linkId: string) => string | undefined, ...linkId
   return { files: createClearingFiles(deps), made, logged };
 }
 
-test('one that cannot be made holds up no other, and raises an alarm', async () => {
+test('a failed file does not block other files and is logged as an error', async () => {
   const { files, made, logged } = roomOf(
     (linkId) => (linkId === 'lost' ? undefined : '123456'),
     'lost',
@@ -38,7 +38,7 @@ test('one that cannot be made holds up no other, and raises an alarm', async () 
   assert.deepEqual(logged, ['error lost']);
 });
 
-test('what may pass is told without one', async () => {
+test('a transient error is logged as a warning', async () => {
   const away = new Refusal('database_unavailable', 'It restarts.');
   const { files, logged } = roomOf(() => {
     throw away;

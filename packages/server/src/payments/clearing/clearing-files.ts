@@ -1,4 +1,4 @@
-// Makes, shows and acknowledges clearing files; what an acknowledgement says is settled by a job.
+// Creates, reads and acknowledges clearing files. A job applies the acknowledgement.
 import { createHash } from 'node:crypto';
 import {
   type ClearingFile,
@@ -10,30 +10,35 @@ import {
   refuse,
 } from '@switchyard/contract';
 import {
-  AcknowledgementFault,
+  AcknowledgementFormatError,
   type ClearingAcknowledgement,
   type ClearingLine,
-  referenceClearing,
+  referenceClearingFormat,
 } from '../../acquiring/index.ts';
 import type { Caller, FoundPage, PageRequest } from '../../http/index.ts';
 import { isoTime, type Metrics } from '../../platform/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
-import { type Gauges, measureLinks, secondsSince } from '../runtime/link-gauges.ts';
-import { createSweep, type Sweep } from '../runtime/periodic-task.ts';
-import { clearingJob } from './apply-acknowledgement.ts';
-import type { ClearingStore, FileRow, LineRow, OpenOfLink } from './clearing-sql.ts';
+import { elapsedSeconds, type Gauges, registerLinkGauges } from '../runtime/link-gauges.ts';
+import { createPeriodicTask, type PeriodicTask } from '../runtime/periodic-task.ts';
+import { applyAcknowledgementJob } from './apply-acknowledgement.ts';
+import type {
+  ClearingFileRow,
+  ClearingLineRow,
+  ClearingStore,
+  LinkBacklogSample,
+} from './clearing-sql.ts';
 
 export type FilesDeps = Pick<PaymentsDeps, 'clock' | 'ids' | 'jobs' | 'log' | 'provisioning'> & {
   clearing: ClearingStore;
 };
 
 /** Lines of a file: what is due beyond goes into the next one. */
-const linesMax = 50_000;
+const maxLinesPerFile = 50_000;
 const pageSize = 1000;
-const dueLinksMax = 100;
-const sweepEveryMs = 10_000;
+const maxLinksPerRun = 100;
+const intervalMs = 10_000;
 
-const headerOf = ({ fileId, linkId, institutionId, sequence, createdAt }: FileRow) => ({
+const fileHeader = ({ fileId, linkId, institutionId, sequence, createdAt }: ClearingFileRow) => ({
   fileId,
   linkId,
   institutionId,
@@ -41,12 +46,12 @@ const headerOf = ({ fileId, linkId, institutionId, sequence, createdAt }: FileRo
   createdAt,
 });
 
-function viewFile(row: FileRow): ClearingFile {
+function viewFile(row: ClearingFileRow): ClearingFile {
   return {
     clearingFileId: row.fileId,
     acquirerLink: row.linkId,
     sequence: row.sequence,
-    fileName: referenceClearing.nameOf(headerOf(row)),
+    fileName: referenceClearingFormat.fileName(fileHeader(row)),
     state: row.state,
     lines: row.lineCount,
     amounts: Object.entries(row.amounts)
@@ -59,8 +64,17 @@ function viewFile(row: FileRow): ClearingFile {
   };
 }
 
-function viewLine(row: LineRow): ClearingFileLine {
-  const { line, transactionId, number, settlementDate, amount, currency, status, code } = row;
+function viewLine(row: ClearingLineRow): ClearingFileLine {
+  const {
+    line,
+    transactionId,
+    operationNumber: number,
+    settlementDate,
+    amount,
+    currency,
+    status,
+    code,
+  } = row;
   return {
     line,
     transactionId,
@@ -74,9 +88,9 @@ function viewLine(row: LineRow): ClearingFileLine {
 }
 
 /** Files hold the captures of all merchants of a link. */
-function organizationOf({ organizationId, merchantId, entityType }: Caller): string {
+function requireOrganizationCaller({ organizationId, merchantId, entityType }: Caller): string {
   if (merchantId !== undefined || entityType === 'merchant') {
-    refuse('permission_denied', 'Only the organisation sees its clearing files.');
+    refuse('permission_denied', 'Clearing files are visible to organisation callers only.');
   }
   return organizationId;
 }
@@ -89,28 +103,33 @@ function refuseAcknowledgement(detail: string): never {
 
 function readAcknowledgement(text: string): ClearingAcknowledgement {
   try {
-    return referenceClearing.readAcknowledgement(text);
+    return referenceClearingFormat.readAcknowledgement(text);
   } catch (error) {
-    if (!(error instanceof AcknowledgementFault)) throw error;
+    if (!(error instanceof AcknowledgementFormatError)) throw error;
     return refuseAcknowledgement(`Line ${error.line}: ${error.message}`);
   }
 }
 
 /** It must be of this file, and account for each of its lines. */
-function checkAcknowledgement(told: ClearingAcknowledgement, file: FileRow): void {
-  if (told.fileId !== file.fileId || told.sequence !== file.sequence) {
-    refuseAcknowledgement('Is of another file.');
+function checkAcknowledgement(
+  acknowledgement: ClearingAcknowledgement,
+  file: ClearingFileRow,
+): void {
+  if (acknowledgement.fileId !== file.fileId || acknowledgement.sequence !== file.sequence) {
+    refuseAcknowledgement('The acknowledgement belongs to another clearing file.');
   }
-  if (told.refused !== undefined) return;
-  const outside = told.rejections.find(({ line }) => line < 1 || line > file.lineCount);
-  if (outside !== undefined) refuseAcknowledgement(`The file has no line ${outside.line}.`);
-  if (told.accepted + told.rejections.length !== file.lineCount) {
+  if (acknowledgement.rejectionReason !== undefined) return;
+  const unknownLine = acknowledgement.rejections.find(
+    ({ line }) => line < 1 || line > file.lineCount,
+  );
+  if (unknownLine !== undefined) refuseAcknowledgement(`The file has no line ${unknownLine.line}.`);
+  if (acknowledgement.accepted + acknowledgement.rejections.length !== file.lineCount) {
     refuseAcknowledgement(`The file has ${file.lineCount} lines.`);
   }
 }
 
-/** Of all else the next look meets the same, and somebody has to look. */
-const mayPass = (error: unknown): boolean =>
+/** Other errors need an operator; the next run would fail in the same way. */
+const isTransientError = (error: unknown): boolean =>
   error instanceof Refusal && errorCodes[error.code].retryable;
 
 export type ClearingFiles = ReturnType<typeof createClearingFiles>;
@@ -119,36 +138,36 @@ export type ClearingFiles = ReturnType<typeof createClearingFiles>;
 export function createClearingFiles(deps: FilesDeps) {
   const { clearing } = deps;
 
-  async function fileOf(caller: Caller, fileId: string): Promise<FileRow> {
-    const key = { organizationId: organizationOf(caller), fileId: fileId.toLowerCase() };
+  async function findFile(caller: Caller, fileId: string): Promise<ClearingFileRow> {
+    const key = { organizationId: requireOrganizationCaller(caller), fileId: fileId.toLowerCase() };
     const row = await clearing.find(key);
-    return row ?? refuse('resource_not_found', 'There is no clearing file with this identifier.');
+    return row ?? refuse('resource_not_found', 'No clearing file with this identifier exists.');
   }
 
   async function makeFile(
     organizationId: string,
     linkId: string,
-    openDays: boolean,
+    includeOpenDays: boolean,
   ): Promise<string | undefined> {
     const institutionId = await deps.provisioning.institutionOf(organizationId, linkId);
     if (institutionId === undefined) {
-      refuse('resource_not_found', 'There is no acquirer link with this identifier.');
+      refuse('resource_not_found', 'No acquirer link with this identifier exists.');
     }
     const fileId = deps.ids.uuid();
     const at = isoTime(deps.clock.now());
-    const made = await clearing.make({
+    const isCreated = await clearing.createFile({
       organizationId,
       linkId,
       fileId,
       at,
-      limit: linesMax,
-      until: openDays ? undefined : at,
+      limit: maxLinesPerFile,
+      until: includeOpenDays ? undefined : at,
       institutionId,
     });
-    return made ? fileId : undefined;
+    return isCreated ? fileId : undefined;
   }
 
-  async function* linesOf(organizationId: string, fileId: string): AsyncIterable<ClearingLine[]> {
+  async function* readLines(organizationId: string, fileId: string): AsyncIterable<ClearingLine[]> {
     for (let after = 0; ; ) {
       const rows = await clearing.lines({ organizationId, fileId, after, limit: pageSize });
       yield rows.map(({ content }) => content);
@@ -158,26 +177,29 @@ export function createClearingFiles(deps: FilesDeps) {
   }
 
   /** An acknowledgement that counts the lines otherwise than the file would let others fail. */
-  async function demandSameLines(
+  async function requireSameReferences(
     organizationId: string,
     fileId: string,
     { rejections }: ClearingAcknowledgement,
   ): Promise<void> {
     if (rejections.length === 0) return;
-    const line = await clearing.stranger({ organizationId, fileId, rejections });
+    const line = await clearing.findReferenceMismatch({ organizationId, fileId, rejections });
     if (line !== undefined) refuseAcknowledgement(`Line ${line} has another reference.`);
   }
 
   return {
     /** @throws Refusal nothing_to_clear, resource_not_found, permission_denied */
     async make(caller: Caller, request: ClearingFileRequest): Promise<ClearingFile> {
-      const organizationId = organizationOf(caller);
+      const organizationId = requireOrganizationCaller(caller);
       const linkId = request.acquirerLink.toLowerCase();
       const fileId = await makeFile(organizationId, linkId, request.openDays ?? false);
       if (fileId === undefined) {
-        return refuse('nothing_to_clear', 'No capture of this link waits for a file.');
+        return refuse(
+          'nothing_to_clear',
+          'No capture of this acquirer link waits for a clearing file.',
+        );
       }
-      return viewFile(await fileOf(caller, fileId));
+      return viewFile(await findFile(caller, fileId));
     },
     async list(
       caller: Caller,
@@ -185,7 +207,7 @@ export function createClearingFiles(deps: FilesDeps) {
       { limit, after }: PageRequest,
     ): Promise<FoundPage<ClearingFile>> {
       const rows = await clearing.list({
-        organizationId: organizationOf(caller),
+        organizationId: requireOrganizationCaller(caller),
         linkId: acquirerLink?.toLowerCase(),
         state,
         after,
@@ -196,19 +218,22 @@ export function createClearingFiles(deps: FilesDeps) {
       return { items: items.map(viewFile), next };
     },
     async get(caller: Caller, fileId: string): Promise<ClearingFile> {
-      return viewFile(await fileOf(caller, fileId));
+      return viewFile(await findFile(caller, fileId));
     },
     /** The same bytes each time. @throws Refusal resource_not_found of what was taken apart again */
     async content(caller: Caller, fileId: string) {
-      const file = await fileOf(caller, fileId);
+      const file = await findFile(caller, fileId);
       if (file.state === 'Rejected') {
-        refuse('resource_not_found', 'The acquirer refused it; its lines are in a later file.');
+        refuse(
+          'resource_not_found',
+          'The acquirer rejected this file. Its lines are in a later file.',
+        );
       }
-      const header = headerOf(file);
-      const lines = linesOf(organizationOf(caller), file.fileId);
+      const header = fileHeader(file);
+      const lines = readLines(requireOrganizationCaller(caller), file.fileId);
       return {
-        name: referenceClearing.nameOf(header),
-        text: referenceClearing.write(header, lines),
+        name: referenceClearingFormat.fileName(header),
+        text: referenceClearingFormat.writeFile(header, lines),
       };
     },
     async lines(
@@ -217,9 +242,9 @@ export function createClearingFiles(deps: FilesDeps) {
       { status }: { status?: string },
       { limit, after }: PageRequest,
     ): Promise<FoundPage<ClearingFileLine>> {
-      const file = await fileOf(caller, fileId);
+      const file = await findFile(caller, fileId);
       const rows = await clearing.lines({
-        organizationId: organizationOf(caller),
+        organizationId: requireOrganizationCaller(caller),
         fileId: file.fileId,
         after: Number(after ?? 0),
         limit: limit + 1,
@@ -231,81 +256,86 @@ export function createClearingFiles(deps: FilesDeps) {
     },
     /** @throws Refusal acknowledgement_invalid, clearing_file_acknowledged, resource_not_found */
     async acknowledge(caller: Caller, fileId: string, text: string): Promise<ClearingFile> {
-      const organizationId = organizationOf(caller);
-      const file = await fileOf(caller, fileId);
-      const told = readAcknowledgement(text);
-      checkAcknowledgement(told, file);
-      await demandSameLines(organizationId, file.fileId, told);
-      const mark = createHash('sha256').update(text).digest('hex');
-      const key = { organizationId, fileId: file.fileId, mark, at: isoTime(deps.clock.now()) };
-      const job = { jobId: deps.ids.uuid(), kind: clearingJob };
-      const { accepted, rejections, refused } = told;
-      const done =
+      const organizationId = requireOrganizationCaller(caller);
+      const file = await findFile(caller, fileId);
+      const acknowledgement = readAcknowledgement(text);
+      checkAcknowledgement(acknowledgement, file);
+      await requireSameReferences(organizationId, file.fileId, acknowledgement);
+      const documentDigest = createHash('sha256').update(text).digest('hex');
+      const key = {
+        organizationId,
+        fileId: file.fileId,
+        documentDigest,
+        at: isoTime(deps.clock.now()),
+      };
+      const job = { jobId: deps.ids.uuid(), kind: applyAcknowledgementJob };
+      const { accepted, rejections, rejectionReason: refused } = acknowledgement;
+      const isStored =
         refused === undefined
           ? await clearing.acknowledge({ ...key, accepted, rejections, job })
-          : await clearing.refuse({ ...key, reason: refused });
-      const standing = await fileOf(caller, file.fileId);
-      if (!done && standing.acknowledgement !== mark) {
-        refuse('clearing_file_acknowledged', 'The file was acknowledged otherwise.');
+          : await clearing.rejectFile({ ...key, reason: refused });
+      const current = await findFile(caller, file.fileId);
+      if (!isStored && current.acknowledgement !== documentDigest) {
+        refuse('clearing_file_acknowledged', 'The file already has a different acknowledgement.');
       }
-      if (done && refused === undefined) deps.jobs.poke();
-      return viewFile(standing);
+      if (isStored && refused === undefined) deps.jobs.poke();
+      return viewFile(current);
     },
     /** Files for all links with captures of days that have ended. */
     async makeDue(): Promise<number> {
-      const due = await clearing.dueLinks(isoTime(deps.clock.now()), dueLinksMax);
+      const due = await clearing.findLinksWithDueLines(isoTime(deps.clock.now()), maxLinksPerRun);
       // One that cannot be made holds up no other.
-      const made = await Promise.all(
+      const fileIds = await Promise.all(
         due.map(({ organizationId, linkId }) =>
           makeFile(organizationId, linkId, false).catch((error: unknown) => {
-            const level = mayPass(error) ? 'warn' : 'error';
-            deps.log[level]({ err: error, linkId }, 'a clearing file was not made');
+            const level = isTransientError(error) ? 'warn' : 'error';
+            deps.log[level]({ err: error, linkId }, 'creation of a clearing file failed');
           }),
         ),
       );
-      return made.filter((fileId) => typeof fileId === 'string').length;
+      return fileIds.filter((fileId) => typeof fileId === 'string').length;
     },
   };
 }
 
 /** Looks from time to time whether a settlement day has ended somewhere. */
-export const createClearingSweep = (
+export const createClearingTask = (
   { makeDue }: ClearingFiles,
   { log }: Pick<FilesDeps, 'log'>,
-): Sweep =>
-  createSweep({
-    everyMs: sweepEveryMs,
-    look: makeDue,
-    onFault: (error) => log.warn({ err: error }, 'clearing files were not made'),
+): PeriodicTask =>
+  createPeriodicTask({
+    intervalMs: intervalMs,
+    run: makeDue,
+    onError: (error) => log.warn({ err: error }, 'creation of due clearing files failed'),
   });
 
-/** Shows what no acquirer has acknowledged, and what should stand in a file by now. */
-export function measureFiles({
+/** Registers gauges of unacknowledged files and of due captures. */
+export function registerClearingGauges({
   clearing,
   metrics,
   clock,
 }: Pick<FilesDeps, 'clearing' | 'clock'> & { metrics: Metrics }): void {
-  const gauges: Gauges<OpenOfLink> = {
+  const fileGauges: Gauges<LinkBacklogSample> = {
     unacknowledged: {
-      help: 'Clearing files that the acquirer of a link has not acknowledged',
+      help: 'Clearing files of an acquirer link without an acknowledgement',
       value: ({ count }) => count,
     },
     oldest_seconds: {
-      help: 'How long the oldest of them has waited',
-      value: ({ oldestAt }) => secondsSince(oldestAt, clock.now()),
+      help: 'Age of the oldest unacknowledged clearing file of an acquirer link, in seconds',
+      value: ({ oldestAt }) => elapsedSeconds(oldestAt, clock.now()),
     },
   };
-  measureLinks(metrics, 'clearing_files', gauges, clearing.openFiles);
-  const ofLines: Gauges<OpenOfLink> = {
+  registerLinkGauges(metrics, 'clearing_files', fileGauges, clearing.countOpenFiles);
+  const lineGauges: Gauges<LinkBacklogSample> = {
     due: {
-      help: 'Captures of settlement days that have ended which no clearing file of a link holds',
+      help: 'Captures of past settlement days that are in no clearing file',
       value: ({ count }) => count,
     },
     oldest_seconds: {
-      help: 'How long the day of the oldest of them has ended',
-      value: ({ oldestAt }) => secondsSince(oldestAt, clock.now()),
+      help: 'Seconds since the end of the settlement day of the oldest such capture',
+      value: ({ oldestAt }) => elapsedSeconds(oldestAt, clock.now()),
     },
   };
-  const due = () => clearing.dueLines(isoTime(clock.now()));
-  measureLinks(metrics, 'clearing_lines', ofLines, due);
+  const readDueLines = () => clearing.countDueLines(isoTime(clock.now()));
+  registerLinkGauges(metrics, 'clearing_lines', lineGauges, readDueLines);
 }

@@ -1,16 +1,16 @@
-// The SQL of clearing files: a file and its lines are made by one statement, and so is its acknowledgement.
-import { type ClearingLine, numberTaken } from '../../acquiring/index.ts';
+// SQL of clearing files. One statement creates a file with its lines; one stores an acknowledgement.
+import { type ClearingLine, duplicateSequenceReason } from '../../acquiring/index.ts';
 import type { Database, Ids } from '../../platform/index.ts';
-import { tellFile } from './clearing-event-payloads.ts';
+import { insertFileEvent } from './clearing-event-payloads.ts';
 
-export type FileState = 'Made' | 'Acknowledged' | 'Settled' | 'Rejected';
+export type ClearingFileState = 'Made' | 'Acknowledged' | 'Settled' | 'Rejected';
 
-export type FileRow = {
+export type ClearingFileRow = {
   fileId: string;
   linkId: string;
   sequence: number;
   institutionId: string;
-  state: FileState;
+  state: ClearingFileState;
   lineCount: number;
   /** Minor units by currency. */
   amounts: Readonly<Record<string, number>>;
@@ -22,10 +22,10 @@ export type FileRow = {
   acknowledgedAt: string | undefined;
 };
 
-export type LineRow = {
+export type ClearingLineRow = {
   line: number;
   transactionId: string;
-  number: number;
+  operationNumber: number;
   settlementDate: string;
   amount: number;
   currency: string;
@@ -35,14 +35,14 @@ export type LineRow = {
 };
 
 /** How much is open of a link, and since when, RFC 3339. */
-export type OpenOfLink = { linkId: string; count: number; oldestAt: string };
+export type LinkBacklogSample = { linkId: string; count: number; oldestAt: string };
 
 type FileKey = { organizationId: string; fileId: string };
-type Told = FileKey & { mark: string; at: string };
+type AcknowledgementRecord = FileKey & { documentDigest: string; at: string };
 
 export type ClearingStore = {
-  /** Takes what is due until then; false where nothing is, or another process took it. */
-  make(of: {
+  /** Creates a file from the due lines. False when none is due or another process created it. */
+  createFile(file: {
     organizationId: string;
     linkId: string;
     fileId: string;
@@ -52,58 +52,61 @@ export type ClearingStore = {
     at: string;
   }): Promise<boolean>;
   /** Links with captures of days that have ended. */
-  dueLinks(at: string, limit: number): Promise<{ organizationId: string; linkId: string }[]>;
-  find(key: FileKey): Promise<FileRow | undefined>;
+  findLinksWithDueLines(
+    at: string,
+    limit: number,
+  ): Promise<{ organizationId: string; linkId: string }[]>;
+  find(key: FileKey): Promise<ClearingFileRow | undefined>;
   /** The newest first. */
-  list(of: {
+  list(query: {
     organizationId: string;
     linkId: string | undefined;
     state: string | undefined;
     after: string | undefined;
     limit: number;
-  }): Promise<FileRow[]>;
+  }): Promise<ClearingFileRow[]>;
   /** What no acquirer has acknowledged, of all organisations; links without any are left out. */
-  openFiles(): Promise<OpenOfLink[]>;
+  countOpenFiles(): Promise<LinkBacklogSample[]>;
   /** The same of captures of days that have ended, which no file holds. */
-  dueLines(at: string): Promise<OpenOfLink[]>;
+  countDueLines(at: string): Promise<LinkBacklogSample[]>;
   lines(
-    of: FileKey & { after: number; limit: number; status?: string | undefined },
-  ): Promise<LineRow[]>;
-  /** The first of these lines that has another reference than the one that it is told by. */
-  stranger(
-    of: FileKey & { rejections: readonly { line: number; rrn: string }[] },
+    query: FileKey & { after: number; limit: number; status?: string | undefined },
+  ): Promise<ClearingLineRow[]>;
+  /** Number of the first rejected line whose RRN differs from the file. */
+  findReferenceMismatch(
+    query: FileKey & { rejections: readonly { line: number; rrn: string }[] },
   ): Promise<number | undefined>;
   /** False where it was acknowledged already. */
   acknowledge(
-    of: Told & {
+    acknowledgement: AcknowledgementRecord & {
       accepted: number;
       rejections: readonly { line: number; code: string }[];
       job: { jobId: string; kind: string };
     },
   ): Promise<boolean>;
   /** Its lines wait for the next file, and its number too; false where it was acknowledged already. */
-  refuse(of: Told & { reason: string }): Promise<boolean>;
-  settle(key: FileKey, lines: readonly { line: number; accepted: boolean }[]): Promise<void>;
+  rejectFile(rejection: AcknowledgementRecord & { reason: string }): Promise<boolean>;
+  settleLines(key: FileKey, lines: readonly { line: number; accepted: boolean }[]): Promise<void>;
   /** Once no line is left. */
-  finish(key: FileKey): Promise<void>;
+  settleFile(key: FileKey): Promise<void>;
 };
 
 /**
  * The lowest number of the link that no file has: one that was refused gives its own free, and the acquirer takes
  * nothing beyond a gap. Where another file had the number at the acquirer, it is used up there.
  */
-const freeNumber = `SELECT coalesce(min(place) FILTER (WHERE sequence > place), count(*) + 1) FROM (
+const nextFileSequence = `SELECT coalesce(min(place) FILTER (WHERE sequence > place), count(*) + 1) FROM (
     SELECT sequence, row_number() OVER (ORDER BY sequence) AS place FROM clearing_files
     WHERE organization_id = $1 AND link_id = $2
-      AND (state <> 'Rejected' OR reason = '${numberTaken}')
+      AND (state <> 'Rejected' OR reason = '${duplicateSequenceReason}')
     GROUP BY sequence) AS used`;
 
 /** The greatest sum of a currency that JSON tells exactly: what is beyond goes into the next file, as with lines. */
-const amountMost = Number.MAX_SAFE_INTEGER;
+const maxTotalAmount = Number.MAX_SAFE_INTEGER;
 
 // Two processes may find different numbers free while a file is refused, so that the number does not keep them
 // from the same lines: these are locked, and whoever comes second finds them filed.
-const make = `WITH due AS (
+const createFileSql = `WITH due AS (
     SELECT transaction_id, number, amount, currency, due_at FROM clearing_lines
     WHERE organization_id = $1 AND link_id = $2 AND file_id IS NULL
       AND ($4::timestamptz IS NULL OR due_at <= $4)
@@ -115,13 +118,13 @@ const make = `WITH due AS (
   ), picked AS (
     SELECT transaction_id, number, amount, currency,
       (row_number() OVER (ORDER BY due_at, transaction_id, number))::int AS line
-    FROM summed WHERE so_far <= ${amountMost}
+    FROM summed WHERE so_far <= ${maxTotalAmount}
   ), sums AS (
     SELECT currency, sum(amount) AS amount FROM picked GROUP BY currency
   ), file AS (
     INSERT INTO clearing_files (organization_id, file_id, link_id, sequence, institution_id, state,
       line_count, amounts, accepted, rejected, created_at)
-    SELECT $1, $3, $2, (${freeNumber}), $6, 'Made', (SELECT count(*) FROM picked),
+    SELECT $1, $3, $2, (${nextFileSequence}), $6, 'Made', (SELECT count(*) FROM picked),
       (SELECT jsonb_object_agg(currency, amount) FROM sums), 0, 0, $7
     WHERE EXISTS (SELECT 1 FROM picked)
     ON CONFLICT (organization_id, link_id, sequence) WHERE state <> 'Rejected' DO NOTHING
@@ -130,21 +133,21 @@ const make = `WITH due AS (
     UPDATE clearing_lines l SET file_id = file.file_id, line = picked.line, status = 'Filed'
     FROM picked, file WHERE l.organization_id = $1 AND l.transaction_id = picked.transaction_id
       AND l.number = picked.number
-  ), told AS (${tellFile('made', '$8', '$7')})
+  ), told AS (${insertFileEvent('made', '$8', '$7')})
   SELECT file_id FROM file`;
 
-const dueLinks = `SELECT DISTINCT organization_id, link_id FROM clearing_lines
+const dueLinksSql = `SELECT DISTINCT organization_id, link_id FROM clearing_lines
   WHERE file_id IS NULL AND due_at <= $1 LIMIT $2`;
 
-const openFiles = `SELECT link_id, count(*)::int AS count, min(created_at) AS oldest_at
+const openFilesSql = `SELECT link_id, count(*)::int AS count, min(created_at) AS oldest_at
   FROM clearing_files WHERE state = 'Made' GROUP BY organization_id, link_id`;
 
-const dueLines = `SELECT link_id, count(*)::int AS count, min(due_at) AS oldest_at
+const dueLinesSql = `SELECT link_id, count(*)::int AS count, min(due_at) AS oldest_at
   FROM clearing_lines WHERE file_id IS NULL AND due_at <= $1 GROUP BY organization_id, link_id`;
 
-const ofFile = 'organization_id = $1 AND file_id = $2';
+const fileKeySql = 'organization_id = $1 AND file_id = $2';
 
-const findFile = `SELECT * FROM clearing_files WHERE ${ofFile}`;
+const findFile = `SELECT * FROM clearing_files WHERE ${fileKeySql}`;
 
 const listFiles = `SELECT * FROM clearing_files WHERE organization_id = $1
     AND ($2::uuid IS NULL OR link_id = $2) AND ($3::text IS NULL OR state = $3)
@@ -153,88 +156,92 @@ const listFiles = `SELECT * FROM clearing_files WHERE organization_id = $1
 
 const selectLines = `SELECT line, transaction_id, number, settlement_date::text AS settlement_date,
     amount, currency, content, status, code FROM clearing_lines
-  WHERE ${ofFile} AND line > $3 AND ($5::text IS NULL OR status = $5) ORDER BY line LIMIT $4`;
+  WHERE ${fileKeySql} AND line > $3 AND ($5::text IS NULL OR status = $5) ORDER BY line LIMIT $4`;
 
-const selectStranger = `SELECT line FROM clearing_lines WHERE ${ofFile} AND $3::jsonb ? line::text
+const selectReferenceMismatch = `SELECT line FROM clearing_lines WHERE ${fileKeySql} AND $3::jsonb ? line::text
     AND content->'reference'->>'rrn' IS DISTINCT FROM $3::jsonb->>line::text
   ORDER BY line LIMIT 1`;
 
 // What changes is named by its number in an array or an object: a join would be planned for a file of one line.
-const acknowledge = `WITH file AS (
+const acknowledgeFileSql = `WITH file AS (
     UPDATE clearing_files SET state = 'Acknowledged', accepted = $3, rejected = $4,
       acknowledgement = $6, acknowledged_at = $7
-    WHERE ${ofFile} AND state = 'Made' RETURNING file_id
+    WHERE ${fileKeySql} AND state = 'Made' RETURNING file_id
   ), marked AS (
     UPDATE clearing_lines l SET code = $5::jsonb->>l.line::text FROM file
     WHERE l.organization_id = $1 AND l.file_id = file.file_id AND $5::jsonb ? l.line::text
   ), job AS (
     INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at)
     SELECT $1, $8, $9, jsonb_build_object('fileId', file_id), $7, 0, $7 FROM file
-  ), told AS (${tellFile('acknowledged', '$10', '$7')})
+  ), told AS (${insertFileEvent('acknowledged', '$10', '$7')})
   SELECT file_id FROM file`;
 
-const refuseFile = `WITH file AS (
+const rejectFileSql = `WITH file AS (
     UPDATE clearing_files SET state = 'Rejected', rejected = line_count, reason = $3,
       acknowledgement = $4, acknowledged_at = $5
-    WHERE ${ofFile} AND state = 'Made' RETURNING file_id
+    WHERE ${fileKeySql} AND state = 'Made' RETURNING file_id
   ), back AS (
     UPDATE clearing_lines l SET file_id = NULL, line = NULL, status = 'Waiting' FROM file
     WHERE l.organization_id = $1 AND l.file_id = file.file_id
-  ), told AS (${tellFile('rejected', '$6', '$5')})
+  ), told AS (${insertFileEvent('rejected', '$6', '$5')})
   SELECT file_id FROM file`;
 
 const settleLines = `UPDATE clearing_lines
   SET status = CASE WHEN line = ANY($4::integer[]) THEN 'Accepted' ELSE 'Rejected' END
-  WHERE ${ofFile} AND line = ANY($3::integer[])`;
+  WHERE ${fileKeySql} AND line = ANY($3::integer[])`;
 
 const finishFile = `WITH file AS (
     UPDATE clearing_files SET state = 'Settled'
-    WHERE ${ofFile} AND state = 'Acknowledged' AND NOT EXISTS (
-      SELECT 1 FROM clearing_lines WHERE ${ofFile} AND status = 'Filed')
+    WHERE ${fileKeySql} AND state = 'Acknowledged' AND NOT EXISTS (
+      SELECT 1 FROM clearing_lines WHERE ${fileKeySql} AND status = 'Filed')
     RETURNING file_id
   )
-  ${tellFile('settled', '$3', 'now()')}`;
+  ${insertFileEvent('settled', '$3', 'now()')}`;
 
 type Raw = Record<string, unknown>;
 
 const iso = (value: unknown) => new Date(value as string).toISOString();
-const textOf = (value: unknown) => (value === null ? undefined : String(value));
+const optionalText = (value: unknown) => (value === null ? undefined : String(value));
 
-function toFile(row: Raw): FileRow {
+function toFile(row: Raw): ClearingFileRow {
   return {
     fileId: String(row['file_id']),
     linkId: String(row['link_id']),
     sequence: Number(row['sequence']),
     institutionId: String(row['institution_id']),
-    state: row['state'] as FileState,
+    state: row['state'] as ClearingFileState,
     lineCount: Number(row['line_count']),
     amounts: row['amounts'] as Record<string, number>,
     accepted: Number(row['accepted']),
     rejected: Number(row['rejected']),
-    reason: textOf(row['reason']),
-    acknowledgement: textOf(row['acknowledgement']),
+    reason: optionalText(row['reason']),
+    acknowledgement: optionalText(row['acknowledgement']),
     createdAt: iso(row['created_at']),
     acknowledgedAt: row['acknowledged_at'] === null ? undefined : iso(row['acknowledged_at']),
   };
 }
 
-function toLine(row: Raw): LineRow {
+function toLine(row: Raw): ClearingLineRow {
   return {
     line: Number(row['line']),
     transactionId: String(row['transaction_id']),
-    number: Number(row['number']),
+    operationNumber: Number(row['number']),
     settlementDate: String(row['settlement_date']),
     amount: Number(row['amount']),
     currency: String(row['currency']),
     content: row['content'] as ClearingLine,
-    status: row['status'] as LineRow['status'],
-    code: textOf(row['code']),
+    status: row['status'] as ClearingLineRow['status'],
+    code: optionalText(row['code']),
   };
 }
 
 type Open = { link_id: string; count: number; oldest_at: Date };
 
-const toOpen = ({ link_id: linkId, count, oldest_at: oldestAt }: Open): OpenOfLink => ({
+const toBacklogSample = ({
+  link_id: linkId,
+  count,
+  oldest_at: oldestAt,
+}: Open): LinkBacklogSample => ({
   linkId,
   count,
   oldestAt: oldestAt.toISOString(),
@@ -249,12 +256,12 @@ export function createClearingStore({
   ids: Ids;
 }): ClearingStore {
   return {
-    async make({ organizationId, linkId, fileId, until, limit, institutionId, at }) {
+    async createFile({ organizationId, linkId, fileId, until, limit, institutionId, at }) {
       const values = [organizationId, linkId, fileId, until ?? null, limit, institutionId, at];
-      return (await database.query(make, [...values, ids.uuid()])).length > 0;
+      return (await database.query(createFileSql, [...values, ids.uuid()])).length > 0;
     },
-    async dueLinks(at, limit) {
-      const rows = await database.query<Record<string, string>>(dueLinks, [at, limit]);
+    async findLinksWithDueLines(at, limit) {
+      const rows = await database.query<Record<string, string>>(dueLinksSql, [at, limit]);
       return rows.map((row) => ({
         organizationId: String(row['organization_id']),
         linkId: String(row['link_id']),
@@ -268,29 +275,29 @@ export function createClearingStore({
       const values = [organizationId, linkId ?? null, state ?? null, after ?? null, limit];
       return (await database.query(listFiles, values)).map((row) => toFile(row as Raw));
     },
-    async openFiles() {
-      return (await database.query<Open>(openFiles)).map(toOpen);
+    async countOpenFiles() {
+      return (await database.query<Open>(openFilesSql)).map(toBacklogSample);
     },
-    async dueLines(at) {
-      return (await database.query<Open>(dueLines, [at])).map(toOpen);
+    async countDueLines(at) {
+      return (await database.query<Open>(dueLinesSql, [at])).map(toBacklogSample);
     },
     async lines({ organizationId, fileId, after, limit, status }) {
       const values = [organizationId, fileId, after, limit, status ?? null];
       return (await database.query(selectLines, values)).map((row) => toLine(row as Raw));
     },
-    async stranger({ organizationId, fileId, rejections }) {
-      const told = Object.fromEntries(rejections.map(({ line, rrn }) => [line, rrn]));
-      const values = [organizationId, fileId, JSON.stringify(told)];
-      const [row] = await database.query<{ line: number }>(selectStranger, values);
+    async findReferenceMismatch({ organizationId, fileId, rejections }) {
+      const rrnByLine = Object.fromEntries(rejections.map(({ line, rrn }) => [line, rrn]));
+      const values = [organizationId, fileId, JSON.stringify(rrnByLine)];
+      const [row] = await database.query<{ line: number }>(selectReferenceMismatch, values);
       return row?.line;
     },
-    async acknowledge({ organizationId, fileId, accepted, rejections, mark, at, job }) {
+    async acknowledge({ organizationId, fileId, accepted, rejections, documentDigest, at, job }) {
       const codes = Object.fromEntries(rejections.map(({ line, code }) => [line, code]));
-      const told = JSON.stringify(codes);
-      const values = [organizationId, fileId, accepted, rejections.length, told];
-      const rows = await database.query(acknowledge, [
+      const codesJson = JSON.stringify(codes);
+      const values = [organizationId, fileId, accepted, rejections.length, codesJson];
+      const rows = await database.query(acknowledgeFileSql, [
         ...values,
-        mark,
+        documentDigest,
         at,
         job.jobId,
         job.kind,
@@ -298,17 +305,17 @@ export function createClearingStore({
       ]);
       return rows.length > 0;
     },
-    async refuse({ organizationId, fileId, reason, mark, at }) {
-      const values = [organizationId, fileId, reason, mark, at, ids.uuid()];
-      return (await database.query(refuseFile, values)).length > 0;
+    async rejectFile({ organizationId, fileId, reason, documentDigest, at }) {
+      const values = [organizationId, fileId, reason, documentDigest, at, ids.uuid()];
+      return (await database.query(rejectFileSql, values)).length > 0;
     },
-    async settle({ organizationId, fileId }, lines) {
+    async settleLines({ organizationId, fileId }, lines) {
       if (lines.length === 0) return;
       const accepted = lines.filter((each) => each.accepted);
       const numbers = [lines, accepted].map((some) => some.map(({ line }) => line));
       await database.query(settleLines, [organizationId, fileId, ...numbers]);
     },
-    async finish({ organizationId, fileId }) {
+    async settleFile({ organizationId, fileId }) {
       await database.query(finishFile, [organizationId, fileId, ids.uuid()]);
     },
   };

@@ -1,28 +1,30 @@
-// The route that tells how the acquirer links stand, and what waits for them.
+// Route: state and backlog of the acquirer links.
 import { AcquirerLinkStates, defined, refuse } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { route } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
-import type { Lanes, Queue } from '../recovery/link-queue.ts';
+import type { LinkBacklog, LinkQueue } from '../runtime/link-queue.ts';
 import { tags } from './route-schemas.ts';
 
-type Deps = Pick<PaymentsDeps, 'acquiring'> & { lanes: Lanes };
+type Deps = Pick<PaymentsDeps, 'acquiring'> & { linkQueue: LinkQueue };
 
-const emptyQueue = { length: 0, attempts: 0, alarms: 0 };
+const emptyBacklog = { length: 0, attempts: 0, alarms: 0 };
 
-const shown = (queue: Queue | undefined) => {
-  if (queue === undefined) return emptyQueue;
-  const { linkId: _linkId, ...rest } = queue;
-  return rest;
+const viewBacklog = (queue: LinkBacklog | undefined) => {
+  if (queue === undefined) return emptyBacklog;
+  const { linkId: _linkId, alerts: alarms, ...backlog } = queue;
+  return { ...backlog, alarms };
 };
 
-async function linkStates({ acquiring, lanes }: Deps, organizationId: string) {
-  const queues = new Map((await lanes.queues(organizationId)).map((each) => [each.linkId, each]));
-  const open = acquiring.openOf(organizationId);
-  const items = open.map((link) => {
+async function listLinkStates({ acquiring, linkQueue }: Deps, organizationId: string) {
+  const queues = new Map(
+    (await linkQueue.backlog(organizationId)).map((each) => [each.linkId, each]),
+  );
+  const openLinks = acquiring.listLinks(organizationId);
+  const items = openLinks.map((link) => {
     const { linkId, name, available, connections, clientCertificateExpiresAt, faults } = link;
-    const queue = shown(queues.get(linkId));
+    const queue = viewBacklog(queues.get(linkId));
     return {
       acquirerLinkId: linkId,
       name,
@@ -42,12 +44,12 @@ async function linkStates({ acquiring, lanes }: Deps, organizationId: string) {
   return { items };
 }
 
-export function registerLinks(app: FastifyInstance, deps: Deps): void {
+export function registerLinkRoutes(app: FastifyInstance, deps: Deps): void {
   route(app, {
     method: 'GET',
     url: '/payment/v1/acquirer-links',
     operationId: 'listAcquirerLinkStates',
-    summary: 'How the acquirer links stand',
+    summary: 'List the states of the acquirer links',
     description:
       'Whether each link can be reached, and what waits for it: reversals, captures and other messages that are sent in order until the acquirer has answered. An alarm means that one of them has had no success for six tries. `faults` names settings of the link that cannot be used, such as a key for another purpose.',
     tags,
@@ -57,9 +59,9 @@ export function registerLinks(app: FastifyInstance, deps: Deps): void {
     errors: ['permission_denied', 'database_unavailable'],
     async handler({ caller }) {
       if (caller.merchantId !== undefined) {
-        refuse('permission_denied', 'Only the organisation sees its acquirer links.');
+        refuse('permission_denied', 'Acquirer links are visible to organisation callers only.');
       }
-      return linkStates(deps, caller.organizationId);
+      return listLinkStates(deps, caller.organizationId);
     },
   });
 }

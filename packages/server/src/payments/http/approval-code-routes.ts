@@ -9,15 +9,15 @@ import {
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { openPage, pageQuery, route, sealPage } from '../../http/index.ts';
-import type { Codes } from '../approvals/manage-approval-codes.ts';
+import type { ApprovalCodeManager } from '../approvals/manage-approval-codes.ts';
 
 const base = '/payment/v1/approval-codes';
 const tags = ['Card payments'];
 const permission = 'pay.approve';
 const params = Type.Object({ approvalCodeId: Type.String({ format: 'uuid' }) });
-const scoped: ErrorCode[] = ['entity_out_of_scope', 'database_unavailable'];
+const scopeErrors: ErrorCode[] = ['entity_out_of_scope', 'database_unavailable'];
 
-export function registerApprovalCodes(app: FastifyInstance, codes: Codes): void {
+export function registerApprovalCodes(app: FastifyInstance, codes: ApprovalCodeManager): void {
   route(app, {
     method: 'POST',
     url: base,
@@ -33,12 +33,12 @@ export function registerApprovalCodes(app: FastifyInstance, codes: Codes): void 
       'For one refund': { name: 'Shift lead', oneTime: true, maxAmount: 20_000, currency: 'EUR' },
     },
     response: { 201: NewApprovalCode },
-    errors: [...scoped, 'merchant_not_found', 'store_not_found', 'currency_unknown'],
+    errors: [...scopeErrors, 'merchant_not_found', 'store_not_found', 'currency_unknown'],
     async handler(request, reply) {
-      const made = await codes.create(request, request.body);
-      const location = `${base}/${made.approvalCodeId}`;
+      const createdCode = await codes.create(request, request.body);
+      const location = `${base}/${createdCode.approvalCodeId}`;
       reply.code(201).headers({ location, 'cache-control': 'no-store' });
-      return made;
+      return createdCode;
     },
   });
   route(app, {
@@ -59,10 +59,10 @@ export function registerApprovalCodes(app: FastifyInstance, codes: Codes): void 
       { additionalProperties: false },
     ),
     response: { 200: pageOf(ApprovalCode) },
-    errors: [...scoped, 'cursor_invalid'],
+    errors: [...scopeErrors, 'cursor_invalid'],
     async handler({ caller, query }) {
-      const found = await codes.list(caller, query, openPage(query, 'listApprovalCodes'));
-      return sealPage(found, query, 'listApprovalCodes');
+      const page = await codes.list(caller, query, openPage(query, 'listApprovalCodes'));
+      return sealPage(page, query, 'listApprovalCodes');
     },
   });
   route(app, {
@@ -74,7 +74,7 @@ export function registerApprovalCodes(app: FastifyInstance, codes: Codes): void 
     permission,
     params,
     response: { 200: ApprovalCode },
-    errors: [...scoped, 'resource_not_found'],
+    errors: [...scopeErrors, 'resource_not_found'],
     handler: ({ caller, params: { approvalCodeId } }) => codes.get(caller, approvalCodeId),
   });
   route(app, {
@@ -88,7 +88,7 @@ export function registerApprovalCodes(app: FastifyInstance, codes: Codes): void 
     params,
     bodyOptional: true,
     response: { 200: ApprovalCode },
-    errors: [...scoped, 'resource_not_found'],
+    errors: [...scopeErrors, 'resource_not_found'],
     handler: (request) => codes.revoke(request, request.params.approvalCodeId),
   });
 }

@@ -5,16 +5,16 @@ import { Type } from 'typebox';
 import { route } from '../../http/index.ts';
 import { type CaptureAllDeps, captureAll, findBatch } from '../batch-capture/batch-capture.ts';
 import {
-  base,
   idempotencyHeaders,
-  markReplay,
-  ofIdentifier,
-  operationIdOf,
+  identifierErrors,
   rateLimit,
+  resolveOperationId,
+  setReplayedHeader,
   tags,
+  transactionsPath,
 } from './route-schemas.ts';
 
-const ItemsPage = Type.Object(
+const ItemsQuery = Type.Object(
   {
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
     cursor: Type.Optional(
@@ -24,12 +24,12 @@ const ItemsPage = Type.Object(
   { additionalProperties: false },
 );
 
-const itemsDefault = 50;
+const defaultPageSize = 50;
 
-export function registerBatches(app: FastifyInstance, deps: CaptureAllDeps): void {
+export function registerBatchCaptureRoutes(app: FastifyInstance, deps: CaptureAllDeps): void {
   route(app, {
     method: 'POST',
-    url: `${base}/captureall`,
+    url: `${transactionsPath}/captureall`,
     operationId: 'captureAll',
     summary: 'Capture all authorised transactions',
     description: 'Or those named in `items`. Durable and resumable; a dry run only tells.',
@@ -42,28 +42,28 @@ export function registerBatches(app: FastifyInstance, deps: CaptureAllDeps): voi
     response: { 200: Batch, 202: Batch },
     answerHeaders: { 202: ['Location'] },
     errors: [
-      ...ofIdentifier,
+      ...identifierErrors,
       'transaction_not_found',
       'merchant_not_found',
       'store_not_found',
       'currency_mismatch',
     ],
     handler: async (request, reply) => {
-      const clientOperationId = operationIdOf(request.headers, request.body.clientOperationId);
+      const clientOperationId = resolveOperationId(request.headers, request.body.clientOperationId);
       const { batch, replayed } = await captureAll(deps, request.caller, {
         ...request.body,
         ...defined({ clientOperationId }),
       });
-      markReplay(reply, replayed);
+      setReplayedHeader(reply, replayed);
       if (batch.dryRun !== true) {
-        reply.code(202).header('Location', `${base}/captureall/${batch.batchId}`);
+        reply.code(202).header('Location', `${transactionsPath}/captureall/${batch.batchId}`);
       }
       return batch;
     },
   });
   route(app, {
     method: 'GET',
-    url: `${base}/captureall/:batchId`,
+    url: `${transactionsPath}/captureall/:batchId`,
     operationId: 'getCaptureAll',
     summary: 'A capture of all, with its items',
     tags,
@@ -71,13 +71,13 @@ export function registerBatches(app: FastifyInstance, deps: CaptureAllDeps): voi
     permission: ['pay.capture', 'pay.read'],
     priority: 'list',
     params: Type.Object({ batchId: Type.String({ format: 'uuid' }) }),
-    query: ItemsPage,
+    query: ItemsQuery,
     response: { 200: Batch },
     errors: ['batch_not_found', 'database_unavailable'],
     handler: ({ caller, params, query }) =>
       findBatch(deps, caller, params.batchId, {
         after: query.cursor,
-        limit: query.limit ?? itemsDefault,
+        limit: query.limit ?? defaultPageSize,
       }),
   });
 }

@@ -17,15 +17,15 @@ import type { ClearingFiles } from '../clearing/clearing-files.ts';
 
 const base = '/payment/v1/clearing-files';
 const tags = ['Card payments'];
-const closed = { additionalProperties: false };
+const noAdditionalProperties = { additionalProperties: false };
 const params = Type.Object({ clearingFileId: Type.String({ format: 'uuid' }) });
-const scoped: ErrorCode[] = ['permission_denied', 'database_unavailable'];
-const ofFile: ErrorCode[] = [...scoped, 'resource_not_found'];
+const scopeErrors: ErrorCode[] = ['permission_denied', 'database_unavailable'];
+const fileErrors: ErrorCode[] = [...scopeErrors, 'resource_not_found'];
 const plainText = 'text/plain';
 const acknowledgementLimitBytes = 4_194_304;
-const lineForm = /^[0-9]{1,9}$/;
+const lineNumberPattern = /^[0-9]{1,9}$/;
 
-function registerReads(app: FastifyInstance, files: ClearingFiles): void {
+function registerReadRoutes(app: FastifyInstance, files: ClearingFiles): void {
   route(app, {
     method: 'GET',
     url: base,
@@ -41,10 +41,10 @@ function registerReads(app: FastifyInstance, files: ClearingFiles): void {
         acquirerLink: Type.Optional(Type.String({ format: 'uuid' })),
         state: Type.Optional(Type.Enum([...clearingFileStates])),
       },
-      closed,
+      noAdditionalProperties,
     ),
     response: { 200: pageOf(ClearingFile) },
-    errors: [...scoped, 'cursor_invalid'],
+    errors: [...scopeErrors, 'cursor_invalid'],
     async handler({ caller, query }) {
       const page = openPage(query, 'listClearingFiles');
       return sealPage(await files.list(caller, query, page), query, 'listClearingFiles');
@@ -60,7 +60,7 @@ function registerReads(app: FastifyInstance, files: ClearingFiles): void {
     permission: 'rep.read',
     params,
     response: { 200: ClearingFile },
-    errors: ofFile,
+    errors: fileErrors,
     handler: ({ caller, params: { clearingFileId } }) => files.get(caller, clearingFileId),
   });
   route(app, {
@@ -74,15 +74,15 @@ function registerReads(app: FastifyInstance, files: ClearingFiles): void {
     params,
     query: Type.Object(
       { ...pageQuery, status: Type.Optional(Type.Enum([...clearingLineStatuses])) },
-      closed,
+      noAdditionalProperties,
     ),
     response: { 200: pageOf(ClearingFileLine) },
-    errors: [...ofFile, 'cursor_invalid'],
+    errors: [...fileErrors, 'cursor_invalid'],
     async handler({ caller, query, params: { clearingFileId } }) {
       const filters = { ...query, clearingFileId };
-      const page = openPage(filters, 'listClearingFileLines', lineForm);
-      const found = await files.lines(caller, clearingFileId, query, page);
-      return sealPage(found, filters, 'listClearingFileLines');
+      const page = openPage(filters, 'listClearingFileLines', lineNumberPattern);
+      const linePage = await files.lines(caller, clearingFileId, query, page);
+      return sealPage(linePage, filters, 'listClearingFileLines');
     },
   });
   route(app, {
@@ -98,7 +98,7 @@ function registerReads(app: FastifyInstance, files: ClearingFiles): void {
     produces: [plainText],
     response: { 200: Type.String() },
     answerHeaders: { 200: ['Content-Disposition'] },
-    errors: ofFile,
+    errors: fileErrors,
     async handler({ caller, params: { clearingFileId } }, reply) {
       const { name, text } = await files.content(caller, clearingFileId);
       reply.type(`${plainText}; charset=utf-8`).headers({
@@ -110,8 +110,8 @@ function registerReads(app: FastifyInstance, files: ClearingFiles): void {
   });
 }
 
-export function registerClearing(app: FastifyInstance, files: ClearingFiles): void {
-  registerReads(app, files);
+export function registerClearingRoutes(app: FastifyInstance, files: ClearingFiles): void {
+  registerReadRoutes(app, files);
   route(app, {
     method: 'POST',
     url: base,
@@ -123,11 +123,11 @@ export function registerClearing(app: FastifyInstance, files: ClearingFiles): vo
     permission: 'rep.export',
     body: ClearingFileRequest,
     response: { 201: ClearingFile },
-    errors: [...ofFile, 'nothing_to_clear'],
+    errors: [...fileErrors, 'nothing_to_clear'],
     async handler({ caller, body }, reply) {
-      const made = await files.make(caller, body);
-      reply.code(201).header('location', `${base}/${made.clearingFileId}`);
-      return made;
+      const file = await files.make(caller, body);
+      reply.code(201).header('location', `${base}/${file.clearingFileId}`);
+      return file;
     },
   });
   app.addContentTypeParser(plainText, { parseAs: 'string' }, (_request, body, done) => {
@@ -147,7 +147,7 @@ export function registerClearing(app: FastifyInstance, files: ClearingFiles): vo
     bodyLimitBytes: acknowledgementLimitBytes,
     body: ClearingAcknowledgementInput,
     response: { 200: ClearingFile },
-    errors: [...ofFile, 'acknowledgement_invalid', 'clearing_file_acknowledged'],
+    errors: [...fileErrors, 'acknowledgement_invalid', 'clearing_file_acknowledged'],
     handler: ({ caller, body, params: { clearingFileId } }) =>
       files.acknowledge(caller, clearingFileId, body.acknowledgement),
   });

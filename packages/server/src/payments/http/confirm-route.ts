@@ -3,23 +3,23 @@ import { ConfirmRequest, Transaction } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { route } from '../../http/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
-import { confirm } from '../operations/confirm-sale.ts';
+import { confirmSale } from '../operations/confirm-sale.ts';
 import { findTransaction } from '../runtime/find-transaction.ts';
 import {
-  ByTransaction,
-  base,
-  markReplay,
-  OfMerchant,
-  ofTransaction,
+  MerchantQuery,
   rateLimit,
+  setReplayedHeader,
+  TransactionParams,
   tags,
+  transactionErrors,
+  transactionsPath,
 } from './route-schemas.ts';
 import { viewTransaction } from './transaction-view.ts';
 
-export function registerConfirm(app: FastifyInstance, deps: PaymentsDeps): void {
+export function registerConfirmRoute(app: FastifyInstance, deps: PaymentsDeps): void {
   route(app, {
     method: 'POST',
-    url: `${base}/:transactionId/confirm`,
+    url: `${transactionsPath}/:transactionId/confirm`,
     operationId: 'confirmTransaction',
     summary: 'Confirm a sale that awaits it',
     description:
@@ -31,13 +31,13 @@ export function registerConfirm(app: FastifyInstance, deps: PaymentsDeps): void 
     priority: 'last',
     bodyOptional: true,
     faultOutcome: 'Unknown',
-    params: ByTransaction,
-    query: OfMerchant,
+    params: TransactionParams,
+    query: MerchantQuery,
     body: ConfirmRequest,
     response: { 200: Transaction },
     answerHeaders: { 200: ['Idempotent-Replayed'] },
     errors: [
-      ...ofTransaction,
+      ...transactionErrors,
       'concurrent_modification',
       'transaction_in_progress',
       'reversal_in_progress',
@@ -47,10 +47,15 @@ export function registerConfirm(app: FastifyInstance, deps: PaymentsDeps): void 
       'authorization_expired',
     ],
     handler: async ({ caller, params, query }, reply) => {
-      const found = await findTransaction(deps, caller, params.transactionId, query.merchantId);
-      const { loaded, replayed } = await confirm(deps, found);
-      markReplay(reply, replayed);
-      return viewTransaction(loaded);
+      const transaction = await findTransaction(
+        deps,
+        caller,
+        params.transactionId,
+        query.merchantId,
+      );
+      const { transaction: confirmed, replayed } = await confirmSale(deps, transaction);
+      setReplayedHeader(reply, replayed);
+      return viewTransaction(confirmed);
     },
   });
 }

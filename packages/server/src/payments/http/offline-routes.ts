@@ -7,9 +7,10 @@ import type { PaymentsDeps } from '../deps.ts';
 import { listGaps } from '../offline/missing-sequence-numbers.ts';
 import { rateLimit, tags } from './route-schemas.ts';
 
-const named = (description: string) => Type.Optional(Type.String({ format: 'uuid', description }));
+const idFilter = (description: string) =>
+  Type.Optional(Type.String({ format: 'uuid', description }));
 
-export function registerOffline(app: FastifyInstance, deps: PaymentsDeps): void {
+export function registerOfflineRoutes(app: FastifyInstance, deps: PaymentsDeps): void {
   route(app, {
     method: 'GET',
     url: '/payment/v1/offline-gaps',
@@ -25,17 +26,17 @@ export function registerOffline(app: FastifyInstance, deps: PaymentsDeps): void 
     query: Type.Object(
       {
         ...pageQuery,
-        merchantId: named('Of one merchant.'),
-        storeId: named('Of one store.'),
-        deviceId: named('Of one logical device.'),
+        merchantId: idFilter('Of one merchant.'),
+        storeId: idFilter('Of one store.'),
+        deviceId: idFilter('Of one logical device.'),
       },
       { additionalProperties: false },
     ),
     response: { 200: pageOf(OfflineGap) },
     errors: ['entity_out_of_scope', 'cursor_invalid', 'database_unavailable'],
     async handler({ caller, query }) {
-      const found = await listGaps(deps, caller, query, openPage(query, 'listOfflineGaps'));
-      return sealPage(found, query, 'listOfflineGaps');
+      const gapPage = await listGaps(deps, caller, query, openPage(query, 'listOfflineGaps'));
+      return sealPage(gapPage, query, 'listOfflineGaps');
     },
   });
 }

@@ -13,83 +13,83 @@ import {
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import { type Caller, route } from '../../http/index.ts';
-import { chipOutcomeOf } from '../card-input/chip-completion-data.ts';
+import { validateChipCompletionData } from '../card-input/chip-completion-data.ts';
 import type { PaymentsDeps } from '../deps.ts';
 import { wasPending } from '../operations/operation-idempotency.ts';
-import { allowed, refundByWeb } from '../operations/refund-or-void.ts';
-import { resolveOperation } from '../operations/resolve-manually.ts';
+import { getAllowedOperations, refundOrVoid } from '../operations/refund-or-void.ts';
+import { resolveManually } from '../operations/resolve-manually.ts';
 import {
-  type OperationAnswer as Answer,
-  type OperationCall,
-  operate,
+  type OperationInput,
+  type OperationResult,
+  runOperation,
 } from '../operations/run-operation.ts';
 import { findTransaction } from '../runtime/find-transaction.ts';
-import type { Verb } from '../transaction/state-machine.ts';
+import type { OperationType } from '../transaction/state-machine.ts';
 import {
-  ByTransaction,
-  base,
-  common,
+  acceptedHeaders,
+  approvalErrors,
   idempotencyHeaders,
-  laterHeaders,
-  markReplay,
-  OfMerchant,
-  ofApproval,
-  ofState,
-  ofTransaction,
-  operationIdOf,
-  pointAt,
+  MerchantQuery,
+  operationErrors,
   rateLimit,
+  resolveOperationId,
+  respondAccepted,
+  setReplayedHeader,
+  stateErrors,
+  TransactionParams,
   tags,
+  transactionErrors,
+  transactionsPath,
 } from './route-schemas.ts';
 import { viewOperation, viewTransaction } from './transaction-view.ts';
 
-function viewAnswer({ loaded, operation }: Answer) {
-  const shown = operation === undefined ? undefined : viewOperation(operation, loaded);
-  return { ...viewTransaction(loaded), ...defined({ operation: shown }) };
+function viewResult({ transaction, operation }: OperationResult) {
+  const operationView = operation === undefined ? undefined : viewOperation(operation, transaction);
+  return { ...viewTransaction(transaction), ...defined({ operation: operationView }) };
 }
 
 /** A replay has the status of the first answer, and tells what has become of it since. */
-function answerOperation(reply: FastifyReply, answer: Answer) {
-  const { loaded, operation, replayed } = answer;
-  markReplay(reply, replayed);
-  const view = viewAnswer(answer);
-  if (view.operation?.status === 'Pending') pointAt(reply, loaded);
-  else if (replayed && operation !== undefined && wasPending(loaded, operation)) {
-    reply.code(202).header('Location', `${base}/${loaded.row.transactionId}`);
+function sendOperationResponse(reply: FastifyReply, result: OperationResult) {
+  const { transaction, operation, replayed } = result;
+  setReplayedHeader(reply, replayed);
+  const view = viewResult(result);
+  if (view.operation?.status === 'Pending') respondAccepted(reply, transaction);
+  else if (replayed && operation !== undefined && wasPending(transaction, operation)) {
+    reply.code(202).header('Location', `${transactionsPath}/${transaction.row.transactionId}`);
   }
   return view;
 }
 
-type Body = Omit<OperationCall, 'actor' | 'approval' | 'chipData'> & {
+type OperationBody = Omit<OperationInput, 'actor' | 'approval' | 'chipData'> & {
   approvalCode?: string;
   emvData?: string;
 };
 
-async function runOperation(
+async function handleOperation(
   deps: PaymentsDeps,
   request: {
     caller: Caller;
     headers: Record<string, unknown>;
-    body: Body;
+    body: OperationBody;
     params: { transactionId: string };
     query: { merchantId?: string };
   },
   reply: FastifyReply,
-  verb: Verb,
+  operationType: OperationType,
 ) {
   const { caller, params, query } = request;
   const { approvalCode, emvData: _emvData, ...body } = request.body;
-  const clientOperationId = operationIdOf(request.headers, body.clientOperationId);
-  const loaded = await findTransaction(deps, caller, params.transactionId, query.merchantId);
-  const chipData = chipOutcomeOf(deps, loaded, request.body);
-  const by = caller.deviceId ?? caller.userId ?? caller.clientId;
-  const approval = { code: approvalCode, by };
-  const call = { ...body, clientOperationId, approval, chipData };
-  const answer = await operate(deps, loaded, verb, call);
-  return answerOperation(reply, answer);
+  const clientOperationId = resolveOperationId(request.headers, body.clientOperationId);
+  const transaction = await findTransaction(deps, caller, params.transactionId, query.merchantId);
+  const chipData = validateChipCompletionData(deps, transaction, request.body);
+  const attemptedBy = caller.deviceId ?? caller.userId ?? caller.clientId;
+  const approval = { code: approvalCode, attemptedBy };
+  const input = { ...body, clientOperationId, approval, chipData };
+  const result = await runOperation(deps, transaction, operationType, input);
+  return sendOperationResponse(reply, result);
 }
 
-const ofCancel: ErrorCode[] = [
+const cancelErrors: ErrorCode[] = [
   'already_captured',
   'nothing_to_cancel',
   'cancel_amount_exceeded',
@@ -99,7 +99,7 @@ const ofCancel: ErrorCode[] = [
   'partial_reversal_not_supported',
 ];
 
-export function registerOperations(app: FastifyInstance, deps: PaymentsDeps): void {
+export function registerOperationRoutes(app: FastifyInstance, deps: PaymentsDeps): void {
   const shared = {
     method: 'POST',
     tags,
@@ -107,52 +107,52 @@ export function registerOperations(app: FastifyInstance, deps: PaymentsDeps): vo
     headers: idempotencyHeaders,
     bodyOptional: true,
     faultOutcome: 'Unknown',
-    params: ByTransaction,
-    query: OfMerchant,
+    params: TransactionParams,
+    query: MerchantQuery,
     response: { 200: OperationAnswer, 202: OperationAnswer },
-    answerHeaders: laterHeaders,
+    answerHeaders: acceptedHeaders,
   } as const;
   route(app, {
     ...shared,
-    url: `${base}/:transactionId/capture`,
+    url: `${transactionsPath}/:transactionId/capture`,
     operationId: 'captureTransaction',
     summary: 'Capture an authorised transaction',
     description: 'In full or in part, several times where the acquirer contract allows it.',
     permission: 'pay.capture',
     body: CaptureRequest,
     errors: [
-      ...common,
-      ...ofState,
-      ...ofApproval,
+      ...operationErrors,
+      ...stateErrors,
+      ...approvalErrors,
       'nothing_to_capture',
       'capture_amount_exceeded',
       'multiple_capture_not_supported',
     ],
     handler: (request, reply) =>
-      runOperation(deps, { ...pick(request), body: request.body }, reply, 'Capture'),
+      handleOperation(deps, { ...pickRequestParts(request), body: request.body }, reply, 'Capture'),
   });
   route(app, {
     ...shared,
-    url: `${base}/:transactionId/refund`,
+    url: `${transactionsPath}/:transactionId/refund`,
     operationId: 'refundTransaction',
     summary: 'Refund a captured transaction',
     description: 'Asynchronous: 202 with a Pending operation where the answer is not final.',
     permission: 'pay.refund',
     body: RefundRequest,
     errors: [
-      ...common,
-      ...ofState,
-      ...ofApproval,
+      ...operationErrors,
+      ...stateErrors,
+      ...approvalErrors,
       'not_captured',
       'already_refunded',
       'refund_amount_exceeded',
     ],
     handler: (request, reply) =>
-      runOperation(deps, { ...pick(request), body: request.body }, reply, 'Refund'),
+      handleOperation(deps, { ...pickRequestParts(request), body: request.body }, reply, 'Refund'),
   });
   route(app, {
     ...shared,
-    url: `${base}/:transactionId/cancel`,
+    url: `${transactionsPath}/:transactionId/cancel`,
     operationId: 'cancelTransaction',
     summary: 'Cancel an uncaptured transaction',
     description: 'Functional is a void, in full or in part; Technical reverses the whole sale.',
@@ -160,15 +160,20 @@ export function registerOperations(app: FastifyInstance, deps: PaymentsDeps): vo
     bodyOptional: false,
     priority: 'last',
     body: CancelRequest,
-    errors: [...common, ...ofState, ...ofApproval, ...ofCancel],
+    errors: [...operationErrors, ...stateErrors, ...approvalErrors, ...cancelErrors],
     handler: (request, reply) => {
-      const verb = request.body.cancelReason === 'Technical' ? 'Reverse' : 'Cancel';
-      return runOperation(deps, { ...pick(request), body: request.body }, reply, verb);
+      const operationType = request.body.cancelReason === 'Technical' ? 'Reverse' : 'Cancel';
+      return handleOperation(
+        deps,
+        { ...pickRequestParts(request), body: request.body },
+        reply,
+        operationType,
+      );
     },
   });
 }
 
-function pick(request: {
+function pickRequestParts(request: {
   caller: Caller;
   headers: Record<string, unknown>;
   params: { transactionId: string };
@@ -178,25 +183,28 @@ function pick(request: {
   return { caller, headers, params, query };
 }
 
-export function registerByWeb(app: FastifyInstance, deps: PaymentsDeps): void {
+export function registerRefundByWebRoutes(app: FastifyInstance, deps: PaymentsDeps): void {
   route(app, {
     method: 'GET',
-    url: `${base}/:transactionId/allowedoperations`,
+    url: `${transactionsPath}/:transactionId/allowedoperations`,
     operationId: 'getAllowedOperations',
-    summary: 'What may be done with a transaction now',
+    summary: 'Get the allowed operations of a transaction',
     tags,
     rateLimit,
     permission: ['pay.read', 'pay.refundbyweb'],
-    params: ByTransaction,
-    query: OfMerchant,
+    params: TransactionParams,
+    query: MerchantQuery,
     response: { 200: AllowedOperations },
-    errors: ofTransaction,
+    errors: transactionErrors,
     handler: async ({ caller, params, query }) =>
-      allowed(deps, await findTransaction(deps, caller, params.transactionId, query.merchantId)),
+      getAllowedOperations(
+        deps,
+        await findTransaction(deps, caller, params.transactionId, query.merchantId),
+      ),
   });
   route(app, {
     method: 'POST',
-    url: `${base}/:transactionId/refundbyweb`,
+    url: `${transactionsPath}/:transactionId/refundbyweb`,
     operationId: 'refundTransactionByWeb',
     summary: 'Refund or cancel by web',
     description: 'Refunds where something captured is left to refund, else cancels.',
@@ -206,14 +214,14 @@ export function registerByWeb(app: FastifyInstance, deps: PaymentsDeps): void {
     faultOutcome: 'Unknown',
     headers: idempotencyHeaders,
     bodyOptional: true,
-    params: ByTransaction,
-    query: OfMerchant,
+    params: TransactionParams,
+    query: MerchantQuery,
     body: RefundByWebRequest,
     response: { 200: OperationAnswer, 202: OperationAnswer },
-    answerHeaders: laterHeaders,
+    answerHeaders: acceptedHeaders,
     errors: [
-      ...common,
-      ...ofState,
+      ...operationErrors,
+      ...stateErrors,
       'already_captured',
       'already_refunded',
       'refund_amount_exceeded',
@@ -222,19 +230,24 @@ export function registerByWeb(app: FastifyInstance, deps: PaymentsDeps): void {
     ],
     handler: async (request, reply) => {
       const { caller, params, query, body } = request;
-      const clientOperationId = operationIdOf(request.headers, body.clientOperationId);
-      const loaded = await findTransaction(deps, caller, params.transactionId, query.merchantId);
+      const clientOperationId = resolveOperationId(request.headers, body.clientOperationId);
+      const transaction = await findTransaction(
+        deps,
+        caller,
+        params.transactionId,
+        query.merchantId,
+      );
       const { amount } = body;
-      const answer = await refundByWeb(deps, caller, loaded, { amount, clientOperationId });
-      return answerOperation(reply, answer);
+      const result = await refundOrVoid(deps, caller, transaction, { amount, clientOperationId });
+      return sendOperationResponse(reply, result);
     },
   });
 }
 
-const numberForm = /^[1-9]\d{0,8}$/;
+const operationNumberPattern = /^[1-9]\d{0,8}$/;
 
-const OfOperation = Type.Object({
-  ...ByTransaction.properties,
+const OperationParams = Type.Object({
+  ...TransactionParams.properties,
   number: Type.String({
     minLength: 1,
     maxLength: 36,
@@ -242,31 +255,36 @@ const OfOperation = Type.Object({
   }),
 });
 
-export function registerResolve(app: FastifyInstance, deps: PaymentsDeps): void {
+export function registerResolveRoute(app: FastifyInstance, deps: PaymentsDeps): void {
   route(app, {
     method: 'POST',
-    url: `${base}/:transactionId/operations/:number/resolve`,
+    url: `${transactionsPath}/:transactionId/operations/:number/resolve`,
     operationId: 'resolveOperation',
-    summary: 'End an operation that nobody answers',
+    summary: 'Resolve an operation without a response',
     description:
       'Of a Pending operation whose numbers the acquirer has had from something else, or that is without an answer for ten minutes: somebody has looked into its books, and says whether it was done. It is not sent again. Who decided stands in its event and in the audit.',
     tags,
     rateLimit,
     permission: 'pay.refundbyweb',
     faultOutcome: 'Unknown',
-    params: OfOperation,
-    query: OfMerchant,
+    params: OperationParams,
+    query: MerchantQuery,
     body: OperationResolveRequest,
     response: { 200: OperationAnswer },
     answerHeaders: { 200: ['Idempotent-Replayed'] },
-    errors: [...ofTransaction, 'resolution_not_possible', 'concurrent_modification'],
+    errors: [...transactionErrors, 'resolution_not_possible', 'concurrent_modification'],
     handler: async ({ caller, id, params, query, body }, reply) => {
-      const loaded = await findTransaction(deps, caller, params.transactionId, query.merchantId);
-      const number = numberForm.test(params.number) ? Number(params.number) : 0;
+      const transaction = await findTransaction(
+        deps,
+        caller,
+        params.transactionId,
+        query.merchantId,
+      );
+      const number = operationNumberPattern.test(params.number) ? Number(params.number) : 0;
       const decision = { ...body, number };
-      const answer = await resolveOperation(deps, { caller, id }, loaded, decision);
-      markReplay(reply, answer.replayed);
-      return viewAnswer(answer);
+      const result = await resolveManually(deps, { caller, id }, transaction, decision);
+      setReplayedHeader(reply, result.replayed);
+      return viewResult(result);
     },
   });
 }

@@ -1,12 +1,18 @@
-// The routes that only tell: status and availability.
+// Routes: transaction status and availability.
 import { Availability, TransactionWithEvents } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { route } from '../../http/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
-import { status } from '../operations/get-transaction.ts';
-import { availability } from '../operations/operation-availability.ts';
-import { ByTransaction, base, ofTransaction, rateLimit, tags } from './route-schemas.ts';
+import { getTransaction } from '../operations/get-transaction.ts';
+import { getAvailability } from '../operations/operation-availability.ts';
+import {
+  rateLimit,
+  TransactionParams,
+  tags,
+  transactionErrors,
+  transactionsPath,
+} from './route-schemas.ts';
 import { viewWithEvents } from './transaction-view.ts';
 
 const WaitQuery = Type.Object(
@@ -23,23 +29,23 @@ const WaitQuery = Type.Object(
   { additionalProperties: false },
 );
 
-export function registerReads(app: FastifyInstance, deps: PaymentsDeps): void {
+export function registerReadRoutes(app: FastifyInstance, deps: PaymentsDeps): void {
   route(app, {
     method: 'GET',
-    url: `${base}/:transactionId`,
+    url: `${transactionsPath}/:transactionId`,
     operationId: 'getTransaction',
     summary: 'A transaction with its events',
     tags,
     rateLimit,
     permission: 'pay.read',
     priority: 'last',
-    params: ByTransaction,
+    params: TransactionParams,
     query: WaitQuery,
     response: { 200: TransactionWithEvents },
-    errors: ofTransaction,
+    errors: transactionErrors,
     handler: async ({ caller, params, query }) =>
       viewWithEvents(
-        await status(deps, caller, {
+        await getTransaction(deps, caller, {
           identifier: params.transactionId,
           merchantId: query.merchantId,
           waitSeconds: query.wait ?? 0,
@@ -48,7 +54,7 @@ export function registerReads(app: FastifyInstance, deps: PaymentsDeps): void {
   });
   route(app, {
     method: 'GET',
-    url: `${base}/technical/isAvailable`,
+    url: `${transactionsPath}/technical/isAvailable`,
     operationId: 'getAvailability',
     summary: 'Whether payments can be taken',
     tags,
@@ -57,6 +63,6 @@ export function registerReads(app: FastifyInstance, deps: PaymentsDeps): void {
     priority: 'last',
     response: { 200: Availability },
     errors: [],
-    handler: async ({ caller }) => availability(deps, caller),
+    handler: async ({ caller }) => getAvailability(deps, caller),
   });
 }

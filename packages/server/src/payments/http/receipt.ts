@@ -1,56 +1,56 @@
-// Puts together what a receipt of the sale prints: one copy for the merchant, one for the cardholder.
+// Creates the merchant copy and the cardholder copy of the receipt.
 import { defined, type ReceiptCopy } from '@switchyard/contract';
 import { formatAmount } from '@switchyard/money';
 import type { Place } from '../../provisioning/index.ts';
 import type { State } from '../transaction/state-machine.ts';
-import { approvedStates, responseOf } from '../transaction/terminal-action.ts';
+import { approvedStates, saleResponse } from '../transaction/terminal-action.ts';
 import {
-  factsOf,
-  type LoadedTransaction,
-  outcomeEventOf,
-  type SaleFacts,
+  type AuthorizationContext,
+  authorizationContext,
+  saleOutcomeEvent,
+  type TransactionRecord,
 } from '../transaction/transaction.ts';
 
 export type Receipt = { merchant: ReceiptCopy; cardholder: ReceiptCopy };
 
-const textOf: Readonly<Partial<Record<State, string>>> = {
+const responseTextByState: Readonly<Partial<Record<State, string>>> = {
   Declined: 'DECLINED',
   Cancelled: 'CANCELLED',
   Expired: 'EXPIRED',
 };
 
 /** What stands on paper must not read as a payment where money may yet go back. */
-const notCompleted = 'NOT COMPLETED';
+const notCompletedText = 'NOT COMPLETED';
 
 /** An address in one line. */
-export function addressLine(place: Place | undefined): string | undefined {
-  if (place === undefined) return undefined;
-  const { line1, line2, postalCode, city, region } = place;
+export function addressLine(address: Place | undefined): string | undefined {
+  if (address === undefined) return undefined;
+  const { line1, line2, postalCode, city, region } = address;
   const town = [postalCode, city].filter((part) => part !== undefined).join(' ');
   return [line1, line2, town, region].filter((part) => part !== undefined).join(', ');
 }
 
 /** Stars for all but the last four digits: the copy of the cardholder tells no more. */
-const lastFour = (masked: string) => masked.slice(-4).padStart(masked.length, '*');
+const maskToLastFour = (masked: string) => masked.slice(-4).padStart(masked.length, '*');
 
 /** Paper does not care on which way a sale came to the acquirer. */
-const operationNames = {
+const receiptOperationNames = {
   Sale: 'Sale',
   Authorization: 'Authorization',
   OfflineSale: 'Sale',
 } as const;
 
-function ofFacts(facts: SaleFacts) {
-  const { merchantAddress, panSequence, chip, reference } = facts;
-  const { purpose } = facts.request;
+function receiptMembers(context: AuthorizationContext) {
+  const { merchantAddress, panSequence, chip, reference } = context;
+  const { purpose } = context.request;
   return {
-    merchantName: facts.merchantName,
+    merchantName: context.merchantName,
     ...defined({ merchantAddress }),
-    acquirerMerchantId: facts.merchantNumber,
+    acquirerMerchantId: context.merchantNumber,
     terminalId: reference.terminalId,
-    operation: purpose === undefined ? operationNames[facts.kind] : String(purpose),
-    scheme: facts.card.scheme,
-    entryMode: facts.entryMode,
+    operation: purpose === undefined ? receiptOperationNames[context.kind] : String(purpose),
+    scheme: context.card.scheme,
+    entryMode: context.entryMode,
     ...defined({ panSequence }),
     ...chip,
     retrievalReferenceNumber: reference.rrn,
@@ -59,8 +59,8 @@ function ofFacts(facts: SaleFacts) {
 }
 
 /** A PIN that went to the issuer was verified where the issuer approved, whatever the chip knew. */
-function pinLine(
-  { pinSent }: SaleFacts,
+function pinVerificationMember(
+  { pinSent }: AuthorizationContext,
   state: State,
 ): Pick<ReceiptCopy, 'cardholderVerification'> {
   if (pinSent !== true) return {};
@@ -72,28 +72,30 @@ function pinLine(
  * the number than its first six and last four digits. It follows the transaction: a sale that was
  * taken back says so.
  */
-export function receiptOf(loaded: LoadedTransaction): Receipt | undefined {
-  const outcome = outcomeEventOf(loaded);
+export function createReceipt(transaction: TransactionRecord): Receipt | undefined {
+  const outcome = saleOutcomeEvent(transaction);
   if (outcome === undefined) return undefined;
-  const { row } = loaded;
-  const facts = factsOf(loaded);
-  const { authorizationCode, amount: told } = outcome.data;
-  const amount = approvedStates.has(row.state) ? (told ?? row.amount) : row.amount;
+  const { row } = transaction;
+  const context = authorizationContext(transaction);
+  const { authorizationCode, amount: approvedAmount } = outcome.data;
+  const amount = approvedStates.has(row.state) ? (approvedAmount ?? row.amount) : row.amount;
   const merchant: ReceiptCopy = {
-    ...ofFacts(facts),
-    at: facts.offline?.authorizedAt ?? outcome.at,
+    ...receiptMembers(context),
+    at: context.offline?.authorizedAt ?? outcome.at,
     amount,
     currency: row.currency,
     amountText: formatAmount(amount, row.currency),
-    maskedNumber: facts.card.maskedNumber,
+    maskedNumber: context.card.maskedNumber,
     ...defined({ authorizationCode }),
-    ...pinLine(facts, row.state),
-    responseText: approvedStates.has(row.state) ? 'APPROVED' : (textOf[row.state] ?? notCompleted),
+    ...pinVerificationMember(context, row.state),
+    responseText: approvedStates.has(row.state)
+      ? 'APPROVED'
+      : (responseTextByState[row.state] ?? notCompletedText),
   };
-  const maskedNumber = lastFour(facts.card.maskedNumber);
+  const maskedNumber = maskToLastFour(context.card.maskedNumber);
   const cardholder = { ...merchant, maskedNumber };
   // Why an issuer declines is for the merchant: on the other copy it would help a thief.
-  const reason = row.state === 'Declined' ? responseOf(loaded)?.reason : undefined;
+  const reason = row.state === 'Declined' ? saleResponse(transaction)?.reason : undefined;
   if (reason !== undefined) merchant.responseReason = reason;
   return { merchant, cardholder };
 }

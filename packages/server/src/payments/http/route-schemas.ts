@@ -1,12 +1,12 @@
-// What the routes of the card payments share: addresses, parameters, codes, replies.
+// Shared parts of the payment routes: paths, parameters, error codes, response headers.
 import { type ErrorCode, refuse } from '@switchyard/contract';
 import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import { idempotencyKeyHeader } from '../../http/index.ts';
-import type { LoadedTransaction } from '../transaction/transaction.ts';
-import { checkOperationId } from '../validation/validate-sale-request.ts';
+import type { TransactionRecord } from '../transaction/transaction.ts';
+import { validateOperationId } from '../validation/validate-sale-request.ts';
 
-export const base = '/payment/v1/transactions';
+export const transactionsPath = '/payment/v1/transactions';
 export const tags = ['Card payments'];
 export const rateLimit = 'payments';
 
@@ -15,8 +15,8 @@ const Identifier = Type.String({
   maxLength: 64,
   description: "The server's transaction identifier, or the client's.",
 });
-export const ByTransaction = Type.Object({ transactionId: Identifier });
-export const OfMerchant = Type.Object(
+export const TransactionParams = Type.Object({ transactionId: Identifier });
+export const MerchantQuery = Type.Object(
   {
     merchantId: Type.Optional(
       Type.String({ format: 'uuid', description: 'Decides where several merchants match.' }),
@@ -26,7 +26,7 @@ export const OfMerchant = Type.Object(
 );
 
 /** Of everything that takes an identifier of the client. */
-export const ofIdentifier: ErrorCode[] = [
+export const identifierErrors: ErrorCode[] = [
   'client_id_reused',
   'client_id_invalid',
   'idempotency_key_mismatch',
@@ -35,15 +35,15 @@ export const ofIdentifier: ErrorCode[] = [
   'database_unavailable',
 ];
 /** Of everything that names a transaction. */
-export const ofTransaction: ErrorCode[] = [
+export const transactionErrors: ErrorCode[] = [
   'transaction_not_found',
   'transaction_ambiguous',
   'entity_out_of_scope',
   'database_unavailable',
 ];
-export const common: ErrorCode[] = [
-  ...ofIdentifier,
-  ...ofTransaction,
+export const operationErrors: ErrorCode[] = [
+  ...identifierErrors,
+  ...transactionErrors,
   'concurrent_modification',
   'acquirer_unavailable',
   'not_sent',
@@ -51,7 +51,7 @@ export const common: ErrorCode[] = [
   'card_keys_unavailable',
   'card_token_unknown',
 ];
-export const ofState: ErrorCode[] = [
+export const stateErrors: ErrorCode[] = [
   'transaction_in_progress',
   'reversal_in_progress',
   'confirmation_pending',
@@ -63,7 +63,7 @@ export const ofState: ErrorCode[] = [
 ];
 
 /** Of what a supervisor may have to approve. */
-export const ofApproval: ErrorCode[] = [
+export const approvalErrors: ErrorCode[] = [
   'approval_code_required',
   'approval_code_invalid',
   'approval_code_locked',
@@ -75,27 +75,30 @@ export const idempotencyHeaders = {
 };
 
 /** Of a sale, which always has its identifier in the body. */
-export const saleKeyHeaders = {
+export const saleIdempotencyHeaders = {
   [idempotencyKeyHeader]:
     'Need not be sent, since clientTransactionId names the sale; if it is sent it must be the same.',
 };
 
 /** The identifier of an operation, from the body or the header; both must say the same. */
-export function operationIdOf(
+export function resolveOperationId(
   headers: Record<string, unknown>,
   inBody: string | undefined,
 ): string | undefined {
-  const id = agreedId(headers[idempotencyKeyHeader], inBody);
-  checkOperationId(id);
+  const id = matchHeaderAndBody(headers[idempotencyKeyHeader], inBody);
+  validateOperationId(id);
   return id;
 }
 
 /** The same for a sale, whose identifier stands in the body always. */
-export function checkSaleKey(headers: Record<string, unknown>, clientTransactionId: string): void {
-  agreedId(headers[idempotencyKeyHeader], clientTransactionId);
+export function checkSaleIdempotencyKey(
+  headers: Record<string, unknown>,
+  clientTransactionId: string,
+): void {
+  matchHeaderAndBody(headers[idempotencyKeyHeader], clientTransactionId);
 }
 
-function agreedId(header: unknown, inBody: string | undefined): string | undefined {
+function matchHeaderAndBody(header: unknown, inBody: string | undefined): string | undefined {
   if (header === undefined) return inBody;
   if (typeof header !== 'string' || !/^[A-Za-z0-9._:-]{1,64}$/.test(header)) {
     return refuse('header_invalid', 'Idempotency-Key is 1 to 64 of A-Z a-z 0-9 . _ : -');
@@ -106,17 +109,17 @@ function agreedId(header: unknown, inBody: string | undefined): string | undefin
   return header;
 }
 
-export function markReplay(reply: FastifyReply, replayed: boolean): void {
+export function setReplayedHeader(reply: FastifyReply, replayed: boolean): void {
   if (replayed) reply.header('Idempotent-Replayed', 'true');
 }
 
 /** For the document: where it is still under way. */
-export const laterHeaders = { 202: ['Location', 'Retry-After'] } as const;
+export const acceptedHeaders = { 202: ['Location', 'Retry-After'] } as const;
 
 const retryAfterSeconds = '2';
 
-export function pointAt(reply: FastifyReply, loaded: LoadedTransaction): void {
+export function respondAccepted(reply: FastifyReply, transaction: TransactionRecord): void {
   reply.code(202);
-  reply.header('Location', `${base}/${loaded.row.transactionId}`);
+  reply.header('Location', `${transactionsPath}/${transaction.row.transactionId}`);
   reply.header('Retry-After', retryAfterSeconds);
 }

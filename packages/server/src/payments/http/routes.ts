@@ -1,21 +1,25 @@
 // Every route of the card payments.
 import type { FastifyInstance } from 'fastify';
 import type { CaptureAllDeps } from '../batch-capture/batch-capture.ts';
-import { registerBatches } from './batch-capture-routes.ts';
-import { registerConfirm } from './confirm-route.ts';
-import { registerOffline } from './offline-routes.ts';
-import { registerByWeb, registerOperations, registerResolve } from './operation-routes.ts';
-import { registerReads } from './read-routes.ts';
-import { registerSale } from './sale-route.ts';
+import { registerBatchCaptureRoutes } from './batch-capture-routes.ts';
+import { registerConfirmRoute } from './confirm-route.ts';
+import { registerOfflineRoutes } from './offline-routes.ts';
+import {
+  registerOperationRoutes,
+  registerRefundByWebRoutes,
+  registerResolveRoute,
+} from './operation-routes.ts';
+import { registerReadRoutes } from './read-routes.ts';
+import { registerSaleRoute } from './sale-route.ts';
 
-/** Registers every route of the room. */
+/** Registers all routes of the payments module. */
 export function registerPaymentRoutes(app: FastifyInstance, deps: CaptureAllDeps): void {
-  registerSale(app, deps);
-  registerOperations(app, deps);
-  registerConfirm(app, deps);
-  registerByWeb(app, deps);
-  registerResolve(app, deps);
-  registerReads(app, deps);
-  registerBatches(app, deps);
-  registerOffline(app, deps);
+  registerSaleRoute(app, deps);
+  registerOperationRoutes(app, deps);
+  registerConfirmRoute(app, deps);
+  registerRefundByWebRoutes(app, deps);
+  registerResolveRoute(app, deps);
+  registerReadRoutes(app, deps);
+  registerBatchCaptureRoutes(app, deps);
+  registerOfflineRoutes(app, deps);
 }

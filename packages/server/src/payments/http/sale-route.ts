@@ -3,23 +3,23 @@ import { type ErrorCode, ProcessRequest, refuse, Transaction } from '@switchyard
 import type { FastifyInstance } from 'fastify';
 import { route } from '../../http/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
-import { sale } from '../sale/process-sale.ts';
+import { processSale } from '../sale/process-sale.ts';
 import {
-  base,
-  checkSaleKey,
-  laterHeaders,
-  markReplay,
-  ofIdentifier,
-  pointAt,
+  acceptedHeaders,
+  checkSaleIdempotencyKey,
+  identifierErrors,
   rateLimit,
-  saleKeyHeaders,
+  respondAccepted,
+  saleIdempotencyHeaders,
+  setReplayedHeader,
   tags,
+  transactionsPath,
 } from './route-schemas.ts';
 import { saleExamples } from './sale-examples.ts';
 import { viewTransaction } from './transaction-view.ts';
 
 /** Of the merchant, store and device that a sale is made at. */
-const ofPlace: ErrorCode[] = [
+const locationErrors: ErrorCode[] = [
   'merchant_not_found',
   'store_not_found',
   'device_not_found',
@@ -29,10 +29,10 @@ const ofPlace: ErrorCode[] = [
   'device_not_active',
 ];
 
-export function registerSale(app: FastifyInstance, deps: PaymentsDeps): void {
+export function registerSaleRoute(app: FastifyInstance, deps: PaymentsDeps): void {
   route(app, {
     method: 'POST',
-    url: `${base}/process`,
+    url: `${transactionsPath}/process`,
     operationId: 'processTransaction',
     summary: 'Process a sale',
     description:
@@ -45,14 +45,14 @@ export function registerSale(app: FastifyInstance, deps: PaymentsDeps): void {
     permission: 'pay.sale',
     rateLimit,
     faultOutcome: 'Unknown',
-    headers: saleKeyHeaders,
+    headers: saleIdempotencyHeaders,
     body: ProcessRequest,
     examples: saleExamples,
     response: { 200: Transaction, 202: Transaction },
-    answerHeaders: laterHeaders,
+    answerHeaders: acceptedHeaders,
     errors: [
-      ...ofIdentifier,
-      ...ofPlace,
+      ...identifierErrors,
+      ...locationErrors,
       'concurrent_modification',
       'acquirer_unavailable',
       'currency_unknown',
@@ -92,22 +92,22 @@ export function registerSale(app: FastifyInstance, deps: PaymentsDeps): void {
       'too_late',
     ],
     handler: async (request, reply) => {
-      checkSaleKey(request.headers, request.body.clientTransactionId);
-      const { loaded, replayed } = await sale(deps, request.caller, request.body);
-      markReplay(reply, replayed);
-      if (loaded.row.state === 'Failed') {
-        refuse('not_sent', 'Nothing was sent: sell again under a new clientTransactionId.', {
+      checkSaleIdempotencyKey(request.headers, request.body.clientTransactionId);
+      const { transaction, replayed } = await processSale(deps, request.caller, request.body);
+      setReplayedHeader(reply, replayed);
+      if (transaction.row.state === 'Failed') {
+        refuse('not_sent', 'No message was sent. Retry with a new clientTransactionId.', {
           extensions: {
             transaction: {
-              transactionId: loaded.row.transactionId,
-              clientTransactionId: loaded.row.clientTransactionId,
-              state: loaded.row.state,
+              transactionId: transaction.row.transactionId,
+              clientTransactionId: transaction.row.clientTransactionId,
+              state: transaction.row.state,
             },
           },
         });
       }
-      if (loaded.row.state === 'Received') pointAt(reply, loaded);
-      return viewTransaction(loaded);
+      if (transaction.row.state === 'Received') respondAccepted(reply, transaction);
+      return viewTransaction(transaction);
     },
   });
 }

@@ -1,4 +1,4 @@
-// Shows a transaction to clients in the words of the contract; internals stay behind.
+// Maps a transaction record to the API response.
 import {
   addressVerificationOf,
   defined,
@@ -8,25 +8,28 @@ import {
   type TransactionEventType,
   type TransactionWithEvents,
 } from '@switchyard/contract';
-import { confirmByOf } from '../operations/confirm-sale.ts';
+import { confirmDeadline } from '../operations/confirm-sale.ts';
 import type { State } from '../transaction/state-machine.ts';
 import {
   approvedStates,
-  nextActionOf,
-  responseOf,
-  summaryOf,
+  saleResponse,
+  summarizeResponse,
+  terminalActionFor,
 } from '../transaction/terminal-action.ts';
 import {
-  factsOf,
-  type LoadedTransaction,
-  outcomeOf,
-  type SaleFacts,
+  type AuthorizationContext,
+  authorizationContext,
   type StoredEvent,
   type StoredOperation,
+  saleOutcome,
+  type TransactionRecord,
 } from '../transaction/transaction.ts';
-import { receiptOf } from './receipt.ts';
+import { createReceipt } from './receipt.ts';
 
-export function viewOperation(operation: StoredOperation, loaded: LoadedTransaction): Operation {
+export function viewOperation(
+  operation: StoredOperation,
+  transaction: TransactionRecord,
+): Operation {
   const { details, status } = operation;
   return {
     operationId: operation.operationId,
@@ -34,7 +37,7 @@ export function viewOperation(operation: StoredOperation, loaded: LoadedTransact
     kind: operation.kind,
     status: status === 'Sent' || status === 'Filed' ? 'Pending' : status,
     amount: operation.amount,
-    currency: loaded.row.currency,
+    currency: transaction.row.currency,
     // One that begins with `~` is the platform's own.
     ...(operation.clientOperationId === undefined || operation.clientOperationId.startsWith('~')
       ? {}
@@ -43,7 +46,7 @@ export function viewOperation(operation: StoredOperation, loaded: LoadedTransact
       response:
         details.response === undefined
           ? undefined
-          : summaryOf(details.response, { contactless: false, zeroAmount: false }),
+          : summarizeResponse(details.response, { contactless: false, zeroAmount: false }),
       approvalCodeId: details.approvalCodeId,
       cancelReason: details.cancelReason,
       reversalReason:
@@ -57,13 +60,13 @@ export function viewOperation(operation: StoredOperation, loaded: LoadedTransact
   };
 }
 
-function responseMembers(
-  loaded: LoadedTransaction,
+function viewResponse(
+  transaction: TransactionRecord,
 ): Pick<Transaction, 'response' | 'authorizationCode' | 'emvResponse' | 'addressVerification'> {
-  const outcome = outcomeOf(loaded);
-  const response = responseOf(loaded);
+  const outcome = saleOutcome(transaction);
+  const response = saleResponse(transaction);
   if (outcome === undefined || response === undefined) return {};
-  const { addressAsked } = factsOf(loaded);
+  const { addressAsked } = authorizationContext(transaction);
   return {
     response,
     ...defined({ authorizationCode: outcome.authorizationCode, emvResponse: outcome.issuerData }),
@@ -73,7 +76,7 @@ function responseMembers(
   };
 }
 
-function requestMembers(request: Record<string, unknown>) {
+function viewRequest(request: Record<string, unknown>) {
   const { order, metadata, purpose } = request;
   return defined({
     purpose: purpose === undefined ? undefined : (purpose as NonNullable<Transaction['purpose']>),
@@ -84,12 +87,12 @@ function requestMembers(request: Record<string, unknown>) {
 }
 
 /** An offline sale was answered before the acquirer knew of it. */
-function answeredStateOf(loaded: LoadedTransaction): State {
-  if (factsOf(loaded).offline !== undefined) return 'Stored';
-  return outcomeOf(loaded)?.state ?? loaded.row.state;
+function answeredState(transaction: TransactionRecord): State {
+  if (authorizationContext(transaction).offline !== undefined) return 'Stored';
+  return saleOutcome(transaction)?.state ?? transaction.row.state;
 }
 
-function offlineMembers({ offline }: SaleFacts): Partial<Transaction> {
+function viewOffline({ offline }: AuthorizationContext): Partial<Transaction> {
   if (offline === undefined) return {};
   return {
     offlineTransaction: true,
@@ -98,16 +101,16 @@ function offlineMembers({ offline }: SaleFacts): Partial<Transaction> {
   };
 }
 
-/** The whole transaction as it stands, as every verb answers it. */
-export function viewTransaction(loaded: LoadedTransaction): Transaction {
-  const { row } = loaded;
+/** The complete transaction as returned by every operation. */
+export function viewTransaction(transaction: TransactionRecord): Transaction {
+  const { row } = transaction;
   const { position } = row;
-  const facts = factsOf(loaded);
-  const answer = responseMembers(loaded);
-  const action = nextActionOf(loaded);
-  const receipt = receiptOf(loaded);
-  const confirmBy = confirmByOf(loaded);
-  const settlementDate = outcomeOf(loaded)?.settlementDate;
+  const context = authorizationContext(transaction);
+  const responseView = viewResponse(transaction);
+  const action = terminalActionFor(transaction);
+  const receipt = createReceipt(transaction);
+  const confirmBy = confirmDeadline(transaction);
+  const settlementDate = saleOutcome(transaction)?.settlementDate;
   return {
     transactionId: row.transactionId,
     clientTransactionId: row.clientTransactionId,
@@ -115,25 +118,25 @@ export function viewTransaction(loaded: LoadedTransaction): Transaction {
     ...defined({ storeId: row.storeId, deviceId: row.deviceId }),
     state: row.state,
     approved: approvedStates.has(row.state),
-    answeredState: answeredStateOf(loaded),
+    answeredState: answeredState(transaction),
     amount: row.amount,
     currency: row.currency,
     authorizedAmount: position.authorized,
     capturedAmount: position.captured,
     cancelledAmount: position.cancelled,
     refundedAmount: position.refunded,
-    captureMode: facts.captureMode,
-    entryMode: facts.entryMode as Transaction['entryMode'],
-    card: facts.card,
-    ...answer,
-    ...offlineMembers(facts),
+    captureMode: context.captureMode,
+    entryMode: context.entryMode as Transaction['entryMode'],
+    card: context.card,
+    ...responseView,
+    ...viewOffline(context),
     ...defined({ confirmBy }),
-    retrievalReferenceNumber: facts.reference.rrn,
-    systemTraceAuditNumber: facts.reference.stan,
+    retrievalReferenceNumber: context.reference.rrn,
+    systemTraceAuditNumber: context.reference.stan,
     ...defined({ terminalAction: action, receipt }),
-    ...requestMembers(facts.request),
-    ...defined({ stepUpOf: facts.stepUpOf, settlementDate }),
-    operations: loaded.operations.map((each) => viewOperation(each, loaded)),
+    ...viewRequest(context.request),
+    ...defined({ stepUpOf: context.stepUpOf, settlementDate }),
+    operations: transaction.operations.map((each) => viewOperation(each, transaction)),
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
   };
@@ -145,11 +148,11 @@ function viewEvent({ sequence, type, at, data }: StoredEvent): TransactionEvent 
     changes: _changes,
     issuerData: _issuerData,
     addressResult: _addressResult,
-    ...shown
+    ...eventData
   } = data;
-  return { sequence, type: type as TransactionEventType, at, data: shown };
+  return { sequence, type: type as TransactionEventType, at, data: eventData };
 }
 
-export function viewWithEvents(loaded: LoadedTransaction): TransactionWithEvents {
-  return { ...viewTransaction(loaded), events: loaded.events.map(viewEvent) };
+export function viewWithEvents(transaction: TransactionRecord): TransactionWithEvents {
+  return { ...viewTransaction(transaction), events: transaction.events.map(viewEvent) };
 }

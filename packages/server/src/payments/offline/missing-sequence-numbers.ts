@@ -1,21 +1,21 @@
-// Tells of numbers that a terminal has counted and never uploaded: as a report, and as an event.
+// Reports missing terminal sequence numbers, as a list and as an event.
 import type { OfflineGap } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 import type { Job } from '../../platform/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
-import { merchantOf, storeOf } from '../runtime/caller-scope.ts';
-import { changeOf } from '../transaction/transition.ts';
+import { resolveMerchantScope, resolveStoreScope } from '../runtime/caller-scope.ts';
+import { applyTransition } from '../transaction/transition.ts';
 import type { Gap } from './offline-sql.ts';
 
-export const gapJob = 'payments.offline-gap';
+export const gapReportJob = 'payments.report-offline-gap';
 
 /** Uploads that come out of order are no gap: for so long the others may still be under way. */
-export const gapSettleMs = 60_000;
+export const gapReportDelayMs = 60_000;
 
 /** In one event; the report has them all. */
-const toldMax = 50;
-const rivalsMax = 20;
-const type = 'offline.gap_detected';
+const maxRangesPerEvent = 50;
+const maxConflictRetries = 20;
+const gapEventType = 'offline.gap_detected';
 
 export type GapQuery = { merchantId?: string; storeId?: string; deviceId?: string };
 
@@ -26,10 +26,10 @@ export async function listGaps(
   query: GapQuery,
   { limit, after }: { limit: number; after?: string },
 ): Promise<{ items: OfflineGap[]; next: string | undefined }> {
-  const rows = await deps.offline.listGaps({
+  const rows = await deps.offlineStore.listGaps({
     organizationId: caller.organizationId,
-    merchantId: merchantOf(caller, query.merchantId),
-    storeId: storeOf(caller, query.storeId),
+    merchantId: resolveMerchantScope(caller, query.merchantId),
+    storeId: resolveStoreScope(caller, query.storeId),
     deviceId: query.deviceId?.toLowerCase(),
     after,
     limit: limit + 1,
@@ -56,18 +56,27 @@ function viewGap(gap: Gap): OfflineGap {
 }
 
 /** Told once, of what is still missing then, at the upload that has left it behind. */
-export function createGapTeller(deps: PaymentsDeps): (job: Job) => Promise<void> {
+export function createGapReporter(deps: PaymentsDeps): (job: Job) => Promise<void> {
   return async ({ organizationId, payload }) => {
     const { transactionId } = payload as { transactionId: string };
-    const gaps = await deps.offline.gapsOf(organizationId, transactionId, toldMax);
+    const gaps = await deps.offlineStore.gapsOf(organizationId, transactionId, maxRangesPerEvent);
     if (gaps.length === 0) return;
     const missing = gaps.map((gap) => ({ first: gap.first_missing, last: gap.last_missing }));
-    for (let attempt = 0; attempt < rivalsMax; attempt += 1) {
-      const loaded = await deps.store.findById(organizationId, transactionId);
-      if (loaded === undefined || loaded.events.some((event) => event.type === type)) return;
-      const step = { at: deps.clock.now(), type, changes: {}, data: { missing } };
-      if (await deps.store.commit(changeOf(loaded.row, step))) return;
+    for (let attempt = 0; attempt < maxConflictRetries; attempt += 1) {
+      const transaction = await deps.transactions.findById(organizationId, transactionId);
+      if (
+        transaction === undefined ||
+        transaction.events.some((event) => event.type === gapEventType)
+      )
+        return;
+      const transition = {
+        at: deps.clock.now(),
+        type: gapEventType,
+        changes: {},
+        data: { missing },
+      };
+      if (await deps.transactions.update(applyTransition(transaction.row, transition))) return;
     }
-    throw new Error('a gap could not be told');
+    throw new Error('the gap event could not be stored after all retries');
   };
 }

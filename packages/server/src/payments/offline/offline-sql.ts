@@ -1,12 +1,12 @@
-// The SQL of offline sales: one number of a terminal is one sale, stored with its gaps in one transaction.
+// SQL of offline sales. One terminal sequence number is one sale; gaps are stored in the same transaction.
 import { CompiledQuery, type Kysely } from 'kysely';
 import { type Database, isoTime, type Jobs, type NewJob } from '../../platform/index.ts';
-import { type DataUse, useIn } from '../card-input/ksn-sql.ts';
-import { begin, beginRow } from '../repository/transaction-sql.ts';
+import { type KsnUse, takeKsnInTransaction } from '../card-input/ksn-sql.ts';
+import { insertTransaction, toInsertRow } from '../repository/transaction-sql.ts';
 import type { StoredEvent, TransactionRow } from '../transaction/transaction.ts';
-import type { Counter } from '../validation/validate-offline-sale.ts';
+import type { OfflineSequence } from '../validation/validate-offline-sale.ts';
 
-export type NewUpload = Counter & {
+export type NewUpload = OfflineSequence & {
   row: TransactionRow;
   event: StoredEvent;
   sequence: number;
@@ -16,7 +16,7 @@ export type NewUpload = Counter & {
   chipData: Buffer | undefined;
   maxCount: number;
   /** Of the card data, where the device has encrypted it. */
-  use: DataUse | undefined;
+  ksnUse: KsnUse | undefined;
   outboxId: string;
   /** That sends it. */
   job: NewJob;
@@ -26,7 +26,7 @@ export type NewUpload = Counter & {
 };
 
 /** `Twin`: the number stands for that transaction already. */
-export type Stored =
+export type StoreResult =
   | { result: 'Stored' | 'ClientIdTaken' | 'CountExceeded' | 'SerialReused' }
   | { result: 'Twin'; transactionId: string };
 
@@ -42,7 +42,7 @@ export type Gap = {
   detected_at: Date;
 };
 
-export type WantedGaps = {
+export type GapListQuery = {
   organizationId: string;
   merchantId: string | undefined;
   storeId: string | undefined;
@@ -55,23 +55,23 @@ export type WantedGaps = {
  * Whoever sells waits for his own uploads, also for those that another counter of his has numbered: the
  * row is held until the transaction ends.
  */
-const holderText = `INSERT INTO offline_holders AS h (organization_id, holder_id) VALUES ($1, $2)
+const lockHolderText = `INSERT INTO offline_holders AS h (organization_id, holder_id) VALUES ($1, $2)
   ON CONFLICT (organization_id, holder_id) DO UPDATE SET holder_id = h.holder_id`;
 
-const spanOfText = `INSERT INTO offline_terminals
+const selectSequenceRangeText = `INSERT INTO offline_terminals
     (organization_id, holder_id, counter, first_sequence, last_sequence)
   VALUES ($1, $2, $3, $4, $4)
   ON CONFLICT (organization_id, holder_id, counter)
     DO UPDATE SET counter = offline_terminals.counter
   RETURNING first_sequence, last_sequence`;
 
-const spanText = `UPDATE offline_terminals SET first_sequence = $4, last_sequence = $5
+const updateSequenceRangeText = `UPDATE offline_terminals SET first_sequence = $4, last_sequence = $5
   WHERE organization_id = $1 AND holder_id = $2 AND counter = $3`;
 
-const twinText = `SELECT transaction_id FROM offline_uploads
+const findUploadText = `SELECT transaction_id FROM offline_uploads
   WHERE organization_id = $1 AND holder_id = $2 AND counter = $3 AND terminal_sequence = $4`;
 
-const elsewhereText = `SELECT u.transaction_id FROM offline_uploads u JOIN transactions t
+const findSameSaleText = `SELECT u.transaction_id FROM offline_uploads u JOIN transactions t
     ON t.organization_id = u.organization_id AND t.transaction_id = u.transaction_id
   WHERE u.organization_id = $1 AND u.terminal_sequence = $2 AND u.authorized_at = $3
     AND t.merchant_id = $4 LIMIT $5`;
@@ -102,55 +102,64 @@ const gapText = `INSERT INTO offline_gaps (organization_id, gap_id, holder_id, c
     first_missing, last_missing, transaction_id, merchant_id, store_id, detected_at)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;
 
-const aroundText = `SELECT gap_id, first_missing, last_missing, transaction_id, detected_at
+const findGapText = `SELECT gap_id, first_missing, last_missing, transaction_id, detected_at
   FROM offline_gaps WHERE organization_id = $1 AND holder_id = $2 AND counter = $3
     AND first_missing <= $4 AND last_missing >= $4`;
 
-const narrowText = `UPDATE offline_gaps SET first_missing = $3, last_missing = $4
+const shrinkGapText = `UPDATE offline_gaps SET first_missing = $3, last_missing = $4
   WHERE organization_id = $1 AND gap_id = $2`;
 
-const closeText = 'DELETE FROM offline_gaps WHERE organization_id = $1 AND gap_id = $2';
+const deleteGapText = 'DELETE FROM offline_gaps WHERE organization_id = $1 AND gap_id = $2';
 
 const gapColumns = `gap_id, holder_id, counter, first_missing, last_missing, transaction_id,
   merchant_id, store_id, detected_at`;
 
 /** Terminals of one merchant that sell under the same number in the same millisecond. */
-const elsewhereMax = 20;
+const maxSameSaleMatches = 20;
 
-type Refused = Exclude<Stored['result'], 'Stored' | 'Twin'>;
+type StoreRefusal = Exclude<StoreResult['result'], 'Stored' | 'Twin'>;
 
 /** Undoes the transaction: what is refused leaves no trace of its number. */
-class NotStored extends Error {
-  readonly result: Refused;
-  constructor(result: Refused) {
+class UploadNotStored extends Error {
+  readonly result: StoreRefusal;
+  constructor(result: StoreRefusal) {
     super(result);
     this.result = result;
   }
 }
 
-async function rowsIn<Of>(trx: Kysely<unknown>, text: string, values: readonly unknown[]) {
+async function queryRows<Of>(trx: Kysely<unknown>, text: string, values: readonly unknown[]) {
   const { rows } = await trx.executeQuery<Of>(CompiledQuery.raw(text, [...values]));
   return rows;
 }
 
-type Span = { first_sequence: number; last_sequence: number };
+type SequenceRange = { first_sequence: number; last_sequence: number };
 
 /** A number that was missing has come: what is left of its gap lies on both sides of it. */
-async function narrowGap(trx: Kysely<unknown>, upload: NewUpload): Promise<void> {
+async function shrinkGap(trx: Kysely<unknown>, upload: NewUpload): Promise<void> {
   const { row, holderId, counter, sequence } = upload;
   const { organizationId } = row;
-  const [gap] = await rowsIn<Gap>(trx, aroundText, [organizationId, holderId, counter, sequence]);
-  if (gap === undefined) throw new Error('a number is neither there nor missing');
+  const [gap] = await queryRows<Gap>(trx, findGapText, [
+    organizationId,
+    holderId,
+    counter,
+    sequence,
+  ]);
+  if (gap === undefined) throw new Error('the sequence number is neither stored nor in a gap');
   const { gap_id: gapId, first_missing: first, last_missing: last } = gap;
   if (first === last) {
-    await rowsIn(trx, closeText, [organizationId, gapId]);
+    await queryRows(trx, deleteGapText, [organizationId, gapId]);
     return;
   }
   const below: [number, number] = [first, sequence - 1];
   const above: [number, number] = [sequence + 1, last];
-  await rowsIn(trx, narrowText, [organizationId, gapId, ...(sequence === first ? above : below)]);
+  await queryRows(trx, shrinkGapText, [
+    organizationId,
+    gapId,
+    ...(sequence === first ? above : below),
+  ]);
   if (sequence === first || sequence === last) return;
-  await rowsIn(trx, gapText, [
+  await queryRows(trx, gapText, [
     organizationId,
     upload.gapId,
     holderId,
@@ -163,17 +172,17 @@ async function narrowGap(trx: Kysely<unknown>, upload: NewUpload): Promise<void>
   ]);
 }
 
-async function noteNumber(
+async function recordSequenceNumber(
   trx: Kysely<unknown>,
   jobs: Pick<Jobs, 'enqueue'>,
   upload: NewUpload,
-  { first_sequence: first, last_sequence: last }: Span,
+  { first_sequence: first, last_sequence: last }: SequenceRange,
 ): Promise<void> {
   const { row, holderId, counter, sequence, event } = upload;
-  if (sequence > first && sequence < last) return narrowGap(trx, upload);
+  if (sequence > first && sequence < last) return shrinkGap(trx, upload);
   const [from, to] = sequence > last ? [last + 1, sequence - 1] : [sequence + 1, first - 1];
   if (sequence !== first && from <= to) {
-    await rowsIn(trx, gapText, [
+    await queryRows(trx, gapText, [
       row.organizationId,
       upload.gapId,
       holderId,
@@ -188,28 +197,44 @@ async function noteNumber(
     await jobs.enqueue(upload.gapJob, trx);
   }
   const key = [row.organizationId, holderId, counter];
-  await rowsIn(trx, spanText, [...key, Math.min(first, sequence), Math.max(last, sequence)]);
+  await queryRows(trx, updateSequenceRangeText, [
+    ...key,
+    Math.min(first, sequence),
+    Math.max(last, sequence),
+  ]);
 }
 
-async function storeIn(
+async function storeInTransaction(
   trx: Kysely<unknown>,
   jobs: Pick<Jobs, 'enqueue'>,
   upload: NewUpload,
-): Promise<Stored> {
-  const { row, event, holderId, counter, counts, sequence } = upload;
+): Promise<StoreResult> {
+  const { row, event, holderId, counter, isGapChecked: counts, sequence } = upload;
   const { organizationId, transactionId } = row;
-  await rowsIn(trx, holderText, [organizationId, holderId]);
-  const place = [organizationId, holderId, counter, sequence];
-  const [twin] = await rowsIn<{ transaction_id: string }>(trx, twinText, place);
-  if (twin !== undefined) return { result: 'Twin', transactionId: twin.transaction_id };
-  const begun = await rowsIn(trx, begin.text, [JSON.stringify([beginRow(row, event)])]);
-  if (begun.length === 0) throw new NotStored('ClientIdTaken');
+  await queryRows(trx, lockHolderText, [organizationId, holderId]);
+  const sequenceKey = [organizationId, holderId, counter, sequence];
+  const [existingUpload] = await queryRows<{ transaction_id: string }>(
+    trx,
+    findUploadText,
+    sequenceKey,
+  );
+  if (existingUpload !== undefined)
+    return { result: 'Twin', transactionId: existingUpload.transaction_id };
+  const insertedRows = await queryRows(trx, insertTransaction.text, [
+    JSON.stringify([toInsertRow(row, event)]),
+  ]);
+  if (insertedRows.length === 0) throw new UploadNotStored('ClientIdTaken');
   const sale = [transactionId, isoTime(upload.authorizedAt), upload.chipData ?? null];
-  const counted = await rowsIn(trx, insertText, [...place, ...sale, upload.maxCount]);
-  if (counted.length === 0) throw new NotStored('CountExceeded');
-  const { use } = upload;
-  if (use !== undefined && !(await useIn(trx, use))) throw new NotStored('SerialReused');
-  await rowsIn(trx, outboxText, [
+  const insertedUploads = await queryRows(trx, insertText, [
+    ...sequenceKey,
+    ...sale,
+    upload.maxCount,
+  ]);
+  if (insertedUploads.length === 0) throw new UploadNotStored('CountExceeded');
+  const { ksnUse } = upload;
+  if (ksnUse !== undefined && !(await takeKsnInTransaction(trx, ksnUse)))
+    throw new UploadNotStored('SerialReused');
+  await queryRows(trx, outboxText, [
     organizationId,
     upload.outboxId,
     event.type,
@@ -219,9 +244,9 @@ async function storeIn(
   ]);
   await jobs.enqueue(upload.job, trx);
   if (!counts) return { result: 'Stored' };
-  const [span] = await rowsIn<Span>(trx, spanOfText, place);
-  if (span === undefined) throw new Error('a terminal has no row');
-  await noteNumber(trx, jobs, upload, span);
+  const [range] = await queryRows<SequenceRange>(trx, selectSequenceRangeText, sequenceKey);
+  if (range === undefined) throw new Error('the sequence range of the terminal does not exist');
+  await recordSequenceNumber(trx, jobs, upload, range);
   return { result: 'Stored' };
 }
 
@@ -235,31 +260,37 @@ export function createOfflineStore({
 }) {
   return {
     /** The transaction under a number that was uploaded before. */
-    async find(organizationId: string, { holderId, counter }: Counter, sequence: number) {
+    async find(organizationId: string, { holderId, counter }: OfflineSequence, sequence: number) {
       const values = [organizationId, holderId, counter, sequence];
-      const [row] = await database.query<{ transaction_id: string }>(twinText, values);
+      const [row] = await database.query<{ transaction_id: string }>(findUploadText, values);
       return row?.transaction_id;
     },
 
     /** Sales of the merchant with this number and time, whichever terminal counted them. */
-    async findElsewhere(of: {
+    async findElsewhere(sale: {
       organizationId: string;
       merchantId: string;
       sequence: number;
       authorizedAt: number;
     }): Promise<string[]> {
-      const { organizationId, merchantId, sequence, authorizedAt } = of;
-      const values = [organizationId, sequence, isoTime(authorizedAt), merchantId, elsewhereMax];
-      const rows = await database.query<{ transaction_id: string }>(elsewhereText, values);
+      const { organizationId, merchantId, sequence, authorizedAt } = sale;
+      const values = [
+        organizationId,
+        sequence,
+        isoTime(authorizedAt),
+        merchantId,
+        maxSameSaleMatches,
+      ];
+      const rows = await database.query<{ transaction_id: string }>(findSameSaleText, values);
       return rows.map((row) => row.transaction_id);
     },
 
     /** All of it is durable, or nothing. */
-    async store(upload: NewUpload): Promise<Stored> {
+    async store(upload: NewUpload): Promise<StoreResult> {
       try {
-        return await database.transaction((trx) => storeIn(trx, jobs, upload));
+        return await database.transaction((trx) => storeInTransaction(trx, jobs, upload));
       } catch (error) {
-        if (error instanceof NotStored) return { result: error.result };
+        if (error instanceof UploadNotStored) return { result: error.result };
         throw error;
       }
     },
@@ -295,8 +326,8 @@ export function createOfflineStore({
     },
 
     /** In the order in which they were found. */
-    listGaps({ organizationId, ...wanted }: WantedGaps): Promise<Gap[]> {
-      const { merchantId, storeId, deviceId, after, limit } = wanted;
+    listGaps({ organizationId, ...query }: GapListQuery): Promise<Gap[]> {
+      const { merchantId, storeId, deviceId, after, limit } = query;
       return database.query<Gap>(
         `SELECT ${gapColumns} FROM offline_gaps
           WHERE organization_id = $1 AND ($2::uuid IS NULL OR merchant_id = $2)

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '@switchyard/contract';
 import type { PaymentsDeps } from '../deps.ts';
-import { createRunning } from '../runtime/in-flight-transactions.ts';
-import { storeOffline, type Upload } from './store-offline-sale.ts';
+import { createInFlightTransactions } from '../runtime/in-flight-transactions.ts';
+import { type OfflineUpload, storeOfflineSale } from './store-offline-sale.ts';
 
 class Reached extends Error {}
 
@@ -37,7 +37,7 @@ const uploadOf = (authorizedAt: string, makeIntent: () => Promise<unknown>) =>
     fingerprint: {},
     key: { text: 'key' },
     makeIntent,
-  }) as unknown as Upload;
+  }) as unknown as OfflineUpload;
 
 const common = {
   clock: { now: () => Date.parse('2026-01-02T09:00:00Z') },
@@ -48,12 +48,12 @@ const common = {
 async function uploaded(authorizedAt: string): Promise<string> {
   const deps = {
     ...common,
-    running: createRunning(),
+    running: createInFlightTransactions(),
     store: { findByClientId: async () => [] },
     offline: { find: async () => undefined, findElsewhere: async () => [] },
   } as unknown as PaymentsDeps;
   try {
-    await storeOffline(
+    await storeOfflineSale(
       deps,
       uploadOf(authorizedAt, () => Promise.reject(new Reached())),
     );
@@ -65,14 +65,14 @@ async function uploaded(authorizedAt: string): Promise<string> {
   throw new Error('an intent was not asked for');
 }
 
-test('a sale of the last day of its currency is taken when the line is back, and none of a later day', async () => {
+test('a currency is checked at the time of the offline sale', async () => {
   assert.equal(await uploaded('2025-12-31T22:00:00Z'), 'stored');
   assert.equal(await uploaded('2025-12-31T23:59:59.999Z'), 'stored');
   assert.equal(await uploaded('2026-01-01T00:00:00Z'), 'currency_unknown');
 });
 
-test('behind a sale that took its identifier it waits, and does not pass for the one that runs it', async () => {
-  const running = createRunning();
+test('a duplicate upload waits and is not registered as the running sale', async () => {
+  const running = createInFlightTransactions();
   const facts = { request: {}, linkId: 'link' };
   const events = [{ sequence: 1, type: 'transaction.received', at: '', data: { facts } }];
   const row = { transactionId: 't', merchantId: 'm', organizationId: 'o', position: {} };
@@ -103,7 +103,7 @@ test('behind a sale that took its identifier it waits, and does not pass for the
   } as unknown as PaymentsDeps;
   const intent = { loaded: { row, events, operations: [] }, facts };
   const upload = uploadOf('2025-12-31T22:00:00Z', async () => intent);
-  const { loaded, replayed } = await storeOffline(deps, upload);
+  const { transaction: loaded, replayed } = await storeOfflineSale(deps, upload);
   assert.deepEqual([loaded.row.state, replayed], ['Reversing', true]);
   assert.deepEqual(seen, [undefined]);
 });

@@ -1,45 +1,54 @@
-// Takes an offline sale in: once for each number of the terminal, durable before the terminal is told (ADR 0038).
+// Stores an offline sale once for each terminal sequence number (ADR 0038).
 import { refuse } from '@switchyard/contract';
 import type { Resolved } from '../../provisioning/index.ts';
-import { takenOverOffline } from '../card-input/ksn-replay-check.ts';
-import { dataUseOf, refuseReusedData } from '../card-input/ksn-sql.ts';
+import { takeOverKsnOffline } from '../card-input/ksn-replay-check.ts';
+import { createKsnUse, refuseReusedKsn } from '../card-input/ksn-sql.ts';
 import type { PresentedCard } from '../card-input/read-card.ts';
 import type { PaymentsDeps } from '../deps.ts';
-import type { Intent } from '../sale/authorize-sale.ts';
-import { replayOr, replaySale, type SaleKey, unlessReused } from '../sale/sale-idempotency.ts';
-import { factsOf, type LoadedTransaction } from '../transaction/transaction.ts';
-import { checkCurrency, checkExpiry, checkNotAfter } from '../validation/expiry-checks.ts';
+import type { SaleIntent } from '../sale/authorize-sale.ts';
 import {
-  type Counter,
-  checkCertificate,
-  checkLimits,
-  checkMoment,
-  counterOf,
-  differentSales,
-  identityOf,
-  madeAt,
+  ignoreReuseError,
+  replayOrThrow,
+  replaySale,
+  type SaleKey,
+} from '../sale/sale-idempotency.ts';
+import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
+import {
+  checkCardExpiry,
+  checkCurrencyActive,
+  checkNotAfter,
+} from '../validation/expiry-checks.ts';
+import {
+  checkNotInFuture,
+  checkOfflineLimits,
+  checkTransactionCertificate,
+  differingSaleMembers,
   type OfflineRequest,
-  refuseCount,
+  type OfflineSequence,
+  offlineSaleIdentity,
+  offlineSaleTime,
+  offlineSequenceOf,
+  refuseCountExceeded,
 } from '../validation/validate-offline-sale.ts';
-import { captureModeFor } from '../validation/validate-sale-request.ts';
-import { gapJob, gapSettleMs } from './missing-sequence-numbers.ts';
-import type { NewUpload, Stored } from './offline-sql.ts';
-import { offlineJob } from './submit-offline-sale.ts';
+import { chooseCaptureMode } from '../validation/validate-sale-request.ts';
+import { gapReportDelayMs, gapReportJob } from './missing-sequence-numbers.ts';
+import type { NewUpload, StoreResult } from './offline-sql.ts';
+import { submitOfflineSaleJob } from './submit-offline-sale.ts';
 
-export type Upload = {
+export type OfflineUpload = {
   organizationId: string;
   request: OfflineRequest;
   resolved: Resolved;
   card: PresentedCard;
   /** The keyed hash of the card. */
-  mark: string;
-  fingerprint: Record<string, unknown>;
+  cardFingerprint: string;
+  requestFingerprint: Record<string, unknown>;
   key: SaleKey;
   /** The sale as it will be stored; called once nothing is left that could refuse it. */
-  makeIntent(): Promise<Intent>;
+  createIntent(): Promise<SaleIntent>;
 };
 
-type Answer = { loaded: LoadedTransaction; replayed: boolean };
+type OfflineSaleResult = { transaction: TransactionRecord; replayed: boolean };
 
 /**
  * Stores an offline sale, or tells what became of the one that the terminal has counted with the same
@@ -47,145 +56,170 @@ type Answer = { loaded: LoadedTransaction; replayed: boolean };
  *
  * @throws Refusal of the members, the time, the contract; client_id_reused, offline_sequence_reused
  */
-export async function storeOffline(deps: PaymentsDeps, upload: Upload): Promise<Answer> {
-  const { request, card, key, fingerprint, organizationId } = upload;
+export async function storeOfflineSale(
+  deps: PaymentsDeps,
+  upload: OfflineUpload,
+): Promise<OfflineSaleResult> {
+  const { request, card, key, requestFingerprint: fingerprint, organizationId } = upload;
   const now = deps.clock.now();
   try {
     checkNotAfter(request, now);
-    checkMoment(request, now);
-    checkExpiry(card, madeAt(request.offlineData));
-    checkCurrency(request, madeAt(request.offlineData));
-    checkCertificate(card);
+    checkNotInFuture(request, now);
+    checkCardExpiry(card, offlineSaleTime(request.offlineData));
+    checkCurrencyActive(request, offlineSaleTime(request.offlineData));
+    checkTransactionCertificate(card);
   } catch (refusal) {
-    return replayOr(refusal, unlessReused(replaySale(deps, key, fingerprint)));
+    return replayOrThrow(refusal, ignoreReuseError(replaySale(deps, key, fingerprint)));
   }
-  const known = await replaySale(deps, key, fingerprint);
-  if (known !== undefined) return known;
-  const counter = counterFor(deps, upload);
+  const replay = await replaySale(deps, key, fingerprint);
+  if (replay !== undefined) return replay;
+  const counter = sequenceFor(deps, upload);
   const { terminalSequence } = request.offlineData;
-  const twin = await deps.offline.find(organizationId, counter, terminalSequence);
-  if (twin !== undefined) return tellTwin(deps, upload, twin);
-  const elsewhere = await soldElsewhere(deps, upload);
-  if (elsewhere !== undefined) return { loaded: elsewhere, replayed: true };
+  const existingId = await deps.offlineStore.find(organizationId, counter, terminalSequence);
+  if (existingId !== undefined) return respondWithExisting(deps, upload, existingId);
+  const sameSale = await findSameSale(deps, upload);
+  if (sameSale !== undefined) return { transaction: sameSale, replayed: true };
   const { contract } = upload.resolved;
-  // Whatever was sold without the platform is captured: the goods are gone.
-  captureModeFor({ ...request, captureMode: 'Immediate' }, contract);
-  checkLimits(request, contract.offlineLimits, now);
-  const seen: { instead?: Exclude<Stored, { result: 'Stored' }> } = {};
-  const loaded = await deps.running.run(key.text, async () => {
-    const intent = storedOf(await upload.makeIntent());
-    const stored = await storeOnce(deps, upload, await newUpload(deps, upload, counter, intent));
-    if (stored.result === 'Stored') return intent.loaded;
-    seen.instead = stored;
+  // Offline sales are always captured, because the customer has the goods.
+  chooseCaptureMode({ ...request, captureMode: 'Immediate' }, contract);
+  checkOfflineLimits(request, contract.offlineLimits, now);
+  const refused: { result?: Exclude<StoreResult, { result: 'Stored' }> } = {};
+  const transaction = await deps.inFlightTransactions.run(key.lockKey, async () => {
+    const intent = toStoredIntent(await upload.createIntent());
+    const stored = await storeWithKsnTakeover(
+      deps,
+      upload,
+      await createUpload(deps, upload, counter, intent),
+    );
+    if (stored.result === 'Stored') return intent.transaction;
+    refused.result = stored;
     return undefined;
   });
   // Out of the work, since it may wait for another sale that only a sweep ends.
-  if (seen.instead !== undefined) return otherwise(deps, upload, seen.instead);
-  if (loaded === undefined) throw new Error('an upload came to nothing');
+  if (refused.result !== undefined) return respondNotStored(deps, upload, refused.result);
+  if (transaction === undefined) throw new Error('the offline sale was not stored');
   deps.jobs.poke();
-  return { loaded, replayed: false };
+  return { transaction, replayed: false };
 }
 
-function counterFor(deps: PaymentsDeps, { request, resolved, fingerprint }: Upload): Counter {
+function sequenceFor(
+  deps: PaymentsDeps,
+  { request, resolved, requestFingerprint: fingerprint }: OfflineUpload,
+): OfflineSequence {
   const { device, contract } = resolved;
-  const of = { deviceId: device?.deviceId, contractId: contract.contractId };
-  const mark = () => `sale:${deps.vault.digest(JSON.stringify(identityOf(fingerprint)))}`;
-  return counterOf(of, request, mark);
+  const location = { deviceId: device?.deviceId, contractId: contract.contractId };
+  const saleDigest = () =>
+    `sale:${deps.vault.digest(JSON.stringify(offlineSaleIdentity(fingerprint)))}`;
+  return offlineSequenceOf(location, request, saleDigest);
 }
 
 /** With card data that a sale at the till has used, which came to nothing, it is stored all the same. */
-async function storeOnce(
+async function storeWithKsnTakeover(
   deps: PaymentsDeps,
-  { request }: Upload,
+  { request }: OfflineUpload,
   upload: NewUpload,
-): Promise<Stored> {
-  const stored = await deps.offline.store(upload);
-  if (stored.result !== 'SerialReused' || upload.use === undefined) return stored;
-  const use = await takenOverOffline(deps, upload.use, request);
-  return deps.offline.store({ ...upload, use });
+): Promise<StoreResult> {
+  const stored = await deps.offlineStore.store(upload);
+  if (stored.result !== 'SerialReused' || upload.ksnUse === undefined) return stored;
+  const ksnUse = await takeOverKsnOffline(deps, upload.ksnUse, request);
+  return deps.offlineStore.store({ ...upload, ksnUse });
 }
 
-/** Somebody was faster, or the terminal has sold too much. */
-async function otherwise(
+/** Responds when the sale was not stored: duplicate or limit exceeded. */
+async function respondNotStored(
   deps: PaymentsDeps,
-  upload: Upload,
-  stored: Exclude<Stored, { result: 'Stored' }>,
-): Promise<Answer> {
-  if (stored.result === 'Twin') return tellTwin(deps, upload, stored.transactionId);
+  upload: OfflineUpload,
+  stored: Exclude<StoreResult, { result: 'Stored' }>,
+): Promise<OfflineSaleResult> {
+  if (stored.result === 'Twin') return respondWithExisting(deps, upload, stored.transactionId);
   if (stored.result === 'CountExceeded') {
-    return refuseCount(upload.resolved.contract.offlineLimits.maxCount);
+    return refuseCountExceeded(upload.resolved.contract.offlineLimits.maxCount);
   }
-  if (stored.result === 'SerialReused') return refuseReusedData();
-  const { key, fingerprint } = upload;
-  const known = await replaySale(deps, key, fingerprint);
-  return known ?? refuse('concurrent_modification', 'The identifier was in use a moment ago.');
+  if (stored.result === 'SerialReused') return refuseReusedKsn();
+  const { key, requestFingerprint: fingerprint } = upload;
+  const replay = await replaySale(deps, key, fingerprint);
+  return (
+    replay ??
+    refuse(
+      'concurrent_modification',
+      'Another request with this identifier is in progress. Retry the request.',
+    )
+  );
 }
 
 /** The number was uploaded before: the same sale is told as it stands, another one is refused. */
-async function tellTwin(
+async function respondWithExisting(
   deps: PaymentsDeps,
-  { organizationId, fingerprint }: Upload,
+  { organizationId, requestFingerprint: fingerprint }: OfflineUpload,
   transactionId: string,
-): Promise<Answer> {
-  const loaded = await deps.store.findById(organizationId, transactionId);
-  if (loaded === undefined) throw new Error('an uploaded sale has vanished');
-  const names = differentSales(factsOf(loaded).request, fingerprint);
-  if (names.length === 0) return { loaded, replayed: true };
-  const { clientTransactionId, state } = loaded.row;
-  return refuse('offline_sequence_reused', 'The terminal has used this number before.', {
-    errors: names.map((name) => ({
-      pointer: `/${name}`,
-      code: 'offline_sequence_reused',
-      detail: 'Differs from the sale that has this number.',
-    })),
-    extensions: { transaction: { transactionId, clientTransactionId, state } },
-  });
+): Promise<OfflineSaleResult> {
+  const transaction = await deps.transactions.findById(organizationId, transactionId);
+  if (transaction === undefined) throw new Error('the uploaded sale does not exist');
+  const memberNames = differingSaleMembers(authorizationContext(transaction).request, fingerprint);
+  if (memberNames.length === 0) return { transaction, replayed: true };
+  const { clientTransactionId, state } = transaction.row;
+  return refuse(
+    'offline_sequence_reused',
+    'The terminal sequence number was used for another sale.',
+    {
+      errors: memberNames.map((name) => ({
+        pointer: `/${name}`,
+        code: 'offline_sequence_reused',
+        detail: 'Differs from the sale that has this number.',
+      })),
+      extensions: { transaction: { transactionId, clientTransactionId, state } },
+    },
+  );
 }
 
 /**
  * The very sale, uploaded before with another terminal named, or none: a till that names its hardware
  * only the second time must not charge twice.
  */
-async function soldElsewhere(
+async function findSameSale(
   deps: PaymentsDeps,
-  { organizationId, request, resolved, fingerprint }: Upload,
-): Promise<LoadedTransaction | undefined> {
+  { organizationId, request, resolved, requestFingerprint: fingerprint }: OfflineUpload,
+): Promise<TransactionRecord | undefined> {
   const { merchantId } = resolved.merchant;
   const sequence = request.offlineData.terminalSequence;
-  const authorizedAt = madeAt(request.offlineData);
-  const of = { organizationId, merchantId, sequence, authorizedAt };
-  const ids = await deps.offline.findElsewhere(of);
-  const found = await Promise.all(ids.map((id) => deps.store.findById(organizationId, id)));
-  return found.find(
-    (each) => each !== undefined && differentSales(factsOf(each).request, fingerprint).length === 0,
+  const authorizedAt = offlineSaleTime(request.offlineData);
+  const sale = { organizationId, merchantId, sequence, authorizedAt };
+  const ids = await deps.offlineStore.findElsewhere(sale);
+  const transactions = await Promise.all(
+    ids.map((id) => deps.transactions.findById(organizationId, id)),
+  );
+  return transactions.find(
+    (each) =>
+      each !== undefined &&
+      differingSaleMembers(authorizationContext(each).request, fingerprint).length === 0,
   );
 }
 
 /** The intent of a sale that nobody is asked about yet. */
-function storedOf(intent: Intent): Intent {
-  const { row, events, operations } = intent.loaded;
-  const [first] = events;
-  if (first === undefined) throw new Error('an intent without its event');
-  const data = { ...first.data, state: 'Stored', changes: { phase: 'Stored' } } as const;
+function toStoredIntent(intent: SaleIntent): SaleIntent {
+  const { row, events, operations } = intent.transaction;
+  const [receivedEvent] = events;
+  if (receivedEvent === undefined) throw new Error('the intent has no event');
+  const data = { ...receivedEvent.data, state: 'Stored', changes: { phase: 'Stored' } } as const;
   return {
     ...intent,
-    loaded: {
+    transaction: {
       row: { ...row, state: 'Stored', position: { ...row.position, phase: 'Stored' } },
-      events: [{ ...first, type: 'transaction.stored', data }],
+      events: [{ ...receivedEvent, type: 'transaction.stored', data }],
       operations,
     },
   };
 }
 
-async function newUpload(
+async function createUpload(
   deps: PaymentsDeps,
-  { organizationId, request, resolved, card, mark }: Upload,
-  counter: Counter,
-  { loaded, facts }: Intent,
+  { organizationId, request, resolved, card, cardFingerprint }: OfflineUpload,
+  counter: OfflineSequence,
+  { transaction, context }: SaleIntent,
 ): Promise<NewUpload> {
-  const { row, events } = loaded;
+  const { row, events } = transaction;
   const [event] = events;
-  if (event === undefined) throw new Error('an intent without its event');
+  if (event === undefined) throw new Error('the intent has no event');
   const payload = { transactionId: row.transactionId };
   const now = deps.clock.now();
   const { chipData } = card;
@@ -194,16 +228,21 @@ async function newUpload(
     row,
     event,
     sequence: request.offlineData.terminalSequence,
-    authorizedAt: madeAt(request.offlineData),
+    authorizedAt: offlineSaleTime(request.offlineData),
     chipData:
       chipData === undefined
         ? undefined
         : await deps.vault.seal(organizationId, row.transactionId, Buffer.from(chipData)),
     maxCount: resolved.contract.offlineLimits.maxCount,
-    use: dataUseOf(request, { organizationId, merchantId: row.merchantId, mark, at: now }),
+    ksnUse: createKsnUse(request, {
+      organizationId,
+      merchantId: row.merchantId,
+      cardFingerprint,
+      at: now,
+    }),
     outboxId: deps.ids.uuid(),
-    job: { organizationId, kind: offlineJob, payload, dueAt: now, lane: facts.linkId },
+    job: { organizationId, kind: submitOfflineSaleJob, payload, dueAt: now, lane: context.linkId },
     gapId: deps.ids.uuid(),
-    gapJob: { organizationId, kind: gapJob, payload, dueAt: now + gapSettleMs },
+    gapJob: { organizationId, kind: gapReportJob, payload, dueAt: now + gapReportDelayMs },
   };
 }

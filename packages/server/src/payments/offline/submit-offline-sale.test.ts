@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import type { Job } from '../../platform/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
-import { alarmAfter } from '../recovery/link-queue.ts';
-import { noAmounts, type Phase, stateOf } from '../transaction/state-machine.ts';
-import type { Change, LoadedTransaction } from '../transaction/transaction.ts';
-import { createOfflineSender } from './submit-offline-sale.ts';
+import { alertAfterAttempts } from '../runtime/link-queue.ts';
+import { deriveState, type Phase, zeroAmounts } from '../transaction/state-machine.ts';
+import type { TransactionChange, TransactionRecord } from '../transaction/transaction.ts';
+import { createOfflineSubmission } from './submit-offline-sale.ts';
 
 const job = (attempts = 0) =>
   ({
@@ -26,8 +26,8 @@ const facts = {
   offline: { authorizationCode: '9A01B2', authorizedAt: '2026-03-01T11:00:00.000Z' },
 };
 
-function transaction(phase: Phase): LoadedTransaction {
-  const position = { ...noAmounts, phase };
+function transaction(phase: Phase): TransactionRecord {
+  const position = { ...zeroAmounts, phase };
   return {
     row: {
       organizationId: 'o',
@@ -36,13 +36,13 @@ function transaction(phase: Phase): LoadedTransaction {
       amount: 100,
       version: 1,
       position,
-      state: stateOf(position),
+      state: deriveState(position),
       operationCount: 0,
       deadline: 0,
     },
     events: [{ sequence: 1, type: 'transaction.stored', at: '', data: { facts } }],
     operations: [],
-  } as unknown as LoadedTransaction;
+  } as unknown as TransactionRecord;
 }
 
 const approved: AcquirerOutcome = { outcome: 'Approved', responseCode: '00', amount: 100 };
@@ -58,7 +58,7 @@ function room(of: {
 }) {
   let standing = transaction(of.phase);
   let now = 1_000_000;
-  const made: Change[] = [];
+  const made: TransactionChange[] = [];
   const sent: { repeat: boolean }[] = [];
   let forgotten = 0;
   let alarms = 0;
@@ -96,7 +96,7 @@ function room(of: {
     },
     store: {
       findById: async () => standing,
-      async commit(change: Change) {
+      async commit(change: TransactionChange) {
         if (change.before.version !== standing.row.version) return false;
         made.push(change);
         const events = [...standing.events, change.event];
@@ -105,7 +105,7 @@ function room(of: {
       },
     },
   } as unknown as PaymentsDeps;
-  const tell = createOfflineSender(deps, { isHeld: async () => of.held ?? false });
+  const tell = createOfflineSubmission(deps, { isBlocked: async () => of.held ?? false });
   return {
     tell,
     made,
@@ -116,10 +116,10 @@ function room(of: {
   };
 }
 
-const typesOf = (made: readonly Change[]) =>
+const typesOf = (made: readonly TransactionChange[]) =>
   made.map(({ event }) => event.type.replace('transaction.', ''));
 
-test('is marked before it is sent, and captured by the answer', async () => {
+test('a sale is marked as submitted before the send and captured by the approval', async () => {
   const { tell, made, sent, forgotten } = room({ phase: 'Stored' });
   assert.equal(await tell(job()), undefined);
   assert.deepEqual(typesOf(made), ['sent', 'captured']);
@@ -130,7 +130,7 @@ test('is marked before it is sent, and captured by the answer', async () => {
   assert.equal(forgotten(), 1);
 });
 
-test('what may have left goes out as a repeat, and a duplicate is good news then', async () => {
+test('a sale that may have been sent is repeated, and a duplicate response captures it', async () => {
   for (const [phase, state, again] of [
     ['Sending', 'Captured', false],
     ['Stored', 'Stored', true],
@@ -144,7 +144,7 @@ test('what may have left goes out as a repeat, and a duplicate is good news then
   }
 });
 
-test('numbers that the host had before the first advice are no proof, however often it says so', async () => {
+test('a duplicate response to the first advice does not capture the sale', async () => {
   const outcome = { outcome: 'Declined', responseCode: '94' } as const;
   const { tell, sent, state, alarms, forgotten } = room({ phase: 'Stored', outcome });
   for (const attempts of [0, 1, 2]) {
@@ -154,7 +154,7 @@ test('numbers that the host had before the first advice are no proof, however of
   assert.deepEqual([sent.length, alarms(), forgotten()], [3, 1, 0]);
 });
 
-test('a link that is down, a held lane and what did not leave are no tries', async () => {
+test('an unavailable link, a blocked queue and an unsent message do not count as attempts', async () => {
   for (const of of [
     { available: false },
     { held: true },
@@ -165,7 +165,7 @@ test('a link that is down, a held lane and what did not leave are no tries', asy
   }
 });
 
-test('no answer is tried again, and says so to the queue of the link', async () => {
+test('a missing response is retried and blocks the link queue', async () => {
   const outcome = { outcome: 'Unknown', reason: 'Timeout' } as const;
   const { tell, state } = room({ phase: 'Sending', outcome });
   const later = await tell(job());
@@ -173,9 +173,9 @@ test('no answer is tried again, and says so to the queue of the link', async () 
   assert.equal(state(), 'Stored');
 });
 
-test('a host that is out of order is never believed, however long it was silent before', async () => {
+test('a host error never decides the sale', async () => {
   for (const responseCode of ['06', '09', '19', '68', '90', '91', '92', '96', '16']) {
-    for (const attempts of [0, alarmAfter - 1, 9, 1000]) {
+    for (const attempts of [0, alertAfterAttempts - 1, 9, 1000]) {
       const outcome = { outcome: 'Declined', responseCode } as const;
       const { tell, state, forgotten } = room({ phase: 'Sending', outcome });
       const later = await tell(job(attempts));
@@ -192,7 +192,7 @@ test('a host that is out of order is never believed, however long it was silent 
   assert.equal(cured.state(), 'Captured');
 });
 
-test('what was taken back is not sent, by a process that was stopped neither', async () => {
+test('a voided sale is not sent, also not by a paused process', async () => {
   for (const phase of ['Cancelled', 'Reversed', 'Reversing', 'Declined'] as const) {
     const { tell, sent, forgotten } = room({ phase });
     assert.equal(await tell(job()), undefined);
@@ -203,7 +203,7 @@ test('what was taken back is not sent, by a process that was stopped neither', a
   assert.deepEqual(stopped.sent, []);
 });
 
-test('taken back while it was under way: that stands, and what it left behind is reversed', async () => {
+test('a sale that is voided during the send is reversed at the host', async () => {
   const queued = room({ phase: 'Sending', meanwhile: 'Reversing' });
   assert.equal(await queued.tell(job()), undefined);
   assert.equal(queued.state(), 'Reversing');
@@ -229,7 +229,7 @@ test('taken back while it was under way: that stands, and what it left behind is
   assert.equal(nothing.state(), 'Reversed');
 });
 
-test('a part that a host approves is what it will pay', async () => {
+test('a partial approval captures the approved amount', async () => {
   const outcome = { outcome: 'Approved', responseCode: '10', amount: 40 } as const;
   const { tell, made } = room({ phase: 'Sending', outcome });
   await tell(job());

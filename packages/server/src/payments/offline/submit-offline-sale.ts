@@ -1,90 +1,98 @@
-// Tells the acquirer of offline sales: an advice, repeated with the same numbers until it is answered.
+// Submits offline sales as advices and retries with the same references until a response arrives.
 import { defined } from '@switchyard/contract';
-import { type AcquirerOutcome, isDuplicate, isUndecided } from '../../acquiring/index.ts';
+import {
+  type AcquirerOutcome,
+  isDuplicateDecline,
+  isIndeterminate,
+} from '../../acquiring/index.ts';
 import { type Job, jittered, type Later } from '../../platform/index.ts';
-import { graceMs, type PaymentsDeps } from '../deps.ts';
-import { alarmAfter, type Lanes, unanswered } from '../recovery/link-queue.ts';
-import { repeatDelayMs } from '../recovery/retry-operations.ts';
-import { isMalfunction } from '../reversals/operation-outcome.ts';
-import { alarmCollision } from '../reversals/schedule-retry.ts';
-import { giveWay } from '../reversals/superseded-outcome.ts';
-import { createRepeatPlaces } from '../runtime/retry-concurrency.ts';
-import { createTurns, type Turn } from '../runtime/send-order.ts';
-import { settlementDayOf } from '../transaction/contract-terms.ts';
-import { factsOf, type LoadedTransaction, type SaleFacts } from '../transaction/transaction.ts';
-import { after, changeOf, type Step } from '../transaction/transition.ts';
+import { commitGraceMs, type PaymentsDeps } from '../deps.ts';
+import { retryDelayMs } from '../recovery/retry-operations.ts';
+import { isHostError } from '../reversals/operation-outcome.ts';
+import { alertReferenceCollision } from '../reversals/schedule-retry.ts';
+import { recordSupersededOutcome } from '../reversals/superseded-outcome.ts';
+import { alertAfterAttempts, type LinkQueue, noResponseNote } from '../runtime/link-queue.ts';
+import { createRetryConcurrency } from '../runtime/retry-concurrency.ts';
+import { createSendQueue, type SendQueueEntry } from '../runtime/send-order.ts';
+import { settlementDayForContext } from '../transaction/contract-terms.ts';
+import {
+  type AuthorizationContext,
+  authorizationContext,
+  type TransactionRecord,
+} from '../transaction/transaction.ts';
+import { applyTransition, type Transition, withChange } from '../transaction/transition.ts';
 
-export const offlineJob = 'payments.offline';
+export const submitOfflineSaleJob = 'payments.submit-offline-sale';
 
-const sentType = 'transaction.sent';
-const rivalsMax = 20;
+const sentEventType = 'transaction.sent';
+const maxConflictRetries = 20;
 /** How soon it is looked again whether the link is back; no try is counted. */
 const noLinkRetryMs = 2000;
-const noPlaceRetryMs = 1000;
-const heldRetryMs = 2000;
+const concurrencyRetryMs = 1000;
+const blockedRetryMs = 2000;
 /** Noted where the host had the numbers of the first advice: that it has them proves nothing then. */
-const collision = 'NumbersTaken';
+const collisionReason = 'NumbersTaken';
 
 /** @example jobs.handle(offlineJob, createOfflineSender(deps, lanes)); */
-export function createOfflineSender(
+export function createOfflineSubmission(
   deps: PaymentsDeps,
-  lanes: Pick<Lanes, 'isHeld'>,
+  linkQueue: Pick<LinkQueue, 'isBlocked'>,
 ): (job: Job) => Promise<Later | undefined> {
-  const places = createRepeatPlaces();
-  const turns = createTurns();
+  const concurrency = createRetryConcurrency();
+  const sendQueue = createSendQueue();
 
-  async function tell(job: Job, turn: Turn): Promise<Later | undefined> {
+  async function submit(job: Job, queueEntry: SendQueueEntry): Promise<Later | undefined> {
     const { organizationId, payload } = job;
     const { transactionId } = payload as { transactionId: string };
-    const loaded = await deps.store.findById(organizationId, transactionId);
-    if (loaded === undefined || loaded.row.state !== 'Stored') {
-      await deps.offline.forgetChipData(organizationId, transactionId);
+    const transaction = await deps.transactions.findById(organizationId, transactionId);
+    if (transaction === undefined || transaction.row.state !== 'Stored') {
+      await deps.offlineStore.forgetChipData(organizationId, transactionId);
       return undefined;
     }
-    const { linkId } = factsOf(loaded);
-    if (!deps.acquiring.available(linkId)) return notYet(deps, noLinkRetryMs);
-    if (await lanes.isHeld(job)) return notYet(deps, heldRetryMs);
-    if (!places.take(linkId)) return notYet(deps, noPlaceRetryMs);
+    const { linkId } = authorizationContext(transaction);
+    if (!deps.acquiring.isLinkAvailable(linkId)) return rescheduleUncounted(deps, noLinkRetryMs);
+    if (await linkQueue.isBlocked(job)) return rescheduleUncounted(deps, blockedRetryMs);
+    if (!concurrency.acquire(linkId)) return rescheduleUncounted(deps, concurrencyRetryMs);
     let outcome: AcquirerOutcome | undefined;
     try {
-      await turn.mine;
-      const sending = await sendable(deps, organizationId, transactionId);
-      if (sending === undefined) return notYet(deps, 0);
+      await queueEntry.ready;
+      const submittable = await markSubmitted(deps, organizationId, transactionId);
+      if (submittable === undefined) return rescheduleUncounted(deps, 0);
       deps.failPoints.hit('after-intent');
-      const { repeat } = sending;
-      outcome = await send(deps, sending, turn.pass);
-      return await settle(deps, job, sending.loaded, { outcome, repeat });
+      const { isRepeat: repeat } = submittable;
+      outcome = await sendAdvice(deps, submittable, queueEntry.release);
+      return await storeOutcome(deps, job, submittable.transaction, { outcome, isRepeat: repeat });
     } finally {
-      places.release(linkId, isAnswered(outcome));
+      concurrency.release(linkId, hasHostResponse(outcome));
     }
   }
 
   return async (job) => {
     // Taken before anything is waited for: jobs are begun in their order.
-    const turn = turns.take(job.lane ?? job.jobId);
+    const queueEntry = sendQueue.enter(job.lane ?? job.jobId);
     try {
-      return await tell(job, turn);
+      return await submit(job, queueEntry);
     } finally {
-      turn.pass();
+      queueEntry.release();
     }
   };
 }
 
 /** What it is no use to send yet counts as no try. */
-const notYet = (deps: PaymentsDeps, inMs: number): Later => ({
+const rescheduleUncounted = (deps: PaymentsDeps, inMs: number): Later => ({
   retryAt: deps.clock.now() + jittered(inMs),
   untried: true,
 });
 
 /** Undefined where it says nothing about the acquirer: nothing left, or the fault is ours. */
-function isAnswered(outcome: AcquirerOutcome | undefined): boolean | undefined {
+function hasHostResponse(outcome: AcquirerOutcome | undefined): boolean | undefined {
   if (outcome === undefined || outcome.outcome === 'NotSent') return undefined;
   return outcome.outcome !== 'Unknown';
 }
 
-type Sendable = {
-  loaded: LoadedTransaction;
-  repeat: boolean;
+type SubmittableSale = {
+  transaction: TransactionRecord;
+  isRepeat: boolean;
   /** Epoch ms. */
   readAt: number;
 };
@@ -93,132 +101,140 @@ type Sendable = {
  * The sale as it stands now that its turn has come, marked before the first byte: from then on nobody
  * takes it back without asking the acquirer. Nothing where somebody has done so meanwhile.
  */
-async function sendable(
+async function markSubmitted(
   deps: PaymentsDeps,
   organizationId: string,
   transactionId: string,
-): Promise<Sendable | undefined> {
+): Promise<SubmittableSale | undefined> {
   const readAt = deps.clock.now();
-  const loaded = await deps.store.findById(organizationId, transactionId);
-  if (loaded?.row.position.phase === 'Sending') return { loaded, repeat: true, readAt };
-  if (loaded?.row.position.phase !== 'Stored') return undefined;
-  const change = changeOf(loaded.row, {
+  const transaction = await deps.transactions.findById(organizationId, transactionId);
+  if (transaction?.row.position.phase === 'Sending') return { transaction, isRepeat: true, readAt };
+  if (transaction?.row.position.phase !== 'Stored') return undefined;
+  const change = applyTransition(transaction.row, {
     at: deps.clock.now(),
-    type: sentType,
+    type: sentEventType,
     changes: { phase: 'Sending' },
   });
-  if (!(await deps.store.commit(change))) return undefined;
-  return { loaded: after(loaded, change), repeat: false, readAt };
+  if (!(await deps.transactions.update(change))) return undefined;
+  return { transaction: withChange(transaction, change), isRepeat: false, readAt };
 }
 
-async function send(
+async function sendAdvice(
   deps: PaymentsDeps,
-  { loaded, repeat, readAt }: Sendable,
-  onSent: () => void,
+  { transaction, isRepeat: repeat, readAt }: SubmittableSale,
+  onPossiblySent: () => void,
 ): Promise<AcquirerOutcome> {
-  const { row } = loaded;
+  const { row } = transaction;
   const { organizationId, transactionId } = row;
-  const facts = factsOf(loaded);
-  const { offline, amounts, panSequence } = facts;
-  const card = await deps.vault.reveal(organizationId, facts.card.token, {
+  const context = authorizationContext(transaction);
+  const { offline, amounts, panSequence } = context;
+  const card = await deps.vault.reveal(organizationId, context.card.token, {
     purpose: 'OfflineSale',
     actor: `merchant ${row.merchantId}`,
     subjectId: transactionId,
   });
   if (card === undefined) throw new Error('the vault does not know the card of a sale');
-  if (offline === undefined) throw new Error('a stored sale without how it was approved');
-  const sealed = await deps.offline.chipData(organizationId, transactionId);
+  if (offline === undefined) throw new Error('the stored sale has no offline data');
+  const encryptedChipData = await deps.offlineStore.chipData(organizationId, transactionId);
   const chipData =
-    sealed && (await deps.vault.open(organizationId, transactionId, sealed)).toString();
+    encryptedChipData &&
+    (await deps.vault.open(organizationId, transactionId, encryptedChipData)).toString();
   // A process that was stopped for a while must not send what others have taken back meanwhile.
-  if (deps.clock.now() > readAt + graceMs)
-    return { outcome: 'NotSent', reason: 'too late to send' };
+  if (deps.clock.now() > readAt + commitGraceMs)
+    return { outcome: 'NotSent', reason: 'send deadline has passed' };
   return deps.acquiring.send(
     {
       kind: 'OfflineSale',
       repeat,
       organizationId,
       transactionId,
-      linkId: facts.linkId,
-      reference: facts.reference,
-      merchantNumber: facts.merchantNumber,
-      mcc: facts.mcc,
+      linkId: context.linkId,
+      reference: context.reference,
+      merchantNumber: context.merchantNumber,
+      mcc: context.mcc,
       amount: row.amount,
       currency: row.currency,
-      entryMode: facts.entryMode,
+      entryMode: context.entryMode,
       card,
       authorizationCode: offline.authorizationCode,
       authorizedAt: offline.authorizedAt,
       ...defined({ panSequence, chipData, amounts }),
     },
     () => {
-      onSent();
+      onPossiblySent();
       deps.failPoints.hit('after-send');
     },
   );
 }
 
-type Told = { outcome: AcquirerOutcome; repeat: boolean };
+type SubmissionResult = { outcome: AcquirerOutcome; isRepeat: boolean };
 
 /** Makes the answer durable. @returns when to try again, where there is none yet */
-async function settle(
+async function storeOutcome(
   deps: PaymentsDeps,
   job: Job,
-  sending: LoadedTransaction,
-  told: Told,
+  transaction: TransactionRecord,
+  result: SubmissionResult,
 ): Promise<Later | undefined> {
-  const { organizationId, transactionId } = sending.row;
-  let standing: LoadedTransaction | undefined = sending;
-  for (let attempt = 0; attempt < rivalsMax && standing !== undefined; attempt += 1) {
-    const { phase } = standing.row.position;
+  const { organizationId, transactionId } = transaction.row;
+  let current: TransactionRecord | undefined = transaction;
+  for (let attempt = 0; attempt < maxConflictRetries && current !== undefined; attempt += 1) {
+    const { phase } = current.row.position;
     if (phase !== 'Sending') {
-      await giveWay(deps, standing, told.outcome);
+      await recordSupersededOutcome(deps, current, result.outcome);
       break;
     }
-    const step = answeredStep(deps, standing, told);
-    if (step === undefined) {
-      const now = await deps.store.findById(organizationId, transactionId);
-      if (now?.row.position.phase === 'Sending') return again(deps, job, now, told.outcome);
-      standing = now;
+    const transition = outcomeTransition(deps, current, result);
+    if (transition === undefined) {
+      const latest = await deps.transactions.findById(organizationId, transactionId);
+      if (latest?.row.position.phase === 'Sending')
+        return rescheduleRetry(deps, job, latest, result.outcome);
+      current = latest;
       continue;
     }
-    const change = changeOf(standing.row, step);
-    if (await deps.store.commit(change)) {
-      deps.running.changed(transactionId);
-      if (step.type !== sentType) break;
-      alarmCollision(deps, { transactionId });
-      return again(deps, job, standing, told.outcome);
+    const change = applyTransition(current.row, transition);
+    if (await deps.transactions.update(change)) {
+      deps.inFlightTransactions.notifyChange(transactionId);
+      if (transition.type !== sentEventType) break;
+      alertReferenceCollision(deps, { transactionId });
+      return rescheduleRetry(deps, job, current, result.outcome);
     }
-    standing = await deps.store.findById(organizationId, transactionId);
-    if (attempt === rivalsMax - 1) throw new Error('an outcome could not be made durable');
+    current = await deps.transactions.findById(organizationId, transactionId);
+    if (attempt === maxConflictRetries - 1)
+      throw new Error('the outcome could not be stored after all retries');
   }
-  await deps.offline.forgetChipData(organizationId, transactionId);
+  await deps.offlineStore.forgetChipData(organizationId, transactionId);
   return undefined;
 }
 
-const hasCollided = ({ events }: LoadedTransaction): boolean =>
-  events.some(({ type, data }) => type === sentType && data.reason === collision);
+const hasReferenceCollision = ({ events }: TransactionRecord): boolean =>
+  events.some(({ type, data }) => type === sentEventType && data.reason === collisionReason);
 
 /** What the answer makes of the sale; nothing where it is none. The goods are gone: nothing is reversed. */
-function answeredStep(
+function outcomeTransition(
   deps: PaymentsDeps,
-  loaded: LoadedTransaction,
-  { outcome, repeat }: Told,
-): Step | undefined {
-  const facts = factsOf(loaded);
+  transaction: TransactionRecord,
+  { outcome, isRepeat: repeat }: SubmissionResult,
+): Transition | undefined {
+  const context = authorizationContext(transaction);
   switch (outcome.outcome) {
     case 'Approved':
-      return capturedStep(deps, facts, outcome.amount, outcome.responseCode);
+      return captureTransition(deps, context, outcome.amount, outcome.responseCode);
     case 'Declined': {
       const code = outcome.responseCode;
       // Good news where it was sent before.
-      if (isDuplicate(outcome)) {
-        if (hasCollided(loaded)) return undefined;
+      if (isDuplicateDecline(outcome)) {
+        if (hasReferenceCollision(transaction)) return undefined;
         return repeat
-          ? capturedStep(deps, facts, loaded.row.amount, code)
-          : { at: deps.clock.now(), type: sentType, changes: {}, data: { reason: collision } };
+          ? captureTransition(deps, context, transaction.row.amount, code)
+          : {
+              at: deps.clock.now(),
+              type: sentEventType,
+              changes: {},
+              data: { reason: collisionReason },
+            };
       }
-      if (isMalfunction(outcome) || isUndecided(outcome)) return undefined;
+      if (isHostError(outcome) || isIndeterminate(outcome)) return undefined;
       return {
         at: deps.clock.now(),
         type: 'transaction.declined',
@@ -231,9 +247,14 @@ function answeredStep(
   }
 }
 
-function capturedStep(deps: PaymentsDeps, facts: SaleFacts, amount: number, code: string): Step {
+function captureTransition(
+  deps: PaymentsDeps,
+  context: AuthorizationContext,
+  amount: number,
+  code: string,
+): Transition {
   const at = deps.clock.now();
-  const authorizationCode = facts.offline?.authorizationCode;
+  const authorizationCode = context.offline?.authorizationCode;
   return {
     at,
     type: 'transaction.captured',
@@ -241,26 +262,26 @@ function capturedStep(deps: PaymentsDeps, facts: SaleFacts, amount: number, code
     data: {
       amount,
       response: { code },
-      settlementDate: settlementDayOf(facts, at).date,
+      settlementDate: settlementDayForContext(context, at).date,
       ...defined({ authorizationCode }),
     },
   };
 }
 
-function again(
+function rescheduleRetry(
   deps: PaymentsDeps,
   job: Job,
-  { row }: LoadedTransaction,
+  { row }: TransactionRecord,
   { outcome }: AcquirerOutcome,
 ): Later {
   // What did not leave was no try.
-  if (outcome === 'NotSent') return notYet(deps, noLinkRetryMs);
-  if (job.attempts + 1 === alarmAfter) {
+  if (outcome === 'NotSent') return rescheduleUncounted(deps, noLinkRetryMs);
+  if (job.attempts + 1 === alertAfterAttempts) {
     deps.log.error(
       { transactionId: row.transactionId, attempts: job.attempts + 1 },
-      'an offline sale has no answer from the acquirer after many tries',
+      'an offline sale has no response from the acquirer after many attempts',
     );
   }
-  const retryAt = deps.clock.now() + jittered(repeatDelayMs(job.attempts));
-  return outcome === 'Unknown' ? { retryAt, note: unanswered } : { retryAt };
+  const retryAt = deps.clock.now() + jittered(retryDelayMs(job.attempts));
+  return outcome === 'Unknown' ? { retryAt, note: noResponseNote } : { retryAt };
 }

@@ -1,27 +1,27 @@
-// Confirms a sale whose till has heard of the approval; what is not confirmed in time is reversed (ADR 0037).
+// Confirms a sale. A sale that is not confirmed in time is reversed (ADR 0037).
 import { type ProcessRequest, refuse } from '@switchyard/contract';
 import { isoTime, type Job } from '../../platform/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
-import { reversalStep } from '../reversals/create-reversal.ts';
-import { confirmRuleOf, wholeAmount } from '../transaction/state-machine.ts';
+import { reversalTransition } from '../reversals/create-reversal.ts';
+import { confirmRuleFor, reversibleAmount } from '../transaction/state-machine.ts';
 import {
+  type AuthorizationContext,
   type JobRequest,
-  type LoadedTransaction,
-  outcomeOf,
-  type SaleFacts,
+  saleOutcome,
+  type TransactionRecord,
 } from '../transaction/transaction.ts';
-import { after, changeOf } from '../transaction/transition.ts';
-import { conflict } from '../validation/validate-sale-request.ts';
-import { termsFor } from './run-operation.ts';
+import { applyTransition, withChange } from '../transaction/transition.ts';
+import { conflictExtensions } from '../validation/validate-sale-request.ts';
+import { getContractTerms } from './run-operation.ts';
 
-export const confirmJob = 'payments.confirm';
+export const confirmDeadlineJob = 'payments.confirm-deadline';
 
-const rivalsMax = 20;
+const maxConflictRetries = 20;
 
 /** @throws Refusal field_invalid where nothing would be there to confirm */
-export function checkConfirmation({ confirmWithinSeconds, purpose }: ProcessRequest): void {
+export function validateConfirmation({ confirmWithinSeconds, purpose }: ProcessRequest): void {
   if (confirmWithinSeconds === undefined || purpose === undefined) return;
-  refuse('field_invalid', 'A verification of an account holds nothing that could be reversed.', {
+  refuse('field_invalid', 'An account verification cannot be confirmed.', {
     errors: [
       {
         pointer: '/confirmWithinSeconds',
@@ -36,22 +36,22 @@ export function checkConfirmation({ confirmWithinSeconds, purpose }: ProcessRequ
  * What an approval brings with it that the till has to confirm: the time, and the job that reverses
  * the sale then. Both belong into the commit of the approval, so that no crash loses the deadline.
  */
-export function confirmationOf(
+export function createConfirmDeadline(
   deps: Pick<PaymentsDeps, 'ids'>,
-  of: { transactionId: string; facts: SaleFacts; at: number },
+  sale: { transactionId: string; facts: AuthorizationContext; at: number },
 ): { confirmBy: string; job: JobRequest } | undefined {
-  const { confirmWithinSeconds } = of.facts;
+  const { confirmWithinSeconds } = sale.facts;
   if (confirmWithinSeconds === undefined) return undefined;
-  const confirmBy = isoTime(of.at + confirmWithinSeconds * 1000);
-  const payload = { transactionId: of.transactionId };
-  const job = { jobId: deps.ids.uuid(), kind: confirmJob, payload, dueAt: confirmBy };
+  const confirmBy = isoTime(sale.at + confirmWithinSeconds * 1000);
+  const payload = { transactionId: sale.transactionId };
+  const job = { jobId: deps.ids.uuid(), kind: confirmDeadlineJob, payload, dueAt: confirmBy };
   return { confirmBy, job };
 }
 
 /** Until when a sale must be confirmed; nothing where it need not be, or not any more. */
-export function confirmByOf(loaded: LoadedTransaction): string | undefined {
-  if (loaded.row.position.phase !== 'Unconfirmed') return undefined;
-  return outcomeOf(loaded)?.confirmBy;
+export function confirmDeadline(transaction: TransactionRecord): string | undefined {
+  if (transaction.row.position.phase !== 'Unconfirmed') return undefined;
+  return saleOutcome(transaction)?.confirmBy;
 }
 
 /**
@@ -61,41 +61,46 @@ export function confirmByOf(loaded: LoadedTransaction): string | undefined {
  * @throws Refusal transaction_in_progress, reversal_in_progress, transaction_reversed,
  *   transaction_declined, not_authorized, authorization_expired
  */
-export function confirm(
+export function confirmSale(
   deps: PaymentsDeps,
-  found: LoadedTransaction,
-): Promise<{ loaded: LoadedTransaction; replayed: boolean }> {
-  const { organizationId, transactionId } = found.row;
-  return deps.running.inTurn(transactionId, async () => {
-    let standing: LoadedTransaction | undefined = found;
-    for (let attempt = 0; attempt < rivalsMax && standing !== undefined; attempt += 1) {
-      const rule = confirmRuleOf(standing.row.position);
-      if (rule === 'Nothing') return { loaded: standing, replayed: true };
+  transaction: TransactionRecord,
+): Promise<{ transaction: TransactionRecord; replayed: boolean }> {
+  const { organizationId, transactionId } = transaction.row;
+  return deps.inFlightTransactions.inTurn(transactionId, async () => {
+    let current: TransactionRecord | undefined = transaction;
+    for (let attempt = 0; attempt < maxConflictRetries && current !== undefined; attempt += 1) {
+      const rule = confirmRuleFor(current.row.position);
+      if (rule === 'Nothing') return { transaction: current, replayed: true };
       if (rule !== 'Confirm') {
-        const detail = `A sale that is ${standing.row.state} cannot be confirmed.`;
-        refuse(rule, detail, { extensions: conflict(standing, await termsFor(deps, standing)) });
+        const detail = `A sale that is ${current.row.state} cannot be confirmed.`;
+        refuse(rule, detail, {
+          extensions: conflictExtensions(current, await getContractTerms(deps, current)),
+        });
       }
-      if (isLate(deps, standing)) {
-        standing = await reverseUnconfirmed(deps, standing);
+      if (isPastConfirmDeadline(deps, current)) {
+        current = await reverseUnconfirmed(deps, current);
         continue;
       }
-      const change = changeOf(standing.row, {
+      const change = applyTransition(current.row, {
         at: deps.clock.now(),
         type: 'transaction.confirmed',
         changes: { phase: 'Approved' },
       });
-      if (await deps.store.commit(change)) {
-        deps.running.changed(transactionId);
-        return { loaded: after(standing, change), replayed: false };
+      if (await deps.transactions.update(change)) {
+        deps.inFlightTransactions.notifyChange(transactionId);
+        return { transaction: withChange(current, change), replayed: false };
       }
-      standing = await deps.store.findById(organizationId, transactionId);
+      current = await deps.transactions.findById(organizationId, transactionId);
     }
-    return refuse('concurrent_modification', 'Too many work on this transaction; try again.');
+    return refuse(
+      'concurrent_modification',
+      'Too many concurrent requests for this transaction. Retry the request.',
+    );
   });
 }
 
-function isLate(deps: PaymentsDeps, loaded: LoadedTransaction): boolean {
-  const confirmBy = confirmByOf(loaded);
+function isPastConfirmDeadline(deps: PaymentsDeps, transaction: TransactionRecord): boolean {
+  const confirmBy = confirmDeadline(transaction);
   if (confirmBy === undefined) throw new Error('a sale awaits its confirmation without a time');
   return deps.clock.now() > Date.parse(confirmBy);
 }
@@ -103,35 +108,36 @@ function isLate(deps: PaymentsDeps, loaded: LoadedTransaction): boolean {
 /** Takes back a sale that nobody has confirmed. @returns the transaction as it stands then */
 async function reverseUnconfirmed(
   deps: PaymentsDeps,
-  loaded: LoadedTransaction,
-): Promise<LoadedTransaction> {
-  const { organizationId, transactionId } = loaded.row;
-  let standing: LoadedTransaction | undefined = loaded;
-  for (let attempt = 0; attempt < rivalsMax && standing !== undefined; attempt += 1) {
-    const { position } = standing.row;
-    if (position.phase !== 'Unconfirmed') return standing;
-    const step = await reversalStep(deps, standing, {
+  transaction: TransactionRecord,
+): Promise<TransactionRecord> {
+  const { organizationId, transactionId } = transaction.row;
+  let current: TransactionRecord | undefined = transaction;
+  for (let attempt = 0; attempt < maxConflictRetries && current !== undefined; attempt += 1) {
+    const { position } = current.row;
+    if (position.phase !== 'Unconfirmed') return current;
+    const transition = await reversalTransition(deps, current, {
       at: deps.clock.now(),
-      amount: wholeAmount(position),
+      amount: reversibleAmount(position),
       reason: 'Unconfirmed',
       details: { reversalReason: 'Timeout' },
     });
-    const change = changeOf(standing.row, step);
-    if (await deps.store.commit(change)) {
-      deps.running.changed(transactionId);
+    const change = applyTransition(current.row, transition);
+    if (await deps.transactions.update(change)) {
+      deps.inFlightTransactions.notifyChange(transactionId);
       deps.jobs.poke();
-      return after(standing, change);
+      return withChange(current, change);
     }
-    standing = await deps.store.findById(organizationId, transactionId);
+    current = await deps.transactions.findById(organizationId, transactionId);
   }
   throw new Error('the reversal of an unconfirmed sale could not be made durable');
 }
 
 /** @example jobs.handle(confirmJob, createConfirmDeadlines(deps)); */
-export function createConfirmDeadlines(deps: PaymentsDeps): (job: Job) => Promise<void> {
+export function createConfirmDeadlineHandler(deps: PaymentsDeps): (job: Job) => Promise<void> {
   return async ({ organizationId, payload }) => {
     const { transactionId } = payload as { transactionId: string };
-    const loaded = await deps.store.findById(organizationId, transactionId);
-    if (loaded?.row.position.phase === 'Unconfirmed') await reverseUnconfirmed(deps, loaded);
+    const transaction = await deps.transactions.findById(organizationId, transactionId);
+    if (transaction?.row.position.phase === 'Unconfirmed')
+      await reverseUnconfirmed(deps, transaction);
   };
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { approval, oneOperation, silence } from '../../../test/one-operation.ts';
 
-test('that it was ordered by mail or telephone, as the sale did', async () => {
+test('an operation on a MOTO sale carries the MOTO indicator', async () => {
   const remote = async (request?: Record<string, unknown>) => {
     const { answered, repeated, requests } = oneOperation('Refund', request);
     await answered(silence);

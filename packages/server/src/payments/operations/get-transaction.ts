@@ -1,16 +1,16 @@
-// Tells how a transaction stands, at once or when it has moved on.
+// Reads a transaction, optionally after waiting for a change (long polling).
 import type { Caller } from '../../http/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
 import { findTransaction } from '../runtime/find-transaction.ts';
 import type { State } from '../transaction/state-machine.ts';
-import type { LoadedTransaction } from '../transaction/transaction.ts';
+import type { TransactionRecord } from '../transaction/transaction.ts';
 
 const pollEveryMs = 500;
 
-const moving: ReadonlySet<State> = new Set<State>(['Received', 'Stored', 'Reversing']);
+const unfinishedStates: ReadonlySet<State> = new Set<State>(['Received', 'Stored', 'Reversing']);
 
-function isMoving({ row, operations }: LoadedTransaction): boolean {
-  if (moving.has(row.state)) return true;
+function isUnfinished({ row, operations }: TransactionRecord): boolean {
+  if (unfinishedStates.has(row.state)) return true;
   return operations.some(({ status }) => status === 'Sent' || status === 'Pending');
 }
 
@@ -20,27 +20,30 @@ function isMoving({ row, operations }: LoadedTransaction): boolean {
  *
  * @throws Refusal transaction_not_found, transaction_ambiguous
  */
-export async function status(
+export async function getTransaction(
   deps: PaymentsDeps,
   caller: Caller,
-  of: { identifier: string; merchantId?: string | undefined; waitSeconds: number },
-): Promise<LoadedTransaction> {
-  const find = () => findTransaction(deps, caller, of.identifier, of.merchantId);
-  const until = deps.clock.now() + of.waitSeconds * 1000;
-  let loaded = await find();
-  if (of.waitSeconds === 0 || !isMoving(loaded)) return loaded;
-  const leave = deps.running.park(`${caller.organizationId}|${caller.clientId}`);
-  if (leave === undefined) return loaded;
+  query: { identifier: string; merchantId?: string | undefined; waitSeconds: number },
+): Promise<TransactionRecord> {
+  const readTransaction = () => findTransaction(deps, caller, query.identifier, query.merchantId);
+  const deadlineMs = deps.clock.now() + query.waitSeconds * 1000;
+  let transaction = await readTransaction();
+  if (query.waitSeconds === 0 || !isUnfinished(transaction)) return transaction;
+  const releaseSlot = deps.inFlightTransactions.acquireWaitSlot(
+    `${caller.organizationId}|${caller.clientId}`,
+  );
+  if (releaseSlot === undefined) return transaction;
   try {
-    const { version } = loaded.row;
-    const isOver = () => deps.running.isStopping() || deps.clock.now() >= until;
-    while (isMoving(loaded) && loaded.row.version === version && !isOver()) {
-      const rest = Math.min(pollEveryMs, until - deps.clock.now());
-      await deps.running.nextChange(loaded.row.transactionId, rest);
-      loaded = await find();
+    const { version } = transaction.row;
+    const isWaitOver = () =>
+      deps.inFlightTransactions.isStopping() || deps.clock.now() >= deadlineMs;
+    while (isUnfinished(transaction) && transaction.row.version === version && !isWaitOver()) {
+      const waitMs = Math.min(pollEveryMs, deadlineMs - deps.clock.now());
+      await deps.inFlightTransactions.waitForChange(transaction.row.transactionId, waitMs);
+      transaction = await readTransaction();
     }
-    return loaded;
+    return transaction;
   } finally {
-    leave();
+    releaseSlot();
   }
 }

@@ -1,22 +1,25 @@
-// Makes the reservation of an operation durable, with what it must not stand without: its approval, its identifier.
+// Stores the reservation together with the approval code use and the web operation id.
 import { CompiledQuery, type Kysely } from 'kysely';
-import { type Approved, CodeTaken } from '../approvals/check-approval-code.ts';
+import { ApprovalCodeUsed, type ApprovedCode } from '../approvals/check-approval-code.ts';
 import type { PaymentsDeps } from '../deps.ts';
-import { OperationIdTaken } from '../repository/transaction-repository.ts';
-import type { Change } from '../transaction/transaction.ts';
+import { DuplicateOperationId } from '../repository/transaction-repository.ts';
+import type { TransactionChange } from '../transaction/transaction.ts';
 
 /**
  * A refund and a cancel have identifiers of their own, and by web one stands for either: whoever comes second waits
  * for the row of the first, in whichever process and of whichever transaction.
  */
-const takeText = `INSERT INTO operations_by_web
+const claimWebOperationIdText = `INSERT INTO operations_by_web
     (organization_id, client_operation_id, merchant_id, transaction_id, number)
   VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING RETURNING number`;
 
-async function takeByWeb(trx: Kysely<unknown>, { after, operation }: Change): Promise<void> {
+async function claimWebOperationId(
+  trx: Kysely<unknown>,
+  { after, operation }: TransactionChange,
+): Promise<void> {
   const { organizationId, merchantId, transactionId } = after;
   const { rows } = await trx.executeQuery(
-    CompiledQuery.raw(takeText, [
+    CompiledQuery.raw(claimWebOperationIdText, [
       organizationId,
       operation?.clientOperationId,
       merchantId,
@@ -24,10 +27,10 @@ async function takeByWeb(trx: Kysely<unknown>, { after, operation }: Change): Pr
       operation?.number,
     ]),
   );
-  if (rows.length === 0) throw new OperationIdTaken();
+  if (rows.length === 0) throw new DuplicateOperationId();
 }
 
-const isNamedByWeb = ({ operation }: Change): boolean =>
+const hasWebOperationId = ({ operation }: TransactionChange): boolean =>
   operation?.details.actor !== undefined && operation.clientOperationId !== undefined;
 
 /**
@@ -35,20 +38,20 @@ const isNamedByWeb = ({ operation }: Change): boolean =>
  *
  * @throws OperationIdTaken where another operation has the identifier
  */
-export async function commitFirst(
-  { store, approvals }: Pick<PaymentsDeps, 'store' | 'approvals'>,
-  change: Change,
-  approved: Approved | undefined,
+export async function insertReservation(
+  { transactions: store, approvals }: Pick<PaymentsDeps, 'transactions' | 'approvals'>,
+  change: TransactionChange,
+  approvedCode: ApprovedCode | undefined,
 ): Promise<boolean> {
-  const isByWeb = isNamedByWeb(change);
-  if (approved === undefined && !isByWeb) return store.commit(change);
+  const isWebOperation = hasWebOperationId(change);
+  if (approvedCode === undefined && !isWebOperation) return store.update(change);
   try {
-    return await store.commitBeside(change, async (trx) => {
-      if (isByWeb) await takeByWeb(trx, change);
-      if (approved !== undefined) await approvals.use(trx, approved);
+    return await store.updateWith(change, async (trx) => {
+      if (isWebOperation) await claimWebOperationId(trx, change);
+      if (approvedCode !== undefined) await approvals.consume(trx, approvedCode);
     });
   } catch (error) {
-    if (error instanceof CodeTaken) return false;
+    if (error instanceof ApprovalCodeUsed) return false;
     throw error;
   }
 }

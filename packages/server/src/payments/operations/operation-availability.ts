@@ -1,4 +1,4 @@
-// Tells a device whether payments can be taken, or whether it had better work offline.
+// Availability of the acquirer links for a caller.
 import { type Availability, Refusal } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
@@ -6,7 +6,10 @@ import type { PaymentsDeps } from '../deps.ts';
 type Deps = Pick<PaymentsDeps, 'acquiring' | 'provisioning'>;
 
 /** The links of the merchant's contracts; undefined for a caller who is bound to no merchant. */
-async function routesOf({ provisioning }: Deps, caller: Caller): Promise<Set<string> | undefined> {
+async function linksOfCaller(
+  { provisioning }: Deps,
+  caller: Caller,
+): Promise<Set<string> | undefined> {
   const { organizationId, merchantId } = caller;
   if (merchantId === undefined) return undefined;
   try {
@@ -20,11 +23,13 @@ async function routesOf({ provisioning }: Deps, caller: Caller): Promise<Set<str
 }
 
 /** The links that the caller's sales could take; one that is up is enough to be available. */
-export async function availability(deps: Deps, caller: Caller): Promise<Availability> {
-  const routes = await routesOf(deps, caller);
+export async function getAvailability(deps: Deps, caller: Caller): Promise<Availability> {
+  const callerLinks = await linksOfCaller(deps, caller);
   const links = deps.acquiring
-    .openOf(caller.organizationId)
-    .filter(({ linkId, isFinishing }) => !isFinishing && (routes?.has(linkId) ?? true))
+    .listLinks(caller.organizationId)
+    .filter(
+      ({ linkId, isDraining: isFinishing }) => !isFinishing && (callerLinks?.has(linkId) ?? true),
+    )
     .map(({ name, available }) => ({ name, available }));
   const available = links.some((link) => link.available);
   return { available, offlineAdvised: !available, links };

@@ -8,8 +8,8 @@ import {
   silence,
 } from '../../../test/one-operation.ts';
 
-describe('numbers that the host has had', () => {
-  it('are no proof where it had them before the first message: it stays open, with an alarm', async () => {
+describe('references that the host reports as duplicates', () => {
+  it('prove nothing on the first message: the operation stays pending with an alert', async () => {
     const { alarms, jobs, answered, repeated, status, refunded } = oneOperation('Refund');
     await answered(duplicate);
     assert.deepEqual([status(), jobs.length, alarms.length], ['Pending', 1, 1]);
@@ -33,7 +33,7 @@ describe('numbers that the host has had', () => {
     assert.deepEqual([status(), refunded(), alarms], ['Succeeded', 60, []]);
   });
 
-  it('are noted also where the jobs table has the operation already, which keeps its one job', async () => {
+  it('are recorded when the retry job exists already', async () => {
     const { answered, repeated, status, jobs } = oneOperation('Refund');
     await answered(silence);
     await answered(duplicate);
@@ -42,8 +42,8 @@ describe('numbers that the host has had', () => {
   });
 });
 
-describe('numbers of a reversal that the host has had', () => {
-  it('are no proof where it had them before the first message: it goes on under new ones', async () => {
+describe('reversal references that the host reports as duplicates', () => {
+  it('prove nothing on the first message: the reversal uses new references', async () => {
     const { alarms, jobs, sent, answered, repeated, status, phase } = oneOperation('Reversal');
     await answered(duplicate);
     assert.deepEqual([status(), phase(), jobs.length], ['Pending', 'Reversing', 1]);
@@ -62,7 +62,7 @@ describe('numbers of a reversal that the host has had', () => {
     ]);
   });
 
-  it('are renewed so often and no more, and it stays open', async () => {
+  it('are renewed up to a limit and the reversal stays pending', async () => {
     const { sent, answered, repeated, status, changes } = oneOperation('Reversal');
     await answered(duplicate);
     for (const attempts of Array(10).keys()) await repeated(duplicate, attempts);

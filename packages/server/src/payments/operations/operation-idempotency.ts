@@ -1,24 +1,24 @@
-// Tells again what an operation with the same identifier of the client was answered with.
-import { duplicateWaitMs, type PaymentsDeps } from '../deps.ts';
-import { OperationIdTaken } from '../repository/transaction-repository.ts';
-import type { Verb } from '../transaction/state-machine.ts';
+// Idempotency of operations: a repeated identifier returns the existing operation.
+import { duplicateRequestWaitMs, type PaymentsDeps } from '../deps.ts';
+import { DuplicateOperationId } from '../repository/transaction-repository.ts';
+import type { OperationType } from '../transaction/state-machine.ts';
 import type {
-  LoadedTransaction,
   OperationKind,
   StoredOperation,
+  TransactionRecord,
 } from '../transaction/transaction.ts';
-import { operationOf, refuseReuse } from '../validation/validate-sale-request.ts';
-import type { OperationAnswer, OperationCall } from './run-operation.ts';
+import { operationKindByType, refuseIdentifierReuse } from '../validation/validate-sale-request.ts';
+import type { OperationInput, OperationResult } from './run-operation.ts';
 
 /** The members that tell one request from another. */
-export function requestOf(call: OperationCall): Record<string, unknown> {
+export function operationFingerprint(input: OperationInput): Record<string, unknown> {
   const {
     clientOperationId: _id,
     actor: _actor,
     approval: _approval,
     chipData: _chip,
     ...members
-  } = call;
+  } = input;
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 
@@ -27,52 +27,61 @@ const pollEveryMs = 250;
 /** The operation that already has the client's identifier, once it is answered or time is up. */
 export async function replayOperation(
   deps: PaymentsDeps,
-  loaded: LoadedTransaction,
-  verb: Verb,
-  call: OperationCall,
-): Promise<OperationAnswer | undefined> {
-  const { clientOperationId } = call;
+  transaction: TransactionRecord,
+  operationType: OperationType,
+  input: OperationInput,
+): Promise<OperationResult | undefined> {
+  const { clientOperationId } = input;
   if (clientOperationId === undefined) return undefined;
-  const { organizationId, merchantId, transactionId } = loaded.row;
-  const kind = operationOf[verb];
-  const known = await deps.store.findOperation({
+  const { organizationId, merchantId, transactionId } = transaction.row;
+  const kind = operationKindByType[operationType];
+  const existing = await deps.transactions.findOperation({
     organizationId,
     merchantId,
     kind,
     clientOperationId,
   });
-  if (known === undefined) return undefined;
-  if (known.transactionId !== transactionId) {
-    refuseReuse({ transactionId: known.transactionId }, { transactionId }, 'clientOperationId');
+  if (existing === undefined) return undefined;
+  if (existing.transactionId !== transactionId) {
+    refuseIdentifierReuse(
+      { transactionId: existing.transactionId },
+      { transactionId },
+      'clientOperationId',
+    );
   }
-  const until = deps.clock.now() + deps.acquirerTimeoutMs + duplicateWaitMs;
+  const deadlineMs = deps.clock.now() + deps.acquirerTimeoutMs + duplicateRequestWaitMs;
   for (;;) {
-    const standing = (await deps.store.findById(organizationId, transactionId)) ?? loaded;
-    const operation = standing.operations.find((each) => each.number === known.number);
-    if (operation === undefined) throw new Error('an operation has vanished');
-    refuseReuse(operation.details.request, requestOf(call), 'clientOperationId');
-    if (operation.status !== 'Sent' || deps.clock.now() >= until) {
-      return { loaded: standing, operation, replayed: true };
+    const current =
+      (await deps.transactions.findById(organizationId, transactionId)) ?? transaction;
+    const operation = current.operations.find((each) => each.number === existing.number);
+    if (operation === undefined) throw new Error('the operation does not exist');
+    refuseIdentifierReuse(
+      operation.details.request,
+      operationFingerprint(input),
+      'clientOperationId',
+    );
+    if (operation.status !== 'Sent' || deps.clock.now() >= deadlineMs) {
+      return { transaction: current, operation, replayed: true };
     }
-    await deps.running.nextChange(transactionId, pollEveryMs);
+    await deps.inFlightTransactions.waitForChange(transactionId, pollEveryMs);
   }
 }
 
 /** By web one identifier stands for a refund or a cancel, and the other one was first. */
-export class OtherKindTaken extends Error {}
+export class OtherOperationTypeTaken extends Error {}
 
 /** @throws OtherKindTaken where the same identifier has done the other of the two meanwhile */
-export function demandSameKind(
-  { operations }: LoadedTransaction,
-  verb: Verb,
-  { actor, clientOperationId }: OperationCall,
+export function requireSameOperationType(
+  { operations }: TransactionRecord,
+  operationType: OperationType,
+  { actor, clientOperationId }: OperationInput,
 ): void {
   if (actor === undefined || clientOperationId === undefined) return;
-  const other = verb === 'Cancel' ? 'Refund' : 'Cancel';
-  const isOther = operations.some(
-    (each) => each.kind === other && each.clientOperationId === clientOperationId,
+  const otherType = operationType === 'Cancel' ? 'Refund' : 'Cancel';
+  const isUsedByOther = operations.some(
+    (each) => each.kind === otherType && each.clientOperationId === clientOperationId,
   );
-  if (isOther) throw new OtherKindTaken();
+  if (isUsedByOther) throw new OtherOperationTypeTaken();
 }
 
 /**
@@ -81,43 +90,48 @@ export function demandSameKind(
  *
  * @throws OperationIdTaken where the same was done between the first look and this turn
  */
-export function demandNewIdentifier(
-  { operations }: LoadedTransaction,
-  verb: Verb,
-  { clientOperationId }: OperationCall,
+export function requireNewOperationId(
+  { operations }: TransactionRecord,
+  operationType: OperationType,
+  { clientOperationId }: OperationInput,
 ): void {
   if (clientOperationId === undefined) return;
   const isTaken = operations.some(
     (each) =>
-      (each.kind === operationOf[verb] || each.kind === otherCancel[verb]) &&
+      (each.kind === operationKindByType[operationType] ||
+        each.kind === otherCancelType[operationType]) &&
       each.clientOperationId === clientOperationId,
   );
-  if (isTaken) throw new OperationIdTaken();
+  if (isTaken) throw new DuplicateOperationId();
 }
 
-const otherCancel: Readonly<Partial<Record<Verb, OperationKind>>> = {
+const otherCancelType: Readonly<Partial<Record<OperationType, OperationKind>>> = {
   Cancel: 'Reversal',
   Reverse: 'Cancel',
 };
 
 /** Both are asked for at one address, so one identifier cannot stand for a void and a reversal. */
-export async function refuseOtherCancel(
+export async function refuseIdOfOtherCancel(
   deps: PaymentsDeps,
-  { row }: LoadedTransaction,
-  verb: Verb,
+  { row }: TransactionRecord,
+  operationType: OperationType,
   clientOperationId: string | undefined,
 ): Promise<void> {
-  const kind = otherCancel[verb];
+  const kind = otherCancelType[operationType];
   if (kind === undefined || clientOperationId === undefined) return;
   const { organizationId, merchantId } = row;
   const key = { organizationId, merchantId, kind, clientOperationId };
-  if ((await deps.store.findOperation(key)) === undefined) return;
-  refuseReuse({ cancelReason: kind }, { cancelReason: verb }, 'clientOperationId');
+  if ((await deps.transactions.findOperation(key)) === undefined) return;
+  refuseIdentifierReuse(
+    { cancelReason: kind },
+    { cancelReason: operationType },
+    'clientOperationId',
+  );
 }
 
 /** Whether it was left to the jobs table or to a clearing file: whoever asked first was told to come again. */
 export function wasPending(
-  { events }: LoadedTransaction,
+  { events }: TransactionRecord,
   { number }: Pick<StoredOperation, 'number'>,
 ): boolean {
   return events.some(({ data: { operation } }) => {

@@ -1,102 +1,117 @@
-// Refund or cancel by web: what can still be taken back decides which of the two it is.
+// Refund or void by web: the state of the transaction decides which one applies.
 import type { AllowedOperations } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
-import { judge, openAmount, type Terms, type Verb } from '../transaction/state-machine.ts';
-import type { LoadedTransaction } from '../transaction/transaction.ts';
-import { allowedOperations, refuseReuse } from '../validation/validate-sale-request.ts';
-import { OtherKindTaken } from './operation-idempotency.ts';
-import { type OperationAnswer, operate, termsFor } from './run-operation.ts';
+import {
+  type ContractTerms,
+  checkAllowed,
+  type OperationType,
+  remainingAuthorized,
+} from '../transaction/state-machine.ts';
+import type { TransactionRecord } from '../transaction/transaction.ts';
+import { allowedOperations, refuseIdentifierReuse } from '../validation/validate-sale-request.ts';
+import { OtherOperationTypeTaken } from './operation-idempotency.ts';
+import { getContractTerms, type OperationResult, runOperation } from './run-operation.ts';
 
-type VerbByWeb = Extract<Verb, 'Refund' | 'Cancel'>;
+type WebOperationType = Extract<OperationType, 'Refund' | 'Cancel'>;
 
 /**
  * Refund where something captured is left to refund, else cancel. Where neither can be any more the reason
  * is that of the refund: whoever hears that it is captured would try to refund what is refunded already.
  */
-function verbByWeb(loaded: LoadedTransaction, terms: Terms): VerbByWeb {
-  const { position } = loaded.row;
-  const refund = judge(position, 'Refund', terms);
+function chooseWebOperation(
+  transaction: TransactionRecord,
+  terms: ContractTerms,
+): WebOperationType {
+  const { position } = transaction.row;
+  const refund = checkAllowed(position, 'Refund', terms);
   if (refund.allowed && refund.maxAmount > 0) return 'Refund';
-  return position.captured > 0 && openAmount(position) === 0 ? 'Refund' : 'Cancel';
+  return position.captured > 0 && remainingAuthorized(position) === 0 ? 'Refund' : 'Cancel';
 }
 
 /** What may be done now, of every operation, and first of refund or cancel by web. */
-export async function allowed(
+export async function getAllowedOperations(
   deps: PaymentsDeps,
-  loaded: LoadedTransaction,
+  transaction: TransactionRecord,
 ): Promise<AllowedOperations> {
-  const terms = await termsFor(deps, loaded);
-  const operations = allowedOperations(loaded.row, terms);
-  const verb = verbByWeb(loaded, terms);
-  const chosen = operations.find(({ operation }) => operation === verb);
+  const terms = await getContractTerms(deps, transaction);
+  const operations = allowedOperations(transaction.row, terms);
+  const operationType = chooseWebOperation(transaction, terms);
+  const chosen = operations.find(({ operation }) => operation === operationType);
   if (chosen === undefined) throw new Error('an operation is missing from the table');
-  const { operation: _operation, ...verdict } = chosen;
-  return { ...verdict, operation: chosen.allowed ? verb : null, operations };
+  const { operation: _operation, ...result } = chosen;
+  return { ...result, operation: chosen.allowed ? operationType : null, operations };
 }
 
 /** @throws Refusal of the state, the amount or the configuration */
-export async function refundByWeb(
+export async function refundOrVoid(
   deps: PaymentsDeps,
   caller: Caller,
-  loaded: LoadedTransaction,
+  transaction: TransactionRecord,
   request: { amount?: number | undefined; clientOperationId?: string | undefined },
-): Promise<OperationAnswer> {
-  const attempt = async (standing: LoadedTransaction): Promise<OperationAnswer> => {
-    const verb = await chosenVerb(deps, standing, request.clientOperationId);
-    return operate(deps, standing, verb, {
+): Promise<OperationResult> {
+  const attemptOnce = async (current: TransactionRecord): Promise<OperationResult> => {
+    const operationType = await chooseReplayedOperation(deps, current, request.clientOperationId);
+    return runOperation(deps, current, operationType, {
       ...request,
       actor: caller.subject,
-      ...(verb === 'Cancel' ? { cancelReason: 'Functional' as const } : {}),
+      ...(operationType === 'Cancel' ? { cancelReason: 'Functional' as const } : {}),
     });
   };
   try {
-    return await attempt(loaded);
+    return await attemptOnce(transaction);
   } catch (error) {
-    if (!(error instanceof OtherKindTaken)) throw error;
+    if (!(error instanceof OtherOperationTypeTaken)) throw error;
     // The same request came twice at once, and a capture between them: what the first did stands.
-    const { organizationId, transactionId } = loaded.row;
-    return attempt((await deps.store.findById(organizationId, transactionId)) ?? loaded);
+    const { organizationId, transactionId } = transaction.row;
+    return attemptOnce(
+      (await deps.transactions.findById(organizationId, transactionId)) ?? transaction,
+    );
   }
 }
 
-const verbsByWeb: ReadonlySet<string> = new Set<VerbByWeb>(['Refund', 'Cancel']);
+const webOperationTypes: ReadonlySet<string> = new Set<WebOperationType>(['Refund', 'Cancel']);
 
 // A replay must choose what the first call chose, whatever is left to refund by now. A capture may have
 // the same identifier: each kind of operation has its own.
-async function chosenVerb(
+async function chooseReplayedOperation(
   deps: PaymentsDeps,
-  loaded: LoadedTransaction,
+  transaction: TransactionRecord,
   clientOperationId: string | undefined,
-): Promise<VerbByWeb> {
-  const first = loaded.operations.find(
+): Promise<WebOperationType> {
+  const firstOperation = transaction.operations.find(
     (each) =>
       clientOperationId !== undefined &&
       each.clientOperationId === clientOperationId &&
-      verbsByWeb.has(each.kind),
+      webOperationTypes.has(each.kind),
   );
-  if (first?.kind === 'Refund' || first?.kind === 'Cancel') return first.kind;
-  const verb = verbByWeb(loaded, await termsFor(deps, loaded));
+  if (firstOperation?.kind === 'Refund' || firstOperation?.kind === 'Cancel')
+    return firstOperation.kind;
+  const operationType = chooseWebOperation(transaction, await getContractTerms(deps, transaction));
   return clientOperationId === undefined
-    ? verb
-    : unlessOther(deps, loaded, verb, clientOperationId);
+    ? operationType
+    : chooseByIdentifierUse(deps, transaction, operationType, clientOperationId);
 }
 
 /**
  * Both are asked for at one address, so one identifier cannot stand for a refund of one transaction and a
  * cancel of another.
  */
-async function unlessOther(
+async function chooseByIdentifierUse(
   deps: PaymentsDeps,
-  { row }: LoadedTransaction,
-  verb: VerbByWeb,
+  { row }: TransactionRecord,
+  operationType: WebOperationType,
   clientOperationId: string,
-): Promise<VerbByWeb> {
+): Promise<WebOperationType> {
   const { organizationId, merchantId, transactionId } = row;
-  const other = verb === 'Refund' ? 'Cancel' : 'Refund';
-  const key = { organizationId, merchantId, kind: other, clientOperationId };
-  const known = await deps.store.findOperation(key);
-  if (known === undefined) return verb;
-  refuseReuse({ transactionId: known.transactionId }, { transactionId }, 'clientOperationId');
-  return other;
+  const otherType = operationType === 'Refund' ? 'Cancel' : 'Refund';
+  const key = { organizationId, merchantId, kind: otherType, clientOperationId };
+  const existing = await deps.transactions.findOperation(key);
+  if (existing === undefined) return operationType;
+  refuseIdentifierReuse(
+    { transactionId: existing.transactionId },
+    { transactionId },
+    'clientOperationId',
+  );
+  return otherType;
 }

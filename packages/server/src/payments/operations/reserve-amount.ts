@@ -1,110 +1,124 @@
-// What is durable of a capture, refund or cancel before the acquirer is asked: its amount is reserved.
+// Reserves the amount of a capture, refund or cancellation before the acquirer is called.
 import { defined } from '@switchyard/contract';
 import { isoTime } from '../../platform/index.ts';
-import { graceMs, type PaymentsDeps } from '../deps.ts';
-import { nextReferenceFor, reversalStep } from '../reversals/create-reversal.ts';
-import { type Changes, openAmount, type Verb } from '../transaction/state-machine.ts';
+import { commitGraceMs, type PaymentsDeps } from '../deps.ts';
+import { allocateMessageReference, reversalTransition } from '../reversals/create-reversal.ts';
+import {
+  type OperationType,
+  type PositionChanges,
+  remainingAuthorized,
+} from '../transaction/state-machine.ts';
 import type {
-  LoadedTransaction,
   OperationDetails,
   StoredOperation,
+  TransactionRecord,
 } from '../transaction/transaction.ts';
-import type { Step } from '../transaction/transition.ts';
-import { operationOf } from '../validation/validate-sale-request.ts';
-import { requestOf } from './operation-idempotency.ts';
-import type { OperationCall } from './run-operation.ts';
+import type { Transition } from '../transaction/transition.ts';
+import { operationKindByType } from '../validation/validate-sale-request.ts';
+import { operationFingerprint } from './operation-idempotency.ts';
+import type { OperationInput } from './run-operation.ts';
 
-type DecidedOperation = { amount: number; final: boolean; approvalCodeId: string | undefined };
+type ReservedOperation = { amount: number; isFinal: boolean; approvalCodeId: string | undefined };
 
-const reserved: Readonly<Record<Exclude<Verb, 'Reverse'>, keyof Changes>> = {
+const reservedAmountField: Readonly<
+  Record<Exclude<OperationType, 'Reverse'>, keyof PositionChanges>
+> = {
   Capture: 'captureReserved',
   Cancel: 'cancelReserved',
   Refund: 'refundReserved',
 };
 
 /** The step that reserves what was decided. */
-export async function firstStep(
+export async function reservationTransition(
   deps: PaymentsDeps,
-  loaded: LoadedTransaction,
-  verb: Verb,
-  call: OperationCall,
-  decision: DecidedOperation & { queued: boolean; waits: boolean },
-): Promise<Step> {
+  transaction: TransactionRecord,
+  operationType: OperationType,
+  input: OperationInput,
+  decision: ReservedOperation & { isAfterOutcome: boolean; isDeferred: boolean },
+): Promise<Transition> {
   const at = deps.clock.now();
-  const details = detailsOf(loaded, verb, call, decision);
-  if (verb === 'Reverse') {
-    const step = await reversalStep(deps, loaded, {
+  const details = createOperationDetails(transaction, operationType, input, decision);
+  if (operationType === 'Reverse') {
+    const transition = await reversalTransition(deps, transaction, {
       at,
       amount: decision.amount,
-      reason: call.reversalReason ?? 'Technical',
-      clientOperationId: call.clientOperationId,
+      reason: input.reversalReason ?? 'Technical',
+      clientOperationId: input.clientOperationId,
       details,
       // A sale that still runs at the host is reversed only once its time is over.
-      ...(decision.queued ? { notBefore: endOfSending(deps, loaded, at) } : {}),
+      ...(decision.isAfterOutcome
+        ? { notBefore: lastPossibleSendTime(deps, transaction, at) }
+        : {}),
     });
-    if (decision.waits || step.operation === undefined) return step;
-    const { job: _job, ...withoutJob } = step;
-    return { ...withoutJob, operation: { ...step.operation, status: 'Sent' } };
+    if (decision.isDeferred || transition.operation === undefined) return transition;
+    const { job: _job, ...withoutJob } = transition;
+    return { ...withoutJob, operation: { ...transition.operation, status: 'Sent' } };
   }
   const iso = isoTime(at);
   const operation: StoredOperation = {
-    number: loaded.row.operationCount + 1,
+    number: transaction.row.operationCount + 1,
     operationId: deps.ids.uuid(),
-    kind: operationOf[verb],
+    kind: operationKindByType[operationType],
     status: 'Sent',
     amount: decision.amount,
-    clientOperationId: call.clientOperationId,
+    clientOperationId: input.clientOperationId,
     details: {
       ...details,
-      reference: await nextReferenceFor(deps, loaded, verb === 'Cancel' ? 'Reversal' : verb),
+      reference: await allocateMessageReference(
+        deps,
+        transaction,
+        operationType === 'Cancel' ? 'Reversal' : operationType,
+      ),
     },
-    deadline: at + deps.acquirerTimeoutMs + graceMs,
+    deadline: at + deps.acquirerTimeoutMs + commitGraceMs,
     createdAt: iso,
     updatedAt: iso,
   };
   return {
     at,
-    type: `transaction.${verb.toLowerCase()}_pending`,
-    changes: reservedBy(verb, decision.amount, details.released),
-    data: { amount: decision.amount, ...defined({ actor: call.actor }) },
+    type: `transaction.${operationType.toLowerCase()}_pending`,
+    changes: reservationChanges(operationType, decision.amount, details.released),
+    data: { amount: decision.amount, ...defined({ actor: input.actor }) },
     operation,
   };
 }
 
 /** When nothing of a running sale can be on its way any more; an offline one is sent at any time. */
-function endOfSending(deps: PaymentsDeps, { row }: LoadedTransaction, at: number): number {
+function lastPossibleSendTime(deps: PaymentsDeps, { row }: TransactionRecord, at: number): number {
   const isOffline = row.position.phase === 'Sending';
-  return isOffline ? at + deps.acquirerTimeoutMs + graceMs : row.deadline;
+  return isOffline ? at + deps.acquirerTimeoutMs + commitGraceMs : row.deadline;
 }
 
-function reservedBy(
-  verb: Exclude<Verb, 'Reverse'>,
+function reservationChanges(
+  operationType: Exclude<OperationType, 'Reverse'>,
   amount: number,
   released: number | undefined,
-): Changes {
-  const changes = { [reserved[verb]]: amount };
+): PositionChanges {
+  const changes = { [reservedAmountField[operationType]]: amount };
   return released === undefined ? changes : { ...changes, cancelReserved: released };
 }
 
-function detailsOf(
-  loaded: LoadedTransaction,
-  verb: Verb,
-  call: OperationCall,
-  decision: DecidedOperation,
+function createOperationDetails(
+  transaction: TransactionRecord,
+  operationType: OperationType,
+  input: OperationInput,
+  decision: ReservedOperation,
 ): Omit<OperationDetails, 'reference'> {
-  const { authorized, cancelled } = loaded.row.position;
-  const released = Math.max(0, openAmount(loaded.row.position) - decision.amount);
+  const { authorized, cancelled } = transaction.row.position;
+  const released = Math.max(0, remainingAuthorized(transaction.row.position) - decision.amount);
   // DE95 names what stays of the whole authorisation, captured or not.
-  const rest = authorized - cancelled - decision.amount;
+  const remainingAmount = authorized - cancelled - decision.amount;
   return {
-    request: requestOf(call),
-    ...defined({ actor: call.actor, approvalCodeId: decision.approvalCodeId }),
-    ...(decision.final ? { final: true, ...(released > 0 ? { released } : {}) } : {}),
+    request: operationFingerprint(input),
+    ...defined({ actor: input.actor, approvalCodeId: decision.approvalCodeId }),
+    ...(decision.isFinal ? { final: true, ...(released > 0 ? { released } : {}) } : {}),
     ...defined({
-      cancelReason: call.cancelReason,
-      reversalReason: call.reversalReason,
-      chipData: call.chipData,
+      cancelReason: input.cancelReason,
+      reversalReason: input.reversalReason,
+      chipData: input.chipData,
     }),
-    ...(verb === 'Cancel' && rest > 0 ? { remainingAmount: rest } : {}),
+    ...(operationType === 'Cancel' && remainingAmount > 0
+      ? { remainingAmount: remainingAmount }
+      : {}),
   };
 }

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Refusal } from '@switchyard/contract';
-import { noAmounts, type Position } from '../transaction/state-machine.ts';
+import { type Position, zeroAmounts } from '../transaction/state-machine.ts';
 import type {
-  LoadedTransaction,
   OperationKind,
   StoredOperation,
+  TransactionRecord,
 } from '../transaction/transaction.ts';
-import { changeOf } from '../transaction/transition.ts';
-import { type Decision, resolvedStep } from './resolve-manually.ts';
+import { applyTransition } from '../transaction/transition.ts';
+import { type ManualResolution, resolutionTransition } from './resolve-manually.ts';
 
 const made = Date.parse('2026-03-01T10:00:00.000Z');
 const of = { at: made + 600_000, actor: 'somebody' };
@@ -21,7 +21,7 @@ const positions: Readonly<Record<OperationKind, Partial<Position>>> = {
 };
 
 function transaction(kind: OperationKind, members: Partial<StoredOperation> = {}) {
-  const position = { ...noAmounts, phase: 'Approved', ...positions[kind] };
+  const position = { ...zeroAmounts, phase: 'Approved', ...positions[kind] };
   const facts = { timeZone: 'UTC', card: {} };
   const createdAt = new Date(made).toISOString();
   const operation = { number: 2, kind, status: 'Pending', amount: 60, details: {}, createdAt };
@@ -29,29 +29,29 @@ function transaction(kind: OperationKind, members: Partial<StoredOperation> = {}
     row: { position, version: 3, operationCount: 2, deadline: made },
     events: [{ sequence: 1, type: 'transaction.received', at: createdAt, data: { facts } }],
     operations: [{ ...operation, ...members }],
-  } as unknown as LoadedTransaction;
+  } as unknown as TransactionRecord;
 }
 
-const decided = (outcome: Decision['outcome'], number = 2): Decision => ({
+const decided = (outcome: ManualResolution['outcome'], number = 2): ManualResolution => ({
   outcome,
   number,
   note: 'Says their help desk.',
 });
 
-function resolved(loaded: LoadedTransaction, outcome: Decision['outcome']) {
-  const step = resolvedStep(loaded, decided(outcome), of);
+function resolved(loaded: TransactionRecord, outcome: ManualResolution['outcome']) {
+  const step = resolutionTransition(loaded, decided(outcome), of);
   assert.ok(step !== 'Done');
-  return changeOf(loaded.row, step);
+  return applyTransition(loaded.row, step);
 }
 
-const refuses = (loaded: LoadedTransaction, decision: Decision, at = of.at) =>
+const refuses = (loaded: TransactionRecord, decision: ManualResolution, at = of.at) =>
   assert.throws(
-    () => resolvedStep(loaded, decision, { ...of, at }),
+    () => resolutionTransition(loaded, decision, { ...of, at }),
     (error) => error instanceof Refusal && error.code === 'resolution_not_possible',
   );
 
-describe('an operation that somebody ends', () => {
-  it('moves what was reserved where it was done, and gives it back where it was not', () => {
+describe('an operation that is resolved manually', () => {
+  it('books the reservation when done and releases it when not done', () => {
     const moved = { Capture: 'captured', Refund: 'refunded', Cancel: 'cancelled' } as const;
     const reserved = {
       Capture: 'captureReserved',
@@ -78,30 +78,30 @@ describe('an operation that somebody ends', () => {
     }
   });
 
-  it('ends a reversal as done alone', () => {
+  it('a reversal can be resolved as Succeeded only', () => {
     const loaded = transaction('Reversal');
     assert.equal(resolved(loaded, 'Succeeded').after.position.phase, 'Reversed');
     refuses(loaded, decided('Failed'));
   });
 
-  it('is one that has an alarm, and no other', () => {
+  it('must have an alert', () => {
     const loaded = transaction('Refund');
     refuses(loaded, decided('Failed'), of.at - 1);
     assert.throws(
-      () => resolvedStep(loaded, decided('Failed', 3), of),
+      () => resolutionTransition(loaded, decided('Failed', 3), of),
       (error) => error instanceof Refusal && error.code === 'transaction_not_found',
     );
     const collided = transaction('Refund', { details: { collided: true } } as never);
-    assert.notEqual(resolvedStep(collided, decided('Failed'), { ...of, at: made }), 'Done');
+    assert.notEqual(resolutionTransition(collided, decided('Failed'), { ...of, at: made }), 'Done');
     for (const status of ['Sent', 'Filed', 'Succeeded', 'Declined', 'Failed'] as const) {
       refuses(transaction('Refund', { status }), decided('Failed'));
     }
   });
 
-  it('is ended once: the same again changes nothing, and something else is refused', () => {
+  it('is resolved once: a repetition has no effect and another result is refused', () => {
     const details = { response: { reason: 'Resolved' } } as never;
     const loaded = transaction('Refund', { status: 'Declined', details });
-    assert.equal(resolvedStep(loaded, decided('Failed'), of), 'Done');
+    assert.equal(resolutionTransition(loaded, decided('Failed'), of), 'Done');
     refuses(loaded, decided('Succeeded'));
   });
 });

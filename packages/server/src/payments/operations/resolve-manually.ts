@@ -1,29 +1,29 @@
-// Ends an operation that no acquirer will answer: somebody has looked into its books, and says what is there.
+// Manual resolution of an operation without a response, after a check with the acquirer.
 import { type OperationResolveRequest, refuse } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
 import { actorOf } from '../../audit/index.ts';
 import type { Caller } from '../../http/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
-import { endedStep } from '../reversals/operation-outcome.ts';
+import { finalTransition } from '../reversals/operation-outcome.ts';
 import {
-  type LoadedTransaction,
-  resolvedByHand,
+  manualResolutionReason,
   type StoredOperation,
+  type TransactionRecord,
 } from '../transaction/transaction.ts';
-import { after, changeOf, type Step } from '../transaction/transition.ts';
-import type { OperationAnswer } from './run-operation.ts';
+import { applyTransition, type Transition, withChange } from '../transaction/transition.ts';
+import type { OperationResult } from './run-operation.ts';
 
 /** Longer than six tries last: until then it may end by itself, and nobody has been alarmed. */
 const resolvableAfterMs = 600_000;
-const rivalsMax = 20;
+const maxConflictRetries = 20;
 
-export type Asked = { readonly caller: Caller; readonly id: string };
-export type Decision = OperationResolveRequest & { number: number };
+export type ResolveRequest = { readonly caller: Caller; readonly id: string };
+export type ManualResolution = OperationResolveRequest & { number: number };
 
 /** @throws Refusal field_invalid */
 function checkNote(note: string): void {
   if (!holdsCardNumber(note)) return;
-  refuse('field_invalid', 'The note holds what looks like a card number.', {
+  refuse('field_invalid', 'The note contains text that looks like a card number.', {
     errors: [{ pointer: '/note', code: 'field_invalid', detail: 'Looks like a card number.' }],
   });
 }
@@ -33,77 +33,83 @@ function refuseNotPossible(detail: string): never {
 }
 
 /** What waits for the jobs, and has an alarm: for its tries, or since the host has had its numbers. */
-function isStuck({ status, details, createdAt }: StoredOperation, now: number): boolean {
+function isResolvable({ status, details, createdAt }: StoredOperation, now: number): boolean {
   if (status !== 'Pending') return false;
   return details.collided === true || now >= Date.parse(createdAt) + resolvableAfterMs;
 }
 
-const isResolved = ({ details }: StoredOperation) => details.response?.reason === resolvedByHand;
+const isResolvedManually = ({ details }: StoredOperation) =>
+  details.response?.reason === manualResolutionReason;
 
 /** @throws Refusal resolution_not_possible, transaction_not_found */
-export function resolvedStep(
-  standing: LoadedTransaction,
-  { number, outcome, note }: Decision,
+export function resolutionTransition(
+  current: TransactionRecord,
+  { number, outcome, note }: ManualResolution,
   { at, actor }: { at: number; actor: string },
-): Step | 'Done' {
-  const operation = standing.operations.find((each) => each.number === number);
+): Transition | 'Done' {
+  const operation = current.operations.find((each) => each.number === number);
   if (operation === undefined) {
     return refuse('transaction_not_found', 'The transaction has no operation of this number.');
   }
   const status = outcome === 'Succeeded' ? 'Succeeded' : 'Declined';
-  if (operation.status === status && isResolved(operation)) return 'Done';
-  if (!isStuck(operation, at)) {
-    refuseNotPossible('The operation has ended, or may still be answered.');
+  if (operation.status === status && isResolvedManually(operation)) return 'Done';
+  if (!isResolvable(operation, at)) {
+    refuseNotPossible('The operation is finished or may still receive a response.');
   }
   if (operation.kind === 'Reversal' && outcome === 'Failed') {
-    refuseNotPossible('A reversal goes on until nothing is held: it ends as Succeeded.');
+    refuseNotPossible('A reversal can be resolved as Succeeded only.');
   }
-  const response = { reason: resolvedByHand };
-  const step = endedStep(standing, operation, { at, status, response });
-  return { ...step, data: { ...step.data, actor, note } };
+  const response = { reason: manualResolutionReason };
+  const transition = finalTransition(current, operation, { at, status, response });
+  return { ...transition, data: { ...transition.data, actor, note } };
 }
 
-const shown = ({ kind, status, amount }: StoredOperation) => ({ kind, status, amount });
+const auditView = ({ kind, status, amount }: StoredOperation) => ({ kind, status, amount });
 
 /**
  * Ends an operation as the acquirer's books say, with a record of who did so. What repeats it finds it ended.
  *
  * @throws Refusal resolution_not_possible, transaction_not_found, field_invalid, concurrent_modification
  */
-export async function resolveOperation(
+export async function resolveManually(
   deps: PaymentsDeps,
-  { caller, id }: Asked,
-  found: LoadedTransaction,
-  decision: Decision,
-): Promise<OperationAnswer> {
-  checkNote(decision.note);
-  const { organizationId, transactionId, merchantId } = found.row;
-  const operationIn = ({ operations }: LoadedTransaction) =>
-    operations.find(({ number }) => number === decision.number);
-  let standing: LoadedTransaction | undefined = found;
-  for (let attempt = 0; attempt < rivalsMax && standing !== undefined; attempt += 1) {
-    const before = operationIn(standing);
-    const of = { at: deps.clock.now(), actor: caller.subject };
-    const step = resolvedStep(standing, decision, of);
-    if (step === 'Done') return { loaded: standing, operation: before, replayed: true };
-    const { operation } = step;
-    if (before === undefined || operation === undefined) throw new Error('no operation is ended');
-    const change = changeOf(standing.row, step);
-    const isDone = await deps.store.commitBeside(change, (trx) =>
+  { caller, id }: ResolveRequest,
+  transaction: TransactionRecord,
+  resolution: ManualResolution,
+): Promise<OperationResult> {
+  checkNote(resolution.note);
+  const { organizationId, transactionId, merchantId } = transaction.row;
+  const findOperation = ({ operations }: TransactionRecord) =>
+    operations.find(({ number }) => number === resolution.number);
+  let current: TransactionRecord | undefined = transaction;
+  for (let attempt = 0; attempt < maxConflictRetries && current !== undefined; attempt += 1) {
+    const operationBefore = findOperation(current);
+    const actorAndTime = { at: deps.clock.now(), actor: caller.subject };
+    const transition = resolutionTransition(current, resolution, actorAndTime);
+    if (transition === 'Done')
+      return { transaction: current, operation: operationBefore, replayed: true };
+    const { operation } = transition;
+    if (operationBefore === undefined || operation === undefined)
+      throw new Error('no operation is ended');
+    const change = applyTransition(current.row, transition);
+    const isDone = await deps.transactions.updateWith(change, (trx) =>
       deps.audit.record(trx, {
         ...actorOf(caller, id),
         organizationId,
         action: 'operation.resolved',
         entity: { type: 'transaction', id: transactionId, merchantId },
-        before: shown(before),
-        after: { ...shown(operation), note: decision.note },
+        before: auditView(operationBefore),
+        after: { ...auditView(operation), note: resolution.note },
       }),
     );
     if (isDone) {
-      deps.running.changed(transactionId);
-      return { loaded: after(standing, change), operation, replayed: false };
+      deps.inFlightTransactions.notifyChange(transactionId);
+      return { transaction: withChange(current, change), operation, replayed: false };
     }
-    standing = await deps.store.findById(organizationId, transactionId);
+    current = await deps.transactions.findById(organizationId, transactionId);
   }
-  return refuse('concurrent_modification', 'Too many work on this transaction; try again.');
+  return refuse(
+    'concurrent_modification',
+    'Too many concurrent requests for this transaction. Retry the request.',
+  );
 }

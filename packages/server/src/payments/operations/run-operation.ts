@@ -1,45 +1,57 @@
-// Captures, refunds and cancels alike: reserve the amount, speak to the acquirer, settle.
+// Runs captures, refunds and cancellations: reserves the amount, calls the acquirer, stores the outcome.
 import { defined, refuse } from '@switchyard/contract';
 import type { AcquirerOutcome, AcquirerRequest } from '../../acquiring/index.ts';
-import type { Approval, Approve } from '../approvals/check-approval-code.ts';
-import { refuseDeletedCard } from '../card-input/require-stored-card.ts';
+import type { ApprovalAttempt, ApproveFunction } from '../approvals/check-approval-code.ts';
+import { requireStoredCard } from '../card-input/require-stored-card.ts';
 import type { PaymentsDeps } from '../deps.ts';
-import { OperationIdTaken } from '../repository/transaction-repository.ts';
-import { collides, notFoundFinalAt, settledStep } from '../reversals/operation-outcome.ts';
-import { acquirerReason } from '../reversals/reversal-reason.ts';
+import { DuplicateOperationId } from '../repository/transaction-repository.ts';
 import {
-  alarmCollision,
-  alarmContradiction,
-  noteUnsent,
-  renewedWhereTaken,
-  unansweredStep,
+  isReferenceCollision,
+  originalNotFoundFinalAt,
+  outcomeTransition,
+} from '../reversals/operation-outcome.ts';
+import { acquirerReversalReason } from '../reversals/reversal-reason.ts';
+import {
+  alertContradiction,
+  alertReferenceCollision,
+  logNotSent,
+  renewReferenceIfUsed,
+  retryTransitionWithCollision,
 } from '../reversals/schedule-retry.ts';
-import { mayHaveMoved } from '../runtime/unknown-outcome.ts';
-import { filedStep, isFiled } from '../transaction/clearing-entry.ts';
-import { hasLapsed } from '../transaction/contract-terms.ts';
-import { overCaptureOf, type Terms, type Verb } from '../transaction/state-machine.ts';
+import { markOutcomeUnknown } from '../runtime/unknown-outcome.ts';
+import { clearingEntryTransition, usesClearingFile } from '../transaction/clearing-entry.ts';
+import { isAuthorizationExpired } from '../transaction/contract-terms.ts';
 import {
-  type Change,
-  factsOf,
-  type LoadedTransaction,
+  type ContractTerms,
+  calculateOverCaptureAllowance,
+  type OperationType,
+} from '../transaction/state-machine.ts';
+import {
+  authorizationContext,
   type OperationStatus,
-  outcomeOf,
   type StoredOperation,
+  saleOutcome,
+  type TransactionChange,
+  type TransactionRecord,
 } from '../transaction/transaction.ts';
-import { after, changeOf } from '../transaction/transition.ts';
-import { withdrawnStep } from '../transaction/void-before-submission.ts';
-import { decide, type OperationRequest, operationOf } from '../validation/validate-sale-request.ts';
-import { commitFirst } from './insert-reservation.ts';
+import { applyTransition, withChange } from '../transaction/transition.ts';
+import { voidUnsubmittedSale } from '../transaction/void-before-submission.ts';
 import {
-  demandNewIdentifier,
-  demandSameKind,
-  OtherKindTaken,
-  refuseOtherCancel,
+  decideOperation,
+  type OperationRequest,
+  operationKindByType,
+} from '../validation/validate-sale-request.ts';
+import { insertReservation } from './insert-reservation.ts';
+import {
+  OtherOperationTypeTaken,
+  refuseIdOfOtherCancel,
   replayOperation,
+  requireNewOperationId,
+  requireSameOperationType,
 } from './operation-idempotency.ts';
-import { firstStep } from './reserve-amount.ts';
+import { reservationTransition } from './reserve-amount.ts';
 
-export type OperationCall = OperationRequest & {
+export type OperationInput = OperationRequest & {
   clientOperationId?: string | undefined;
   cancelReason?: 'Technical' | 'Functional';
   reversalReason?: string | undefined;
@@ -48,28 +60,44 @@ export type OperationCall = OperationRequest & {
   /** Of a reversal: what the chip said at last, for DE55. */
   chipData?: string | undefined;
   /** Left out where no approval code applies. */
-  approval?: Approval;
+  approval?: ApprovalAttempt;
 };
 
-export type OperationAnswer = {
-  loaded: LoadedTransaction;
+export type OperationResult = {
+  transaction: TransactionRecord;
   /** Undefined where nothing was to be done. */
   operation: StoredOperation | undefined;
   replayed: boolean;
 };
 
-const rivalsMax = 20;
+const maxConflictRetries = 20;
 
 /** What of the contract that the sale was made under bounds an operation on it. */
-export async function termsFor(deps: PaymentsDeps, loaded: LoadedTransaction): Promise<Terms> {
-  const { organizationId, contractId, overCapture } = loaded.row;
+export async function getContractTerms(
+  deps: PaymentsDeps,
+  transaction: TransactionRecord,
+): Promise<ContractTerms> {
+  const { organizationId, contractId, overCapture } = transaction.row;
   const contract = await deps.provisioning.contract(organizationId, contractId);
-  if (contract === undefined) throw new Error('the contract of a transaction is gone');
+  if (contract === undefined)
+    throw new Error('the acquirer contract of the transaction does not exist');
   const { partialCancel, multipleCapture, overCapturePercent } = contract;
   // Of what was approved, which may be less than what was asked for.
-  const approved = overCaptureOf(loaded.row.position.authorized, overCapturePercent);
-  const lapsed = hasLapsed(loaded, factsOf(loaded), deps.clock.now());
-  return { partialCancel, multipleCapture, overCapture: Math.min(overCapture, approved), lapsed };
+  const approved = calculateOverCaptureAllowance(
+    transaction.row.position.authorized,
+    overCapturePercent,
+  );
+  const lapsed = isAuthorizationExpired(
+    transaction,
+    authorizationContext(transaction),
+    deps.clock.now(),
+  );
+  return {
+    partialCancel,
+    multipleCapture,
+    overCapture: Math.min(overCapture, approved),
+    isAuthorizationExpired: lapsed,
+  };
 }
 
 /**
@@ -77,138 +105,190 @@ export async function termsFor(deps: PaymentsDeps, loaded: LoadedTransaction): P
  *
  * @throws Refusal of the state, the amount or the configuration, acquirer_unavailable and not_sent
  */
-export async function operate(
+export async function runOperation(
   deps: PaymentsDeps,
-  found: LoadedTransaction,
-  verb: Verb,
-  call: OperationCall,
-): Promise<OperationAnswer> {
-  await refuseOtherCancel(deps, found, verb, call.clientOperationId);
-  const known = await replayed(deps, found, verb, call);
-  if (known !== undefined) return known;
-  await refuseDeletedCard(deps, found);
-  const { approval, clientOperationId } = call;
-  const asked = { verb, approval, kind: operationOf[verb], clientOperationId };
-  const approve: Approve = (loaded, amount) => deps.approvals.approve(asked, loaded, amount);
+  transaction: TransactionRecord,
+  operationType: OperationType,
+  input: OperationInput,
+): Promise<OperationResult> {
+  await refuseIdOfOtherCancel(deps, transaction, operationType, input.clientOperationId);
+  const existingResult = await replayOrRefuseNotSent(deps, transaction, operationType, input);
+  if (existingResult !== undefined) return existingResult;
+  await requireStoredCard(deps, transaction);
+  const { approval, clientOperationId } = input;
+  const approvalRequest = {
+    operationType,
+    approval,
+    kind: operationKindByType[operationType],
+    clientOperationId,
+  };
+  const approve: ApproveFunction = (transaction, amount) =>
+    deps.approvals.approve(approvalRequest, transaction, amount);
   try {
-    const reservation = await reserve(deps, found, verb, call, approve);
-    if (!reservation.send) return reservation.answer;
-    return await finish(deps, reservation.answer);
+    const reservation = await reserveAmount(deps, transaction, operationType, input, approve);
+    if (!reservation.needsSending) return reservation.result;
+    return await sendAndSettle(deps, reservation.result);
   } catch (error) {
-    if (!(error instanceof OperationIdTaken)) throw error;
-    await refuseOtherCancel(deps, found, verb, clientOperationId);
-    const answer = await replayed(deps, found, verb, call);
-    if (answer !== undefined) return answer;
+    if (!(error instanceof DuplicateOperationId)) throw error;
+    await refuseIdOfOtherCancel(deps, transaction, operationType, clientOperationId);
+    const result = await replayOrRefuseNotSent(deps, transaction, operationType, input);
+    if (result !== undefined) return result;
     // By web it may be the other one of the two that has it, perhaps of another transaction.
-    if (call.actor !== undefined) throw new OtherKindTaken();
-    return refuse('concurrent_modification', 'Somebody was faster; try again.');
+    if (input.actor !== undefined) throw new OtherOperationTypeTaken();
+    return refuse(
+      'concurrent_modification',
+      'Another request changed this transaction at the same time. Retry the request.',
+    );
   }
 }
 
 /** @throws Refusal not_sent, which the first request was told too */
-async function replayed(
+async function replayOrRefuseNotSent(
   deps: PaymentsDeps,
-  found: LoadedTransaction,
-  verb: Verb,
-  call: OperationCall,
-): Promise<OperationAnswer | undefined> {
-  const known = await replayOperation(deps, found, verb, call);
-  if (known?.operation?.status === 'Failed') refuseNotSent();
-  return known;
+  transaction: TransactionRecord,
+  operationType: OperationType,
+  input: OperationInput,
+): Promise<OperationResult | undefined> {
+  const existingResult = await replayOperation(deps, transaction, operationType, input);
+  if (existingResult?.operation?.status === 'Failed') refuseNotSent();
+  return existingResult;
 }
 
 /**
  * The same for the platform's own captures: of a transaction that was read a moment ago, under an
  * identifier that no client can give. What has it already is told as it stands.
  */
-export async function operateOwn(
+export async function runSystemOperation(
   deps: PaymentsDeps,
-  found: LoadedTransaction,
-  verb: Verb,
-  call: OperationCall & { clientOperationId: string },
-): Promise<OperationAnswer> {
-  const known = found.operations.find((each) => each.clientOperationId === call.clientOperationId);
-  if (known !== undefined) return { loaded: found, operation: known, replayed: true };
-  if (!isFiled(found, verb)) await refuseDeletedCard(deps, found);
-  const { send, answer } = await reserve(deps, found, verb, call, noApproval, found);
-  return send ? finish(deps, answer) : answer;
+  transaction: TransactionRecord,
+  operationType: OperationType,
+  input: OperationInput & { clientOperationId: string },
+): Promise<OperationResult> {
+  const existingOperation = transaction.operations.find(
+    (each) => each.clientOperationId === input.clientOperationId,
+  );
+  if (existingOperation !== undefined)
+    return { transaction: transaction, operation: existingOperation, replayed: true };
+  if (!usesClearingFile(transaction, operationType)) await requireStoredCard(deps, transaction);
+  const { needsSending, result } = await reserveAmount(
+    deps,
+    transaction,
+    operationType,
+    input,
+    noApproval,
+    transaction,
+  );
+  return needsSending ? sendAndSettle(deps, result) : result;
 }
 
-const noApproval: Approve = async () => undefined;
+const noApproval: ApproveFunction = async () => undefined;
 
 function refuseNotSent(): never {
-  return refuse('not_sent', 'Nothing was sent: try again under a new clientOperationId.');
+  return refuse('not_sent', 'No message was sent. Retry with a new clientOperationId.');
 }
 
-type Reservation = { send: boolean; answer: OperationAnswer };
+type Reservation = { needsSending: boolean; result: OperationResult };
 
-function reserve(
+function reserveAmount(
   deps: PaymentsDeps,
-  found: LoadedTransaction,
-  verb: Verb,
-  call: OperationCall,
-  approve: Approve,
-  fresh?: LoadedTransaction,
+  initial: TransactionRecord,
+  operationType: OperationType,
+  input: OperationInput,
+  approve: ApproveFunction,
+  prefetched?: TransactionRecord,
 ): Promise<Reservation> {
-  const { organizationId, transactionId } = found.row;
-  return deps.running.inTurn(transactionId, async () => {
-    for (let attempt = 0; attempt < rivalsMax; attempt += 1) {
+  const { organizationId, transactionId } = initial.row;
+  return deps.inFlightTransactions.inTurn(transactionId, async () => {
+    for (let attempt = 0; attempt < maxConflictRetries; attempt += 1) {
       // What is stale does not pass the guard of the commit, and is read then.
-      const seen = attempt === 0 ? fresh : undefined;
-      const loaded = seen ?? (await deps.store.findById(organizationId, transactionId));
-      if (loaded === undefined) throw new Error('a transaction has vanished');
-      demandSameKind(loaded, verb, call);
-      demandNewIdentifier(loaded, verb, call);
-      const terms = await termsFor(deps, loaded);
-      const decision = decide(loaded, verb, call, terms);
-      if (typeof decision === 'string') return idle(loaded, decision);
-      const { withdrawn = false } = decision;
-      const filed = isFiled(loaded, verb);
-      const needsLink = !withdrawn && !filed;
-      const reachable = !needsLink || deps.acquiring.available(factsOf(loaded).linkId);
-      // A till that gave up must not be told to come again: its reversal waits for the link.
-      if (!reachable && verb !== 'Reverse') {
-        refuse('acquirer_unavailable', 'The acquirer cannot be reached; nothing was sent.');
+      const cached = attempt === 0 ? prefetched : undefined;
+      const transaction =
+        cached ?? (await deps.transactions.findById(organizationId, transactionId));
+      if (transaction === undefined) throw new Error('the transaction does not exist');
+      requireSameOperationType(transaction, operationType, input);
+      requireNewOperationId(transaction, operationType, input);
+      const terms = await getContractTerms(deps, transaction);
+      const decision = decideOperation(transaction, operationType, input, terms);
+      if (typeof decision === 'string') return withoutChange(transaction, decision);
+      const { isVoidedLocally = false } = decision;
+      const isInClearingFile = usesClearingFile(transaction, operationType);
+      const needsLink = !isVoidedLocally && !isInClearingFile;
+      const isReachable =
+        !needsLink || deps.acquiring.isLinkAvailable(authorizationContext(transaction).linkId);
+      // A reversal is accepted without the link; the server sends it later.
+      if (!isReachable && operationType !== 'Reverse') {
+        refuse('acquirer_unavailable', 'The acquirer link is not available. No message was sent.');
       }
-      const approved = await approve(loaded, decision.amount);
-      const waits = decision.queued || !needsLink || !reachable;
-      const how = { ...decision, waits, approvalCodeId: approved?.approvalCodeId };
-      let step = await firstStep(deps, loaded, verb, call, how);
-      if (withdrawn) step = withdrawnStep(step);
-      if (filed) step = filedStep(loaded, step);
-      const change = changeOf(loaded.row, step);
-      if (!(await commitFirst(deps, change, approved))) continue;
-      deps.running.changed(transactionId);
-      const answer = { loaded: after(loaded, change), operation: step.operation, replayed: false };
-      return { send: !waits, answer };
+      const approved = await approve(transaction, decision.amount);
+      const isDeferred = decision.isAfterOutcome || !needsLink || !isReachable;
+      const reservation = {
+        ...decision,
+        isDeferred,
+        approvalCodeId: approved?.approvalCodeId,
+      };
+      let transition = await reservationTransition(
+        deps,
+        transaction,
+        operationType,
+        input,
+        reservation,
+      );
+      if (isVoidedLocally) transition = voidUnsubmittedSale(transition);
+      if (isInClearingFile) transition = clearingEntryTransition(transaction, transition);
+      const change = applyTransition(transaction.row, transition);
+      if (!(await insertReservation(deps, change, approved))) continue;
+      deps.inFlightTransactions.notifyChange(transactionId);
+      const result = {
+        transaction: withChange(transaction, change),
+        operation: transition.operation,
+        replayed: false,
+      };
+      return { needsSending: !isDeferred, result };
     }
-    return refuse('concurrent_modification', 'Too many work on this transaction; try again.');
+    return refuse(
+      'concurrent_modification',
+      'Too many concurrent requests for this transaction. Retry the request.',
+    );
   });
 }
 
-function idle(loaded: LoadedTransaction, decision: 'Nothing' | 'Replay'): Reservation {
-  const last = loaded.operations.findLast((each) => each.kind === 'Reversal');
+function withoutChange(
+  transaction: TransactionRecord,
+  decision: 'Nothing' | 'Replay',
+): Reservation {
+  const last = transaction.operations.findLast((each) => each.kind === 'Reversal');
   const operation = decision === 'Replay' ? last : undefined;
-  return { send: false, answer: { loaded, operation, replayed: decision === 'Replay' } };
+  return {
+    needsSending: false,
+    result: { transaction, operation, replayed: decision === 'Replay' },
+  };
 }
 
 /** Sends a reserved operation and settles it; without a final answer it is left to the jobs. */
-async function finish(deps: PaymentsDeps, reserved: OperationAnswer): Promise<OperationAnswer> {
-  const { loaded, operation } = reserved;
-  if (operation === undefined) return reserved;
+async function sendAndSettle(
+  deps: PaymentsDeps,
+  reservation: OperationResult,
+): Promise<OperationResult> {
+  const { transaction, operation } = reservation;
+  if (operation === undefined) return reservation;
   deps.failPoints.hit('after-intent');
-  const outcome = isTooLate(deps, operation)
-    ? ({ outcome: 'NotSent', reason: 'too late to send' } as const)
-    : await mayHaveMoved(sendOperation(deps, loaded, operation, false));
-  noteUnsent(deps, outcome, { transactionId: loaded.row.transactionId, number: operation.number });
-  const standing = await mayHaveMoved(settleOperation(deps, loaded, operation.number, outcome));
-  const done = standing.operations.find((each) => each.number === operation.number);
-  if (outcome.outcome === 'NotSent' && done?.status === 'Failed') refuseNotSent();
-  return { loaded: standing, operation: done, replayed: false };
+  const outcome = isPastSendDeadline(deps, operation)
+    ? ({ outcome: 'NotSent', reason: 'send deadline has passed' } as const)
+    : await markOutcomeUnknown(sendOperation(deps, transaction, operation, false));
+  logNotSent(deps, outcome, {
+    transactionId: transaction.row.transactionId,
+    number: operation.number,
+  });
+  const current = await markOutcomeUnknown(
+    settleOperation(deps, transaction, operation.number, outcome),
+  );
+  const settledOperation = current.operations.find((each) => each.number === operation.number);
+  if (outcome.outcome === 'NotSent' && settledOperation?.status === 'Failed') refuseNotSent();
+  return { transaction: current, operation: settledOperation, replayed: false };
 }
 
 /** Whether the sweep may have taken an operation over from a process that was stopped meanwhile. */
-function isTooLate(deps: PaymentsDeps, { deadline }: { deadline: number }): boolean {
+function isPastSendDeadline(deps: PaymentsDeps, { deadline }: { deadline: number }): boolean {
   return deps.clock.now() > deadline - deps.acquirerTimeoutMs;
 }
 
@@ -222,109 +302,117 @@ const acquirerKinds = {
 /** Sends an operation to the acquirer; `repeat` where it may have been sent before. */
 export async function sendOperation(
   deps: PaymentsDeps,
-  loaded: LoadedTransaction,
+  transaction: TransactionRecord,
   operation: StoredOperation,
-  repeat: boolean,
-  onSent?: () => void,
+  isRepeat: boolean,
+  onPossiblySent?: () => void,
 ): Promise<AcquirerOutcome> {
-  const { row } = loaded;
-  const facts = factsOf(loaded);
-  const card = await deps.vault.reveal(row.organizationId, facts.card.token, {
+  const { row } = transaction;
+  const context = authorizationContext(transaction);
+  const card = await deps.vault.reveal(row.organizationId, context.card.token, {
     purpose: operation.kind,
     actor: operation.details.actor ?? `merchant ${row.merchantId}`,
     subjectId: row.transactionId,
   });
   if (card === undefined) throw new Error('the vault does not know the card of a sale');
-  const authorizationCode = outcomeOf(loaded)?.authorizationCode;
+  const authorizationCode = saleOutcome(transaction)?.authorizationCode;
   const request: AcquirerRequest = {
     kind: acquirerKinds[operation.kind],
-    repeat,
+    repeat: isRepeat,
     organizationId: row.organizationId,
     transactionId: row.transactionId,
-    linkId: facts.linkId,
+    linkId: context.linkId,
     reference: operation.details.reference,
-    merchantNumber: facts.merchantNumber,
-    mcc: facts.mcc,
+    merchantNumber: context.merchantNumber,
+    mcc: context.mcc,
     amount: operation.amount,
     currency: row.currency,
-    entryMode: facts.entryMode,
+    entryMode: context.entryMode,
     card,
-    original: facts.reference,
+    original: context.reference,
     ...defined({
-      amounts: facts.amounts?.cashback === undefined ? undefined : facts.amounts,
+      amounts: context.amounts?.cashback === undefined ? undefined : context.amounts,
       authorizationCode,
-      isRemoteOrder: facts.request['orderChannel'] === undefined ? undefined : true,
+      isRemoteOrder: context.request['orderChannel'] === undefined ? undefined : true,
       chipData: operation.details.chipData,
     }),
     ...(operation.details.final === true ? { final: true } : {}),
     ...defined({ remainingAmount: operation.details.remainingAmount }),
   };
-  if (request.kind === 'Reversal') request.reversalReason = acquirerReason(operation);
+  if (request.kind === 'Reversal') request.reversalReason = acquirerReversalReason(operation);
   return deps.acquiring.send(request, () => {
-    onSent?.();
+    onPossiblySent?.();
     deps.failPoints.hit('after-send');
   });
 }
 
-const openStatuses: ReadonlySet<OperationStatus> = new Set(['Sent', 'Pending', 'Filed']);
+const unfinishedStatuses: ReadonlySet<OperationStatus> = new Set(['Sent', 'Pending', 'Filed']);
 
 /** What has failed was not sent: the code that approved it approves the next try, from the same commit on. */
-function commitEnd({ store, approvals }: PaymentsDeps, change: Change): Promise<boolean> {
+function updateWithFinalStatus(
+  { transactions: store, approvals }: PaymentsDeps,
+  change: TransactionChange,
+): Promise<boolean> {
   const { status, details } = change.operation ?? {};
-  const code = status === 'Failed' ? details?.approvalCodeId : undefined;
-  if (code === undefined) return store.commit(change);
-  return store.commitBeside(change, (trx) =>
-    approvals.giveBack(trx, change.after.organizationId, code),
+  const approvalCodeId = status === 'Failed' ? details?.approvalCodeId : undefined;
+  if (approvalCodeId === undefined) return store.update(change);
+  return store.updateWith(change, (trx) =>
+    approvals.restore(trx, change.after.organizationId, approvalCodeId),
   );
 }
 
 /** Makes an operation's outcome durable, whatever else has happened to the transaction meanwhile. */
 export async function settleOperation(
   deps: PaymentsDeps,
-  loaded: LoadedTransaction,
+  transaction: TransactionRecord,
   number: number,
   outcome: AcquirerOutcome,
-  { queued = false, repeated = false } = {},
-): Promise<LoadedTransaction> {
-  const { organizationId, transactionId } = loaded.row;
-  let standing: LoadedTransaction | undefined = loaded;
-  for (let attempt = 0; attempt < rivalsMax * 5 && standing !== undefined; attempt += 1) {
-    const operation = standing.operations.find((each) => each.number === number);
-    if (operation === undefined) throw new Error('an operation has vanished');
-    if (!openStatuses.has(operation.status)) {
-      alarmContradiction(deps, operation, { outcome, repeated }, transactionId);
-      return standing;
+  { queued: isQueued = false, repeated: isRepeat = false } = {},
+): Promise<TransactionRecord> {
+  const { organizationId, transactionId } = transaction.row;
+  let current: TransactionRecord | undefined = transaction;
+  for (let attempt = 0; attempt < maxConflictRetries * 5 && current !== undefined; attempt += 1) {
+    const operation = current.operations.find((each) => each.number === number);
+    if (operation === undefined) throw new Error('the operation does not exist');
+    if (!unfinishedStatuses.has(operation.status)) {
+      alertContradiction(deps, operation, { outcome, isRepeat }, transactionId);
+      return current;
     }
-    const step = settledStep(standing, operation, outcome, {
+    const transition = outcomeTransition(current, operation, outcome, {
       at: deps.clock.now(),
-      repeated,
-      notFoundFinalAt: notFoundFinalAt(deps, standing, operation),
-      asSent: loaded,
+      isRepeat,
+      originalNotFoundFinalAt: originalNotFoundFinalAt(deps, current, operation),
+      transactionWhenSent: transaction,
     });
-    if (step === 'Unanswered') {
-      const collided = !repeated && collides(operation, outcome);
-      const renewed = await renewedWhereTaken(deps, standing, operation, {
+    if (transition === 'Unanswered') {
+      const hasCollision = !isRepeat && isReferenceCollision(operation, outcome);
+      const operationWithReference = await renewReferenceIfUsed(deps, current, operation, {
         outcome,
-        repeated,
-        asSent: loaded,
+        isRepeat,
+        transactionWhenSent: transaction,
       });
-      const isNews = collided || renewed !== operation;
+      const hasChanges = hasCollision || operationWithReference !== operation;
       // Already Pending and the jobs table has it: nothing new to tell.
-      if (!isNews && (queued || operation.status === 'Pending')) return standing;
-      const pending = unansweredStep(deps, standing, renewed, collided);
-      const change = changeOf(standing.row, pending);
-      if (await deps.store.commit(change)) {
-        if (collided) alarmCollision(deps, { transactionId, number });
-        return after(standing, change);
+      if (!hasChanges && (isQueued || operation.status === 'Pending')) return current;
+      const retryTransition = retryTransitionWithCollision(
+        deps,
+        current,
+        operationWithReference,
+        hasCollision,
+      );
+      const change = applyTransition(current.row, retryTransition);
+      if (await deps.transactions.update(change)) {
+        if (hasCollision) alertReferenceCollision(deps, { transactionId, number });
+        return withChange(current, change);
       }
     } else {
-      const change = changeOf(standing.row, step);
-      if (await commitEnd(deps, change)) {
-        deps.running.changed(transactionId);
-        return after(standing, change);
+      const change = applyTransition(current.row, transition);
+      if (await updateWithFinalStatus(deps, change)) {
+        deps.inFlightTransactions.notifyChange(transactionId);
+        return withChange(current, change);
       }
     }
-    standing = await deps.store.findById(organizationId, transactionId);
+    current = await deps.transactions.findById(organizationId, transactionId);
   }
-  throw new Error('an outcome could not be made durable');
+  throw new Error('the outcome could not be stored after all retries');
 }

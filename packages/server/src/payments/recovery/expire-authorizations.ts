@@ -1,56 +1,63 @@
-// Lets holds lapse whose time is over: in small steps, each guarded, found by an index of open holds.
+// Expires authorizations after their validity, in small batches with a version check.
 import type { PaymentsDeps } from '../deps.ts';
 import type { TransactionKey } from '../repository/transaction-repository.ts';
-import { createSweep, type Sweep } from '../runtime/periodic-task.ts';
-import { isShared, openAmount } from '../transaction/state-machine.ts';
-import type { LoadedTransaction } from '../transaction/transaction.ts';
-import { changeOf, type Step } from '../transaction/transition.ts';
+import { createPeriodicTask, type PeriodicTask } from '../runtime/periodic-task.ts';
+import { hasReservation, remainingAuthorized } from '../transaction/state-machine.ts';
+import type { TransactionRecord } from '../transaction/transaction.ts';
+import { applyTransition, type Transition } from '../transaction/transition.ts';
 
-const sweepEveryMs = 2000;
-/** Few at a time: nobody waits for it, and sales do not feel it. */
-const sweepMax = 50;
+const intervalMs = 2000;
+/** Small batches keep the load on sales low. */
+const batchSize = 50;
 
 /**
  * What lapses: a sale of which nothing was captured has expired; else the rest is given back. None
  * where part of it awaits an answer, which decides first. Nothing is sent: the issuer lets a hold
  * go by itself.
  */
-export function expiredStep({ row }: LoadedTransaction, at: number): Step | undefined {
+export function expirationTransition(
+  { row }: TransactionRecord,
+  at: number,
+): Transition | undefined {
   const { position } = row;
-  const open = openAmount(position);
-  if (position.phase !== 'Approved' || open === 0 || isShared(position)) return undefined;
+  const remaining = remainingAuthorized(position);
+  if (position.phase !== 'Approved' || remaining === 0 || hasReservation(position))
+    return undefined;
   return {
     at,
     type: 'transaction.expired',
-    changes: position.captured === 0 ? { phase: 'Expired' } : { cancelled: open },
-    data: { amount: open },
+    changes: position.captured === 0 ? { phase: 'Expired' } : { cancelled: remaining },
+    data: { amount: remaining },
   };
 }
 
-async function expire(deps: PaymentsDeps, key: TransactionKey): Promise<boolean> {
-  const loaded = await deps.store.findById(key.organizationId, key.transactionId);
-  const step = loaded === undefined ? undefined : expiredStep(loaded, deps.clock.now());
-  if (loaded === undefined || step === undefined) return false;
-  // Whoever was faster has captured or cancelled it, or did the same.
-  const done = await deps.store.commit(changeOf(loaded.row, step));
-  if (done) deps.running.changed(key.transactionId);
-  return done;
+async function expireAuthorization(deps: PaymentsDeps, key: TransactionKey): Promise<boolean> {
+  const transaction = await deps.transactions.findById(key.organizationId, key.transactionId);
+  const transition =
+    transaction === undefined ? undefined : expirationTransition(transaction, deps.clock.now());
+  if (transaction === undefined || transition === undefined) return false;
+  // A concurrent update has captured, cancelled or expired it.
+  const isUpdated = await deps.transactions.update(applyTransition(transaction.row, transition));
+  if (isUpdated) deps.inFlightTransactions.notifyChange(key.transactionId);
+  return isUpdated;
 }
 
 /** @example const expiry = createExpiry(deps); expiry.start(); */
-export function createExpiry(deps: PaymentsDeps): Sweep {
-  async function look(): Promise<number> {
+export function createAuthorizationExpiry(deps: PaymentsDeps): PeriodicTask {
+  async function expireDue(): Promise<number> {
     let expired = 0;
     for (;;) {
-      const keys = await deps.store.lapsedHolds(deps.clock.now(), sweepMax);
-      const done = await Promise.all(keys.map((key) => expire(deps, key)));
-      const count = done.filter(Boolean).length;
+      const keys = await deps.transactions.findExpiredAuthorizations(deps.clock.now(), batchSize);
+      const results = await Promise.all(keys.map((key) => expireAuthorization(deps, key)));
+      const count = results.filter(Boolean).length;
       expired += count;
-      // What could not lapse now would be found again at once.
-      if (keys.length < sweepMax || count === 0 || deps.running.isStopping()) return expired;
+      // Without progress the same rows would be found again.
+      if (keys.length < batchSize || count === 0 || deps.inFlightTransactions.isStopping())
+        return expired;
     }
   }
 
-  const onFault = (error: unknown) => deps.log.warn({ err: error }, 'holds did not lapse');
-  return createSweep({ everyMs: sweepEveryMs, look, onFault });
+  const onError = (error: unknown) =>
+    deps.log.warn({ err: error }, 'expiration of authorizations failed');
+  return createPeriodicTask({ intervalMs: intervalMs, run: expireDue, onError });
 }

@@ -18,8 +18,8 @@ async function endedUnderWay(outcome: 'Succeeded' | 'Failed') {
   return refund;
 }
 
-describe('an operation that somebody ends', () => {
-  it('while it waits for its turn is not sent any more', async () => {
+describe('an operation that is resolved manually', () => {
+  it('is not sent after the resolution', async () => {
     for (const outcome of ['Failed', 'Succeeded'] as const) {
       const { answered, repeated, resolve, onHeld, sent, status } = oneOperation('Refund');
       await answered(silence);
@@ -29,7 +29,7 @@ describe('an operation that somebody ends', () => {
     }
   });
 
-  it('only is not sent: what is open still goes out as it stands then', async () => {
+  it('does not stop the retry of other pending operations', async () => {
     const { answered, repeated, onHeld, sent, status } = oneOperation('Reversal');
     await answered(silence);
     onHeld(() => answered(duplicate));
@@ -37,7 +37,7 @@ describe('an operation that somebody ends', () => {
     assert.deepEqual([sent, status()], [[[numbers(1), true]], 'Succeeded']);
   });
 
-  it('as not done, and whose answer says otherwise or never comes, raises an alarm', async () => {
+  it('as not done raises an alert when the response contradicts or is missing', async () => {
     for (const outcome of [
       approval,
       duplicate,
@@ -57,7 +57,7 @@ describe('an operation that somebody ends', () => {
     }
   });
 
-  it('as done, and whose answer says so or nothing, raises none', async () => {
+  it('as done raises no alert when the response agrees or is missing', async () => {
     for (const outcome of [approval, duplicate, silence, declined('96')]) {
       const { repeated, status, alarms } = await endedUnderWay('Succeeded');
       assert.equal(await repeated(outcome), undefined);
@@ -68,7 +68,7 @@ describe('an operation that somebody ends', () => {
     assert.equal(alarms.length, 1);
   });
 
-  it('raises none by numbers that the host has had from something else', async () => {
+  it('raises no alert for a reference collision', async () => {
     const refund = oneOperation('Refund');
     await refund.answered(duplicate);
     refund.onSend(() => refund.resolve('Failed'));
@@ -77,7 +77,7 @@ describe('an operation that somebody ends', () => {
     assert.equal(refund.alarms.length, 1);
   });
 
-  it('as not done raises an alarm by an approval that comes late', async () => {
+  it('as not done raises an alert after a late approval', async () => {
     const { answered, resolve, late, alarms, changes } = oneOperation('Refund');
     await answered(silence);
     late('Refund', '00');

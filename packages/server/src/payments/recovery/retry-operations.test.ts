@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Job } from '../../platform/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
-import { repeatsPerLink, repeatsPerSilentLink } from '../runtime/retry-concurrency.ts';
-import { createRepeats } from './retry-operations.ts';
+import { maxRetriesPerLink, maxRetriesPerUnresponsiveLink } from '../runtime/retry-concurrency.ts';
+import { createOperationRetry } from './retry-operations.ts';
 
 const now = 1_000_000;
 const jobFor = (linkId: string) =>
@@ -58,7 +58,7 @@ function silentAcquirers() {
     silence = Promise.withResolvers();
   };
   return {
-    repeat: createRepeats(deps, { isHeld: async () => false }),
+    repeat: createOperationRetry(deps, { isBlocked: async () => false }),
     sent,
     letGo: () => silence.resolve(),
     hush,
@@ -78,40 +78,40 @@ function assertLater(end: { retryAt: number } | undefined, ms: number, rest: obj
   assert.deepEqual(others, rest);
 }
 
-describe('repeats', () => {
-  it('of one silent acquirer leave places for the others, and are no tries without one', async () => {
+describe('retries of operations', () => {
+  it('of one unresponsive acquirer leave capacity for other acquirers', async () => {
     const { repeat, sent, letGo } = silentAcquirers();
-    const held = Array.from({ length: repeatsPerLink }, () => repeat(jobFor('silent')));
+    const held = Array.from({ length: maxRetriesPerLink }, () => repeat(jobFor('silent')));
     await turn();
-    assert.equal(sent.length, repeatsPerLink);
+    assert.equal(sent.length, maxRetriesPerLink);
     const extra = await Promise.race([repeat(jobFor('silent')), turn().then(() => undefined)]);
     assertLater(extra, 1000, { untried: true });
     const other = repeat(jobFor('other'));
     await turn();
-    assert.deepEqual(sent.slice(repeatsPerLink), ['other']);
+    assert.deepEqual(sent.slice(maxRetriesPerLink), ['other']);
     letGo();
     for (const end of await Promise.all([...held, other])) {
       assertLater(end, 1000, { note: 'Unanswered' });
     }
     await repeat(jobFor('silent'));
-    assert.equal(sent.length, repeatsPerLink + 2);
+    assert.equal(sent.length, maxRetriesPerLink + 2);
   });
 
-  it('wait for a link that is down without a look at what they are', async () => {
+  it('are rescheduled without a read while the link is down', async () => {
     const { repeat, sent } = silentAcquirers();
     const { payload: _payload, ...job } = jobFor('down');
     assertLater((await repeat(job as Job)) ?? undefined, 2000, { untried: true });
     assert.deepEqual(sent, []);
   });
 
-  it('are few at an acquirer that has just left one without an answer', async () => {
+  it('are limited after a missing response', async () => {
     const { repeat, sent, letGo, hush } = silentAcquirers();
     letGo();
     await repeat(jobFor('silent'));
     hush();
-    const all = Array.from({ length: repeatsPerLink }, () => repeat(jobFor('silent')));
+    const all = Array.from({ length: maxRetriesPerLink }, () => repeat(jobFor('silent')));
     await turn();
-    assert.equal(sent.length, 1 + repeatsPerSilentLink);
+    assert.equal(sent.length, 1 + maxRetriesPerUnresponsiveLink);
     letGo();
     await Promise.all(all);
   });

@@ -1,8 +1,8 @@
-// Tells which acquirer links something is left to finish on: a sale, an operation, a reversal.
+// Finds acquirer links that still have unfinished sales, operations or reversals.
 import type { Database } from '../../platform/index.ts';
 
 // Each condition has a partial index; the events with facts say which ways the sale was sent.
-const linksInUse = `SELECT DISTINCT e.data->'facts'->>'linkId' AS link_id
+const selectLinksInUse = `SELECT DISTINCT e.data->'facts'->>'linkId' AS link_id
   FROM (
     SELECT organization_id, transaction_id FROM transactions WHERE phase = 'Received'
     UNION
@@ -15,7 +15,7 @@ const linksInUse = `SELECT DISTINCT e.data->'facts'->>'linkId' AS link_id
   JOIN transaction_events e USING (organization_id, transaction_id)
   WHERE e.data->'facts' IS NOT NULL`;
 
-export async function unfinishedLinks(database: Database): Promise<string[]> {
-  const rows = await database.query<{ link_id: string | null }>(linksInUse);
+export async function findLinksInUse(database: Database): Promise<string[]> {
+  const rows = await database.query<{ link_id: string | null }>(selectLinksInUse);
   return rows.flatMap(({ link_id: linkId }) => linkId ?? []);
 }

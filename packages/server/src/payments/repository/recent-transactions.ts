@@ -1,40 +1,42 @@
-// Sales as they were made durable a moment ago, for those of the same process who tell of them behind the commit.
+// Cache of recently committed transactions, read by the event publisher of the same process.
 import { createInFlight } from '../../platform/index.ts';
-import type { LoadedTransaction } from '../transaction/transaction.ts';
+import type { TransactionRecord } from '../transaction/transaction.ts';
 
-/** What reading a sale again costs, its memory is worth for some seconds of them. */
-const standardMost = 4096;
+/** Enough entries for some seconds of sales; each saves one read from the database. */
+const defaultMaxEntries = 4096;
 
-export type RecentSales = {
-  /** It is committed as it stands here. */
-  note(loaded: LoadedTransaction): void;
-  /** With so many of its events at least; whoever finds nothing reads it. */
+export type RecentTransactions = {
+  /** Adds a committed transaction. */
+  add(transaction: TransactionRecord): void;
+  /** Finds a transaction with at least this number of events. */
   find(
     organizationId: string,
     transactionId: string,
-    events: number,
-  ): LoadedTransaction | undefined;
-  /** By the last one who asks for it. */
-  forget(transactionId: string): void;
+    minEventCount: number,
+  ): TransactionRecord | undefined;
+  /** Removes a transaction that is no longer needed. */
+  remove(transactionId: string): void;
 };
 
 /** @example const recent = createRecentSales(); recent.note(loaded); */
-export function createRecentSales(most = standardMost): RecentSales {
-  const known = createInFlight<LoadedTransaction>();
+export function createRecentTransactions(maxEntries = defaultMaxEntries): RecentTransactions {
+  const entries = createInFlight<TransactionRecord>();
   return {
-    note(loaded) {
-      const { transactionId, version } = loaded.row;
-      known.delete(transactionId);
-      if (loaded.events.length !== version) return;
-      known.set(transactionId, loaded);
-      const oldest = known.size() > most ? known.oldest() : undefined;
-      if (oldest !== undefined) known.delete(oldest);
+    add(transaction) {
+      const { transactionId, version } = transaction.row;
+      entries.delete(transactionId);
+      if (transaction.events.length !== version) return;
+      entries.set(transactionId, transaction);
+      const oldest = entries.size() > maxEntries ? entries.oldest() : undefined;
+      if (oldest !== undefined) entries.delete(oldest);
     },
-    find(organizationId, transactionId, events) {
-      const loaded = known.get(transactionId);
-      const isIt = loaded?.row.organizationId === organizationId && loaded.row.version >= events;
-      return isIt ? loaded : undefined;
+    find(organizationId, transactionId, minEventCount) {
+      const transaction = entries.get(transactionId);
+      const isUsable =
+        transaction?.row.organizationId === organizationId &&
+        transaction.row.version >= minEventCount;
+      return isUsable ? transaction : undefined;
     },
-    forget: known.delete,
+    remove: entries.delete,
   };
 }

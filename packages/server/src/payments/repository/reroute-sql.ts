@@ -1,14 +1,14 @@
-// Makes it durable that a sale goes another way, before it is sent there: one guarded statement.
+// Stores an acquirer failover before the message is sent: one statement with a version check.
 import type { Database, Ids } from '../../platform/index.ts';
 import type { StoredEvent, TransactionRow } from '../transaction/transaction.ts';
 
-export type Reroutes = {
-  /** False where somebody was faster, or the sale is no longer under way. */
-  commit(before: TransactionRow, after: TransactionRow, event: StoredEvent): Promise<boolean>;
+export type RerouteStore = {
+  /** False when another request changed the sale first or the sale is no longer in progress. */
+  updateRoute(before: TransactionRow, after: TransactionRow, event: StoredEvent): Promise<boolean>;
 };
 
-/** Rare, so it is a statement of its own: the outcome of every sale stays as cheap as it is. */
-const statement = `WITH tx AS (
+/** A separate statement, so that the statement of ordinary outcomes stays small. */
+const updateRouteSql = `WITH tx AS (
     UPDATE transactions SET contract_id = $4, over_capture = $5, version = $6, updated_at = $7
     WHERE organization_id = $1 AND transaction_id = $2 AND version = $3 AND phase = 'Received'
     RETURNING organization_id, transaction_id
@@ -22,10 +22,16 @@ const statement = `WITH tx AS (
   SELECT transaction_id FROM tx`;
 
 /** @example const reroutes = createReroutes({ database, ids }); */
-export function createReroutes({ database, ids }: { database: Database; ids: Ids }): Reroutes {
+export function createRerouteStore({
+  database,
+  ids,
+}: {
+  database: Database;
+  ids: Ids;
+}): RerouteStore {
   return {
-    async commit(before, after, event) {
-      const made = await database.query(statement, [
+    async updateRoute(before, after, event) {
+      const updatedRows = await database.query(updateRouteSql, [
         before.organizationId,
         before.transactionId,
         before.version,
@@ -37,7 +43,7 @@ export function createReroutes({ database, ids }: { database: Database; ids: Ids
         JSON.stringify(event.data),
         ids.uuid(),
       ]);
-      return made.length > 0;
+      return updatedRows.length > 0;
     },
   };
 }

@@ -1,16 +1,16 @@
-// Reads a transaction with all that belongs to it: what statements select, and the record it becomes.
+// SELECT list of a transaction with its events and operations, and the mapping to a record.
 import { safeInteger } from '../../platform/index.ts';
 import type { Phase, State } from '../transaction/state-machine.ts';
 import type {
   EventData,
-  LoadedTransaction,
   StoredEvent,
   StoredOperation,
+  TransactionRecord,
   TransactionRow,
 } from '../transaction/transaction.ts';
 
-/** Of the row alone; the client's identifier stands last, whatever it holds. */
-const rowColumns = [
+/** Columns of the transaction. client_transaction_id is last because it may contain the separator. */
+const transactionColumns = [
   'organization_id',
   'transaction_id',
   'merchant_id',
@@ -37,17 +37,17 @@ const rowColumns = [
   'client_transaction_id',
 ] as const;
 
-const nullable: ReadonlySet<string> = new Set(['store_id', 'device_id']);
-const between = '|';
+const nullableColumns: ReadonlySet<string> = new Set(['store_id', 'device_id']);
+const fieldSeparator = '|';
 
 const asText = (column: string) =>
-  nullable.has(column) ? `coalesce(t.${column}::text, '')` : `t.${column}`;
+  nullableColumns.has(column) ? `coalesce(t.${column}::text, '')` : `t.${column}`;
 
 /**
  * What a statement selects of the transaction `t`, for `toLoaded`. One text in place of 24 columns: the driver
  * describes and reads each column of each answer on its own.
  */
-export const loadedColumns = `concat_ws('${between}', ${rowColumns.map(asText).join(', ')}) AS fields,
+export const transactionSelectList = `concat_ws('${fieldSeparator}', ${transactionColumns.map(asText).join(', ')}) AS fields,
     (SELECT json_agg(json_build_array(e.sequence, e.type, e.at, e.data) ORDER BY e.sequence)
       FROM transaction_events e WHERE e.organization_id = t.organization_id
         AND e.transaction_id = t.transaction_id) AS events,
@@ -67,25 +67,25 @@ type OperationRow = Omit<StoredOperation, 'deadline' | 'clientOperationId'> & {
   clientOperationId: string | null;
 };
 
-export type LoadedRow = {
+export type TransactionResultRow = {
   fields: string;
   events: EventRow[] | null;
   operations: OperationRow[] | null;
 };
 
-type TextOfEach<Names extends readonly string[]> = { [Place in keyof Names]: string };
+type TextTuple<Names extends readonly string[]> = { [Place in keyof Names]: string };
 
-const milliseconds = '2026-01-02T03:04:05.678'.length;
+const millisecondTimeLength = '2026-01-02T03:04:05.678'.length;
 
 /** As the platform writes it; PostgreSQL has a blank or a `T`, up to six digits, and names the zone. */
-function isoOf(text: string): string {
-  const zone = text.indexOf('+', milliseconds);
+function toIsoTime(text: string): string {
+  const zone = text.indexOf('+', millisecondTimeLength);
   const isUtc = zone > 0 && (text.endsWith('+00') || text.endsWith('+00:00'));
   if (!isUtc) return new Date(text).toISOString();
-  return `${text.slice(0, 10)}T${text.slice(11, milliseconds)}Z`;
+  return `${text.slice(0, 10)}T${text.slice(11, millisecondTimeLength)}Z`;
 }
 
-function toRow(text: string): TransactionRow {
+function toTransactionRow(text: string): TransactionRow {
   const [
     organizationId,
     transactionId,
@@ -111,12 +111,15 @@ function toRow(text: string): TransactionRow {
     createdAt,
     updatedAt,
     ...client
-  ] = text.split(between) as unknown as [...TextOfEach<typeof rowColumns>, ...string[]];
+  ] = text.split(fieldSeparator) as unknown as [
+    ...TextTuple<typeof transactionColumns>,
+    ...string[],
+  ];
   return {
     organizationId,
     transactionId,
     merchantId,
-    clientTransactionId: client.join(between),
+    clientTransactionId: client.join(fieldSeparator),
     storeId: storeId || undefined,
     deviceId: deviceId || undefined,
     contractId,
@@ -136,29 +139,33 @@ function toRow(text: string): TransactionRow {
     state: state as State,
     version: Number(version),
     operationCount: Number(operationCount),
-    deadline: Date.parse(isoOf(deadline)),
-    createdAt: isoOf(createdAt),
-    updatedAt: isoOf(updatedAt),
+    deadline: Date.parse(toIsoTime(deadline)),
+    createdAt: toIsoTime(createdAt),
+    updatedAt: toIsoTime(updatedAt),
   };
 }
 
 function toEvent([sequence, type, at, data]: EventRow): StoredEvent {
-  return { sequence, type, at: isoOf(at), data };
+  return { sequence, type, at: toIsoTime(at), data };
 }
 
 function toOperation(row: OperationRow): StoredOperation {
   return {
     ...row,
     clientOperationId: row.clientOperationId ?? undefined,
-    deadline: Date.parse(isoOf(row.deadline)),
-    createdAt: isoOf(row.createdAt),
-    updatedAt: isoOf(row.updatedAt),
+    deadline: Date.parse(toIsoTime(row.deadline)),
+    createdAt: toIsoTime(row.createdAt),
+    updatedAt: toIsoTime(row.updatedAt),
   };
 }
 
-export function toLoaded({ fields, events, operations }: LoadedRow): LoadedTransaction {
+export function toTransactionRecord({
+  fields,
+  events,
+  operations,
+}: TransactionResultRow): TransactionRecord {
   return {
-    row: toRow(fields),
+    row: toTransactionRow(fields),
     events: (events ?? []).map(toEvent),
     operations: (operations ?? []).map(toOperation),
   };

@@ -1,30 +1,33 @@
-// The SQL of the payments room: each write is one guarded statement, batched with its neighbours.
+// Transaction repository. Each write is one statement with a version check, in a group commit.
 import { CompiledQuery, type Kysely } from 'kysely';
 import type { Clock, Database, HotStatement, Ids } from '../../platform/index.ts';
 import { createGroupCommit, isoTime } from '../../platform/index.ts';
 import type {
-  Change,
-  LoadedTransaction,
   StoredEvent,
+  TransactionChange,
+  TransactionRecord,
   TransactionRow,
 } from '../transaction/transaction.ts';
-import { type LoadedRow, toLoaded } from './transaction-mapper.ts';
+import { type TransactionResultRow, toTransactionRecord } from './transaction-mapper.ts';
 import * as statements from './transaction-sql.ts';
 
-export type Store = {
+export type TransactionRepository = {
   /** Makes the intent durable. False where the client's identifier is taken. */
-  begin(row: TransactionRow, event: StoredEvent): Promise<boolean>;
-  /** Makes one change durable. False where somebody was faster. */
-  commit(change: Change): Promise<boolean>;
-  /** The same of a change with an operation, with what else is durable with it, or not at all. */
-  commitBeside(change: Change, beside: (trx: Kysely<unknown>) => Promise<void>): Promise<boolean>;
-  findById(organizationId: string, transactionId: string): Promise<LoadedTransaction | undefined>;
+  insert(row: TransactionRow, event: StoredEvent): Promise<boolean>;
+  /** Commits one change. False when another request changed the transaction first. */
+  update(change: TransactionChange): Promise<boolean>;
+  /** Commits a change with an operation and further writes in one database transaction. */
+  updateWith(
+    change: TransactionChange,
+    writeAlso: (trx: Kysely<unknown>) => Promise<void>,
+  ): Promise<boolean>;
+  findById(organizationId: string, transactionId: string): Promise<TransactionRecord | undefined>;
   /** At most a few: one client identifier may stand once for each merchant. */
   findByClientId(
     organizationId: string,
     clientTransactionId: string,
     merchantId?: string,
-  ): Promise<LoadedTransaction[]>;
+  ): Promise<TransactionRecord[]>;
   findOperation(key: {
     organizationId: string;
     merchantId: string;
@@ -32,21 +35,21 @@ export type Store = {
     clientOperationId: string;
   }): Promise<{ transactionId: string; number: number } | undefined>;
   /** Sales whose deadline has passed without an outcome. */
-  unansweredSales(limit: number): Promise<TransactionKey[]>;
-  unansweredOperations(limit: number): Promise<(TransactionKey & { number: number })[]>;
-  /** Sales of which something is open although its time is over at a moment, epoch ms. */
-  lapsedHolds(at: number, limit: number): Promise<TransactionKey[]>;
-  /** Tells of each write of a sale how long it took, ms, until what it gives is called. */
-  watchSales(note: (ms: number) => void): () => void;
-  /** Writes that wait for a lane, as a share of what may wait. */
-  pressure(): number;
-  drain(): Promise<void>;
+  findSalesWithoutOutcome(limit: number): Promise<TransactionKey[]>;
+  findOperationsWithoutOutcome(limit: number): Promise<(TransactionKey & { number: number })[]>;
+  /** Sales with a remaining amount whose authorization has expired at this time (epoch ms). */
+  findExpiredAuthorizations(at: number, limit: number): Promise<TransactionKey[]>;
+  /** Reports the duration of each sale write in ms. The returned function ends the subscription. */
+  onSaleWrite(onDuration: (ms: number) => void): () => void;
+  /** Share of the write queue that is in use, 0 to 1. */
+  queueUtilization(): number;
+  flush(): Promise<void>;
 };
 
 export type TransactionKey = { organizationId: string; transactionId: string };
 
 /** By the server's identifier, or by the client's and the merchant. */
-type Wanted = {
+type TransactionLookup = {
   organizationId: string;
   transactionId: string | null;
   clientTransactionId: string | null;
@@ -54,16 +57,16 @@ type Wanted = {
 };
 
 /** A second operation with the client's identifier of a first. */
-export class OperationIdTaken extends Error {}
+export class DuplicateOperationId extends Error {}
 
-function tellTaken(error: unknown): never {
-  throw isUniqueViolation(error) ? new OperationIdTaken() : error;
+function throwDuplicateId(error: unknown): never {
+  throw isUniqueViolation(error) ? new DuplicateOperationId() : error;
 }
 
 const uniqueViolation = '23505';
-const matchesMax = 20;
-/** Writes that may wait; at the bench's knee a few hundred do. */
-const queueMax = 5000;
+const maxMatches = 20;
+/** Limit of queued writes. In load tests a few hundred wait at the saturation point. */
+const maxQueuedWrites = 5000;
 
 function isUniqueViolation(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'code' in error
@@ -71,100 +74,112 @@ function isUniqueViolation(error: unknown): boolean {
     : false;
 }
 
-const sortKey = (row: TransactionKey) => row.organizationId + row.transactionId;
+const transactionKey = (row: TransactionKey) => row.organizationId + row.transactionId;
 
 type Deps = { database: Database; ids: Ids; clock: Clock };
 
 /** @example const store = createStore({ database, ids, clock }); */
-export function createStore({ database, ids, clock }: Deps): Store {
-  const begins = createGroupCommit<{ row: TransactionRow; event: StoredEvent }, boolean>({
+export function createTransactionRepository({ database, ids, clock }: Deps): TransactionRepository {
+  const inserts = createGroupCommit<{ row: TransactionRow; event: StoredEvent }, boolean>({
     name: 'payments-begin',
-    queueLimit: queueMax,
+    queueLimit: maxQueuedWrites,
     // The unique key of the client's identifier is what two batches could fight over.
     key: ({ row }) => `${row.organizationId}${row.clientTransactionId}${row.merchantId}`,
     run: async (rows) => {
-      const batch = rows.map(({ row, event }) => statements.beginRow(row, event));
-      const made = await database.hot(statements.begin, [JSON.stringify(batch)]);
-      const inserted = new Set(made.map((each) => (each as { id: string }).id));
+      const batch = rows.map(({ row, event }) => statements.toInsertRow(row, event));
+      const insertedRows = await database.hot(statements.insertTransaction, [
+        JSON.stringify(batch),
+      ]);
+      const inserted = new Set(insertedRows.map((each) => (each as { id: string }).id));
       return rows.map(({ row }) => inserted.has(row.transactionId));
     },
   });
 
-  const commitsBy = (name: string, statement: HotStatement) =>
-    createGroupCommit<Change, boolean>({
+  const createUpdateQueue = (name: string, statement: HotStatement) =>
+    createGroupCommit<TransactionChange, boolean>({
       name,
-      queueLimit: queueMax,
-      key: ({ after }) => sortKey(after),
+      queueLimit: maxQueuedWrites,
+      key: ({ after }) => transactionKey(after),
       run: async (changes) => {
-        const batch = changes.map((change, i) => statements.commitRow(change, i, ids.uuid()));
-        const made = await database.hot(statement, [JSON.stringify(batch)]);
-        const done = new Set(made.map((each) => (each as { i: number }).i));
-        return changes.map((_, i) => done.has(i));
+        const batch = changes.map((change, i) => statements.toUpdateRow(change, i, ids.uuid()));
+        const insertedRows = await database.hot(statement, [JSON.stringify(batch)]);
+        const updatedIndexes = new Set(insertedRows.map((each) => (each as { i: number }).i));
+        return changes.map((_, i) => updatedIndexes.has(i));
       },
     });
 
-  // Outcomes of sales go in lanes of their own: they are cheaper, and do not wait behind batches of captures.
-  const outcomes = commitsBy('payments-outcome', statements.commitEvent);
-  const operations = commitsBy('payments-operation', statements.commitOperation);
-  const laneOf = ({ operation, job }: Change) =>
-    operation === undefined && job === undefined ? outcomes : operations;
+  // Sale outcomes have their own queue, so that they do not wait behind batch captures.
+  const outcomeUpdates = createUpdateQueue('payments-outcome', statements.updateWithEvent);
+  const operationUpdates = createUpdateQueue('payments-operation', statements.updateWithOperation);
+  const chooseUpdateQueue = ({ operation, job }: TransactionChange) =>
+    operation === undefined && job === undefined ? outcomeUpdates : operationUpdates;
 
-  const reads = createGroupCommit<Wanted, LoadedTransaction | undefined>({
+  const transactionReads = createGroupCommit<TransactionLookup, TransactionRecord | undefined>({
     name: 'payments-read',
     key: ({ organizationId, transactionId, clientTransactionId }) =>
       organizationId + (transactionId ?? clientTransactionId),
     sameKeyTogether: true,
-    run: async (all) => {
-      const found: (LoadedTransaction | undefined)[] = all.map(() => undefined);
-      const rows = await database.hot<LoadedRow & { i: number }>(statements.find, [
-        all.map((each) => each.organizationId),
-        all.map((each) => each.transactionId),
-        all.map((each) => each.clientTransactionId),
-        all.map((each) => each.merchantId),
-      ]);
-      for (const row of rows) found[row.i - 1] = toLoaded(row);
-      return found;
+    run: async (lookups) => {
+      const records: (TransactionRecord | undefined)[] = lookups.map(() => undefined);
+      const rows = await database.hot<TransactionResultRow & { i: number }>(
+        statements.findTransactions,
+        [
+          lookups.map((each) => each.organizationId),
+          lookups.map((each) => each.transactionId),
+          lookups.map((each) => each.clientTransactionId),
+          lookups.map((each) => each.merchantId),
+        ],
+      );
+      for (const row of rows) records[row.i - 1] = toTransactionRecord(row);
+      return records;
     },
   });
 
-  const watchers = new Set<(ms: number) => void>();
-  function watched(write: Promise<boolean>): Promise<boolean> {
-    if (watchers.size === 0) return write;
-    const from = clock.now();
-    const note = () => {
-      for (const watcher of watchers) watcher(clock.now() - from);
+  const durationListeners = new Set<(ms: number) => void>();
+  function measureWrite(write: Promise<boolean>): Promise<boolean> {
+    if (durationListeners.size === 0) return write;
+    const startedAt = clock.now();
+    const notifyListeners = () => {
+      for (const listener of durationListeners) listener(clock.now() - startedAt);
     };
-    write.then(note, note);
+    write.then(notifyListeners, notifyListeners);
     return write;
   }
 
   return {
-    begin: (row, event) => watched(begins.submit({ row, event })),
-    commit(change) {
-      const lane = laneOf(change);
-      const write = lane.submit(change);
-      return (lane === outcomes ? watched(write) : write).catch(tellTaken);
+    insert: (row, event) => measureWrite(inserts.submit({ row, event })),
+    update(change) {
+      const queue = chooseUpdateQueue(change);
+      const write = queue.submit(change);
+      return (queue === outcomeUpdates ? measureWrite(write) : write).catch(throwDuplicateId);
     },
-    commitBeside(change, beside) {
+    updateWith(change, writeAlso) {
       const write = database.transaction(async (trx) => {
-        const values = [JSON.stringify([statements.commitRow(change, 0, ids.uuid())])];
-        const { text } = statements.commitOperation;
-        const done = await trx.executeQuery(CompiledQuery.raw(text, values));
-        if (done.rows.length === 0) return false;
-        await beside(trx);
+        const values = [JSON.stringify([statements.toUpdateRow(change, 0, ids.uuid())])];
+        const { text } = statements.updateWithOperation;
+        const updateResult = await trx.executeQuery(CompiledQuery.raw(text, values));
+        if (updateResult.rows.length === 0) return false;
+        await writeAlso(trx);
         return true;
       });
-      return write.catch(tellTaken);
+      return write.catch(throwDuplicateId);
     },
     findById: (organizationId, transactionId) =>
-      reads.submit({ organizationId, transactionId, clientTransactionId: null, merchantId: null }),
+      transactionReads.submit({
+        organizationId,
+        transactionId,
+        clientTransactionId: null,
+        merchantId: null,
+      }),
     async findByClientId(organizationId, clientTransactionId, merchantId) {
       if (merchantId !== undefined) {
-        const one = { organizationId, transactionId: null, clientTransactionId, merchantId };
-        return [await reads.submit(one)].filter((each) => each !== undefined);
+        const lookup = { organizationId, transactionId: null, clientTransactionId, merchantId };
+        return [await transactionReads.submit(lookup)].filter((each) => each !== undefined);
       }
-      const values = [organizationId, clientTransactionId, matchesMax];
-      return (await database.hot<LoadedRow>(statements.findByClientId, values)).map(toLoaded);
+      const values = [organizationId, clientTransactionId, maxMatches];
+      return (
+        await database.hot<TransactionResultRow>(statements.findTransactionsByClientId, values)
+      ).map(toTransactionRecord);
     },
     async findOperation({ organizationId, merchantId, kind, clientOperationId }) {
       const [row] = await database.hot(statements.findOperation, [
@@ -180,15 +195,15 @@ export function createStore({ database, ids, clock }: Deps): Store {
       };
       return { transactionId, number };
     },
-    async unansweredSales(limit) {
-      const rows = await database.hot(statements.unansweredSales, [limit]);
+    async findSalesWithoutOutcome(limit) {
+      const rows = await database.hot(statements.selectSalesWithoutOutcome, [limit]);
       return rows.map((row) => {
         const each = row as { organization_id: string; transaction_id: string };
         return { organizationId: each.organization_id, transactionId: each.transaction_id };
       });
     },
-    async unansweredOperations(limit) {
-      const rows = await database.hot(statements.unansweredOperations, [limit]);
+    async findOperationsWithoutOutcome(limit) {
+      const rows = await database.hot(statements.selectOperationsWithoutOutcome, [limit]);
       return rows.map((row) => {
         const each = row as { organization_id: string; transaction_id: string; number: number };
         return {
@@ -198,21 +213,24 @@ export function createStore({ database, ids, clock }: Deps): Store {
         };
       });
     },
-    async lapsedHolds(at, limit) {
-      const rows = await database.hot(statements.lapsedHolds, [isoTime(at), limit]);
+    async findExpiredAuthorizations(at, limit) {
+      const rows = await database.hot(statements.selectExpiredAuthorizations, [isoTime(at), limit]);
       return rows.map((row) => {
         const each = row as { organization_id: string; transaction_id: string };
         return { organizationId: each.organization_id, transactionId: each.transaction_id };
       });
     },
-    watchSales(note) {
-      watchers.add(note);
-      return () => void watchers.delete(note);
+    onSaleWrite(onDuration) {
+      durationListeners.add(onDuration);
+      return () => void durationListeners.delete(onDuration);
     },
-    pressure: () =>
-      Math.max(...[begins, outcomes, operations].map((lane) => lane.waiting())) / queueMax,
-    async drain() {
-      await Promise.all([begins, outcomes, operations, reads].map((lane) => lane.drain()));
+    queueUtilization: () =>
+      Math.max(...[inserts, outcomeUpdates, operationUpdates].map((queue) => queue.waiting())) /
+      maxQueuedWrites,
+    async flush() {
+      await Promise.all(
+        [inserts, outcomeUpdates, operationUpdates, transactionReads].map((queue) => queue.drain()),
+      );
     },
   };
 }

@@ -1,15 +1,15 @@
-// The hot statements as text, and the JSON rows that feed them. The guard is always a join clause.
+// Prepared statements of the hot path and their JSON input. The version check is part of the join.
 import { defined } from '@switchyard/contract';
 import { isoTime } from '../../platform/index.ts';
-import { holdEndOf } from '../transaction/contract-terms.ts';
-import type { Change, StoredEvent, TransactionRow } from '../transaction/transaction.ts';
-import { loadedColumns } from './transaction-mapper.ts';
+import { authorizationExpiresAt } from '../transaction/contract-terms.ts';
+import type { StoredEvent, TransactionChange, TransactionRow } from '../transaction/transaction.ts';
+import { transactionSelectList } from './transaction-mapper.ts';
 
 /**
  * Intents: a row that is already there is left alone and not returned. `IS TRUE` keeps the planner from making
  * a join of the condition, which would walk through all that was inserted for each row.
  */
-export const begin = {
+export const insertTransaction = {
   name: 'payments-begin',
   text: `WITH r AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(organization_id uuid, transaction_id uuid,
@@ -35,7 +35,7 @@ export const begin = {
   SELECT transaction_id AS id FROM tx`,
 };
 
-export function beginRow(row: TransactionRow, event: StoredEvent): Record<string, unknown> {
+export function toInsertRow(row: TransactionRow, event: StoredEvent): Record<string, unknown> {
   return {
     organization_id: row.organizationId,
     transaction_id: row.transactionId,
@@ -50,26 +50,30 @@ export function beginRow(row: TransactionRow, event: StoredEvent): Record<string
     currency: row.currency,
     over_capture: row.overCapture,
     allowed_ms: row.deadline - Date.parse(row.createdAt),
-    ...holdOf(row, event),
+    ...authorizationExpiryColumn(row, event),
     at: event.at,
     type: event.type,
     data: event.data,
   };
 }
 
-/** Only a hold lapses: the record of any other sale is as short as before. */
-function holdOf(row: TransactionRow, { data }: StoredEvent): { hold_until?: string } {
-  const end = data.facts === undefined ? undefined : holdEndOf(row.createdAt, data.facts);
+/** Only an authorization has an expiry; other records omit the column. */
+function authorizationExpiryColumn(
+  row: TransactionRow,
+  { data }: StoredEvent,
+): { hold_until?: string } {
+  const end =
+    data.facts === undefined ? undefined : authorizationExpiresAt(row.createdAt, data.facts);
   return end === undefined ? {} : { hold_until: isoTime(end) };
 }
 
-const rowOfChange = `organization_id uuid, transaction_id uuid, expected integer, i integer,
+const changeRecordDefinition = `organization_id uuid, transaction_id uuid, expected integer, i integer,
       state text, phase text, authorized bigint, captured bigint, cancelled bigint,
       refunded bigint, capture_reserved bigint, cancel_reserved bigint, refund_reserved bigint,
       operation_count integer, at timestamptz, type text, data jsonb, outbox_id uuid`;
 
-/** What belongs to a change is read from what was changed: whatever came too late leaves nothing. */
-const applyChange = `tx AS (
+/** Event and outbox row are inserted only when the version check succeeds. */
+const updateTransactionCte = `tx AS (
     UPDATE transactions t SET state = r.state, phase = r.phase, authorized = r.authorized,
       captured = r.captured, cancelled = r.cancelled, refunded = r.refunded,
       capture_reserved = r.capture_reserved, cancel_reserved = r.cancel_reserved,
@@ -87,24 +91,24 @@ const applyChange = `tx AS (
   )`;
 
 /** A change without an operation: the outcome of a sale. */
-export const commitEvent = {
+export const updateWithEvent = {
   name: 'payments-commit-event',
   text: `WITH r AS (
-    SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(${rowOfChange})
-  ), ${applyChange}
+    SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(${changeRecordDefinition})
+  ), ${updateTransactionCte}
   SELECT i FROM tx`,
 };
 
-/** A change with its operation and, where work is left, its job. */
-export const commitOperation = {
+/** Update with an operation and an optional job. */
+export const updateWithOperation = {
   name: 'payments-commit-operation',
   text: `WITH r AS (
-    SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(${rowOfChange},
+    SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(${changeRecordDefinition},
       merchant_id uuid, number integer, operation_id uuid, kind text, status text, amount bigint,
       client_operation_id text, details jsonb, allowed_ms integer, made_at timestamptz,
       job_id uuid, job_kind text, payload jsonb, due_at timestamptz, lane uuid, clearing_link uuid,
       settlement_date date, settlement_end timestamptz, currency text, line jsonb)
-  ), ${applyChange}, op AS (
+  ), ${updateTransactionCte}, op AS (
     INSERT INTO operations (organization_id, transaction_id, number, operation_id, merchant_id,
       kind, status, amount, client_operation_id, details, deadline, created_at, updated_at)
     SELECT organization_id, transaction_id, number, operation_id, merchant_id, kind, status, amount,
@@ -126,14 +130,18 @@ export const commitOperation = {
   SELECT i FROM tx`,
 };
 
-export function commitRow(change: Change, i: number, outboxId: string): Record<string, unknown> {
+export function toUpdateRow(
+  change: TransactionChange,
+  index: number,
+  outboxId: string,
+): Record<string, unknown> {
   const { before, after, event, operation, job, clearing } = change;
   const { position } = after;
   return {
     organization_id: after.organizationId,
     transaction_id: after.transactionId,
     expected: before.version,
-    i,
+    i: index,
     state: after.state,
     phase: position.phase,
     authorized: position.authorized,
@@ -175,9 +183,9 @@ export function commitRow(change: Change, i: number, outboxId: string): Record<s
 }
 
 /** Each row names the server's identifier, or the client's with its merchant. */
-export const find = {
+export const findTransactions = {
   name: 'payments-find',
-  text: `SELECT r.i, ${loadedColumns}
+  text: `SELECT r.i, ${transactionSelectList}
     FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[]) WITH ORDINALITY
       AS r(organization_id, transaction_id, client_transaction_id, merchant_id, i)
     JOIN transactions t ON t.organization_id = r.organization_id
@@ -186,9 +194,9 @@ export const find = {
           AND c.client_transaction_id = r.client_transaction_id AND c.merchant_id = r.merchant_id))`,
 };
 
-export const findByClientId = {
+export const findTransactionsByClientId = {
   name: 'payments-find-by-client-id',
-  text: `SELECT ${loadedColumns} FROM transactions t
+  text: `SELECT ${transactionSelectList} FROM transactions t
     WHERE t.organization_id = $1 AND t.client_transaction_id = $2 LIMIT $3`,
 };
 
@@ -202,15 +210,15 @@ export const findOperation = {
  * Deadlines are set and judged by the database's clock, which all processes share. The margin is
  * for a live process to make an outcome durable after its deadline.
  */
-const margin = "interval '250 milliseconds'";
+const deadlineMargin = "interval '250 milliseconds'";
 
-export const unansweredSales = {
+export const selectSalesWithoutOutcome = {
   name: 'payments-unanswered-sales',
   text: `SELECT organization_id, transaction_id FROM transactions
-    WHERE phase = 'Received' AND deadline < now() - ${margin} ORDER BY deadline LIMIT $1`,
+    WHERE phase = 'Received' AND deadline < now() - ${deadlineMargin} ORDER BY deadline LIMIT $1`,
 };
 
-export const lapsedHolds = {
+export const selectExpiredAuthorizations = {
   name: 'payments-lapsed-holds',
   text: `SELECT organization_id, transaction_id FROM transactions
     WHERE phase = 'Approved' AND authorized > captured + cancelled AND hold_until <= $1
@@ -218,8 +226,8 @@ export const lapsedHolds = {
     ORDER BY hold_until LIMIT $2`,
 };
 
-export const unansweredOperations = {
+export const selectOperationsWithoutOutcome = {
   name: 'payments-unanswered-operations',
   text: `SELECT organization_id, transaction_id, number FROM operations
-    WHERE status = 'Sent' AND deadline < now() - ${margin} ORDER BY deadline LIMIT $1`,
+    WHERE status = 'Sent' AND deadline < now() - ${deadlineMargin} ORDER BY deadline LIMIT $1`,
 };

@@ -1,23 +1,23 @@
-// Takes a sale back whose outcome nobody knows: decided not approved, and reversed until it is so.
+// Creates reversals. A sale with unknown outcome is not approved and is reversed.
 
 import { defined } from '@switchyard/contract';
 import { isoTime } from '../../platform/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
-import { graceMs } from '../deps.ts';
-import { outlast } from '../runtime/retry-while-database-down.ts';
+import { commitGraceMs } from '../deps.ts';
+import { retryWhileUnavailable } from '../runtime/retry-while-database-down.ts';
 import {
+  authorizationContext,
   type EventData,
-  factsOf,
   type JobRequest,
-  type LoadedTransaction,
   type OperationDetails,
   type StoredOperation,
+  type TransactionRecord,
 } from '../transaction/transaction.ts';
-import { after, changeOf, type Step } from '../transaction/transition.ts';
+import { applyTransition, type Transition, withChange } from '../transaction/transition.ts';
 
-export const repeatJob = 'payments.repeat';
+export const retryOperationJob = 'payments.retry-operation';
 
-export type ReversalReason = {
+export type ReversalInput = {
   /** Epoch ms. */
   at: number;
   reason: string;
@@ -35,109 +35,121 @@ export type ReversalReason = {
 };
 
 /** The job that sends an operation, and sends it again until it is answered. */
-export function repeatJobFor(
+export function createRetryJob(
   deps: PaymentsDeps,
   transactionId: string,
   number: number,
   dueAt: number,
-  { sent = false, lane }: { sent?: boolean; lane?: string } = {},
+  { sent: isPossiblySent = false, lane }: { sent?: boolean; lane?: string } = {},
 ): JobRequest {
   return {
     jobId: deps.ids.uuid(),
-    kind: repeatJob,
+    kind: retryOperationJob,
     // What may have been sent before travels with the repeat digit from the first job on.
-    payload: { transactionId, number, ...(sent ? { sent } : {}) },
+    payload: { transactionId, number, ...(isPossiblySent ? { sent: isPossiblySent } : {}) },
     dueAt: isoTime(dueAt),
     ...defined({ lane }),
   };
 }
 
 /** A new reference of the terminal that made the sale. */
-export function nextReferenceFor(
+export function allocateMessageReference(
   deps: PaymentsDeps,
-  loaded: LoadedTransaction,
+  transaction: TransactionRecord,
   kind: 'Capture' | 'Refund' | 'Reversal',
 ) {
-  const { row } = loaded;
-  return deps.acquiring.nextReference({
+  const { row } = transaction;
+  return deps.acquiring.allocateReference({
     organizationId: row.organizationId,
     contractId: row.contractId,
-    holderId: row.deviceId ?? row.contractId,
+    terminalOwnerId: row.deviceId ?? row.contractId,
     kind,
-    timeZone: factsOf(loaded).timeZone,
+    timeZone: authorizationContext(transaction).timeZone,
   });
 }
 
 /** Puts the reversal into the same commit as the decision that the sale is not approved. */
-export async function reversalStep(
+export async function reversalTransition(
   deps: PaymentsDeps,
-  loaded: LoadedTransaction,
-  of: ReversalReason,
-): Promise<Step> {
-  const { row } = loaded;
+  transaction: TransactionRecord,
+  input: ReversalInput,
+): Promise<Transition> {
+  const { row } = transaction;
   const number = row.operationCount + 1;
-  const at = isoTime(of.at);
-  const reference = await nextReferenceFor(deps, loaded, 'Reversal');
+  const at = isoTime(input.at);
+  const reference = await allocateMessageReference(deps, transaction, 'Reversal');
   const operation: StoredOperation = {
     number,
     operationId: deps.ids.uuid(),
     kind: 'Reversal',
     status: 'Pending',
-    amount: of.amount ?? row.amount,
-    clientOperationId: of.clientOperationId,
-    details: { request: {}, cancelReason: 'Technical', cause: of.reason, ...of.details, reference },
-    deadline: of.at + deps.acquirerTimeoutMs + graceMs,
+    amount: input.amount ?? row.amount,
+    clientOperationId: input.clientOperationId,
+    details: {
+      request: {},
+      cancelReason: 'Technical',
+      cause: input.reason,
+      ...input.details,
+      reference,
+    },
+    deadline: input.at + deps.acquirerTimeoutMs + commitGraceMs,
     createdAt: at,
     updatedAt: at,
   };
-  const dueAt = of.notBefore ?? of.at;
+  const dueAt = input.notBefore ?? input.at;
   return {
-    at: of.at,
+    at: input.at,
     type: 'transaction.reversal_queued',
     changes: { phase: 'Reversing' },
     data: {
-      reason: of.reason,
-      ...defined({ response: of.response }),
-      ...of.issuer,
-      ...defined({ authorizationCode: of.authorizationCode }),
+      reason: input.reason,
+      ...defined({ response: input.response }),
+      ...input.issuer,
+      ...defined({ authorizationCode: input.authorizationCode }),
     },
     operation,
-    job: repeatJobFor(deps, row.transactionId, number, dueAt, { lane: factsOf(loaded).linkId }),
+    job: createRetryJob(deps, row.transactionId, number, dueAt, {
+      lane: authorizationContext(transaction).linkId,
+    }),
   };
 }
 
-const rivalsMax = 20;
+const maxConflictRetries = 20;
 /** What is known of the host is known here alone: a database that restarts must not cost it. */
-const patienceMs = 120_000;
+const databaseRetryMs = 120_000;
 
 /**
  * Reverses once more what was reversed before and may be held at the acquirer all the same.
  *
  * @returns the transaction as it stands then
  */
-export async function reverseAgain(
+export async function reverseOnceMore(
   deps: PaymentsDeps,
-  loaded: LoadedTransaction,
+  transaction: TransactionRecord,
   reason: string,
   { approvedAtHost }: { approvedAtHost: boolean },
-): Promise<LoadedTransaction> {
-  const until = deps.clock.now() + patienceMs;
-  let standing = loaded;
-  for (let attempt = 0; attempt < rivalsMax; attempt += 1) {
-    if (standing.row.position.phase !== 'Reversed') return standing;
+): Promise<TransactionRecord> {
+  const deadlineMs = deps.clock.now() + databaseRetryMs;
+  let current = transaction;
+  for (let attempt = 0; attempt < maxConflictRetries; attempt += 1) {
+    if (current.row.position.phase !== 'Reversed') return current;
     const details = approvedAtHost ? { approvedAtHost } : {};
-    const step = await reversalStep(deps, standing, { at: deps.clock.now(), reason, details });
-    const change = changeOf(standing.row, step);
-    if (await outlast(deps, until, () => deps.store.commit(change))) {
-      deps.running.changed(standing.row.transactionId);
+    const transition = await reversalTransition(deps, current, {
+      at: deps.clock.now(),
+      reason,
+      details,
+    });
+    const change = applyTransition(current.row, transition);
+    if (await retryWhileUnavailable(deps, deadlineMs, () => deps.transactions.update(change))) {
+      deps.inFlightTransactions.notifyChange(current.row.transactionId);
       deps.jobs.poke();
-      return after(standing, change);
+      return withChange(current, change);
     }
-    const { organizationId, transactionId } = standing.row;
-    const found = await outlast(deps, until, () =>
-      deps.store.findById(organizationId, transactionId),
+    const { organizationId, transactionId } = current.row;
+    const reloaded = await retryWhileUnavailable(deps, deadlineMs, () =>
+      deps.transactions.findById(organizationId, transactionId),
     );
-    standing = found ?? standing;
+    current = reloaded ?? current;
   }
-  throw new Error('a second reversal could not be made durable');
+  throw new Error('the second reversal could not be stored after all retries');
 }

@@ -10,7 +10,7 @@ import {
   silence,
 } from '../../../test/one-operation.ts';
 
-test('while the reversal is on its way, it is reversed once more: the host may have had that first', async () => {
+test('a late approval during a reversal causes one more reversal', async () => {
   const noSuchSale = declined('25');
   for (const last of [approval, noSuchSale, duplicate]) {
     const { answered, repeated, late, onSend, requests, phase, status, changes } =
@@ -32,7 +32,7 @@ test('while the reversal is on its way, it is reversed once more: the host may h
   }
 });
 
-test('a host that denies the sale, and has never taken its reversal, is asked again', async () => {
+test('a reversal is retried when the host has not accepted it and denies the sale', async () => {
   const { answered, repeated, late, phase, changes } = oneOperation('Reversal');
   await answered(silence);
   const before = changes();
@@ -42,7 +42,7 @@ test('a host that denies the sale, and has never taken its reversal, is asked ag
   assert.equal(phase(), 'Reversing');
 });
 
-test('a decline on the way changes nothing', async () => {
+test('a late decline changes nothing', async () => {
   const { answered, repeated, late, onSend, phase, changes } = oneOperation('Reversal');
   await answered(silence);
   onSend(async () => {
@@ -54,7 +54,7 @@ test('a decline on the way changes nothing', async () => {
   assert.equal(phase(), 'Reversed');
 });
 
-test('while the database is away, it is kept until that is back', async () => {
+test('a late response is stored after a database outage', async () => {
   const { answered, late, refuses, alarms, phase } = oneOperation('Reversal');
   await answered(approval);
   assert.equal(phase(), 'Reversed');

@@ -1,53 +1,57 @@
-// An answer after its time is recorded; whatever it says, the reversal stands.
-import type { LateAnswer } from '../../acquiring/index.ts';
+// Stores a late response. The reversal stays valid.
+import type { LateResponse } from '../../acquiring/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
-import { outlast } from '../runtime/retry-while-database-down.ts';
+import { retryWhileUnavailable } from '../runtime/retry-while-database-down.ts';
 import { isApprovalOfSale } from '../transaction/approval-evidence.ts';
-import type { LoadedTransaction } from '../transaction/transaction.ts';
-import { after, changeOf } from '../transaction/transition.ts';
-import { reverseAgain } from './create-reversal.ts';
-import { alarmLateContradiction } from './schedule-retry.ts';
+import type { TransactionRecord } from '../transaction/transaction.ts';
+import { applyTransition, withChange } from '../transaction/transition.ts';
+import { reverseOnceMore } from './create-reversal.ts';
+import { alertLateContradiction } from './schedule-retry.ts';
 
-const triesMax = 20;
+const maxConflictRetries = 20;
 /** The host tells it once: a database that restarts must not cost it. */
-const patienceMs = 120_000;
+const databaseRetryMs = 120_000;
 
 /**
  * Makes the answer durable; where it approves and its reversal has ended, the sale is reversed once more.
  *
  * @returns the transaction as it stands then
  */
-export async function noteLateAnswer(
+export async function storeLateResponse(
   deps: PaymentsDeps,
-  late: LateAnswer,
-): Promise<LoadedTransaction | undefined> {
-  const until = deps.clock.now() + patienceMs;
-  for (let tries = 0; tries < triesMax; tries += 1) {
-    const loaded = await outlast(deps, until, () =>
-      deps.store.findById(late.organizationId, late.transactionId),
+  lateResponse: LateResponse,
+): Promise<TransactionRecord | undefined> {
+  const deadlineMs = deps.clock.now() + databaseRetryMs;
+  for (let attempt = 0; attempt < maxConflictRetries; attempt += 1) {
+    const transaction = await retryWhileUnavailable(deps, deadlineMs, () =>
+      deps.transactions.findById(lateResponse.organizationId, lateResponse.transactionId),
     );
-    if (loaded === undefined) return undefined;
-    const change = changeOf(loaded.row, {
+    if (transaction === undefined) return undefined;
+    const change = applyTransition(transaction.row, {
       at: deps.clock.now(),
       type: 'transaction.late_response',
       changes: {},
-      data: { response: { code: late.responseCode }, reason: late.kind },
+      data: { response: { code: lateResponse.responseCode }, reason: lateResponse.kind },
     });
-    if (!(await outlast(deps, until, () => deps.store.commit(change)))) continue;
-    alarmLateContradiction(deps, loaded, late);
-    const standing = after(loaded, change);
-    if (!isApprovalOfSale(late.kind, late.responseCode)) return standing;
+    if (!(await retryWhileUnavailable(deps, deadlineMs, () => deps.transactions.update(change))))
+      continue;
+    alertLateContradiction(deps, transaction, lateResponse);
+    const current = withChange(transaction, change);
+    if (!isApprovalOfSale(lateResponse.kind, lateResponse.responseCode)) return current;
     // Its reversal has ended and may have come first: an approval behind it is taken back again.
-    return reverseAgain(deps, standing, 'LateApproval', { approvedAtHost: true });
+    return reverseOnceMore(deps, current, 'LateApproval', { approvedAtHost: true });
   }
-  throw new Error('a late answer could not be recorded');
+  throw new Error('the late response could not be stored after all retries');
 }
 
 /** A stop waits for it: the host does not tell it again. */
-export function recordLateAnswer(deps: PaymentsDeps, late: LateAnswer): void {
-  deps.running
-    .inTurn(`late ${late.transactionId}`, () => noteLateAnswer(deps, late))
+export function recordLateResponse(deps: PaymentsDeps, lateResponse: LateResponse): void {
+  deps.inFlightTransactions
+    .inTurn(`late ${lateResponse.transactionId}`, () => storeLateResponse(deps, lateResponse))
     .catch((error: unknown) => {
-      deps.log.error({ err: error, transactionId: late.transactionId }, 'a late answer is lost');
+      deps.log.error(
+        { err: error, transactionId: lateResponse.transactionId },
+        'storing a late response failed',
+      );
     });
 }

@@ -1,8 +1,8 @@
-// Says to the acquirer why something is taken back, in the few words that its table knows codes for.
+// Maps the reversal reason to the reason of the acquirer message.
 import type { AcquirerReversalReason } from '../../acquiring/index.ts';
 import type { StoredOperation } from '../transaction/transaction.ts';
 
-const causes: Readonly<Record<string, AcquirerReversalReason>> = {
+const acquirerReasonByCause: Readonly<Record<string, AcquirerReversalReason>> = {
   Timeout: 'Timeout',
   ConnectionLost: 'Timeout',
   Unanswered: 'Timeout',
@@ -17,7 +17,7 @@ const causes: Readonly<Record<string, AcquirerReversalReason>> = {
 };
 
 /** A void is the customer's or the merchant's wish; what has no better word is suspect. */
-export function acquirerReason({ kind, details }: StoredOperation): AcquirerReversalReason {
+export function acquirerReversalReason({ kind, details }: StoredOperation): AcquirerReversalReason {
   if (kind === 'Cancel') return 'CustomerCancel';
-  return causes[details.reversalReason ?? details.cause ?? ''] ?? 'Suspect';
+  return acquirerReasonByCause[details.reversalReason ?? details.cause ?? ''] ?? 'Suspect';
 }

@@ -1,9 +1,9 @@
-// A sale that was given up while it was asked about: what others made durable meanwhile stands.
-import { type AcquirerOutcome, mayBeBooked } from '../../acquiring/index.ts';
+// Records an acquirer outcome that arrives after the sale was reversed.
+import { type AcquirerOutcome, isAmbiguousDecline } from '../../acquiring/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
-import { factsOf, type LoadedTransaction } from '../transaction/transaction.ts';
-import { reverseAgain } from './create-reversal.ts';
-import { noteLateAnswer } from './late-response.ts';
+import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
+import { reverseOnceMore } from './create-reversal.ts';
+import { storeLateResponse } from './late-response.ts';
 
 /**
  * An approval that meets the reversal on its way is noted: a host that denies the sale then does not end it.
@@ -11,20 +11,26 @@ import { noteLateAnswer } from './late-response.ts';
  *
  * @returns the transaction as it stands then
  */
-export async function giveWay(
+export async function recordSupersededOutcome(
   deps: PaymentsDeps,
-  standing: LoadedTransaction,
+  current: TransactionRecord,
   outcome: AcquirerOutcome,
-): Promise<LoadedTransaction> {
-  const { organizationId, transactionId, position } = standing.row;
+): Promise<TransactionRecord> {
+  const { organizationId, transactionId, position } = current.row;
   const approvedAtHost = outcome.outcome === 'Approved';
   if (approvedAtHost && position.phase === 'Reversing') {
-    const { kind } = factsOf(standing);
+    const { kind } = authorizationContext(current);
     const { responseCode } = outcome;
-    const noted = await noteLateAnswer(deps, { organizationId, transactionId, kind, responseCode });
-    return noted ?? standing;
+    const recorded = await storeLateResponse(deps, {
+      organizationId,
+      transactionId,
+      kind,
+      responseCode,
+    });
+    return recorded ?? current;
   }
-  const mayHold = approvedAtHost || outcome.outcome === 'Unknown' || mayBeBooked(outcome);
-  if (!mayHold || position.phase !== 'Reversed') return standing;
-  return reverseAgain(deps, standing, 'ApprovedAfterReversal', { approvedAtHost });
+  const isPossiblyAuthorized =
+    approvedAtHost || outcome.outcome === 'Unknown' || isAmbiguousDecline(outcome);
+  if (!isPossiblyAuthorized || position.phase !== 'Reversed') return current;
+  return reverseOnceMore(deps, current, 'ApprovedAfterReversal', { approvedAtHost });
 }

@@ -1,4 +1,4 @@
-// Whose transactions a caller may touch: its own merchant's or store's, or all of its organisation's.
+// Scope of a caller: its merchant, its store or its whole organisation.
 import { refuse } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 
@@ -7,10 +7,16 @@ import type { Caller } from '../../http/index.ts';
  *
  * @throws Refusal entity_out_of_scope where the token is good for another merchant
  */
-export function merchantOf(caller: Caller, asked: string | undefined): string | undefined {
-  if (caller.merchantId === undefined) return asked?.toLowerCase();
-  if (asked !== undefined && asked.toLowerCase() !== caller.merchantId) {
-    refuse('entity_out_of_scope', 'The token is good for another merchant.');
+export function resolveMerchantScope(
+  caller: Caller,
+  requestedMerchantId: string | undefined,
+): string | undefined {
+  if (caller.merchantId === undefined) return requestedMerchantId?.toLowerCase();
+  if (
+    requestedMerchantId !== undefined &&
+    requestedMerchantId.toLowerCase() !== caller.merchantId
+  ) {
+    refuse('entity_out_of_scope', 'The token belongs to another merchant.');
   }
   return caller.merchantId;
 }
@@ -20,11 +26,14 @@ export function merchantOf(caller: Caller, asked: string | undefined): string | 
  *
  * @throws Refusal entity_out_of_scope where the token is good for another store
  */
-export function storeOf(caller: Caller, asked: string | undefined): string | undefined {
-  const named = asked?.toLowerCase();
-  if (caller.storeId === undefined) return named;
-  if (named !== undefined && named !== caller.storeId) {
-    refuse('entity_out_of_scope', 'The token is good for another store.');
+export function resolveStoreScope(
+  caller: Caller,
+  requestedStoreId: string | undefined,
+): string | undefined {
+  const normalizedStoreId = requestedStoreId?.toLowerCase();
+  if (caller.storeId === undefined) return normalizedStoreId;
+  if (normalizedStoreId !== undefined && normalizedStoreId !== caller.storeId) {
+    refuse('entity_out_of_scope', 'The token belongs to another store.');
   }
   return caller.storeId;
 }

@@ -2,23 +2,23 @@
 import { refuse } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
-import type { LoadedTransaction } from '../transaction/transaction.ts';
-import { merchantOf } from './caller-scope.ts';
+import type { TransactionRecord } from '../transaction/transaction.ts';
+import { resolveMerchantScope } from './caller-scope.ts';
 
-/** What a server's or a client's identifier can be; other text is not found, and not looked for. */
-const identifierForm = /^[A-Za-z0-9._:-]{1,64}$/;
-const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+/** Valid form of an identifier. Other text is not looked up. */
+const identifierPattern = /^[A-Za-z0-9._:-]{1,64}$/;
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Whether a name can be compared with the server's identifiers. */
-export const isUuid = (name: string): boolean => uuidForm.test(name);
+/** True for the text form of a UUID. */
+export const isUuid = (name: string): boolean => uuidPattern.test(name);
 
-const serverForm = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
+const serverIdPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 
-/** Whether a name can be the server's identifier: no other is worth a look. */
-export const maybeServerId = (name: string): boolean => serverForm.test(name);
+/** True for the text form of a UUID version 7; only such text is looked up as a server id. */
+export const hasServerIdFormat = (name: string): boolean => serverIdPattern.test(name);
 
-function visible(caller: Caller, merchantId: string | undefined) {
-  return ({ row }: LoadedTransaction) =>
+function createVisibilityFilter(caller: Caller, merchantId: string | undefined) {
+  return ({ row }: TransactionRecord) =>
     (merchantId === undefined || row.merchantId === merchantId) &&
     (caller.storeId === undefined || row.storeId === caller.storeId);
 }
@@ -26,36 +26,50 @@ function visible(caller: Caller, merchantId: string | undefined) {
 /**
  * The transaction under an identifier: the server's first, then the client's.
  *
- * @param asked the merchant that an organisation's caller names, to decide between several
- * @throws Refusal transaction_not_found, also for what belongs to somebody else;
+ * @param requestedMerchantId the merchant that an organisation's caller names, to decide between several
+ * @throws Refusal transaction_not_found, also for transactions of another tenant;
  *   transaction_ambiguous
  */
 export async function findTransaction(
-  deps: Pick<PaymentsDeps, 'store'>,
+  deps: Pick<PaymentsDeps, 'transactions'>,
   caller: Caller,
   identifier: string,
-  asked?: string,
-): Promise<LoadedTransaction> {
-  const merchantId = merchantOf(caller, asked);
-  const mayBeSeen = visible(caller, merchantId);
-  if (!identifierForm.test(identifier)) return refuseUnknown();
-  if (maybeServerId(identifier)) {
-    const found = await deps.store.findById(caller.organizationId, identifier.toLowerCase());
-    if (found !== undefined && mayBeSeen(found)) return found;
+  requestedMerchantId?: string,
+): Promise<TransactionRecord> {
+  const merchantId = resolveMerchantScope(caller, requestedMerchantId);
+  const isVisible = createVisibilityFilter(caller, merchantId);
+  if (!identifierPattern.test(identifier)) return refuseNotFound();
+  if (hasServerIdFormat(identifier)) {
+    const transactionById = await deps.transactions.findById(
+      caller.organizationId,
+      identifier.toLowerCase(),
+    );
+    if (transactionById !== undefined && isVisible(transactionById)) return transactionById;
   }
-  const matches = await deps.store.findByClientId(caller.organizationId, identifier, merchantId);
-  const [match, another] = matches.filter(mayBeSeen);
-  if (match === undefined) return refuseUnknown();
-  if (another !== undefined) {
-    refuse('transaction_ambiguous', 'Several merchants have used this identifier.', {
-      extensions: {
-        merchantIds: matches.filter(mayBeSeen).map(({ row }) => row.merchantId),
+  const matches = await deps.transactions.findByClientId(
+    caller.organizationId,
+    identifier,
+    merchantId,
+  );
+  const [transaction, secondMatch] = matches.filter(isVisible);
+  if (transaction === undefined) return refuseNotFound();
+  if (secondMatch !== undefined) {
+    refuse(
+      'transaction_ambiguous',
+      'Several merchants use this identifier. Send merchantId to select one.',
+      {
+        extensions: {
+          merchantIds: matches.filter(isVisible).map(({ row }) => row.merchantId),
+        },
       },
-    });
+    );
   }
-  return match;
+  return transaction;
 }
 
-function refuseUnknown(): never {
-  return refuse('transaction_not_found', 'There is no transaction with this identifier.');
+function refuseNotFound(): never {
+  return refuse(
+    'transaction_not_found',
+    'No transaction with this identifier exists in the scope of the token.',
+  );
 }

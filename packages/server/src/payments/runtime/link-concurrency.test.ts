@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createBatchPlaces, createPace } from './link-concurrency.ts';
+import { createLinkConcurrency, createPacer } from './link-concurrency.ts';
 
-describe('the places of a link', () => {
-  it('are so many and no more, and go on in the order of asking', async () => {
-    const places = createBatchPlaces(2);
-    const leaves = [await places.enter('near'), await places.enter('near')];
+describe('link concurrency', () => {
+  it('enforces the limit and serves waiting tasks in FIFO order', async () => {
+    const places = createLinkConcurrency(2);
+    const leaves = [await places.acquire('near'), await places.acquire('near')];
     const entered: string[] = [];
-    const third = places.enter('near').then((leave) => {
+    const third = places.acquire('near').then((leave) => {
       entered.push('third');
       return leave;
     });
-    const fourth = places.enter('near').then((leave) => {
+    const fourth = places.acquire('near').then((leave) => {
       entered.push('fourth');
       return leave;
     });
     // Another link is not held up by it.
-    (await places.enter('far'))();
+    (await places.acquire('far'))();
     assert.deepEqual(entered, []);
     leaves[0]?.();
     const leaveThird = await third;
@@ -25,21 +25,21 @@ describe('the places of a link', () => {
     (await fourth)();
     leaves[1]?.();
     assert.deepEqual(entered, ['third', 'fourth']);
-    (await places.enter('near'))();
+    (await places.acquire('near'))();
   });
 });
 
-describe('the pace of a batch', () => {
-  it('spreads turns over time', async () => {
+describe('pacing of a batch', () => {
+  it('distributes slots over time', async () => {
     const startedAt = performance.now();
-    const turn = createPace({ now: () => performance.now() }, () => 1000);
+    const turn = createPacer({ now: () => performance.now() }, () => 1000);
     await Promise.all(Array.from({ length: 50 }, turn));
     assert.ok(performance.now() - startedAt >= 45, 'fifty turns take fifty milliseconds');
   });
 
-  it('does not wait out a clock that was set back', async () => {
+  it('does not wait after the clock was set back', async () => {
     let now = 10_000_000;
-    const turn = createPace({ now: () => now }, () => 10);
+    const turn = createPacer({ now: () => now }, () => 10);
     await turn();
     now -= 3_600_000;
     const startedAt = performance.now();

@@ -1,40 +1,40 @@
-// Bounds how much of a batch is under way at once over each acquirer link, and how fast it goes.
+// Limits the concurrency and the rate of batch work for each acquirer link.
 import { type Clock, pause } from '../../platform/index.ts';
 
-export type BatchPlaces = {
+export type LinkConcurrency = {
   /** Waits for a place on the link; it is left by calling what it gives. */
-  enter(linkId: string): Promise<() => void>;
+  acquire(linkId: string): Promise<() => void>;
 };
 
 /** @example const leave = await places.enter(linkId); */
-export function createBatchPlaces(perLink: number): BatchPlaces {
-  const links = new Map<string, { taken: number; waiting: (() => void)[] }>();
+export function createLinkConcurrency(limitPerLink: number): LinkConcurrency {
+  const links = new Map<string, { activeCount: number; waiting: (() => void)[] }>();
 
-  function leave(linkId: string): void {
+  function release(linkId: string): void {
     const link = links.get(linkId);
     if (link === undefined) return;
-    // A place goes from hand to hand, so nobody overtakes those who wait.
+    // The slot passes to the first waiting task, so tasks keep their order.
     const next = link.waiting.shift();
-    if (next === undefined) link.taken -= 1;
+    if (next === undefined) link.activeCount -= 1;
     else next();
-    if (link.taken === 0) links.delete(linkId);
+    if (link.activeCount === 0) links.delete(linkId);
   }
 
   return {
-    async enter(linkId) {
-      const link = links.get(linkId) ?? { taken: 0, waiting: [] };
+    async acquire(linkId) {
+      const link = links.get(linkId) ?? { activeCount: 0, waiting: [] };
       links.set(linkId, link);
-      if (link.taken < perLink) link.taken += 1;
+      if (link.activeCount < limitPerLink) link.activeCount += 1;
       else await new Promise<void>((resolve) => link.waiting.push(resolve));
-      return () => leave(linkId);
+      return () => release(linkId);
     },
   };
 }
 
 /** Of many links at the slowest pace; who would wait longer waits behind a clock that was set back. */
-const longestWaitMs = 20_000;
+const maxWaitMs = 20_000;
 /** At 1,250 a second 25 go at once: about as many as a statement of the store writes together. */
-const groupEveryMs = 20;
+const groupIntervalMs = 20;
 
 /**
  * Spreads work over small groups: what goes at once is committed at once, which costs the database
@@ -43,13 +43,13 @@ const groupEveryMs = 20;
  * @param perSecond may be another number at each turn
  * @returns waits for the next turn
  */
-export function createPace(clock: Clock, perSecond: () => number): () => Promise<void> {
-  let nextAt = 0;
+export function createPacer(clock: Clock, perSecond: () => number): () => Promise<void> {
+  let nextSlotAt = 0;
   return async () => {
     const now = clock.now();
-    const turnAt = nextAt - now > longestWaitMs ? now : Math.max(now, nextAt);
-    nextAt = turnAt + 1000 / perSecond();
-    const goAt = Math.ceil(turnAt / groupEveryMs) * groupEveryMs;
-    if (goAt > now) await pause(goAt - now);
+    const slotAt = nextSlotAt - now > maxWaitMs ? now : Math.max(now, nextSlotAt);
+    nextSlotAt = slotAt + 1000 / perSecond();
+    const startAt = Math.ceil(slotAt / groupIntervalMs) * groupIntervalMs;
+    if (startAt > now) await pause(startAt - now);
   };
 }

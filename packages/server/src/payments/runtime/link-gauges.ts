@@ -1,13 +1,13 @@
-// Gauges of what waits for each acquirer link, read when somebody asks, so that they cost nothing in between.
+// Gauges for each acquirer link. Values are read when metrics are scraped.
 import type { Metrics } from '../../platform/index.ts';
 
-type OfLink = { linkId: string };
+type LinkSample = { linkId: string };
 export type Gauges<Facts> = Readonly<
   Record<string, { help: string; value: (facts: Facts) => number }>
 >;
 
 /** Seconds from a moment, RFC 3339, until now, epoch milliseconds. */
-export const secondsSince = (at: string, now: number): number =>
+export const elapsedSeconds = (at: string, now: number): number =>
   Math.max(0, now - Date.parse(at)) / 1000;
 
 /**
@@ -15,22 +15,22 @@ export const secondsSince = (at: string, now: number): number =>
  *
  * @example measureLinks(metrics, 'acquirer_queue', gauges, () => lanes.queues());
  */
-export function measureLinks<Facts extends OfLink>(
+export function registerLinkGauges<Facts extends LinkSample>(
   metrics: Metrics,
   prefix: string,
   gauges: Gauges<Facts>,
-  read: () => Promise<Facts[]>,
+  readSamples: () => Promise<Facts[]>,
 ): void {
-  let asked: Promise<Facts[] | undefined> | undefined;
+  let pendingRead: Promise<Facts[] | undefined> | undefined;
 
   // All gauges are read together: one question is enough.
   function readOnce(): Promise<Facts[] | undefined> {
-    asked ??= read()
+    pendingRead ??= readSamples()
       .catch(() => undefined)
       .finally(() => {
-        asked = undefined;
+        pendingRead = undefined;
       });
-    return asked;
+    return pendingRead;
   }
 
   for (const [name, { help, value }] of Object.entries(gauges)) {
@@ -39,10 +39,10 @@ export function measureLinks<Facts extends OfLink>(
       help,
       labelNames: ['link'],
       async collect() {
-        const links = await readOnce();
-        if (links === undefined) return;
+        const samples = await readOnce();
+        if (samples === undefined) return;
         this.reset();
-        for (const facts of links) this.set({ link: facts.linkId }, value(facts));
+        for (const sample of samples) this.set({ link: sample.linkId }, value(sample));
       },
     });
   }

@@ -1,41 +1,41 @@
-// Looks from time to time for what is due, one look at a time, and waits for the last one at a stop.
-export type Sweep = {
+// Periodic task: one run at a time; stop waits for the current run.
+export type PeriodicTask = {
   start(): void;
   /** Looks now, or joins the look that is under way. */
-  sweep(): Promise<number>;
+  runNow(): Promise<number>;
   stop(): Promise<void>;
 };
 
 /** @example const sweep = createSweep({ everyMs: 1000, look, onFault }); sweep.start(); */
-export function createSweep({
-  everyMs,
-  look,
-  onFault,
+export function createPeriodicTask({
+  intervalMs,
+  run,
+  onError,
 }: {
-  everyMs: number;
+  intervalMs: number;
   /** @returns how much was found and done */
-  look: () => Promise<number>;
-  onFault: (error: unknown) => void;
-}): Sweep {
+  run: () => Promise<number>;
+  onError: (error: unknown) => void;
+}): PeriodicTask {
   let timer: NodeJS.Timeout | undefined;
-  let sweeping: Promise<number> | undefined;
+  let currentRun: Promise<number> | undefined;
 
-  function sweep(): Promise<number> {
-    sweeping ??= look().finally(() => {
-      sweeping = undefined;
+  function runNow(): Promise<number> {
+    currentRun ??= run().finally(() => {
+      currentRun = undefined;
     });
-    return sweeping;
+    return currentRun;
   }
 
   return {
-    sweep,
+    runNow,
     start() {
-      timer = setInterval(() => void sweep().catch(onFault), everyMs);
+      timer = setInterval(() => void runNow().catch(onError), intervalMs);
     },
     async stop() {
       clearInterval(timer);
-      // Its fault was told to whoever began the look.
-      await sweeping?.catch(() => 0);
+      // The caller of the run has received the error.
+      await currentRun?.catch(() => 0);
     },
   };
 }

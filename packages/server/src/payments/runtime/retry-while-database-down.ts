@@ -1,27 +1,27 @@
-// What must not be lost because the database restarts: tried again until it is back, or time is over.
+// Retries an operation while the database is unavailable, until a deadline.
 import { Refusal } from '@switchyard/contract';
 import { pause } from '../../platform/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
 
-const againMs = 100;
-const passing: ReadonlySet<string> = new Set(['database_unavailable', 'overloaded']);
+const retryDelayMs = 100;
+const transientErrorCodes: ReadonlySet<string> = new Set(['database_unavailable', 'overloaded']);
 
 /**
- * @param until epoch ms from which on the failure is thrown
- * @param work may be done a second time though the first try has come through
+ * @param deadlineMs epoch ms from which on the failure is thrown
+ * @param operation may be done a second time though the first try has come through
  */
-export async function outlast<T>(
+export async function retryWhileUnavailable<T>(
   { clock }: Pick<PaymentsDeps, 'clock'>,
-  until: number,
-  work: () => Promise<T>,
+  deadlineMs: number,
+  operation: () => Promise<T>,
 ): Promise<T> {
   for (;;) {
     try {
-      return await work();
+      return await operation();
     } catch (error) {
-      const mayPass = error instanceof Refusal && passing.has(error.code);
-      if (!mayPass || clock.now() >= until) throw error;
-      await pause(againMs);
+      const isTransient = error instanceof Refusal && transientErrorCodes.has(error.code);
+      if (!isTransient || clock.now() >= deadlineMs) throw error;
+      await pause(retryDelayMs);
     }
   }
 }

@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { createTurns } from './send-order.ts';
+import { createSendQueue } from './send-order.ts';
 
-it('turns come in the order in which they were taken, of each link by itself', async () => {
-  const turns = createTurns();
+it('entries are ready in FIFO order for each link', async () => {
+  const turns = createSendQueue();
   const said: string[] = [];
-  const [first, second, third] = [turns.take('one'), turns.take('one'), turns.take('one')];
-  const other = turns.take('other');
+  const [first, second, third] = [turns.enter('one'), turns.enter('one'), turns.enter('one')];
+  const other = turns.enter('other');
   const after = (name: string, turn: typeof first) =>
-    turn.mine.then(() => {
+    turn.ready.then(() => {
       said.push(name);
     });
   const all = [after('third', third), after('second', second), after('first', first)];
   await after('other', other);
   // One that steps back lets the next go, and twice is once.
-  second.pass();
-  second.pass();
-  first.pass();
+  second.release();
+  second.release();
+  first.release();
   await Promise.all(all);
   assert.deepEqual(said, ['first', 'other', 'second', 'third']);
-  third.pass();
-  await turns.take('one').mine;
+  third.release();
+  await turns.enter('one').ready;
 });

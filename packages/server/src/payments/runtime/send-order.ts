@@ -1,28 +1,28 @@
-// Who may hand a message to a link next: in the order in which they came, one after another.
+// FIFO queue for each acquirer link: messages are sent in order of arrival.
 
-export type Turn = {
-  /** Resolves once everybody before has handed over or stepped back. */
-  mine: Promise<void>;
-  /** Lets the next one go; twice is once. */
-  pass(): void;
+export type SendQueueEntry = {
+  /** Resolves after all earlier entries are released. */
+  ready: Promise<void>;
+  /** Releases the next entry. A second call has no effect. */
+  release(): void;
 };
 
-export type Turns = { take(link: string): Turn };
+export type SendQueue = { enter(linkId: string): SendQueueEntry };
 
 /** @example const turn = turns.take(linkId); await turn.mine; send(); turn.pass(); */
-export function createTurns(): Turns {
-  const last = new Map<string, Promise<void>>();
+export function createSendQueue(): SendQueue {
+  const lastEntryByLink = new Map<string, Promise<void>>();
   return {
-    take(link) {
-      const mine = last.get(link) ?? Promise.resolve();
-      const passed = Promise.withResolvers<void>();
-      // Whoever steps back early must not let the next one past those before.
-      const over = mine.then(() => passed.promise);
-      last.set(link, over);
-      void over.then(() => {
-        if (last.get(link) === over) last.delete(link);
+    enter(linkId) {
+      const ready = lastEntryByLink.get(linkId) ?? Promise.resolve();
+      const released = Promise.withResolvers<void>();
+      // An early release must not let the next entry overtake earlier entries.
+      const finished = ready.then(() => released.promise);
+      lastEntryByLink.set(linkId, finished);
+      void finished.then(() => {
+        if (lastEntryByLink.get(linkId) === finished) lastEntryByLink.delete(linkId);
       });
-      return { mine, pass: passed.resolve };
+      return { ready, release: released.resolve };
     },
   };
 }

@@ -4,15 +4,15 @@ import { defined, Refusal } from '@switchyard/contract';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import type { AcquirerContract } from '../../provisioning/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
-import { noAmounts } from '../transaction/state-machine.ts';
+import { zeroAmounts } from '../transaction/state-machine.ts';
 import {
-  factsOf,
-  type SaleFacts,
+  type AuthorizationContext,
+  authorizationContext,
   type StoredEvent,
   type TransactionRow,
 } from '../transaction/transaction.ts';
-import { sendAlongRoutes } from './acquirer-failover.ts';
-import type { Intent } from './authorize-sale.ts';
+import { sendWithFailover } from './acquirer-failover.ts';
+import type { SaleIntent } from './authorize-sale.ts';
 
 const facts = {
   kind: 'Authorization',
@@ -23,7 +23,7 @@ const facts = {
   holdDays: 30,
   captureTransport: 'File',
   reference: { stan: '000001' },
-} as unknown as SaleFacts;
+} as unknown as AuthorizationContext;
 
 const contract = (name: string) =>
   ({
@@ -38,7 +38,7 @@ const contract = (name: string) =>
     captureTransport: 'Advice',
   }) as unknown as AcquirerContract;
 
-function intentOf(sensitive?: object): Intent {
+function intentOf(sensitive?: object): SaleIntent {
   return {
     request: { amount: 1000 },
     card: { pan: '4111111111111111', ...defined({ sensitive }) },
@@ -53,12 +53,12 @@ function intentOf(sensitive?: object): Intent {
         overCapture: 0,
         version: 1,
         deadline: 20_000,
-        position: { ...noAmounts, phase: 'Received' },
+        position: { ...zeroAmounts, phase: 'Received' },
       },
       events: [{ sequence: 1, type: 'transaction.received', at: '', data: { facts } }],
       operations: [],
     },
-  } as unknown as Intent;
+  } as unknown as SaleIntent;
 }
 
 const notSent: AcquirerOutcome = { outcome: 'NotSent', reason: 'away' };
@@ -95,8 +95,8 @@ function room({ away = [], now = 100, commit = async () => true }: Room = {}) {
 /** What each link answers, in the order in which they were asked. */
 function acquirers(answers: Readonly<Record<string, AcquirerOutcome>>, leaves = '') {
   const asked: string[] = [];
-  const send = async (intent: Intent, onSent: () => void) => {
-    const { linkId } = intent.facts;
+  const send = async (intent: SaleIntent, onSent: () => void) => {
+    const { linkId } = intent.context;
     asked.push(linkId);
     if (linkId === leaves) onSent();
     return answers[linkId] ?? approved;
@@ -104,17 +104,17 @@ function acquirers(answers: Readonly<Record<string, AcquirerOutcome>>, leaves = 
   return { asked, send };
 }
 
-test('what was not sent goes to the next, under its contract, once that is durable', async () => {
+test('an unsent sale fails over to the next contract after the failover is stored', async () => {
   const { deps, made } = room();
   const { asked, send } = acquirers({ first: notSent });
-  const { intent, outcome } = await sendAlongRoutes(deps, intentOf(), send);
+  const { intent, outcome } = await sendWithFailover(deps, intentOf(), send);
   assert.deepEqual(asked, ['first', 'second']);
   assert.equal(outcome, approved);
   const [{ before, after, event } = assert.fail()] = made;
   assert.equal(event.type, 'transaction.rerouted');
   assert.deepEqual([before.version, after.version, event.sequence], [1, 2, 2]);
   assert.deepEqual([after.contractId, after.overCapture], ['contract second', 100]);
-  const now = factsOf(intent.loaded);
+  const now = authorizationContext(intent.transaction);
   assert.deepEqual(
     [now.linkId, now.merchantNumber, now.mcc, now.reference.stan],
     ['second', 'M second', '5812', '000002'],
@@ -123,16 +123,16 @@ test('what was not sent goes to the next, under its contract, once that is durab
   assert.deepEqual([now.holdDays, now.captureTransport, now.cutOverTime], [30, undefined, '22:00']);
 });
 
-test('a link that is away is passed over, and the last one tells how it ended', async () => {
+test('an unavailable link is skipped and the last link decides the outcome', async () => {
   const { deps, made } = room({ away: ['second'] });
   const { asked, send } = acquirers({ first: notSent, third: notSent });
-  const { outcome } = await sendAlongRoutes(deps, intentOf(), send);
+  const { outcome } = await sendWithFailover(deps, intentOf(), send);
   assert.deepEqual(asked, ['first', 'third']);
   assert.equal(outcome, notSent);
   assert.equal(made.length, 1);
 });
 
-test('nothing is sent twice: an answer, an unknown outcome and a byte that left all end it', async () => {
+test('no failover after a response, an unknown outcome or a sent byte', async () => {
   for (const [answer, leaves] of [
     [{ outcome: 'Declined', responseCode: '51' }, ''],
     [{ outcome: 'Unknown', reason: 'Timeout' }, 'first'],
@@ -140,26 +140,26 @@ test('nothing is sent twice: an answer, an unknown outcome and a byte that left 
   ] as const) {
     const { deps, made } = room();
     const { asked, send } = acquirers({ first: answer }, leaves);
-    await sendAlongRoutes(deps, intentOf(), send);
+    await sendWithFailover(deps, intentOf(), send);
     assert.deepEqual([asked, made.length], [['first'], 0]);
   }
 });
 
-test('a PIN is for the first acquirer alone', async () => {
+test('a sale with a PIN has no failover', async () => {
   const { deps, made } = room();
   const { asked, send } = acquirers({ first: notSent });
-  await sendAlongRoutes(deps, intentOf({ pin: { block: '00', format: 0 } }), send);
+  await sendWithFailover(deps, intentOf({ pin: { block: '00', format: 0 } }), send);
   assert.deepEqual([asked, made.length], [['first'], 0]);
 });
 
-test('whoever was faster, a lost database or lost time: nothing more is sent', async () => {
+test('no failover after a concurrent update, a database error or the send deadline', async () => {
   const lost = () => Promise.reject(new Refusal('database_unavailable', 'Away.'));
   for (const how of [{ commit: async () => false }, { commit: lost }, { now: 15_000 }]) {
     const { deps } = room(how);
     const { asked, send } = acquirers({ first: notSent });
-    const { intent, outcome } = await sendAlongRoutes(deps, intentOf(), send);
+    const { intent, outcome } = await sendWithFailover(deps, intentOf(), send);
     assert.deepEqual(asked, ['first']);
     assert.equal(outcome, notSent);
-    assert.equal(intent.facts.linkId, 'first');
+    assert.equal(intent.context.linkId, 'first');
   }
 });

@@ -1,37 +1,41 @@
-// Sends a sale along its routes: to the next one only where nothing of it was sent (ADR 0034).
+// Acquirer failover: uses the next contract only when nothing was sent (ADR 0034).
 import { Refusal } from '@switchyard/contract';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import { isoTime } from '../../platform/index.ts';
 import type { AcquirerContract } from '../../provisioning/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
-import { settlementFactsOf } from '../transaction/contract-terms.ts';
-import { overCaptureOf } from '../transaction/state-machine.ts';
-import type { SaleFacts, StoredEvent, TransactionRow } from '../transaction/transaction.ts';
-import type { Intent } from './authorize-sale.ts';
+import { settlementContext } from '../transaction/contract-terms.ts';
+import { calculateOverCaptureAllowance } from '../transaction/state-machine.ts';
+import type {
+  AuthorizationContext,
+  StoredEvent,
+  TransactionRow,
+} from '../transaction/transaction.ts';
+import type { SaleIntent } from './authorize-sale.ts';
 
 /** Sends one intent; calls `onSent` once any of it may have left. */
-export type Send = (intent: Intent, onSent: () => void) => Promise<AcquirerOutcome>;
+export type SendIntent = (intent: SaleIntent, onSent: () => void) => Promise<AcquirerOutcome>;
 
-/** The same sale under another contract: who is asked, and as whom, and nothing of the rest. */
-async function factsUnder(
+/** Authorization context of the same sale under another contract. */
+async function contextForContract(
   deps: PaymentsDeps,
-  { facts, loaded }: Intent,
+  { context, transaction }: SaleIntent,
   contract: AcquirerContract,
-): Promise<SaleFacts> {
-  const { organizationId, deviceId } = loaded.row;
-  const reference = await deps.acquiring.nextReference({
+): Promise<AuthorizationContext> {
+  const { organizationId, deviceId } = transaction.row;
+  const reference = await deps.acquiring.allocateReference({
     organizationId,
     contractId: contract.contractId,
-    holderId: deviceId ?? contract.contractId,
+    terminalOwnerId: deviceId ?? contract.contractId,
     range: contract.terminalIdRange,
-    kind: facts.kind,
-    timeZone: facts.timeZone,
+    kind: context.kind,
+    timeZone: context.timeZone,
   });
-  const { captureTransport: _transport, cutOverTime: _cutOver, ...kept } = facts;
+  const { captureTransport: _transport, cutOverTime: _cutOver, ...unchangedContext } = context;
   // How long the hold lasts was made durable with the intent, and stays.
-  const { holdDays: _days, ...settlement } = settlementFactsOf(facts.kind, contract);
+  const { holdDays: _days, ...settlement } = settlementContext(context.kind, contract);
   return {
-    ...kept,
+    ...unchangedContext,
     ...settlement,
     linkId: contract.acquirerLink,
     merchantNumber: contract.acquirerMerchantId,
@@ -41,17 +45,17 @@ async function factsUnder(
 }
 
 /** As `reroute`; where no new way can be made durable, nothing was sent, and that is what is told. */
-async function rerouteIfPossible(
+async function tryReroute(
   deps: PaymentsDeps,
-  intent: Intent,
+  intent: SaleIntent,
   contract: AcquirerContract,
-): Promise<Intent | undefined> {
+): Promise<SaleIntent | undefined> {
   try {
     return await reroute(deps, intent, contract);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    const { transactionId } = intent.loaded.row;
-    deps.log.warn({ err: error, transactionId }, 'a sale could not go another way');
+    const { transactionId } = intent.transaction.row;
+    deps.log.warn({ err: error, transactionId }, 'acquirer failover of a sale could not be stored');
     return undefined;
   }
 }
@@ -59,33 +63,37 @@ async function rerouteIfPossible(
 /** The intent once its new way is durable; undefined where the sale was given up meanwhile. */
 async function reroute(
   deps: PaymentsDeps,
-  intent: Intent,
+  intent: SaleIntent,
   contract: AcquirerContract,
-): Promise<Intent | undefined> {
-  const { loaded } = intent;
-  const facts = await factsUnder(deps, intent, contract);
-  const before = loaded.row;
-  const version = before.version + 1;
+): Promise<SaleIntent | undefined> {
+  const { transaction } = intent;
+  const context = await contextForContract(deps, intent, contract);
+  const previousRow = transaction.row;
+  const version = previousRow.version + 1;
   const at = isoTime(deps.clock.now());
   const event: StoredEvent = {
     sequence: version,
     type: 'transaction.rerouted',
     at,
-    data: { state: 'Received', changes: {}, reason: 'NotSent', facts },
+    data: { state: 'Received', changes: {}, reason: 'NotSent', facts: context },
   };
   const row: TransactionRow = {
-    ...before,
+    ...previousRow,
     contractId: contract.contractId,
-    overCapture: overCaptureOf(before.amount, contract.overCapturePercent),
+    overCapture: calculateOverCaptureAllowance(previousRow.amount, contract.overCapturePercent),
     version,
     updatedAt: at,
   };
-  if (!(await deps.reroutes.commit(before, row, event))) return undefined;
-  return { ...intent, facts, loaded: { ...loaded, row, events: [...loaded.events, event] } };
+  if (!(await deps.rerouteStore.updateRoute(previousRow, row, event))) return undefined;
+  return {
+    ...intent,
+    context,
+    transaction: { ...transaction, row, events: [...transaction.events, event] },
+  };
 }
 
-function isInTime(deps: PaymentsDeps, { loaded }: Intent): boolean {
-  return deps.clock.now() <= loaded.row.deadline - deps.acquirerTimeoutMs;
+function isBeforeSendDeadline(deps: PaymentsDeps, { transaction }: SaleIntent): boolean {
+  return deps.clock.now() <= transaction.row.deadline - deps.acquirerTimeoutMs;
 }
 
 /**
@@ -94,31 +102,37 @@ function isInTime(deps: PaymentsDeps, { loaded }: Intent): boolean {
  *
  * @returns the outcome, and the intent as it was sent last
  */
-export async function sendAlongRoutes(
+export async function sendWithFailover(
   deps: PaymentsDeps,
-  first: Intent,
-  send: Send,
-): Promise<{ intent: Intent; outcome: AcquirerOutcome }> {
-  let hasLeft = false;
-  const onSent = () => {
-    hasLeft = true;
+  initialIntent: SaleIntent,
+  sendIntent: SendIntent,
+): Promise<{ intent: SaleIntent; outcome: AcquirerOutcome }> {
+  let isPossiblySent = false;
+  const onPossiblySent = () => {
+    isPossiblySent = true;
   };
-  let intent = first;
-  let outcome = await send(intent, onSent);
-  // The PIN is under the key of the first link: no other acquirer could open it.
-  const others = first.card.sensitive?.pin === undefined ? (first.others ?? []) : [];
-  for (const contract of others) {
-    if (outcome.outcome !== 'NotSent' || hasLeft || !isInTime(deps, intent)) break;
+  let intent = initialIntent;
+  let outcome = await sendIntent(intent, onPossiblySent);
+  // The PIN block is encrypted for the first link, so failover is not possible.
+  const failoverContracts =
+    initialIntent.card.sensitive?.pin === undefined ? (initialIntent.failoverContracts ?? []) : [];
+  for (const contract of failoverContracts) {
+    if (outcome.outcome !== 'NotSent' || isPossiblySent || !isBeforeSendDeadline(deps, intent))
+      break;
     const { acquirerLink } = contract;
-    if (acquirerLink === intent.facts.linkId || !deps.acquiring.available(acquirerLink)) continue;
-    const rerouted = await rerouteIfPossible(deps, intent, contract);
+    if (acquirerLink === intent.context.linkId || !deps.acquiring.isLinkAvailable(acquirerLink))
+      continue;
+    const rerouted = await tryReroute(deps, intent, contract);
     if (rerouted === undefined) break;
-    const { linkId } = intent.facts;
-    const { transactionId } = intent.loaded.row;
-    deps.log.warn({ transactionId, from: linkId, to: acquirerLink }, 'a sale goes another way');
+    const { linkId } = intent.context;
+    const { transactionId } = intent.transaction.row;
+    deps.log.warn(
+      { transactionId, from: linkId, to: acquirerLink },
+      'a sale fails over to another acquirer link',
+    );
     intent = rerouted;
     deps.failPoints.hit('after-reroute');
-    outcome = await send(intent, onSent);
+    outcome = await sendIntent(intent, onPossiblySent);
   }
   return { intent, outcome };
 }

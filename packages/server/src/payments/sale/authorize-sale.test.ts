@@ -3,14 +3,14 @@ import { test } from 'node:test';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
 import { wasApprovedAtHost } from '../transaction/approval-evidence.ts';
-import { noAmounts, type Phase } from '../transaction/state-machine.ts';
+import { type Phase, zeroAmounts } from '../transaction/state-machine.ts';
 import {
-  type Change,
-  type LoadedTransaction,
-  outcomeOf,
-  type SaleFacts,
+  type AuthorizationContext,
+  saleOutcome,
+  type TransactionChange,
+  type TransactionRecord,
 } from '../transaction/transaction.ts';
-import { type Intent, settleSale } from './authorize-sale.ts';
+import { authorizeSale, type SaleIntent } from './authorize-sale.ts';
 
 const facts = {
   kind: 'Sale',
@@ -18,15 +18,15 @@ const facts = {
   timeZone: 'UTC',
   partialApproval: false,
   card: { token: 't' },
-} as unknown as SaleFacts;
+} as unknown as AuthorizationContext;
 
-function transaction(phase: Phase, version = 1): LoadedTransaction {
+function transaction(phase: Phase, version = 1): TransactionRecord {
   return {
     row: {
       organizationId: 'o',
       transactionId: 't',
       amount: 100,
-      position: { ...noAmounts, phase },
+      position: { ...zeroAmounts, phase },
       state: phase,
       version,
       operationCount: 0,
@@ -34,13 +34,13 @@ function transaction(phase: Phase, version = 1): LoadedTransaction {
     },
     events: [{ sequence: 1, type: 'transaction.received', at: '', data: { facts } }],
     operations: [],
-  } as unknown as LoadedTransaction;
+  } as unknown as TransactionRecord;
 }
 
 /** A room whose store takes what it is told to, over a standing transaction. */
-function room(of: { now: number; outcome: AcquirerOutcome; standing?: LoadedTransaction }) {
+function room(of: { now: number; outcome: AcquirerOutcome; standing?: TransactionRecord }) {
   const sent: string[] = [];
-  const made: Change[] = [];
+  const made: TransactionChange[] = [];
   const noted: unknown[] = [];
   const lost = of.standing === undefined ? 0 : 1;
   let commits = 0;
@@ -60,7 +60,7 @@ function room(of: { now: number; outcome: AcquirerOutcome; standing?: LoadedTran
       nextReference: async () => ({ mti: '0420' }),
     },
     store: {
-      commit: async (change: Change) => {
+      commit: async (change: TransactionChange) => {
         commits += 1;
         if (commits <= lost) return false;
         made.push(change);
@@ -72,12 +72,12 @@ function room(of: { now: number; outcome: AcquirerOutcome; standing?: LoadedTran
   return { deps, sent, made, noted };
 }
 
-const intent: Intent = {
+const intent: SaleIntent = {
   request: { amount: 100, currency: 'EUR', entryMode: 'Keyed' },
   card: { pan: '4111111111111111', expiry: '3012' },
   facts,
   loaded: transaction('Received'),
-} as unknown as Intent;
+} as unknown as SaleIntent;
 
 const declinedBy = (responseCode: string): AcquirerOutcome => ({
   outcome: 'Declined',
@@ -85,37 +85,37 @@ const declinedBy = (responseCode: string): AcquirerOutcome => ({
 });
 const approved: AcquirerOutcome = { outcome: 'Approved', responseCode: '00', amount: 100 };
 
-test('an outcome is made durable in one change', async () => {
+test('an outcome is stored in one update', async () => {
   const { deps, sent, made } = room({ now: 100, outcome: approved });
-  const settled = await settleSale(deps, intent);
+  const settled = await authorizeSale(deps, intent);
   assert.equal(settled.row.state, 'Captured');
   assert.deepEqual(sent, ['sale']);
   assert.equal(made.length, 1);
 });
 
-test('a process that was stopped for too long sends nothing', async () => {
+test('a process that was paused past the send deadline sends nothing', async () => {
   const { deps, sent, made, noted } = room({ now: 60_000, outcome: approved });
-  const settled = await settleSale(deps, intent);
+  const settled = await authorizeSale(deps, intent);
   assert.equal(settled.row.state, 'Failed');
   assert.deepEqual(sent, []);
   assert.equal(made[0]?.event.type, 'transaction.failed');
   assert.equal(made[0]?.event.data.reason, 'AcquirerUnavailable');
-  assert.deepEqual(noted, [{ transactionId: 't', reason: 'too late to send' }]);
+  assert.deepEqual(noted, [{ transactionId: 't', reason: 'send deadline has passed' }]);
 });
 
-test('an approval behind a reversal that has ended is reversed once more', async () => {
+test('an approval after a finished reversal is reversed once more', async () => {
   const { deps, made } = room({
     now: 100,
     outcome: approved,
     standing: transaction('Reversed', 3),
   });
-  const settled = await settleSale(deps, intent);
+  const settled = await authorizeSale(deps, intent);
   assert.equal(settled.row.state, 'Reversing');
   assert.equal(made[0]?.event.data.reason, 'ApprovedAfterReversal');
-  assert.equal(made[0]?.job?.kind, 'payments.repeat');
+  assert.equal(made[0]?.job?.kind, 'payments.retry-operation');
 });
 
-test('what may be booked yet behind a reversal that has ended is reversed once more, a decline is not', async () => {
+test('an indeterminate outcome after a finished reversal is reversed once more, a decline is not', async () => {
   const ends = { '09': 'Reversing', '68': 'Reversing', '26': 'Reversing', '94': 'Reversing' };
   const unknown = { '16': 'Reversing', ZZ: 'Reversing', '400': 'Reversing' };
   for (const [responseCode, state] of Object.entries({ ...ends, ...unknown, '05': 'Reversed' })) {
@@ -124,16 +124,16 @@ test('what may be booked yet behind a reversal that has ended is reversed once m
       outcome: { outcome: 'Declined', responseCode },
       standing: transaction('Reversed', 3),
     });
-    assert.equal((await settleSale(deps, intent)).row.state, state, responseCode);
+    assert.equal((await authorizeSale(deps, intent)).row.state, state, responseCode);
     // Nobody has approved it: a host that never had it may say so.
     assert.equal(made[0]?.operation?.details.approvedAtHost, undefined);
   }
 });
 
-test('a reversal that is still queued stands, and the host cannot deny an approval that it meets', async () => {
+test('a queued reversal stays and records the approval', async () => {
   const standing = transaction('Reversing', 2);
   const { deps, made } = room({ now: 100, outcome: approved, standing });
-  const settled = await settleSale(deps, intent);
+  const settled = await authorizeSale(deps, intent);
   assert.deepEqual([settled.row.state, made.length], ['Reversing', 1]);
   const { type, data } = made[0]?.event ?? {};
   assert.deepEqual(
@@ -143,51 +143,55 @@ test('a reversal that is still queued stands, and the host cannot deny an approv
   assert.ok(wasApprovedAtHost(settled));
   for (const outcome of [{ outcome: 'Unknown', reason: 'Timeout' } as const, declinedBy('05')]) {
     const other = room({ now: 100, outcome, standing });
-    assert.equal(await settleSale(other.deps, intent), standing);
+    assert.equal(await authorizeSale(other.deps, intent), standing);
     assert.equal(other.made.length, 0);
   }
 });
 
-test('a host that takes the sale for a duplicate, is not done with it, or says what nobody knows, is not believed: it is reversed', async () => {
+test('a duplicate, in-progress or unknown response code causes a reversal', async () => {
   const reasons = { '94': 'Duplicate', '26': 'Duplicate', '09': 'Undecided', '68': 'Undecided' };
   const unknown = { '16': 'Undecided', '32': 'Undecided', ZZ: 'Undecided', '400': 'Undecided' };
   for (const [responseCode, reason] of Object.entries({ ...reasons, ...unknown })) {
     const outcome: AcquirerOutcome = { outcome: 'Declined', responseCode };
     const { deps, made } = room({ now: 100, outcome });
-    const settled = await settleSale(deps, intent);
+    const settled = await authorizeSale(deps, intent);
     assert.equal(settled.row.state, 'Reversing', responseCode);
     assert.equal(made.length, 1);
     const { event, operation, job } = made[0] ?? {};
-    assert.deepEqual([operation?.kind, job?.kind], ['Reversal', 'payments.repeat']);
+    assert.deepEqual([operation?.kind, job?.kind], ['Reversal', 'payments.retry-operation']);
     assert.deepEqual([event?.data.reason, event?.data.response?.code], [reason, responseCode]);
   }
 });
 
-test('a host that has judged, or could not work, is believed: nothing is reversed', async () => {
+test('a decline or a host error causes no reversal', async () => {
   for (const responseCode of ['05', '51', '90', '91', '92', '96']) {
     const outcome: AcquirerOutcome = { outcome: 'Declined', responseCode };
     const { deps, made } = room({ now: 100, outcome });
-    assert.equal((await settleSale(deps, intent)).row.state, 'Declined', responseCode);
+    assert.equal((await authorizeSale(deps, intent)).row.state, 'Declined', responseCode);
     assert.equal(made[0]?.operation, undefined);
   }
 });
 
-test('what the issuer says to the chip beside a code that nobody knows is told with the reversal', async () => {
+test('issuer data beside an unknown response code is returned with the reversal', async () => {
   const issuer = { issuerData: '71099F180400000001', addressResult: 'N' };
   const { deps, made } = room({ now: 100, outcome: { ...declinedBy('ZZ'), ...issuer } });
-  assert.equal((await settleSale(deps, intent)).row.state, 'Reversing');
+  assert.equal((await authorizeSale(deps, intent)).row.state, 'Reversing');
   const { issuerData, addressResult } = made[0]?.event.data ?? {};
   assert.deepEqual({ issuerData, addressResult }, issuer);
 });
 
-test('an acquirer that says beside its code that it refuses is believed', async () => {
-  const outcome: AcquirerOutcome = { outcome: 'Declined', responseCode: 'ZZ', isPlain: true };
+test('an explicit refusal beside an unknown response code is a decline', async () => {
+  const outcome: AcquirerOutcome = {
+    outcome: 'Declined',
+    responseCode: 'ZZ',
+    isExplicitDecline: true,
+  };
   const { deps, made } = room({ now: 100, outcome });
-  assert.equal((await settleSale(deps, intent)).row.state, 'Declined');
+  assert.equal((await authorizeSale(deps, intent)).row.state, 'Declined');
   assert.equal(made[0]?.operation, undefined);
 });
 
-test('a part that nobody wants is taken back under the code that the host gave it', async () => {
+test('an unwanted partial approval is reversed with its authorization code', async () => {
   const outcome: AcquirerOutcome = {
     outcome: 'Approved',
     responseCode: '10',
@@ -195,8 +199,8 @@ test('a part that nobody wants is taken back under the code that the host gave i
     authorizationCode: 'A1B2C3',
   };
   const { deps, made } = room({ now: 100, outcome });
-  const settled = await settleSale(deps, intent);
+  const settled = await authorizeSale(deps, intent);
   assert.equal(settled.row.state, 'Reversing');
   assert.equal(made[0]?.event.data.reason, 'PartialApproval');
-  assert.equal(outcomeOf(settled)?.authorizationCode, 'A1B2C3');
+  assert.equal(saleOutcome(settled)?.authorizationCode, 'A1B2C3');
 });

@@ -1,89 +1,110 @@
-// Speaks to the acquirer about a sale whose intent is durable, and makes the outcome durable.
+// Sends a stored sale to the acquirer and stores the outcome.
 import { defined, type ProcessRequest } from '@switchyard/contract';
-import { type AcquirerOutcome, isDuplicate, mayBeBooked } from '../../acquiring/index.ts';
+import {
+  type AcquirerOutcome,
+  isAmbiguousDecline,
+  isDuplicateDecline,
+} from '../../acquiring/index.ts';
 import type { AcquirerContract } from '../../provisioning/index.ts';
 import type { PresentedCard } from '../card-input/read-card.ts';
 import type { PaymentsDeps } from '../deps.ts';
-import { confirmationOf } from '../operations/confirm-sale.ts';
-import { reversalStep } from '../reversals/create-reversal.ts';
-import { noteUnsent } from '../reversals/schedule-retry.ts';
-import { giveWay } from '../reversals/superseded-outcome.ts';
-import { outlast } from '../runtime/retry-while-database-down.ts';
-import { settlementDayOf } from '../transaction/contract-terms.ts';
-import type { Change, LoadedTransaction, SaleFacts } from '../transaction/transaction.ts';
-import { after, changeOf, type Step } from '../transaction/transition.ts';
-import { addressCheckOf } from '../validation/validate-sale-request.ts';
-import { sendAlongRoutes } from './acquirer-failover.ts';
+import { createConfirmDeadline } from '../operations/confirm-sale.ts';
+import { reversalTransition } from '../reversals/create-reversal.ts';
+import { logNotSent } from '../reversals/schedule-retry.ts';
+import { recordSupersededOutcome } from '../reversals/superseded-outcome.ts';
+import { retryWhileUnavailable } from '../runtime/retry-while-database-down.ts';
+import { settlementDayForContext } from '../transaction/contract-terms.ts';
+import type {
+  AuthorizationContext,
+  TransactionChange,
+  TransactionRecord,
+} from '../transaction/transaction.ts';
+import { applyTransition, type Transition, withChange } from '../transaction/transition.ts';
+import { avsData } from '../validation/validate-sale-request.ts';
+import { sendWithFailover } from './acquirer-failover.ts';
 
-/** A sale that is durable and not yet sent; the card lives here and nowhere else. */
-export type Intent = {
+/** A stored sale that is not sent yet, with its card data in memory only. */
+export type SaleIntent = {
   request: ProcessRequest;
   card: PresentedCard;
-  loaded: LoadedTransaction;
-  facts: SaleFacts;
-  /** The contracts that may be asked where nothing of it was sent. */
-  others?: readonly AcquirerContract[];
+  transaction: TransactionRecord;
+  context: AuthorizationContext;
+  /** Contracts for failover when nothing was sent. */
+  failoverContracts?: readonly AcquirerContract[];
 };
 
 /** Changes that may come between an intent and its outcome, such as late answers. */
-const rivalsMax = 10;
+const maxConflictRetries = 10;
 
 /** @returns the transaction with what became of it */
-export async function settleSale(deps: PaymentsDeps, first: Intent): Promise<LoadedTransaction> {
+export async function authorizeSale(
+  deps: PaymentsDeps,
+  initialIntent: SaleIntent,
+): Promise<TransactionRecord> {
   deps.failPoints.hit('after-intent');
-  const { organizationId, transactionId, deadline } = first.loaded.row;
-  // A process that was stopped for a while must not send what others have given up meanwhile.
-  const isTooLate = deps.clock.now() > deadline - deps.acquirerTimeoutMs;
-  const { intent, outcome } = isTooLate
-    ? { intent: first, outcome: { outcome: 'NotSent', reason: 'too late to send' } as const }
-    : await sendAlongRoutes(deps, first, (each, onSent) => send(deps, each, onSent));
-  noteUnsent(deps, outcome, { transactionId });
-  let standing = intent.loaded;
-  for (let attempt = 0; attempt < rivalsMax; attempt += 1) {
-    if (standing.row.position.phase !== 'Received') return giveWay(deps, standing, outcome);
-    const step = await stepOf(deps, { ...intent, loaded: standing }, outcome);
-    const change = changeOf(standing.row, step);
-    if (await commitInTime(deps, change)) {
-      deps.running.changed(transactionId);
-      const settled = after(standing, change);
-      deps.recent?.note(settled);
-      return settled;
+  const { organizationId, transactionId, deadline } = initialIntent.transaction.row;
+  // A paused process must not send a sale that another process has already reversed.
+  const isPastSendDeadline = deps.clock.now() > deadline - deps.acquirerTimeoutMs;
+  const { intent, outcome } = isPastSendDeadline
+    ? {
+        intent: initialIntent,
+        outcome: { outcome: 'NotSent', reason: 'send deadline has passed' } as const,
+      }
+    : await sendWithFailover(deps, initialIntent, (each, onSent) =>
+        sendToAcquirer(deps, each, onSent),
+      );
+  logNotSent(deps, outcome, { transactionId });
+  let current = intent.transaction;
+  for (let attempt = 0; attempt < maxConflictRetries; attempt += 1) {
+    if (current.row.position.phase !== 'Received')
+      return recordSupersededOutcome(deps, current, outcome);
+    const transition = await outcomeTransition(deps, { ...intent, transaction: current }, outcome);
+    const change = applyTransition(current.row, transition);
+    if (await updateBeforeDeadline(deps, change)) {
+      deps.inFlightTransactions.notifyChange(transactionId);
+      const transaction = withChange(current, change);
+      deps.recentTransactions?.add(transaction);
+      return transaction;
     }
-    const found = await deps.store.findById(organizationId, transactionId);
-    if (found === undefined) throw new Error('an intent has vanished');
-    standing = found;
+    const reloaded = await deps.transactions.findById(organizationId, transactionId);
+    if (reloaded === undefined) throw new Error('the stored intent does not exist');
+    current = reloaded;
   }
-  throw new Error('an outcome could not be made durable');
+  throw new Error('the outcome could not be stored after all retries');
 }
 
-// A database that restarts must not cost an approved sale: its outcome is kept until the deadline.
-const commitInTime = (deps: PaymentsDeps, change: Change): Promise<boolean> =>
-  outlast(deps, change.before.deadline, () => deps.store.commit(change));
+// Retries until the deadline, so that a database restart does not lose an approval.
+const updateBeforeDeadline = (deps: PaymentsDeps, change: TransactionChange): Promise<boolean> =>
+  retryWhileUnavailable(deps, change.before.deadline, () => deps.transactions.update(change));
 
-function send(deps: PaymentsDeps, intent: Intent, onSent: () => void): Promise<AcquirerOutcome> {
-  const { request, card, facts, loaded } = intent;
-  const addressCheck = addressCheckOf(request);
+function sendToAcquirer(
+  deps: PaymentsDeps,
+  intent: SaleIntent,
+  onSent: () => void,
+): Promise<AcquirerOutcome> {
+  const { request, card, context, transaction } = intent;
+  const addressCheck = avsData(request);
   return deps.acquiring.send(
     {
-      kind: facts.kind,
+      kind: context.kind,
       repeat: false,
-      organizationId: loaded.row.organizationId,
-      transactionId: loaded.row.transactionId,
-      linkId: facts.linkId,
-      reference: facts.reference,
-      merchantNumber: facts.merchantNumber,
-      mcc: facts.mcc,
+      organizationId: transaction.row.organizationId,
+      transactionId: transaction.row.transactionId,
+      linkId: context.linkId,
+      reference: context.reference,
+      merchantNumber: context.merchantNumber,
+      mcc: context.mcc,
       amount: request.amount,
       currency: request.currency,
       entryMode: request.entryMode,
       card: { pan: card.pan, expiry: card.expiry },
       ...defined({
         sensitive: card.sensitive,
-        panSequence: card.panSequence,
+        panSequence: card.panSequenceNumber,
         chipData: card.chipData,
         isRemoteOrder: request.orderChannel === undefined ? undefined : true,
         addressCheck,
-        amounts: facts.amounts,
+        amounts: context.amounts,
       }),
     },
     () => {
@@ -94,23 +115,29 @@ function send(deps: PaymentsDeps, intent: Intent, onSent: () => void): Promise<A
 }
 
 /** What is captured with the sale belongs to the store's day. */
-function settlementOf(facts: SaleFacts, at: number): { settlementDate?: string } {
-  return facts.kind === 'Sale' ? { settlementDate: settlementDayOf(facts, at).date } : {};
+function settlementMembers(context: AuthorizationContext, at: number): { settlementDate?: string } {
+  return context.kind === 'Sale'
+    ? { settlementDate: settlementDayForContext(context, at).date }
+    : {};
 }
 
-function issuerMembers(outcome: { issuerData?: string; addressResult?: string }) {
+function issuerResponseMembers(outcome: { issuerData?: string; addressResult?: string }) {
   const { issuerData, addressResult } = outcome;
   return defined({ issuerData, addressResult });
 }
 
-/** What an outcome makes of the sale; an unknown one is not approved and is reversed. */
-async function stepOf(deps: PaymentsDeps, intent: Intent, outcome: AcquirerOutcome): Promise<Step> {
+/** Transition for an acquirer outcome. An unknown outcome is reversed. */
+async function outcomeTransition(
+  deps: PaymentsDeps,
+  intent: SaleIntent,
+  outcome: AcquirerOutcome,
+): Promise<Transition> {
   const at = deps.clock.now();
   switch (outcome.outcome) {
     case 'Approved': {
       const { amount, responseCode, authorizationCode } = outcome;
-      if (amount < intent.request.amount && !intent.facts.partialApproval) {
-        return reversalStep(deps, intent.loaded, {
+      if (amount < intent.request.amount && !intent.context.partialApproval) {
+        return reversalTransition(deps, intent.transaction, {
           at,
           reason: 'PartialApproval',
           response: { code: responseCode },
@@ -118,30 +145,38 @@ async function stepOf(deps: PaymentsDeps, intent: Intent, outcome: AcquirerOutco
           details: { approvedAtHost: true },
         });
       }
-      const captured = intent.facts.kind === 'Sale' ? { captured: amount } : {};
-      const { transactionId } = intent.loaded.row;
-      const awaited = confirmationOf(deps, { transactionId, facts: intent.facts, at });
+      const captured = intent.context.kind === 'Sale' ? { captured: amount } : {};
+      const { transactionId } = intent.transaction.row;
+      const confirmation = createConfirmDeadline(deps, {
+        transactionId,
+        facts: intent.context,
+        at,
+      });
       return {
         at,
-        type: intent.facts.kind === 'Sale' ? 'transaction.captured' : 'transaction.authorized',
-        changes: { phase: awaited ? 'Unconfirmed' : 'Approved', authorized: amount, ...captured },
-        ...defined({ job: awaited?.job }),
+        type: intent.context.kind === 'Sale' ? 'transaction.captured' : 'transaction.authorized',
+        changes: {
+          phase: confirmation ? 'Unconfirmed' : 'Approved',
+          authorized: amount,
+          ...captured,
+        },
+        ...defined({ job: confirmation?.job }),
         data: {
           amount,
-          ...settlementOf(intent.facts, at),
+          ...settlementMembers(intent.context, at),
           response: { code: responseCode },
-          ...defined({ confirmBy: awaited?.confirmBy, authorizationCode }),
-          ...issuerMembers(outcome),
+          ...defined({ confirmBy: confirmation?.confirmBy, authorizationCode }),
+          ...issuerResponseMembers(outcome),
         },
       };
     }
     case 'Declined':
-      if (mayBeBooked(outcome)) {
-        return reversalStep(deps, intent.loaded, {
+      if (isAmbiguousDecline(outcome)) {
+        return reversalTransition(deps, intent.transaction, {
           at,
-          reason: isDuplicate(outcome) ? 'Duplicate' : 'Undecided',
+          reason: isDuplicateDecline(outcome) ? 'Duplicate' : 'Undecided',
           response: { code: outcome.responseCode },
-          issuer: issuerMembers(outcome),
+          issuer: issuerResponseMembers(outcome),
         });
       }
       return {
@@ -150,7 +185,7 @@ async function stepOf(deps: PaymentsDeps, intent: Intent, outcome: AcquirerOutco
         changes: { phase: 'Declined' },
         data: {
           response: { code: outcome.responseCode },
-          ...issuerMembers(outcome),
+          ...issuerResponseMembers(outcome),
         },
       };
     case 'NotSent':
@@ -161,6 +196,6 @@ async function stepOf(deps: PaymentsDeps, intent: Intent, outcome: AcquirerOutco
         data: { reason: 'AcquirerUnavailable' },
       };
     default:
-      return reversalStep(deps, intent.loaded, { at, reason: outcome.reason });
+      return reversalTransition(deps, intent.transaction, { at, reason: outcome.reason });
   }
 }

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { AcquirerContract } from '../../provisioning/index.ts';
-import { routesOf } from './contract-order.ts';
+import { orderContracts } from './contract-order.ts';
 
 type Routing = AcquirerContract['routing'];
 
 const contract = (contractId: string, routing: Routing = []) =>
   ({ contractId, routing }) as unknown as AcquirerContract;
 
-const sale = (members: Partial<Parameters<typeof routesOf>[1]> = {}) => ({
+const sale = (members: Partial<Parameters<typeof orderContracts>[1]> = {}) => ({
   transactionId: randomUUID(),
   scheme: 'Visa',
   currency: 'EUR',
@@ -18,13 +18,13 @@ const sale = (members: Partial<Parameters<typeof routesOf>[1]> = {}) => ({
 });
 
 const names = (contracts: readonly AcquirerContract[], of = sale()) =>
-  routesOf(contracts, of).map(({ contractId }) => contractId);
+  orderContracts(contracts, of).map(({ contractId }) => contractId);
 
-test('without rules the oldest is asked first and the others stand behind it', () => {
+test('without rules the oldest contract is first', () => {
   assert.deepEqual(names([contract('a'), contract('b'), contract('c')]), ['a', 'b', 'c']);
 });
 
-test('a rule that fits comes before contracts without rules; one that does not is left out', () => {
+test('a matching rule has priority and a contract without a matching rule is excluded', () => {
   const amex = contract('amex', [{ schemes: ['Amex'] }]);
   const dollars = contract('dollars', [{ currencies: ['USD'] }]);
   const all = [contract('any'), amex, dollars];
@@ -34,7 +34,7 @@ test('a rule that fits comes before contracts without rules; one that does not i
   assert.deepEqual(names([amex]), []);
 });
 
-test('amounts are taken with both their ends', () => {
+test('amount limits are inclusive', () => {
   const large = contract('large', [{ currencies: ['EUR'], amountFrom: 5000 }]);
   const small = contract('small', [{ currencies: ['EUR'], amountTo: 4999 }]);
   for (const [amount, expected] of [
@@ -47,7 +47,7 @@ test('amounts are taken with both their ends', () => {
   }
 });
 
-test('the first rule of a contract that fits says its weight', () => {
+test('the first matching rule sets the weight', () => {
   const first = contract('first', [{ schemes: ['Visa'], weight: 0 }, { weight: 100 }]);
   const second = contract('second', [{ weight: 1 }]);
   for (let time = 0; time < 50; time += 1) {
@@ -55,7 +55,7 @@ test('the first rule of a contract that fits says its weight', () => {
   }
 });
 
-test('weights share the sales among contracts, and weight 0 stands by behind all others', () => {
+test('weights distribute the sales and weight 0 is standby', () => {
   const all = [
     contract('standby', [{ weight: 0 }]),
     contract('most', [{ weight: 70 }]),
@@ -73,7 +73,7 @@ test('weights share the sales among contracts, and weight 0 stands by behind all
   assert.ok(Math.abs(most / sales - 0.7) < 0.02, `${most} of ${sales}`);
 });
 
-test('a transaction has the same order whenever it is asked for', () => {
+test('the order of a transaction is stable', () => {
   const all = ['a', 'b', 'c', 'd'].map((id) => contract(id, [{ weight: 25 }]));
   const one = sale();
   const first = names(all, one);

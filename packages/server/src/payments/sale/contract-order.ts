@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import type { AcquirerContract } from '../../provisioning/index.ts';
 
-export type RoutedSale = {
+export type SaleRoutingData = {
   transactionId: string;
   scheme: string;
   currency: string;
@@ -10,41 +10,44 @@ export type RoutedSale = {
   amount: number;
 };
 
-type Rule = AcquirerContract['routing'][number];
+type RoutingRule = AcquirerContract['routing'][number];
 
 export const defaultWeight = 100;
 
-function matches(rule: Rule, sale: RoutedSale): boolean {
+function matches(rule: RoutingRule, sale: SaleRoutingData): boolean {
   const { schemes, currencies, amountFrom = 0, amountTo = Number.MAX_SAFE_INTEGER } = rule;
   if (schemes !== undefined && !schemes.includes(sale.scheme)) return false;
   if (currencies !== undefined && !currencies.includes(sale.currency)) return false;
   return sale.amount >= amountFrom && sale.amount <= amountTo;
 }
 
-const sampleBytes = 6;
-const samples = 2 ** (sampleBytes * 8);
+const randomBytes = 6;
+const randomRange = 2 ** (randomBytes * 8);
 
 /** Between 0 and 1, the same for ever for a transaction and a contract. */
-function shareOf(transactionId: string, contractId: string): number {
+function stableRandom(transactionId: string, contractId: string): number {
   const digest = hash('sha256', `${transactionId}|${contractId}`, 'buffer');
-  return (digest.readUIntBE(0, sampleBytes) + 1) / (samples + 1);
+  return (digest.readUIntBE(0, randomBytes) + 1) / (randomRange + 1);
 }
 
-type Ranked = { contract: AcquirerContract; tier: number; score: number };
+type RankedContract = { contract: AcquirerContract; tier: number; score: number };
 
 /** Those with a rule that fits, those without rules, and those that only stand by. */
-const tiers = { byRule: 0, withoutRules: 1, standby: 2 } as const;
+const priorityTiers = { byRule: 0, withoutRules: 1, standby: 2 } as const;
 
-function rankOf(contract: AcquirerContract, sale: RoutedSale): Ranked | undefined {
+function rankContract(
+  contract: AcquirerContract,
+  sale: SaleRoutingData,
+): RankedContract | undefined {
   const { routing, contractId } = contract;
-  if (routing.length === 0) return { contract, tier: tiers.withoutRules, score: 0 };
+  if (routing.length === 0) return { contract, tier: priorityTiers.withoutRules, score: 0 };
   const rule = routing.find((each) => matches(each, sale));
   if (rule === undefined) return undefined;
   const { weight = defaultWeight } = rule;
-  if (weight === 0) return { contract, tier: tiers.standby, score: 0 };
+  if (weight === 0) return { contract, tier: priorityTiers.standby, score: 0 };
   // The lowest of these is each contract's with the probability of its weight, and so are the next.
-  const score = -Math.log(shareOf(sale.transactionId, contractId)) / weight;
-  return { contract, tier: tiers.byRule, score };
+  const score = -Math.log(stableRandom(sale.transactionId, contractId)) / weight;
+  return { contract, tier: priorityTiers.byRule, score };
 }
 
 /**
@@ -53,14 +56,14 @@ function rankOf(contract: AcquirerContract, sale: RoutedSale): Ranked | undefine
  *
  * @param contracts of the merchant, enabled, the oldest in front
  */
-export function routesOf(
+export function orderContracts(
   contracts: readonly AcquirerContract[],
-  sale: RoutedSale,
+  sale: SaleRoutingData,
 ): readonly AcquirerContract[] {
-  const [only] = contracts;
-  if (contracts.length === 1 && only?.routing.length === 0) return contracts;
+  const [onlyContract] = contracts;
+  if (contracts.length === 1 && onlyContract?.routing.length === 0) return contracts;
   return contracts
-    .map((contract) => rankOf(contract, sale))
+    .map((contract) => rankContract(contract, sale))
     .filter((ranked) => ranked !== undefined)
     .sort((a, b) => a.tier - b.tier || a.score - b.score)
     .map(({ contract }) => contract);

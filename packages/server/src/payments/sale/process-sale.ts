@@ -1,234 +1,288 @@
-// Takes a card sale: the intent is durable before the acquirer is called, the outcome right after.
+// Processes a card sale. The intent is stored before the acquirer is called, the outcome directly after.
 import { defined, type OfflineData, type ProcessRequest, refuse } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
 import type { Names, Resolved } from '../../provisioning/index.ts';
-import { useEncrypted } from '../card-input/ksn-replay-check.ts';
-import { type PresentedCard, presentedCard } from '../card-input/read-card.ts';
-import { saleOfUnread } from '../card-input/replay-without-card.ts';
-import { zonePinOf } from '../card-input/translate-pin.ts';
-import { graceMs, type PaymentsDeps } from '../deps.ts';
+import { takeKsn } from '../card-input/ksn-replay-check.ts';
+import { type PresentedCard, readCard } from '../card-input/read-card.ts';
+import { translatePin } from '../card-input/translate-pin.ts';
+import { commitGraceMs, type PaymentsDeps } from '../deps.ts';
 import { addressLine } from '../http/receipt.ts';
-import { storeOffline } from '../offline/store-offline-sale.ts';
-import { checkConfirmation } from '../operations/confirm-sale.ts';
-import { merchantOf, storeOf } from '../runtime/caller-scope.ts';
-import { maybeServerId } from '../runtime/find-transaction.ts';
-import { mayHaveMoved } from '../runtime/unknown-outcome.ts';
-import { settlementFactsOf } from '../transaction/contract-terms.ts';
-import { noAmounts, overCaptureOf } from '../transaction/state-machine.ts';
+import { storeOfflineSale } from '../offline/store-offline-sale.ts';
+import { validateConfirmation } from '../operations/confirm-sale.ts';
+import { resolveMerchantScope, resolveStoreScope } from '../runtime/caller-scope.ts';
+import { hasServerIdFormat } from '../runtime/find-transaction.ts';
+import { markOutcomeUnknown } from '../runtime/unknown-outcome.ts';
+import { settlementContext } from '../transaction/contract-terms.ts';
+import { calculateOverCaptureAllowance, zeroAmounts } from '../transaction/state-machine.ts';
 import type {
-  LoadedTransaction,
-  SaleFacts,
+  AuthorizationContext,
   StoredEvent,
+  TransactionRecord,
   TransactionRow,
 } from '../transaction/transaction.ts';
-import { isVerification } from '../validation/account-verification.ts';
-import { checkTimes } from '../validation/expiry-checks.ts';
-import { checkOffline, madeAt, type OfflineRequest } from '../validation/validate-offline-sale.ts';
-import { captureModeFor, checkFields, fingerprintOf } from '../validation/validate-sale-request.ts';
-import { type Intent, settleSale } from './authorize-sale.ts';
-import { chooseRoute, type Routed } from './choose-acquirer.ts';
+import { isAccountVerification } from '../validation/account-verification.ts';
+import { checkTimeLimits } from '../validation/expiry-checks.ts';
 import {
-  merchantOfSale,
-  replayOr,
+  type OfflineRequest,
+  offlineSaleTime,
+  validateOfflineSale,
+} from '../validation/validate-offline-sale.ts';
+import {
+  chooseCaptureMode,
+  createRequestFingerprint,
+  validateSaleRequest,
+} from '../validation/validate-sale-request.ts';
+import { authorizeSale, type SaleIntent } from './authorize-sale.ts';
+import { chooseAcquirer, type RoutedSale } from './choose-acquirer.ts';
+import { replayWithoutCard } from './replay-without-card.ts';
+import {
+  findMerchantOfSale,
+  ignoreReuseError,
+  replayOrThrow,
   replaySale,
   type SaleKey,
   saleKey,
-  unlessReused,
 } from './sale-idempotency.ts';
-import { steppedUp, takeStepUp } from './step-up.ts';
+import { claimStepUp, findStepUpTarget } from './step-up.ts';
 
-export type SaleAnswer = { loaded: LoadedTransaction; replayed: boolean };
+export type SaleResult = { transaction: TransactionRecord; replayed: boolean };
 
 /**
- * Processes a sale, or tells again what became of the one with the same identifier.
+ * Processes a sale, or returns the existing sale with the same identifier.
  *
  * @throws Refusal for what the request, the configuration or the link does not allow
  */
-export async function sale(
+export async function processSale(
   deps: PaymentsDeps,
   caller: Caller,
   request: ProcessRequest,
-): Promise<SaleAnswer> {
-  checkFields(request);
-  checkConfirmation(request);
-  checkOffline(request);
+): Promise<SaleResult> {
+  validateSaleRequest(request);
+  validateConfirmation(request);
+  validateOfflineSale(request);
   const { organizationId } = caller;
-  const names = namesOf(caller, request);
-  const read = await readCard(deps, caller, request, names);
-  if ('standing' in read) return read.standing;
-  const { card } = read;
-  // An offline sale is as old as its connection was lost.
-  if (!isOffline(request)) deps.terminalClock.note(card.chipDate);
-  const mark = deps.vault.mark(organizationId, card);
-  const fingerprint = fingerprintFor(deps, request, names, mark);
+  const location = locationOf(caller, request);
+  const cardOrReplay = await readCardOrReplay(deps, caller, request, location);
+  if ('replay' in cardOrReplay) return cardOrReplay.replay;
+  const { card } = cardOrReplay;
+  // The chip date of an offline sale may be days old.
+  if (!isOffline(request)) deps.terminalClock.checkDate(card.chipTransactionDate);
+  const cardFingerprint = deps.vault.mark(organizationId, card);
+  const requestFingerprint = createSaleFingerprint(deps, request, location, cardFingerprint);
 
-  // Place, time, configuration and link may have changed: a replay is answered whatever they are now.
-  let place: Resolved;
+  // Location, time, configuration and link may have changed; a replay returns the sale anyway.
+  let resolvedLocation: Resolved;
   try {
-    place = await deps.provisioning.resolve(organizationId, names, {
+    resolvedLocation = await deps.provisioning.resolve(organizationId, location, {
       merchantId: caller.merchantId,
     });
   } catch (refusal) {
-    const named = names.merchantId;
-    const merchantId = named ?? (await merchantOfSale(deps, organizationId, names, request));
+    const requestedMerchantId = location.merchantId;
+    const merchantId =
+      requestedMerchantId ?? (await findMerchantOfSale(deps, organizationId, location, request));
     if (merchantId === undefined) throw refusal;
     const key = saleKey(organizationId, merchantId, request);
-    return replayOr(refusal, unlessReused(replaySale(deps, key, fingerprint)));
+    return replayOrThrow(refusal, ignoreReuseError(replaySale(deps, key, requestFingerprint)));
   }
-  const key = saleKey(organizationId, place.merchant.merchantId, request);
-  if (deps.running.find(key.text) !== undefined) {
-    return (await replaySale(deps, key, fingerprint)) ?? refuseRunning();
+  const key = saleKey(organizationId, resolvedLocation.merchant.merchantId, request);
+  if (deps.inFlightTransactions.find(key.lockKey) !== undefined) {
+    return (await replaySale(deps, key, requestFingerprint)) ?? refuseConcurrentSale();
   }
-  let routed: Routed;
+  let routed: RoutedSale;
   try {
-    routed = chooseRoute(deps, place, { request, scheme: card.scheme });
+    routed = chooseAcquirer(deps, resolvedLocation, { request, scheme: card.scheme });
   } catch (refusal) {
-    return replayOr(refusal, unlessReused(replaySale(deps, key, fingerprint)));
+    return replayOrThrow(refusal, ignoreReuseError(replaySale(deps, key, requestFingerprint)));
   }
   const { resolved } = routed;
   if (isOffline(request)) {
-    const of = { request, ...routed, card, mark, mode: 'Immediate' as const, fingerprint };
-    const makeIntent = () => offlineIntent(deps, caller, of);
-    return storeOffline(deps, { ...of, organizationId, key, makeIntent });
+    const intentInput = {
+      request,
+      ...routed,
+      card,
+      cardFingerprint,
+      captureMode: 'Immediate' as const,
+      requestFingerprint,
+    };
+    const makeIntent = () => createOfflineIntent(deps, caller, intentInput);
+    return storeOfflineSale(deps, {
+      ...intentInput,
+      organizationId,
+      key,
+      createIntent: makeIntent,
+    });
   }
   try {
-    checkTimes(request, card, deps.clock.now());
+    checkTimeLimits(request, card, deps.clock.now());
   } catch (refusal) {
-    return replayOr(refusal, unlessReused(replaySale(deps, key, fingerprint)));
+    return replayOrThrow(refusal, ignoreReuseError(replaySale(deps, key, requestFingerprint)));
   }
-  let mode: 'Immediate' | 'Deferred';
+  let captureMode: 'Immediate' | 'Deferred';
   let stepUpOf: string | undefined;
   try {
-    mode = chooseMode(deps, request, resolved);
-    if (hasMore(request))
-      stepUpOf = await takeMore(deps, caller, { request, resolved, card, mark });
+    captureMode = chooseReachableCaptureMode(deps, request, resolved);
+    if (hasPinStepUpOrEncryption(request))
+      stepUpOf = await claimPinStepUpAndKsn(deps, caller, {
+        request,
+        resolved,
+        card,
+        cardFingerprint,
+      });
   } catch (refusal) {
-    return replayOr(refusal, replaySale(deps, key, fingerprint));
+    return replayOrThrow(refusal, replaySale(deps, key, requestFingerprint));
   }
-  if (maybeServerId(request.clientTransactionId)) {
-    await refuseServerIdentifier(deps, caller, request.clientTransactionId);
+  if (hasServerIdFormat(request.clientTransactionId)) {
+    await refuseServerIdAsClientId(deps, caller, request.clientTransactionId);
   }
-  const of = { request, ...routed, card, mark, mode, stepUpOf, fingerprint };
-  return begin(deps, key, await intentOf(deps, caller, of));
+  const intentInput = {
+    request,
+    ...routed,
+    card,
+    cardFingerprint,
+    captureMode,
+    stepUpOf,
+    requestFingerprint,
+  };
+  return storeAndAuthorize(deps, key, await createSaleIntent(deps, caller, intentInput));
 }
 
-/** The card; or the sale that it has made already, where it cannot be read any more. */
-async function readCard(
+/** Reads the card, or returns the existing sale when the card cannot be read. */
+async function readCardOrReplay(
   deps: PaymentsDeps,
   caller: Caller,
   request: ProcessRequest,
-  names: Names,
-): Promise<{ card: PresentedCard } | { standing: SaleAnswer }> {
+  location: Names,
+): Promise<{ card: PresentedCard } | { replay: SaleResult }> {
   const { organizationId, clientId } = caller;
   try {
-    const card = await presentedCard(request, {
+    const card = await readCard(request, {
       reveal: (token) =>
         deps.vault.reveal(organizationId, token, { purpose: 'Sale', actor: clientId }),
-      decrypt: (asked) => deps.hsm.decryptData({ ...asked, organizationId }),
+      decrypt: (dataRequest) => deps.hsm.decryptData({ ...dataRequest, organizationId }),
     });
     return { card };
   } catch (refusal) {
-    const fingerprintWith = (mark: string) => fingerprintFor(deps, request, names, mark);
-    const asked = { request, names, fingerprintWith };
-    return { standing: await saleOfUnread(deps, caller, asked, refusal) };
+    const createFingerprint = (cardFingerprint: string) =>
+      createSaleFingerprint(deps, request, location, cardFingerprint);
+    const unreadableRequest = { request, location, createFingerprint };
+    return { replay: await replayWithoutCard(deps, caller, unreadableRequest, refusal) };
   }
 }
 
 const isOffline = (request: ProcessRequest): request is OfflineRequest =>
   request.offlineTransaction === true;
 
-async function offlineIntent(
+async function createOfflineIntent(
   deps: PaymentsDeps,
   caller: Caller,
-  of: Omit<IntentParts, 'stepUpOf'> & { request: OfflineRequest },
-): Promise<Intent> {
-  if (maybeServerId(of.request.clientTransactionId)) {
-    await refuseServerIdentifier(deps, caller, of.request.clientTransactionId);
+  input: Omit<SaleIntentInput, 'stepUpOf'> & { request: OfflineRequest },
+): Promise<SaleIntent> {
+  if (hasServerIdFormat(input.request.clientTransactionId)) {
+    await refuseServerIdAsClientId(deps, caller, input.request.clientTransactionId);
   }
-  return intentOf(deps, caller, { ...of, stepUpOf: undefined, offline: of.request.offlineData });
+  return createSaleIntent(deps, caller, {
+    ...input,
+    stepUpOf: undefined,
+    offlineData: input.request.offlineData,
+  });
 }
 
-/** Members that few sales have, and that cost a look beyond the sale itself. */
-const hasMore = ({ pinblock, stepUpOf, instrument }: ProcessRequest): boolean =>
+/** True for rare members that need further reads. */
+const hasPinStepUpOrEncryption = ({ pinblock, stepUpOf, instrument }: ProcessRequest): boolean =>
   pinblock !== undefined || stepUpOf !== undefined || instrument.encrypted !== undefined;
 
 /**
  * Takes the declined sale that this one repeats, the serial number of its encrypted card, and its PIN under
  * the key of the acquirer.
  */
-async function takeMore(
+async function claimPinStepUpAndKsn(
   deps: PaymentsDeps,
   caller: Caller,
-  of: { request: ProcessRequest; resolved: Resolved; card: PresentedCard; mark: string },
+  sale: {
+    request: ProcessRequest;
+    resolved: Resolved;
+    card: PresentedCard;
+    cardFingerprint: string;
+  },
 ): Promise<string | undefined> {
-  const { request, resolved, card, mark } = of;
+  const { request, resolved, card, cardFingerprint } = sale;
   const { merchantId } = resolved.merchant;
   const deviceId = resolved.device?.deviceId;
   const { organizationId } = caller;
-  const declined = await steppedUp(deps, caller, request, { merchantId, deviceId });
-  const stepUpOf = declined?.clientTransactionId;
-  const pin = await zonePinOf(deps, request, {
+  const declinedSale = await findStepUpTarget(deps, caller, request, { merchantId, deviceId });
+  const stepUpOf = declinedSale?.clientTransactionId;
+  const pin = await translatePin(deps, request, {
     organizationId,
     merchantId,
     linkId: resolved.contract.acquirerLink,
     pan: card.pan,
-    mark,
+    cardFingerprint,
   });
   if (pin !== undefined) card.sensitive = { ...card.sensitive, pin };
-  // Last: whatever was refused before leaves the declined sale and the card data good for the next try.
-  if (declined !== undefined) {
+  // Last, so that an earlier refusal keeps the declined sale and the KSN for the next attempt.
+  if (declinedSale !== undefined) {
     const { clientTransactionId } = request;
-    const declinedId = declined.transactionId;
-    await takeStepUp(deps, { organizationId, declinedId, merchantId, clientTransactionId });
+    const declinedId = declinedSale.transactionId;
+    await claimStepUp(deps, { organizationId, declinedId, merchantId, clientTransactionId });
   }
-  await useEncrypted(deps, request, {
+  await takeKsn(deps, request, {
     organizationId,
     merchantId,
-    mark,
+    cardFingerprint,
     at: deps.clock.now(),
     stepUpOf,
   });
-  return declined?.transactionId;
+  return declinedSale?.transactionId;
 }
 
-async function begin(deps: PaymentsDeps, key: SaleKey, intent: Intent): Promise<SaleAnswer> {
-  const loaded = await deps.running.run(key.text, async () => {
-    const isFirst = await deps.store.begin(intent.loaded.row, firstEvent(intent.loaded));
-    return isFirst ? mayHaveMoved(settleSale(deps, intent)) : undefined;
+async function storeAndAuthorize(
+  deps: PaymentsDeps,
+  key: SaleKey,
+  intent: SaleIntent,
+): Promise<SaleResult> {
+  const transaction = await deps.inFlightTransactions.run(key.lockKey, async () => {
+    const isFirst = await deps.transactions.insert(
+      intent.transaction.row,
+      receivedEvent(intent.transaction),
+    );
+    return isFirst ? markOutcomeUnknown(authorizeSale(deps, intent)) : undefined;
   });
-  if (loaded !== undefined) return { loaded, replayed: false };
-  // Out of the work: whoever only waits must not pass for the one that runs the sale, or no sweep would end it.
-  return (await replaySale(deps, key, intent.facts.request)) ?? refuseRunning();
+  if (transaction !== undefined) return { transaction, replayed: false };
+  // Outside the in-flight task: a waiting duplicate must not count as the running sale.
+  return (await replaySale(deps, key, intent.context.request)) ?? refuseConcurrentSale();
 }
 
-function namesOf(caller: Caller, request: ProcessRequest): Names {
-  const names = { merchantId: merchantOf(caller, request.merchantId), ...placeOf(caller, request) };
-  if (names.merchantId === undefined && names.storeId === undefined && !names.deviceId) {
-    refuse('field_required', 'An organisation names the merchant, the store or the device.', {
+function locationOf(caller: Caller, request: ProcessRequest): Names {
+  const location = {
+    merchantId: resolveMerchantScope(caller, request.merchantId),
+    ...resolveStoreAndDevice(caller, request),
+  };
+  if (location.merchantId === undefined && location.storeId === undefined && !location.deviceId) {
+    refuse('field_required', 'An organisation token needs merchantId, storeId or deviceId.', {
       errors: [{ pointer: '/merchantId', code: 'field_required', detail: 'Is required.' }],
     });
   }
-  return names;
+  return location;
 }
 
-/** Of 64: enough that no two cards share them. */
-const markDigits = 32;
+/** Hex digits of the card fingerprint that are stored (of 64). */
+const cardFingerprintDigits = 32;
 
 // The card enters by keyed hash, so that nothing of a request that is refused is kept.
-function fingerprintFor(
+function createSaleFingerprint(
   deps: PaymentsDeps,
   request: ProcessRequest,
-  names: Names,
-  mark: string,
+  location: Names,
+  cardFingerprint: string,
 ): Record<string, unknown> {
   const holder = request.instrument.card?.holderName;
   const { zipCode, houseNumber } = request;
   const { address } = request.instrument;
-  return fingerprintOf(request, {
-    storeId: names.storeId,
-    deviceId: names.deviceId,
-    card: mark.slice(0, markDigits),
+  return createRequestFingerprint(request, {
+    storeId: location.storeId,
+    deviceId: location.deviceId,
+    card: cardFingerprint.slice(0, cardFingerprintDigits),
     ...defined({
       holder: holder === undefined ? undefined : deps.vault.digest(holder),
       address:
@@ -241,83 +295,94 @@ function fingerprintFor(
   });
 }
 
-function chooseMode(
+function chooseReachableCaptureMode(
   deps: PaymentsDeps,
   request: ProcessRequest,
   { contract }: Resolved,
 ): 'Immediate' | 'Deferred' {
-  const chosen = captureModeFor(request, contract);
-  if (!deps.acquiring.available(contract.acquirerLink)) {
-    refuse('acquirer_unavailable', 'The acquirer cannot be reached; nothing was sent.');
+  const captureMode = chooseCaptureMode(request, contract);
+  if (!deps.acquiring.isLinkAvailable(contract.acquirerLink)) {
+    refuse('acquirer_unavailable', 'The acquirer link is not available. No message was sent.');
   }
-  return chosen;
+  return captureMode;
 }
 
-// Only what has the shape of our own identifiers can be one: no other client pays for the look.
-async function refuseServerIdentifier(
+// Only identifiers in UUID version 7 form need this read.
+async function refuseServerIdAsClientId(
   deps: PaymentsDeps,
   caller: Caller,
   clientTransactionId: string,
 ): Promise<void> {
   const id = clientTransactionId.toLowerCase();
-  if ((await deps.store.findById(caller.organizationId, id)) === undefined) return;
-  refuse('client_id_invalid', 'This clientTransactionId is an identifier of the server.', {
-    errors: [{ pointer: '/clientTransactionId', code: 'client_id_invalid', detail: 'Is taken.' }],
-  });
+  if ((await deps.transactions.findById(caller.organizationId, id)) === undefined) return;
+  refuse(
+    'client_id_invalid',
+    'This clientTransactionId equals a server transaction identifier. Send another identifier.',
+    {
+      errors: [{ pointer: '/clientTransactionId', code: 'client_id_invalid', detail: 'Is taken.' }],
+    },
+  );
 }
 
-function refuseRunning(): never {
-  return refuse('concurrent_modification', 'The identifier was in use a moment ago; try again.');
+function refuseConcurrentSale(): never {
+  return refuse(
+    'concurrent_modification',
+    'Another request with this identifier is in progress. Retry the request.',
+  );
 }
 
-function firstEvent(loaded: LoadedTransaction): StoredEvent {
-  const [event] = loaded.events;
-  if (event === undefined) throw new Error('an intent without its event');
+function receivedEvent(transaction: TransactionRecord): StoredEvent {
+  const [event] = transaction.events;
+  if (event === undefined) throw new Error('the intent has no event');
   return event;
 }
 
-function placeOf(caller: Caller, request: ProcessRequest) {
-  const storeId = storeOf(caller, request.storeId);
-  const asked = request.deviceId?.toLowerCase();
-  const { deviceId = asked } = caller;
-  if (deviceId !== (asked ?? deviceId)) {
-    refuse('entity_out_of_scope', 'The token is good for another device.');
+function resolveStoreAndDevice(caller: Caller, request: ProcessRequest) {
+  const storeId = resolveStoreScope(caller, request.storeId);
+  const requestedDeviceId = request.deviceId?.toLowerCase();
+  const { deviceId = requestedDeviceId } = caller;
+  if (deviceId !== (requestedDeviceId ?? deviceId)) {
+    refuse('entity_out_of_scope', 'The token belongs to another device.');
   }
   return { storeId, deviceId };
 }
 
-type IntentParts = Routed & {
+type SaleIntentInput = RoutedSale & {
   request: ProcessRequest;
   card: PresentedCard;
-  mark: string;
-  mode: 'Immediate' | 'Deferred';
+  cardFingerprint: string;
+  captureMode: 'Immediate' | 'Deferred';
   stepUpOf: string | undefined;
-  /** The terminal has approved the sale already. */
-  offline?: OfflineData;
-  fingerprint: Record<string, unknown>;
+  /** Present when the terminal approved the sale offline. */
+  offlineData?: OfflineData;
+  requestFingerprint: Record<string, unknown>;
 };
 
-async function intentOf(deps: PaymentsDeps, caller: Caller, of: IntentParts): Promise<Intent> {
-  const { request, resolved, others, card, mode, offline } = of;
+async function createSaleIntent(
+  deps: PaymentsDeps,
+  caller: Caller,
+  input: SaleIntentInput,
+): Promise<SaleIntent> {
+  const { request, resolved, failoverContracts: others, card, captureMode, offlineData } = input;
   const { merchant, contract } = resolved;
-  const online = mode === 'Immediate' ? 'Sale' : 'Authorization';
-  const kind = offline === undefined ? online : 'OfflineSale';
-  const reference = await deps.acquiring.nextReference({
+  const onlineKind = captureMode === 'Immediate' ? 'Sale' : 'Authorization';
+  const kind = offlineData === undefined ? onlineKind : 'OfflineSale';
+  const reference = await deps.acquiring.allocateReference({
     organizationId: caller.organizationId,
     contractId: contract.contractId,
-    holderId: resolved.device?.deviceId ?? contract.contractId,
+    terminalOwnerId: resolved.device?.deviceId ?? contract.contractId,
     range: contract.terminalIdRange,
     kind,
     timeZone: resolved.store?.timeZone ?? merchant.timeZone,
-    ...defined({ doneAt: offline === undefined ? undefined : madeAt(offline) }),
+    ...defined({ doneAt: offlineData === undefined ? undefined : offlineSaleTime(offlineData) }),
   });
-  // Kept only now that nothing is left which could refuse the sale.
-  const token = await deps.vault.protect(caller.organizationId, card, of.mark);
-  const facts: SaleFacts = {
-    captureMode: mode,
+  // The card is stored only after all checks have passed.
+  const token = await deps.vault.protect(caller.organizationId, card, input.cardFingerprint);
+  const context: AuthorizationContext = {
+    captureMode: captureMode,
     entryMode: request.entryMode,
     card: { scheme: card.scheme, maskedNumber: card.maskedNumber, token },
-    request: of.fingerprint,
+    request: input.requestFingerprint,
     linkId: contract.acquirerLink,
     merchantNumber: contract.acquirerMerchantId,
     merchantName: merchant.name,
@@ -328,33 +393,44 @@ async function intentOf(deps: PaymentsDeps, caller: Caller, of: IntentParts): Pr
     partialApproval: request.partialApproval ?? false,
   };
   const address = addressLine((resolved.store ?? merchant).address);
-  if (address !== undefined) facts.merchantAddress = address;
-  if (card.panSequence !== undefined) facts.panSequence = card.panSequence;
-  if (card.chip !== undefined) facts.chip = card.chip;
-  if (request.amounts !== undefined) facts.amounts = request.amounts;
-  if (request.zipCode !== undefined) facts.addressAsked = true;
-  if (card.sensitive?.pin !== undefined) facts.pinSent = true;
-  if (of.stepUpOf !== undefined) facts.stepUpOf = of.stepUpOf;
-  if (offline !== undefined) facts.offline = offline;
+  if (address !== undefined) context.merchantAddress = address;
+  if (card.panSequenceNumber !== undefined) context.panSequence = card.panSequenceNumber;
+  if (card.receiptChipTags !== undefined) context.chip = card.receiptChipTags;
+  if (request.amounts !== undefined) context.amounts = request.amounts;
+  if (request.zipCode !== undefined) context.addressAsked = true;
+  if (card.sensitive?.pin !== undefined) context.pinSent = true;
+  if (input.stepUpOf !== undefined) context.stepUpOf = input.stepUpOf;
+  if (offlineData !== undefined) context.offline = offlineData;
   const { confirmWithinSeconds } = request;
-  if (confirmWithinSeconds !== undefined) facts.confirmWithinSeconds = confirmWithinSeconds;
-  Object.assign(facts, settlementFactsOf(kind, contract));
-  // What holds nothing does not lapse.
-  if (isVerification(request)) delete facts.holdDays;
-  const row = newRow(deps, caller, of);
+  if (confirmWithinSeconds !== undefined) context.confirmWithinSeconds = confirmWithinSeconds;
+  Object.assign(context, settlementContext(kind, contract));
+  // An account verification has no authorization hold.
+  if (isAccountVerification(request)) delete context.holdDays;
+  const row = createTransactionRow(deps, caller, input);
   const event: StoredEvent = {
     sequence: 1,
     type: 'transaction.received',
     at: row.createdAt,
-    data: { state: 'Received', changes: { phase: 'Received' }, amount: request.amount, facts },
+    data: {
+      state: 'Received',
+      changes: { phase: 'Received' },
+      amount: request.amount,
+      facts: context,
+    },
   };
-  return { request, card, facts, others, loaded: { row, events: [event], operations: [] } };
+  return {
+    request,
+    card,
+    context,
+    failoverContracts: others,
+    transaction: { row, events: [event], operations: [] },
+  };
 }
 
-function newRow(
+function createTransactionRow(
   deps: PaymentsDeps,
   caller: Caller,
-  { request, transactionId, resolved }: IntentParts,
+  { request, transactionId, resolved }: SaleIntentInput,
 ): TransactionRow {
   const { merchant, store, device, contract } = resolved;
   const now = deps.clock.now();
@@ -369,12 +445,12 @@ function newRow(
     contractId: contract.contractId,
     amount: request.amount,
     currency: request.currency,
-    overCapture: overCaptureOf(request.amount, contract.overCapturePercent),
-    position: { phase: 'Received', ...noAmounts },
+    overCapture: calculateOverCaptureAllowance(request.amount, contract.overCapturePercent),
+    position: { phase: 'Received', ...zeroAmounts },
     state: 'Received',
     version: 1,
     operationCount: 0,
-    deadline: now + deps.acquirerTimeoutMs + graceMs,
+    deadline: now + deps.acquirerTimeoutMs + commitGraceMs,
     createdAt: at,
     updatedAt: at,
   };

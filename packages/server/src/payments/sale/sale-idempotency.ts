@@ -1,15 +1,15 @@
-// Answers a request whose identifier is known: the same answer, never a second effect.
+// Idempotency of sales: a repeated identifier returns the existing sale.
 import { type ProcessRequest, Refusal } from '@switchyard/contract';
 import type { Names } from '../../provisioning/index.ts';
-import { duplicateWaitMs, type PaymentsDeps } from '../deps.ts';
-import { factsOf, type LoadedTransaction } from '../transaction/transaction.ts';
-import { refuseReuse } from '../validation/validate-sale-request.ts';
+import { duplicateRequestWaitMs, type PaymentsDeps } from '../deps.ts';
+import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
+import { refuseIdentifierReuse } from '../validation/validate-sale-request.ts';
 
 export type SaleKey = {
   organizationId: string;
   merchantId: string;
   clientTransactionId: string;
-  text: string;
+  lockKey: string;
 };
 
 export function saleKey(
@@ -18,33 +18,37 @@ export function saleKey(
   { clientTransactionId }: Pick<ProcessRequest, 'clientTransactionId'>,
 ): SaleKey {
   const text = `sale|${organizationId}|${merchantId}|${clientTransactionId}`;
-  return { organizationId, merchantId, clientTransactionId, text };
+  return { organizationId, merchantId, clientTransactionId, lockKey: text };
 }
 
-export type Replayed = { loaded: LoadedTransaction; replayed: boolean };
+export type ReplayResult = { transaction: TransactionRecord; replayed: boolean };
 
 const pollEveryMs = 250;
 
-async function find(deps: PaymentsDeps, key: SaleKey): Promise<LoadedTransaction | undefined> {
+async function findSale(deps: PaymentsDeps, key: SaleKey): Promise<TransactionRecord | undefined> {
   const { organizationId, clientTransactionId, merchantId } = key;
-  const [found] = await deps.store.findByClientId(organizationId, clientTransactionId, merchantId);
-  return found;
+  const [transaction] = await deps.transactions.findByClientId(
+    organizationId,
+    clientTransactionId,
+    merchantId,
+  );
+  return transaction;
 }
 
 /** Whose sale it was, where a place that is not open any more is all that the request names. */
-export async function merchantOfSale(
-  deps: Pick<PaymentsDeps, 'store'>,
+export async function findMerchantOfSale(
+  deps: Pick<PaymentsDeps, 'transactions'>,
   organizationId: string,
   { storeId, deviceId }: Names,
   { clientTransactionId }: Pick<ProcessRequest, 'clientTransactionId'>,
 ): Promise<string | undefined> {
-  const all = await deps.store.findByClientId(organizationId, clientTransactionId);
-  const here = all.filter(
+  const matches = await deps.transactions.findByClientId(organizationId, clientTransactionId);
+  const matchesAtLocation = matches.filter(
     ({ row }) =>
       (storeId === undefined || row.storeId === storeId) &&
       (deviceId === undefined || row.deviceId === deviceId),
   );
-  return here.length === 1 ? here[0]?.row.merchantId : undefined;
+  return matchesAtLocation.length === 1 ? matchesAtLocation[0]?.row.merchantId : undefined;
 }
 
 /**
@@ -58,27 +62,33 @@ export async function replaySale(
   deps: PaymentsDeps,
   key: SaleKey,
   fingerprint: Record<string, unknown>,
-): Promise<{ loaded: LoadedTransaction; replayed: true } | undefined> {
-  const until = deps.clock.now() + deps.acquirerTimeoutMs + duplicateWaitMs;
-  const running = deps.running.find(key.text);
-  let loaded =
-    running === undefined ? await find(deps, key) : await withLimit(running, until, deps);
-  loaded ??= await find(deps, key);
-  if (loaded === undefined) return undefined;
-  refuseReuse(factsOf(loaded).request, fingerprint, 'clientTransactionId');
-  while (loaded.row.state === 'Received' && deps.clock.now() < until) {
-    await deps.running.nextChange(loaded.row.transactionId, pollEveryMs);
-    loaded = (await find(deps, key)) ?? loaded;
+): Promise<{ transaction: TransactionRecord; replayed: true } | undefined> {
+  const deadlineMs = deps.clock.now() + deps.acquirerTimeoutMs + duplicateRequestWaitMs;
+  const runningSale = deps.inFlightTransactions.find(key.lockKey);
+  let transaction =
+    runningSale === undefined
+      ? await findSale(deps, key)
+      : await waitUntil(runningSale, deadlineMs, deps);
+  transaction ??= await findSale(deps, key);
+  if (transaction === undefined) return undefined;
+  refuseIdentifierReuse(
+    authorizationContext(transaction).request,
+    fingerprint,
+    'clientTransactionId',
+  );
+  while (transaction.row.state === 'Received' && deps.clock.now() < deadlineMs) {
+    await deps.inFlightTransactions.waitForChange(transaction.row.transactionId, pollEveryMs);
+    transaction = (await findSale(deps, key)) ?? transaction;
   }
-  return { loaded, replayed: true };
+  return { transaction, replayed: true };
 }
 
-// The first request's refusal is not the duplicate's: it looks for itself then.
-async function withLimit(
-  running: Promise<LoadedTransaction | undefined>,
+// A refusal of the first request does not apply to the duplicate, which reads the store itself.
+async function waitUntil(
+  running: Promise<TransactionRecord | undefined>,
   until: number,
   deps: PaymentsDeps,
-): Promise<LoadedTransaction | undefined> {
+): Promise<TransactionRecord | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<undefined>((resolve) => {
     timer = setTimeout(() => resolve(undefined), Math.max(0, until - deps.clock.now()));
@@ -92,20 +102,20 @@ async function withLimit(
   }
 }
 
-/** The sale that has the identifier already, whatever would refuse it now. */
-export async function replayOr(
-  refusal: unknown,
-  replay: Promise<Replayed | undefined>,
-): Promise<Replayed> {
-  const answer = await replay;
-  if (answer !== undefined) return answer;
-  throw refusal;
+/** Returns the existing sale, or throws the original error. */
+export async function replayOrThrow(
+  error: unknown,
+  replay: Promise<ReplayResult | undefined>,
+): Promise<ReplayResult> {
+  const result = await replay;
+  if (result !== undefined) return result;
+  throw error;
 }
 
-/** A fault of place or time comes before that of a used identifier, so it is the one to be told. */
-export async function unlessReused(
-  replay: Promise<Replayed | undefined>,
-): Promise<Replayed | undefined> {
+/** Errors of location or time have priority over client_id_reused. */
+export async function ignoreReuseError(
+  replay: Promise<ReplayResult | undefined>,
+): Promise<ReplayResult | undefined> {
   try {
     return await replay;
   } catch (error) {

@@ -1,14 +1,14 @@
-// Whether the acquirer has ever said yes to a sale: then its host has the sale, whatever it says later.
+// Finds evidence that the acquirer host has approved a sale at any time.
 import { responseCodeFacts } from '@switchyard/contract';
-import type { LoadedTransaction } from './transaction.ts';
+import type { TransactionRecord } from './transaction.ts';
 
-const ofSale: ReadonlySet<string> = new Set(['Sale', 'Authorization', 'OfflineSale']);
+const saleRequestKinds: ReadonlySet<string> = new Set(['Sale', 'Authorization', 'OfflineSale']);
 
 export const isApprovalOfSale = (kind: string | undefined, responseCode: string): boolean =>
-  kind !== undefined && ofSale.has(kind) && responseCodeFacts(responseCode).approved;
+  kind !== undefined && saleRequestKinds.has(kind) && responseCodeFacts(responseCode).approved;
 
-/** By its answer, by one that was taken back at once, or by a late one. */
-export function wasApprovedAtHost({ row, events, operations }: LoadedTransaction): boolean {
+/** Evidence is a response, an approval that was reversed at once, or a late response. */
+export function wasApprovedAtHost({ row, events, operations }: TransactionRecord): boolean {
   return (
     row.position.authorized > 0 ||
     operations.some(({ details }) => details.approvedAtHost === true) ||

@@ -1,44 +1,52 @@
-// Makes a capture a line of the next clearing file: durable with the reservation, and sent to nobody.
+// Adds a capture to the next clearing file in the commit of its reservation. No message is sent.
 import { isoTime } from '../../platform/index.ts';
-import { settlementDayOf } from './contract-terms.ts';
-import type { Verb } from './state-machine.ts';
-import { factsOf, type LoadedTransaction, outcomeOf } from './transaction.ts';
-import type { Step } from './transition.ts';
+import { settlementDayForContext } from './contract-terms.ts';
+import type { OperationType } from './state-machine.ts';
+import { authorizationContext, saleOutcome, type TransactionRecord } from './transaction.ts';
+import type { Transition } from './transition.ts';
 
 /** Whether an operation goes into a file in place of a message. */
-export function isFiled(loaded: LoadedTransaction, verb: Verb): boolean {
-  return verb === 'Capture' && factsOf(loaded).captureTransport === 'File';
+export function usesClearingFile(
+  transaction: TransactionRecord,
+  operationType: OperationType,
+): boolean {
+  return (
+    operationType === 'Capture' && authorizationContext(transaction).captureTransport === 'File'
+  );
 }
 
 /** The step of a capture that waits for the acknowledgement of a file. */
-export function filedStep(loaded: LoadedTransaction, step: Step): Step {
-  const facts = factsOf(loaded);
-  const { operation } = step;
+export function clearingEntryTransition(
+  transaction: TransactionRecord,
+  transition: Transition,
+): Transition {
+  const context = authorizationContext(transaction);
+  const { operation } = transition;
   if (operation === undefined) throw new Error('a capture without its operation');
-  const { date, endsAt } = settlementDayOf(facts, step.at);
+  const { date, endsAt } = settlementDayForContext(context, transition.at);
   const { reference, final = false } = operation.details;
   return {
-    ...step,
-    data: { ...step.data, reason: 'ClearingFile', settlementDate: date },
+    ...transition,
+    data: { ...transition.data, reason: 'ClearingFile', settlementDate: date },
     operation: {
       ...operation,
       status: 'Filed',
       details: { ...operation.details, settlementDate: date },
     },
     clearing: {
-      linkId: facts.linkId,
+      linkId: context.linkId,
       settlementDate: date,
       dueAt: isoTime(endsAt),
       line: {
         settlementDate: date,
-        merchantNumber: facts.merchantNumber,
+        merchantNumber: context.merchantNumber,
         amount: operation.amount,
-        currency: loaded.row.currency,
+        currency: transaction.row.currency,
         final,
         reference,
-        original: facts.reference,
-        authorizationCode: outcomeOf(loaded)?.authorizationCode ?? '',
-        maskedNumber: facts.card.maskedNumber,
+        original: context.reference,
+        authorizationCode: saleOutcome(transaction)?.authorizationCode ?? '',
+        maskedNumber: context.card.maskedNumber,
       },
     },
   };

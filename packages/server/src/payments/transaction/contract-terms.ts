@@ -1,45 +1,55 @@
-// What of a contract decides when a hold lapses, and when and how a capture is settled. Pure.
+// Contract terms for authorization expiry and settlement. Pure.
 
-import { midnight, type SettlementDay, settlementDayAt } from './settlement-date.ts';
-import { openAmount } from './state-machine.ts';
-import type { LoadedTransaction, SaleFacts } from './transaction.ts';
+import { midnight, type SettlementDay, settlementDayForTime } from './settlement-date.ts';
+import { remainingAuthorized } from './state-machine.ts';
+import type { AuthorizationContext, TransactionRecord } from './transaction.ts';
 
 /** What is usual is left out. */
-type SettlementFacts = Pick<SaleFacts, 'holdDays' | 'cutOverTime' | 'captureTransport'>;
+type SettlementContext = Pick<
+  AuthorizationContext,
+  'holdDays' | 'cutOverTime' | 'captureTransport'
+>;
 
-type Terms = { holdDays: number; cutOverTime: string; captureTransport: 'Advice' | 'File' };
+type SettlementTerms = {
+  holdDays: number;
+  cutOverTime: string;
+  captureTransport: 'Advice' | 'File';
+};
 
-export function settlementFactsOf(
-  kind: SaleFacts['kind'],
-  { holdDays, cutOverTime, captureTransport }: Terms,
-): SettlementFacts {
-  const facts: SettlementFacts = {};
-  if (cutOverTime !== midnight) facts.cutOverTime = cutOverTime;
-  if (kind !== 'Authorization') return facts;
-  facts.holdDays = holdDays;
-  if (captureTransport === 'File') facts.captureTransport = captureTransport;
-  return facts;
+export function settlementContext(
+  kind: AuthorizationContext['kind'],
+  { holdDays, cutOverTime, captureTransport }: SettlementTerms,
+): SettlementContext {
+  const context: SettlementContext = {};
+  if (cutOverTime !== midnight) context.cutOverTime = cutOverTime;
+  if (kind !== 'Authorization') return context;
+  context.holdDays = holdDays;
+  if (captureTransport === 'File') context.captureTransport = captureTransport;
+  return context;
 }
 
 const msPerDay = 86_400_000;
 
-/** Epoch ms at which a hold that was made then lapses; undefined for what holds nothing. */
-export function holdEndOf(madeAt: string, { holdDays }: SettlementFacts): number | undefined {
-  return holdDays === undefined ? undefined : Date.parse(madeAt) + holdDays * msPerDay;
+/** Epoch ms of the authorization expiry; undefined without an authorization hold. */
+export function authorizationExpiresAt(
+  createdAt: string,
+  { holdDays }: SettlementContext,
+): number | undefined {
+  return holdDays === undefined ? undefined : Date.parse(createdAt) + holdDays * msPerDay;
 }
 
-/** Whether what is still open of a sale may not be captured any more. */
-export function hasLapsed(
-  { row }: LoadedTransaction,
-  facts: SettlementFacts,
+/** True when the remaining amount can no longer be captured. */
+export function isAuthorizationExpired(
+  { row }: TransactionRecord,
+  context: SettlementContext,
   now: number,
 ): boolean {
-  const end = holdEndOf(row.createdAt, facts);
-  if (end === undefined || now < end) return false;
-  return row.position.phase === 'Approved' && openAmount(row.position) > 0;
+  const expiresAt = authorizationExpiresAt(row.createdAt, context);
+  if (expiresAt === undefined || now < expiresAt) return false;
+  return row.position.phase === 'Approved' && remainingAuthorized(row.position) > 0;
 }
 
 /** The day to which a capture of that moment belongs. */
-export function settlementDayOf(facts: SaleFacts, at: number): SettlementDay {
-  return settlementDayAt(at, facts.timeZone, facts.cutOverTime);
+export function settlementDayForContext(context: AuthorizationContext, at: number): SettlementDay {
+  return settlementDayForTime(at, context.timeZone, context.cutOverTime);
 }

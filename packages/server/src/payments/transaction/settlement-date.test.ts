@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { settlementDayAt } from './settlement-date.ts';
+import { settlementDayForTime } from './settlement-date.ts';
 
 const at = (text: string) => Date.parse(text);
 const hour = 3_600_000;
 
-describe('the settlement day', () => {
+describe('settlement date', () => {
   for (const [moment, zone, cutOver, date] of [
     ['2026-03-10T22:59:59.999Z', 'Europe/Paris', '00:00', '2026-03-10'],
     ['2026-03-10T23:00:00.000Z', 'Europe/Paris', '00:00', '2026-03-11'],
@@ -29,19 +29,19 @@ describe('the settlement day', () => {
     ['2011-12-30T10:00:00.000Z', 'Pacific/Apia', '12:00', '2011-12-31'],
   ] as const) {
     it(`of ${moment} in ${zone}, cut over at ${cutOver}, is ${date}`, () => {
-      assert.equal(settlementDayAt(at(moment), zone, cutOver).date, date);
+      assert.equal(settlementDayForTime(at(moment), zone, cutOver).date, date);
     });
   }
 
-  it('ends where the next one begins, and never goes back', () => {
+  it('days follow each other without a gap', () => {
     const zones = ['Europe/Paris', 'Australia/Lord_Howe'];
     for (const zone of zones) {
       for (const cutOver of ['00:00', '02:15', '23:59']) {
-        let day = settlementDayAt(at('2026-01-01T00:00:00Z'), zone, cutOver);
+        let day = settlementDayForTime(at('2026-01-01T00:00:00Z'), zone, cutOver);
         for (let count = 0; count < 370; count += 1) {
-          const last = settlementDayAt(day.endsAt - 1, zone, cutOver);
+          const last = settlementDayForTime(day.endsAt - 1, zone, cutOver);
           assert.equal(last.date, day.date, `${zone} ${cutOver}`);
-          const next = settlementDayAt(day.endsAt, zone, cutOver);
+          const next = settlementDayForTime(day.endsAt, zone, cutOver);
           const expected = new Date(at(day.date) + 24 * hour).toISOString().slice(0, 10);
           assert.equal(next.date, expected, `${zone} ${cutOver}`);
           const length = next.endsAt - day.endsAt;

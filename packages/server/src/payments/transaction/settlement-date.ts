@@ -1,4 +1,4 @@
-// The day to which a capture belongs: a store's day, by its time zone and the hour of cut-over. Pure.
+// Settlement date of a capture, from the time zone and the cut-over time of the store. Pure.
 
 export type SettlementDay = {
   /** YYYY-MM-DD. */
@@ -12,16 +12,16 @@ export const midnight = '00:00';
 
 const msPerMinute = 60_000;
 const msPerDay = 86_400_000;
-const zonesMax = 600;
+const maxCachedZones = 600;
 
-type OffsetAt = (at: number) => number;
+type UtcOffsetFunction = (at: number) => number;
 
-const offsets = new Map<string, OffsetAt>();
+const offsetFunctionByZone = new Map<string, UtcOffsetFunction>();
 
 /** How far the clocks of a zone are ahead of UTC at a moment, ms. */
-function offsetsOf(timeZone: string): OffsetAt {
-  const known = offsets.get(timeZone);
-  if (known !== undefined) return known;
+function getUtcOffsetFunction(timeZone: string): UtcOffsetFunction {
+  const cached = offsetFunctionByZone.get(timeZone);
+  if (cached !== undefined) return cached;
   const format = new Intl.DateTimeFormat('en-CA', {
     timeZone,
     hourCycle: 'h23',
@@ -32,14 +32,14 @@ function offsetsOf(timeZone: string): OffsetAt {
     minute: '2-digit',
     second: '2-digit',
   });
-  const offsetAt: OffsetAt = (at) => {
+  const offsetAt: UtcOffsetFunction = (at) => {
     const second = Math.floor(at / 1000) * 1000;
     const part: Record<string, number> = {};
     for (const { type, value } of format.formatToParts(second)) part[type] = Number(value);
     const { year = 0, month = 1, day = 1, hour = 0, minute = 0 } = part;
     return Date.UTC(year, month - 1, day, hour, minute, part['second'] ?? 0) - second;
   };
-  if (offsets.size < zonesMax) offsets.set(timeZone, offsetAt);
+  if (offsetFunctionByZone.size < maxCachedZones) offsetFunctionByZone.set(timeZone, offsetAt);
   return offsetAt;
 }
 
@@ -47,36 +47,36 @@ function offsetsOf(timeZone: string): OffsetAt {
  * The first moment at which the clocks of a zone show a time or a later one. An hour that comes
  * twice counts when it comes first, and one that is left out when it would have come.
  *
- * @param wall the time on the clock, as if it were UTC, epoch ms
+ * @param localTimeMs the time on the clock, as if it were UTC, epoch ms
  */
-function firstMoment(wall: number, offsetAt: OffsetAt): number {
-  const before = offsetAt(wall - msPerDay);
-  const early = wall - before;
-  if (offsetAt(early) === before) return early;
-  const after = offsetAt(wall + msPerDay);
-  const late = wall - after;
-  if (offsetAt(late) === after) return late;
-  // The clocks jump over it: it is the moment of the jump.
-  let [low, high] = [late, early];
+function firstTimeAtLocalClock(localTimeMs: number, offsetAt: UtcOffsetFunction): number {
+  const offsetBefore = offsetAt(localTimeMs - msPerDay);
+  const earlyMs = localTimeMs - offsetBefore;
+  if (offsetAt(earlyMs) === offsetBefore) return earlyMs;
+  const offsetAfter = offsetAt(localTimeMs + msPerDay);
+  const lateMs = localTimeMs - offsetAfter;
+  if (offsetAt(lateMs) === offsetAfter) return lateMs;
+  // The local time does not exist (daylight saving change): use the time of the change.
+  let [low, high] = [lateMs, earlyMs];
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
-    if (offsetAt(middle) === before) low = middle;
+    if (offsetAt(middle) === offsetBefore) low = middle;
     else high = middle;
   }
   return high;
 }
 
 /** When the day of a date ends, which is named by its midnight as if that were UTC. */
-function endOf(day: number, cutOver: string, offsetAt: OffsetAt): number {
+function endOfSettlementDay(day: number, cutOver: string, offsetAt: UtcOffsetFunction): number {
   const [hour = 0, minute = 0] = cutOver.split(':').map(Number);
   const minutes = hour * 60 + minute;
-  const wall = minutes === 0 ? day + msPerDay : day + minutes * msPerMinute;
-  return firstMoment(wall, offsetAt);
+  const localTimeMs = minutes === 0 ? day + msPerDay : day + minutes * msPerMinute;
+  return firstTimeAtLocalClock(localTimeMs, offsetAt);
 }
 
-type Window = SettlementDay & { from: number };
+type SettlementDayWindow = SettlementDay & { from: number };
 
-const windows = new Map<string, Window>();
+const settlementDayByZone = new Map<string, SettlementDayWindow>();
 
 /**
  * The settlement day of a moment. Days follow each other without a gap and never go back, whatever
@@ -85,21 +85,26 @@ const windows = new Map<string, Window>();
  * @param cutOver `HH:MM` on the store's clocks, from which on the next day counts
  * @example settlementDayAt(Date.now(), 'Europe/Paris', '22:00').date
  */
-export function settlementDayAt(at: number, timeZone: string, cutOver = midnight): SettlementDay {
+export function settlementDayForTime(
+  at: number,
+  timeZone: string,
+  cutOver = midnight,
+): SettlementDay {
   const key = `${timeZone}|${cutOver}`;
-  const known = windows.get(key);
-  if (known !== undefined && at >= known.from && at < known.endsAt) return known;
-  const offsetAt = offsetsOf(timeZone);
+  const cached = settlementDayByZone.get(key);
+  if (cached !== undefined && at >= cached.from && at < cached.endsAt) return cached;
+  const offsetAt = getUtcOffsetFunction(timeZone);
   const local = at + offsetAt(at);
   let day = local - (((local % msPerDay) + msPerDay) % msPerDay) - msPerDay;
-  let from = endOf(day - msPerDay, cutOver, offsetAt);
-  let endsAt = endOf(day, cutOver, offsetAt);
+  let from = endOfSettlementDay(day - msPerDay, cutOver, offsetAt);
+  let endsAt = endOfSettlementDay(day, cutOver, offsetAt);
   while (at >= endsAt) {
     day += msPerDay;
     from = endsAt;
-    endsAt = endOf(day, cutOver, offsetAt);
+    endsAt = endOfSettlementDay(day, cutOver, offsetAt);
   }
   const window = { date: new Date(day).toISOString().slice(0, 10), from, endsAt };
-  if (windows.size < zonesMax || known !== undefined) windows.set(key, window);
+  if (settlementDayByZone.size < maxCachedZones || cached !== undefined)
+    settlementDayByZone.set(key, window);
   return window;
 }

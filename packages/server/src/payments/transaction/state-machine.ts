@@ -1,4 +1,4 @@
-// What a card transaction is, told by its integer amounts: one table that enforces, answers and documents.
+// State machine of card transactions. One table enforces the rules and generates the documentation.
 
 /**
  * How far the sale itself has come; the amounts say the rest. `Sending` is an offline sale whose
@@ -33,7 +33,7 @@ export type State =
   | 'Reversed'
   | 'Expired';
 
-/** All amounts in minor units of the transaction's currency; the reserved ones await an answer. */
+/** Amounts in minor units. Reserved amounts wait for the response of the acquirer. */
 export type Amounts = {
   authorized: number;
   captured: number;
@@ -46,7 +46,7 @@ export type Amounts = {
 
 export type Position = Amounts & { phase: Phase };
 
-export const noAmounts: Amounts = {
+export const zeroAmounts: Amounts = {
   authorized: 0,
   captured: 0,
   cancelled: 0,
@@ -56,52 +56,52 @@ export const noAmounts: Amounts = {
   refundReserved: 0,
 };
 
-/** What an event does to a position: a new phase, or amounts added and taken away. */
-export type Changes = { phase?: Phase } & { [K in keyof Amounts]?: number };
+/** Changes of one event: a new phase, and amounts to add or subtract. */
+export type PositionChanges = { phase?: Phase } & { [K in keyof Amounts]?: number };
 
-const amountNames = Object.keys(noAmounts) as (keyof Amounts)[];
+const amountNames = Object.keys(zeroAmounts) as (keyof Amounts)[];
 
 /** Adds an event's changes; replaying all events of a transaction gives its stored position (I7). */
-export function apply(position: Position, changes: Changes): Position {
+export function applyPositionChanges(position: Position, changes: PositionChanges): Position {
   const next: Position = { ...position, phase: changes.phase ?? position.phase };
   for (const name of amountNames) next[name] += changes[name] ?? 0;
   return next;
 }
 
-/** Held, neither captured nor cancelled, whether or not somebody has reserved it. */
-export function openAmount(position: Position): number {
+/** Authorized amount that is neither captured nor cancelled, including reserved amounts. */
+export function remainingAuthorized(position: Position): number {
   return Math.max(0, position.authorized - position.captured - position.cancelled);
 }
 
-/** Whether the acquirer's approval stands, confirmed or not yet. */
-export function isApproved({ phase }: Position): boolean {
+/** True in the phases Approved and AwaitingConfirmation. */
+export function isApprovedPhase({ phase }: Position): boolean {
   return phase === 'Approved' || phase === 'Unconfirmed';
 }
 
-/** What a reversal gives back: all that was approved and not cancelled, captured with it or not. */
-export function wholeAmount(position: Position): number {
+/** Amount of a full reversal: the authorized amount minus the cancelled amount. */
+export function reversibleAmount(position: Position): number {
   return Math.max(0, position.authorized - position.cancelled);
 }
 
-/** Approved without an amount: the card was looked at, and nothing is held. */
-export function isVerification(position: Position): boolean {
-  return isApproved(position) && position.authorized === 0;
+/** True for an approved account verification, which has no authorized amount. */
+export function isAccountVerificationPosition(position: Position): boolean {
+  return isApprovedPhase(position) && position.authorized === 0;
 }
 
-/** The name of a position; where conditions overlap, the first that fits. */
-export function stateOf(position: Position): State {
+/** Derives the state. The first matching condition decides. */
+export function deriveState(position: Position): State {
   const { phase } = position;
   if (phase === 'Sending') return 'Stored';
   if (phase !== 'Approved' && phase !== 'Unconfirmed') return phase;
-  const open = openAmount(position);
-  if (isVerification(position)) return 'Authorized';
-  if (position.captured === 0) return open === 0 ? 'Cancelled' : 'Authorized';
-  if (position.refunded === position.captured && open === 0) return 'Refunded';
+  const remaining = remainingAuthorized(position);
+  if (isAccountVerificationPosition(position)) return 'Authorized';
+  if (position.captured === 0) return remaining === 0 ? 'Cancelled' : 'Authorized';
+  if (position.refunded === position.captured && remaining === 0) return 'Refunded';
   if (position.refunded > 0) return 'PartiallyRefunded';
-  return open === 0 ? 'Captured' : 'PartiallyCaptured';
+  return remaining === 0 ? 'Captured' : 'PartiallyCaptured';
 }
 
-export type Verb = 'Capture' | 'Cancel' | 'Reverse' | 'Refund';
+export type OperationType = 'Capture' | 'Cancel' | 'Reverse' | 'Refund';
 
 /**
  * What a verb meets in a state. `Open` and `Refundable` name the amount that limits it, `Whole`
@@ -109,7 +109,7 @@ export type Verb = 'Capture' | 'Cancel' | 'Reverse' | 'Refund';
  * what nobody was asked for yet, `Nothing` is a no-op that succeeds, `Replay` tells again what is
  * under way; the rest are refusal codes.
  */
-export type Rule =
+export type OperationRule =
   | 'Open'
   | 'Refundable'
   | 'Whole'
@@ -134,7 +134,9 @@ export type RefusalCode =
   | 'authorization_expired';
 
 /** `Cancel` is the Functional cancel (a void), `Reverse` the Technical one (a reversal). */
-export const stateTable: Readonly<Record<State, Readonly<Record<Verb, Rule>>>> = {
+export const operationRulesByState: Readonly<
+  Record<State, Readonly<Record<OperationType, OperationRule>>>
+> = {
   Received: {
     Capture: 'transaction_in_progress',
     Cancel: 'transaction_in_progress',
@@ -210,16 +212,16 @@ export const stateTable: Readonly<Record<State, Readonly<Record<Verb, Rule>>>> =
   },
 };
 
-/** In place of the row of Stored once the message of an offline sale may have left. */
-export const sendingRules: Readonly<Record<Verb, Rule>> = {
+/** Replaces the row Stored after the advice of an offline sale may have been sent. */
+export const submittedRules: Readonly<Record<OperationType, OperationRule>> = {
   Capture: 'not_authorized',
   Cancel: 'transaction_in_progress',
   Reverse: 'Queue',
   Refund: 'not_captured',
 };
 
-/** In place of the row of its state while a sale awaits its confirmation (ADR 0037). */
-export const unconfirmedRules: Readonly<Record<Verb, Rule>> = {
+/** Replaces the row of the state while a sale waits for its confirmation (ADR 0037). */
+export const awaitingConfirmationRules: Readonly<Record<OperationType, OperationRule>> = {
   Capture: 'confirmation_pending',
   Cancel: 'confirmation_pending',
   Reverse: 'Whole',
@@ -232,7 +234,7 @@ export const unconfirmedRules: Readonly<Record<Verb, Rule>> = {
  */
 export type ConfirmRule = 'Confirm' | 'Nothing' | RefusalCode | 'transaction_reversed';
 
-export const confirmTable: Readonly<Record<State, ConfirmRule>> = {
+export const confirmRulesByState: Readonly<Record<State, ConfirmRule>> = {
   Received: 'transaction_in_progress',
   Stored: 'not_authorized',
   Authorized: 'Nothing',
@@ -248,102 +250,119 @@ export const confirmTable: Readonly<Record<State, ConfirmRule>> = {
   Expired: 'authorization_expired',
 };
 
-export function confirmRuleOf(position: Position): ConfirmRule {
-  return position.phase === 'Unconfirmed' ? 'Confirm' : confirmTable[stateOf(position)];
+export function confirmRuleFor(position: Position): ConfirmRule {
+  return position.phase === 'Unconfirmed' ? 'Confirm' : confirmRulesByState[deriveState(position)];
 }
 
-/** An approved verification of the card is Authorized, and there is nothing to do with it. */
-export const verificationRules: Readonly<Record<Verb, Rule>> = {
+/** Rules of an approved account verification: no operation applies. */
+export const accountVerificationRules: Readonly<Record<OperationType, OperationRule>> = {
   Capture: 'nothing_to_capture',
   Cancel: 'nothing_to_cancel',
   Reverse: 'Nothing',
   Refund: 'not_captured',
 };
 
-/** The row of the table that a position meets. */
-export function rulesOf(position: Position): Readonly<Record<Verb, Rule>> {
-  if (isVerification(position)) return verificationRules;
-  if (position.phase === 'Unconfirmed') return unconfirmedRules;
-  return position.phase === 'Sending' ? sendingRules : stateTable[stateOf(position)];
+/** The rules that apply to a position. */
+export function operationRulesFor(
+  position: Position,
+): Readonly<Record<OperationType, OperationRule>> {
+  if (isAccountVerificationPosition(position)) return accountVerificationRules;
+  if (position.phase === 'Unconfirmed') return awaitingConfirmationRules;
+  return position.phase === 'Sending'
+    ? submittedRules
+    : operationRulesByState[deriveState(position)];
 }
 
-/** What the merchant's contract lets be done beyond the plain rules. */
-export type Terms = {
+/** Options of the acquirer contract that extend the rules. */
+export type ContractTerms = {
   partialCancel: boolean;
   multipleCapture: boolean;
   overCapture: number;
-  /** The time of the hold is over: what is open cannot be taken any more. */
-  lapsed?: boolean;
+  /** The authorization has expired; the remaining amount cannot be captured. */
+  isAuthorizationExpired?: boolean;
 };
 
-export type Verdict =
+export type AllowedResult =
   | { allowed: true; maxAmount: number; mode: 'Open' | 'Refundable' | 'Whole' }
-  /** Of the whole sale, whose amount the position does not know. */
+  /** Applies to the full sale; the position holds no amount yet. */
   | { allowed: true; maxAmount: 0; mode: 'Queue' | 'Withdraw' }
   | { allowed: false; maxAmount: 0; reason: RefusalCode | 'partial_cancel_not_supported' }
   | { allowed: true; maxAmount: 0; mode: 'Nothing' | 'Replay' };
 
 /** The highest amount above the authorised one that the contract lets be captured, minor units. */
-export function overCaptureOf(amount: number, percent: number): number {
+export function calculateOverCaptureAllowance(amount: number, percent: number): number {
   return Number((BigInt(amount) * BigInt(percent)) / 100n);
 }
 
-/** Whether a part of the hold awaits an answer; what takes all the rest has to wait for it. */
-export function isShared(position: Position): boolean {
+/** True while a part of the authorization is reserved. An operation on the full rest must wait. */
+export function hasReservation(position: Position): boolean {
   return position.captureReserved + position.cancelReserved > 0;
 }
 
-function freeToCapture(position: Position, terms: Terms): number {
-  const taken = position.captured + position.captureReserved + position.cancelled;
-  // What is being given back ends the hold: nothing above it can be taken any more.
+function capturableAmount(position: Position, terms: ContractTerms): number {
+  const usedAmount = position.captured + position.captureReserved + position.cancelled;
+  // A pending cancellation excludes over-capture.
   const allowance = position.cancelReserved > 0 ? 0 : terms.overCapture;
-  return Math.max(0, position.authorized + allowance - taken - position.cancelReserved);
+  return Math.max(0, position.authorized + allowance - usedAmount - position.cancelReserved);
 }
 
-function freeToCancel(position: Position): number {
-  return Math.max(0, openAmount(position) - position.captureReserved - position.cancelReserved);
+function cancellableAmount(position: Position): number {
+  return Math.max(
+    0,
+    remainingAuthorized(position) - position.captureReserved - position.cancelReserved,
+  );
 }
 
-function freeToRefund(position: Position): number {
+function refundableAmount(position: Position): number {
   return position.captured - position.refunded - position.refundReserved;
 }
 
-const refused = (reason: RefusalCode | 'partial_cancel_not_supported'): Verdict => ({
+const notAllowed = (reason: RefusalCode | 'partial_cancel_not_supported'): AllowedResult => ({
   allowed: false,
   maxAmount: 0,
   reason,
 });
 
-function openVerdict(position: Position, verb: Verb, terms: Terms): Verdict {
-  const open = openAmount(position);
-  if (verb === 'Capture') {
-    if (open === 0) return refused('nothing_to_capture');
-    if (!terms.multipleCapture && isShared(position)) return refused('transaction_in_progress');
-    return { allowed: true, mode: 'Open', maxAmount: freeToCapture(position, terms) };
+function checkPartialAllowed(
+  position: Position,
+  operationType: OperationType,
+  terms: ContractTerms,
+): AllowedResult {
+  const remaining = remainingAuthorized(position);
+  if (operationType === 'Capture') {
+    if (remaining === 0) return notAllowed('nothing_to_capture');
+    if (!terms.multipleCapture && hasReservation(position))
+      return notAllowed('transaction_in_progress');
+    return { allowed: true, mode: 'Open', maxAmount: capturableAmount(position, terms) };
   }
-  if (open === 0) return refused('already_captured');
+  if (remaining === 0) return notAllowed('already_captured');
   // Each cancel names what stays of the hold, so the acquirer must get them one after the other.
-  if (position.cancelReserved > 0) return refused('transaction_in_progress');
+  if (position.cancelReserved > 0) return notAllowed('transaction_in_progress');
   if (position.captured + position.captureReserved > 0 && !terms.partialCancel) {
-    return refused('partial_cancel_not_supported');
+    return notAllowed('partial_cancel_not_supported');
   }
-  return { allowed: true, mode: 'Open', maxAmount: freeToCancel(position) };
+  return { allowed: true, mode: 'Open', maxAmount: cancellableAmount(position) };
 }
 
-/** Whether a verb may be done now and up to which amount: the answer and the enforcement alike (I9). */
-export function judge(position: Position, verb: Verb, terms: Terms): Verdict {
+/** Decides whether an operation is allowed and its maximum amount (invariant I9). */
+export function checkAllowed(
+  position: Position,
+  operationType: OperationType,
+  terms: ContractTerms,
+): AllowedResult {
   // As in the state Expired, which it is once the job has come to it.
-  if (terms.lapsed === true && verb !== 'Refund') return refused('authorization_expired');
-  const rule = rulesOf(position)[verb];
+  if (terms.isAuthorizationExpired === true && operationType !== 'Refund')
+    return notAllowed('authorization_expired');
+  const rule = operationRulesFor(position)[operationType];
   switch (rule) {
     case 'Open':
-      return openVerdict(position, verb, terms);
+      return checkPartialAllowed(position, operationType, terms);
     case 'Refundable':
-      if (position.refunded === position.captured) return refused('already_refunded');
-      return { allowed: true, mode: 'Refundable', maxAmount: freeToRefund(position) };
+      if (position.refunded === position.captured) return notAllowed('already_refunded');
+      return { allowed: true, mode: 'Refundable', maxAmount: refundableAmount(position) };
     case 'Whole':
-      if (isShared(position)) return refused('transaction_in_progress');
-      return { allowed: true, mode: 'Whole', maxAmount: wholeAmount(position) };
+      if (hasReservation(position)) return notAllowed('transaction_in_progress');
+      return { allowed: true, mode: 'Whole', maxAmount: reversibleAmount(position) };
     case 'Queue':
     case 'Withdraw':
       return { allowed: true, mode: rule, maxAmount: 0 };
@@ -351,6 +370,6 @@ export function judge(position: Position, verb: Verb, terms: Terms): Verdict {
     case 'Replay':
       return { allowed: true, mode: rule, maxAmount: 0 };
     default:
-      return refused(rule);
+      return notAllowed(rule);
   }
 }

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defined, noAnswer } from '@switchyard/contract';
-import { nextActionOf, summaryOf } from './terminal-action.ts';
-import type { LoadedTransaction, SaleFacts } from './transaction.ts';
+import { summarizeResponse, terminalActionFor } from './terminal-action.ts';
+import type { AuthorizationContext, TransactionRecord } from './transaction.ts';
 
 type Sale = { code?: string; entryMode?: string; pinSent?: true; state?: string };
 
 /** A sale with an outcome, as far as the next action looks at it. */
 function saleOf({ code = '05', entryMode = 'ContactlessChip', pinSent, state }: Sale) {
-  const facts = { entryMode, ...defined({ pinSent }) } as SaleFacts;
+  const facts = { entryMode, ...defined({ pinSent }) } as AuthorizationContext;
   const loaded = {
     row: { state: state ?? 'Declined', amount: 1234 },
     events: [
@@ -17,10 +17,10 @@ function saleOf({ code = '05', entryMode = 'ContactlessChip', pinSent, state }: 
     ],
     operations: [],
   };
-  return nextActionOf(loaded as unknown as LoadedTransaction);
+  return terminalActionFor(loaded as unknown as TransactionRecord);
 }
 
-test('what stands approved is approved, and what is taken back is declined', () => {
+test('approved states return Approve and reversed states return Decline', () => {
   for (const state of ['Authorized', 'PartiallyCaptured', 'Captured', 'Refunded']) {
     assert.equal(saleOf({ state, code: '00' }), 'Approve', state);
   }
@@ -30,7 +30,7 @@ test('what stands approved is approved, and what is taken back is declined', () 
   for (const state of ['Received', 'Stored']) assert.equal(saleOf({ state }), undefined, state);
 });
 
-test('a tap that was not enough is asked for the chip, or for a PIN', () => {
+test('a declined contactless sale asks for the chip or a PIN', () => {
   assert.equal(saleOf({ code: '65' }), 'UseChip');
   assert.equal(saleOf({ code: '65', entryMode: 'ContactlessMagStripe' }), 'UseChip');
   for (const code of ['1A', '70']) {
@@ -39,7 +39,7 @@ test('a tap that was not enough is asked for the chip, or for a PIN', () => {
   }
 });
 
-test('a PIN is asked for where a reader is, and a wrong one again', () => {
+test('asks for a PIN when a reader is present and again after a wrong PIN', () => {
   assert.equal(saleOf({ code: '55', pinSent: true }), 'AskPin');
   assert.equal(saleOf({ code: '55', entryMode: 'ContactChip', pinSent: true }), 'AskPin');
   assert.equal(saleOf({ code: '70', entryMode: 'ContactChip' }), 'AskPin');
@@ -47,16 +47,16 @@ test('a PIN is asked for where a reader is, and a wrong one again', () => {
   assert.equal(saleOf({ code: '55', entryMode: 'Keyed' }), 'Decline');
 });
 
-test('no reader is left for a chip, and nothing helps a plain decline', () => {
+test('returns Decline when no other interface can help', () => {
   assert.equal(saleOf({ code: '65', entryMode: 'ContactChip' }), 'Decline');
   assert.equal(saleOf({ code: '65', entryMode: 'Keyed' }), 'Decline');
   for (const code of ['05', '51', '54', '91', 'ZZ'])
     assert.equal(saleOf({ code }), 'Decline', code);
 });
 
-test('what nobody answered is told as unknown, to be tried later; what was never sent as a failure', () => {
+test('a missing response is Unknown and an unsent message is TechnicalFailure', () => {
   const told = (reason?: string) =>
-    summaryOf(defined({ reason }), { contactless: false, zeroAmount: false });
+    summarizeResponse(defined({ reason }), { contactless: false, zeroAmount: false });
   const { category, reason, retry } = noAnswer;
   assert.deepEqual(told('Timeout'), { category, reason, retry });
   for (const how of ['ConnectionLost', 'InvalidResponse', 'Unanswered']) {

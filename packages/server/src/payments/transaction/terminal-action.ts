@@ -1,4 +1,4 @@
-// What an acquirer's answer means for the terminal: approve, decline, or try another way.
+// Derives the terminal action from the response of the acquirer.
 import {
   defined,
   noAnswer,
@@ -8,16 +8,16 @@ import {
 } from '@switchyard/contract';
 import type { State } from './state-machine.ts';
 import {
+  type AuthorizationContext,
+  authorizationContext,
   type EventData,
-  factsOf,
-  type LoadedTransaction,
-  outcomeOf,
-  resolvedByHand,
-  type SaleFacts,
+  manualResolutionReason,
+  saleOutcome,
+  type TransactionRecord,
 } from './transaction.ts';
 
-type Response = NonNullable<EventData['response']>;
-type Action = NonNullable<Transaction['terminalAction']>;
+type ResponseData = NonNullable<EventData['response']>;
+type TerminalAction = NonNullable<Transaction['terminalAction']>;
 
 /** The states in which a sale stands approved. */
 export const approvedStates: ReadonlySet<State> = new Set<State>([
@@ -28,8 +28,8 @@ export const approvedStates: ReadonlySet<State> = new Set<State>([
   'Refunded',
 ]);
 
-/** A message may have left, and nobody knows what became of it; each says how that came. */
-const silences: ReadonlySet<string> = new Set([
+/** Reasons for a missing response: the message may have been sent and the outcome is unknown. */
+const noResponseReasons: ReadonlySet<string> = new Set([
   'Timeout',
   'ConnectionLost',
   'InvalidResponse',
@@ -37,49 +37,57 @@ const silences: ReadonlySet<string> = new Set([
   'NoAnswer',
 ]);
 
-function unansweredSummary(reason: string): ResponseSummary {
-  if (reason === resolvedByHand) return { category: 'Unknown', reason };
-  if (!silences.has(reason)) return { category: 'TechnicalFailure', reason };
+function summarizeWithoutResponse(reason: string): ResponseSummary {
+  if (reason === manualResolutionReason) return { category: 'Unknown', reason };
+  if (!noResponseReasons.has(reason)) return { category: 'TechnicalFailure', reason };
   const { category, retry } = noAnswer;
   return { category, reason, ...defined({ retry }) };
 }
 
 /** An answer in the words of the contract, or the reason why there is none. */
-export function summaryOf(
-  response: Response,
+export function summarizeResponse(
+  response: ResponseData,
   context: { contactless: boolean; zeroAmount: boolean },
 ): ResponseSummary {
-  if (response.code === undefined) return unansweredSummary(response.reason ?? 'NoAnswer');
+  if (response.code === undefined) return summarizeWithoutResponse(response.reason ?? 'NoAnswer');
   const { category, reason, retry } = responseCodeFacts(response.code, context);
   return { category, code: response.code, reason, ...defined({ retry }) };
 }
 
-const isContactless = ({ entryMode }: SaleFacts) => entryMode.startsWith('Contactless');
+const isContactless = ({ entryMode }: AuthorizationContext) => entryMode.startsWith('Contactless');
 
 /** What the acquirer answered to the sale; undefined while there is no outcome to tell. */
-export function responseOf(loaded: LoadedTransaction): ResponseSummary | undefined {
-  const outcome = outcomeOf(loaded);
+export function saleResponse(transaction: TransactionRecord): ResponseSummary | undefined {
+  const outcome = saleOutcome(transaction);
   if (outcome?.response === undefined && outcome?.reason === undefined) return undefined;
   const { reason, response } = outcome;
-  return summaryOf(
+  return summarizeResponse(
     { ...defined({ reason }), ...response },
-    { contactless: isContactless(factsOf(loaded)), zeroAmount: loaded.row.amount === 0 },
+    {
+      contactless: isContactless(authorizationContext(transaction)),
+      zeroAmount: transaction.row.amount === 0,
+    },
   );
 }
 
-/** The reader that is left where a tap did not do, and the PIN that was not asked for yet. */
-function otherWay(facts: SaleFacts, response: ResponseSummary | undefined): Action {
-  if (response?.retry === 'OtherInterface') return isContactless(facts) ? 'UseChip' : 'Decline';
-  if (response?.retry !== 'WithPin' || facts.entryMode === 'Keyed') return 'Decline';
+/** Terminal action after a decline that another interface or a PIN can solve. */
+function fallbackAction(
+  context: AuthorizationContext,
+  response: ResponseSummary | undefined,
+): TerminalAction {
+  if (response?.retry === 'OtherInterface') return isContactless(context) ? 'UseChip' : 'Decline';
+  if (response?.retry !== 'WithPin' || context.entryMode === 'Keyed') return 'Decline';
   // A wrong PIN is asked for again; where one was sent and is wanted all the same, the chip is left.
-  if (facts.pinSent !== true || response.reason === 'InvalidPin') return 'AskPin';
-  return isContactless(facts) ? 'UseChip' : 'Decline';
+  if (context.pinSent !== true || response.reason === 'InvalidPin') return 'AskPin';
+  return isContactless(context) ? 'UseChip' : 'Decline';
 }
 
 /** What the terminal does now; undefined while the sale has no outcome. */
-export function nextActionOf(loaded: LoadedTransaction): Action | undefined {
-  const { state } = loaded.row;
+export function terminalActionFor(transaction: TransactionRecord): TerminalAction | undefined {
+  const { state } = transaction.row;
   if (approvedStates.has(state)) return 'Approve';
   if (state === 'Received' || state === 'Stored') return undefined;
-  return state === 'Declined' ? otherWay(factsOf(loaded), responseOf(loaded)) : 'Decline';
+  return state === 'Declined'
+    ? fallbackAction(authorizationContext(transaction), saleResponse(transaction))
+    : 'Decline';
 }

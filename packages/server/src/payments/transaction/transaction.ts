@@ -1,4 +1,4 @@
-// The records of the payments room as the code holds them: plain data, no behaviour.
+// Record types of the payments module: plain data without behaviour.
 import type { CaptureMode, EntryMode, OfflineData } from '@switchyard/contract';
 import type {
   AcquirerReference,
@@ -6,9 +6,9 @@ import type {
   ClearingLine,
 } from '../../acquiring/index.ts';
 import type { AmountParts } from '../validation/tip-and-cashback.ts';
-import type { Changes, Position, State } from './state-machine.ts';
+import type { Position, PositionChanges, State } from './state-machine.ts';
 
-/** One row of `transactions`: what changes, and what is needed to judge. */
+/** One row of the table `transactions`. */
 export type TransactionRow = {
   organizationId: string;
   transactionId: string;
@@ -26,7 +26,7 @@ export type TransactionRow = {
   /** The number of events so far; every change adds one and names the version it was made on. */
   version: number;
   operationCount: number;
-  /** Epoch ms after which a running sale counts as unanswered. */
+  /** Epoch ms. After this time a sale in progress counts as unanswered. */
   deadline: number;
   /** RFC 3339 with milliseconds. */
   createdAt: string;
@@ -50,37 +50,37 @@ export type OperationStatus = 'Sent' | 'Pending' | 'Filed' | 'Succeeded' | 'Decl
 
 export type OperationDetails = {
   reference: AcquirerReference;
-  /** What the client sent, for telling a replay from another request. */
+  /** The request members that distinguish a replay from another request. */
   request: Record<string, unknown>;
   actor?: string;
   /** The approval code that approved it. */
   approvalCodeId?: string;
   final?: boolean;
-  /** What a final capture gives back of the hold, minor units; reserved together with it. */
+  /** Amount of the authorization that a final capture releases, in minor units. */
   released?: number;
   cancelReason?: 'Technical' | 'Functional';
   reversalReason?: string;
-  /** Why the platform itself takes a sale back. */
+  /** Reason why the platform reverses the sale. */
   cause?: string;
-  /** Of a reversal that is under way: what the chip said at last (DE55), without card data. */
+  /** DE55 chip completion data of a pending reversal, without card data. */
   chipData?: string;
   /** What stays authorised after a partial cancel. */
   remainingAmount?: number;
-  /** The host had the numbers of its first message already: that it has them proves nothing then. */
+  /** The host already knew the references of the first message, so a duplicate response proves nothing. */
   collided?: true;
-  /** How often a reversal was given new numbers, where the host had had the old ones. */
+  /** Number of new references allocated because the host already knew the old ones. */
   renewals?: number;
-  /** The host took it, and approved the sale meanwhile: nobody knows which it had first. */
+  /** The host accepted the reversal and approved the sale; the order of both is unknown. */
   takenBefore?: true;
-  /** The acquirer approved what this takes back, though no amount of it was taken over. */
+  /** The acquirer approved the sale, but the platform recorded no authorized amount. */
   approvedAtHost?: true;
   response?: { code?: string; reason?: string };
   /** YYYY-MM-DD: the day of the store to which a capture belongs. */
   settlementDate?: string;
 };
 
-/** The response of an operation that somebody has ended, where no acquirer did. */
-export const resolvedByHand = 'Resolved';
+/** Response reason of an operation that a user resolved manually. */
+export const manualResolutionReason = 'Resolved';
 
 export type StoredOperation = {
   number: number;
@@ -95,8 +95,8 @@ export type StoredOperation = {
   updatedAt: string;
 };
 
-/** What the platform must know of a sale to go on with it; written once, with the intent. */
-export type SaleFacts = {
+/** Authorization data that later operations need; stored once with the intent. */
+export type AuthorizationContext = {
   captureMode: CaptureMode;
   entryMode: EntryMode;
   card: { scheme: string; maskedNumber: string; token: string };
@@ -110,7 +110,7 @@ export type SaleFacts = {
   timeZone: string;
   /** `HH:MM` on the store's clocks at which its settlement day ends; midnight where left out. */
   cutOverTime?: string;
-  /** Days of 24 hours after which the hold lapses; of an authorisation alone. */
+  /** Days of 24 hours until the authorization expires. */
   holdDays?: number;
   /** Captures are lines of a clearing file, and no messages. */
   captureTransport?: 'File';
@@ -120,30 +120,30 @@ export type SaleFacts = {
   partialApproval: boolean;
   /** Chip data that a receipt prints. */
   chip?: Record<string, string>;
-  /** Parts of the amount that the issuer was told. */
+  /** Tip and cashback that were sent to the issuer. */
   amounts?: AmountParts;
   /** Address verification was asked for. */
   addressAsked?: true;
   /** A PIN went to the acquirer. */
   pinSent?: true;
-  /** The till has to confirm the approval within this time. */
+  /** The client must confirm the approval within this time. */
   confirmWithinSeconds?: number;
-  /** How the terminal approved it alone. */
+  /** Data of the offline approval by the terminal. */
   offline?: OfflineData;
-  /** The server's identifier of the declined sale that this one repeats. */
+  /** Transaction id of the declined sale that this sale steps up. */
   stepUpOf?: string;
 };
 
 export type EventData = {
   state: State;
-  changes: Changes;
+  changes: PositionChanges;
   amount?: number;
   operation?: { operationId: string; number: number; kind: OperationKind; status: OperationStatus };
   response?: { code?: string; reason?: string };
   authorizationCode?: string;
   /** RFC 3339: until when the approval must be confirmed. */
   confirmBy?: string;
-  /** Numbers that the terminal has counted and not uploaded. */
+  /** Ranges of terminal sequence numbers that the terminal has not uploaded. */
   missing?: { first: number; last: number }[];
   /** YYYY-MM-DD, of what was captured. */
   settlementDate?: string;
@@ -152,13 +152,13 @@ export type EventData = {
   addressResult?: string;
   actor?: string;
   reason?: string;
-  /** What somebody wrote to what he decided. */
+  /** Note of the user who resolved the operation. */
   note?: string;
-  /** With the intent, and where the sale takes another way; never shown. */
-  facts?: SaleFacts;
+  /** Set on the first event and on each failover; never part of a response. */
+  facts?: AuthorizationContext;
 };
 
-export type LoadedTransaction = {
+export type TransactionRecord = {
   row: TransactionRow;
   events: StoredEvent[];
   operations: StoredOperation[];
@@ -184,8 +184,8 @@ export type ClearingEntry = {
   line: ClearingLine;
 };
 
-/** One step of a transaction: new amounts, one event, perhaps an operation and a job: one commit. */
-export type Change = {
+/** One update of a transaction: amounts, one event, optional operation and job, in one commit. */
+export type TransactionChange = {
   before: TransactionRow;
   after: TransactionRow;
   event: StoredEvent;
@@ -195,27 +195,27 @@ export type Change = {
   clearing?: ClearingEntry;
 };
 
-/** The event that told the first caller how the sale ended; what came late was told to nobody. */
-export function outcomeOf(loaded: LoadedTransaction): EventData | undefined {
-  return outcomeEventOf(loaded)?.data;
+/** Data of the event that decided the response to the sale. */
+export function saleOutcome(transaction: TransactionRecord): EventData | undefined {
+  return saleOutcomeEvent(transaction)?.data;
 }
 
-/** Told beside the outcome of a sale, and no outcome themselves. */
-const besides: ReadonlySet<string> = new Set([
+/** Event types that do not decide the outcome of a sale. */
+const nonOutcomeEventTypes: ReadonlySet<string> = new Set([
   'transaction.sent',
   'transaction.rerouted',
   'transaction.late_response',
   'offline.gap_detected',
 ]);
 
-/** The event that told it. */
-export function outcomeEventOf({ events }: LoadedTransaction): StoredEvent | undefined {
-  return events.find(({ sequence, type }) => sequence > 1 && !besides.has(type));
+/** The event that decided the outcome of the sale. */
+export function saleOutcomeEvent({ events }: TransactionRecord): StoredEvent | undefined {
+  return events.find(({ sequence, type }) => sequence > 1 && !nonOutcomeEventTypes.has(type));
 }
 
-/** The facts of the sale: those of its intent, or of the way that it took last. */
-export function factsOf({ events }: LoadedTransaction): SaleFacts {
-  const facts = events.findLast(({ data }) => data.facts !== undefined)?.data.facts;
-  if (facts === undefined) throw new Error('a transaction without its facts');
-  return facts;
+/** Authorization context of the intent or of the last failover. */
+export function authorizationContext({ events }: TransactionRecord): AuthorizationContext {
+  const context = events.findLast(({ data }) => data.facts !== undefined)?.data.facts;
+  if (context === undefined) throw new Error('the transaction has no authorization context');
+  return context;
 }

@@ -1,35 +1,35 @@
-// Makes the next step of a transaction: new amounts, the event that says so, and what they become.
+// Applies a transition to a transaction: amounts, event and state.
 import { defined } from '@switchyard/contract';
 import { isoTime } from '../../platform/index.ts';
-import { apply, type Changes, stateOf } from './state-machine.ts';
+import { applyPositionChanges, deriveState, type PositionChanges } from './state-machine.ts';
 import type {
-  Change,
   ClearingEntry,
   EventData,
   JobRequest,
-  LoadedTransaction,
   StoredOperation,
+  TransactionChange,
+  TransactionRecord,
   TransactionRow,
 } from './transaction.ts';
 
-export type Step = {
+export type Transition = {
   /** Epoch ms. */
   at: number;
   type: string;
-  changes: Changes;
+  changes: PositionChanges;
   data?: Omit<EventData, 'state' | 'changes' | 'operation'>;
   operation?: StoredOperation;
   job?: JobRequest;
   clearing?: ClearingEntry;
 };
 
-/** The change that a step is, guarded by the version it was judged on. Pure. */
-export function changeOf(before: TransactionRow, step: Step): Change {
-  const position = apply(before.position, step.changes);
-  const state = stateOf(position);
-  const at = isoTime(step.at);
-  const { operation } = step;
-  const data: EventData = { ...step.data, state, changes: step.changes };
+/** Applies a transition. The update checks the version on which the decision was made. */
+export function applyTransition(before: TransactionRow, transition: Transition): TransactionChange {
+  const position = applyPositionChanges(before.position, transition.changes);
+  const state = deriveState(position);
+  const at = isoTime(transition.at);
+  const { operation } = transition;
+  const data: EventData = { ...transition.data, state, changes: transition.changes };
   if (operation !== undefined) {
     const { operationId, number, kind, status } = operation;
     data.operation = { operationId, number, kind, status };
@@ -44,18 +44,23 @@ export function changeOf(before: TransactionRow, step: Step): Change {
       operationCount: Math.max(before.operationCount, operation?.number ?? 0),
       updatedAt: at,
     },
-    event: { sequence: before.version + 1, type: step.type, at, data },
-    ...defined({ operation, job: step.job, clearing: step.clearing }),
+    event: { sequence: before.version + 1, type: transition.type, at, data },
+    ...defined({ operation, job: transition.job, clearing: transition.clearing }),
   };
 }
 
-/** The transaction as it stands once a change is durable, without reading it again. */
-export function after(loaded: LoadedTransaction, change: Change): LoadedTransaction {
+/** The transaction after a committed change, without a new read. */
+export function withChange(
+  transaction: TransactionRecord,
+  change: TransactionChange,
+): TransactionRecord {
   const { operation } = change;
-  const others = loaded.operations.filter((each) => each.number !== operation?.number);
+  const otherOperations = transaction.operations.filter(
+    (each) => each.number !== operation?.number,
+  );
   return {
     row: change.after,
-    events: [...loaded.events, change.event],
-    operations: operation === undefined ? others : [...others, operation],
+    events: [...transaction.events, change.event],
+    operations: operation === undefined ? otherOperations : [...otherOperations, operation],
   };
 }

@@ -1,12 +1,16 @@
-// Takes an offline sale back before the acquirer was asked: nothing needs to be sent, so it ends at once.
-import type { Step } from './transition.ts';
+// Voids an offline sale before its submission. No message to the acquirer is needed.
+import type { Transition } from './transition.ts';
 
 /** The step of a void or a reversal, ended with its own commit. */
-export function withdrawnStep({ job: _job, operation, ...step }: Step): Step {
-  if (operation === undefined) throw new Error('nothing takes the sale back');
+export function voidUnsubmittedSale({
+  job: _job,
+  operation,
+  ...transition
+}: Transition): Transition {
+  if (operation === undefined) throw new Error('the void of an offline sale has no operation');
   const isReversal = operation.kind === 'Reversal';
   return {
-    ...step,
+    ...transition,
     type: isReversal ? 'transaction.reversed' : 'transaction.cancelled',
     changes: { phase: isReversal ? 'Reversed' : 'Cancelled' },
     operation: { ...operation, status: 'Succeeded' },

@@ -1,4 +1,4 @@
-// A look at the card without an amount: what of a request fits with it.
+// Rules of an account verification (zero amount).
 import { type ErrorCode, type ProcessRequest, refuse } from '@switchyard/contract';
 
 const at = (pointer: string, code: ErrorCode, detail: string) => ({
@@ -6,7 +6,7 @@ const at = (pointer: string, code: ErrorCode, detail: string) => ({
 });
 
 /** Whether a request asks the issuer about the card, and for no money. */
-export const isVerification = ({ purpose }: Pick<ProcessRequest, 'purpose'>): boolean =>
+export const isAccountVerification = ({ purpose }: Pick<ProcessRequest, 'purpose'>): boolean =>
   purpose === 'AccountVerification';
 
 /**
@@ -14,11 +14,11 @@ export const isVerification = ({ purpose }: Pick<ProcessRequest, 'purpose'>): bo
  *
  * @throws Refusal amount_zero, amount_invalid, field_invalid
  */
-export function checkPurpose(request: ProcessRequest): void {
+export function validatePurpose(request: ProcessRequest): void {
   const { amount } = request;
-  if (!isVerification(request)) {
+  if (!isAccountVerification(request)) {
     if (amount > 0) return;
-    refuse('amount_zero', 'Zero is for an account verification alone.', {
+    refuse('amount_zero', 'Amount 0 is allowed with purpose AccountVerification only.', {
       ...at('/amount', 'amount_zero', 'Zero with purpose AccountVerification alone.'),
     });
   }
@@ -28,14 +28,14 @@ export function checkPurpose(request: ProcessRequest): void {
     });
   }
   const { captureMode, partialApproval, confirmWithinSeconds, offlineTransaction } = request;
-  const unfit = {
+  const notAllowedMembers = {
     captureMode: captureMode === 'Immediate',
     partialApproval: partialApproval === true,
     confirmWithinSeconds: confirmWithinSeconds !== undefined,
     offlineTransaction: offlineTransaction === true,
   };
-  for (const [name, isUnfit] of Object.entries(unfit)) {
-    if (!isUnfit) continue;
+  for (const [name, isPresent] of Object.entries(notAllowedMembers)) {
+    if (!isPresent) continue;
     refuse('field_invalid', `${name} does not go with an account verification.`, {
       ...at(`/${name}`, 'field_invalid', 'Nothing is held, and so nothing can become of it.'),
     });

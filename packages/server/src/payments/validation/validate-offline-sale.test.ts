@@ -3,14 +3,14 @@ import { test } from 'node:test';
 import { type OfflineData, type ProcessRequest, Refusal } from '@switchyard/contract';
 import type { PresentedCard } from '../card-input/read-card.ts';
 import {
-  checkCertificate,
-  checkLimits,
-  checkMoment,
-  checkOffline,
-  counterOf,
-  differentSales,
-  madeAt,
+  checkNotInFuture,
+  checkOfflineLimits,
+  checkTransactionCertificate,
+  differingSaleMembers,
   type OfflineRequest,
+  offlineSaleTime,
+  offlineSequenceOf,
+  validateOfflineSale,
 } from './validate-offline-sale.ts';
 
 const now = Date.parse('2026-03-01T12:00:00.000Z');
@@ -42,11 +42,12 @@ function codeOf(work: () => void): string | undefined {
   }
 }
 
-test('an offline sale says so and how, and nothing that cannot be any more', () => {
-  const fault = (members: Partial<ProcessRequest>) => codeOf(() => checkOffline(request(members)));
+test('an offline sale requires offlineData and refuses members without effect', () => {
+  const fault = (members: Partial<ProcessRequest>) =>
+    codeOf(() => validateOfflineSale(request(members)));
   assert.equal(fault({}), undefined);
   assert.equal(
-    codeOf(() => checkOffline({ ...request(), offlineData: undefined } as never)),
+    codeOf(() => validateOfflineSale({ ...request(), offlineData: undefined } as never)),
     'field_required',
   );
   assert.equal(fault({ offlineTransaction: false }), 'field_invalid');
@@ -62,19 +63,23 @@ test('an offline sale says so and how, and nothing that cannot be any more', () 
   assert.equal(fault({ captureMode: 'Immediate', partialApproval: false }), undefined);
 });
 
-test('the moment of a sale: leap seconds, zones, clocks that are a little fast', () => {
+test('authorizedAt accepts leap seconds, time zones and small clock skew', () => {
   const at = (authorizedAt: string) => ({ offlineData: { ...offlineData, authorizedAt } });
-  assert.equal(madeAt(at('2026-06-30T23:59:60Z').offlineData), Date.parse('2026-06-30T23:59:59Z'));
-  const fault = (authorizedAt: string) => codeOf(() => checkMoment(request(at(authorizedAt)), now));
+  assert.equal(
+    offlineSaleTime(at('2026-06-30T23:59:60Z').offlineData),
+    Date.parse('2026-06-30T23:59:59Z'),
+  );
+  const fault = (authorizedAt: string) =>
+    codeOf(() => checkNotInFuture(request(at(authorizedAt)), now));
   assert.equal(fault('2026-03-01T12:05:00.000Z'), undefined);
   assert.equal(fault('2026-03-01T12:05:00.001Z'), 'field_invalid');
   assert.equal(fault('2026-03-01T14:04:00+02:00'), undefined);
 });
 
-test('limits hold at their edges', () => {
+test('offline limits are inclusive', () => {
   const limits = { maxAmounts: { EUR: 1000 }, maxAgeHours: 1, maxCount: 1 };
   const fault = (members: Record<string, unknown>, at = now, of: object = limits) =>
-    codeOf(() => checkLimits(request(members), of as typeof limits, at));
+    codeOf(() => checkOfflineLimits(request(members), of as typeof limits, at));
   assert.equal(fault({}), undefined);
   assert.equal(fault({}, now + 1), 'offline_too_old');
   assert.equal(fault({ amount: 1001 }), 'offline_limit_exceeded');
@@ -83,29 +88,29 @@ test('limits hold at their edges', () => {
   assert.equal(fault({ currency: 'USD', amount: 999_999_999_999 }, now, anyAmount), undefined);
 });
 
-test('a chip has approved where tag 9F27 tells of a certificate', () => {
+test('tag 9F27 must indicate a TC', () => {
   const chip = (cryptogramInformation: string | undefined) =>
     ({ chipData: '9F2701', chip: { cryptogramInformation } }) as unknown as PresentedCard;
   for (const information of ['40', '41', '4F', '7F']) {
     assert.equal(
-      codeOf(() => checkCertificate(chip(information))),
+      codeOf(() => checkTransactionCertificate(chip(information))),
       undefined,
       information,
     );
   }
   for (const information of ['80', '00', 'C0', undefined]) {
     assert.equal(
-      codeOf(() => checkCertificate(chip(information))),
+      codeOf(() => checkTransactionCertificate(chip(information))),
       'emv_data_mismatch',
     );
   }
   assert.equal(
-    codeOf(() => checkCertificate({} as PresentedCard)),
+    codeOf(() => checkTransactionCertificate({} as PresentedCard)),
     undefined,
   );
 });
 
-test('one number is one sale: what tells two sales apart is named, and the same time is the same', () => {
+test('different sales with one sequence number are refused with the differing members', () => {
   const fingerprint = (members: object = {}, data: object = {}) => ({
     amount: 1000,
     currency: 'EUR',
@@ -115,24 +120,24 @@ test('one number is one sale: what tells two sales apart is named, and the same 
     ...members,
   });
   const differs = (members: object, data?: object) =>
-    differentSales(fingerprint(), fingerprint(members, data));
+    differingSaleMembers(fingerprint(), fingerprint(members, data));
   assert.deepEqual(differs({ entryMode: 'ContactChip', metadata: {} }, { reason: 'x' }), []);
   assert.deepEqual(differs({}, { authorizedAt: '2026-03-01T12:00:00+01:00' }), []);
   assert.deepEqual(differs({ amount: 1, currency: 'USD' }), ['amount', 'currency']);
   assert.deepEqual(differs({}, { authorizationCode: 'X' }), ['offlineData/authorizationCode']);
 });
 
-test('who counts: the device, its hardware where that is named, and nobody for a sale of none', () => {
+test('the sequence belongs to the device or to its serial number', () => {
   const of = { deviceId: 'device', contractId: 'contract' };
   const mark = () => 'sale:mark';
   const serialNumber = { ...offlineData, serialNumber: '1' };
-  assert.deepEqual(counterOf(of, request(), mark), {
+  assert.deepEqual(offlineSequenceOf(of, request(), mark), {
     holderId: 'device',
     counter: '',
     counts: true,
   });
-  assert.equal(counterOf(of, request({ offlineData: serialNumber }), mark).counter, '1');
-  assert.deepEqual(counterOf({ ...of, deviceId: undefined }, request(), mark), {
+  assert.equal(offlineSequenceOf(of, request({ offlineData: serialNumber }), mark).counter, '1');
+  assert.deepEqual(offlineSequenceOf({ ...of, deviceId: undefined }, request(), mark), {
     holderId: 'contract',
     counter: 'sale:mark',
     counts: false,

@@ -1,4 +1,4 @@
-// The rules of an offline sale before anything is stored; pure: values in, a refusal or nothing out.
+// Validation of an offline sale before anything is stored. Pure.
 import {
   type ErrorCode,
   type OfflineData,
@@ -7,7 +7,7 @@ import {
 } from '@switchyard/contract';
 import type { OfflineLimits } from '../../provisioning/index.ts';
 import type { PresentedCard } from '../card-input/read-card.ts';
-import { differences } from './validate-sale-request.ts';
+import { differingMembers } from './validate-sale-request.ts';
 
 /** A sale that the terminal has approved already. */
 export type OfflineRequest = ProcessRequest & { offlineData: OfflineData };
@@ -17,7 +17,7 @@ const at = (pointer: string, code: ErrorCode, detail: string) => ({
 });
 
 /** Members that ask for what cannot be any more once the sale is made. */
-const unfit = [
+const notAllowedMembers = [
   'confirmWithinSeconds',
   'purpose',
   'stepUpOf',
@@ -28,27 +28,28 @@ const unfit = [
 ] as const;
 
 /** Faults of the members. @throws Refusal field_required, field_invalid */
-export function checkOffline(request: ProcessRequest): void {
+export function validateOfflineSale(request: ProcessRequest): void {
   const { offlineTransaction = false, offlineData } = request;
   if (!offlineTransaction) {
     if (offlineData === undefined) return;
-    refuse('field_invalid', 'offlineData goes with offlineTransaction.', {
+    refuse('field_invalid', 'offlineData requires offlineTransaction true.', {
       ...at('/offlineData', 'field_invalid', 'Only where offlineTransaction is true.'),
     });
   }
   if (offlineData === undefined) {
-    refuse('field_required', 'An offline sale tells how it was approved.', {
+    refuse('field_required', 'An offline sale requires offlineData.', {
       ...at('/offlineData', 'field_required', 'Is required.'),
     });
   }
-  const wrong = unfit.find((name) => request[name] !== undefined) ?? unfitValue(request);
-  if (wrong === undefined) return;
-  refuse('field_invalid', `${wrong} has no meaning for a sale that was made already.`, {
-    ...at(`/${wrong}`, 'field_invalid', 'Not with offlineTransaction.'),
+  const invalidMember =
+    notAllowedMembers.find((name) => request[name] !== undefined) ?? notAllowedValue(request);
+  if (invalidMember === undefined) return;
+  refuse('field_invalid', `${invalidMember} is not allowed with offlineTransaction.`, {
+    ...at(`/${invalidMember}`, 'field_invalid', 'Not with offlineTransaction.'),
   });
 }
 
-function unfitValue(request: ProcessRequest): string | undefined {
+function notAllowedValue(request: ProcessRequest): string | undefined {
   if (request.captureMode === 'Deferred') return 'captureMode';
   return request.partialApproval === true ? 'partialApproval' : undefined;
 }
@@ -58,93 +59,104 @@ const clockSkewMs = 5 * 60_000;
 const hourMs = 3_600_000;
 
 /** When the sale was made, epoch ms; a leap second is the one after it. */
-export function madeAt({ authorizedAt }: Pick<OfflineData, 'authorizedAt'>): number {
+export function offlineSaleTime({ authorizedAt }: Pick<OfflineData, 'authorizedAt'>): number {
   return Date.parse(authorizedAt.replace(/:60(?=[.Zz+-])/, ':59'));
 }
 
 /** @throws Refusal field_invalid where the sale is yet to come */
-export function checkMoment(request: OfflineRequest, now: number): void {
-  if (madeAt(request.offlineData) <= now + clockSkewMs) return;
-  refuse('field_invalid', 'The sale was made in the future.', {
+export function checkNotInFuture(request: OfflineRequest, now: number): void {
+  if (offlineSaleTime(request.offlineData) <= now + clockSkewMs) return;
+  refuse('field_invalid', 'authorizedAt is in the future.', {
     ...at('/offlineData/authorizedAt', 'field_invalid', 'Lies in the future.'),
   });
 }
 
 /** The upper two bits of tag 9F27: the chip has approved the sale itself (EMV Book 3, 6.5.5.4). */
-const cryptogramBits = 0xc0;
-const certificate = 0x40;
+const cryptogramTypeMask = 0xc0;
+const transactionCertificateBits = 0x40;
 
 /** What the chip signed is that it approved. @throws Refusal emv_data_mismatch */
-export function checkCertificate(card: PresentedCard): void {
+export function checkTransactionCertificate(card: PresentedCard): void {
   if (card.chipData === undefined) return;
-  const information = card.chip?.['cryptogramInformation'] ?? '';
-  const isApproval = (Number.parseInt(information, 16) & cryptogramBits) === certificate;
+  const cryptogramInformation = card.receiptChipTags?.['cryptogramInformation'] ?? '';
+  const isApproval =
+    (Number.parseInt(cryptogramInformation, 16) & cryptogramTypeMask) ===
+    transactionCertificateBits;
   if (isApproval) return;
   refuse('emv_data_mismatch', 'The chip has not approved the sale offline.', {
-    ...at('/instrument/emvData', 'emv_data_mismatch', 'Tag 9F27 must tell of a TC.'),
+    ...at('/instrument/emvData', 'emv_data_mismatch', 'Tag 9F27 must indicate a TC.'),
   });
 }
 
 /** What the contract allows. @throws Refusal offline_too_old, offline_limit_exceeded */
-export function checkLimits(request: OfflineRequest, limits: OfflineLimits, now: number): void {
-  if (now - madeAt(request.offlineData) > limits.maxAgeHours * hourMs) {
+export function checkOfflineLimits(
+  request: OfflineRequest,
+  limits: OfflineLimits,
+  now: number,
+): void {
+  if (now - offlineSaleTime(request.offlineData) > limits.maxAgeHours * hourMs) {
     refuse('offline_too_old', `Offline sales are taken for ${limits.maxAgeHours} hours.`, {
       ...at('/offlineData/authorizedAt', 'offline_too_old', 'Longer ago than is taken.'),
     });
   }
   const { maxAmounts } = limits;
-  const most = maxAmounts === undefined ? request.amount : (maxAmounts[request.currency] ?? 0);
-  if (request.amount <= most) return;
-  refuse('offline_limit_exceeded', `${most} ${request.currency} minor units are taken offline.`, {
-    ...at('/amount', 'offline_limit_exceeded', 'More than is taken offline.'),
-    extensions: { maxAmount: most },
-  });
+  const maxAmount = maxAmounts === undefined ? request.amount : (maxAmounts[request.currency] ?? 0);
+  if (request.amount <= maxAmount) return;
+  refuse(
+    'offline_limit_exceeded',
+    `${maxAmount} ${request.currency} minor units are taken offline.`,
+    {
+      ...at('/amount', 'offline_limit_exceeded', 'More than is taken offline.'),
+      extensions: { maxAmount: maxAmount },
+    },
+  );
 }
 
 /** @throws Refusal offline_limit_exceeded, always */
-export function refuseCount(maxCount: number): never {
+export function refuseCountExceeded(maxCount: number): never {
   return refuse('offline_limit_exceeded', `${maxCount} offline sales are taken in 24 hours.`, {
     ...at('/offlineData/terminalSequence', 'offline_limit_exceeded', 'One more than is taken.'),
   });
 }
 
 /** What makes an offline sale the one that it is, under whatever identifier it is sent. */
-export function identityOf(fingerprint: Record<string, unknown>): Record<string, unknown> {
+export function offlineSaleIdentity(fingerprint: Record<string, unknown>): Record<string, unknown> {
   const { amount, currency, instrument } = fingerprint;
   const offlineData = fingerprint['offlineData'] as OfflineData;
   return {
     amount,
     currency,
     instrument,
-    'offlineData/authorizedAt': madeAt(offlineData),
+    'offlineData/authorizedAt': offlineSaleTime(offlineData),
     'offlineData/authorizationCode': offlineData.authorizationCode,
   };
 }
 
 /** The members in which two uploads of one number are two sales; none where they are the same. */
-export function differentSales(
+export function differingSaleMembers(
   first: Record<string, unknown>,
   second: Record<string, unknown>,
 ): string[] {
-  return differences(identityOf(first), identityOf(second));
+  return differingMembers(offlineSaleIdentity(first), offlineSaleIdentity(second));
 }
 
 /** Who counts, and under which name: see the table of uploads. */
-export type Counter = {
+export type OfflineSequence = {
   holderId: string;
   /** The hardware, where it was named; of a sale without a device the sale itself. */
   counter: string;
   /** Whose numbers follow each other: a sale without a device leaves no gap behind. */
-  counts: boolean;
+  isGapChecked: boolean;
 };
 
-/** @param saleMark tells two sales apart where no device counts them */
-export function counterOf(
-  of: { deviceId: string | undefined; contractId: string },
+/** @param saleDigest tells two sales apart where no device counts them */
+export function offlineSequenceOf(
+  location: { deviceId: string | undefined; contractId: string },
   { offlineData }: OfflineRequest,
-  saleMark: () => string,
-): Counter {
-  const { deviceId, contractId } = of;
-  if (deviceId === undefined) return { holderId: contractId, counter: saleMark(), counts: false };
-  return { holderId: deviceId, counter: offlineData.serialNumber ?? '', counts: true };
+  saleDigest: () => string,
+): OfflineSequence {
+  const { deviceId, contractId } = location;
+  if (deviceId === undefined)
+    return { holderId: contractId, counter: saleDigest(), isGapChecked: false };
+  return { holderId: deviceId, counter: offlineData.serialNumber ?? '', isGapChecked: true };
 }

@@ -2,18 +2,23 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { type ProcessRequest, Refusal } from '@switchyard/contract';
-import { noAmounts, type Phase, stateOf, type Verb } from '../transaction/state-machine.ts';
+import {
+  deriveState,
+  type OperationType,
+  type Phase,
+  zeroAmounts,
+} from '../transaction/state-machine.ts';
 import type {
-  LoadedTransaction,
   OperationKind,
+  TransactionRecord,
   TransactionRow,
 } from '../transaction/transaction.ts';
-import { checkTimes } from './expiry-checks.ts';
+import { checkTimeLimits } from './expiry-checks.ts';
 import {
   allowedOperations,
-  checkFields,
-  checkOperationId,
-  decide,
+  decideOperation,
+  validateOperationId,
+  validateSaleRequest,
 } from './validate-sale-request.ts';
 
 const request = (members: Partial<ProcessRequest> = {}): ProcessRequest => ({
@@ -25,18 +30,18 @@ const request = (members: Partial<ProcessRequest> = {}): ProcessRequest => ({
   ...members,
 });
 
-test('no UUID passes for a card number', () => {
+test('a UUID is not detected as a card number', () => {
   for (let round = 0; round < 5000; round += 1) {
     const id = randomUUID();
-    checkFields(
+    validateSaleRequest(
       request({ clientTransactionId: id, order: { orderId: id }, metadata: { basket: id } }),
     );
-    checkOperationId(id);
+    validateOperationId(id);
   }
-  checkFields(request({ clientTransactionId: '63432678-5937-4187-8eb1-3296fd195bd2' }));
+  validateSaleRequest(request({ clientTransactionId: '63432678-5937-4187-8eb1-3296fd195bd2' }));
 });
 
-test('a card number is refused wherever text is kept, and not repeated', () => {
+test('a card number in free text is refused and not echoed', () => {
   const pan = '4111111111111111';
   const places: Partial<ProcessRequest>[] = [
     { clientTransactionId: pan },
@@ -48,7 +53,7 @@ test('a card number is refused wherever text is kept, and not repeated', () => {
   ];
   for (const place of places) {
     assert.throws(
-      () => checkFields(request(place)),
+      () => validateSaleRequest(request(place)),
       (error) => {
         assert.ok(error instanceof Refusal);
         const isId = 'clientTransactionId' in place;
@@ -60,11 +65,11 @@ test('a card number is refused wherever text is kept, and not repeated', () => {
   }
 });
 
-test('a card is good to the end of its month, a request up to its notAfter', () => {
+test('a card is valid until the end of its expiry month, a request until notAfter', () => {
   const at = Date.parse('2026-12-31T23:59:59.500Z');
   const codeOf = (members: Partial<ProcessRequest>, expiry: string, now = at) => {
     try {
-      return checkTimes(request(members), { expiry }, now);
+      return checkTimeLimits(request(members), { expiry }, now);
     } catch (error) {
       return (error as Refusal).code;
     }
@@ -80,13 +85,13 @@ test('a card is good to the end of its month, a request up to its notAfter', () 
   assert.equal(codeOf({ notAfter: '2027-01-01T01:00:00+02:00' }, '3012'), 'too_late');
 });
 
-test('a currency is judged by the time of the sale, whenever it is asked about', () => {
+test('currency validity is checked at the time of the sale', () => {
   const lastDay = Date.parse('2025-12-31T23:59:59.999Z');
   const codeOf = (currency: string, now: number) => {
     const sale = request({ currency });
     try {
-      checkFields(sale);
-      return checkTimes(sale, { expiry: '9912' }, now);
+      validateSaleRequest(sale);
+      return checkTimeLimits(sale, { expiry: '9912' }, now);
     } catch (error) {
       return (error as Refusal).code;
     }
@@ -99,7 +104,7 @@ test('a currency is judged by the time of the sale, whenever it is asked about',
   }
 });
 
-test('in every phase the highest amount that is listed is taken, and one more is refused', () => {
+test('in every phase the listed maximum amount is accepted and one more is refused', () => {
   const verbs = { Capture: 'Capture', Refund: 'Refund', Cancel: 'Cancel', Reversal: 'Reverse' };
   const terms = { partialCancel: true, multipleCapture: true, overCapture: 0 };
   const amounts: Readonly<Partial<Record<Phase, object>>> = {
@@ -108,12 +113,12 @@ test('in every phase the highest amount that is listed is taken, and one more is
   };
   const phases = ['Received', 'Stored', 'Sending', 'Unconfirmed', 'Approved'] as const;
   for (const phase of phases) {
-    const position = { ...noAmounts, phase, ...amounts[phase] };
-    const row = { amount: 1234, currency: 'EUR', position, state: stateOf(position) };
-    const loaded = { row, events: [], operations: [] } as unknown as LoadedTransaction;
+    const position = { ...zeroAmounts, phase, ...amounts[phase] };
+    const row = { amount: 1234, currency: 'EUR', position, state: deriveState(position) };
+    const loaded = { row, events: [], operations: [] } as unknown as TransactionRecord;
     const tried = (operation: OperationKind, amount: number) => {
       try {
-        return decide(loaded, verbs[operation] as Verb, { amount }, terms);
+        return decideOperation(loaded, verbs[operation] as OperationType, { amount }, terms);
       } catch (error) {
         assert.ok(error instanceof Refusal);
         return error;

@@ -1,13 +1,13 @@
 // What a card payment comes to in reports: which event counts on which day, and for how much. Pure.
 import {
-  factsOf,
-  type LoadedTransaction,
-  outcomeEventOf,
-  outcomeOf,
-  responseOf,
-  type SaleFacts,
+  type AuthorizationContext,
+  authorizationContext,
   type StoredEvent,
-  settlementDayOf,
+  saleOutcome,
+  saleOutcomeEvent,
+  saleResponse,
+  settlementDayForContext,
+  type TransactionRecord,
 } from '../../payments/index.ts';
 import { localTimeAt } from './local-time.ts';
 import {
@@ -22,7 +22,7 @@ import {
 } from './model.ts';
 
 /** When the sale was made: one that was approved by the terminal alone, when it was approved. */
-function madeAt({ row }: LoadedTransaction, { offline }: SaleFacts): number {
+function madeAt({ row }: TransactionRecord, { offline }: AuthorizationContext): number {
   const at = Date.parse(offline?.authorizedAt ?? row.createdAt);
   return Number.isFinite(at) ? at : Date.parse(row.createdAt);
 }
@@ -55,9 +55,9 @@ function sumsOf({ data }: StoredEvent): Sums {
   };
 }
 
-function entriesOf(loaded: LoadedTransaction, facts: SaleFacts): Map<number, Entry> {
+function entriesOf(loaded: TransactionRecord, facts: AuthorizationContext): Map<number, Entry> {
   const entries = new Map<number, Entry>();
-  const outcome = outcomeEventOf(loaded);
+  const outcome = saleOutcomeEvent(loaded);
   const made = madeAt(loaded, facts);
   for (const event of loaded.events) {
     const sums = sumsOf(event);
@@ -81,15 +81,15 @@ function entriesOf(loaded: LoadedTransaction, facts: SaleFacts): Map<number, Ent
 }
 
 /** The day of what is under way: that of its file, or of the moment when it was asked for. */
-function pendingDate({ at, data }: StoredEvent, facts: SaleFacts): string {
-  return data.settlementDate ?? settlementDayOf(facts, Date.parse(at)).date;
+function pendingDate({ at, data }: StoredEvent, facts: AuthorizationContext): string {
+  return data.settlementDate ?? settlementDayForContext(facts, Date.parse(at)).date;
 }
 
 /** A capture that has ended is pending no more on the day on which it was. */
 function pendingMove(
   event: StoredEvent,
-  { events }: LoadedTransaction,
-  facts: SaleFacts,
+  { events }: TransactionRecord,
+  facts: AuthorizationContext,
 ): SettlementMove | undefined {
   const { changes, operation } = event.data;
   const { captureReserved = 0 } = changes;
@@ -107,8 +107,8 @@ function pendingMove(
 /** By which numbers the acquirer knows what an event did: those of its operation, or of the sale. */
 function movementOf(
   event: StoredEvent,
-  { operations }: LoadedTransaction,
-  facts: SaleFacts,
+  { operations }: TransactionRecord,
+  facts: AuthorizationContext,
 ): Movement {
   const number = event.data.operation?.number ?? 0;
   const operation = operations.find((each) => each.number === number);
@@ -123,14 +123,17 @@ function movementOf(
   };
 }
 
-function movesOf(loaded: LoadedTransaction, facts: SaleFacts): Map<number, SettlementMove[]> {
+function movesOf(
+  loaded: TransactionRecord,
+  facts: AuthorizationContext,
+): Map<number, SettlementMove[]> {
   const all = new Map<number, SettlementMove[]>();
   for (const event of loaded.events) {
     const { captured = 0, refunded = 0 } = event.data.changes;
     const moves: SettlementMove[] = [];
     const move = (kind: SettlementMove['kind'], amount: number, date: string | undefined) =>
       moves.push({
-        date: date ?? settlementDayOf(facts, Date.parse(event.at)).date,
+        date: date ?? settlementDayForContext(facts, Date.parse(event.at)).date,
         kind,
         count: 1,
         amount,
@@ -153,10 +156,10 @@ const textAt = (of: unknown, name: string): string | undefined => {
   return typeof value === 'string' ? value : undefined;
 };
 
-function lineOf(loaded: LoadedTransaction, facts: SaleFacts): PaymentLine {
+function lineOf(loaded: TransactionRecord, facts: AuthorizationContext): PaymentLine {
   const { row } = loaded;
   const { position } = row;
-  const response = responseOf(loaded);
+  const response = saleResponse(loaded);
   const { card, offline, entryMode } = facts;
   return {
     paymentId: row.transactionId,
@@ -182,7 +185,7 @@ function lineOf(loaded: LoadedTransaction, facts: SaleFacts): PaymentLine {
     clientTransactionId: row.clientTransactionId,
     orderId: textAt(facts.request['order'], 'orderId')?.toLowerCase(),
     retrievalReference: facts.reference.rrn,
-    authorizationCode: outcomeOf(loaded)?.authorizationCode ?? offline?.authorizationCode,
+    authorizationCode: saleOutcome(loaded)?.authorizationCode ?? offline?.authorizationCode,
     maskedNumber: card.maskedNumber,
     cardToken: uuidForm.test(card.token) ? card.token : undefined,
     responseCode: response?.code,
@@ -195,8 +198,8 @@ function lineOf(loaded: LoadedTransaction, facts: SaleFacts): PaymentLine {
 }
 
 /** @example const { line, entries } = reportedCard(loaded); */
-export function reportedCard(loaded: LoadedTransaction): Reported {
-  const facts = factsOf(loaded);
+export function reportedCard(loaded: TransactionRecord): Reported {
+  const facts = authorizationContext(loaded);
   return {
     line: lineOf(loaded, facts),
     entries: entriesOf(loaded, facts),

@@ -1,5 +1,5 @@
 // Keeps reports up to date behind the commits of payments: slowly while there is much else to do.
-import type { RecentSales } from '../../payments/index.ts';
+import type { RecentTransactions } from '../../payments/index.ts';
 import {
   type Clock,
   createPoller,
@@ -36,7 +36,7 @@ export type FollowerDeps = {
   log: Log;
   metrics: Metrics;
   dictionaries: Dictionaries;
-  recent?: RecentSales | undefined;
+  recent?: RecentTransactions | undefined;
   /** How much the process has to do, 0 to 1. */
   pressure(): number;
   /** The share of its time that it was at work since the last question; left out: its event loop's. */

@@ -1,5 +1,5 @@
 // The day and the hour that the clocks of a store show. Pure.
-import { settlementDayAt } from '../../payments/index.ts';
+import { settlementDayForTime } from '../../payments/index.ts';
 
 export type LocalTime = {
   /** YYYY-MM-DD: days follow each other without a gap, and never go back. */
@@ -30,5 +30,5 @@ function hourAt(at: number, timeZone: string): number {
 
 /** @example const { day, hour } = localTimeAt(Date.now(), 'Europe/Paris'); */
 export function localTimeAt(at: number, timeZone: string): LocalTime {
-  return { day: settlementDayAt(at, timeZone).date, hour: hourAt(at, timeZone) };
+  return { day: settlementDayForTime(at, timeZone).date, hour: hourAt(at, timeZone) };
 }

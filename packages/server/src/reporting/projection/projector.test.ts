@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  createRecentSales,
-  type LoadedTransaction,
-  readTransactionsText,
+  createRecentTransactions,
+  selectTransactionsText,
+  type TransactionRecord,
 } from '../../payments/index.ts';
 import type { RunQuery } from '../run.ts';
 import { notToldOf, project } from './projector.ts';
@@ -14,7 +14,7 @@ const organizationId = '0198c0de-0000-7000-8000-000000000000';
 const at = '2026-03-01T10:00:00.000Z';
 
 /** A sale, captured at once, as its process has committed it. */
-function captured(transactionId: string): LoadedTransaction {
+function captured(transactionId: string): TransactionRecord {
   const reference = { terminalId: 'T', stan: '1', rrn: '2' };
   const facts = {
     card: { scheme: 'Visa', maskedNumber: 'x', token: '' },
@@ -51,7 +51,7 @@ function captured(transactionId: string): LoadedTransaction {
       event(2, 'Captured', { phase: 'Approved', authorized: 5, captured: 5 }),
     ],
     operations: [],
-  } as unknown as LoadedTransaction;
+  } as unknown as TransactionRecord;
 }
 
 /** Which payments are read, and which are written. */
@@ -61,8 +61,8 @@ async function projected(cards: ReadonlyMap<string, number>, known: readonly str
     asked[text] ??= values;
     return [];
   };
-  const recent = createRecentSales();
-  for (const id of known) recent.note(captured(id));
+  const recent = createRecentTransactions();
+  for (const id of known) recent.add(captured(id));
   const numbering = {
     numbersOf: async (_run: RunQuery, all: readonly unknown[]) =>
       all.map(() => ({ groupId: 1, classId: 1 })),
@@ -73,7 +73,7 @@ async function projected(cards: ReadonlyMap<string, number>, known: readonly str
     const values = asked[text];
     return Array.isArray(values) ? String(values[place]) : undefined;
   };
-  return { read: idsIn(readTransactionsText, 1), written: idsIn(newLinesText, 2), recent };
+  return { read: idsIn(selectTransactionsText, 1), written: idsIn(newLinesText, 2), recent };
 }
 
 test('a sale that this process has committed is not read again, and forgotten then', async () => {

@@ -1,8 +1,8 @@
 // Brings the reports of an organisation up to some of its payments: each event is counted once, in one commit.
 import {
-  type LoadedTransaction,
-  type RecentSales,
+  type RecentTransactions,
   readTransactions,
+  type TransactionRecord,
 } from '../../payments/index.ts';
 import { plainArray } from '../../platform/index.ts';
 import { readQrPayments } from '../../qr/index.ts';
@@ -36,13 +36,13 @@ async function readCards(
   run: RunQuery,
   { organizationId, recent }: Pick<Held, 'organizationId' | 'recent'>,
   cards: Subjects['cards'],
-): Promise<LoadedTransaction[]> {
-  const found: LoadedTransaction[] = [];
+): Promise<TransactionRecord[]> {
+  const found: TransactionRecord[] = [];
   const unknown: string[] = [];
   for (const [id, events] of cards) {
     const known = recent?.find(organizationId, id, events);
     // Who walks over all of them leaves it to whoever was told of it.
-    if (events !== everyEvent) recent?.forget(id);
+    if (events !== everyEvent) recent?.remove(id);
     if (known === undefined) unknown.push(id);
     else found.push(known);
   }
@@ -132,7 +132,7 @@ type Held = {
   readonly organizationId: string;
   readonly numbering: Numbering;
   readonly at: string;
-  readonly recent: RecentSales | undefined;
+  readonly recent: RecentTransactions | undefined;
 };
 
 /** Writes the lines of a few payments, and gives what they come to. */

@@ -1,5 +1,10 @@
 // One turn for one organisation: what its feed has told since, or a part of the walk over all its payments.
-import { type RecentSales, readFiled, walkFiles, walkTransactions } from '../../payments/index.ts';
+import {
+  listClearingFileIds,
+  listTransactionIds,
+  type RecentTransactions,
+  readClearingTotals,
+} from '../../payments/index.ts';
 import { type Clock, type Database, isoTime } from '../../platform/index.ts';
 import { walkQrPayments } from '../../qr/index.ts';
 import { nil, type RunQuery, runIn } from '../run.ts';
@@ -27,7 +32,7 @@ type Held = {
   readonly organizationId: string;
   readonly numbering: Numbering;
   readonly at: string;
-  readonly recent: RecentSales | undefined;
+  readonly recent: RecentTransactions | undefined;
 };
 
 const cardKinds = ['transaction.', 'offline.'];
@@ -48,7 +53,7 @@ function subjectsOf(news: readonly News[]): Subjects & { files: string[] } {
 
 async function noteFiles({ run, organizationId }: Held, fileIds: readonly string[]): Promise<void> {
   for (const fileId of fileIds) {
-    const sums = await readFiled(run, organizationId, fileId);
+    const sums = await readClearingTotals(run, organizationId, fileId);
     const rows = sums.map(({ lines, amount, ...key }) => ({ ...key, fileId, lines, amount }));
     if (rows.length > 0) await run(filesText, [organizationId, JSON.stringify(rows)]);
   }
@@ -77,7 +82,7 @@ async function walk(held: Held, { stage, place }: Position): Promise<Walked> {
       return { stage: isLeft ? 'Wiping' : 'Cards', place: nil, isFull: true };
     }
     case 'Cards': {
-      const cards = await walkTransactions(run, organizationId, place, eventsAtOnce);
+      const cards = await listTransactionIds(run, organizationId, place, eventsAtOnce);
       await project(run, held, { cards: notToldOf(cards), qr: [] });
       return goOn(cards, eventsAtOnce);
     }
@@ -87,7 +92,7 @@ async function walk(held: Held, { stage, place }: Position): Promise<Walked> {
       return goOn(qr, eventsAtOnce);
     }
     case 'Files': {
-      const files = await walkFiles(run, organizationId, place, filesAtOnce);
+      const files = await listClearingFileIds(run, organizationId, place, filesAtOnce);
       await noteFiles(held, files);
       return goOn(files, filesAtOnce);
     }
@@ -136,7 +141,7 @@ export type TurnDeps = {
   clock: Clock;
   dictionaries: Dictionaries;
   /** What this process has committed itself; left out, all is read. */
-  recent?: RecentSales | undefined;
+  recent?: RecentTransactions | undefined;
   /** Leaves the machine to others, after so much work. */
   rest(workedMs: number): Promise<void>;
 };

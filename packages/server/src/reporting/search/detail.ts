@@ -1,7 +1,7 @@
 // Shows one payment with all that belongs to it, to whoever may read reports.
 import { type ReportedPaymentDetail, refuse } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
-import { readTransactions, showTransaction } from '../../payments/index.ts';
+import { readTransactions, viewTransactionWithEvents } from '../../payments/index.ts';
 import { readQrPayments, showQrPayment } from '../../qr/index.ts';
 import type { RunQuery } from '../run.ts';
 import { scopeOf } from '../scope.ts';
@@ -27,7 +27,7 @@ export async function paymentDetail(
     (scope.deviceId === undefined || row.deviceId === scope.deviceId);
   const [transaction] = await readTransactions(run, organizationId, [id]);
   if (transaction !== undefined && mayBeSeen(transaction.row)) {
-    return { kind: 'Card', card: showTransaction(transaction) };
+    return { kind: 'Card', card: viewTransactionWithEvents(transaction) };
   }
   const [payment] = await readQrPayments(run, organizationId, [id], { isWhole: true });
   if (payment !== undefined && mayBeSeen(payment.loaded.row)) {

@@ -1,5 +1,5 @@
 // Finds payments: chooses the way that is short for these filters, and goes it for one page.
-import { namedTransactions } from '../../payments/index.ts';
+import { findTransactionsByIdentifier } from '../../payments/index.ts';
 import { namedQrPayments } from '../../qr/index.ts';
 import type { RunQuery } from '../run.ts';
 import { type Classes, matches, type PaymentClass } from './classes.ts';
@@ -133,7 +133,7 @@ async function byText(task: Task, text: string): Promise<Rows> {
   const { run, search, classIds, cut } = task;
   const { organizationId } = search;
   const named = [
-    ...(await namedTransactions(run, organizationId, text)),
+    ...(await findTransactionsByIdentifier(run, organizationId, text)),
     ...(await namedQrPayments(run, organizationId, text)),
   ];
   const walked = { search, classIds, cut: more(cut) };

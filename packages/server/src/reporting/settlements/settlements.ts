@@ -1,7 +1,7 @@
 // Tells what is settled: by acquirer link, merchant, day and currency, with the files that it went in.
 import { refuse, type Settlement, type SettlementDetail } from '@switchyard/contract';
 import type { Caller, FoundPage } from '../../http/index.ts';
-import { readFiles } from '../../payments/index.ts';
+import { readClearingFiles } from '../../payments/index.ts';
 import type { RunQuery } from '../run.ts';
 import { scopeOf } from '../scope.ts';
 import { settlementId, settlementKey } from './settlement-id.ts';
@@ -96,7 +96,7 @@ export async function settlement(
     return refuse('settlement_not_found', 'There is no settlement with this identifier.');
   }
   const parts = await filesOf(run, organizationId, key, filesMax);
-  const known = await readFiles(
+  const known = await readClearingFiles(
     run,
     organizationId,
     parts.map(({ fileId }) => fileId),

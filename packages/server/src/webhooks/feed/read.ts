@@ -52,7 +52,7 @@ function merchantOf(caller: Caller, asked: string | undefined): { merchantId?: s
   const own = caller.entityType === 'merchant' ? caller.entityId : caller.merchantId;
   const wanted = asked?.toLowerCase();
   if (own !== undefined && wanted !== undefined && wanted !== own) {
-    refuse('entity_out_of_scope', 'The token is good for another merchant.');
+    refuse('entity_out_of_scope', 'The token belongs to another merchant.');
   }
   const merchantId = own ?? wanted;
   return defined({ merchantId });

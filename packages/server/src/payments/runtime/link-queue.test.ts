@@ -3,7 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { testDatabase } from '../../../test/database.ts';
 import { createMetrics, type Job, systemClock, systemIds } from '../../platform/index.ts';
-import { alarmAfter, createLanes, measureLanes, unanswered } from './link-queue.ts';
+import {
+  alertAfterAttempts,
+  createLinkQueue,
+  noResponseNote,
+  registerBacklogGauges,
+} from './link-queue.ts';
 
 /** A lane of an organisation of its own; `add` gives the job as its handler would see it. */
 async function setUp() {
@@ -21,52 +26,52 @@ async function setUp() {
     const rest = { kind: 'test.lane', payload: {}, attempts, dueAt: now };
     return { organizationId, jobId, lane: on, ...rest };
   }
-  return { lanes: createLanes({ database }), organizationId, lane, add };
+  return { lanes: createLinkQueue({ database }), organizationId, lane, add };
 }
 
-describe('the queue of a link', () => {
-  it('stops behind a message without an answer, and behind no other', async () => {
+describe('link queue', () => {
+  it('is blocked only by a message without a response', async () => {
     const { lanes, add } = await setUp();
     const refused = await add(2, null);
-    assert.equal(await lanes.isHeld(refused), false);
+    assert.equal(await lanes.isBlocked(refused), false);
     const behindRefused = await add(0, null);
-    assert.equal(await lanes.isHeld(behindRefused), false);
-    const silent = await add(1, unanswered);
-    assert.equal(await lanes.isHeld(silent), false);
-    assert.equal(await lanes.isHeld(behindRefused), false);
+    assert.equal(await lanes.isBlocked(behindRefused), false);
+    const silent = await add(1, noResponseNote);
+    assert.equal(await lanes.isBlocked(silent), false);
+    assert.equal(await lanes.isBlocked(behindRefused), false);
     const behind = await add(0, null);
-    assert.equal(await lanes.isHeld(behind), true);
+    assert.equal(await lanes.isBlocked(behind), true);
     const elsewhere = await add(0, null, randomUUID());
-    assert.equal(await lanes.isHeld(elsewhere), false);
+    assert.equal(await lanes.isBlocked(elsewhere), false);
     const { lane: _lane, ...without } = behind;
-    assert.equal(await lanes.isHeld(without), false);
+    assert.equal(await lanes.isBlocked(without), false);
   });
 
-  it('goes on past a message that has raised an alarm', async () => {
+  it('continues after a message that has raised an alert', async () => {
     const { lanes, add } = await setUp();
-    await add(alarmAfter, unanswered);
-    assert.equal(await lanes.isHeld(await add(0, null)), true);
+    await add(alertAfterAttempts, noResponseNote);
+    assert.equal(await lanes.isBlocked(await add(0, null)), true);
     const { lanes: others, add: addTo } = await setUp();
-    await addTo(alarmAfter + 1, unanswered);
-    assert.equal(await others.isHeld(await addTo(0, null)), false);
+    await addTo(alertAfterAttempts + 1, noResponseNote);
+    assert.equal(await others.isBlocked(await addTo(0, null)), false);
   });
 
-  it('is told by length, age, tries and alarms, and measured by link', async () => {
+  it('reports length, age, attempts and alerts for each link', async () => {
     const { lanes, organizationId, lane, add } = await setUp();
-    assert.deepEqual(await lanes.queues(organizationId), []);
+    assert.deepEqual(await lanes.backlog(organizationId), []);
     const since = systemClock.now();
-    await add(alarmAfter, unanswered);
+    await add(alertAfterAttempts, noResponseNote);
     await add(0, null);
-    const [queue] = await lanes.queues(organizationId);
+    const [queue] = await lanes.backlog(organizationId);
     const { oldestAt, ...rest } = queue ?? { oldestAt: '' };
-    assert.deepEqual(rest, { linkId: lane, length: 2, attempts: alarmAfter, alarms: 1 });
+    assert.deepEqual(rest, { linkId: lane, length: 2, attempts: alertAfterAttempts, alarms: 1 });
     assert.ok(Date.parse(oldestAt) >= since);
     const metrics = createMetrics();
-    measureLanes(lanes, { metrics, clock: systemClock });
+    registerBacklogGauges(lanes, { metrics, clock: systemClock });
     const text = await metrics.registry.metrics();
     for (const [name, value] of [
       ['length', 2],
-      ['attempts', alarmAfter],
+      ['attempts', alertAfterAttempts],
       ['alarms', 1],
     ] as const) {
       assert.ok(

@@ -3,13 +3,13 @@ import { describe, test } from 'node:test';
 import { type ErrorCode, type ProcessRequest, Refusal } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
-import type { LoadedTransaction } from '../transaction/transaction.ts';
-import { saleOfUnread } from './replay-without-card.ts';
+import type { TransactionRecord } from '../transaction/transaction.ts';
+import { replayWithoutCard } from './replay-without-card.ts';
 
 const caller = { organizationId: 'o', clientId: 'c', merchantId: 'm' } as unknown as Caller;
 const fingerprint = (amount: number, mark: string) => ({ amount, instrument: mark });
 
-function saleOf(amount: number): LoadedTransaction {
+function saleOf(amount: number): TransactionRecord {
   const facts = { card: { token: 'token' }, request: fingerprint(amount, 'mark') };
   return {
     row: {
@@ -22,11 +22,11 @@ function saleOf(amount: number): LoadedTransaction {
     },
     events: [{ sequence: 1, type: 'transaction.received', at: '', data: { facts } }],
     operations: [],
-  } as unknown as LoadedTransaction;
+  } as unknown as TransactionRecord;
 }
 
 type World = {
-  sale?: LoadedTransaction;
+  sale?: TransactionRecord;
   isRunning?: boolean;
   isPlaceGone?: boolean;
   token?: string;
@@ -53,12 +53,17 @@ async function told(code: ErrorCode, of: World): Promise<unknown> {
   const request = { clientTransactionId: 'c-1', amount: 100, instrument };
   const asked = {
     request: request as unknown as ProcessRequest,
-    names: { merchantId: 'merchantId' in of ? of.merchantId : 'm' },
-    fingerprintWith: (mark: string) => fingerprint(100, mark),
+    location: { merchantId: 'merchantId' in of ? of.merchantId : 'm' },
+    createFingerprint: (mark: string) => fingerprint(100, mark),
   };
   const refusal = new Refusal(code, 'Nothing was sent.', { retryAfterMs: 5000 });
   try {
-    const { loaded, replayed } = await saleOfUnread(deps, { ...caller, ...of.by }, asked, refusal);
+    const { transaction: loaded, replayed } = await replayWithoutCard(
+      deps,
+      { ...caller, ...of.by },
+      asked,
+      refusal,
+    );
     return [loaded.row.transactionId, replayed];
   } catch (error) {
     assert.ok(error instanceof Refusal, String(error));
@@ -74,7 +79,7 @@ async function told(code: ErrorCode, of: World): Promise<unknown> {
 const transaction = { transactionId: 't', clientTransactionId: 'c-1', state: 'Captured' };
 const sale = saleOf(100);
 
-describe('a card that cannot be read', () => {
+describe('a card that cannot be decrypted', () => {
   const ofKeys = ['hsm_unavailable', 'card_keys_unavailable', 'encryption_key_unknown'] as const;
   for (const code of ofKeys) {
     test(`${code}: nothing was done where there is no sale, and what is unknown where there is one`, async () => {
@@ -92,7 +97,7 @@ describe('a card that cannot be read', () => {
     });
   }
 
-  test('whose token has made the sale is told of it, and another token is not', async () => {
+  test('the same token returns the sale and another token does not', async () => {
     for (const code of ['card_keys_unavailable', 'card_token_unknown'] as const) {
       assert.deepEqual(await told(code, { sale, token: 'token' }), ['t', true]);
       const other = await told(code, { sale, token: 'another' });
@@ -102,7 +107,7 @@ describe('a card that cannot be read', () => {
     assert.deepEqual(reused, ['client_id_reused', 'NotProcessed', undefined]);
   });
 
-  test('is judged alone where its reading was refused for what it is', async () => {
+  test('an error of the request itself is not replayed', async () => {
     const code = 'card_number_invalid';
     assert.deepEqual(await told(code, { sale }), [code, 'NotProcessed', undefined]);
   });

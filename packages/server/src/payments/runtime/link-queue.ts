@@ -1,0 +1,87 @@
+// Store-and-forward queue of each acquirer link: blocking and backlog.
+import type { Clock, Database, Job, Metrics } from '../../platform/index.ts';
+import { elapsedSeconds, type Gauges, registerLinkGauges } from './link-gauges.ts';
+
+/** Note on a job without a response. Later messages of the link must wait for it. */
+export const noResponseNote = 'Unanswered';
+
+/** Number of attempts after which the platform raises an alert and continues to retry. */
+export const alertAfterAttempts = 6;
+
+export type LinkBacklog = {
+  linkId: string;
+  length: number;
+  /** RFC 3339: since when the oldest message waits. */
+  oldestAt: string;
+  /** The most tries that one of them has behind it. */
+  attempts: number;
+  /** Messages with so many tries that a person should look. */
+  alerts: number;
+};
+
+export type LinkQueue = {
+  /** Whether an older message of the link is without an answer: then this one waits behind it. */
+  isBlocked(job: Job): Promise<boolean>;
+  /** The queues that are not empty, of one organisation or of all. */
+  backlog(organizationId?: string): Promise<LinkBacklog[]>;
+};
+
+// One that had no answer for long enough to alarm somebody lets the others past: it may be the message
+// that the host cannot bear.
+const selectBlockingJob = `SELECT 1 FROM jobs
+  WHERE organization_id = $1 AND lane = $2 AND job_id < $3 AND last_error = '${noResponseNote}'
+    AND attempts <= ${alertAfterAttempts} LIMIT 1`;
+
+const selectBacklog = `SELECT lane, count(*)::int AS length, min(created_at) AS oldest_at,
+    max(attempts)::int AS attempts,
+    (count(*) FILTER (WHERE attempts >= ${alertAfterAttempts}))::int AS alerts
+  FROM jobs WHERE lane IS NOT NULL AND ($1::uuid IS NULL OR organization_id = $1)
+  GROUP BY organization_id, lane`;
+
+type Row = { lane: string; length: number; oldest_at: Date; attempts: number; alerts: number };
+
+/** @example const lanes = createLanes({ database }); if (await lanes.isHeld(job)) … */
+export function createLinkQueue({ database }: { database: Database }): LinkQueue {
+  return {
+    async isBlocked({ organizationId, lane, jobId }) {
+      if (lane === undefined) return false;
+      return (await database.query(selectBlockingJob, [organizationId, lane, jobId])).length > 0;
+    },
+    async backlog(organizationId) {
+      const rows = await database.query<Row>(selectBacklog, [organizationId ?? null]);
+      return rows.map(({ lane, length, oldest_at: oldestAt, attempts, alerts }) => ({
+        linkId: lane,
+        length,
+        oldestAt: oldestAt.toISOString(),
+        attempts,
+        alerts,
+      }));
+    },
+  };
+}
+
+/** Registers the backlog gauges. */
+export function registerBacklogGauges(
+  linkQueue: LinkQueue,
+  deps: { metrics: Metrics; clock: Clock },
+): void {
+  const gauges: Gauges<LinkBacklog> = {
+    length: {
+      help: 'Messages in the queue of an acquirer link that are unsent or without a response',
+      value: ({ length }) => length,
+    },
+    oldest_seconds: {
+      help: 'Age of the oldest message in the queue of an acquirer link, in seconds',
+      value: ({ oldestAt }) => elapsedSeconds(oldestAt, deps.clock.now()),
+    },
+    attempts: {
+      help: 'Highest number of attempts of a message in the queue of an acquirer link',
+      value: ({ attempts }) => attempts,
+    },
+    alarms: {
+      help: 'Messages in the queue of an acquirer link that have reached the alert threshold',
+      value: ({ alerts: alarms }) => alarms,
+    },
+  };
+  registerLinkGauges(deps.metrics, 'acquirer_queue', gauges, () => linkQueue.backlog());
+}
