@@ -63,3 +63,21 @@ export class Refusal extends Error {
 export function refuse(code: ErrorCode, detail: string, extra: RefusalExtra = {}): never {
   throw new Refusal(code, detail, extra);
 }
+
+/**
+ * Names the member that a refusal is about, as the `errors` of the problem.
+ *
+ * @param pointer - JSON pointer of the member, such as `/amount`
+ * @param code - a code of the field errors
+ * @param detail - one public sentence about the member
+ * @returns the `errors` member of a {@link RefusalExtra}
+ * @example
+ * refuse('field_invalid', 'amount is too large.', fieldError('/amount', 'too_large', 'At most 999999.'));
+ */
+export function fieldError(
+  pointer: string,
+  code: FieldError['code'],
+  detail: string,
+): { errors: FieldError[] } {
+  return { errors: [{ pointer, code, detail }] };
+}

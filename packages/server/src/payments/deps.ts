@@ -44,9 +44,3 @@ export type PaymentsDeps = {
   /** How long an acquirer may take, ms. */
   acquirerTimeoutMs: number;
 };
-
-/** Time that a process gets beyond the acquirer's to make an outcome durable, ms. */
-export const commitGraceMs = 5000;
-
-/** How long a duplicate waits for the first one's answer beyond the acquirer's time, ms. */
-export const duplicateRequestWaitMs = 2000;

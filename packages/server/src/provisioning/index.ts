@@ -45,6 +45,7 @@ export type { FoundDevice } from './find-device.ts';
 export type { Terminal, Terminals } from './find-terminals.ts';
 export type { LinkNames } from './link-inspection.ts';
 export type { PointsOfSale } from './points-of-sale.ts';
+export { addressLine } from './postal-address.ts';
 export type {
   AcquirerContract,
   CaptureMode,

@@ -1,7 +1,6 @@
 // Creates the merchant copy and the cardholder copy of the receipt.
 import { defined, type ReceiptCopy } from '@switchyard/contract';
 import { formatAmount } from '@switchyard/money';
-import type { Place } from '../../provisioning/index.ts';
 import type { State } from '../transaction/state-machine.ts';
 import { approvedStates, saleResponse } from '../transaction/terminal-action.ts';
 import {
@@ -21,14 +20,6 @@ const responseTextByState: Readonly<Partial<Record<State, string>>> = {
 
 /** What stands on paper must not read as a payment where money may yet go back. */
 const notCompletedText = 'NOT COMPLETED';
-
-/** An address in one line. */
-export function addressLine(address: Place | undefined): string | undefined {
-  if (address === undefined) return undefined;
-  const { line1, line2, postalCode, city, region } = address;
-  const town = [postalCode, city].filter((part) => part !== undefined).join(' ');
-  return [line1, line2, town, region].filter((part) => part !== undefined).join(', ');
-}
 
 /** Stars for all but the last four digits: the copy of the cardholder tells no more. */
 const maskToLastFour = (masked: string) => masked.slice(-4).padStart(masked.length, '*');

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import type { Job } from '../../platform/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
-import { alertAfterAttempts } from '../runtime/link-queue.ts';
 import { deriveState, type Phase, zeroAmounts } from '../transaction/state-machine.ts';
+import { alertAfterAttempts } from '../transaction/timeouts.ts';
 import type { TransactionChange, TransactionRecord } from '../transaction/transaction.ts';
 import { createOfflineSubmission } from './submit-offline-sale.ts';
 

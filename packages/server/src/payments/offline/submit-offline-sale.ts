@@ -1,4 +1,5 @@
 // Submits offline sales as advices and retries with the same references until a response arrives.
+
 import { defined } from '@switchyard/contract';
 import {
   type AcquirerOutcome,
@@ -6,15 +7,20 @@ import {
   isIndeterminate,
 } from '../../acquiring/index.ts';
 import { type Job, jittered, type Later } from '../../platform/index.ts';
-import { commitGraceMs, type PaymentsDeps } from '../deps.ts';
-import { retryDelayMs } from '../recovery/retry-operations.ts';
+import type { PaymentsDeps } from '../deps.ts';
 import { isHostError } from '../reversals/operation-outcome.ts';
 import { alertReferenceCollision } from '../reversals/schedule-retry.ts';
 import { recordSupersededOutcome } from '../reversals/superseded-outcome.ts';
-import { alertAfterAttempts, type LinkQueue, noResponseNote } from '../runtime/link-queue.ts';
+import { type LinkQueue, noResponseNote } from '../runtime/link-queue.ts';
 import { createRetryConcurrency } from '../runtime/retry-concurrency.ts';
 import { createSendQueue, type SendQueueEntry } from '../runtime/send-order.ts';
 import { settlementDayForContext } from '../transaction/contract-terms.ts';
+import {
+  alertAfterAttempts,
+  commitGraceMs,
+  linkRetryMs,
+  retryDelayMs,
+} from '../transaction/timeouts.ts';
 import {
   type AuthorizationContext,
   authorizationContext,
@@ -27,7 +33,6 @@ export const submitOfflineSaleJob = 'payments.submit-offline-sale';
 const sentEventType = 'transaction.sent';
 const maxConflictRetries = 20;
 /** How soon it is looked again whether the link is back; no try is counted. */
-const noLinkRetryMs = 2000;
 const concurrencyRetryMs = 1000;
 const blockedRetryMs = 2000;
 /** Noted where the host had the numbers of the first advice: that it has them proves nothing then. */
@@ -50,7 +55,7 @@ export function createOfflineSubmission(
       return undefined;
     }
     const { linkId } = authorizationContext(transaction);
-    if (!deps.acquiring.isLinkAvailable(linkId)) return rescheduleUncounted(deps, noLinkRetryMs);
+    if (!deps.acquiring.isLinkAvailable(linkId)) return rescheduleUncounted(deps, linkRetryMs);
     if (await linkQueue.isBlocked(job)) return rescheduleUncounted(deps, blockedRetryMs);
     if (!concurrency.acquire(linkId)) return rescheduleUncounted(deps, concurrencyRetryMs);
     let outcome: AcquirerOutcome | undefined;
@@ -275,7 +280,7 @@ function rescheduleRetry(
   { outcome }: AcquirerOutcome,
 ): Later {
   // What did not leave was no try.
-  if (outcome === 'NotSent') return rescheduleUncounted(deps, noLinkRetryMs);
+  if (outcome === 'NotSent') return rescheduleUncounted(deps, linkRetryMs);
   if (job.attempts + 1 === alertAfterAttempts) {
     deps.log.error(
       { transactionId: row.transactionId, attempts: job.attempts + 1 },

@@ -1,7 +1,9 @@
 // Idempotency of operations: a repeated identifier returns the existing operation.
-import { duplicateRequestWaitMs, type PaymentsDeps } from '../deps.ts';
+
+import type { PaymentsDeps } from '../deps.ts';
 import { DuplicateOperationId } from '../repository/transaction-repository.ts';
 import type { OperationType } from '../transaction/state-machine.ts';
+import { duplicateRequestWaitMs } from '../transaction/timeouts.ts';
 import type {
   OperationKind,
   StoredOperation,

@@ -1,13 +1,15 @@
 // Reserves the amount of a capture, refund or cancellation before the acquirer is called.
+
 import { defined } from '@switchyard/contract';
 import { isoTime } from '../../platform/index.ts';
-import { commitGraceMs, type PaymentsDeps } from '../deps.ts';
+import type { PaymentsDeps } from '../deps.ts';
 import { allocateMessageReference, reversalTransition } from '../reversals/create-reversal.ts';
 import {
   type OperationType,
   type PositionChanges,
   remainingAuthorized,
 } from '../transaction/state-machine.ts';
+import { commitGraceMs } from '../transaction/timeouts.ts';
 import type {
   OperationDetails,
   StoredOperation,

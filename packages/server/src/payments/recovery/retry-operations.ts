@@ -1,29 +1,22 @@
 // Retries operations without a response, with the same references.
+
 import { type AcquirerOutcome, isIndeterminate } from '../../acquiring/index.ts';
 import { type Job, jittered, type Later } from '../../platform/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
 import { sendOperation, settleOperation } from '../operations/run-operation.ts';
 import { isHostError } from '../reversals/operation-outcome.ts';
-import { alertAfterAttempts, type LinkQueue, noResponseNote } from '../runtime/link-queue.ts';
+import { type LinkQueue, noResponseNote } from '../runtime/link-queue.ts';
 import { createRetryConcurrency } from '../runtime/retry-concurrency.ts';
 import { createSendQueue } from '../runtime/send-order.ts';
+import { alertAfterAttempts, linkRetryMs, retryDelayMs } from '../transaction/timeouts.ts';
 import {
   authorizationContext,
   type StoredOperation,
   type TransactionRecord,
 } from '../transaction/transaction.ts';
 
-/** Waits between repeats, ms; the last one goes on for ever. */
-const retryDelaysMs = [1000, 2000, 5000, 10_000, 30_000, 60_000, 300_000] as const;
-
-export function retryDelayMs(attempts: number): number {
-  return retryDelaysMs[Math.min(attempts, retryDelaysMs.length - 1)] ?? 300_000;
-}
-
 type RetryPayload = { transactionId: string; number: number; sent?: boolean };
 
-/** How soon it is looked again whether the link is back; its gauge says that it is down. */
-const noLinkRetryMs = 2000;
 const concurrencyRetryMs = 1000;
 
 const blockedRetryMs = 2000;
@@ -60,7 +53,7 @@ export function createOperationRetry(
   ): Promise<Later | undefined> {
     // While the link is down thousands may wait for it: that must not cost a look at each of them.
     if (job.lane !== undefined && !deps.acquiring.isLinkAvailable(job.lane)) {
-      return rescheduleUncounted(deps, noLinkRetryMs);
+      return rescheduleUncounted(deps, linkRetryMs);
     }
     const pending = await findPending(deps, job);
     if (pending === undefined) return undefined;
@@ -138,7 +131,7 @@ async function settleRetry(
   if (operation?.status !== 'Pending') return undefined;
   // What did not leave was no try: the next one is not a repeat because of it.
   if (outcome.outcome === 'NotSent') {
-    return rescheduleUncounted(deps, noLinkRetryMs);
+    return rescheduleUncounted(deps, linkRetryMs);
   }
   if (job.attempts + 1 === alertAfterAttempts) {
     deps.log.error(

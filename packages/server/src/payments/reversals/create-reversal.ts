@@ -3,8 +3,8 @@
 import { defined } from '@switchyard/contract';
 import { isoTime } from '../../platform/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
-import { commitGraceMs } from '../deps.ts';
 import { retryWhileUnavailable } from '../runtime/retry-while-database-down.ts';
+import { commitGraceMs, databaseRetryMs } from '../transaction/timeouts.ts';
 import {
   authorizationContext,
   type EventData,
@@ -115,8 +115,6 @@ export async function reversalTransition(
 }
 
 const maxConflictRetries = 20;
-/** What is known of the host is known here alone: a database that restarts must not cost it. */
-const databaseRetryMs = 120_000;
 
 /**
  * Reverses once more what was reversed before and may be held at the acquirer all the same.

@@ -1,16 +1,16 @@
 // Stores a late response. The reversal stays valid.
+
 import type { LateResponse } from '../../acquiring/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
 import { retryWhileUnavailable } from '../runtime/retry-while-database-down.ts';
 import { isApprovalOfSale } from '../transaction/approval-evidence.ts';
+import { databaseRetryMs } from '../transaction/timeouts.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
 import { applyTransition, withChange } from '../transaction/transition.ts';
 import { reverseOnceMore } from './create-reversal.ts';
 import { alertLateContradiction } from './schedule-retry.ts';
 
 const maxConflictRetries = 20;
-/** The host tells it once: a database that restarts must not cost it. */
-const databaseRetryMs = 120_000;
 
 /**
  * Makes the answer durable; where it approves and its reversal has ended, the sale is reversed once more.

@@ -3,12 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { testDatabase } from '../../../test/database.ts';
 import { createMetrics, type Job, systemClock, systemIds } from '../../platform/index.ts';
-import {
-  alertAfterAttempts,
-  createLinkQueue,
-  noResponseNote,
-  registerBacklogGauges,
-} from './link-queue.ts';
+import { alertAfterAttempts } from '../transaction/timeouts.ts';
+import { createLinkQueue, noResponseNote, registerBacklogGauges } from './link-queue.ts';
 
 /** A lane of an organisation of its own; `add` gives the job as its handler would see it. */
 async function setUp() {

@@ -1,12 +1,11 @@
 // Store-and-forward queue of each acquirer link: blocking and backlog.
+
 import type { Clock, Database, Job, Metrics } from '../../platform/index.ts';
+import { alertAfterAttempts } from '../transaction/timeouts.ts';
 import { elapsedSeconds, type Gauges, registerLinkGauges } from './link-gauges.ts';
 
 /** Note on a job without a response. Later messages of the link must wait for it. */
 export const noResponseNote = 'Unanswered';
-
-/** Number of attempts after which the platform raises an alert and continues to retry. */
-export const alertAfterAttempts = 6;
 
 export type LinkBacklog = {
   linkId: string;

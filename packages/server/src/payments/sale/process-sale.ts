@@ -1,13 +1,13 @@
 // Processes a card sale. The intent is stored before the acquirer is called, the outcome directly after.
+
 import { defined, type OfflineData, type ProcessRequest, refuse } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
-import type { Names, Resolved } from '../../provisioning/index.ts';
+import { addressLine, type Names, type Resolved } from '../../provisioning/index.ts';
 import { takeKsn } from '../card-input/ksn-replay-check.ts';
 import { type PresentedCard, readCard } from '../card-input/read-card.ts';
 import { translatePin } from '../card-input/translate-pin.ts';
-import { commitGraceMs, type PaymentsDeps } from '../deps.ts';
-import { addressLine } from '../http/receipt.ts';
+import type { PaymentsDeps } from '../deps.ts';
 import { storeOfflineSale } from '../offline/store-offline-sale.ts';
 import { validateConfirmation } from '../operations/confirm-sale.ts';
 import { resolveMerchantScope, resolveStoreScope } from '../runtime/caller-scope.ts';
@@ -15,6 +15,7 @@ import { hasServerIdFormat } from '../runtime/find-transaction.ts';
 import { markOutcomeUnknown } from '../runtime/unknown-outcome.ts';
 import { settlementContext } from '../transaction/contract-terms.ts';
 import { calculateOverCaptureAllowance, zeroAmounts } from '../transaction/state-machine.ts';
+import { commitGraceMs } from '../transaction/timeouts.ts';
 import type {
   AuthorizationContext,
   StoredEvent,

@@ -1,7 +1,9 @@
 // Idempotency of sales: a repeated identifier returns the existing sale.
+
 import { type ProcessRequest, Refusal } from '@switchyard/contract';
 import type { Names } from '../../provisioning/index.ts';
-import { duplicateRequestWaitMs, type PaymentsDeps } from '../deps.ts';
+import type { PaymentsDeps } from '../deps.ts';
+import { duplicateRequestWaitMs } from '../transaction/timeouts.ts';
 import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
 import { refuseIdentifierReuse } from '../validation/validate-sale-request.ts';
 

@@ -1,10 +1,12 @@
 // Step-up: validates a sale that repeats a declined contactless sale with PIN or chip.
+
 import { type ProcessRequest, refuse } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 import { type Clock, type Database, isoTime } from '../../platform/index.ts';
-import { commitGraceMs, type PaymentsDeps } from '../deps.ts';
+import type { PaymentsDeps } from '../deps.ts';
 import { findTransaction } from '../runtime/find-transaction.ts';
 import { terminalActionFor } from '../transaction/terminal-action.ts';
+import { commitGraceMs } from '../transaction/timeouts.ts';
 import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
 
 type DeclinedSaleKey = { organizationId: string; declinedId: string };

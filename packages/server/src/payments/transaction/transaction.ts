@@ -5,8 +5,10 @@ import type {
   AcquirerRequestKind,
   ClearingLine,
 } from '../../acquiring/index.ts';
-import type { AmountParts } from '../validation/tip-and-cashback.ts';
 import type { Position, PositionChanges, State } from './state-machine.ts';
+
+/** Parts of the amount in minor units; an absent part is not included in the amount. */
+export type AmountParts = { readonly tip?: number; readonly cashback?: number };
 
 /** One row of the table `transactions`. */
 export type TransactionRow = {

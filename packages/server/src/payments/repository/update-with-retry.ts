@@ -1,0 +1,47 @@
+// Repeats an optimistic update until its version check passes.
+import type { TransactionRecord } from '../transaction/transaction.ts';
+import { applyTransition, type Transition, withChange } from '../transaction/transition.ts';
+import type { TransactionRepository } from './transaction-repository.ts';
+
+/** Concurrent changes of one transaction are few; more than this many point to an error. */
+export const maxConflictRetries = 100;
+
+/**
+ * Calls `attempt` with the current transaction until it returns a value. `undefined` means that
+ * another request changed the transaction first; it is read again then.
+ *
+ * @param onExhausted called after {@link maxConflictRetries} conflicts; throws
+ */
+export async function updateWithRetry<Result>(
+  transactions: Pick<TransactionRepository, 'findById'>,
+  initial: TransactionRecord,
+  attempt: (current: TransactionRecord) => Promise<Result | undefined>,
+  onExhausted: (transactionId: string) => never = throwExhausted,
+): Promise<Result> {
+  const { organizationId, transactionId } = initial.row;
+  let current = initial;
+  for (let conflicts = 0; conflicts < maxConflictRetries; conflicts += 1) {
+    const result = await attempt(current);
+    if (result !== undefined) return result;
+    const reloaded = await transactions.findById(organizationId, transactionId);
+    if (reloaded === undefined) throw new Error(`transaction ${transactionId} does not exist`);
+    current = reloaded;
+  }
+  return onExhausted(transactionId);
+}
+
+/** Commits one transition. Returns undefined if another request changed the transaction first. */
+export async function commitTransition(
+  transactions: Pick<TransactionRepository, 'update'>,
+  current: TransactionRecord,
+  transition: Transition,
+): Promise<TransactionRecord | undefined> {
+  const change = applyTransition(current.row, transition);
+  return (await transactions.update(change)) ? withChange(current, change) : undefined;
+}
+
+function throwExhausted(transactionId: string): never {
+  throw new Error(
+    `transaction ${transactionId} was changed concurrently ${maxConflictRetries} times`,
+  );
+}
