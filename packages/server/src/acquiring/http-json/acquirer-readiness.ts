@@ -1,13 +1,10 @@
 // Tracks the readiness of an HTTP acquirer with echoes and backoff.
-
-/** `Ready`: signed response that the acquirer accepts payments. `NoResponse`: no HTTP response. */
-export type EchoResult = 'Ready' | 'NotReady' | 'NoResponse';
+import type { EchoResult } from './signed-exchange.ts';
 
 export type AcquirerReadiness = {
   isReady(): boolean;
-  /** Records a payment response, which proves readiness like an echo. */
+  /** A payment response proves readiness like an echo. */
   recordResponse(): void;
-  /** Number of recorded responses. */
   countResponses(): number;
   /** Sends an echo now, after a transport error. */
   checkNow(): void;
@@ -21,7 +18,7 @@ export type AcquirerReadiness = {
   stop(): void;
 };
 
-type Deps = {
+type Options = {
   /** Never throws. */
   sendEcho: () => Promise<EchoResult>;
   onChange: (isReady: boolean) => void;
@@ -32,12 +29,9 @@ type Deps = {
 const defaultEchoIntervalMs = 30_000;
 const defaultRetryDelaysMs = [1000, 2000, 5000, 10_000, 30_000] as const;
 
-/** @example const readiness = createReadiness({ echo, onChange }); */
-export function createAcquirerReadiness(deps: Deps): AcquirerReadiness {
-  const {
-    echoIntervalMs: everyMs = defaultEchoIntervalMs,
-    retryDelaysMs: backOffMs = defaultRetryDelaysMs,
-  } = deps;
+/** @example const readiness = createAcquirerReadiness({ sendEcho, onChange }); */
+export function createAcquirerReadiness(options: Options): AcquirerReadiness {
+  const { echoIntervalMs = defaultEchoIntervalMs, retryDelaysMs = defaultRetryDelaysMs } = options;
   let isReady = false;
   let isStopped = false;
   let isEchoPending = false;
@@ -49,7 +43,7 @@ export function createAcquirerReadiness(deps: Deps): AcquirerReadiness {
   function setReady(value: boolean): void {
     if (value === isReady) return;
     isReady = value;
-    deps.onChange(value);
+    options.onChange(value);
   }
 
   function scheduleCheck(delayMs: number): void {
@@ -63,23 +57,25 @@ export function createAcquirerReadiness(deps: Deps): AcquirerReadiness {
     if (isEchoPending || isStopped) return;
     if (isReady && hasRecentResponse) {
       hasRecentResponse = false;
-      scheduleCheck(everyMs);
+      scheduleCheck(echoIntervalMs);
       return;
     }
     isEchoPending = true;
     const responsesBefore = responseCount;
-    const echo = await deps.sendEcho();
+    const echo = await options.sendEcho();
     isEchoPending = false;
     if (isStopped) return;
     if (isReady && echo === 'NoResponse' && responseCount !== responsesBefore) {
-      scheduleCheck(backOffMs[0] ?? everyMs);
+      scheduleCheck(retryDelaysMs[0] ?? echoIntervalMs);
       return;
     }
     const isNowReady = echo === 'Ready';
     failures = isNowReady ? 0 : failures + 1;
     setReady(isNowReady);
     scheduleCheck(
-      isNowReady ? everyMs : (backOffMs[Math.min(failures, backOffMs.length) - 1] ?? everyMs),
+      isNowReady
+        ? echoIntervalMs
+        : (retryDelaysMs[Math.min(failures, retryDelaysMs.length) - 1] ?? echoIntervalMs),
     );
   }
 
@@ -101,7 +97,7 @@ export function createAcquirerReadiness(deps: Deps): AcquirerReadiness {
     recordSendFailure(responsesBefore) {
       if (responseCount !== responsesBefore) return checkNow();
       setReady(false);
-      scheduleCheck(backOffMs[0] ?? everyMs);
+      scheduleCheck(retryDelaysMs[0] ?? echoIntervalMs);
     },
     stop() {
       isStopped = true;

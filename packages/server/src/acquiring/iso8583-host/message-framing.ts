@@ -11,7 +11,7 @@ import type { Hsm } from '../../vault/index.ts';
 
 /** A MAC is missing, is invalid or cannot be computed. */
 export class MacError extends Error {
-  override name = 'MacFault';
+  override name = 'MacError';
 }
 
 export type MessageFraming = {
@@ -24,7 +24,7 @@ export type MessageFraming = {
   hasRequiredKeys(): boolean;
 };
 
-export type MessageFramingDeps = {
+export type MessageFramingOptions = {
   host: Host;
   /** Hexadecimal; default from the dialect table. */
   tpdu?: string | undefined;
@@ -36,13 +36,13 @@ const maxFrameBytes = 8192;
 const macBytes = 8;
 const financialMti = '0200';
 
-/** @example const wire = createWire({ host, hsm, macKeys: ring.macKeys }); */
+/** @example const framing = createMessageFraming({ host, hsm, listMacKeyRefs }); */
 export function createMessageFraming({
   host,
   tpdu,
   hsm,
-  listMacKeyRefs: macKeys,
-}: MessageFramingDeps): MessageFraming {
+  listMacKeyRefs,
+}: MessageFramingOptions): MessageFraming {
   const { framing, table } = host;
   const algorithm = table.mac?.algorithm;
   const tpduHeader =
@@ -56,7 +56,7 @@ export function createMessageFraming({
   }
 
   async function encodeWithMac(message: Message): Promise<Buffer> {
-    const [keyRef] = macKeys();
+    const [keyRef] = listMacKeyRefs();
     if (keyRef === undefined) throw new MacError('the link has no MAC key');
     const { over, seal } = host.unsealed(message);
     return frame(seal(await computeMac(keyRef, over)));
@@ -67,7 +67,7 @@ export function createMessageFraming({
     if (!host.wantsMac(message.mti)) return message;
     if (code === undefined) throw new MacError('the MAC of the message is missing');
     // The host may use the previous key during a key update.
-    for (const keyRef of macKeys()) {
+    for (const keyRef of listMacKeyRefs()) {
       if (timingSafeEqual(await computeMac(keyRef, over), code)) return message;
     }
     throw new MacError('the MAC of the message is invalid');
@@ -80,6 +80,6 @@ export function createMessageFraming({
     decodeMessage: (payload) =>
       table.mac === undefined ? host.decode(payload) : decodeAndVerifyMac(Buffer.from(payload)),
     createDeframer: () => createDeframer(framing, { maxBytes: maxFrameBytes }),
-    hasRequiredKeys: () => !host.wantsMac(financialMti) || macKeys().length > 0,
+    hasRequiredKeys: () => !host.wantsMac(financialMti) || listMacKeyRefs().length > 0,
   };
 }
