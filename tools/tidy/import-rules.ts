@@ -52,7 +52,13 @@ const serverSource = 'packages/server/src/';
 
 export function importFaults(file: SourceFile): Fault[] {
   return file.imports.flatMap((one) =>
-    [packageFault(file, one), roomFault(file, one), routesFault(file, one), pureFault(file, one)]
+    [
+      packageFault(file, one),
+      roomFault(file, one),
+      upwardFault(file, one),
+      routesFault(file, one),
+      pureFault(file, one),
+    ]
       .filter((text) => text !== undefined)
       .map((text) => ({ path: file.path, line: one.line, rule: 'imports', text })),
   );
@@ -97,6 +103,16 @@ function doorFault(room: string, wanted: string, target: string): string | undef
   if (room === wanted || roofFiles.includes(wanted)) return undefined;
   if (target === `${serverSource}${wanted}/index.ts`) return undefined;
   return `${wanted} is entered by its index.ts, not by ${posix.basename(target)}`;
+}
+
+/** An index.ts imports the files of its folder, so a file there or below that imports it closes a cycle. */
+function upwardFault({ path }: SourceFile, { from }: Import): string | undefined {
+  const target = targetOf(path, from) ?? '';
+  if (isTest(path) || !path.startsWith(serverSource)) return undefined;
+  if (posix.basename(target) !== 'index.ts' || !path.startsWith(`${posix.dirname(target)}/`)) {
+    return undefined;
+  }
+  return `${from} is above this file: import the file that declares the name`;
 }
 
 function routesFault({ path }: SourceFile, { from }: Import): string | undefined {
@@ -162,6 +178,48 @@ export function pureFaults(files: readonly SourceFile[]): Fault[] {
         return [{ path: pure.path, line: 1, rule: 'imports', text }];
       });
     });
+}
+
+/** The first folder inside a module, such as `identity/devices`; undefined for files beside it. */
+function subFolderOf(path: string): string | undefined {
+  const [room, folder, file] = path.startsWith(serverSource)
+    ? path.slice(serverSource.length).split('/')
+    : [];
+  return file === undefined ? undefined : `${room}/${folder}`;
+}
+
+/** Inside a module, a sub-folder imports the index.ts only of sub-folders that do not depend on it. */
+export function siblingFaults(files: readonly SourceFile[]): Fault[] {
+  const sources = files.filter(({ path }) => !isTest(path));
+  const byPath = new Map(sources.map((file) => [file.path, file]));
+  const imported = ({ path, imports }: SourceFile): SourceFile[] =>
+    imports.flatMap(({ from }) => byPath.get(targetOf(path, from) ?? '') ?? []);
+
+  const dependencies = new Map<string, Set<string | undefined>>();
+  function dependenciesOf(folder: string): Set<string | undefined> {
+    const known = dependencies.get(folder);
+    if (known !== undefined) return known;
+    const reached = new Set(sources.filter(({ path }) => subFolderOf(path) === folder));
+    // The set grows while it is read.
+    for (const file of reached) for (const next of imported(file)) reached.add(next);
+    const found = new Set([...reached].map(({ path }) => subFolderOf(path)));
+    dependencies.set(folder, found);
+    return found;
+  }
+
+  return sources.flatMap(({ path, imports }) => {
+    const own = subFolderOf(path);
+    return imports.flatMap(({ from, line }) => {
+      const target = targetOf(path, from) ?? '';
+      const sibling = subFolderOf(target);
+      const isSibling = own !== undefined && sibling !== undefined && own !== sibling;
+      if (!isSibling || roomOf(path) !== roomOf(target)) return [];
+      if (target !== `${serverSource}${sibling}/index.ts`) return [];
+      if (!dependenciesOf(sibling).has(own)) return [];
+      const text = `${own} must not import ${from}: ${sibling} depends on ${own}`;
+      return [{ path, line, rule: 'imports', text }];
+    });
+  });
 }
 
 /** The folder of the server in which a file lies; for a file of the roof its own name. */
