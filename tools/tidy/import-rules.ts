@@ -44,6 +44,27 @@ export const roomTable: Record<string, string[]> = {
   demo: ['identity', 'provisioning', 'acquiring', 'catalog', 'vault'],
 };
 
+/**
+ * The order of sub-folders inside a module: each imports only those in earlier groups, and none of
+ * its own group. Files beside the sub-folders come last.
+ */
+export const layerTable: Record<string, string[][]> = {
+  payments: [
+    ['transaction'],
+    ['repository'],
+    ['runtime'],
+    ['card-input'],
+    ['validation'],
+    ['approvals'],
+    ['reversals'],
+    ['operations'],
+    ['sale'],
+    ['offline', 'recovery', 'batch-capture', 'clearing'],
+    ['http'],
+  ],
+  acquiring: [['spi'], ['keys', 'numbering', 'clearing'], ['iso8583-host', 'http-json'], ['links']],
+};
+
 const groundTable: Record<string, string[]> = { platform: [], http: ['platform'] };
 const groundPackages = ['contract', 'money'];
 const roofFiles = ['main.ts', 'start.ts', 'compose.ts', 'card-rooms.ts'];
@@ -56,6 +77,7 @@ export function importFaults(file: SourceFile): Fault[] {
       packageFault(file, one),
       roomFault(file, one),
       upwardFault(file, one),
+      layerFault(file, one),
       routesFault(file, one),
       pureFault(file, one),
     ]
@@ -117,12 +139,36 @@ function upwardFault({ path }: SourceFile, { from }: Import): string | undefined
 
 function routesFault({ path }: SourceFile, { from }: Import): string | undefined {
   const isRoutes = /(?:^|[-/])routes?\.ts$/.test(path) && path.startsWith(serverSource);
-  if (!isRoutes || !/(?:^|[-/])store\.ts$/.test(from)) return undefined;
-  return 'routes never import a store: call the operation';
+  if (!isRoutes || !/(?:(?:^|[-/])store|-sql)\.ts$/.test(from)) return undefined;
+  return 'routes never import SQL: call the operation';
+}
+
+/** Inside a module with layers, a file imports only lower layers and its own. */
+function layerFault({ path }: SourceFile, { from }: Import): string | undefined {
+  const target = targetOf(path, from);
+  const module = roomOf(path);
+  const layers = layerTable[module];
+  if (layers === undefined || isTest(path) || target === undefined || roomOf(target) !== module) {
+    return undefined;
+  }
+  const [own, wanted] = [folderInModule(path), folderInModule(target)];
+  if (own === wanted) return undefined;
+  const [ownLayer, wantedLayer] = [own, wanted].map((folder) =>
+    layers.findIndex((group) => group.includes(folder)),
+  ) as [number, number];
+  if (own !== '' && ownLayer === -1) return `${own} is a new folder: give it a line in the layers`;
+  const isLower = wantedLayer !== -1 && (own === '' || wantedLayer < ownLayer);
+  return isLower ? undefined : `${own} must not import ${wanted === '' ? from : wanted}`;
+}
+
+/** `sale` for `payments/sale/process-sale.ts`; empty for files beside the folders. */
+function folderInModule(path: string): string {
+  const parts = path.slice(serverSource.length).split('/');
+  return parts.length > 2 ? (parts[1] ?? '') : '';
 }
 
 const isPure = (path: string): boolean =>
-  path.startsWith(serverSource) && /\/(?:state|rules)\.ts$/.test(path);
+  path.startsWith(serverSource) && /\/(?:state|state-machine|rules)\.ts$/.test(path);
 
 function pureFault({ path }: SourceFile, { from, typeOnly }: Import): string | undefined {
   if (!isPure(path)) return undefined;
