@@ -33,9 +33,10 @@ const amountTypes = { cashback: '40', tip: '44' } as const;
 
 /** DE54: account and amount type, currency, sign, twelve digits, for each part. */
 function formatAdditionalAmounts(request: AcquirerRequest): string | undefined {
-  const { amounts, original, currency } = request;
+  const { amounts, kind, currency } = request;
   // Only the first message of a transaction states the parts.
-  if (amounts === undefined || original !== undefined) return undefined;
+  const isFollowUp = kind === 'Capture' || kind === 'Refund' || kind === 'Reversal';
+  if (amounts === undefined || isFollowUp) return undefined;
   return (['cashback', 'tip'] as const)
     .filter((name) => amounts[name] !== undefined)
     .map((name) => {
@@ -100,7 +101,8 @@ const toRepeatMti = (mti: string) => mti.slice(0, 3) + String(Number(mti.slice(3
 
 function selectConditionCode({ kind, amount, final, isRemoteOrder }: AcquirerRequest): string {
   if (kind === 'Authorization' && amount === 0) return conditionCodes.verification;
-  if (kind === 'Capture' && final !== true) return conditionCodes.moreToCome;
+  // A capture states whether more will follow. DE22 states the remote order.
+  if (kind === 'Capture') return final === true ? conditionCodes.normal : conditionCodes.moreToCome;
   return isRemoteOrder === true ? conditionCodes.remoteOrder : conditionCodes.normal;
 }
 
