@@ -360,17 +360,22 @@ describe('ISO 8583 host link', () => {
     assert.deepEqual(states, [true, false, true]);
   });
 
-  test('acknowledges a sign-off advice (0820) and its repeat (0821) with 0830', async () => {
-    for (const mti of ['0820', '0821']) {
+  test('acknowledges a sign-off advice and its repeat with 0830, and that of another origin with 0834', async () => {
+    for (const [mti, response] of [
+      ['0820', '0830002'],
+      ['0821', '0830002'],
+      ['0824', '0834002'],
+      ['0825', '0834002'],
+    ] as const) {
       const { host, link } = await setUp();
       await signedOn(link);
       host.script(() => {});
       const fields = { 7: '0101120000', 11: '000778', 70: '002' };
       host.asked[0]?.socket.write(frameOf({ mti, fields }));
-      await eventually('acknowledged', () => host.heard().includes('0830002'));
+      await eventually('acknowledged', () => host.heard().includes(response));
       assert.equal(link.isAvailable(), false, mti);
       await eventually('a sign-on', () => host.heard().length === 3);
-      assert.deepEqual(host.heard(), ['0800001', '0830002', '0800001']);
+      assert.deepEqual(host.heard(), ['0800001', response, '0800001']);
     }
   });
 
