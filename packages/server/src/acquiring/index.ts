@@ -65,7 +65,7 @@ export type Acquiring = {
   ): Promise<readonly LinkConfigurationError[]>;
   /** Lists the open and the failed links of an organisation. */
   listLinks(organizationId: string): LinkStatus[];
-  /** Returns the zone PIN key of a link, or undefined if the link accepts no online PIN. */
+  /** Returns undefined if the link accepts no online PIN. */
   getZonePinKey(linkId: string): ZonePinKey | undefined;
   allocateReference: ReferenceAllocator['allocate'];
   send(request: AcquirerRequest, onPossiblySent?: () => void): Promise<AcquirerOutcome>;

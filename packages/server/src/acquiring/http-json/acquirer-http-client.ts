@@ -16,10 +16,7 @@ export type AcquirerHttpRequest = {
   onLateResponse?: ((answer: ReceivedResponse) => void) | undefined;
 };
 
-export type AcquirerHttpClient = {
-  post(call: AcquirerHttpRequest): Promise<ExchangeResult<ReceivedResponse>>;
-  close(): void;
-};
+export type AcquirerHttpClient = ReturnType<typeof createAcquirerHttpClient>;
 
 type Options = {
   host: string;
@@ -61,7 +58,7 @@ async function readResponse(incoming: IncomingMessage): Promise<ReceivedResponse
 }
 
 /** @example const httpClient = createAcquirerHttpClient({ host, port, tls: true, lateResponseWindowMs: 10_000 }); */
-export function createAcquirerHttpClient(options: Options): AcquirerHttpClient {
+export function createAcquirerHttpClient(options: Options) {
   const { host, port, tls, tlsIdentity, maxConnections = defaultMaxConnections } = options;
   const { connectTimeoutMs = defaultConnectTimeoutMs } = options;
   const agentOptions = {
@@ -163,7 +160,7 @@ export function createAcquirerHttpClient(options: Options): AcquirerHttpClient {
 
   return {
     post,
-    close() {
+    close(): void {
       for (const each of lateRequests) each.destroy();
       agent.destroy();
     },

@@ -1,22 +1,7 @@
 // Tracks the readiness of an HTTP acquirer with echoes and backoff.
 import type { EchoResult } from './signed-exchange.ts';
 
-export type AcquirerReadiness = {
-  isReady(): boolean;
-  /** A payment response proves readiness like an echo. */
-  recordResponse(): void;
-  countResponses(): number;
-  /** Sends an echo now, after a transport error. */
-  checkNow(): void;
-  /**
-   * Records that a request could not be sent. The acquirer becomes not ready until the next echo. If it
-   * responded to another request since, it is overloaded: it stays ready until an echo says otherwise.
-   *
-   * @param responsesBefore number of responses when the request started
-   */
-  recordSendFailure(responsesBefore: number): void;
-  stop(): void;
-};
+export type AcquirerReadiness = ReturnType<typeof createAcquirerReadiness>;
 
 type Options = {
   /** Never throws. */
@@ -30,8 +15,9 @@ const defaultEchoIntervalMs = 30_000;
 const defaultRetryDelaysMs = [1000, 2000, 5000, 10_000, 30_000] as const;
 
 /** @example const readiness = createAcquirerReadiness({ sendEcho, onChange }); */
-export function createAcquirerReadiness(options: Options): AcquirerReadiness {
+export function createAcquirerReadiness(options: Options) {
   const { echoIntervalMs = defaultEchoIntervalMs, retryDelaysMs = defaultRetryDelaysMs } = options;
+  const [firstRetryDelayMs = echoIntervalMs] = retryDelaysMs;
   let isReady = false;
   let isStopped = false;
   let isEchoPending = false;
@@ -57,28 +43,23 @@ export function createAcquirerReadiness(options: Options): AcquirerReadiness {
     if (isEchoPending || isStopped) return;
     if (isReady && hasRecentResponse) {
       hasRecentResponse = false;
-      scheduleCheck(echoIntervalMs);
-      return;
+      return scheduleCheck(echoIntervalMs);
     }
     isEchoPending = true;
     const responsesBefore = responseCount;
     const echo = await options.sendEcho();
     isEchoPending = false;
     if (isStopped) return;
-    if (isReady && echo === 'NoResponse' && responseCount !== responsesBefore) {
-      scheduleCheck(retryDelaysMs[0] ?? echoIntervalMs);
-      return;
-    }
+    if (isReady && echo === 'NoResponse' && responseCount !== responsesBefore)
+      return scheduleCheck(firstRetryDelayMs);
     const isNowReady = echo === 'Ready';
-    failures = isNowReady ? 0 : failures + 1;
     setReady(isNowReady);
-    scheduleCheck(
-      isNowReady
-        ? echoIntervalMs
-        : (retryDelaysMs[Math.min(failures, retryDelaysMs.length) - 1] ?? echoIntervalMs),
-    );
+    const retryDelayMs = retryDelaysMs[failures] ?? retryDelaysMs.at(-1) ?? echoIntervalMs;
+    failures = isNowReady ? 0 : failures + 1;
+    scheduleCheck(isNowReady ? echoIntervalMs : retryDelayMs);
   }
 
+  /** After a transport error. */
   function checkNow(): void {
     hasRecentResponse = false;
     scheduleCheck(0);
@@ -88,18 +69,24 @@ export function createAcquirerReadiness(options: Options): AcquirerReadiness {
 
   return {
     isReady: () => isReady,
-    recordResponse() {
+    /** A payment response proves readiness like an echo. */
+    recordResponse(): void {
       hasRecentResponse = true;
       responseCount += 1;
     },
     countResponses: () => responseCount,
     checkNow,
-    recordSendFailure(responsesBefore) {
-      if (responseCount !== responsesBefore) return checkNow();
-      setReady(false);
-      scheduleCheck(retryDelaysMs[0] ?? echoIntervalMs);
+    /**
+     * The acquirer becomes not ready until the next echo. If it responded to another request since
+     * `responsesBefore`, it is overloaded: it stays ready until an echo says otherwise.
+     */
+    recordSendFailure(responsesBefore: number): void {
+      const isOverloaded = responseCount !== responsesBefore;
+      if (!isOverloaded) setReady(false);
+      hasRecentResponse &&= !isOverloaded;
+      scheduleCheck(isOverloaded ? 0 : firstRetryDelayMs);
     },
-    stop() {
+    stop(): void {
       isStopped = true;
       clearTimeout(timer);
     },

@@ -59,28 +59,7 @@ async function enquireOutcome(
   }
 }
 
-/** Calls the callback at the first call only. */
-function once(callback: (() => void) | undefined): () => void {
-  let wasCalled = false;
-  return () => {
-    if (wasCalled) return;
-    wasCalled = true;
-    callback?.();
-  };
-}
-
-/** Returns the response code of a late approval or decline. */
-function lateResponseCode(request: SpiRequest, lateResponse: VerifiedResponse): string | undefined {
-  const outcome = toSpiOutcome(request, lateResponse);
-  if (outcome === 'Pending') return undefined;
-  return 'responseCode' in outcome ? outcome.responseCode : undefined;
-}
-
-/**
- * Connects to an acquirer over HTTP.
- *
- * @throws Error if the host is not on loopback and TLS is off, or if a public key is invalid
- */
+/** @throws Error if the host is not on loopback and TLS is off, or if a public key is invalid */
 export function connectHttpJson(options: Options): AcquirerConnection {
   const { clock, log, timeoutMs, tlsIdentity, link } = options;
   const { host, port, tls = false, ...settings } = link.settings;
@@ -144,13 +123,18 @@ export function connectHttpJson(options: Options): AcquirerConnection {
     const sentAt = isoTime(clock.now());
     const spiRequest = toSpiMessage(request, settings.institutionId, sentAt);
     const { organizationId, transactionId, kind } = request;
-    const notifyPossiblySent = once(onPossiblySent);
+    let isReported = false;
+    function notifyPossiblySent(): void {
+      if (!isReported) onPossiblySent?.();
+      isReported = true;
+    }
     const exchanged = await signedExchange.sendSigned(spiRequest.path, spiRequest.message, {
       timeoutMs,
       onPossiblySent: notifyPossiblySent,
       onLateResponse(lateResponse) {
-        const responseCode = lateResponseCode(spiRequest, lateResponse);
-        if (responseCode === undefined) return;
+        const outcome = toSpiOutcome(spiRequest, lateResponse);
+        if (outcome === 'Pending' || !('responseCode' in outcome)) return;
+        const { responseCode } = outcome;
         options.onLateResponse({ organizationId, transactionId, kind, responseCode });
       },
     });

@@ -24,15 +24,7 @@ type ExchangeOptions = {
   onLateResponse?: (lateResponse: VerifiedResponse) => void;
 };
 
-export type SignedExchange = {
-  sendSigned(
-    path: SpiPath,
-    message: object,
-    options: ExchangeOptions,
-  ): Promise<ExchangeResult<VerifiedResponse>>;
-  /** Sends an echo that asks whether the acquirer accepts payments. */
-  echo(sentAt: string, timeoutMs: number): Promise<EchoResult>;
-};
+export type SignedExchange = ReturnType<typeof createSignedExchange>;
 
 type Ports = {
   httpClient: AcquirerHttpClient;
@@ -64,7 +56,7 @@ const parseAnswer = createBodyParser(SpiAnswer);
 const parseEchoAnswer = createBodyParser(SpiEchoAnswer);
 
 /** @example const { sendSigned } = createSignedExchange({ httpClient, echoHttpClient, signer, verifier, … }); */
-export function createSignedExchange(ports: Ports): SignedExchange {
+export function createSignedExchange(ports: Ports) {
   const { httpClient, echoHttpClient, signer, verifier, clock, pathPrefix } = ports;
 
   function signMessage<Body>(
@@ -87,7 +79,11 @@ export function createSignedExchange(ports: Ports): SignedExchange {
   }
 
   return {
-    async sendSigned(path, message, { timeoutMs, onPossiblySent, onLateResponse }) {
+    async sendSigned(
+      path: SpiPath,
+      message: object,
+      { timeoutMs, onPossiblySent, onLateResponse }: ExchangeOptions,
+    ): Promise<ExchangeResult<VerifiedResponse>> {
       const { call, verify } = signMessage(path, message, parseAnswer);
       const exchanged = await httpClient.post({
         ...call,
@@ -104,7 +100,8 @@ export function createSignedExchange(ports: Ports): SignedExchange {
       const response = verify(exchanged.response);
       return response ? { result: 'Responded', response } : { result: 'InvalidResponse' };
     },
-    async echo(sentAt, timeoutMs) {
+    /** Sends an echo that asks whether the acquirer accepts payments. */
+    async echo(sentAt: string, timeoutMs: number): Promise<EchoResult> {
       const { call, verify } = signMessage('/v1/echo', { sentAt }, parseEchoAnswer);
       const exchanged = await echoHttpClient.post({ ...call, timeoutMs });
       if (exchanged.result !== 'Responded') return 'NoResponse';

@@ -25,11 +25,7 @@ type Options = ConnectionPorts & {
 
 const maxUnansweredRequests = 10_000;
 
-/**
- * Connects to a host and reconnects after a loss.
- *
- * @throws Error if the host is not on loopback and TLS is off
- */
+/** @throws Error if the host is not on loopback and TLS is off */
 export function connectIso8583Host(options: Options): AcquirerConnection {
   const { link, compiledHost, hsm, keyRing, timeoutMs } = options;
   const { host, port, tls = false, tpdu, connections: connectionCount = 1 } = link.settings;

@@ -5,7 +5,6 @@ import { jittered, type Log } from '../../platform/index.ts';
 import type { TlsIdentity } from '../spi/acquirer-spi.ts';
 import type { MessageFraming } from './message-framing.ts';
 
-/** A frame in the send queue. */
 export type OutgoingFrame = {
   bytes: Buffer;
   /** Called when the socket write starts: from then on bytes may have been sent. */
@@ -14,19 +13,7 @@ export type OutgoingFrame = {
   onWritten?: (() => void) | undefined;
 };
 
-export type HostConnection = {
-  /** True if the socket accepts frames. */
-  isOpen(): boolean;
-  enqueue(frame: OutgoingFrame): void;
-  /** Removes a frame from the queue; returns false if it is already written or not queued. */
-  dequeue(frame: OutgoingFrame): boolean;
-  /** Drops the socket and reconnects after a delay. */
-  reconnect(reason: string): void;
-  /** Resets the reconnect delay after a sign-on. */
-  resetBackoff(): void;
-  /** Closes the connection without a reconnect. */
-  close(): void;
-};
+export type HostConnection = ReturnType<typeof openHostConnection>;
 
 export type HostTarget = {
   host: string;
@@ -57,7 +44,6 @@ const maxUnreadResponseBytes = 1_048_576;
 const defaultMaxUnreadPaymentBytes = 16_777_216;
 const defaultReconnectDelayMs = 60_000;
 
-/** Reconnect delay after consecutive failures. */
 export const reconnectDelayAfter = (delaysMs: readonly number[], failures: number): number =>
   delaysMs[Math.min(failures, delaysMs.length - 1)] ?? defaultReconnectDelayMs;
 
@@ -80,7 +66,7 @@ function closeSockets({ tcp, stream }: HostSockets, hasUnconfirmedPayment: boole
 }
 
 /** @example const connection = openHostConnection({ host, port, tls, framing, …, onOpen, onPayload, onLost }); */
-export function openHostConnection(options: HostConnectionOptions): HostConnection {
+export function openHostConnection(options: HostConnectionOptions) {
   const { host, port, log, reconnectDelaysMs } = options;
   const { maxUnreadPaymentBytes = defaultMaxUnreadPaymentBytes } = options;
   // Created before the first connect, so that an invalid certificate fails the opening of the link.
@@ -185,8 +171,9 @@ export function openHostConnection(options: HostConnectionOptions): HostConnecti
   connect();
 
   return {
-    isOpen: () => isReady && sockets?.stream.writable === true,
-    enqueue(frame) {
+    /** True if the socket accepts frames. */
+    isOpen: (): boolean => isReady && sockets?.stream.writable === true,
+    enqueue(frame: OutgoingFrame): void {
       queue.add(frame);
       queuedBytes += frame.bytes.length;
       // Limits memory if a host sends requests and never reads responses.
@@ -201,16 +188,19 @@ export function openHostConnection(options: HostConnectionOptions): HostConnecti
       isFlushScheduled = true;
       process.nextTick(writeBatch);
     },
-    dequeue(frame) {
+    /** Returns false if the frame is already written or not queued. */
+    dequeue(frame: OutgoingFrame): boolean {
       if (!queue.delete(frame)) return false;
       queuedBytes -= frame.bytes.length;
       return true;
     },
-    reconnect: (reason) => dropAndReconnect(sockets, reason),
-    resetBackoff() {
+    /** Drops the socket and reconnects after a delay. */
+    reconnect: (reason: string): void => dropAndReconnect(sockets, reason),
+    resetBackoff(): void {
       failures = 0;
     },
-    close() {
+    /** Closes the connection without a reconnect. */
+    close(): void {
       isClosed = true;
       clearTimeout(reconnectTimer);
       dropAndReconnect(sockets, 'closing');

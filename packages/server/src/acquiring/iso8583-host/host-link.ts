@@ -23,17 +23,7 @@ import {
   type SendOptions,
 } from './pending-requests.ts';
 
-export type HostLink = {
-  isAvailable(): boolean;
-  countSignedOnSessions(): number;
-  sendRequest(
-    message: Message,
-    timeoutMs: number,
-    onPossiblySent?: () => void,
-  ): Promise<ExchangeResult<Message>>;
-  /** Rejects new messages, waits for pending responses, signs off and disconnects. */
-  close(drainTimeoutMs: number): Promise<void>;
-};
+export type HostLink = ReturnType<typeof openHostLink>;
 
 export type HostLinkOptions = Omit<HostTarget, 'reconnectDelaysMs'> &
   Pick<MessageFramingOptions, 'tpdu' | 'hsm'> & {
@@ -68,7 +58,7 @@ function createTraceNumbers(clock: Clock): () => { stan: string; transmittedAt: 
 }
 
 /** @example const link = openHostLink({ host, port, tls: false, compiledHost, clock, log, onUnmatchedResponse }); */
-export function openHostLink(options: HostLinkOptions): HostLink {
+export function openHostLink(options: HostLinkOptions) {
   const { clock, log, keyRing, compiledHost, tpdu, hsm } = options;
   const listMacKeyRefs = () => keyRing?.listMacKeyRefs() ?? [];
   const framing = createMessageFraming({ host: compiledHost, tpdu, hsm, listMacKeyRefs });
@@ -113,18 +103,15 @@ export function openHostLink(options: HostLinkOptions): HostLink {
   }
 
   // The pending request times out and is reversed. The stream is still in sync.
-  function logUnreadableMessage(error: unknown): void {
+  const logUnreadableMessage = (error: unknown): void =>
     log.warn({ err: error }, 'host sent a message that could not be decoded');
-  }
 
   function handleMessage(session: HostSession, message: Message): void {
-    if (isRequest(message)) {
-      if (session.exceedsRequestRate())
-        session.connection.reconnect('the host exceeded the request rate limit');
-      else void respondToHost(session, message);
-      return;
-    }
-    if (!pendingRequests.resolveResponse(message)) options.onUnmatchedResponse(message);
+    if (!isRequest(message)) {
+      if (!pendingRequests.resolveResponse(message)) options.onUnmatchedResponse(message);
+    } else if (session.exceedsRequestRate())
+      session.connection.reconnect('the host exceeded the request rate limit');
+    else void respondToHost(session, message);
   }
 
   // Hosts send echo, key update and sign-off requests. Other requests get no response.
@@ -207,11 +194,16 @@ export function openHostLink(options: HostLinkOptions): HostLink {
   return {
     isAvailable,
     countSignedOnSessions: () => sessions.filter((session) => session.isSignedOn()).length,
-    sendRequest: (message, timeoutMs, onPossiblySent) =>
+    sendRequest: (
+      message: Message,
+      timeoutMs: number,
+      onPossiblySent?: () => void,
+    ): Promise<ExchangeResult<Message>> =>
       isAvailable()
         ? exchange(message, { timeoutMs, onPossiblySent, isNetworkMessage: false })
         : Promise.resolve(notSignedOn),
-    async close(drainTimeoutMs) {
+    /** Rejects new messages, waits for pending responses, signs off and disconnects. */
+    async close(drainTimeoutMs: number): Promise<void> {
       // A signed-off host may still send pending responses.
       const needsDrain =
         sessions.some((session) => session.isSignedOn()) || pendingRequests.hasPendingPayments();

@@ -34,12 +34,6 @@ const fileExtension = '.json';
 
 const pinField = 52;
 
-const toCapabilities = ({ name, messages, mac }: HostTable): HostCapabilities => ({
-  name,
-  pinBytes: messages.fields[pinField]?.max ?? 0,
-  needsMac: mac !== undefined,
-});
-
 function listTableFiles(directory: string): string[] {
   try {
     return readdirSync(directory)
@@ -97,9 +91,13 @@ export function createHostTables(options: {
   return {
     reload() {
       reloadDirectory();
-      return [...builtInTables.values(), ...operatorTables.values()]
-        .filter((loaded) => loaded !== undefined)
-        .map(({ host }) => toCapabilities(host.table));
+      const loadedTables = [...builtInTables.values(), ...operatorTables.values()];
+      return loadedTables.flatMap((loaded) => {
+        if (loaded === undefined) return [];
+        const { name, messages, mac } = loaded.host.table;
+        const pinBytes = messages.fields[pinField]?.max ?? 0;
+        return [{ name, pinBytes, needsMac: mac !== undefined }];
+      });
     },
     find: (name) => builtInTables.get(name) ?? operatorTables.get(name),
   };

@@ -110,9 +110,10 @@ function selectConditionCode({ kind, amount, final, isRemoteOrder }: AcquirerReq
 const addressResultTag = '83';
 
 /** DE48: subelement 82 is the address (postal code padded to nine, house number); subelement 92 is the CVV2. */
-function formatPrivateData({ sensitive, addressCheck }: AcquirerRequest): string {
+function formatPrivateData({ sensitive, addressCheck }: AcquirerRequest): string | undefined {
   const address = addressCheck && addressCheck.postalCode.padEnd(9, ' ') + addressCheck.houseNumber;
-  return encodeSubelement('82', address) + encodeSubelement('92', sensitive?.securityCode);
+  const text = encodeSubelement('82', address) + encodeSubelement('92', sensitive?.securityCode);
+  return text === '' ? undefined : text;
 }
 
 const authorizationCodeLength = 6;
@@ -124,7 +125,8 @@ export function toIso8583Message(
   institutionId: string,
   originalTime?: OriginalTime,
 ): Message {
-  const { reference, sensitive } = request;
+  const { kind, reference, sensitive, original, reversalReason, remainingAmount } = request;
+  const isReasoned = kind === 'Reversal' && reversalReason !== undefined;
   const fields: Message['fields'] = {
     2: request.card.pan,
     3: selectProcessingCode(request),
@@ -136,38 +138,26 @@ export function toIso8583Message(
     14: request.card.expiry,
     18: request.mcc,
     22: request.isRemoteOrder === true ? remoteOrderEntryMode : entryModes[request.entryMode],
-    25: selectConditionCode(request),
+    23: request.panSequence?.padStart(3, '0'),
+    25: isReasoned ? reversalReasons[reversalReason] : selectConditionCode(request),
     32: institutionId,
+    35: sensitive?.track2,
     37: reference.rrn,
+    38: request.authorizationCode?.padEnd(authorizationCodeLength, ' '),
+    // DE39 in an advice distinguishes an offline sale from a capture.
+    39: kind === 'OfflineSale' ? offlineApprovedCode : undefined,
     41: reference.terminalId,
     42: request.merchantNumber.padEnd(15, ' '),
+    48: formatPrivateData(request),
     49: numericOf(request.currency),
+    52: sensitive?.pin?.block,
+    53: sensitive?.pin && formatSecurityControl(sensitive.pin),
+    54: formatAdditionalAmounts(request),
+    55: request.chipData,
+    90: original && formatOriginalData(original, institutionId, originalTime),
   };
-  if (request.panSequence !== undefined) fields[23] = request.panSequence.padStart(3, '0');
-  if (request.kind === 'Reversal' && request.reversalReason !== undefined) {
-    fields[25] = reversalReasons[request.reversalReason];
-  }
-  if (sensitive?.track2 !== undefined) fields[35] = sensitive.track2;
-  if (sensitive?.pin !== undefined) {
-    fields[52] = sensitive.pin.block;
-    fields[53] = formatSecurityControl(sensitive.pin);
-  }
-  if (request.authorizationCode !== undefined) {
-    fields[38] = request.authorizationCode.padEnd(authorizationCodeLength, ' ');
-  }
-  // DE39 in an advice distinguishes an offline sale from a capture.
-  if (request.kind === 'OfflineSale') fields[39] = offlineApprovedCode;
-  const privateData = formatPrivateData(request);
-  if (privateData !== '') fields[48] = privateData;
-  const additionalAmounts = formatAdditionalAmounts(request);
-  if (additionalAmounts !== undefined) fields[54] = additionalAmounts;
-  if (request.chipData !== undefined) fields[55] = request.chipData;
-  if (request.original !== undefined) {
-    fields[90] = formatOriginalData(request.original, institutionId, originalTime);
-  }
-  if (request.remainingAmount !== undefined) {
-    fields[replacementAmountsField] = formatAmount(request.remainingAmount).padEnd(42, '0');
-  }
+  if (remainingAmount !== undefined)
+    fields[replacementAmountsField] = formatAmount(remainingAmount).padEnd(42, '0');
   return { mti: request.repeat ? toRepeatMti(reference.mti) : reference.mti, fields };
 }
 

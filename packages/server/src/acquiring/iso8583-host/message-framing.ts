@@ -1,12 +1,6 @@
 // Encodes messages into frames and decodes payloads, with the MAC of the dialect table.
 import { timingSafeEqual } from 'node:crypto';
-import {
-  createDeframer,
-  type Deframer,
-  encodeFrame,
-  type Host,
-  type Message,
-} from '@switchyard/iso8583';
+import { createDeframer, encodeFrame, type Host, type Message } from '@switchyard/iso8583';
 import type { Hsm } from '../../vault/index.ts';
 
 /** A MAC is missing, is invalid or cannot be computed. */
@@ -14,15 +8,7 @@ export class MacError extends Error {
   override name = 'MacError';
 }
 
-export type MessageFraming = {
-  /** Synchronous if the message has no MAC. */
-  encodeMessage(message: Message): Buffer | Promise<Buffer>;
-  /** @throws Iso8583Error, or MacError if the MAC is missing or invalid */
-  decodeMessage(payload: Buffer): Message | Promise<Message>;
-  createDeframer(): Deframer;
-  /** False if financial messages require a MAC key and none exists. */
-  hasRequiredKeys(): boolean;
-};
+export type MessageFraming = ReturnType<typeof createMessageFraming>;
 
 export type MessageFramingOptions = {
   host: Host;
@@ -37,12 +23,7 @@ const macBytes = 8;
 const financialMti = '0200';
 
 /** @example const framing = createMessageFraming({ host, hsm, listMacKeyRefs }); */
-export function createMessageFraming({
-  host,
-  tpdu,
-  hsm,
-  listMacKeyRefs,
-}: MessageFramingOptions): MessageFraming {
+export function createMessageFraming({ host, tpdu, hsm, listMacKeyRefs }: MessageFramingOptions) {
   const { framing, table } = host;
   const algorithm = table.mac?.algorithm;
   const tpduHeader =
@@ -74,12 +55,18 @@ export function createMessageFraming({
   }
 
   return {
-    encodeMessage: (message) =>
+    /** Synchronous if the message has no MAC. */
+    encodeMessage: (message: Message): Buffer | Promise<Buffer> =>
       host.wantsMac(message.mti) ? encodeWithMac(message) : frame(host.encode(message)),
-    // The payload may be a view of a reused buffer, so it is copied before the HSM call.
-    decodeMessage: (payload) =>
+    /**
+     * Copies the payload before the HSM call, because it may be a view of a reused buffer.
+     *
+     * @throws Iso8583Error, or MacError if the MAC is missing or invalid
+     */
+    decodeMessage: (payload: Buffer): Message | Promise<Message> =>
       table.mac === undefined ? host.decode(payload) : decodeAndVerifyMac(Buffer.from(payload)),
     createDeframer: () => createDeframer(framing, { maxBytes: maxFrameBytes }),
+    /** False if financial messages require a MAC key and none exists. */
     hasRequiredKeys: () => !host.wantsMac(financialMti) || listMacKeyRefs().length > 0,
   };
 }

@@ -13,24 +13,6 @@ export type SendOptions = {
   isNetworkMessage: boolean;
 };
 
-export type PendingRequests = {
-  /** Sends the encoded message and waits for the result. */
-  send(
-    session: HostSession,
-    message: Message,
-    bytes: Buffer,
-    options: SendOptions,
-  ): Promise<ExchangeResult<Message>>;
-  /** Returns false if no request is pending for this response. */
-  resolveResponse(response: Message): boolean;
-  /** Connection lost: the outcome of sent messages is unknown. */
-  handleConnectionLost(session: HostSession): void;
-  /** Host sign-off: sent messages may still get a response; queued payments move to another session. */
-  handleHostSignOff(session: HostSession): void;
-  hasPendingPayments(): boolean;
-  isIdle(): boolean;
-};
-
 type PendingRequest = {
   resolve: (result: ExchangeResult<Message>) => void;
   cancelTimeout: () => void;
@@ -46,7 +28,7 @@ export const notSent = (reason: string) => ({ result: 'NotSent', reason }) as co
 export const notSignedOn = notSent('not signed on');
 
 /** @param nextSession returns a session for unsent payments, or undefined after close */
-export function createPendingRequests(nextSession: () => HostSession | undefined): PendingRequests {
+export function createPendingRequests(nextSession: () => HostSession | undefined) {
   const pending = createInFlight<PendingRequest>();
 
   function finishRequest(
@@ -78,7 +60,13 @@ export function createPendingRequests(nextSession: () => HostSession | undefined
   }
 
   return {
-    send(session, message, bytes, { timeoutMs, onPossiblySent, isNetworkMessage }) {
+    /** Sends the encoded message and waits for the result. */
+    send(
+      session: HostSession,
+      message: Message,
+      bytes: Buffer,
+      { timeoutMs, onPossiblySent, isNetworkMessage }: SendOptions,
+    ): Promise<ExchangeResult<Message>> {
       const key = correlationKey(message);
       if (pending.get(key) !== undefined) return Promise.resolve(notSent('duplicate trace'));
       if (pending.size() >= maxPendingRequests) return Promise.resolve(notSent('busy'));
@@ -98,7 +86,8 @@ export function createPendingRequests(nextSession: () => HostSession | undefined
         enqueueOn(session, entry);
       });
     },
-    resolveResponse(response) {
+    /** Returns false if no request is pending for this response. */
+    resolveResponse(response: Message): boolean {
       const key = correlationKey(response);
       const entry = pending.get(key);
       if (entry === undefined) return false;
@@ -106,7 +95,8 @@ export function createPendingRequests(nextSession: () => HostSession | undefined
       finishRequest(key, entry, { result: 'Responded', response });
       return true;
     },
-    handleConnectionLost(session) {
+    /** Connection lost: the outcome of sent messages is unknown. */
+    handleConnectionLost(session: HostSession): void {
       for (const [key, entry] of pending.entries()) {
         if (entry.session !== session) continue;
         if (entry.sendSequence === undefined && !entry.isNetworkMessage)
@@ -114,7 +104,8 @@ export function createPendingRequests(nextSession: () => HostSession | undefined
         else finishRequest(key, entry, { result: 'ConnectionLost' });
       }
     },
-    handleHostSignOff(session) {
+    /** Host sign-off: sent messages may still get a response; queued payments move to another session. */
+    handleHostSignOff(session: HostSession): void {
       for (const [key, entry] of pending.entries()) {
         const isPayment = entry.session === session && !entry.isNetworkMessage;
         if (isPayment && session.connection.dequeue(entry.frame)) moveToOtherSession(key, entry);

@@ -25,11 +25,7 @@ export type ZoneKeyRing = {
   importKey(update: ZoneKeyUpdate): Promise<boolean>;
 };
 
-export type ZoneKeys = {
-  /** Reads the stored keys again, including those of other processes. */
-  reload(): Promise<void>;
-  keyRingFor(link: Iso8583HostLink): ZoneKeyRing;
-};
+export type ZoneKeys = ReturnType<typeof createZoneKeys>;
 
 type StoredZoneKey = {
   linkId: string;
@@ -71,7 +67,7 @@ export function createZoneKeys(ports: {
   clock: Clock;
   log: Log;
   hsm?: Pick<Hsm, 'importKey'> | undefined;
-}): ZoneKeys {
+}) {
   const { database, clock, log, hsm } = ports;
   let keysByLink = new Map<string, StoredZoneKey[]>();
   const tasks = createWorks<void>();
@@ -158,8 +154,9 @@ export function createZoneKeys(ports: {
   }
 
   return {
+    /** Reads the stored keys again, including those of other processes. */
     reload,
-    keyRingFor: (link) => ({
+    keyRingFor: (link: Iso8583HostLink): ZoneKeyRing => ({
       getPinKey() {
         const { zonePinKey } = link.settings;
         const [newestKey] = listReceivedKeys(link, 'ZonePin');

@@ -3,15 +3,10 @@ import type { Hsm } from '../../vault/index.ts';
 import { connectHttpJson } from '../http-json/connect-http-json.ts';
 import type { RequestSigners } from '../http-json/http-message-signatures.ts';
 import { connectIso8583Host } from '../iso8583-host/connect-iso8583-host.ts';
-import type { HostTables, LoadedHost } from '../iso8583-host/host-tables.ts';
+import type { HostTables } from '../iso8583-host/host-tables.ts';
 import type { ClientCertificate, ClientCertificates } from '../keys/client-certificate-store.ts';
 import type { ZoneKeys } from '../keys/zone-key-exchange.ts';
-import type {
-  AcquirerConnection,
-  AcquirerLink,
-  ConnectionPorts,
-  Iso8583HostLink,
-} from '../spi/acquirer-spi.ts';
+import type { AcquirerConnection, AcquirerLink, ConnectionPorts } from '../spi/acquirer-spi.ts';
 import { InvalidLinkSettingError } from '../spi/invalid-link-setting.ts';
 import { assertOwnKeys } from './link-configuration-errors.ts';
 
@@ -27,16 +22,6 @@ export type LinkResources = {
 };
 
 const defaultDialect = 'iso1987-binary';
-
-/** @throws InvalidLinkSettingError for an unknown dialect */
-function findHost(
-  hostTables: HostTables,
-  { settings: { dialect = defaultDialect } }: Iso8583HostLink,
-): LoadedHost {
-  const loaded = hostTables.find(dialect);
-  if (loaded !== undefined) return loaded;
-  throw new InvalidLinkSettingError('/dialect', `names the unknown dialect ${dialect}`);
-}
 
 /** @throws InvalidLinkSettingError for an invalid certificate */
 export function findCertificate(
@@ -57,7 +42,10 @@ export function connectAcquirer(
   const { tlsIdentity } = findCertificate(resources.clientCertificates, link) ?? {};
   const common = { ...ports, tlsIdentity };
   if (link.adapter === 'iso8583-host') {
-    const { host: compiledHost } = findHost(hostTables, link);
+    const { dialect = defaultDialect } = link.settings;
+    const compiledHost = hostTables.find(dialect)?.host;
+    if (compiledHost === undefined)
+      throw new InvalidLinkSettingError('/dialect', `names the unknown dialect ${dialect}`);
     const keyRing = zoneKeys.keyRingFor(link);
     return connectIso8583Host({ ...common, link, compiledHost, hsm, keyRing });
   }

@@ -31,59 +31,40 @@ export type LinkCheckResult = {
   readonly isIncomplete: boolean;
 };
 
-type KeySetting = {
-  readonly name: 'zonePinKey' | 'macKey' | 'zoneMasterKey';
-  readonly usage: KeyFacts['usage'];
-  readonly label: string;
-  /** Returns an error if the algorithm of the key does not match the settings. */
-  findMismatch(
-    algorithm: KeyFacts['algorithm'],
-    dependencies: LinkDependencies,
-    hostTables: LinkCheckPorts['hostTables'],
-  ): LinkConfigurationError | undefined;
-};
+const keySettings = [
+  { name: 'zonePinKey', usage: 'ZonePin', label: 'a zone PIN key' },
+  { name: 'macKey', usage: 'Mac', label: 'a MAC key' },
+  { name: 'zoneMasterKey', usage: 'KeyEncryption', label: 'a zone master key' },
+] as const;
 
-const keyAlgorithmByMac = { AesCmac: 'Aes', Iso9797Alg3: 'Tdes' } as const;
-
-const keySettings: readonly KeySetting[] = [
-  {
-    name: 'zonePinKey',
-    usage: 'ZonePin',
-    label: 'a zone PIN key',
-    /** ISO 9564-1 format 4 requires an AES key; formats 0 and 3 require a TDES key. */
-    findMismatch(algorithm, { zonePinKey }) {
-      if ((zonePinKey?.format === 'ISO4') === (algorithm === 'Aes')) return undefined;
-      const detail = `requires another algorithm than that of the key, ${algorithm}`;
-      return { pointer: '/zonePinKey/format', detail };
-    },
-  },
-  {
-    name: 'macKey',
-    usage: 'Mac',
-    label: 'a MAC key',
-    findMismatch(algorithm, { dialect }, hostTables) {
-      const mac = dialect === undefined ? undefined : hostTables.find(dialect)?.host.table.mac;
-      if (mac === undefined || keyAlgorithmByMac[mac.algorithm] === algorithm) return undefined;
-      const detail = `is a key for ${algorithm}, but the dialect ${dialect} requires ${mac.algorithm}`;
-      return { pointer: '/macKey/keyRef', detail };
-    },
-  },
-  {
-    name: 'zoneMasterKey',
-    usage: 'KeyEncryption',
-    label: 'a zone master key',
-    findMismatch: () => undefined,
-  },
-];
-
-type ReferencedKey = KeySetting & { readonly pointer: string; readonly keyRef: string };
+type ReferencedKey = (typeof keySettings)[number] & { pointer: string; keyRef: string };
 
 const listReferencedKeys = (dependencies: LinkDependencies): ReferencedKey[] =>
   keySettings.flatMap((setting) => {
-    const key = dependencies[setting.name];
+    const { [setting.name]: key } = dependencies;
     const pointer = `/${setting.name}/keyRef`;
     return key === undefined ? [] : [{ ...setting, pointer, keyRef: key.keyRef }];
   });
+
+const algorithmByMac = { AesCmac: 'Aes', Iso9797Alg3: 'Tdes' } as const;
+
+/** ISO 9564-1 format 4 requires an AES key; formats 0 and 3 require a TDES key. */
+function findAlgorithmMismatch(
+  { name, pointer }: ReferencedKey,
+  algorithm: KeyFacts['algorithm'],
+  { zonePinKey, dialect = '' }: LinkDependencies,
+  hostTables: LinkCheckPorts['hostTables'],
+): LinkConfigurationError | undefined {
+  if (name === 'zonePinKey') {
+    if ((zonePinKey?.format === 'ISO4') === (algorithm === 'Aes')) return undefined;
+    const detail = `requires another algorithm than that of the key, ${algorithm}`;
+    return { pointer: '/zonePinKey/format', detail };
+  }
+  const mac = name === 'macKey' ? hostTables.find(dialect)?.host.table.mac : undefined;
+  if (mac === undefined || algorithmByMac[mac.algorithm] === algorithm) return undefined;
+  const detail = `is a key for ${algorithm}, but the dialect ${dialect} requires ${mac.algorithm}`;
+  return { pointer, detail };
+}
 
 /** Extracts the dependencies from the settings of an open link. */
 export function dependenciesOf({ adapter, settings }: AcquirerLink): LinkDependencies {
@@ -101,11 +82,7 @@ export function dependenciesOf({ adapter, settings }: AcquirerLink): LinkDepende
   });
 }
 
-/**
- * Rejects keys of other organisations and keys with another usage before they are used.
- *
- * @throws InvalidLinkSettingError naming the key
- */
+/** @throws InvalidLinkSettingError for a key of another organisation or with another usage */
 export function assertOwnKeys(hsm: Pick<Hsm, 'mayUse'> | undefined, link: AcquirerLink): void {
   for (const { keyRef, usage, pointer } of listReferencedKeys(dependenciesOf(link))) {
     if (hsm === undefined || hsm.mayUse(keyRef, usage, link.organizationId)) continue;
@@ -128,7 +105,7 @@ async function checkReferencedKey(
   try {
     const { usage, algorithm } = await hsm.checkKey(key.keyRef);
     if (usage !== key.usage) return foreignKey;
-    return key.findMismatch(algorithm, dependencies, hostTables);
+    return findAlgorithmMismatch(key, algorithm, dependencies, hostTables);
   } catch (error) {
     if (!(error instanceof HsmError)) throw error;
     return error.code === 'KeyNotFound' || error.code === 'KeyUsage' ? foreignKey : 'Incomplete';

@@ -11,17 +11,6 @@ import { connectAcquirer, findCertificate, type LinkResources } from './connect-
 import { type CheckedLink, createConfigurationChecker } from './link-configuration-checks.ts';
 import type { LinkCheckResult, LinkDependencies } from './link-configuration-errors.ts';
 
-export type LinkRegistry = {
-  /** Applies the current configuration to the open links. */
-  refresh(): Promise<void>;
-  getConnection(linkId: string): AcquirerConnection | undefined;
-  listAvailability(organizationId: string): LinkAvailability[];
-  /** Lists the open and the failed links of an organisation. */
-  listLinks(organizationId: string): LinkStatus[];
-  /** Drains and closes all links, including replaced ones. */
-  close(): Promise<void>;
-};
-
 export type LinkAvailability = { name: string; available: boolean };
 
 export type LinkStatus = LinkAvailability & {
@@ -67,7 +56,7 @@ export function createLinks(
     organizationId: string,
     dependencies: LinkDependencies,
   ) => Promise<LinkCheckResult>,
-): LinkRegistry {
+) {
   const { clock, log } = ports;
   const entries = new Map<string, LinkEntry>();
   const closingConnections = new Set<Promise<void>>();
@@ -213,20 +202,22 @@ export function createLinks(
   }
 
   return {
-    // Refreshes run one at a time: an older configuration must not overwrite a newer one.
-    refresh: () => tasks.inTurn('refresh', refreshOnce),
-    getConnection(linkId) {
+    /** Refreshes run one at a time: an older configuration must not overwrite a newer one. */
+    refresh: (): Promise<void> => tasks.inTurn('refresh', refreshOnce),
+    getConnection(linkId: string): AcquirerConnection | undefined {
       const connection = entries.get(linkId)?.current?.connection;
       // The link may have been closed too early: the next refresh checks for pending messages.
       if (connection === undefined) needsPendingWorkCheck = true;
       return connection;
     },
-    listAvailability: (organizationId) =>
+    listAvailability: (organizationId: string): LinkAvailability[] =>
       listEntries(organizationId)
         .filter(({ current }) => current !== undefined)
         .map(({ link, current }) => ({ name: link.name, available: isAvailable(current) })),
-    listLinks: (organizationId) => listEntries(organizationId).map(toLinkStatus),
-    async close() {
+    listLinks: (organizationId: string): LinkStatus[] =>
+      listEntries(organizationId).map(toLinkStatus),
+    /** Drains and closes all links, including replaced ones. */
+    async close(): Promise<void> {
       isClosed = true;
       for (const [linkId, entry] of entries) removeLink(linkId, entry);
       await Promise.all(closingConnections);

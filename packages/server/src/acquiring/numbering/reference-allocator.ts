@@ -14,20 +14,14 @@ type TerminalOwner = {
   range?: { from: string; to: string };
 };
 
-export type ReferenceAllocator = {
-  /**
-   * Allocates the next reference of a logical device, or of the contract for a sale without device.
-   * Trace numbers are reserved in blocks, so a crash skips numbers and never repeats one.
-   */
-  allocate(
-    request: TerminalOwner & {
-      kind: AcquirerRequestKind;
-      timeZone: string;
-      /** Epoch ms of an earlier event, such as an offline sale; it sets the local time. */
-      occurredAt?: number | undefined;
-    },
-  ): Promise<AcquirerReference>;
+type ReferenceRequest = TerminalOwner & {
+  kind: AcquirerRequestKind;
+  timeZone: string;
+  /** Epoch ms of an earlier event, such as an offline sale; it sets the local time. */
+  occurredAt?: number | undefined;
 };
+
+export type ReferenceAllocator = ReturnType<typeof createReferenceAllocator>;
 
 type StanBlock = { next: number; end: number };
 type ClaimedTerminal = StanBlock & { terminalId: string };
@@ -82,10 +76,7 @@ function appendBlock(terminal: Terminal, { next, end }: StanBlock): void {
 }
 
 /** @example const reference = await createReferenceAllocator({ database, clock }).allocate(request); */
-export function createReferenceAllocator(ports: {
-  database: Database;
-  clock: Clock;
-}): ReferenceAllocator {
+export function createReferenceAllocator(ports: { database: Database; clock: Clock }) {
   const { database, clock } = ports;
   const terminals = new Map<string, Terminal>();
   const fetches = createWorks<void>();
@@ -138,7 +129,11 @@ export function createReferenceAllocator(ports: {
     fetches.find(key) ?? fetches.run(key, () => fetchBlock(key, owner));
 
   return {
-    async allocate(request) {
+    /**
+     * Allocates the next reference of a logical device, or of the contract for a sale without device.
+     * Trace numbers are reserved in blocks, so a crash skips numbers and never repeats one.
+     */
+    async allocate(request: ReferenceRequest): Promise<AcquirerReference> {
       const key = `${request.contractId}|${request.terminalOwnerId}`;
       for (;;) {
         const terminal = terminals.get(key);
@@ -150,16 +145,7 @@ export function createReferenceAllocator(ports: {
         // Prefetches the next block so that no sale waits. A later call reports a failure.
         if (terminal.end - terminal.next === refillThreshold)
           fetchBlockOnce(key, request).catch(() => {});
-        const { kind, timeZone, occurredAt } = request;
-        const { terminalId } = terminal;
-        return buildReference({
-          traceNumber,
-          terminalId,
-          kind,
-          timeZone,
-          now: clock.now(),
-          occurredAt,
-        });
+        return buildReference(request, terminal.terminalId, traceNumber, clock.now());
       }
     },
   };

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { buildReference } from './stan-and-terminal-id.ts';
 
 const of = (now: number, timeZone: string, traceNumber = 1) =>
-  buildReference({ traceNumber, terminalId: 'TERM0001', kind: 'Sale', timeZone, now });
+  buildReference({ kind: 'Sale', timeZone }, 'TERM0001', traceNumber, now);
 
 test('cached times match the second and time zone of each call', () => {
   const now = Date.parse('2026-12-31T23:30:59.400Z');

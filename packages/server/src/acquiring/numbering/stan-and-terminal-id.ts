@@ -10,11 +10,7 @@ const mtiByKind: Readonly<Record<AcquirerRequestKind, string>> = {
   Reversal: '0420',
 };
 
-/**
- * Returns the terminal id at an offset in a range such as TERM0001 to TERM9999.
- *
- * @returns undefined past the end of the range.
- */
+/** @returns the terminal id at an offset in a range such as TERM0001 to TERM9999, or undefined past its end */
 export function terminalIdAt(
   range: { from: string; to: string },
   offset: number,
@@ -91,24 +87,17 @@ function formatLocalDateTime(now: number, timeZone: string): LocalDateTime {
   return format(now);
 }
 
-/** Builds the reference of one message. */
-export function buildReference(input: {
-  traceNumber: number;
-  terminalId: string;
-  kind: AcquirerRequestKind;
-  timeZone: string;
-  now: number;
-  /** Epoch ms of the transaction, if it is earlier than now. */
-  occurredAt?: number | undefined;
-}): AcquirerReference {
-  const stan = formatStan(input.traceNumber);
-  const { transmittedAt, yearDayHour } = formatUtcFields(input.now);
-  return {
-    mti: mtiByKind[input.kind],
-    terminalId: input.terminalId,
-    stan,
-    rrn: yearDayHour + stan,
-    transmittedAt,
-    ...formatLocalDateTime(input.occurredAt ?? input.now, input.timeZone),
-  };
+/** Builds the reference of one message; `occurredAt` is epoch ms, for a transaction earlier than now. */
+export function buildReference(
+  message: { kind: AcquirerRequestKind; timeZone: string; occurredAt?: number | undefined },
+  terminalId: string,
+  traceNumber: number,
+  now: number,
+): AcquirerReference {
+  const { kind, timeZone, occurredAt = now } = message;
+  const stan = formatStan(traceNumber);
+  const { transmittedAt, yearDayHour } = formatUtcFields(now);
+  const { localTime, localDate } = formatLocalDateTime(occurredAt, timeZone);
+  const rrn = yearDayHour + stan;
+  return { mti: mtiByKind[kind], terminalId, stan, rrn, transmittedAt, localTime, localDate };
 }

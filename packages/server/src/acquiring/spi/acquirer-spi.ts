@@ -85,7 +85,6 @@ export type AcquirerRequest = {
   authorizedAt?: string;
   /** The original message of a capture, refund or reversal. */
   original?: AcquirerReference;
-  /** Only for reversals. */
   reversalReason?: AcquirerReversalReason;
   /** Amount that remains authorised after a partial reversal, minor units (DE95). */
   remainingAmount?: number;
@@ -154,7 +153,6 @@ type LinkWithAdapter<Adapter extends string, Settings> = {
   isDraining?: boolean;
 };
 
-/** A link to an ISO 8583 host. */
 export type Iso8583HostLink = LinkWithAdapter<
   'iso8583-host',
   {
@@ -170,7 +168,6 @@ export type Iso8583HostLink = LinkWithAdapter<
   }
 >;
 
-/** A link to an acquirer that implements the HTTP acquirer SPI. */
 export type HttpJsonLink = LinkWithAdapter<
   'http-json',
   {
@@ -183,7 +180,6 @@ export type HttpJsonLink = LinkWithAdapter<
   }
 >;
 
-/** Address and settings of an acquirer. */
 export type AcquirerLink = Iso8583HostLink | HttpJsonLink;
 
 /** TLS client certificate, private key and trusted CA; without `ca` the default CAs of Node.js apply. */
