@@ -63,7 +63,6 @@ export type Acquiring = {
     organizationId: string,
     dependencies: LinkDependencies,
   ): Promise<readonly LinkConfigurationError[]>;
-  /** Lists the open and the failed links of an organisation. */
   listLinks(organizationId: string): LinkStatus[];
   /** Returns undefined if the link accepts no online PIN. */
   getZonePinKey(linkId: string): ZonePinKey | undefined;
@@ -121,10 +120,8 @@ function createOutcomeMetrics({ metrics, log }: Pick<Ports, 'metrics' | 'log'>) 
 /** @example const acquiring = createAcquiring({ hostTables, clientCertificates, database, clock, log, … }); */
 export function createAcquiring(ports: Ports): Acquiring {
   const { clock, log } = ports;
-  const checkConfiguration = (organizationId: string, dependencies: LinkDependencies) =>
-    checkLinkConfiguration(ports, organizationId, dependencies);
   const resources = { ...ports, zoneKeys: createZoneKeys(ports) };
-  const linkRegistry = createLinks(ports, resources, checkConfiguration);
+  const linkRegistry = createLinks(ports, resources);
   const { observeDuration, countUnknownCode } = createOutcomeMetrics(ports);
   let refreshTimer: NodeJS.Timeout | undefined;
 
@@ -142,7 +139,7 @@ export function createAcquiring(ports: Ports): Acquiring {
     isLinkAvailable: (linkId) => linkRegistry.getConnection(linkId)?.isAvailable() ?? false,
     listLinkAvailability: linkRegistry.listAvailability,
     checkLinkConfiguration: async (organizationId, dependencies) =>
-      (await checkConfiguration(organizationId, dependencies)).errors,
+      (await checkLinkConfiguration(ports, organizationId, dependencies)).errors,
     listLinks: linkRegistry.listLinks,
     getZonePinKey: (linkId) => linkRegistry.getConnection(linkId)?.getZonePinKey?.(),
     allocateReference: createReferenceAllocator(ports).allocate,

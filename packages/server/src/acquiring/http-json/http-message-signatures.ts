@@ -13,7 +13,6 @@ import {
 } from '@switchyard/contract';
 import { createSigningKey, type PublicSigningKey, publicSigningKey } from '../../platform/index.ts';
 
-/** Signs with the platform's key of one link. */
 export type RequestSigner = { keyId: string /** Base64. */; sign(text: string): string };
 
 type LinkKeyId = { organizationId: string; linkId: string; keyVersion: number };
@@ -43,19 +42,13 @@ export function createRequestSigners(masterKey: Buffer): RequestSigners {
   };
 }
 
-export type SignedRequest = {
-  headers: Record<string, string>;
-  /** The response signature must cover this request signature. */
-  signature: string;
-};
-
 const contentDigest = (body: string | Buffer) => spiContentDigest(hash('sha256', body, 'base64'));
 
 /** @example const { headers } = signRequest(signer, { path, body, now, nonce }); */
 export function signRequest(
   signer: RequestSigner,
   request: { path: string; body: string; now: number; nonce: string },
-): SignedRequest {
+) {
   const bodyDigest = contentDigest(request.body);
   const created = Math.floor(request.now / 1000);
   const parameters = { created, keyId: signer.keyId, nonce: request.nonce };
@@ -68,6 +61,7 @@ export function signRequest(
   if (signatureBase === undefined) throw new Error('a request names a component without a value');
   const signature = `:${signer.sign(signatureBase)}:`;
   return {
+    /** The response signature must cover this request signature. */
     signature,
     headers: {
       'content-digest': bodyDigest,
@@ -83,23 +77,25 @@ export type ReceivedResponse = {
   body: Buffer;
 };
 
-export type ResponseVerifier = {
-  /** True if the acquirer signed this response to this request. */
-  isValidSignature(answer: ReceivedResponse, requestSignature: string, now: number): boolean;
-};
+export type ResponseVerifier = ReturnType<typeof createResponseVerifier>;
 
 /**
  * @param keys public keys of the acquirer (JWK `x`); two during key rotation
  * @throws Error if a key is invalid
  */
-export function createResponseVerifier(keys: readonly string[]): ResponseVerifier {
+export function createResponseVerifier(keys: readonly string[]) {
   const keysById = new Map<string, KeyObject>();
   for (const x of keys) {
     const { kty, crv, kid } = publicSigningKey(x);
     keysById.set(kid, createPublicKey({ key: { kty, crv, x }, format: 'jwk' }));
   }
   return {
-    isValidSignature({ status, headers, body }, requestSignature, now) {
+    /** True if the acquirer signed this response to this request. */
+    isValidSignature(
+      { status, headers, body }: ReceivedResponse,
+      requestSignature: string,
+      now: number,
+    ): boolean {
       const header = (name: string) =>
         typeof headers[name] === 'string' ? headers[name] : undefined;
       const signature = readSpiSignature({

@@ -33,9 +33,7 @@ type Ports = {
   signer: RequestSigner;
   verifier: ResponseVerifier;
   clock: Clock;
-  /** Returns a new nonce for each request. */
   createNonce: () => string;
-  /** Path prefix of the SPI at this acquirer, such as `/switchyard`. */
   pathPrefix: string;
 };
 

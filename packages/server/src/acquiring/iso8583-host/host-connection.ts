@@ -199,7 +199,6 @@ export function openHostConnection(options: HostConnectionOptions) {
     resetBackoff(): void {
       failures = 0;
     },
-    /** Closes the connection without a reconnect. */
     close(): void {
       isClosed = true;
       clearTimeout(reconnectTimer);

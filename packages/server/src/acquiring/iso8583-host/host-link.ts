@@ -27,7 +27,6 @@ export type HostLink = ReturnType<typeof openHostLink>;
 
 export type HostLinkOptions = Omit<HostTarget, 'reconnectDelaysMs'> &
   Pick<MessageFramingOptions, 'tpdu' | 'hsm'> & {
-    /** Compiled dialect table. */
     compiledHost: Host;
     /** Default 1. */
     connectionCount?: number | undefined;

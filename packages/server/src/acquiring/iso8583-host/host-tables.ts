@@ -13,12 +13,10 @@ import { type Clock, createFileCache, type Log } from '../../platform/index.ts';
 /** A compiled host, and a version that changes with its table file. */
 export type LoadedHost = { host: Host; version: string };
 
-/** Capabilities of a host that the validation of link settings needs. */
 export type HostCapabilities = {
   readonly name: string;
   /** PIN block length in bytes (DE52): 8, or 16 for format 4; 0 if the host accepts no PIN. */
   readonly pinBytes: number;
-  /** The host requires a MAC. */
   readonly needsMac: boolean;
 };
 
@@ -31,7 +29,6 @@ export type HostTables = {
 const maxTables = 200;
 const maxTableBytes = 262_144;
 const fileExtension = '.json';
-
 const pinField = 52;
 
 function listTableFiles(directory: string): string[] {

@@ -90,19 +90,15 @@ export function createZoneKeys(ports: {
   /** Reloads run one at a time: an older read must not overwrite a newer one. */
   const reload = (): Promise<void> => tasks.inTurn('reload', reloadOnce);
 
-  async function storeKey(
-    link: Iso8583HostLink,
-    update: ZoneKeyUpdate,
-    keyRef: string,
-  ): Promise<void> {
-    const keyColumns = [link.organizationId, link.linkId, update.usage];
+  async function storeKey(link: Iso8583HostLink, update: ZoneKeyUpdate, keyRef: string) {
+    const { usage, checkValue, keyIndex } = update;
+    const keyColumns = [link.organizationId, link.linkId, usage];
+    const configuredKeyRef = configuredKeyRefFor(link, usage);
+    const createdAt = isoTime(clock.now());
+    const newColumns = [keyRef, checkValue, keyIndex, configuredKeyRef, createdAt];
     const [row] = await database.query<{ number: number }>(insertKeySql, [
       ...keyColumns,
-      keyRef,
-      update.checkValue,
-      update.keyIndex,
-      configuredKeyRefFor(link, update.usage),
-      isoTime(clock.now()),
+      ...newColumns,
     ]);
     // On a conflict another process has stored the same key, and its row is valid.
     if (row !== undefined)

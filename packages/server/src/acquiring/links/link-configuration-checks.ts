@@ -1,11 +1,12 @@
 // Checks link configurations in the background, one at a time, and repeats the checks periodically.
-import { type Clock, createWorks, type Log } from '../../platform/index.ts';
+import { createWorks, type Log } from '../../platform/index.ts';
 import type { AcquirerLink } from '../spi/acquirer-spi.ts';
 import type { LinkConfigurationError } from '../spi/invalid-link-setting.ts';
 import {
+  checkLinkConfiguration,
   dependenciesOf,
+  type LinkCheckPorts,
   type LinkCheckResult,
-  type LinkDependencies,
 } from './link-configuration-errors.ts';
 
 export type CheckedLink = {
@@ -21,11 +22,9 @@ const recheckIntervalMs = 600_000;
 const recheckAfterErrorMs = 30_000;
 
 /** @returns schedules a check if the settings changed or the last check is too old */
-export function createConfigurationChecker(ports: {
-  check: (organizationId: string, dependencies: LinkDependencies) => Promise<LinkCheckResult>;
-  clock: Clock;
-  log: Log;
-}): (entry: CheckedLink, fingerprint: string) => void {
+export function createConfigurationChecker(
+  ports: LinkCheckPorts & { log: Log },
+): (entry: CheckedLink, fingerprint: string) => void {
   const { clock, log } = ports;
   const tasks = createWorks<void>();
 
@@ -35,7 +34,7 @@ export function createConfigurationChecker(ports: {
     const { organizationId, name } = entry.link;
     let result: LinkCheckResult = { errors: [], isIncomplete: true };
     try {
-      result = await ports.check(organizationId, dependenciesOf(entry.link));
+      result = await checkLinkConfiguration(ports, organizationId, dependenciesOf(entry.link));
     } catch (error) {
       log.error({ err: error, link: name }, 'configuration check of an acquirer link failed');
     }

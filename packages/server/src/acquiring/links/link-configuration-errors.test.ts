@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { builtInHosts, compileHost } from '@switchyard/iso8583';
+import { createLog } from '../../platform/index.ts';
 import { HsmError, type HsmErrorCode, type KeyFacts } from '../../vault/index.ts';
 import type { LoadedHost } from '../iso8583-host/host-tables.ts';
 import type { ClientCertificates } from '../keys/client-certificate-store.ts';
@@ -156,17 +157,23 @@ test('checks run in the background, after a change or an interval, one at a time
   let time = 0;
   let asked = 0;
   let answer = Promise.withResolvers<void>();
-  const faults = [{ pointer: '/macKey/keyRef', detail: 'is none' }];
-  const log = { warn() {}, error() {} };
-  const entry: CheckedLink = { link: link() };
+  const detail = 'is not a MAC key of this organisation';
+  const faults = [{ pointer: '/macKey/keyRef', detail }];
+  const entry: CheckedLink = { link: link({ macKey: { keyRef: 'mac' } }) };
   const scheduleCheck = createConfigurationChecker({
-    async check() {
-      asked += 1;
-      await answer.promise;
-      return { errors: asked === 1 ? faults : [], isIncomplete: false };
+    hsm: {
+      mayUse: () => true,
+      async checkKey() {
+        asked += 1;
+        const usage = asked === 1 ? 'ZonePin' : 'Mac';
+        await answer.promise;
+        return { usage, algorithm: 'Tdes', checkValue: '000000' };
+      },
     },
+    clientCertificates: certificates,
+    hostTables: hosts,
     clock: { now: () => time },
-    log: log as never,
+    log: createLog({ logLevel: 'silent', instanceName: 'test' }),
   });
   const turn = () => new Promise((resolve) => setImmediate(resolve));
   scheduleCheck(entry, 'one');

@@ -9,7 +9,6 @@ import {
   type LinkConfigurationError,
 } from '../spi/invalid-link-setting.ts';
 
-/** The dialect, keys and certificate that a link depends on. */
 export type LinkDependencies = {
   readonly dialect?: string | undefined;
   readonly zonePinKey?: { keyRef: string; format: 'ISO0' | 'ISO3' | 'ISO4' };
@@ -66,7 +65,6 @@ function findAlgorithmMismatch(
   return { pointer, detail };
 }
 
-/** Extracts the dependencies from the settings of an open link. */
 export function dependenciesOf({ adapter, settings }: AcquirerLink): LinkDependencies {
   const { zonePinKey, clientCertificate } = settings;
   const { dialect, macKey, zoneMasterKey } = adapter === 'iso8583-host' ? settings : {};

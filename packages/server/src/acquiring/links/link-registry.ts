@@ -9,19 +9,15 @@ import {
 } from '../spi/invalid-link-setting.ts';
 import { connectAcquirer, findCertificate, type LinkResources } from './connect-acquirer.ts';
 import { type CheckedLink, createConfigurationChecker } from './link-configuration-checks.ts';
-import type { LinkCheckResult, LinkDependencies } from './link-configuration-errors.ts';
 
 export type LinkAvailability = { name: string; available: boolean };
 
 export type LinkStatus = LinkAvailability & {
   linkId: string;
-  /** The link is disabled or removed: it accepts no new sales and completes pending ones. */
   isDraining: boolean;
-  /** Undefined for adapters without persistent connections. */
   connections?: { wanted: number; signedOn: number };
   /** Epoch ms. */
   clientCertificateExpiresAt?: number;
-  /** Settings that are invalid. */
   faults: readonly LinkConfigurationError[];
 };
 
@@ -48,20 +44,13 @@ const metricLabels = ({ linkId, name }: AcquirerLink) => ({ link: linkId, name }
 const isAvailable = (open: OpenConnection | undefined): boolean =>
   open?.connection.isAvailable() ?? false;
 
-/** @example const links = createLinks(ports, resources, checkConfiguration); await links.refresh(); */
-export function createLinks(
-  ports: LinkRegistryPorts,
-  resources: LinkResources,
-  checkConfiguration: (
-    organizationId: string,
-    dependencies: LinkDependencies,
-  ) => Promise<LinkCheckResult>,
-) {
+/** @example const links = createLinks(ports, resources); await links.refresh(); */
+export function createLinks(ports: LinkRegistryPorts, resources: LinkResources) {
   const { clock, log } = ports;
   const entries = new Map<string, LinkEntry>();
   const closingConnections = new Set<Promise<void>>();
   const tasks = createWorks<void>();
-  const scheduleCheck = createConfigurationChecker({ check: checkConfiguration, clock, log });
+  const scheduleCheck = createConfigurationChecker({ ...resources, clock, log });
   let isClosed = false;
   let needsPendingWorkCheck = true;
   const linkUpGauge = ports.metrics.gauge({

@@ -94,7 +94,6 @@ export type AcquirerRequest = {
 
 export type UnknownReason = 'Timeout' | 'ConnectionLost' | 'InvalidResponse';
 
-/** Result of sending one message. */
 export type ExchangeResult<Response> =
   | { result: 'Responded'; response: Response }
   | { result: 'NotSent'; reason: string }
