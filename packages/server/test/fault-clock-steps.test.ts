@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { testCopyUrl } from './database.ts';
 import { type FaultPlatform, faultPlatform } from './fault-platform.ts';
@@ -13,7 +14,9 @@ import { until } from './until.ts';
 const rounds = faultSize({ small: 4, full: 24 });
 const roundsPerKill = 2;
 const tills = 8;
-const salesPerStep = 10;
+const salesPerRound = 10;
+/** Requests are in progress when the clock steps and after it. */
+const sellingAfterStepMs = 500;
 const limitMs = faultSize({ small: 360_000, full: 1_200_000 });
 const minuteMs = 60_000;
 /** From the true time: the last step leaves the clock an hour behind. */
@@ -53,21 +56,22 @@ describe('a server whose clock steps', { concurrency: false }, () => {
   }, async () => {
     const { server, host } = platform;
     for (let round = 0; round < rounds; round += 1) {
+      // A token that was issued before the step may be refused after it.
       const { client, token } = await platform.entrance();
       let isSelling = true;
       const goOn = () => isSelling;
       const loops = Array.from({ length: tills }, () =>
         till({ server, client, token, sales, next, fails: true, goOn }),
       );
-      const beforeStep = answered() + salesPerStep;
-      await until(() => answered() >= beforeStep || undefined, 'sales before the clock step');
+      const enough = answered() + salesPerRound;
+      await until(() => answered() >= enough || undefined, 'sales before the clock step');
       await writeFile(offsetFile, String(stepsMs[round % stepsMs.length]));
-      const afterStep = answered() + salesPerStep;
-      await until(() => answered() >= afterStep || undefined, 'sales after the clock step');
+      await pause(sellingAfterStepMs);
+      const isKilled = round % roundsPerKill === roundsPerKill - 1;
+      if (isKilled) await server.kill();
       isSelling = false;
-      if (round % roundsPerKill === roundsPerKill - 1) await server.kill();
       await Promise.all(loops);
-      if (round % roundsPerKill === roundsPerKill - 1) await server.start();
+      if (isKilled) await server.start();
     }
     const counts = await assertNothingLost({
       ...(await platform.entrance()),
