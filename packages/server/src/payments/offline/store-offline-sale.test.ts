@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '@switchyard/contract';
+import { dueClockOf } from '../../../test/movable-clock.ts';
 import type { PaymentsDeps } from '../deps.ts';
 import { createInFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { type OfflineUpload, storeOfflineSale } from './store-offline-sale.ts';
@@ -41,6 +42,7 @@ const uploadOf = (authorizedAt: string, createIntent: () => Promise<unknown>) =>
 
 const common = {
   clock: { now: () => Date.parse('2026-01-02T09:00:00Z') },
+  dueClock: dueClockOf({ now: () => Date.parse('2026-01-02T09:00:00Z') }),
   acquirerTimeoutMs: 1000,
 };
 

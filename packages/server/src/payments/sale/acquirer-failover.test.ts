@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defined, Refusal } from '@switchyard/contract';
+import { dueClockOf } from '../../../test/movable-clock.ts';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import type { AcquirerContract } from '../../provisioning/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
@@ -74,6 +75,7 @@ function setUp({ unavailable = [], now = 100, commitReroute = async () => true }
   const made: { before: TransactionRow; after: TransactionRow; event: StoredEvent }[] = [];
   const deps = {
     clock: { now: () => now },
+    dueClock: dueClockOf({ now: () => now }),
     failPoints: { hit() {} },
     log: { warn() {} },
     acquirerTimeoutMs: 10_000,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { dueClockOf } from '../../../test/movable-clock.ts';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
 import { wasApprovedAtHost } from '../transaction/approval-evidence.ts';
@@ -46,6 +47,7 @@ function setUp(input: { now: number; outcome: AcquirerOutcome; stored?: Transact
   let updates = 0;
   const deps = {
     clock: { now: () => input.now },
+    dueClock: dueClockOf({ now: () => input.now }),
     ids: { uuid: () => 'id' },
     acquirerTimeoutMs: 10_000,
     failPoints: { hit() {} },

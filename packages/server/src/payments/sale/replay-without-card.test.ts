@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type ErrorCode, type ProcessRequest, Refusal } from '@switchyard/contract';
+import { dueClockOf } from '../../../test/movable-clock.ts';
 import type { Caller } from '../../http/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
@@ -39,6 +40,7 @@ async function replay(code: ErrorCode, input: SetUp): Promise<unknown> {
   const { sale, isRunning = false, isDeviceRemoved = false, token } = input;
   const deps = {
     clock: { now: () => 0 },
+    dueClock: dueClockOf({ now: () => 0 }),
     acquirerTimeoutMs: 0,
     inFlightTransactions: { find: () => (isRunning ? new Promise(() => {}) : undefined) },
     transactions: { findByClientId: async () => (sale === undefined ? [] : [sale]) },
