@@ -13,7 +13,6 @@ import {
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import { type Caller, route } from '../../http/index.ts';
-import { validateChipCompletionData } from '../card-input/chip-completion-data.ts';
 import type { PaymentsDeps } from '../deps.ts';
 import { wasPending } from '../operations/operation-idempotency.ts';
 import { getAllowedOperations, refundOrVoid } from '../operations/refund-or-void.ts';
@@ -25,6 +24,7 @@ import {
 } from '../operations/run-operation.ts';
 import { findTransaction } from '../runtime/find-transaction.ts';
 import type { OperationType } from '../transaction/state-machine.ts';
+import { validateChipCompletionData } from '../validation/chip-completion-data.ts';
 import {
   acceptedHeaders,
   approvalErrors,

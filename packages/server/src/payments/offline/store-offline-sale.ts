@@ -13,6 +13,7 @@ import {
   type SaleKey,
 } from '../sale/sale-idempotency.ts';
 import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
+import { chooseCaptureMode } from '../validation/capture-mode.ts';
 import {
   checkCardExpiry,
   checkCurrencyActive,
@@ -30,7 +31,6 @@ import {
   offlineSequenceOf,
   refuseCountExceeded,
 } from '../validation/validate-offline-sale.ts';
-import { chooseCaptureMode } from '../validation/validate-sale-request.ts';
 import { gapReportDelayMs, gapReportJob } from './missing-sequence-numbers.ts';
 import type { NewUpload, StoreResult } from './offline-sql.ts';
 import { submitOfflineSaleJob } from './submit-offline-sale.ts';

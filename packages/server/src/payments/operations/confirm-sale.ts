@@ -11,7 +11,7 @@ import {
   type TransactionRecord,
 } from '../transaction/transaction.ts';
 import { applyTransition, withChange } from '../transaction/transition.ts';
-import { conflictExtensions } from '../validation/validate-sale-request.ts';
+import { conflictExtensions } from './operation-decision.ts';
 import { getContractTerms } from './run-operation.ts';
 
 export const confirmDeadlineJob = 'payments.confirm-deadline';

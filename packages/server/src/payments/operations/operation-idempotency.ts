@@ -9,7 +9,8 @@ import type {
   StoredOperation,
   TransactionRecord,
 } from '../transaction/transaction.ts';
-import { operationKindByType, refuseIdentifierReuse } from '../validation/validate-sale-request.ts';
+import { refuseIdentifierReuse } from '../validation/request-fingerprint.ts';
+import { operationKindByType } from './operation-decision.ts';
 import type { OperationInput, OperationResult } from './run-operation.ts';
 
 /** The members that tell one request from another. */

@@ -9,7 +9,8 @@ import {
   remainingAuthorized,
 } from '../transaction/state-machine.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
-import { allowedOperations, refuseIdentifierReuse } from '../validation/validate-sale-request.ts';
+import { refuseIdentifierReuse } from '../validation/request-fingerprint.ts';
+import { allowedOperations } from './operation-decision.ts';
 import { OtherOperationTypeTaken } from './operation-idempotency.ts';
 import { getContractTerms, type OperationResult, runOperation } from './run-operation.ts';
 

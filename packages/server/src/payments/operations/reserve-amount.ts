@@ -16,7 +16,7 @@ import type {
   TransactionRecord,
 } from '../transaction/transaction.ts';
 import type { Transition } from '../transaction/transition.ts';
-import { operationKindByType } from '../validation/validate-sale-request.ts';
+import { operationKindByType } from './operation-decision.ts';
 import { operationFingerprint } from './operation-idempotency.ts';
 import type { OperationInput } from './run-operation.ts';
 

@@ -36,12 +36,12 @@ import {
 } from '../transaction/transaction.ts';
 import { applyTransition, withChange } from '../transaction/transition.ts';
 import { voidUnsubmittedSale } from '../transaction/void-before-submission.ts';
+import { insertReservation } from './insert-reservation.ts';
 import {
   decideOperation,
   type OperationRequest,
   operationKindByType,
-} from '../validation/validate-sale-request.ts';
-import { insertReservation } from './insert-reservation.ts';
+} from './operation-decision.ts';
 import {
   OtherOperationTypeTaken,
   refuseIdOfOtherCancel,

@@ -2,7 +2,7 @@
 import { type ProcessRequest, Refusal, refuse } from '@switchyard/contract';
 import type { AcquirerContract, Resolved } from '../../provisioning/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
-import { chooseCaptureMode } from '../validation/validate-sale-request.ts';
+import { chooseCaptureMode } from '../validation/capture-mode.ts';
 import { orderContracts } from './contract-order.ts';
 
 /** The place of a sale under the contract that is asked first, and what may be asked after it. */

@@ -23,17 +23,15 @@ import type {
   TransactionRow,
 } from '../transaction/transaction.ts';
 import { isAccountVerification } from '../validation/account-verification.ts';
+import { chooseCaptureMode } from '../validation/capture-mode.ts';
 import { checkTimeLimits } from '../validation/expiry-checks.ts';
+import { createRequestFingerprint } from '../validation/request-fingerprint.ts';
 import {
   type OfflineRequest,
   offlineSaleTime,
   validateOfflineSale,
 } from '../validation/validate-offline-sale.ts';
-import {
-  chooseCaptureMode,
-  createRequestFingerprint,
-  validateSaleRequest,
-} from '../validation/validate-sale-request.ts';
+import { validateSaleRequest } from '../validation/validate-sale-request.ts';
 import { authorizeSale, type SaleIntent } from './authorize-sale.ts';
 import { chooseAcquirer, type RoutedSale } from './choose-acquirer.ts';
 import { replayWithoutCard } from './replay-without-card.ts';

@@ -4,7 +4,7 @@ import type { Caller } from '../../http/index.ts';
 import type { Names } from '../../provisioning/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
 import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
-import { cardFingerprintFrom } from '../validation/validate-sale-request.ts';
+import { cardFingerprintFrom } from '../validation/request-fingerprint.ts';
 import { type ReplayResult, replaySale, saleKey } from './sale-idempotency.ts';
 
 /** These tell of keys and of what is kept, not of the request: the same one may have made a sale before. */

@@ -5,7 +5,7 @@ import type { Names } from '../../provisioning/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
 import { duplicateRequestWaitMs } from '../transaction/timeouts.ts';
 import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
-import { refuseIdentifierReuse } from '../validation/validate-sale-request.ts';
+import { refuseIdentifierReuse } from '../validation/request-fingerprint.ts';
 
 export type SaleKey = {
   organizationId: string;

@@ -7,7 +7,7 @@ import {
 } from '@switchyard/contract';
 import type { OfflineLimits } from '../../provisioning/index.ts';
 import type { PresentedCard } from '../card-input/read-card.ts';
-import { differingMembers } from './validate-sale-request.ts';
+import { differingMembers } from './request-fingerprint.ts';
 
 /** A sale that the terminal has approved already. */
 export type OfflineRequest = ProcessRequest & { offlineData: OfflineData };

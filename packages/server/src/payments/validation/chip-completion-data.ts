@@ -3,7 +3,7 @@ import { type ErrorCode, refuse } from '@switchyard/contract';
 import { type ChipOutcome, EmvError, maskPan, parseChipOutcome } from '@switchyard/emv';
 import type { PaymentsDeps } from '../deps.ts';
 import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
-import { cardFingerprintFrom } from '../validation/validate-sale-request.ts';
+import { cardFingerprintFrom } from './request-fingerprint.ts';
 
 /** The members of a cancel that matter here. */
 type CancelMembers = {

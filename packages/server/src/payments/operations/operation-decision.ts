@@ -1,0 +1,203 @@
+// Decides which operations a transaction allows, and with which amounts. Pure.
+import { type AllowedOperation, type ErrorCode, fieldError, refuse } from '@switchyard/contract';
+import {
+  type ContractTerms,
+  checkAllowed,
+  confirmRuleFor,
+  hasReservation,
+  type OperationType,
+  remainingAuthorized,
+  reversibleAmount,
+} from '../transaction/state-machine.ts';
+import type {
+  OperationKind,
+  TransactionRecord,
+  TransactionRow,
+} from '../transaction/transaction.ts';
+
+export const operationKindByType: Readonly<Record<OperationType, OperationKind>> = {
+  Capture: 'Capture',
+  Cancel: 'Cancel',
+  Reverse: 'Reversal',
+  Refund: 'Refund',
+};
+
+const amountExceededCodes: Readonly<Record<OperationType, ErrorCode>> = {
+  Capture: 'capture_amount_exceeded',
+  Cancel: 'cancel_amount_exceeded',
+  Reverse: 'partial_reversal_not_supported',
+  Refund: 'refund_amount_exceeded',
+};
+
+/** Allowed operations with maximum amounts, for `allowedoperations` and for conflict errors. */
+export function allowedOperations(row: TransactionRow, terms: ContractTerms): AllowedOperation[] {
+  const operationTypes: OperationType[] = ['Capture', 'Refund', 'Cancel', 'Reverse'];
+  const { position, currency } = row;
+  const results: AllowedOperation[] = operationTypes.map((operationType) => {
+    const result = checkAllowed(position, operationType, terms);
+    const operation = operationKindByType[operationType];
+    if (!result.allowed) {
+      return { operation, allowed: false, maxAmount: 0, currency, reason: result.reason };
+    }
+    const maxAmount = maxAmountOf(row, result);
+    const allowed = maxAmount > 0 || isFullSaleRule(result.mode);
+    if (!allowed) {
+      return {
+        operation,
+        allowed,
+        maxAmount: 0,
+        currency,
+        reason: nothingLeftReason(operationType),
+      };
+    }
+    return { operation, allowed, maxAmount, currency };
+  });
+  if (confirmRuleFor(position) !== 'Confirm') return results;
+  const maxAmount = reversibleAmount(position);
+  return [...results, { operation: 'Confirm', allowed: true, maxAmount, currency }];
+}
+
+/** Whether a verb takes all of the sale, whatever of it was approved by now. */
+const isFullSaleRule = (rule: string): boolean => rule === 'Queue' || rule === 'Withdraw';
+
+const maxAmountOf = (row: TransactionRow, result: { mode: string; maxAmount: number }): number =>
+  isFullSaleRule(result.mode) ? row.amount : result.maxAmount;
+
+// The state allows the operation, but no amount is left or nothing needs to be done.
+function nothingLeftReason(operationType: OperationType): ErrorCode {
+  return operationType === 'Reverse' ? 'already_cancelled' : amountExceededCodes[operationType];
+}
+
+export function conflictExtensions(
+  transaction: TransactionRecord,
+  terms: ContractTerms,
+): Record<string, unknown> {
+  const { row } = transaction;
+  return {
+    transaction: {
+      transactionId: row.transactionId,
+      clientTransactionId: row.clientTransactionId,
+      state: row.state,
+    },
+    allowedOperations: allowedOperations(row, terms),
+  };
+}
+
+export type OperationRequest = {
+  amount?: number | undefined;
+  currency?: string | undefined;
+  final?: boolean | undefined;
+};
+
+export type OperationDecision =
+  | {
+      amount: number;
+      isAfterOutcome: boolean;
+      isFinal: boolean;
+      /** Voided before submission: no message to the acquirer is needed. */
+      isVoidedLocally?: true;
+    }
+  | 'Nothing'
+  | 'Replay';
+
+/**
+ * Decides about an operation: the state first, then the amount, then the configuration.
+ *
+ * @returns the amount to reserve, minor units, or that nothing is to be done
+ * @throws Refusal of the state, the amount or the configuration, with what is allowed instead
+ */
+export function decideOperation(
+  transaction: TransactionRecord,
+  operationType: OperationType,
+  request: OperationRequest,
+  terms: ContractTerms,
+): OperationDecision {
+  const { row } = transaction;
+  const extensions = () => ({ extensions: conflictExtensions(transaction, terms) });
+  if (request.currency !== undefined && request.currency !== row.currency) {
+    refuse(
+      'currency_mismatch',
+      `The transaction is in ${row.currency}.`,
+      fieldError('/currency', 'currency_mismatch', 'Must be the currency of the sale.'),
+    );
+  }
+  const result = checkAllowed(row.position, operationType, terms);
+  if (!result.allowed) {
+    refuse(
+      result.reason,
+      `${operationKindByType[operationType]} is not possible while the transaction is ${row.state}.`,
+      extensions(),
+    );
+  }
+  if (result.mode === 'Nothing' || result.mode === 'Replay') return result.mode;
+  const maxAmount = maxAmountOf(row, result);
+  const amount = operationAmount(row, operationType, request, maxAmount);
+  if (amount === undefined || amount > maxAmount) {
+    const remainingText = `The maximum amount is ${maxAmount} minor units (${row.currency}).`;
+    refuse(amountExceededCodes[operationType], remainingText, {
+      extensions: { ...conflictExtensions(transaction, terms), maxAmount },
+      errors: [{ pointer: '/amount', code: 'too_large', detail: remainingText }],
+    });
+  }
+  const isFullOnly = result.mode === 'Withdraw' || !terms.partialCancel;
+  if (operationType === 'Cancel' && amount < maxAmount && isFullOnly) {
+    refuse(
+      'partial_cancel_not_supported',
+      'The acquirer contract does not allow partial cancellation. Cancel the full amount.',
+      extensions(),
+    );
+  }
+  const final = isFinalCapture(operationType, request, terms);
+  if (final && hasReservation(row.position)) {
+    const detail =
+      'A final capture is not possible while another operation has no response. Retry later.';
+    refuse('transaction_in_progress', detail, extensions());
+  }
+  const isVoidedLocally = result.mode === 'Withdraw';
+  return {
+    amount,
+    isAfterOutcome: result.mode === 'Queue',
+    isFinal: final,
+    ...(isVoidedLocally ? { isVoidedLocally: true } : {}),
+  };
+}
+
+// A reversal applies to the full sale; any other amount is refused.
+function operationAmount(
+  row: TransactionRow,
+  operationType: OperationType,
+  request: OperationRequest,
+  maxAmount: number,
+): number | undefined {
+  const amount = request.amount ?? defaultAmount(row, operationType, maxAmount);
+  if (operationType === 'Reverse') return amount === maxAmount ? maxAmount : undefined;
+  return amount > 0 ? amount : undefined;
+}
+
+// What is left is what was authorised; an allowance above it is taken only when it is asked for.
+function defaultAmount(
+  row: TransactionRow,
+  operationType: OperationType,
+  maxAmount: number,
+): number {
+  if (operationType !== 'Capture') return maxAmount;
+  const { captureReserved, cancelReserved } = row.position;
+  return Math.min(maxAmount, remainingAuthorized(row.position) - captureReserved - cancelReserved);
+}
+
+function isFinalCapture(
+  operationType: OperationType,
+  request: OperationRequest,
+  terms: ContractTerms,
+): boolean {
+  if (operationType !== 'Capture') return false;
+  if (terms.multipleCapture) return request.final ?? false;
+  if (request.final === false) {
+    refuse(
+      'multiple_capture_not_supported',
+      'The acquirer contract allows one capture for each sale.',
+      fieldError('/final', 'multiple_capture_not_supported', 'Every capture is final.'),
+    );
+  }
+  return true;
+}
