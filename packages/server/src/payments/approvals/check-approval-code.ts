@@ -5,7 +5,7 @@ import { type Clock, createWorks, isoTime } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 import { DuplicateOperationId } from '../repository/transaction-repository.ts';
 import type { OperationType } from '../transaction/state-machine.ts';
-import type { OperationKind, TransactionRecord } from '../transaction/transaction.ts';
+import type { TransactionRecord } from '../transaction/transaction.ts';
 import type { ApprovalStore, CodeCheck, CodeUse } from './approval-code-sql.ts';
 
 /** What was sent, and by whom: tries are counted for each device, person or application. */
@@ -28,7 +28,6 @@ export type ApprovalCheckerDeps = {
 export type ApprovalRequest = {
   readonly operationType: OperationType;
   readonly approval: ApprovalAttempt | undefined;
-  readonly kind: OperationKind;
   readonly clientOperationId: string | undefined;
 };
 
@@ -106,7 +105,7 @@ export function createApprovalChecker(deps: ApprovalCheckerDeps): ApprovalChecke
 
   async function checkCode(
     { row }: TransactionRecord,
-    { kind, clientOperationId }: ApprovalRequest,
+    { operationType, clientOperationId }: ApprovalRequest,
     { code, attemptedBy }: { code: string; attemptedBy: string },
     amount: number,
   ): Promise<ApprovedCode> {
@@ -125,7 +124,7 @@ export function createApprovalChecker(deps: ApprovalCheckerDeps): ApprovalChecke
         at: isoTime(now),
       };
       const codeCheck = await store.judge(
-        { ...codeUse, kind, clientOperationId },
+        { ...codeUse, kind: operationType, clientOperationId },
         {
           attemptedBy,
           maxFailures: maxFailedAttempts,

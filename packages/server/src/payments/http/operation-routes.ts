@@ -162,7 +162,7 @@ export function registerOperationRoutes(app: FastifyInstance, deps: PaymentsDeps
     body: CancelRequest,
     errors: [...operationErrors, ...stateErrors, ...approvalErrors, ...cancelErrors],
     handler: (request, reply) => {
-      const operationType = request.body.cancelReason === 'Technical' ? 'Reverse' : 'Cancel';
+      const operationType = request.body.cancelReason === 'Technical' ? 'Reversal' : 'Cancel';
       return handleOperation(
         deps,
         { ...pickRequestParts(request), body: request.body },

@@ -70,7 +70,7 @@ export function confirmSale(
     let current: TransactionRecord | undefined = transaction;
     for (let attempt = 0; attempt < maxConflictRetries && current !== undefined; attempt += 1) {
       const rule = confirmRuleFor(current.row.position);
-      if (rule === 'Nothing') return { transaction: current, replayed: true };
+      if (rule === 'NoOp') return { transaction: current, replayed: true };
       if (rule !== 'Confirm') {
         const detail = `A sale that is ${current.row.state} cannot be confirmed.`;
         refuse(rule, detail, {

@@ -9,48 +9,42 @@ import {
   remainingAuthorized,
   reversibleAmount,
 } from '../transaction/state-machine.ts';
-import type {
-  OperationKind,
-  TransactionRecord,
-  TransactionRow,
-} from '../transaction/transaction.ts';
-
-export const operationKindByType: Readonly<Record<OperationType, OperationKind>> = {
-  Capture: 'Capture',
-  Cancel: 'Cancel',
-  Reverse: 'Reversal',
-  Refund: 'Refund',
-};
+import type { TransactionRecord, TransactionRow } from '../transaction/transaction.ts';
 
 const amountExceededCodes: Readonly<Record<OperationType, ErrorCode>> = {
   Capture: 'capture_amount_exceeded',
   Cancel: 'cancel_amount_exceeded',
-  Reverse: 'partial_reversal_not_supported',
+  Reversal: 'partial_reversal_not_supported',
   Refund: 'refund_amount_exceeded',
 };
 
 /** Allowed operations with maximum amounts, for `allowedoperations` and for conflict errors. */
 export function allowedOperations(row: TransactionRow, terms: ContractTerms): AllowedOperation[] {
-  const operationTypes: OperationType[] = ['Capture', 'Refund', 'Cancel', 'Reverse'];
+  const operationTypes: OperationType[] = ['Capture', 'Refund', 'Cancel', 'Reversal'];
   const { position, currency } = row;
   const results: AllowedOperation[] = operationTypes.map((operationType) => {
     const result = checkAllowed(position, operationType, terms);
-    const operation = operationKindByType[operationType];
     if (!result.allowed) {
-      return { operation, allowed: false, maxAmount: 0, currency, reason: result.reason };
+      return {
+        operation: operationType,
+        allowed: false,
+        maxAmount: 0,
+        currency,
+        reason: result.reason,
+      };
     }
     const maxAmount = maxAmountOf(row, result);
     const allowed = maxAmount > 0 || isFullSaleRule(result.mode);
     if (!allowed) {
       return {
-        operation,
+        operation: operationType,
         allowed,
         maxAmount: 0,
         currency,
         reason: nothingLeftReason(operationType),
       };
     }
-    return { operation, allowed, maxAmount, currency };
+    return { operation: operationType, allowed, maxAmount, currency };
   });
   if (confirmRuleFor(position) !== 'Confirm') return results;
   const maxAmount = reversibleAmount(position);
@@ -58,14 +52,14 @@ export function allowedOperations(row: TransactionRow, terms: ContractTerms): Al
 }
 
 /** Whether a verb takes all of the sale, whatever of it was approved by now. */
-const isFullSaleRule = (rule: string): boolean => rule === 'Queue' || rule === 'Withdraw';
+const isFullSaleRule = (rule: string): boolean => rule === 'AfterOutcome' || rule === 'VoidLocally';
 
 const maxAmountOf = (row: TransactionRow, result: { mode: string; maxAmount: number }): number =>
   isFullSaleRule(result.mode) ? row.amount : result.maxAmount;
 
 // The state allows the operation, but no amount is left or nothing needs to be done.
 function nothingLeftReason(operationType: OperationType): ErrorCode {
-  return operationType === 'Reverse' ? 'already_cancelled' : amountExceededCodes[operationType];
+  return operationType === 'Reversal' ? 'already_cancelled' : amountExceededCodes[operationType];
 }
 
 export function conflictExtensions(
@@ -97,8 +91,8 @@ export type OperationDecision =
       /** Voided before submission: no message to the acquirer is needed. */
       isVoidedLocally?: true;
     }
-  | 'Nothing'
-  | 'Replay';
+  | 'NoOp'
+  | 'ReturnExisting';
 
 /**
  * Decides about an operation: the state first, then the amount, then the configuration.
@@ -125,11 +119,11 @@ export function decideOperation(
   if (!result.allowed) {
     refuse(
       result.reason,
-      `${operationKindByType[operationType]} is not possible while the transaction is ${row.state}.`,
+      `${operationType} is not possible while the transaction is ${row.state}.`,
       extensions(),
     );
   }
-  if (result.mode === 'Nothing' || result.mode === 'Replay') return result.mode;
+  if (result.mode === 'NoOp' || result.mode === 'ReturnExisting') return result.mode;
   const maxAmount = maxAmountOf(row, result);
   const amount = operationAmount(row, operationType, request, maxAmount);
   if (amount === undefined || amount > maxAmount) {
@@ -139,7 +133,7 @@ export function decideOperation(
       errors: [{ pointer: '/amount', code: 'too_large', detail: remainingText }],
     });
   }
-  const isFullOnly = result.mode === 'Withdraw' || !terms.partialCancel;
+  const isFullOnly = result.mode === 'VoidLocally' || !terms.partialCancel;
   if (operationType === 'Cancel' && amount < maxAmount && isFullOnly) {
     refuse(
       'partial_cancel_not_supported',
@@ -153,10 +147,10 @@ export function decideOperation(
       'A final capture is not possible while another operation has no response. Retry later.';
     refuse('transaction_in_progress', detail, extensions());
   }
-  const isVoidedLocally = result.mode === 'Withdraw';
+  const isVoidedLocally = result.mode === 'VoidLocally';
   return {
     amount,
-    isAfterOutcome: result.mode === 'Queue',
+    isAfterOutcome: result.mode === 'AfterOutcome',
     isFinal: final,
     ...(isVoidedLocally ? { isVoidedLocally: true } : {}),
   };
@@ -170,7 +164,7 @@ function operationAmount(
   maxAmount: number,
 ): number | undefined {
   const amount = request.amount ?? defaultAmount(row, operationType, maxAmount);
-  if (operationType === 'Reverse') return amount === maxAmount ? maxAmount : undefined;
+  if (operationType === 'Reversal') return amount === maxAmount ? maxAmount : undefined;
   return amount > 0 ? amount : undefined;
 }
 

@@ -4,13 +4,8 @@ import type { PaymentsDeps } from '../deps.ts';
 import { DuplicateOperationId } from '../repository/transaction-repository.ts';
 import type { OperationType } from '../transaction/state-machine.ts';
 import { duplicateRequestWaitMs } from '../transaction/timeouts.ts';
-import type {
-  OperationKind,
-  StoredOperation,
-  TransactionRecord,
-} from '../transaction/transaction.ts';
+import type { StoredOperation, TransactionRecord } from '../transaction/transaction.ts';
 import { refuseIdentifierReuse } from '../validation/request-fingerprint.ts';
-import { operationKindByType } from './operation-decision.ts';
 import type { OperationInput, OperationResult } from './run-operation.ts';
 
 /** The members that tell one request from another. */
@@ -37,7 +32,7 @@ export async function replayOperation(
   const { clientOperationId } = input;
   if (clientOperationId === undefined) return undefined;
   const { organizationId, merchantId, transactionId } = transaction.row;
-  const kind = operationKindByType[operationType];
+  const kind = operationType;
   const existing = await deps.transactions.findOperation({
     organizationId,
     merchantId,
@@ -101,16 +96,15 @@ export function requireNewOperationId(
   if (clientOperationId === undefined) return;
   const isTaken = operations.some(
     (each) =>
-      (each.kind === operationKindByType[operationType] ||
-        each.kind === otherCancelType[operationType]) &&
+      (each.kind === operationType || each.kind === otherCancelType[operationType]) &&
       each.clientOperationId === clientOperationId,
   );
   if (isTaken) throw new DuplicateOperationId();
 }
 
-const otherCancelType: Readonly<Partial<Record<OperationType, OperationKind>>> = {
+const otherCancelType: Readonly<Partial<Record<OperationType, OperationType>>> = {
   Cancel: 'Reversal',
-  Reverse: 'Cancel',
+  Reversal: 'Cancel',
 };
 
 /** Both are asked for at one address, so one identifier cannot stand for a void and a reversal. */

@@ -16,14 +16,13 @@ import type {
   TransactionRecord,
 } from '../transaction/transaction.ts';
 import type { Transition } from '../transaction/transition.ts';
-import { operationKindByType } from './operation-decision.ts';
 import { operationFingerprint } from './operation-idempotency.ts';
 import type { OperationInput } from './run-operation.ts';
 
 type ReservedOperation = { amount: number; isFinal: boolean; approvalCodeId: string | undefined };
 
 const reservedAmountField: Readonly<
-  Record<Exclude<OperationType, 'Reverse'>, keyof PositionChanges>
+  Record<Exclude<OperationType, 'Reversal'>, keyof PositionChanges>
 > = {
   Capture: 'captureReserved',
   Cancel: 'cancelReserved',
@@ -40,7 +39,7 @@ export async function reservationTransition(
 ): Promise<Transition> {
   const at = deps.clock.now();
   const details = createOperationDetails(transaction, operationType, input, decision);
-  if (operationType === 'Reverse') {
+  if (operationType === 'Reversal') {
     const transition = await reversalTransition(deps, transaction, {
       at,
       amount: decision.amount,
@@ -60,7 +59,7 @@ export async function reservationTransition(
   const operation: StoredOperation = {
     number: transaction.row.operationCount + 1,
     operationId: deps.ids.uuid(),
-    kind: operationKindByType[operationType],
+    kind: operationType,
     status: 'Sent',
     amount: decision.amount,
     clientOperationId: input.clientOperationId,
@@ -92,7 +91,7 @@ function lastPossibleSendTime(deps: PaymentsDeps, { row }: TransactionRecord, at
 }
 
 function reservationChanges(
-  operationType: Exclude<OperationType, 'Reverse'>,
+  operationType: Exclude<OperationType, 'Reversal'>,
   amount: number,
   released: number | undefined,
 ): PositionChanges {

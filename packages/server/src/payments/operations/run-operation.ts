@@ -37,11 +37,7 @@ import {
 import { applyTransition, withChange } from '../transaction/transition.ts';
 import { voidUnsubmittedSale } from '../transaction/void-before-submission.ts';
 import { insertReservation } from './insert-reservation.ts';
-import {
-  decideOperation,
-  type OperationRequest,
-  operationKindByType,
-} from './operation-decision.ts';
+import { decideOperation, type OperationRequest } from './operation-decision.ts';
 import {
   OtherOperationTypeTaken,
   refuseIdOfOtherCancel,
@@ -119,7 +115,6 @@ export async function runOperation(
   const approvalRequest = {
     operationType,
     approval,
-    kind: operationKindByType[operationType],
     clientOperationId,
   };
   const approve: ApproveFunction = (transaction, amount) =>
@@ -216,7 +211,7 @@ function reserveAmount(
       const isReachable =
         !needsLink || deps.acquiring.isLinkAvailable(authorizationContext(transaction).linkId);
       // A reversal is accepted without the link; the server sends it later.
-      if (!isReachable && operationType !== 'Reverse') {
+      if (!isReachable && operationType !== 'Reversal') {
         refuse('acquirer_unavailable', 'The acquirer link is not available. No message was sent.');
       }
       const approved = await approve(transaction, decision.amount);
@@ -254,13 +249,13 @@ function reserveAmount(
 
 function withoutChange(
   transaction: TransactionRecord,
-  decision: 'Nothing' | 'Replay',
+  decision: 'NoOp' | 'ReturnExisting',
 ): Reservation {
   const last = transaction.operations.findLast((each) => each.kind === 'Reversal');
-  const operation = decision === 'Replay' ? last : undefined;
+  const operation = decision === 'ReturnExisting' ? last : undefined;
   return {
     needsSending: false,
-    result: { transaction, operation, replayed: decision === 'Replay' },
+    result: { transaction, operation, replayed: decision === 'ReturnExisting' },
   };
 }
 

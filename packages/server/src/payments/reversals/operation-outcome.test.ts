@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
-import { type Position, zeroAmounts } from '../transaction/state-machine.ts';
-import type {
-  OperationKind,
-  StoredOperation,
-  TransactionRecord,
-} from '../transaction/transaction.ts';
+import { type OperationType, type Position, zeroAmounts } from '../transaction/state-machine.ts';
+import type { StoredOperation, TransactionRecord } from '../transaction/transaction.ts';
 import { outcomeTransition } from './operation-outcome.ts';
 
 const position: Position = {
@@ -25,7 +21,7 @@ const transaction = (of: Partial<Position> = {}, members: Partial<TransactionRec
   }) as unknown as TransactionRecord;
 const loaded = transaction();
 
-function operation(kind: OperationKind, status: 'Sent' | 'Pending'): StoredOperation {
+function operation(kind: OperationType, status: 'Sent' | 'Pending'): StoredOperation {
   return { kind, status, amount: 60, number: 1, details: {} } as unknown as StoredOperation;
 }
 

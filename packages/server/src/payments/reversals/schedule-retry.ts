@@ -8,10 +8,10 @@ import {
 } from '../../acquiring/index.ts';
 import { isoTime } from '../../platform/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
+import type { OperationType } from '../transaction/state-machine.ts';
 import {
   authorizationContext,
   manualResolutionReason,
-  type OperationKind,
   type OperationStatus,
   type StoredOperation,
   type TransactionRecord,
@@ -84,7 +84,7 @@ export function alertContradiction(
   );
 }
 
-const operationTypeByRequestKind: Readonly<Partial<Record<AcquirerRequestKind, OperationKind>>> = {
+const operationTypeByRequestKind: Readonly<Partial<Record<AcquirerRequestKind, OperationType>>> = {
   Capture: 'Capture',
   Refund: 'Refund',
   Reversal: 'Cancel',
