@@ -33,7 +33,7 @@ import { registerPaymentRoutes } from './http/routes.ts';
 import { createGapReporter, gapReportJob } from './offline/missing-sequence-numbers.ts';
 import { createOfflineStore } from './offline/offline-sql.ts';
 import { createOfflineSubmission, submitOfflineSaleJob } from './offline/submit-offline-sale.ts';
-import { confirmDeadlineJob, createConfirmDeadlineHandler } from './operations/confirm-sale.ts';
+import { createConfirmDeadlineHandler } from './operations/confirm-sale.ts';
 import { createAuthorizationExpiry } from './recovery/expire-authorizations.ts';
 import { createCrashRecovery } from './recovery/recover-after-crash.ts';
 import { createOperationRetry } from './recovery/retry-operations.ts';
@@ -45,6 +45,8 @@ import { recordLateResponse } from './reversals/late-response.ts';
 import { createInFlightTransactions } from './runtime/in-flight-transactions.ts';
 import { createLinkQueue, registerBacklogGauges } from './runtime/link-queue.ts';
 import { createStepUpStore } from './sale/step-up.ts';
+
+import { confirmDeadlineJob } from './transaction/confirm-deadline.ts';
 
 export * from './reporting-queries.ts';
 export {

@@ -1,58 +1,16 @@
 // Confirms a sale. A sale that is not confirmed in time is reversed (ADR 0037).
-import { type ProcessRequest, refuse } from '@switchyard/contract';
-import { isoTime, type Job } from '../../platform/index.ts';
+import { refuse } from '@switchyard/contract';
+import type { Job } from '../../platform/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
 import { reversalTransition } from '../reversals/create-reversal.ts';
+import { confirmDeadline } from '../transaction/confirm-deadline.ts';
 import { confirmRuleFor, reversibleAmount } from '../transaction/state-machine.ts';
-import {
-  type AuthorizationContext,
-  type JobRequest,
-  saleOutcome,
-  type TransactionRecord,
-} from '../transaction/transaction.ts';
+import type { TransactionRecord } from '../transaction/transaction.ts';
 import { applyTransition, withChange } from '../transaction/transition.ts';
 import { conflictExtensions } from './operation-decision.ts';
 import { getContractTerms } from './run-operation.ts';
 
-export const confirmDeadlineJob = 'payments.confirm-deadline';
-
 const maxConflictRetries = 20;
-
-/** @throws Refusal field_invalid where nothing would be there to confirm */
-export function validateConfirmation({ confirmWithinSeconds, purpose }: ProcessRequest): void {
-  if (confirmWithinSeconds === undefined || purpose === undefined) return;
-  refuse('field_invalid', 'An account verification cannot be confirmed.', {
-    errors: [
-      {
-        pointer: '/confirmWithinSeconds',
-        code: 'field_invalid',
-        detail: 'Not with AccountVerification.',
-      },
-    ],
-  });
-}
-
-/**
- * What an approval brings with it that the till has to confirm: the time, and the job that reverses
- * the sale then. Both belong into the commit of the approval, so that no crash loses the deadline.
- */
-export function createConfirmDeadline(
-  deps: Pick<PaymentsDeps, 'ids'>,
-  sale: { transactionId: string; facts: AuthorizationContext; at: number },
-): { confirmBy: string; job: JobRequest } | undefined {
-  const { confirmWithinSeconds } = sale.facts;
-  if (confirmWithinSeconds === undefined) return undefined;
-  const confirmBy = isoTime(sale.at + confirmWithinSeconds * 1000);
-  const payload = { transactionId: sale.transactionId };
-  const job = { jobId: deps.ids.uuid(), kind: confirmDeadlineJob, payload, dueAt: confirmBy };
-  return { confirmBy, job };
-}
-
-/** Until when a sale must be confirmed; nothing where it need not be, or not any more. */
-export function confirmDeadline(transaction: TransactionRecord): string | undefined {
-  if (transaction.row.position.phase !== 'Unconfirmed') return undefined;
-  return saleOutcome(transaction)?.confirmBy;
-}
 
 /**
  * Makes the confirmation durable. Twice is once: the second is told how the sale stands. One that

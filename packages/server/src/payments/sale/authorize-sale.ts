@@ -8,11 +8,11 @@ import {
 import type { AcquirerContract } from '../../provisioning/index.ts';
 import type { PresentedCard } from '../card-input/read-card.ts';
 import type { PaymentsDeps } from '../deps.ts';
-import { createConfirmDeadline } from '../operations/confirm-sale.ts';
 import { reversalTransition } from '../reversals/create-reversal.ts';
 import { logNotSent } from '../reversals/schedule-retry.ts';
 import { recordSupersededOutcome } from '../reversals/superseded-outcome.ts';
 import { retryWhileUnavailable } from '../runtime/retry-while-database-down.ts';
+import { createConfirmDeadline } from '../transaction/confirm-deadline.ts';
 import { settlementDayForContext } from '../transaction/contract-terms.ts';
 import type {
   AuthorizationContext,
@@ -147,11 +147,7 @@ async function outcomeTransition(
       }
       const captured = intent.context.kind === 'Sale' ? { captured: amount } : {};
       const { transactionId } = intent.transaction.row;
-      const confirmation = createConfirmDeadline(deps, {
-        transactionId,
-        facts: intent.context,
-        at,
-      });
+      const confirmation = createConfirmDeadline(deps.ids, intent.context, { transactionId, at });
       return {
         at,
         type: intent.context.kind === 'Sale' ? 'transaction.captured' : 'transaction.authorized',

@@ -9,7 +9,6 @@ import { type PresentedCard, readCard } from '../card-input/read-card.ts';
 import { translatePin } from '../card-input/translate-pin.ts';
 import type { PaymentsDeps } from '../deps.ts';
 import { storeOfflineSale } from '../offline/store-offline-sale.ts';
-import { validateConfirmation } from '../operations/confirm-sale.ts';
 import { resolveMerchantScope, resolveStoreScope } from '../runtime/caller-scope.ts';
 import { hasServerIdFormat } from '../runtime/find-transaction.ts';
 import { markOutcomeUnknown } from '../runtime/unknown-outcome.ts';
@@ -58,7 +57,6 @@ export async function processSale(
   request: ProcessRequest,
 ): Promise<SaleResult> {
   validateSaleRequest(request);
-  validateConfirmation(request);
   validateOfflineSale(request);
   const { organizationId } = caller;
   const location = locationOf(caller, request);
