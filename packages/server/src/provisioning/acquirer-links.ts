@@ -175,7 +175,7 @@ type OpenedBy<Adapter extends string, Settings> = {
   name: string;
   adapter: Adapter;
   /** Disabled or removed: it takes no sale, and is open for what was begun on it. */
-  isFinishing: boolean;
+  isDraining: boolean;
   settings: {
     host: string;
     port: number;
@@ -232,7 +232,7 @@ function toOpen(row: Row): LinkToOpen {
     organizationId: String(row['organization_id']),
     linkId: String(row['acquirer_link_id']),
     name: String(row['name']),
-    isFinishing: row['is_finishing'] === true,
+    isDraining: row['is_finishing'] === true,
   };
   const place = {
     host: String(row['host']),
