@@ -27,15 +27,9 @@ export type ApprovalCheckerDeps = {
 /** What is to be approved, and the code that came with it. */
 export type ApprovalRequest = {
   readonly operationType: OperationType;
-  readonly approval: ApprovalAttempt | undefined;
+  readonly approval: ApprovalAttempt;
   readonly clientOperationId: string | undefined;
 };
-
-/** Gives what approves; nothing where none was needed. */
-export type ApproveFunction = (
-  transaction: TransactionRecord,
-  amount: number,
-) => Promise<ApprovedCode | undefined>;
 
 export type ApprovalChecker = {
   /**
@@ -140,7 +134,6 @@ export function createApprovalChecker(deps: ApprovalCheckerDeps): ApprovalChecke
   return {
     async approve(request, transaction, amount) {
       const { operationType, approval } = request;
-      if (approval === undefined) return undefined;
       const { code, attemptedBy } = approval;
       if (code !== undefined) return checkCode(transaction, request, { code, attemptedBy }, amount);
       if (await isRequired(transaction.row.organizationId, operationType)) {

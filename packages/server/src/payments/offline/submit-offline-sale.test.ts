@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import type { Job } from '../../platform/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
+import { createRetryDriver } from '../runtime/retry-driver.ts';
 import { deriveState, type Phase, zeroAmounts } from '../transaction/state-machine.ts';
 import { alertAfterAttempts } from '../transaction/timeouts.ts';
 import type { TransactionChange, TransactionRecord } from '../transaction/transaction.ts';
@@ -62,7 +62,8 @@ function setUp(input: {
   const sent: { repeat: boolean }[] = [];
   let forgotten = 0;
   let alarms = 0;
-  const deps = {
+  const ports = {
+    linkQueue: { isBlocked: async () => input.isBlocked ?? false },
     clock: { now: () => now },
     ids: { uuid: () => 'id' },
     acquirerTimeoutMs: 10_000,
@@ -104,8 +105,9 @@ function setUp(input: {
         return true;
       },
     },
-  } as unknown as PaymentsDeps;
-  const submit = createOfflineSubmission(deps, { isBlocked: async () => input.isBlocked ?? false });
+  } as unknown as Parameters<typeof createOfflineSubmission>[0] &
+    Parameters<typeof createRetryDriver>[0];
+  const submit = createRetryDriver(ports, createOfflineSubmission(ports));
   return {
     submit,
     changes,

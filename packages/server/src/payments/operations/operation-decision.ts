@@ -10,6 +10,7 @@ import {
   reversibleAmount,
 } from '../transaction/state-machine.ts';
 import type { TransactionRecord, TransactionRow } from '../transaction/transaction.ts';
+import type { OperationInput } from './operation-request.ts';
 
 const amountExceededCodes: Readonly<Record<OperationType, ErrorCode>> = {
   Capture: 'capture_amount_exceeded',
@@ -77,35 +78,28 @@ export function conflictExtensions(
   };
 }
 
-export type OperationRequest = {
-  amount?: number | undefined;
-  currency?: string | undefined;
-  final?: boolean | undefined;
+export type ReservedAmount = {
+  /** Minor units. */
+  amount: number;
+  /** Sent after the outcome of the sale. */
+  isAfterOutcome: boolean;
+  isFinal: boolean;
+  /** No message to the acquirer is needed. */
+  isVoidedLocally?: true;
 };
-
-export type OperationDecision =
-  | {
-      amount: number;
-      isAfterOutcome: boolean;
-      isFinal: boolean;
-      /** Voided before submission: no message to the acquirer is needed. */
-      isVoidedLocally?: true;
-    }
-  | 'NoOp'
-  | 'ReturnExisting';
 
 /**
  * Decides about an operation: the state first, then the amount, then the configuration.
  *
- * @returns the amount to reserve, minor units, or that nothing is to be done
+ * @returns the amount to reserve, or that nothing must be done
  * @throws Refusal of the state, the amount or the configuration, with what is allowed instead
  */
 export function decideOperation(
   transaction: TransactionRecord,
   operationType: OperationType,
-  request: OperationRequest,
+  request: OperationInput,
   terms: ContractTerms,
-): OperationDecision {
+): ReservedAmount | 'NoOp' | 'ReturnExisting' {
   const { row } = transaction;
   const extensions = () => ({ extensions: conflictExtensions(transaction, terms) });
   if (request.currency !== undefined && request.currency !== row.currency) {
@@ -160,7 +154,7 @@ export function decideOperation(
 function operationAmount(
   row: TransactionRow,
   operationType: OperationType,
-  request: OperationRequest,
+  request: OperationInput,
   maxAmount: number,
 ): number | undefined {
   const amount = request.amount ?? defaultAmount(row, operationType, maxAmount);
@@ -181,7 +175,7 @@ function defaultAmount(
 
 function isFinalCapture(
   operationType: OperationType,
-  request: OperationRequest,
+  request: OperationInput,
   terms: ContractTerms,
 ): boolean {
   if (operationType !== 'Capture') return false;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Job } from '../../platform/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
 import { maxRetriesPerLink, maxRetriesPerUnresponsiveLink } from '../runtime/retry-concurrency.ts';
+import { createRetryDriver } from '../runtime/retry-driver.ts';
 import { createOperationRetry } from './retry-operations.ts';
 
 const now = 1_000_000;
@@ -20,7 +20,7 @@ function unresponsiveAcquirers() {
   const sent: string[] = [];
   let silence = Promise.withResolvers<void>();
   const operation = { number: 1, kind: 'Reversal', status: 'Pending', amount: 1, details: {} };
-  const deps = {
+  const ports = {
     clock: { now: () => now },
     transactions: {
       findById: async (_: string, linkId: string) => ({
@@ -53,12 +53,14 @@ function unresponsiveAcquirers() {
     },
     failPoints: { hit: () => {} },
     log: { error: () => {}, warn: () => {} },
-  } as unknown as PaymentsDeps;
+    linkQueue: { isBlocked: async () => false },
+  } as unknown as Parameters<typeof createOperationRetry>[0] &
+    Parameters<typeof createRetryDriver>[0];
   const holdResponses = () => {
     silence = Promise.withResolvers();
   };
   return {
-    retry: createOperationRetry(deps, { isBlocked: async () => false }),
+    retry: createRetryDriver(ports, createOperationRetry(ports)),
     sent,
     releaseResponses: () => silence.resolve(),
     holdResponses,

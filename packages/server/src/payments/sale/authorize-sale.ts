@@ -9,7 +9,7 @@ import type { AcquirerContract } from '../../provisioning/index.ts';
 import type { PresentedCard } from '../card-input/read-card.ts';
 import type { PaymentsDeps } from '../deps.ts';
 import { reversalTransition } from '../reversals/create-reversal.ts';
-import { logNotSent } from '../reversals/schedule-retry.ts';
+import { logNotSent } from '../reversals/reconciliation-alerts.ts';
 import { recordSupersededOutcome } from '../reversals/superseded-outcome.ts';
 import { retryWhileUnavailable } from '../runtime/retry-while-database-down.ts';
 import { createConfirmDeadline } from '../transaction/confirm-deadline.ts';
