@@ -1,5 +1,4 @@
 // Confirms a sale. A sale that is not confirmed in time is reversed (ADR 0037).
-import { refuse } from '@switchyard/contract';
 import type { Clock, Job, Jobs } from '../../platform/index.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import {
@@ -13,7 +12,7 @@ import { confirmDeadline } from '../transaction/confirm-deadline.ts';
 import { confirmRuleFor, reversibleAmount } from '../transaction/state-machine.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
 import { type ContractPorts, getContractTerms } from './contract-limits.ts';
-import { conflictExtensions } from './operation-decision.ts';
+import { refuseState } from './operation-decision.ts';
 
 type ReverseUnconfirmedPorts = ReversalPorts & {
   transactions: Pick<TransactionRepository, 'findById' | 'update'>;
@@ -48,9 +47,8 @@ export function confirmSale(
         const rule = confirmRuleFor(current.row.position);
         if (rule === 'NoOp') return { transaction: current, replayed: true };
         if (rule !== 'Confirm') {
-          refuse(rule, `A sale in the state ${current.row.state} cannot be confirmed.`, {
-            extensions: conflictExtensions(current, await getContractTerms(ports, current)),
-          });
+          const detail = `A sale in the state ${current.row.state} cannot be confirmed.`;
+          refuseState(rule, detail, current, await getContractTerms(ports, current));
         }
         const confirmed = await commitTransition(ports.transactions, current, {
           at: now,

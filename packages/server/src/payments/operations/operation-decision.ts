@@ -1,5 +1,12 @@
 // Decides which operations a transaction allows, and with which amounts. Pure.
-import { type AllowedOperation, type ErrorCode, fieldError, refuse } from '@switchyard/contract';
+import {
+  type AllowedOperation,
+  defined,
+  type ErrorCode,
+  errorCodes,
+  fieldError,
+  refuse,
+} from '@switchyard/contract';
 import {
   type ContractTerms,
   checkAllowed,
@@ -63,7 +70,7 @@ function nothingLeftReason(operationType: OperationType): ErrorCode {
   return operationType === 'Reversal' ? 'already_cancelled' : amountExceededCodes[operationType];
 }
 
-export function conflictExtensions(
+function conflictExtensions(
   transaction: TransactionRecord,
   terms: ContractTerms,
 ): Record<string, unknown> {
@@ -76,6 +83,22 @@ export function conflictExtensions(
     },
     allowedOperations: allowedOperations(row, terms),
   };
+}
+
+/** A client polls the pending operation in the same interval. */
+const retryAfterMs = 2000;
+
+/** @throws Refusal with the allowed operations, and with the time of the next attempt if there is one */
+export function refuseState(
+  code: ErrorCode,
+  detail: string,
+  transaction: TransactionRecord,
+  terms: ContractTerms,
+): never {
+  return refuse(code, detail, {
+    extensions: conflictExtensions(transaction, terms),
+    ...defined({ retryAfterMs: errorCodes[code].retryable ? retryAfterMs : undefined }),
+  });
 }
 
 export type ReservedAmount = {
@@ -111,11 +134,8 @@ export function decideOperation(
   }
   const result = checkAllowed(row.position, operationType, terms);
   if (!result.allowed) {
-    refuse(
-      result.reason,
-      `${operationType} is not possible while the transaction is ${row.state}.`,
-      extensions(),
-    );
+    const detail = `${operationType} is not possible now. The state of the transaction is ${row.state}.`;
+    refuseState(result.reason, detail, transaction, terms);
   }
   if (result.mode === 'NoOp' || result.mode === 'ReturnExisting') return result.mode;
   const maxAmount = maxAmountOf(row, result);
@@ -139,7 +159,7 @@ export function decideOperation(
   if (final && hasReservation(row.position)) {
     const detail =
       'A final capture is not possible while another operation has no response. Retry later.';
-    refuse('transaction_in_progress', detail, extensions());
+    refuseState('transaction_in_progress', detail, transaction, terms);
   }
   const isVoidedLocally = result.mode === 'VoidLocally';
   return {

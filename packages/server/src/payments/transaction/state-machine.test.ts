@@ -95,6 +95,44 @@ test('an operation on the full rest is refused while another operation is pendin
   assert.equal(reasonOf(capturing, 'Capture', single), 'transaction_in_progress');
 });
 
+test('a refusal is temporary while a pending operation can make the operation possible', () => {
+  const single = { ...terms, multipleCapture: false, partialCancel: false };
+  const inProgress: [OperationType, Partial<Position>, ContractTerms?][] = [
+    ['Refund', { captureReserved: 100 }],
+    ['Refund', { captured: 40, refunded: 40, captureReserved: 60 }],
+    ['Refund', { captured: 100, refundReserved: 100 }],
+    ['Capture', { captureReserved: 100 }],
+    ['Capture', { cancelReserved: 100 }],
+    ['Cancel', { captureReserved: 100 }],
+    ['Cancel', { captureReserved: 100 }, single],
+    ['Reversal', { captureReserved: 100 }],
+  ];
+  const final: [OperationType, Partial<Position>, string, ContractTerms?][] = [
+    ['Refund', {}, 'not_captured'],
+    ['Refund', { cancelReserved: 100 }, 'not_captured'],
+    ['Refund', { captured: 100, refunded: 100 }, 'already_refunded'],
+    ['Capture', { captured: 100, refundReserved: 100 }, 'nothing_to_capture'],
+    ['Cancel', { captured: 100, refundReserved: 100 }, 'already_captured'],
+    ['Cancel', { captured: 40, captureReserved: 60 }, 'partial_cancel_not_supported', single],
+    ['Reversal', { captured: 40, captureReserved: 60 }, 'already_captured'],
+  ];
+  const reasonOf = (
+    type: OperationType,
+    amounts: Partial<Position>,
+    limits: ContractTerms = terms,
+  ) => {
+    const result = checkAllowed(approved({ authorized: 100, ...amounts }), type, limits);
+    return result.allowed ? undefined : result.reason;
+  };
+  for (const [type, amounts, limits] of inProgress) {
+    const label = `${type} ${JSON.stringify(amounts)}`;
+    assert.equal(reasonOf(type, amounts, limits), 'transaction_in_progress', label);
+  }
+  for (const [type, amounts, reason, limits] of final) {
+    assert.equal(reasonOf(type, amounts, limits), reason, `${type} ${JSON.stringify(amounts)}`);
+  }
+});
+
 test('over-capture allowance is rounded down to minor units', () => {
   assert.equal(calculateOverCaptureAllowance(999, 10), 99);
   assert.equal(calculateOverCaptureAllowance(999_999_999_999, 100), 999_999_999_999);
@@ -138,8 +176,10 @@ test('an offline sale can be voided locally until its advice may have been sent'
   }
   const queued = { allowed: true, mode: 'AfterOutcome', maxAmount: 0 };
   assert.deepEqual(checkAllowed(sending, 'Reversal', terms), queued);
-  const verdict = checkAllowed(sending, 'Cancel', terms);
-  assert.equal(verdict.allowed ? undefined : verdict.reason, 'transaction_in_progress');
+  for (const verb of ['Cancel', 'Refund'] as const) {
+    const verdict = checkAllowed(sending, verb, terms);
+    assert.equal(verdict.allowed ? undefined : verdict.reason, 'transaction_in_progress');
+  }
 });
 
 type Move = {

@@ -222,7 +222,7 @@ export const submittedRules: Readonly<Record<OperationType, OperationRule>> = {
   Capture: 'not_authorized',
   Cancel: 'transaction_in_progress',
   Reversal: 'AfterOutcome',
-  Refund: 'not_captured',
+  Refund: 'transaction_in_progress',
 };
 
 /** Replaces the row of the state while a sale waits for its confirmation (ADR 0037). */
@@ -346,8 +346,50 @@ function checkPartialAllowed(
   return { allowed: true, mode: 'PartialAllowed', maxAmount: cancellableAmount(position) };
 }
 
-/** Decides whether an operation is allowed and its maximum amount (invariant I9). */
+/** False also if nothing is left for the operation. */
+const isPossible = (result: AllowedResult): boolean =>
+  result.allowed &&
+  (result.maxAmount > 0 || (result.mode !== 'PartialAllowed' && result.mode !== 'Refundable'));
+
+/** The positions after the pending operations, each of which succeeds or fails. */
+function positionsAfterPending(position: Position): Position[] {
+  const endings =
+    ([finalName, reservedName]: (typeof reservedAmountNames)[number]) =>
+    (each: Position): Position[] => {
+      const failed = { ...each, [reservedName]: 0 };
+      return [failed, { ...failed, [finalName]: each[finalName] + each[reservedName] }];
+    };
+  return reservedAmountNames.reduce<Position[]>(
+    (positions, names) => positions.flatMap(endings(names)),
+    [position],
+  );
+}
+
+const reservedAmountNames = [
+  ['captured', 'captureReserved'],
+  ['cancelled', 'cancelReserved'],
+  ['refunded', 'refundReserved'],
+] as const;
+
+/**
+ * Decides whether an operation is allowed and its maximum amount (invariant I9). A refusal is
+ * `transaction_in_progress` if the outcome of a pending operation can make the operation possible.
+ */
 export function checkAllowed(
+  position: Position,
+  operationType: OperationType,
+  terms: ContractTerms,
+): AllowedResult {
+  const result = checkRules(position, operationType, terms);
+  const hasPending = hasReservation(position) || position.refundReserved > 0;
+  if (!hasPending || isPossible(result)) return result;
+  const canBecomePossible = positionsAfterPending(position).some((next) =>
+    isPossible(checkRules(next, operationType, terms)),
+  );
+  return canBecomePossible ? notAllowed('transaction_in_progress') : result;
+}
+
+function checkRules(
   position: Position,
   operationType: OperationType,
   terms: ContractTerms,
