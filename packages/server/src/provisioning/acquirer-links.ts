@@ -11,7 +11,8 @@ import {
   type LinkSigningKeys,
 } from './http-links.ts';
 import { type LinkInspection, withInspection } from './link-inspection.ts';
-import { createResource, type Deps, type Input, type Kind, type Resource } from './resource.ts';
+import { createResource, type Deps, type Resource } from './resource.ts';
+import type { Input, Kind } from './resource-kind.ts';
 import { institutionOfLink, listLinksToOpen, type Row, type Run, runOn } from './store.ts';
 import { acquirerContracts, acquirerLinks } from './tables.ts';
 import { holdOrganization } from './tree.ts';
