@@ -51,7 +51,7 @@ export function registerLinkRoutes(app: FastifyInstance, ports: Ports): void {
     operationId: 'listAcquirerLinkStates',
     summary: 'List the states of the acquirer links',
     description:
-      'Whether each link can be reached, and what waits for it: reversals, captures and other messages that are sent in order until the acquirer has answered. An alarm means that one of them has had no success for six tries. `faults` names settings of the link that cannot be used, such as a key for another purpose.',
+      'Availability and queue of each link. Reversals, captures and other messages are sent in order until the acquirer responds. An alarm means that six attempts of one message had no final response. `faults` names settings of the link that cannot be used, such as a key for another purpose.',
     tags,
     permission: 'rep.read',
     priority: 'list',

@@ -22,10 +22,10 @@ export function registerConfirmRoute(app: FastifyInstance, ports: ConfirmPorts &
     method: 'POST',
     url: `${transactionsPath}/:transactionId/confirm`,
     operationId: 'confirmTransaction',
-    summary: 'Confirm a sale that awaits it',
+    summary: 'Confirm a sale',
     description:
-      'Of a sale with confirmWithinSeconds: without it in time the platform reverses the sale. The ' +
-      'same again is answered again; a sale that stands without it is answered as it stands.',
+      'For a sale with confirmWithinSeconds: without a confirmation in time the platform reverses the sale. ' +
+      'A second confirmation, and one of a sale that needs none, changes nothing.',
     tags,
     rateLimit,
     permission: 'pay.sale',

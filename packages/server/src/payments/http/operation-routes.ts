@@ -116,7 +116,7 @@ export function registerOperationRoutes(app: FastifyInstance, ports: RunPorts): 
     url: `${transactionsPath}/:transactionId/capture`,
     operationId: 'captureTransaction',
     summary: 'Capture an authorised transaction',
-    description: 'In full or in part, several times where the acquirer contract allows it.',
+    description: 'In full or in part, and several times if the acquirer contract allows it.',
     permission: 'pay.capture',
     body: CaptureRequest,
     errors: [
@@ -127,20 +127,15 @@ export function registerOperationRoutes(app: FastifyInstance, ports: RunPorts): 
       'capture_amount_exceeded',
       'multiple_capture_not_supported',
     ],
-    handler: (request, reply) =>
-      handleOperation(
-        ports,
-        { ...pickRequestParts(request), body: request.body },
-        reply,
-        'Capture',
-      ),
+    handler: (request, reply) => handleOperation(ports, request, reply, 'Capture'),
   });
   route(app, {
     ...shared,
     url: `${transactionsPath}/:transactionId/refund`,
     operationId: 'refundTransaction',
     summary: 'Refund a captured transaction',
-    description: 'Asynchronous: 202 with a Pending operation where the answer is not final.',
+    description:
+      'Answers 202 with a Pending operation if the acquirer has given no final response.',
     permission: 'pay.refund',
     body: RefundRequest,
     errors: [
@@ -151,8 +146,7 @@ export function registerOperationRoutes(app: FastifyInstance, ports: RunPorts): 
       'already_refunded',
       'refund_amount_exceeded',
     ],
-    handler: (request, reply) =>
-      handleOperation(ports, { ...pickRequestParts(request), body: request.body }, reply, 'Refund'),
+    handler: (request, reply) => handleOperation(ports, request, reply, 'Refund'),
   });
   route(app, {
     ...shared,
@@ -167,24 +161,9 @@ export function registerOperationRoutes(app: FastifyInstance, ports: RunPorts): 
     errors: [...operationErrors, ...stateErrors, ...approvalErrors, ...cancelErrors],
     handler: (request, reply) => {
       const operationType = request.body.cancelReason === 'Technical' ? 'Reversal' : 'Cancel';
-      return handleOperation(
-        ports,
-        { ...pickRequestParts(request), body: request.body },
-        reply,
-        operationType,
-      );
+      return handleOperation(ports, request, reply, operationType);
     },
   });
-}
-
-function pickRequestParts(request: {
-  caller: Caller;
-  headers: Record<string, unknown>;
-  params: { transactionId: string };
-  query: { merchantId?: string };
-}) {
-  const { caller, headers, params, query } = request;
-  return { caller, headers, params, query };
 }
 
 export function registerRefundByWebRoutes(
@@ -214,7 +193,7 @@ export function registerRefundByWebRoutes(
     url: `${transactionsPath}/:transactionId/refundbyweb`,
     operationId: 'refundTransactionByWeb',
     summary: 'Refund or cancel by web',
-    description: 'Refunds where something captured is left to refund, else cancels.',
+    description: 'Refunds if a captured amount can be refunded, else cancels.',
     tags,
     rateLimit,
     permission: 'pay.refundbyweb',
@@ -269,7 +248,7 @@ export function registerResolveRoute(app: FastifyInstance, ports: ResolvePorts &
     operationId: 'resolveOperation',
     summary: 'Resolve an operation without a response',
     description:
-      'Of a Pending operation whose numbers the acquirer has had from something else, or that is without an answer for ten minutes: somebody has looked into its books, and says whether it was done. It is not sent again. Who decided stands in its event and in the audit.',
+      'For a Pending operation with a reference collision, or without a response for ten minutes, after a check with the acquirer. The operation is not sent again. The event and the audit record name the user.',
     tags,
     rateLimit,
     permission: 'pay.refundbyweb',
