@@ -44,7 +44,7 @@ import { retryOperationJob } from './reversals/create-reversal.ts';
 import { recordLateResponse } from './reversals/late-response.ts';
 import { createInFlightTransactions } from './runtime/in-flight-transactions.ts';
 import { createLinkQueue, registerBacklogGauges } from './runtime/link-queue.ts';
-import { createStepUpStore } from './sale/step-up.ts';
+import { createStepUpStore } from './sale/step-up-sql.ts';
 
 import { confirmDeadlineJob } from './transaction/confirm-deadline.ts';
 

@@ -2,7 +2,7 @@
 import {
   defined,
   type EntryMode,
-  type ErrorCode,
+  fieldError,
   type Instrument,
   type ProcessRequest,
   refuse,
@@ -57,10 +57,6 @@ const chipServiceCodeDigits: ReadonlySet<string> = new Set(['2', '6']);
 /** Services, third digit: goods and services, and no cash. */
 const noCashServiceCodeDigits: ReadonlySet<string> = new Set(['2', '5', '7']);
 
-const at = (pointer: string, code: ErrorCode, detail: string) => ({
-  errors: [{ pointer, code, detail }],
-});
-
 function toPresentedCard(pan: string, expiry: string): PresentedCard {
   return { pan, expiry, scheme: schemeOf(pan), maskedNumber: maskPan(pan) };
 }
@@ -69,9 +65,11 @@ const twoDigits = (value: number) => String(value).padStart(2, '0');
 
 function readKeyedCard(card: NonNullable<Instrument['card']>): PresentedCard {
   if (!isValidPan(card.number)) {
-    refuse('card_number_invalid', 'The card number has an invalid check digit.', {
-      ...at('/instrument/card/number', 'card_number_invalid', 'The check digit is invalid.'),
-    });
+    refuse(
+      'card_number_invalid',
+      'The card number has an invalid check digit.',
+      fieldError('/instrument/card/number', 'card_number_invalid', 'The check digit is invalid.'),
+    );
   }
   const expiry = twoDigits(card.expiryYear % 100) + twoDigits(card.expiryMonth);
   const presented = toPresentedCard(card.number, expiry);
@@ -111,8 +109,8 @@ function readChipCard(emvData: string, request: ProcessRequest): PresentedCard {
       receiptChipTags: chipReceiptTags(request.entryMode, chip),
       ...defined({
         sensitive: chip.track2 === undefined ? undefined : { track2: chip.track2 },
-        chipDate: chip.date,
-        panSequence: chip.panSequence,
+        chipTransactionDate: chip.date,
+        panSequenceNumber: chip.panSequence,
       }),
     };
   } catch (error) {
@@ -130,15 +128,19 @@ function checkMagstripeEntryMode(entryMode: EntryMode, serviceCode: string): voi
     refuse(
       'entry_mode_invalid',
       'The card has a chip. Read the chip instead of the magnetic stripe.',
-      {
-        ...at('/entryMode', 'entry_mode_invalid', 'FallbackMagStripe if the chip cannot be read.'),
-      },
+      fieldError(
+        '/entryMode',
+        'entry_mode_invalid',
+        'FallbackMagStripe if the chip cannot be read.',
+      ),
     );
   }
   if (entryMode === 'FallbackMagStripe' && !hasChip) {
-    refuse('entry_mode_invalid', 'The card has no chip, so a fallback is not possible.', {
-      ...at('/entryMode', 'entry_mode_invalid', 'MagStripe for a card without a chip.'),
-    });
+    refuse(
+      'entry_mode_invalid',
+      'The card has no chip, so a fallback is not possible.',
+      fieldError('/entryMode', 'entry_mode_invalid', 'MagStripe for a card without a chip.'),
+    );
   }
 }
 
@@ -146,9 +148,11 @@ function checkMagstripeEntryMode(entryMode: EntryMode, serviceCode: string): voi
 function checkCashbackService(serviceCode: string | undefined, { amounts }: ProcessRequest): void {
   if (amounts?.cashback === undefined || !noCashServiceCodeDigits.has(serviceCode?.slice(2) ?? ''))
     return;
-  refuse('field_invalid', 'The service code of the card does not allow cashback.', {
-    ...at('/amounts/cashback', 'field_invalid', 'Not with this card.'),
-  });
+  refuse(
+    'field_invalid',
+    'The service code of the card does not allow cashback.',
+    fieldError('/amounts/cashback', 'field_invalid', 'Not with this card.'),
+  );
 }
 
 /** Of UnionPay some cards have no check digit; a stripe has its own parity, while a typist errs. */
@@ -158,9 +162,15 @@ const isAcceptedTrackPan = (pan: string): boolean =>
 function readMagstripeCard(text: string, request: ProcessRequest): PresentedCard {
   const track = readTrack(text);
   if (track === undefined || !isAcceptedTrackPan(track.pan)) {
-    return refuse('track_data_invalid', 'The track cannot be read.', {
-      ...at('/instrument/track2', 'track_data_invalid', 'Not in the format, or a wrong digit.'),
-    });
+    return refuse(
+      'track_data_invalid',
+      'The track cannot be read.',
+      fieldError(
+        '/instrument/track2',
+        'track_data_invalid',
+        'Not in the format, or a wrong digit.',
+      ),
+    );
   }
   checkMagstripeEntryMode(request.entryMode, track.serviceCode);
   checkCashbackService(track.serviceCode, request);
@@ -185,7 +195,7 @@ function instrumentKindOf({ encrypted, address: _address, ...clear }: Instrument
   return refuse(
     'instrument_invalid',
     'An instrument is exactly one of card, token, emvData, track2 and encrypted.',
-    at('/instrument', 'instrument_invalid', 'Exactly one of them.'),
+    fieldError('/instrument', 'instrument_invalid', 'Exactly one of them.'),
   );
 }
 
@@ -193,9 +203,11 @@ function requireInstrumentKind({ entryMode, instrument }: ProcessRequest): void 
   const kind = instrumentKindOf(instrument);
   const kinds = instrumentKindsByEntryMode[entryMode];
   if (kinds.includes(kind)) return;
-  refuse('entry_mode_invalid', `${entryMode} does not go with this instrument.`, {
-    ...at('/entryMode', 'entry_mode_invalid', `It goes with ${kinds.join(' or ')}.`),
-  });
+  refuse(
+    'entry_mode_invalid',
+    `${entryMode} does not go with this instrument.`,
+    fieldError('/entryMode', 'entry_mode_invalid', `It goes with ${kinds.join(' or ')}.`),
+  );
 }
 
 /** Reads data in clear; undefined for a token. */
@@ -233,9 +245,11 @@ export async function readCard(
   if (clearCard !== undefined) return clearCard;
   const card = await reveal(token ?? '');
   if (card === undefined) {
-    return refuse('card_token_unknown', 'No card with this token exists.', {
-      ...at('/instrument/token', 'card_token_unknown', 'Unknown token.'),
-    });
+    return refuse(
+      'card_token_unknown',
+      'No card with this token exists.',
+      fieldError('/instrument/token', 'card_token_unknown', 'Unknown token.'),
+    );
   }
   return toPresentedCard(card.pan, card.expiry);
 }

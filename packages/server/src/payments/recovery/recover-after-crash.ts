@@ -16,12 +16,9 @@ async function reverseSale(
   const transaction = await deps.transactions.findById(key.organizationId, key.transactionId);
   if (transaction === undefined || transaction.row.position.phase !== 'Received') return;
   // A sale that runs here ends by itself.
-  const { organizationId, merchantId } = transaction.row;
-  if (
-    deps.inFlightTransactions.find(saleKey(organizationId, merchantId, transaction.row).lockKey) !==
-    undefined
-  )
-    return;
+  const { organizationId, merchantId, clientTransactionId } = transaction.row;
+  const { lockKey } = saleKey(organizationId, merchantId, clientTransactionId);
+  if (deps.inFlightTransactions.find(lockKey) !== undefined) return;
   const transition = await reversalTransition(deps, transaction, {
     at: deps.clock.now(),
     reason: 'Unanswered',

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
 import { wasApprovedAtHost } from '../transaction/approval-evidence.ts';
 import { type Phase, zeroAmounts } from '../transaction/state-machine.ts';
 import {
@@ -10,7 +9,8 @@ import {
   type TransactionChange,
   type TransactionRecord,
 } from '../transaction/transaction.ts';
-import { authorizeSale, type SaleIntent } from './authorize-sale.ts';
+import { type AuthorizePorts, authorizeSale } from './authorize-sale.ts';
+import type { SaleIntent } from './sale-intent.ts';
 
 const facts = {
   kind: 'Sale',
@@ -37,19 +37,19 @@ function transaction(phase: Phase, version = 1): TransactionRecord {
   } as unknown as TransactionRecord;
 }
 
-/** A room whose store takes what it is told to, over a standing transaction. */
-function room(of: { now: number; outcome: AcquirerOutcome; standing?: TransactionRecord }) {
+/** @param of.stored the transaction as another process has changed it */
+function setUp(of: { now: number; outcome: AcquirerOutcome; stored?: TransactionRecord }) {
   const sent: string[] = [];
   const made: TransactionChange[] = [];
   const noted: unknown[] = [];
-  const lost = of.standing === undefined ? 0 : 1;
+  const lost = of.stored === undefined ? 0 : 1;
   let commits = 0;
-  const deps = {
+  const ports = {
     clock: { now: () => of.now },
     ids: { uuid: () => 'id' },
     acquirerTimeoutMs: 10_000,
     failPoints: { hit() {} },
-    running: { changed() {} },
+    inFlightTransactions: { notifyChange() {} },
     jobs: { poke() {} },
     log: { debug: (of: unknown) => noted.push(of) },
     acquiring: {
@@ -57,26 +57,27 @@ function room(of: { now: number; outcome: AcquirerOutcome; standing?: Transactio
         sent.push('sale');
         return of.outcome;
       },
-      nextReference: async () => ({ mti: '0420' }),
+      allocateReference: async () => ({ mti: '0420' }),
     },
-    store: {
-      commit: async (change: TransactionChange) => {
+    transactions: {
+      update: async (change: TransactionChange) => {
         commits += 1;
         if (commits <= lost) return false;
         made.push(change);
         return true;
       },
-      findById: async () => of.standing,
+      findById: async () => of.stored,
     },
-  } as unknown as PaymentsDeps;
-  return { deps, sent, made, noted };
+  } as unknown as AuthorizePorts;
+  return { ports, sent, made, noted };
 }
 
 const intent: SaleIntent = {
   request: { amount: 100, currency: 'EUR', entryMode: 'Keyed' },
   card: { pan: '4111111111111111', expiry: '3012' },
-  facts,
-  loaded: transaction('Received'),
+  context: facts,
+  failoverContracts: [],
+  transaction: transaction('Received'),
 } as unknown as SaleIntent;
 
 const declinedBy = (responseCode: string): AcquirerOutcome => ({
@@ -86,16 +87,16 @@ const declinedBy = (responseCode: string): AcquirerOutcome => ({
 const approved: AcquirerOutcome = { outcome: 'Approved', responseCode: '00', amount: 100 };
 
 test('an outcome is stored in one update', async () => {
-  const { deps, sent, made } = room({ now: 100, outcome: approved });
-  const settled = await authorizeSale(deps, intent);
+  const { ports, sent, made } = setUp({ now: 100, outcome: approved });
+  const settled = await authorizeSale(ports, intent);
   assert.equal(settled.row.state, 'Captured');
   assert.deepEqual(sent, ['sale']);
   assert.equal(made.length, 1);
 });
 
 test('a process that was paused past the send deadline sends nothing', async () => {
-  const { deps, sent, made, noted } = room({ now: 60_000, outcome: approved });
-  const settled = await authorizeSale(deps, intent);
+  const { ports, sent, made, noted } = setUp({ now: 60_000, outcome: approved });
+  const settled = await authorizeSale(ports, intent);
   assert.equal(settled.row.state, 'Failed');
   assert.deepEqual(sent, []);
   assert.equal(made[0]?.event.type, 'transaction.failed');
@@ -104,12 +105,12 @@ test('a process that was paused past the send deadline sends nothing', async () 
 });
 
 test('an approval after a finished reversal is reversed once more', async () => {
-  const { deps, made } = room({
+  const { ports, made } = setUp({
     now: 100,
     outcome: approved,
-    standing: transaction('Reversed', 3),
+    stored: transaction('Reversed', 3),
   });
-  const settled = await authorizeSale(deps, intent);
+  const settled = await authorizeSale(ports, intent);
   assert.equal(settled.row.state, 'Reversing');
   assert.equal(made[0]?.event.data.reason, 'ApprovedAfterReversal');
   assert.equal(made[0]?.job?.kind, 'payments.retry-operation');
@@ -119,21 +120,21 @@ test('an indeterminate outcome after a finished reversal is reversed once more, 
   const ends = { '09': 'Reversing', '68': 'Reversing', '26': 'Reversing', '94': 'Reversing' };
   const unknown = { '16': 'Reversing', ZZ: 'Reversing', '400': 'Reversing' };
   for (const [responseCode, state] of Object.entries({ ...ends, ...unknown, '05': 'Reversed' })) {
-    const { deps, made } = room({
+    const { ports, made } = setUp({
       now: 100,
       outcome: { outcome: 'Declined', responseCode },
-      standing: transaction('Reversed', 3),
+      stored: transaction('Reversed', 3),
     });
-    assert.equal((await authorizeSale(deps, intent)).row.state, state, responseCode);
+    assert.equal((await authorizeSale(ports, intent)).row.state, state, responseCode);
     // Nobody has approved it: a host that never had it may say so.
     assert.equal(made[0]?.operation?.details.approvedAtHost, undefined);
   }
 });
 
 test('a queued reversal stays and records the approval', async () => {
-  const standing = transaction('Reversing', 2);
-  const { deps, made } = room({ now: 100, outcome: approved, standing });
-  const settled = await authorizeSale(deps, intent);
+  const stored = transaction('Reversing', 2);
+  const { ports, made } = setUp({ now: 100, outcome: approved, stored });
+  const settled = await authorizeSale(ports, intent);
   assert.deepEqual([settled.row.state, made.length], ['Reversing', 1]);
   const { type, data } = made[0]?.event ?? {};
   assert.deepEqual(
@@ -142,8 +143,8 @@ test('a queued reversal stays and records the approval', async () => {
   );
   assert.ok(wasApprovedAtHost(settled));
   for (const outcome of [{ outcome: 'Unknown', reason: 'Timeout' } as const, declinedBy('05')]) {
-    const other = room({ now: 100, outcome, standing });
-    assert.equal(await authorizeSale(other.deps, intent), standing);
+    const other = setUp({ now: 100, outcome, stored });
+    assert.equal(await authorizeSale(other.ports, intent), stored);
     assert.equal(other.made.length, 0);
   }
 });
@@ -153,8 +154,8 @@ test('a duplicate, in-progress or unknown response code causes a reversal', asyn
   const unknown = { '16': 'Undecided', '32': 'Undecided', ZZ: 'Undecided', '400': 'Undecided' };
   for (const [responseCode, reason] of Object.entries({ ...reasons, ...unknown })) {
     const outcome: AcquirerOutcome = { outcome: 'Declined', responseCode };
-    const { deps, made } = room({ now: 100, outcome });
-    const settled = await authorizeSale(deps, intent);
+    const { ports, made } = setUp({ now: 100, outcome });
+    const settled = await authorizeSale(ports, intent);
     assert.equal(settled.row.state, 'Reversing', responseCode);
     assert.equal(made.length, 1);
     const { event, operation, job } = made[0] ?? {};
@@ -166,16 +167,16 @@ test('a duplicate, in-progress or unknown response code causes a reversal', asyn
 test('a decline or a host error causes no reversal', async () => {
   for (const responseCode of ['05', '51', '90', '91', '92', '96']) {
     const outcome: AcquirerOutcome = { outcome: 'Declined', responseCode };
-    const { deps, made } = room({ now: 100, outcome });
-    assert.equal((await authorizeSale(deps, intent)).row.state, 'Declined', responseCode);
+    const { ports, made } = setUp({ now: 100, outcome });
+    assert.equal((await authorizeSale(ports, intent)).row.state, 'Declined', responseCode);
     assert.equal(made[0]?.operation, undefined);
   }
 });
 
 test('issuer data beside an unknown response code is returned with the reversal', async () => {
   const issuer = { issuerData: '71099F180400000001', addressResult: 'N' };
-  const { deps, made } = room({ now: 100, outcome: { ...declinedBy('ZZ'), ...issuer } });
-  assert.equal((await authorizeSale(deps, intent)).row.state, 'Reversing');
+  const { ports, made } = setUp({ now: 100, outcome: { ...declinedBy('ZZ'), ...issuer } });
+  assert.equal((await authorizeSale(ports, intent)).row.state, 'Reversing');
   const { issuerData, addressResult } = made[0]?.event.data ?? {};
   assert.deepEqual({ issuerData, addressResult }, issuer);
 });
@@ -186,8 +187,8 @@ test('an explicit refusal beside an unknown response code is a decline', async (
     responseCode: 'ZZ',
     isExplicitDecline: true,
   };
-  const { deps, made } = room({ now: 100, outcome });
-  assert.equal((await authorizeSale(deps, intent)).row.state, 'Declined');
+  const { ports, made } = setUp({ now: 100, outcome });
+  assert.equal((await authorizeSale(ports, intent)).row.state, 'Declined');
   assert.equal(made[0]?.operation, undefined);
 });
 
@@ -198,8 +199,8 @@ test('an unwanted partial approval is reversed with its authorization code', asy
     amount: 60,
     authorizationCode: 'A1B2C3',
   };
-  const { deps, made } = room({ now: 100, outcome });
-  const settled = await authorizeSale(deps, intent);
+  const { ports, made } = setUp({ now: 100, outcome });
+  const settled = await authorizeSale(ports, intent);
   assert.equal(settled.row.state, 'Reversing');
   assert.equal(made[0]?.event.data.reason, 'PartialApproval');
   assert.equal(saleOutcome(settled)?.authorizationCode, 'A1B2C3');

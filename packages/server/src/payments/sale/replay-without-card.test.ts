@@ -2,15 +2,19 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type ErrorCode, type ProcessRequest, Refusal } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
-import { replayWithoutCard } from './replay-without-card.ts';
+import { type CardlessReplayPorts, replayWithoutCard } from './replay-without-card.ts';
 
 const caller = { organizationId: 'o', clientId: 'c', merchantId: 'm' } as unknown as Caller;
-const fingerprint = (amount: number, mark: string) => ({ amount, instrument: mark });
+const fingerprint = (amount: number) => ({
+  amount,
+  storeId: undefined,
+  deviceId: undefined,
+  instrument: 'card hash',
+});
 
 function saleOf(amount: number): TransactionRecord {
-  const facts = { card: { token: 'token' }, request: fingerprint(amount, 'mark') };
+  const facts = { card: { token: 'token' }, request: fingerprint(amount) };
   return {
     row: {
       organizationId: 'o',
@@ -37,29 +41,29 @@ type World = {
 /** What comes of a request whose card could not be read, for a reason. */
 async function told(code: ErrorCode, of: World): Promise<unknown> {
   const { sale, isRunning = false, isPlaceGone = false, token } = of;
-  const deps = {
+  const ports = {
     clock: { now: () => 0 },
     acquirerTimeoutMs: 0,
-    running: { find: () => (isRunning ? new Promise(() => {}) : undefined) },
-    store: { findByClientId: async () => (sale === undefined ? [] : [sale]) },
+    vault: { digest: (text: string) => text },
+    inFlightTransactions: { find: () => (isRunning ? new Promise(() => {}) : undefined) },
+    transactions: { findByClientId: async () => (sale === undefined ? [] : [sale]) },
     provisioning: {
       async resolve() {
         if (isPlaceGone) throw new Refusal('device_not_found', 'gone');
         return { merchant: { merchantId: 'm' } };
       },
     },
-  } as unknown as PaymentsDeps;
+  } as unknown as CardlessReplayPorts;
   const instrument = token === undefined ? { encrypted: {} } : { token };
   const request = { clientTransactionId: 'c-1', amount: 100, instrument };
   const asked = {
     request: request as unknown as ProcessRequest,
     location: { merchantId: 'merchantId' in of ? of.merchantId : 'm' },
-    createFingerprint: (mark: string) => fingerprint(100, mark),
   };
   const refusal = new Refusal(code, 'Nothing was sent.', { retryAfterMs: 5000 });
   try {
     const { transaction: loaded, replayed } = await replayWithoutCard(
-      deps,
+      ports,
       { ...caller, ...of.by },
       asked,
       refusal,
