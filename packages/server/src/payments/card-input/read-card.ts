@@ -17,6 +17,7 @@ import {
   parseChipData,
   parseTrack2,
   schemeOf,
+  type Track2,
 } from '@switchyard/emv';
 import { numericOf } from '@switchyard/money';
 import type { AcquirerRequest } from '../../acquiring/index.ts';
@@ -86,9 +87,13 @@ function chipReceiptTags(
   return onDevice ? { ...receipt, cardholderVerification: 'OnDevice' } : receipt;
 }
 
-function readChipCard(emvData: string, request: ProcessRequest): PresentedCard {
+function readChipCard(
+  emvData: string,
+  track2: string | undefined,
+  request: ProcessRequest,
+): PresentedCard {
   try {
-    const chip = parseChipData(emvData);
+    const chip = parseChipData(emvData, track2 === undefined ? undefined : readTrack(track2));
     const [mismatch] = checkChipData(chip, {
       amount: request.amount,
       currencyNumeric: numericOf(request.currency),
@@ -161,29 +166,23 @@ const isAcceptedTrackPan = (pan: string): boolean =>
 
 function readMagstripeCard(text: string, request: ProcessRequest): PresentedCard {
   const track = readTrack(text);
-  if (track === undefined || !isAcceptedTrackPan(track.pan)) {
-    return refuse(
-      'track_data_invalid',
-      'The track cannot be read.',
-      fieldError(
-        '/instrument/track2',
-        'track_data_invalid',
-        'Not in the format, or a wrong digit.',
-      ),
-    );
-  }
   checkMagstripeEntryMode(request.entryMode, track.serviceCode);
   checkCashbackService(track.serviceCode, request);
   return { ...toPresentedCard(track.pan, track.expiry), sensitive: { track2: track.text } };
 }
 
-function readTrack(text: string) {
+function readTrack(text: string): Track2 {
   try {
-    return parseTrack2(text);
+    const track = parseTrack2(text);
+    if (isAcceptedTrackPan(track.pan)) return track;
   } catch (error) {
-    if (error instanceof EmvError) return undefined;
-    throw error;
+    if (!(error instanceof EmvError)) throw error;
   }
+  return refuse(
+    'track_data_invalid',
+    'The track cannot be read.',
+    fieldError('/instrument/track2', 'track_data_invalid', 'Not in the format, or a wrong digit.'),
+  );
 }
 
 /** The kind of data that is presented, in clear or encrypted. */
@@ -192,9 +191,11 @@ function instrumentKindOf({ encrypted, address: _address, ...clear }: Instrument
   if (encrypted !== undefined) kinds.push(clearMemberByKind[encrypted.of]);
   const [kind, ...more] = kinds;
   if (kind !== undefined && more.length === 0) return kind;
+  // Some readers give the card as track 2 and leave tags 57 and 5A out of the chip data.
+  if (more.length === 1 && kinds.includes('emvData') && kinds.includes('track2')) return 'emvData';
   return refuse(
     'instrument_invalid',
-    'An instrument is exactly one of card, token, emvData, track2 and encrypted.',
+    'An instrument is exactly one of card, token, emvData and track2, or emvData with track2.',
     fieldError('/instrument', 'instrument_invalid', 'Exactly one of them.'),
   );
 }
@@ -212,10 +213,10 @@ function requireInstrumentKind({ entryMode, instrument }: ProcessRequest): void 
 
 /** Reads data in clear; undefined for a token. */
 function readClearCardData(request: ProcessRequest): PresentedCard | undefined {
-  const { instrument } = request;
-  if (instrument.emvData !== undefined) return readChipCard(instrument.emvData, request);
-  if (instrument.track2 !== undefined) return readMagstripeCard(instrument.track2, request);
-  return instrument.card === undefined ? undefined : readKeyedCard(instrument.card);
+  const { emvData, track2, card } = request.instrument;
+  if (emvData !== undefined) return readChipCard(emvData, track2, request);
+  if (track2 !== undefined) return readMagstripeCard(track2, request);
+  return card === undefined ? undefined : readKeyedCard(card);
 }
 
 /** Functions that resolve tokens and decrypt device-encrypted data. */
@@ -237,8 +238,9 @@ export async function readCard(
   const { encrypted, token } = request.instrument;
   requireInstrumentKind(request);
   if (encrypted !== undefined) {
-    const instrument = await decryptInstrument(decrypt, encrypted);
-    const card = readAsEncrypted(() => readClearCardData({ ...request, instrument }));
+    const { encrypted: _encrypted, ...clear } = request.instrument;
+    const instrument = { ...clear, ...(await decryptInstrument(decrypt, encrypted)) };
+    const card = readAsEncrypted(encrypted.of, () => readClearCardData({ ...request, instrument }));
     if (card !== undefined) return card;
   }
   const clearCard = readClearCardData(request);
