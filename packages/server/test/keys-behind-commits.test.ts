@@ -8,7 +8,7 @@ import Fastify, { type RouteHandlerMethod } from 'fastify';
 import type { Recorder } from '../src/audit/index.ts';
 import { withIdempotency } from '../src/http/idempotency.ts';
 import { createErrorHandler, createProblemSender } from '../src/http/problem.ts';
-import type { RouteFacts } from '../src/http/routes.ts';
+import type { RouteFacts } from '../src/http/route-facts.ts';
 import { callerWith } from '../src/http/server.fixture.ts';
 import { createKeys } from '../src/idempotency/keys.ts';
 import { createKeyStore } from '../src/idempotency/store.ts';

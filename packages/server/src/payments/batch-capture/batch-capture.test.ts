@@ -14,12 +14,14 @@ describe('a capture batch with a list of sales', () => {
     const names = Array.from({ length: 5000 }, (_, index) => `sale-${index}`);
     const deps = {
       ids: { uuid: () => batchId },
-      store: { findByClientId: () => assert.fail('looks for one alone') },
+      transactions: { findByClientId: () => assert.fail('reads one sale alone') },
       batches: {
-        async named() {
+        async findRequestedSales() {
           lookups += 1;
           return names.map((_, index) =>
-            index === 4321 ? undefined : { transactionId: idOf(index), currency: 'EUR', open: 1 },
+            index === 4321
+              ? undefined
+              : { transactionId: idOf(index), currency: 'EUR', remainingAmount: 1 },
           );
         },
       },

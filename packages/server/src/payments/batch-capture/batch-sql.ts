@@ -79,7 +79,7 @@ export type BatchStore = {
     clientOperationId: string;
     request: Record<string, unknown>;
     selection: BatchSelection;
-    listItems?: readonly { transactionId: string; amount: number | undefined; code?: string }[];
+    items?: readonly { transactionId: string; amount: number | undefined; code?: string }[];
     at: string;
     job: { jobId: string; kind: string };
   }): Promise<boolean>;
@@ -313,16 +313,8 @@ export function createBatchStore({ database, ids }: { database: Database; ids: I
       return Number((row as Raw)['total']);
     },
     async create(batch) {
-      const {
-        organizationId,
-        batchId,
-        clientOperationId,
-        request,
-        selection,
-        listItems: items,
-        at,
-        job,
-      } = batch;
+      const { organizationId, batchId, clientOperationId, request, selection, items, at, job } =
+        batch;
       const body = JSON.stringify(request);
       const insertedRows =
         items === undefined

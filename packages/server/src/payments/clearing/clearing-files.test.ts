@@ -1,11 +1,11 @@
-// Files that are due, over links that are there, are gone, or cannot be read for a moment.
+// Due clearing files of known, removed and temporarily unreadable links.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '@switchyard/contract';
 import { createClearingFiles, type FilesDeps } from './clearing-files.ts';
 
-/** An organisation with lines that are due of each of the links. */
-function roomOf(institutionOf: (linkId: string) => string | undefined, ...linkIds: string[]) {
+/** An organisation with due lines on each link. */
+function setUp(institutionOf: (linkId: string) => string | undefined, ...linkIds: string[]) {
   const made: string[] = [];
   const logged: string[] = [];
   const deps = {
@@ -17,8 +17,8 @@ function roomOf(institutionOf: (linkId: string) => string | undefined, ...linkId
     },
     provisioning: { institutionOf: async (_: string, linkId: string) => institutionOf(linkId) },
     clearing: {
-      dueLinks: async () => linkIds.map((linkId) => ({ organizationId: 'o', linkId })),
-      async make({ linkId, institutionId }: { linkId: string; institutionId: string }) {
+      findLinksWithDueLines: async () => linkIds.map((linkId) => ({ organizationId: 'o', linkId })),
+      async createFile({ linkId, institutionId }: { linkId: string; institutionId: string }) {
         made.push(`${linkId} ${institutionId}`);
         return true;
       },
@@ -28,7 +28,7 @@ function roomOf(institutionOf: (linkId: string) => string | undefined, ...linkId
 }
 
 test('a failed file does not block other files and is logged as an error', async () => {
-  const { files, made, logged } = roomOf(
+  const { files, made, logged } = setUp(
     (linkId) => (linkId === 'lost' ? undefined : '123456'),
     'lost',
     'known',
@@ -40,7 +40,7 @@ test('a failed file does not block other files and is logged as an error', async
 
 test('a transient error is logged as a warning', async () => {
   const away = new Refusal('database_unavailable', 'It restarts.');
-  const { files, logged } = roomOf(() => {
+  const { files, logged } = setUp(() => {
     throw away;
   }, 'any');
   assert.equal(await files.makeDue(), 0);

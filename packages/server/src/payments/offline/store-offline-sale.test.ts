@@ -77,7 +77,7 @@ test('a duplicate upload waits and is not registered as the running sale', async
   const inFlightTransactions = createInFlightTransactions();
   const context = { request: {}, linkId: 'link' };
   const events = [{ sequence: 1, type: 'transaction.received', at: '', data: { facts: context } }];
-  const row = { transactionId: 't', merchantId: 'm', organizationId: 'o', position: {} };
+  const row = { transactionId: 't', clientTransactionId: 'c-1', organizationId: 'o', position: {} };
   let state: string | undefined;
   const runningWhileWaiting: unknown[] = [];
   const ports = {
