@@ -45,7 +45,7 @@ import { recordLateResponse } from './reversals/late-response.ts';
 import { createInFlightTransactions } from './runtime/in-flight-transactions.ts';
 import { createLinkQueue, registerBacklogGauges } from './runtime/link-queue.ts';
 import { createRetryDriver } from './runtime/retry-driver.ts';
-import { createStepUpStore } from './sale/step-up.ts';
+import { createStepUpStore } from './sale/step-up-sql.ts';
 
 import { confirmDeadlineJob } from './transaction/confirm-deadline.ts';
 

@@ -28,8 +28,8 @@ type Ports = ReversalPorts & {
 async function reverseSale(ports: Ports, key: TransactionKey): Promise<void> {
   const transaction = await ports.transactions.findById(key.organizationId, key.transactionId);
   if (transaction === undefined || transaction.row.position.phase !== 'Received') return;
-  const { organizationId, merchantId } = transaction.row;
-  const { lockKey } = saleKey(organizationId, merchantId, transaction.row);
+  const { organizationId, merchantId, clientTransactionId } = transaction.row;
+  const { lockKey } = saleKey(organizationId, merchantId, clientTransactionId);
   // A sale that runs in this process stores its own outcome.
   if (ports.inFlightTransactions.find(lockKey) !== undefined) return;
   const transition = await reversalTransition(ports, transaction, {

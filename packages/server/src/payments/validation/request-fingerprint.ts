@@ -1,38 +1,47 @@
 // Compares a repeated request with the first one under the same identifier. Pure.
 import { defined, type ProcessRequest, refuse } from '@switchyard/contract';
+import type { Names } from '../../provisioning/index.ts';
+import type { Vault } from '../../vault/index.ts';
 
-/** Members that distinguish two requests with the same identifier. */
+/** Hex digits of the keyed card hash that are stored (of 64). */
+const cardFingerprintDigits = 32;
+
+/**
+ * The members that distinguish two requests with the same identifier. Card, cardholder and address enter
+ * as keyed hashes, so that nothing of a refused request is kept.
+ *
+ * @param cardFingerprint keyed hash of the card
+ */
 export function createRequestFingerprint(
+  { digest }: Pick<Vault, 'digest'>,
   request: ProcessRequest,
-  identity: {
-    storeId: string | undefined;
-    deviceId: string | undefined;
-    /** Keyed hashes: they tell two cards or names apart, and give neither away. */
-    card: string;
-    holder?: string;
-    /** Of a mail or telephone order. */
-    address?: string;
-    zipCode?: string;
-    houseNumber?: string;
-  },
+  { storeId, deviceId }: Names,
+  cardFingerprint: string,
 ): Record<string, unknown> {
   const {
-    instrument: _instrument,
+    instrument: { card, address },
     clientTransactionId: _id,
     merchantId: _merchant,
-    zipCode: _zip,
-    houseNumber: _house,
+    zipCode,
+    houseNumber,
     ksn: _ksn,
     pinblock: _pinBlock,
     pinblockFormat: _pinFormat,
     ...members
   } = request;
+  const instrument = [cardFingerprint.slice(0, cardFingerprintDigits)];
+  if (card?.holderName !== undefined) instrument.push(digest(card.holderName));
+  if (address !== undefined)
+    instrument.push(digest(JSON.stringify([address.email, address.phone])));
   return {
     ...members,
-    storeId: identity.storeId,
-    deviceId: identity.deviceId,
-    instrument: [identity.card, identity.holder, identity.address].filter(Boolean).join('|'),
-    ...defined({ zipCode: identity.zipCode, houseNumber: identity.houseNumber }),
+    storeId,
+    deviceId,
+    instrument: instrument.join('|'),
+    ...defined({
+      zipCode: zipCode === undefined ? undefined : digest(zipCode),
+      houseNumber: houseNumber === undefined ? undefined : digest(houseNumber),
+    }),
   };
 }
 
