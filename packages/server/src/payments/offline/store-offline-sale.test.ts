@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '@switchyard/contract';
+import { dueClockOf } from '../../../test/movable-clock.ts';
 import { createInFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import {
   type OfflineSale,
@@ -45,6 +46,7 @@ const offlineSale = (authorizedAt: string) =>
 
 const commonPorts = {
   clock: { now: () => Date.parse('2026-01-02T09:00:00Z') },
+  dueClock: dueClockOf({ now: () => Date.parse('2026-01-02T09:00:00Z') }),
   acquirerTimeoutMs: 1000,
 };
 

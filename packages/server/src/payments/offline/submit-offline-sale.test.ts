@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { dueClockOf } from '../../../test/movable-clock.ts';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import type { Job } from '../../platform/index.ts';
 import { createRetryDriver } from '../runtime/retry-driver.ts';
@@ -65,6 +66,7 @@ function setUp(input: {
   const ports = {
     linkQueue: { isBlocked: async () => input.isBlocked ?? false },
     clock: { now: () => now },
+    dueClock: dueClockOf({ now: () => now }),
     ids: { uuid: () => 'id' },
     acquirerTimeoutMs: 10_000,
     failPoints: { hit() {} },

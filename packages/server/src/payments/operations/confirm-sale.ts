@@ -1,5 +1,5 @@
 // Confirms a sale. A sale that is not confirmed in time is reversed (ADR 0037).
-import type { Clock, Job, Jobs } from '../../platform/index.ts';
+import type { Clock, DueClock, Job, Jobs } from '../../platform/index.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import {
   commitTransition,
@@ -10,7 +10,7 @@ import { type ReversalPorts, reversalTransition } from '../reversals/create-reve
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { confirmDeadline } from '../transaction/confirm-deadline.ts';
 import { confirmRuleFor, reversibleAmount } from '../transaction/state-machine.ts';
-import type { TransactionRecord } from '../transaction/transaction.ts';
+import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
 import { type ContractPorts, getContractTerms } from './contract-limits.ts';
 import { refuseState } from './operation-decision.ts';
 
@@ -21,7 +21,10 @@ type ReverseUnconfirmedPorts = ReversalPorts & {
   clock: Clock;
 };
 export type ConfirmPorts = ReverseUnconfirmedPorts &
-  ContractPorts & { inFlightTransactions: Pick<InFlightTransactions, 'inTurn'> };
+  ContractPorts & {
+    inFlightTransactions: Pick<InFlightTransactions, 'inTurn'>;
+    dueClock: Pick<DueClock, 'isOver'>;
+  };
 
 /**
  * Stores the confirmation; a second one changes nothing. After the deadline the sale is reversed, also if
@@ -40,8 +43,7 @@ export function confirmSale(
       ports.transactions,
       transaction,
       async (latest) => {
-        const now = ports.clock.now();
-        const current = isPastConfirmDeadline(latest, now)
+        const current = isPastConfirmDeadline(ports.dueClock, latest)
           ? await reverseUnconfirmed(ports, latest)
           : latest;
         const rule = confirmRuleFor(current.row.position);
@@ -51,7 +53,7 @@ export function confirmSale(
           refuseState(rule, detail, current, await getContractTerms(ports, current));
         }
         const confirmed = await commitTransition(ports.transactions, current, {
-          at: now,
+          at: ports.clock.now(),
           type: 'transaction.confirmed',
           changes: { phase: 'Approved' },
         });
@@ -64,11 +66,16 @@ export function confirmSale(
   );
 }
 
-function isPastConfirmDeadline(transaction: TransactionRecord, now: number): boolean {
+function isPastConfirmDeadline(
+  dueClock: Pick<DueClock, 'isOver'>,
+  transaction: TransactionRecord,
+): boolean {
   if (transaction.row.position.phase !== 'Unconfirmed') return false;
   const confirmBy = confirmDeadline(transaction);
   if (confirmBy === undefined) throw new Error('an unconfirmed sale has no confirm deadline');
-  return now > Date.parse(confirmBy);
+  const deadline = Date.parse(confirmBy);
+  const { confirmWithinSeconds = 0 } = authorizationContext(transaction);
+  return dueClock.isOver(deadline, deadline - confirmWithinSeconds * 1000);
 }
 
 /** Reverses an unconfirmed sale. @returns the current transaction */

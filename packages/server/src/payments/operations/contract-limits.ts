@@ -5,10 +5,10 @@ import { isAuthorizationExpired } from '../transaction/contract-terms.ts';
 import { type ContractTerms, calculateOverCaptureAllowance } from '../transaction/state-machine.ts';
 import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
 
-export type ContractPorts = { provisioning: Pick<Provisioning, 'contract'>; clock: Clock };
+export type ContractPorts = { provisioning: Pick<Provisioning, 'contract'>; dueClock: Clock };
 
 export async function getContractTerms(
-  { provisioning, clock }: ContractPorts,
+  { provisioning, dueClock }: ContractPorts,
   transaction: TransactionRecord,
 ): Promise<ContractTerms> {
   const { organizationId, contractId, overCapture, position } = transaction.row;
@@ -25,7 +25,7 @@ export async function getContractTerms(
     isAuthorizationExpired: isAuthorizationExpired(
       transaction,
       authorizationContext(transaction),
-      clock.now(),
+      dueClock.now(),
     ),
   };
 }

@@ -20,7 +20,7 @@ type ReadPorts = Parameters<typeof findTransaction>[0] & {
     InFlightTransactions,
     'acquireWaitSlot' | 'isStopping' | 'waitForChange'
   >;
-  clock: Clock;
+  dueClock: Clock;
 };
 
 /**
@@ -34,7 +34,7 @@ export async function getTransaction(
   query: { identifier: string; merchantId?: string | undefined; waitSeconds: number },
 ): Promise<TransactionRecord> {
   const readTransaction = () => findTransaction(ports, caller, query.identifier, query.merchantId);
-  const deadlineMs = ports.clock.now() + query.waitSeconds * 1000;
+  const deadlineMs = ports.dueClock.now() + query.waitSeconds * 1000;
   let transaction = await readTransaction();
   if (query.waitSeconds === 0 || !isUnfinished(transaction)) return transaction;
   const releaseSlot = ports.inFlightTransactions.acquireWaitSlot(
@@ -44,9 +44,9 @@ export async function getTransaction(
   try {
     const { version } = transaction.row;
     const isWaitOver = () =>
-      ports.inFlightTransactions.isStopping() || ports.clock.now() >= deadlineMs;
+      ports.inFlightTransactions.isStopping() || ports.dueClock.now() >= deadlineMs;
     while (isUnfinished(transaction) && transaction.row.version === version && !isWaitOver()) {
-      const waitMs = Math.min(pollEveryMs, deadlineMs - ports.clock.now());
+      const waitMs = Math.min(pollEveryMs, deadlineMs - ports.dueClock.now());
       await ports.inFlightTransactions.waitForChange(transaction.row.transactionId, waitMs);
       transaction = await readTransaction();
     }

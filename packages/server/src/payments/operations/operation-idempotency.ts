@@ -15,7 +15,7 @@ import type { OperationInput, OperationResult } from './operation-request.ts';
 export type IdempotencyPorts = {
   transactions: Pick<TransactionRepository, 'findById' | 'findOperation'>;
   inFlightTransactions: Pick<InFlightTransactions, 'waitForChange'>;
-  clock: Clock;
+  dueClock: Clock;
   acquirerTimeoutMs: number;
 };
 
@@ -76,7 +76,7 @@ export async function findExistingResult(
       'clientOperationId',
     );
   }
-  const deadlineMs = ports.clock.now() + ports.acquirerTimeoutMs + duplicateRequestWaitMs;
+  const deadlineMs = ports.dueClock.now() + ports.acquirerTimeoutMs + duplicateRequestWaitMs;
   for (;;) {
     const current =
       (await ports.transactions.findById(organizationId, transactionId)) ?? transaction;
@@ -88,7 +88,7 @@ export async function findExistingResult(
       'clientOperationId',
     );
     if (operation.status === 'Failed') refuseNotSent();
-    if (operation.status !== 'Sent' || ports.clock.now() >= deadlineMs) {
+    if (operation.status !== 'Sent' || ports.dueClock.now() >= deadlineMs) {
       return { transaction: current, operation, replayed: true };
     }
     await ports.inFlightTransactions.waitForChange(transactionId, pollEveryMs);

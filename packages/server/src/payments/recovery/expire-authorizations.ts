@@ -39,6 +39,7 @@ type Ports = {
   transactions: Pick<TransactionRepository, 'findById' | 'update' | 'findExpiredAuthorizations'>;
   inFlightTransactions: Pick<InFlightTransactions, 'isStopping' | 'notifyChange'>;
   clock: Clock;
+  dueClock: Clock;
   log: Pick<Log, 'warn'>;
 };
 
@@ -58,7 +59,10 @@ export function createAuthorizationExpiry(ports: Ports): PeriodicTask {
   async function expireDue(): Promise<number> {
     let expired = 0;
     for (;;) {
-      const keys = await ports.transactions.findExpiredAuthorizations(ports.clock.now(), batchSize);
+      const keys = await ports.transactions.findExpiredAuthorizations(
+        ports.dueClock.now(),
+        batchSize,
+      );
       const results = await Promise.all(keys.map((key) => expireAuthorization(ports, key)));
       const count = results.filter(Boolean).length;
       expired += count;

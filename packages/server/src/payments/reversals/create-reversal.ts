@@ -1,6 +1,6 @@
 // Creates reversals. A sale with unknown outcome is not approved and is reversed.
 import { defined } from '@switchyard/contract';
-import { type Clock, type Ids, isoTime, type Jobs } from '../../platform/index.ts';
+import { type Clock, type DueClock, type Ids, isoTime, type Jobs } from '../../platform/index.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import { commitTransition, updateWithRetry } from '../repository/update-with-retry.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
@@ -36,12 +36,13 @@ export type ReversalInput = {
 
 export type ReversalPorts = ReferencePorts & {
   ids: Pick<Ids, 'uuid'>;
+  dueClock: Pick<DueClock, 'toDue'>;
   acquirerTimeoutMs: number;
 };
 
 /** The job that sends an operation until it has a final response. */
 export function createRetryJob(
-  { ids }: Pick<ReversalPorts, 'ids'>,
+  { ids, dueClock }: Pick<ReversalPorts, 'ids' | 'dueClock'>,
   transaction: TransactionRecord,
   number: number,
   { dueAt, isPossiblySent }: { dueAt: number; isPossiblySent: boolean },
@@ -55,7 +56,7 @@ export function createRetryJob(
       // The first message of the job is then already a repeat.
       ...(isPossiblySent ? { sent: true } : {}),
     },
-    dueAt: isoTime(dueAt),
+    dueAt: isoTime(dueClock.toDue(dueAt)),
     lane: authorizationContext(transaction).linkId,
   };
 }
@@ -107,6 +108,7 @@ export async function reversalTransition(
 export type ReverseAgainPorts = ReversalPorts & {
   transactions: Pick<TransactionRepository, 'findById' | 'update'>;
   clock: Clock;
+  dueClock: DueClock;
   inFlightTransactions: Pick<InFlightTransactions, 'notifyChange'>;
   jobs: Pick<Jobs, 'poke'>;
 };

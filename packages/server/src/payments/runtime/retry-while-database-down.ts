@@ -30,7 +30,7 @@ type ReadAndUpdate = Pick<TransactionRepository, 'findById' | 'update'>;
 
 /** The repository functions that are retried while the database is unavailable, for `durationMs`. */
 export function withDatabaseRetry(
-  { transactions, clock }: { transactions: ReadAndUpdate; clock: Clock },
+  { transactions, dueClock: clock }: { transactions: ReadAndUpdate; dueClock: Clock },
   durationMs: number,
 ): ReadAndUpdate {
   const deadlineMs = clock.now() + durationMs;

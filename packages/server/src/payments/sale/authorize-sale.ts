@@ -38,7 +38,11 @@ export async function authorizeSale(
       return recordSupersededOutcome(ports, current, outcome);
     }
     const at = ports.clock.now();
-    const decision = decideSaleOutcome(intent, outcome, { at, ids: ports.ids });
+    const decision = decideSaleOutcome(intent, outcome, {
+      at,
+      ids: ports.ids,
+      dueClock: ports.dueClock,
+    });
     const transition =
       'type' in decision ? decision : await reversalTransition(ports, current, decision);
     // Retries until the deadline, so that a database restart does not lose an approval.

@@ -12,7 +12,7 @@ import type { IdentifiedSale, SaleResult } from './sale-intent.ts';
 export type ReplayPorts = {
   transactions: Pick<TransactionRepository, 'findByClientId'>;
   inFlightTransactions: Pick<InFlightTransactions, 'find' | 'waitForChange'>;
-  clock: Clock;
+  dueClock: Clock;
   /** How long an acquirer may take, ms. */
   acquirerTimeoutMs: number;
 };
@@ -75,10 +75,12 @@ export async function replaySale(
   key: SaleKey,
   requestFingerprint: Record<string, unknown>,
 ): Promise<SaleResult | undefined> {
-  const deadlineMs = ports.clock.now() + ports.acquirerTimeoutMs + duplicateRequestWaitMs;
+  const deadlineMs = ports.dueClock.now() + ports.acquirerTimeoutMs + duplicateRequestWaitMs;
   const runningSale = ports.inFlightTransactions.find(key.lockKey);
   let transaction =
-    runningSale === undefined ? undefined : await waitUntil(runningSale, deadlineMs, ports.clock);
+    runningSale === undefined
+      ? undefined
+      : await waitUntil(runningSale, deadlineMs, ports.dueClock);
   transaction ??= await findSale(ports, key);
   if (transaction === undefined) return undefined;
   refuseIdentifierReuse(
@@ -86,7 +88,7 @@ export async function replaySale(
     requestFingerprint,
     'clientTransactionId',
   );
-  while (transaction.row.state === 'Received' && ports.clock.now() < deadlineMs) {
+  while (transaction.row.state === 'Received' && ports.dueClock.now() < deadlineMs) {
     await ports.inFlightTransactions.waitForChange(transaction.row.transactionId, pollIntervalMs);
     transaction = (await findSale(ports, key)) ?? transaction;
   }

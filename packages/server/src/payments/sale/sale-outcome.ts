@@ -5,7 +5,7 @@ import {
   isAmbiguousDecline,
   isDuplicateDecline,
 } from '../../acquiring/index.ts';
-import type { Ids } from '../../platform/index.ts';
+import type { DueClock, Ids } from '../../platform/index.ts';
 import type { ReversalInput } from '../reversals/create-reversal.ts';
 import { createConfirmDeadline } from '../transaction/confirm-deadline.ts';
 import { settlementDayForContext } from '../transaction/contract-terms.ts';
@@ -16,7 +16,7 @@ import type { SaleIntent } from './sale-intent.ts';
 export function decideSaleOutcome(
   { request, context, transaction }: SaleIntent,
   outcome: AcquirerOutcome,
-  { at, ids }: { at: number; ids: Pick<Ids, 'uuid'> },
+  { at, ...ports }: { at: number; ids: Pick<Ids, 'uuid'>; dueClock: Pick<DueClock, 'toDue'> },
 ): Transition | ReversalInput {
   switch (outcome.outcome) {
     case 'Approved': {
@@ -27,7 +27,7 @@ export function decideSaleOutcome(
         return { at, reason: 'PartialApproval', response, authorizationCode, details };
       }
       const { transactionId } = transaction.row;
-      const confirmation = createConfirmDeadline(ids, context, { transactionId, at });
+      const confirmation = createConfirmDeadline(ports, context, { transactionId, at });
       const isCaptured = context.kind === 'Sale';
       return {
         at,

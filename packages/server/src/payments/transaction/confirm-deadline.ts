@@ -1,5 +1,5 @@
 // The time by which the client must confirm an approved sale (ADR 0037). Pure.
-import { type Ids, isoTime } from '../../platform/index.ts';
+import { type DueClock, type Ids, isoTime } from '../../platform/index.ts';
 import {
   type AuthorizationContext,
   type JobRequest,
@@ -14,16 +14,17 @@ export const confirmDeadlineJob = 'payments.confirm-deadline';
  * into the commit of the approval, so that no crash loses the deadline.
  */
 export function createConfirmDeadline(
-  ids: Pick<Ids, 'uuid'>,
+  { ids, dueClock }: { ids: Pick<Ids, 'uuid'>; dueClock: Pick<DueClock, 'toDue'> },
   { confirmWithinSeconds }: AuthorizationContext,
   { transactionId, at }: { transactionId: string; at: number },
 ): { confirmBy: string; job: JobRequest } | undefined {
   if (confirmWithinSeconds === undefined) return undefined;
-  const confirmBy = isoTime(at + confirmWithinSeconds * 1000);
+  const deadline = at + confirmWithinSeconds * 1000;
   const payload = { transactionId };
+  const dueAt = isoTime(dueClock.toDue(deadline));
   return {
-    confirmBy,
-    job: { jobId: ids.uuid(), kind: confirmDeadlineJob, payload, dueAt: confirmBy },
+    confirmBy: isoTime(deadline),
+    job: { jobId: ids.uuid(), kind: confirmDeadlineJob, payload, dueAt },
   };
 }
 
