@@ -4,7 +4,7 @@ import type { Caller } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
 import { resolveMerchantScope, resolveStoreScope } from '../runtime/caller-scope.ts';
-import { differingMembers, refuseIdentifierReuse } from '../validation/validate-sale-request.ts';
+import { differingMembers, refuseIdentifierReuse } from '../validation/request-fingerprint.ts';
 import type {
   BatchItem,
   BatchRow,
