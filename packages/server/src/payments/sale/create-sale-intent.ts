@@ -52,7 +52,9 @@ export async function createSaleIntent(
     range: contract.terminalIdRange,
     kind,
     timeZone,
-    ...defined({ occurredAt: phase === 'Stored' ? offlineSaleTime(options.offlineData) : undefined }),
+    ...defined({
+      occurredAt: phase === 'Stored' ? offlineSaleTime(options.offlineData) : undefined,
+    }),
   });
   // The card is stored only after all checks have passed.
   const token = await ports.vault.protect(organizationId, card, cardFingerprint);

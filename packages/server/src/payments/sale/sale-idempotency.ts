@@ -3,6 +3,7 @@ import { type ErrorCode, Refusal, refuse } from '@switchyard/contract';
 import type { Clock } from '../../platform/index.ts';
 import type { Names } from '../../provisioning/index.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
+import { requireOwnIdentifier } from '../runtime/find-transaction.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { duplicateRequestWaitMs } from '../transaction/timeouts.ts';
 import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
@@ -68,7 +69,7 @@ async function findMerchantOfSale(
  * acquirer's time-out and {@link duplicateRequestWaitMs}; then returns the sale in its current state.
  *
  * @returns undefined when no sale has the identifier
- * @throws Refusal client_id_reused when the first request was different
+ * @throws Refusal client_id_reused when the first request was different; offline_sale_already_uploaded
  */
 export async function replaySale(
   ports: ReplayPorts,
@@ -81,6 +82,7 @@ export async function replaySale(
     runningSale === undefined ? undefined : await waitUntil(runningSale, deadlineMs, ports.clock);
   transaction ??= await findSale(ports, key);
   if (transaction === undefined) return undefined;
+  requireOwnIdentifier(transaction, key.clientTransactionId);
   refuseIdentifierReuse(
     authorizationContext(transaction).request,
     requestFingerprint,
