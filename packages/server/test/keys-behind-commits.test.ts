@@ -17,6 +17,7 @@ import { createOrganizationsBelow } from '../src/provisioning/organizations.ts';
 import { createReconciliations } from '../src/reporting/reconciliation/reconciliations.ts';
 import { createReconciliationStore } from '../src/reporting/reconciliation/store.ts';
 import { createDeliveryLog } from '../src/webhooks/delivery/deliveries.ts';
+import { dueClockOf } from './movable-clock.ts';
 import { type WebhookRoom, webhookRoom } from './webhook-room.ts';
 
 /** As where no connection is to be had. */
@@ -61,7 +62,13 @@ describe('a fault behind a commit', () => {
   }
 
   const logOf = (hurry: () => Promise<void>) =>
-    createDeliveryLog({ database: room.database, clock: systemClock, ids: systemIds, hurry });
+    createDeliveryLog({
+      database: room.database,
+      clock: systemClock,
+      dueClock: dueClockOf(systemClock),
+      ids: systemIds,
+      hurry,
+    });
 
   test('sends one test event', async () => {
     const { endpointId } = await room.endpoint(`https://receiver.example/${randomUUID()}`);

@@ -13,6 +13,7 @@ import type {
 } from '../src/payments/transaction/transaction.ts';
 import { applyTransition, withChange } from '../src/payments/transaction/transition.ts';
 import type { Job } from '../src/platform/index.ts';
+import { dueClockOf } from './movable-clock.ts';
 
 export const declined = (responseCode: string): AcquirerOutcome => ({
   outcome: 'Declined',
@@ -85,6 +86,7 @@ export function oneOperation(kind: keyof typeof positions, request = {}) {
   }
   const deps = {
     clock: { now: () => now },
+    dueClock: dueClockOf({ now: () => now }),
     ids: { uuid: () => 'id' },
     acquirerTimeoutMs: 10_000,
     failPoints: { hit() {} },

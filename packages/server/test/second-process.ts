@@ -1,5 +1,5 @@
 // A second process of the platform on the database of the test house: what both do at once is decided there.
-import { composeHouse } from '../src/compose.ts';
+import { composeHouse, type HouseDeps } from '../src/compose.ts';
 import { createLog, ensureCertificates, systemClock } from '../src/platform/index.ts';
 import { type Client, createClient } from './client.ts';
 import { testDatabase } from './database.ts';
@@ -11,7 +11,10 @@ import { until } from './until.ts';
 export type SecondProcess = { readonly client: Client; stop(): Promise<void> };
 
 /** Takes payments of the scene, over links of its own; what is left to jobs is done by either. */
-export async function secondProcess(on: Scene): Promise<SecondProcess> {
+export async function secondProcess(
+  on: Scene,
+  clocks: Pick<HouseDeps, 'clock' | 'identityClock'> = {},
+): Promise<SecondProcess> {
   const [port = 0, devicePort = 0] = await freePorts(2);
   const settings = { ...on.settings, port, devicePort, roles: new Set(['cards'] as const) };
   const log = createLog(settings, { write: (line: string) => void on.logged.push(line) });
@@ -22,6 +25,7 @@ export async function secondProcess(on: Scene): Promise<SecondProcess> {
     tls: await ensureCertificates({ settings, clock: systemClock }),
     checksAnswers: true,
     loadLimits: patientLimits,
+    ...clocks,
   });
   await house.start();
   await house.http.listen();

@@ -17,6 +17,7 @@ export {
 } from './database.ts';
 export { createDatabaseClock } from './database-clock.ts';
 export { behindCommit } from './database-errors.ts';
+export { createDueClock, type DueClock } from './due-clock.ts';
 export {
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type ErrorCode, Refusal } from '@switchyard/contract';
+import { dueClockOf } from '../../../test/movable-clock.ts';
 import type { Job, NewJob } from '../../platform/index.ts';
 import { createInFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import type {
@@ -84,6 +85,7 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
 
   const deps = {
     clock: { now: () => 1_000_000 + performance.now() - startedAt },
+    dueClock: dueClockOf({ now: () => 1_000_000 + performance.now() - startedAt }),
     ids: { uuid: () => idOf(900) },
     acquirerTimeoutMs: 1000,
     failPoints: { hit() {} },

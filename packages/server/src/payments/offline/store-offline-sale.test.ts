@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '@switchyard/contract';
+import { dueClockOf } from '../../../test/movable-clock.ts';
 import { createInFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import {
   type OfflineSale,
@@ -43,8 +44,10 @@ const offlineSale = (authorizedAt: string) =>
     key: { organizationId: 'o', merchantId: 'm', clientTransactionId: 'c-1', lockKey: 'key' },
   }) as unknown as OfflineSale;
 
+const clock = { now: () => Date.parse('2026-01-02T09:00:00Z') };
 const commonPorts = {
-  clock: { now: () => Date.parse('2026-01-02T09:00:00Z') },
+  clock,
+  dueClock: dueClockOf(clock),
   acquirerTimeoutMs: 1000,
 };
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { dueClockOf } from '../../../test/movable-clock.ts';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import type { Job } from '../../platform/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
@@ -64,6 +65,7 @@ function setUp(input: {
   let alarms = 0;
   const deps = {
     clock: { now: () => now },
+    dueClock: dueClockOf({ now: () => now }),
     ids: { uuid: () => 'id' },
     acquirerTimeoutMs: 10_000,
     failPoints: { hit() {} },

@@ -5,7 +5,7 @@ import type { PaymentsDeps } from '../deps.ts';
 import { reversalTransition } from '../reversals/create-reversal.ts';
 import { confirmDeadline } from '../transaction/confirm-deadline.ts';
 import { confirmRuleFor, reversibleAmount } from '../transaction/state-machine.ts';
-import type { TransactionRecord } from '../transaction/transaction.ts';
+import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
 import { applyTransition, withChange } from '../transaction/transition.ts';
 import { conflictExtensions } from './operation-decision.ts';
 import { getContractTerms } from './run-operation.ts';
@@ -60,7 +60,9 @@ export function confirmSale(
 function isPastConfirmDeadline(deps: PaymentsDeps, transaction: TransactionRecord): boolean {
   const confirmBy = confirmDeadline(transaction);
   if (confirmBy === undefined) throw new Error('a sale awaits its confirmation without a time');
-  return deps.clock.now() > Date.parse(confirmBy);
+  const deadline = Date.parse(confirmBy);
+  const { confirmWithinSeconds = 0 } = authorizationContext(transaction);
+  return deps.dueClock.isOver(deadline, deadline - confirmWithinSeconds * 1000);
 }
 
 /** Takes back a sale that nobody has confirmed. @returns the transaction as it stands then */

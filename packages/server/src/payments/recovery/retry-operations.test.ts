@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { dueClockOf } from '../../../test/movable-clock.ts';
 import type { Job } from '../../platform/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
 import { maxRetriesPerLink, maxRetriesPerUnresponsiveLink } from '../runtime/retry-concurrency.ts';
@@ -22,6 +23,7 @@ function unresponsiveAcquirers() {
   const operation = { number: 1, kind: 'Reversal', status: 'Pending', amount: 1, details: {} };
   const deps = {
     clock: { now: () => now },
+    dueClock: dueClockOf({ now: () => now }),
     transactions: {
       findById: async (_: string, linkId: string) => ({
         row: {

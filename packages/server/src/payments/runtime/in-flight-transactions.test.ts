@@ -55,7 +55,7 @@ function setUp(inFlightTransactions: PaymentsDeps['inFlightTransactions']) {
   let reads = 0;
   const deps = {
     inFlightTransactions,
-    clock: { now: () => reads * 10_000 },
+    dueClock: { now: () => reads * 10_000 },
     reads: () => reads,
     transactions: {
       async findById() {

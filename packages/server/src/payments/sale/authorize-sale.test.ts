@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { dueClockOf } from '../../../test/movable-clock.ts';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import { wasApprovedAtHost } from '../transaction/approval-evidence.ts';
 import { type Phase, zeroAmounts } from '../transaction/state-machine.ts';
@@ -46,6 +47,7 @@ function setUp(of: { now: number; outcome: AcquirerOutcome; stored?: Transaction
   let commits = 0;
   const ports = {
     clock: { now: () => of.now },
+    dueClock: dueClockOf({ now: () => of.now }),
     ids: { uuid: () => 'id' },
     acquirerTimeoutMs: 10_000,
     failPoints: { hit() {} },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type ErrorCode, type ProcessRequest, Refusal } from '@switchyard/contract';
+import { dueClockOf } from '../../../test/movable-clock.ts';
 import type { Caller } from '../../http/index.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
 import { type CardlessReplayPorts, replayWithoutCard } from './replay-without-card.ts';
@@ -43,6 +44,7 @@ async function told(code: ErrorCode, of: World): Promise<unknown> {
   const { sale, isRunning = false, isPlaceGone = false, token } = of;
   const ports = {
     clock: { now: () => 0 },
+    dueClock: dueClockOf({ now: () => 0 }),
     acquirerTimeoutMs: 0,
     vault: { digest: (text: string) => text },
     inFlightTransactions: { find: () => (isRunning ? new Promise(() => {}) : undefined) },

@@ -1,6 +1,6 @@
 // Idempotency of sales: a repeated identifier returns the existing sale.
 import { type ErrorCode, Refusal, refuse } from '@switchyard/contract';
-import type { Clock } from '../../platform/index.ts';
+import type { DueClock } from '../../platform/index.ts';
 import type { Names } from '../../provisioning/index.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import { requireOwnIdentifier } from '../runtime/find-transaction.ts';
@@ -13,7 +13,7 @@ import type { IdentifiedSale, SaleResult } from './sale-intent.ts';
 export type ReplayPorts = {
   transactions: Pick<TransactionRepository, 'findByClientId'>;
   inFlightTransactions: Pick<InFlightTransactions, 'find' | 'waitForChange'>;
-  clock: Clock;
+  dueClock: Pick<DueClock, 'now'>;
   /** How long an acquirer may take, ms. */
   acquirerTimeoutMs: number;
 };
@@ -76,10 +76,12 @@ export async function replaySale(
   key: SaleKey,
   requestFingerprint: Record<string, unknown>,
 ): Promise<SaleResult | undefined> {
-  const deadlineMs = ports.clock.now() + ports.acquirerTimeoutMs + duplicateRequestWaitMs;
+  const deadlineMs = ports.dueClock.now() + ports.acquirerTimeoutMs + duplicateRequestWaitMs;
   const runningSale = ports.inFlightTransactions.find(key.lockKey);
   let transaction =
-    runningSale === undefined ? undefined : await waitUntil(runningSale, deadlineMs, ports.clock);
+    runningSale === undefined
+      ? undefined
+      : await waitUntil(runningSale, deadlineMs, ports.dueClock);
   transaction ??= await findSale(ports, key);
   if (transaction === undefined) return undefined;
   requireOwnIdentifier(transaction, key.clientTransactionId);
@@ -88,7 +90,7 @@ export async function replaySale(
     requestFingerprint,
     'clientTransactionId',
   );
-  while (transaction.row.state === 'Received' && ports.clock.now() < deadlineMs) {
+  while (transaction.row.state === 'Received' && ports.dueClock.now() < deadlineMs) {
     await ports.inFlightTransactions.waitForChange(transaction.row.transactionId, pollIntervalMs);
     transaction = (await findSale(ports, key)) ?? transaction;
   }
@@ -99,7 +101,7 @@ export async function replaySale(
 async function waitUntil(
   running: Promise<TransactionRecord | undefined>,
   untilMs: number,
-  clock: Clock,
+  clock: Pick<DueClock, 'now'>,
 ): Promise<TransactionRecord | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<undefined>((resolve) => {

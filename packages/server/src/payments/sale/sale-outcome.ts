@@ -5,18 +5,21 @@ import {
   isAmbiguousDecline,
   isDuplicateDecline,
 } from '../../acquiring/index.ts';
-import type { Ids } from '../../platform/index.ts';
 import type { ReversalInput } from '../reversals/create-reversal.ts';
-import { createConfirmDeadline } from '../transaction/confirm-deadline.ts';
+import {
+  type ConfirmDeadlinePorts,
+  createConfirmDeadline,
+} from '../transaction/confirm-deadline.ts';
 import { settlementDayForContext } from '../transaction/contract-terms.ts';
 import type { Transition } from '../transaction/transition.ts';
 import type { SaleIntent } from './sale-intent.ts';
 
 /** @returns the transition, or the reversal when the sale is not approved and may have been authorised */
 export function decideSaleOutcome(
+  ports: ConfirmDeadlinePorts,
   { request, context, transaction }: SaleIntent,
   outcome: AcquirerOutcome,
-  { at, ids }: { at: number; ids: Pick<Ids, 'uuid'> },
+  at: number,
 ): Transition | ReversalInput {
   switch (outcome.outcome) {
     case 'Approved': {
@@ -27,7 +30,7 @@ export function decideSaleOutcome(
         return { at, reason: 'PartialApproval', response, authorizationCode, details };
       }
       const { transactionId } = transaction.row;
-      const confirmation = createConfirmDeadline(ids, context, { transactionId, at });
+      const confirmation = createConfirmDeadline(ports, context, { transactionId, at });
       const isCaptured = context.kind === 'Sale';
       return {
         at,

@@ -1,11 +1,16 @@
 // The time by which the client must confirm an approved sale (ADR 0037). Pure.
-import { type Ids, isoTime } from '../../platform/index.ts';
+import { type DueClock, type Ids, isoTime } from '../../platform/index.ts';
 import {
   type AuthorizationContext,
   type JobRequest,
   saleOutcome,
   type TransactionRecord,
 } from './transaction.ts';
+
+export type ConfirmDeadlinePorts = {
+  ids: Pick<Ids, 'uuid'>;
+  dueClock: Pick<DueClock, 'toDue'>;
+};
 
 export const confirmDeadlineJob = 'payments.confirm-deadline';
 
@@ -14,17 +19,16 @@ export const confirmDeadlineJob = 'payments.confirm-deadline';
  * into the commit of the approval, so that no crash loses the deadline.
  */
 export function createConfirmDeadline(
-  ids: Pick<Ids, 'uuid'>,
+  { ids, dueClock }: ConfirmDeadlinePorts,
   { confirmWithinSeconds }: AuthorizationContext,
   { transactionId, at }: { transactionId: string; at: number },
 ): { confirmBy: string; job: JobRequest } | undefined {
   if (confirmWithinSeconds === undefined) return undefined;
-  const confirmBy = isoTime(at + confirmWithinSeconds * 1000);
+  const deadline = at + confirmWithinSeconds * 1000;
   const payload = { transactionId };
-  return {
-    confirmBy,
-    job: { jobId: ids.uuid(), kind: confirmDeadlineJob, payload, dueAt: confirmBy },
-  };
+  const dueAt = isoTime(dueClock.toDue(deadline));
+  const job = { jobId: ids.uuid(), kind: confirmDeadlineJob, payload, dueAt };
+  return { confirmBy: isoTime(deadline), job };
 }
 
 /** RFC 3339; undefined when the sale needs no confirmation, or no longer. */
