@@ -216,7 +216,7 @@ describe('encrypted card data', () => {
     }
     const [last] = stored;
     const again = await send({ ...last });
-    assert.equal(again.headers['idempotent-replayed'], 'true', again.text);
+    assertRefused(again, { code: 'offline_sale_already_uploaded', outcome: 'Processed' });
     for (const recorded of [online, last]) {
       const forged = {
         ...recorded,

@@ -27,6 +27,7 @@ type Access = { how: string; index: string; table: string; condition: string };
 /** Tables that grow with every sale, or with every card or terminal. */
 const growing = new Set([
   'transactions',
+  'offline_sale_identifiers',
   'transaction_events',
   'operations',
   'vault_cards',
@@ -44,6 +45,10 @@ const shorter: Readonly<Record<string, readonly string[]>> = {
   operations: ['organization_id', 'transaction_id'],
   // One client identifier may stand once for each merchant.
   'payments-find-by-client-id transactions': ['organization_id', 'client_transaction_id'],
+  'payments-find-by-client-id offline_sale_identifiers': [
+    'organization_id',
+    'client_transaction_id',
+  ],
   // What is overdue, oldest first, of an index that holds only what is unanswered.
   'payments-unanswered-sales transactions': ['deadline'],
   'payments-unanswered-operations operations': ['deadline'],

@@ -26,30 +26,59 @@ import { until } from './until.ts';
 
 const { scene, agree } = bookkeeping();
 
+const uploadedBefore = { code: 'offline_sale_already_uploaded', outcome: 'Processed' } as const;
+
 describe('the number of a terminal', { concurrency: 8 }, () => {
   test('is one sale, under whichever identifier and however often it comes', async () => {
     const on = await scene();
     const of = { authorizedAt: ago(hourMs), terminalSequence: 7 };
     const bodies = Array.from({ length: 12 }, () => offlineSale(on, of));
     const answers = await Promise.all(bodies.map((body) => call(on, 'POST', '/process', body)));
-    const [first] = answers;
-    assert.ok(first);
-    for (const { status, body, text } of answers) {
-      assert.equal(status, 200, text);
-      assert.equal(body.transactionId, first.body.transactionId);
+    const firsts = answers.filter(({ status }) => status === 200);
+    assert.equal(firsts.length, 1);
+    const [{ body: first } = assert.fail()] = firsts;
+    const { transactionId, clientTransactionId } = first;
+    for (const answer of answers.filter(({ status }) => status !== 200)) {
+      assertRefused(answer, uploadedBefore);
+      const { state: _state, ...named } = answer.body.transaction;
+      assert.deepEqual(named, { transactionId, clientTransactionId });
     }
-    const fresh = answers.filter(({ headers }) => headers['idempotent-replayed'] !== 'true');
-    assert.equal(fresh.length, 1);
-    await inState(on, first.body.transactionId, 'Captured');
-    const [again] = await Promise.all([upload(on, of), upload(on, of)]);
-    assert.deepEqual([again?.body.state, again?.body.answeredState], ['Captured', 'Stored']);
-    const same = bodies.map((body) => call(on, 'POST', '/process', body));
-    for (const { body } of await Promise.all(same)) {
-      assert.equal(body.transactionId, first.body.transactionId);
+    await inState(on, transactionId, 'Captured');
+    for (const body of bodies) {
+      const again = await call(on, 'POST', '/process', body);
+      if (body['clientTransactionId'] === clientTransactionId) {
+        assert.deepEqual([again.body.state, again.body.answeredState], ['Captured', 'Stored']);
+        assert.equal(again.headers['idempotent-replayed'], 'true');
+      } else assertRefused(again, uploadedBefore);
     }
-    assert.equal(originalsOf(on, first.body.retrievalReferenceNumber).length, 1);
+    assert.equal(originalsOf(on, first.retrievalReferenceNumber).length, 1);
     const { transactions } = await rowsOf(on.organizationId);
     assert.equal(transactions, 1);
+  });
+
+  test('takes the other identifiers of its uploads, so that nothing is charged under them', async () => {
+    const on = await scene();
+    const of = { authorizedAt: ago(hourMs) };
+    const first = await stored(on, of);
+    const { clientTransactionId } = offlineSale(on);
+    const again = await upload(on, of, { clientTransactionId });
+    assertRefused(again, uploadedBefore);
+    const { transactionId } = first;
+    for (const answer of [
+      await upload(on, of, { clientTransactionId }),
+      await upload(on, { terminalSequence: 2 }, { clientTransactionId }),
+      await call(on, 'POST', '/process', keyedSale({ clientTransactionId })),
+      await call(on, 'POST', '/process', keyedSale({ clientTransactionId, currency: 'GBP' })),
+      await call(on, 'GET', `/${clientTransactionId}`),
+      await call(on, 'POST', `/${clientTransactionId}/refund`, {}),
+    ]) {
+      assertRefused(answer, uploadedBefore);
+      assert.equal(answer.body.transaction.transactionId, transactionId);
+    }
+    assert.equal((await rowsOf(on.organizationId))['transactions'], 1);
+    const other = { token: on.otherShop.token, body: keyedSale({ clientTransactionId }) };
+    const elsewhere = await on.client.call('POST', `${base}/process`, other);
+    assert.equal(elsewhere.status, 200, elsewhere.text);
   });
 
   test('with another sale behind it is refused, naming what differs and never what it is', async () => {
@@ -87,7 +116,7 @@ describe('the number of a terminal', { concurrency: 8 }, () => {
     ]);
     assert.equal(new Set(ids.map(({ transactionId }) => transactionId)).size, 4);
     const { body } = await upload(on, { ...of, serialNumber: '10000002' }, { amount: 3000 });
-    assert.equal(body.transactionId, ids[2]?.transactionId);
+    assert.equal(body.transaction.transactionId, ids[2]?.transactionId);
   });
 
   test('is not charged again where another terminal, or none, is named the second time', async () => {
@@ -101,8 +130,8 @@ describe('the number of a terminal', { concurrency: 8 }, () => {
       [of, { deviceId: undefined }],
     ] as const) {
       const again = await upload(on, data, members);
-      assert.equal(again.body.transactionId, first.transactionId, again.text);
-      assert.equal(again.headers['idempotent-replayed'], 'true');
+      assertRefused(again, uploadedBefore);
+      assert.equal(again.body.transaction.transactionId, first.transactionId);
     }
     assert.equal((await rowsOf(on.organizationId))['transactions'], 1);
     assert.deepEqual(await missingOf(on), []);
@@ -114,7 +143,8 @@ describe('the number of a terminal', { concurrency: 8 }, () => {
     const none = { deviceId: undefined };
     const first = await stored(on, of, none);
     const again = await upload(on, of, none);
-    assert.equal(again.body.transactionId, first.transactionId, again.text);
+    assertRefused(again, uploadedBefore);
+    assert.equal(again.body.transaction.transactionId, first.transactionId);
     const other = await stored(on, of, { ...none, amount: 4321 });
     assert.notEqual(other.transactionId, first.transactionId);
     await stored(on, { ...of, terminalSequence: 9 }, none);
@@ -174,7 +204,8 @@ describe('gaps', { concurrency: 4 }, () => {
     const seen = new Set<number>();
     for (let round = 0; round < 40; round += 1) {
       const terminalSequence = 20 + next(30);
-      const answer = await upload(on, { authorizedAt, terminalSequence });
+      const clientTransactionId = `offline-${terminalSequence}`;
+      const answer = await upload(on, { authorizedAt, terminalSequence }, { clientTransactionId });
       assert.equal(answer.status, 200, answer.text);
       seen.add(terminalSequence);
       const [first, last] = [Math.min(...seen), Math.max(...seen)];

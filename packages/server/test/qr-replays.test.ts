@@ -53,6 +53,25 @@ describe('a QR payment that is asked for again', () => {
     assert.equal(again.headers['retry-after'], undefined, 'nothing is left to wait for');
   });
 
+  test('is named by the header Idempotency-Key alone', async () => {
+    await good();
+    const { clientTransactionId: _id, ...body } = qr.request();
+    const key = randomUUID();
+    const create = (members: Json, name = key) =>
+      qr.call('POST', qrBase, { ...body, ...members }, undefined, { 'idempotency-key': name });
+    const first = await create({});
+    assert.equal(first.body.clientTransactionId, key, first.text);
+    const again = await create({});
+    assertReplayed(again, first.status);
+    assert.equal(again.body.answeredStatus, first.body.answeredStatus);
+    assertReplayed(await create({ clientTransactionId: key }), first.status);
+    const other = await create({ clientTransactionId: randomUUID() });
+    assert.deepEqual([other.status, other.body.code], [422, 'idempotency_key_mismatch']);
+    const none = await qr.call('POST', qrBase, body);
+    assert.deepEqual([none.status, none.body.code], [422, 'field_required']);
+    assert.equal(none.body.errors[0].pointer, '/clientTransactionId');
+  });
+
   test('whose events were faster than its provider failed is told as it was', async () => {
     await good();
     const reached = Promise.withResolvers<string>();

@@ -30,7 +30,13 @@ export type QrScene = {
   readonly otherDeviceToken: string;
   request(members?: Json): Json;
   /** As the device. */
-  call(method: string, path: string, body?: unknown, token?: string): Promise<Answer>;
+  call(
+    method: string,
+    path: string,
+    body?: unknown,
+    token?: string,
+    headers?: Record<string, string>,
+  ): Promise<Answer>;
   create(members?: Json): Promise<Answer>;
   /** Begins a payment and tells its identifier. */
   begun(members?: Json): Promise<string>;
@@ -135,8 +141,8 @@ export async function openQr(declaration: Json = {}): Promise<QrScene> {
       paymentAmount: { amount: 1050, currency: 'EUR' },
       ...members,
     }),
-    call: (method, path, body, token = deviceToken) =>
-      on.client.call(method, path, { token, ...defined({ body }) }),
+    call: (method, path, body, token = deviceToken, headers = {}) =>
+      on.client.call(method, path, { token, headers, ...defined({ body }) }),
     create: (members) => qr.call('POST', qrBase, qr.request(members)),
     async begun(members) {
       const answer = await qr.create(members);

@@ -38,7 +38,7 @@ type Expected = {
   code: ErrorCode;
   /** Of the first entry of `errors`; null where none is expected. */
   pointer?: string | null;
-  outcome?: 'NotProcessed' | 'Unknown';
+  outcome?: 'NotProcessed' | 'Processed' | 'Unknown';
 };
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

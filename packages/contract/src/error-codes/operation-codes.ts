@@ -147,6 +147,14 @@ export const idempotencyCodes = {
     'The terminal has used this number for another offline sale',
     'The terminalSequence stands for another sale of the terminal; the problem names it.',
   ),
+  offline_sale_already_uploaded: {
+    ...refused(
+      409,
+      'The offline sale was uploaded under another identifier',
+      'The problem names the first transaction; use its clientTransactionId, and never this identifier again.',
+    ),
+    outcome: 'Processed',
+  },
   request_in_progress: refusedForNow(
     409,
     'The same request is still running',

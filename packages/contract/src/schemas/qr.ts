@@ -6,6 +6,7 @@ import {
   AnswerAmount,
   ClientIdentifier,
   Currency,
+  PaymentIdentifier,
   pageOf,
   Timestamp,
   Uuid,
@@ -121,14 +122,14 @@ export const QrRequest = Type.Object(
         examples: ['281234567890123456'],
       }),
     ),
-    clientTransactionId: ClientIdentifier,
+    clientTransactionId: Type.Optional(PaymentIdentifier),
     paymentAmount: PaymentAmount,
     order: Type.Optional(QrOrder),
   },
   { ...strict, description: 'A terminal asks for a QR payment.' },
 );
-/** What the schema {@link QrRequest} describes. */
-export type QrRequest = Static<typeof QrRequest>;
+/** What the schema {@link QrRequest} describes, with the identifier that names the payment. */
+export type QrRequest = Static<typeof QrRequest> & { clientTransactionId: string };
 
 const qrOperationStatuses = ['Pending', 'Unanswered', 'Succeeded', 'Declined', 'Failed'] as const;
 

@@ -129,6 +129,21 @@ export const Currency = Type.String({
 /** `.` and `..` are no names in a path: clients and proxies take them away before we see them. */
 const clientIdentifierPattern = '^(?:\\.{3}|\\.{0,2}[A-Za-z0-9_:-])[A-Za-z0-9._:-]*$';
 
+const clientIdentifier = (description: string) =>
+  Type.String({
+    minLength: 1,
+    maxLength: 64,
+    pattern: clientIdentifierPattern,
+    description,
+    examples: ['b3c9f1de-8b14-4a42-9c33-6a6b2b0f4a11'],
+    ...fieldCodes({
+      type: 'client_id_invalid',
+      minLength: 'client_id_invalid',
+      maxLength: 'client_id_invalid',
+      pattern: 'client_id_invalid',
+    }),
+  });
+
 /**
  * An identifier that a client makes: 1 to 64 characters of `A-Z a-z 0-9 . _ : -`, and neither `.` nor
  * `..`, which no address can name.
@@ -136,20 +151,19 @@ const clientIdentifierPattern = '^(?:\\.{3}|\\.{0,2}[A-Za-z0-9_:-])[A-Za-z0-9._:
  * @example
  * const schema = Type.Object({ clientTransactionId: ClientIdentifier });
  */
-export const ClientIdentifier = Type.String({
-  minLength: 1,
-  maxLength: 64,
-  pattern: clientIdentifierPattern,
-  description:
-    'An identifier made by the client, unique for ever; a UUID is advised. Not `.` or `..`.',
-  examples: ['b3c9f1de-8b14-4a42-9c33-6a6b2b0f4a11'],
-  ...fieldCodes({
-    type: 'client_id_invalid',
-    minLength: 'client_id_invalid',
-    maxLength: 'client_id_invalid',
-    pattern: 'client_id_invalid',
-  }),
-});
+export const ClientIdentifier = clientIdentifier(
+  'An identifier made by the client, unique for ever; a UUID is advised. Not `.` or `..`.',
+);
+
+/**
+ * The {@link ClientIdentifier} of a payment that is made; the header `Idempotency-Key` may name it instead.
+ *
+ * @example
+ * const schema = Type.Object({ clientTransactionId: Type.Optional(PaymentIdentifier) });
+ */
+export const PaymentIdentifier = clientIdentifier(
+  'An identifier made by the client, unique for ever; a UUID is advised. Not `.` or `..`. Required, unless the header Idempotency-Key names the payment; both must agree.',
+);
 
 /** Keys of labels and metadata. */
 const annotationKey = { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$' };

@@ -1,7 +1,14 @@
 // A request that is sent again under its Idempotency-Key is answered as the first time, and does nothing more.
 import { Readable } from 'node:stream';
-import { canonicalJson, type ErrorCode, refuse } from '@switchyard/contract';
+import {
+  ClientIdentifier,
+  canonicalJson,
+  type ErrorCode,
+  fieldError,
+  refuse,
+} from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
+import { Check } from 'typebox/schema';
 import type { Caller } from './caller.ts';
 import { hashed } from './hashed-stream.ts';
 import { refusalOf } from './problem.ts';
@@ -80,6 +87,49 @@ export function idempotencyKeyOf(header: unknown): string | undefined {
   if (header === undefined) return undefined;
   if (typeof header === 'string' && keyForm.test(header)) return header;
   return refuse('header_invalid', 'Idempotency-Key is 1 to 64 of A-Z a-z 0-9 . _ : -');
+}
+
+type Headers = Readonly<Record<string, unknown>>;
+
+/**
+ * The client's identifier of a request, from a member or from the header `Idempotency-Key`.
+ *
+ * @throws Refusal header_invalid, idempotency_key_mismatch
+ */
+export function resolveIdentifier(
+  headers: Headers,
+  memberName: string,
+  member: string | undefined,
+): string | undefined {
+  const key = idempotencyKeyOf(headers[idempotencyKeyHeader]);
+  if (key !== undefined && member !== undefined && key !== member) {
+    refuse('idempotency_key_mismatch', `Idempotency-Key and ${memberName} differ.`);
+  }
+  return member ?? key;
+}
+
+/**
+ * The body of a payment with its clientTransactionId, from the body or from the header `Idempotency-Key`.
+ *
+ * @throws Refusal field_required, client_id_invalid, header_invalid, idempotency_key_mismatch
+ */
+export function withClientTransactionId<Body extends { clientTransactionId?: string }>(
+  headers: Headers,
+  body: Body,
+): Body & { clientTransactionId: string } {
+  const member = body.clientTransactionId;
+  const clientTransactionId = resolveIdentifier(headers, 'clientTransactionId', member);
+  if (clientTransactionId === undefined) {
+    return refuse(
+      'field_required',
+      'A payment needs an identifier: send clientTransactionId, or the header Idempotency-Key.',
+      fieldError('/clientTransactionId', 'field_required', 'Is required, or Idempotency-Key.'),
+    );
+  }
+  if (member === undefined && !Check(ClientIdentifier, clientTransactionId)) {
+    refuse('client_id_invalid', 'Idempotency-Key cannot be used as clientTransactionId.');
+  }
+  return { ...body, clientTransactionId };
 }
 
 function refuseReused(): never {

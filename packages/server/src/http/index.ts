@@ -29,7 +29,9 @@ export {
   type IdempotencyKeys,
   idempotencyKeyHeader,
   type KeptAnswer,
+  resolveIdentifier,
   type UsedKey,
+  withClientTransactionId,
 } from './idempotency.ts';
 export type { ListenerTls } from './listener.ts';
 export { defaultLoadLimits, type LoadLimits, type LoadShedding } from './load-shedding.ts';

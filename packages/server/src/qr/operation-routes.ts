@@ -16,7 +16,6 @@ import { type OperationCall, operate } from './operation.ts';
 import { isUndecided } from './refund-unanswered.ts';
 import { resolveHold } from './resolve.ts';
 import {
-  agreedId,
   ByTransaction,
   base,
   idempotencyHeaders,
@@ -28,6 +27,7 @@ import {
   ofTransaction,
   pointAt,
   rateLimit,
+  resolveOperationId,
   tags,
 } from './route-parts.ts';
 import { checkIdentifier } from './rules.ts';
@@ -45,7 +45,7 @@ type Asked = {
 async function run(deps: QrDeps, asked: Asked, reply: FastifyReply, verb: Verb) {
   const { caller, headers, params, query, body } = asked;
   checkIdentifier(body.clientOperationId, '/clientOperationId');
-  const clientOperationId = agreedId(headers['idempotency-key'], body.clientOperationId);
+  const clientOperationId = resolveOperationId(headers, body.clientOperationId);
   const found = await findPayment(deps, caller, params.qrTransactionId, query.merchantId);
   const { loaded, operation, replayed } = await operate(deps, found, verb, {
     ...body,

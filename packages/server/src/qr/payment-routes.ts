@@ -1,18 +1,17 @@
 // The route by which a terminal begins a QR payment.
 import { defined, QrRequest, QrTransaction, refuse } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
-import { route } from '../http/index.ts';
+import { route, withClientTransactionId } from '../http/index.ts';
 import { behindCommit } from '../platform/index.ts';
 import { transactionOf } from './conflict.ts';
 import { createPayment } from './create.ts';
 import type { QrDeps } from './deps.ts';
 import {
-  agreedId,
   base,
-  idempotencyHeaders,
   keepAccepted,
   laterHeaders,
   markReplay,
+  paymentIdempotencyHeaders,
   pointAt,
   rateLimit,
   tags,
@@ -52,7 +51,7 @@ export function registerCreate(app: FastifyInstance, deps: QrDeps): void {
     needsDevice: true,
     rateLimit,
     faultOutcome: 'Unknown',
-    headers: idempotencyHeaders,
+    headers: paymentIdempotencyHeaders,
     body: QrRequest,
     examples,
     response: { 200: QrTransaction, 202: QrTransaction },
@@ -77,8 +76,8 @@ export function registerCreate(app: FastifyInstance, deps: QrDeps): void {
       'database_unavailable',
     ],
     handler: async (request, reply) => {
-      agreedId(request.headers['idempotency-key'], request.body.clientTransactionId);
-      const { loaded, replayed } = await createPayment(deps, request.caller, request.body);
+      const payment = withClientTransactionId(request.headers, request.body);
+      const { loaded, replayed } = await createPayment(deps, request.caller, payment);
       markReplay(reply, replayed);
       const shown = () => deps.store.shownEvents(loaded.row);
       const events = loaded.news ?? (await behindCommit(shown));

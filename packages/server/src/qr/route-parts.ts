@@ -1,8 +1,8 @@
 // What the routes of QR payments share: addresses, parameters, codes, replies.
-import { type ErrorCode, refuse } from '@switchyard/contract';
+import type { ErrorCode } from '@switchyard/contract';
 import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
-import { idempotencyKeyHeader } from '../http/index.ts';
+import { idempotencyKeyHeader, resolveIdentifier } from '../http/index.ts';
 import type { LoadedQr } from './model.ts';
 import { checkIdentifier } from './rules.ts';
 
@@ -45,17 +45,20 @@ export const idempotencyHeaders = {
   [idempotencyKeyHeader]: 'Means the same as the identifier in the body; both must agree.',
 };
 
-/** The identifier of a request, from the body or the header; both must say the same. */
-export function agreedId(header: unknown, inBody: string | undefined): string | undefined {
-  if (header === undefined) return inBody;
-  if (typeof header !== 'string' || !/^[A-Za-z0-9._:-]{1,64}$/.test(header)) {
-    return refuse('header_invalid', 'Idempotency-Key is 1 to 64 of A-Z a-z 0-9 . _ : -');
-  }
-  if (inBody !== undefined && inBody !== header) {
-    refuse('idempotency_key_mismatch', 'Idempotency-Key and the identifier in the body differ.');
-  }
-  checkIdentifier(header, '/clientOperationId');
-  return header;
+/** For the document: the header alone names the payment. */
+export const paymentIdempotencyHeaders = {
+  [idempotencyKeyHeader]:
+    'Means the same as clientTransactionId, which may be left out then; both must agree.',
+};
+
+/** The identifier of an operation, from the body or the header. */
+export function resolveOperationId(
+  headers: Record<string, unknown>,
+  inBody: string | undefined,
+): string | undefined {
+  const id = resolveIdentifier(headers, 'clientOperationId', inBody);
+  checkIdentifier(id, '/clientOperationId');
+  return id;
 }
 
 /** For the document: where it is still under way. */

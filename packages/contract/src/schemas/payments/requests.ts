@@ -7,6 +7,7 @@ import {
   Currency,
   fieldCodes,
   Metadata,
+  PaymentIdentifier,
   Timestamp,
   Uuid,
   wordOf,
@@ -87,7 +88,7 @@ const SaleAmount = Type.Integer({
  */
 export const ProcessRequest = Type.Object(
   {
-    clientTransactionId: ClientIdentifier,
+    clientTransactionId: Type.Optional(PaymentIdentifier),
     amount: SaleAmount,
     currency: Currency,
     entryMode: wordOf(entryModes, {
@@ -185,8 +186,8 @@ export const ProcessRequest = Type.Object(
   },
   { ...strict, description: 'A card sale.' },
 );
-/** What the schema {@link ProcessRequest} describes. */
-export type ProcessRequest = Static<typeof ProcessRequest>;
+/** What the schema {@link ProcessRequest} describes, with the identifier that names the sale. */
+export type ProcessRequest = Static<typeof ProcessRequest> & { clientTransactionId: string };
 
 /**
  * `POST …/{transactionId}/confirm`: the till has heard of the approval and goes on.

@@ -1,8 +1,8 @@
 // Shared parts of the payment routes: paths, parameters, error codes, response headers.
-import { type ErrorCode, refuse } from '@switchyard/contract';
+import type { ErrorCode } from '@switchyard/contract';
 import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
-import { idempotencyKeyHeader } from '../../http/index.ts';
+import { idempotencyKeyHeader, resolveIdentifier } from '../../http/index.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
 import { validateOperationId } from '../validation/validate-sale-request.ts';
 
@@ -38,6 +38,7 @@ export const identifierErrors: ErrorCode[] = [
 export const transactionErrors: ErrorCode[] = [
   'transaction_not_found',
   'transaction_ambiguous',
+  'offline_sale_already_uploaded',
   'entity_out_of_scope',
   'database_unavailable',
 ];
@@ -74,39 +75,20 @@ export const idempotencyHeaders = {
   [idempotencyKeyHeader]: 'Means the same as clientOperationId; both must agree.',
 };
 
-/** Of a sale, which always has its identifier in the body. */
+/** For the document: the header alone names the sale. */
 export const saleIdempotencyHeaders = {
   [idempotencyKeyHeader]:
-    'Need not be sent, since clientTransactionId names the sale; if it is sent it must be the same.',
+    'Means the same as clientTransactionId, which may be left out then; both must agree.',
 };
 
-/** The identifier of an operation, from the body or the header; both must say the same. */
+/** The identifier of an operation, from the body or the header. */
 export function resolveOperationId(
   headers: Record<string, unknown>,
   inBody: string | undefined,
 ): string | undefined {
-  const id = matchHeaderAndBody(headers[idempotencyKeyHeader], inBody);
+  const id = resolveIdentifier(headers, 'clientOperationId', inBody);
   validateOperationId(id);
   return id;
-}
-
-/** The same for a sale, whose identifier stands in the body always. */
-export function checkSaleIdempotencyKey(
-  headers: Record<string, unknown>,
-  clientTransactionId: string,
-): void {
-  matchHeaderAndBody(headers[idempotencyKeyHeader], clientTransactionId);
-}
-
-function matchHeaderAndBody(header: unknown, inBody: string | undefined): string | undefined {
-  if (header === undefined) return inBody;
-  if (typeof header !== 'string' || !/^[A-Za-z0-9._:-]{1,64}$/.test(header)) {
-    return refuse('header_invalid', 'Idempotency-Key is 1 to 64 of A-Z a-z 0-9 . _ : -');
-  }
-  if (inBody !== undefined && inBody !== header) {
-    refuse('idempotency_key_mismatch', 'Idempotency-Key and the identifier in the body differ.');
-  }
-  return header;
 }
 
 export function setReplayedHeader(reply: FastifyReply, replayed: boolean): void {

@@ -1,7 +1,7 @@
 // The route of a sale.
 import { type ErrorCode, ProcessRequest, refuse, Transaction } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
-import { type Caller, route } from '../../http/index.ts';
+import { type Caller, route, withClientTransactionId } from '../../http/index.ts';
 import {
   isOfflineSale,
   type StoreOfflinePorts,
@@ -12,7 +12,6 @@ import { type ProcessPorts, processSale } from '../sale/process-sale.ts';
 import type { SaleResult } from '../sale/sale-intent.ts';
 import {
   acceptedHeaders,
-  checkSaleIdempotencyKey,
   identifierErrors,
   rateLimit,
   respondAccepted,
@@ -48,7 +47,7 @@ export function registerSaleRoute(app: FastifyInstance, ports: SalePorts): void 
       'error: it is answered 200 with the whole transaction. The same clientTransactionId with ' +
       'the same request is answered again, without a second effect. With confirmWithinSeconds the ' +
       'approval is reversed unless it is confirmed. With offlineTransaction it is Stored and sent ' +
-      'on; the number of the terminal stands for one sale, under whichever identifier it comes.',
+      'on; the sequence number of the terminal stands for one sale, whose first identifier stays valid.',
     tags,
     permission: 'pay.sale',
     rateLimit,
@@ -94,14 +93,15 @@ export function registerSaleRoute(app: FastifyInstance, ports: SalePorts): void 
       'no_acquirer_for_merchant',
       'not_sent',
       'offline_limit_exceeded',
+      'offline_sale_already_uploaded',
       'offline_sequence_reused',
       'offline_too_old',
       'terminal_range_exhausted',
       'too_late',
     ],
     handler: async (request, reply) => {
-      checkSaleIdempotencyKey(request.headers, request.body.clientTransactionId);
-      const { transaction, replayed } = await processOrStore(ports, request.caller, request.body);
+      const sale = withClientTransactionId(request.headers, request.body);
+      const { transaction, replayed } = await processOrStore(ports, request.caller, sale);
       setReplayedHeader(reply, replayed);
       if (transaction.row.state === 'Failed') {
         refuse('not_sent', 'No message was sent. Retry with a new clientTransactionId.', {

@@ -94,6 +94,21 @@ const insertText = `INSERT INTO offline_uploads (organization_id, holder_id, cou
     WHERE at >= $6::timestamptz) <= $8::integer
   RETURNING transaction_id`;
 
+type ClientIdentifierKey = {
+  organizationId: string;
+  clientTransactionId: string;
+  merchantId: string;
+};
+
+const takeIdentifierText = `INSERT INTO offline_sale_identifiers AS a
+    (organization_id, client_transaction_id, merchant_id, transaction_id)
+  SELECT $1::uuid, $2::text, $3::uuid, $4::uuid
+  WHERE NOT EXISTS (SELECT FROM transactions t WHERE t.organization_id = $1::uuid
+    AND t.client_transaction_id = $2::text AND t.merchant_id = $3::uuid)
+  ON CONFLICT (organization_id, client_transaction_id, merchant_id)
+    DO UPDATE SET transaction_id = a.transaction_id
+  RETURNING transaction_id`;
+
 const outboxText = `INSERT INTO outbox
     (organization_id, outbox_id, kind, subject_id, sequence, created_at)
   VALUES ($1, $2, $3, $4, $5, $6)`;
@@ -293,6 +308,15 @@ export function createOfflineStore({
         if (error instanceof UploadNotStored) return { result: error.result };
         throw error;
       }
+    },
+
+    /** Takes another identifier for a stored sale. False when a sale of its own has the identifier. */
+    async takeIdentifier(
+      { organizationId, clientTransactionId, merchantId }: ClientIdentifierKey,
+      transactionId: string,
+    ): Promise<boolean> {
+      const values = [organizationId, clientTransactionId, merchantId, transactionId];
+      return (await database.query(takeIdentifierText, values)).length > 0;
     },
 
     /** Sealed; nothing where none was sent. */

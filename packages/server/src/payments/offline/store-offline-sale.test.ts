@@ -44,9 +44,10 @@ const offlineSale = (authorizedAt: string) =>
     key: { organizationId: 'o', merchantId: 'm', clientTransactionId: 'c-1', lockKey: 'key' },
   }) as unknown as OfflineSale;
 
+const clock = { now: () => Date.parse('2026-01-02T09:00:00Z') };
 const commonPorts = {
-  clock: { now: () => Date.parse('2026-01-02T09:00:00Z') },
-  dueClock: dueClockOf({ now: () => Date.parse('2026-01-02T09:00:00Z') }),
+  clock,
+  dueClock: dueClockOf(clock),
   acquirerTimeoutMs: 1000,
 };
 

@@ -5,6 +5,7 @@ import type { Vault } from '../../vault/index.ts';
 import { type TakeKsnPorts, takeOverKsnOffline } from '../card-input/ksn-replay-check.ts';
 import { createKsnUse, refuseReusedKsn } from '../card-input/ksn-sql.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
+import { requireOwnIdentifier } from '../runtime/find-transaction.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { type CreateIntentPorts, createSaleIntent } from '../sale/create-sale-intent.ts';
 import type { PreparedSale } from '../sale/prepare-sale.ts';
@@ -46,7 +47,7 @@ export const isOfflineSale = (sale: PreparedSale): sale is OfflineSale =>
 export type StoreOfflinePorts = CreateIntentPorts &
   ReplayPorts &
   TakeKsnPorts & {
-    offlineStore: Pick<OfflineStore, 'find' | 'findElsewhere' | 'store'>;
+    offlineStore: Pick<OfflineStore, 'find' | 'findElsewhere' | 'store' | 'takeIdentifier'>;
     transactions: Pick<TransactionRepository, 'findById'>;
     inFlightTransactions: Pick<InFlightTransactions, 'run'>;
     vault: Pick<Vault, 'digest' | 'seal'>;
@@ -58,7 +59,8 @@ export type StoreOfflinePorts = CreateIntentPorts &
  * Stores an offline sale, or returns the sale that the terminal has uploaded before under the same
  * sequence number.
  *
- * @throws Refusal of the members, the time or the contract; client_id_reused, offline_sequence_reused
+ * @throws Refusal of the members, the time or the contract; client_id_reused, offline_sequence_reused,
+ *   offline_sale_already_uploaded
  */
 export async function storeOfflineSale(
   ports: StoreOfflinePorts,
@@ -73,7 +75,7 @@ export async function storeOfflineSale(
   const existingId = await ports.offlineStore.find(organizationId, sequence, terminalSequence);
   if (existingId !== undefined) return respondWithExisting(ports, sale, existingId);
   const sameSale = await findSameSale(ports, sale);
-  if (sameSale !== undefined) return { transaction: sameSale, replayed: true };
+  if (sameSale !== undefined) return respondUploaded(ports, sale, sameSale);
   const { contract } = sale.resolved;
   // Offline sales are always captured, because the customer has the goods.
   const captureMode = 'Immediate';
@@ -161,15 +163,16 @@ async function respondNotStored(
 
 /** The sequence number was uploaded before: the same sale is returned, another sale is refused. */
 async function respondWithExisting(
-  { transactions }: StoreOfflinePorts,
-  { caller, requestFingerprint }: OfflineSale,
+  ports: StoreOfflinePorts,
+  sale: OfflineSale,
   transactionId: string,
 ): Promise<SaleResult> {
-  const transaction = await transactions.findById(caller.organizationId, transactionId);
+  const { caller, requestFingerprint } = sale;
+  const transaction = await ports.transactions.findById(caller.organizationId, transactionId);
   if (transaction === undefined) throw new Error('the uploaded sale does not exist');
   const existingRequest = authorizationContext(transaction).request;
   const memberNames = differingSaleMembers(existingRequest, requestFingerprint);
-  if (memberNames.length === 0) return { transaction, replayed: true };
+  if (memberNames.length === 0) return respondUploaded(ports, sale, transaction);
   const { clientTransactionId, state } = transaction.row;
   return refuse(
     'offline_sequence_reused',
@@ -183,6 +186,21 @@ async function respondWithExisting(
       extensions: { transaction: { transactionId, clientTransactionId, state } },
     },
   );
+}
+
+/** Another identifier is taken before it is refused, so that no later sale is charged under it. */
+async function respondUploaded(
+  ports: StoreOfflinePorts,
+  { key, requestFingerprint }: OfflineSale,
+  transaction: TransactionRecord,
+): Promise<SaleResult> {
+  const { clientTransactionId, transactionId } = transaction.row;
+  const isTaken =
+    clientTransactionId === key.clientTransactionId ||
+    (await ports.offlineStore.takeIdentifier(key, transactionId));
+  if (!isTaken) return replayOrRefuse(ports, key, requestFingerprint);
+  requireOwnIdentifier(transaction, key.clientTransactionId);
+  return { transaction, replayed: true };
 }
 
 /**

@@ -22,7 +22,10 @@ export type TransactionRepository = {
     writeAlso: (trx: Kysely<unknown>) => Promise<void>,
   ): Promise<boolean>;
   findById(organizationId: string, transactionId: string): Promise<TransactionRecord | undefined>;
-  /** At most a few: one client identifier may stand once for each merchant. */
+  /**
+   * At most a few: each merchant may use a client identifier once. The transaction has another identifier
+   * when it is an offline sale that was uploaded again under this one.
+   */
   findByClientId(
     organizationId: string,
     clientTransactionId: string,

@@ -6,8 +6,9 @@ import type { StoredEvent, TransactionChange, TransactionRow } from '../transact
 import { transactionSelectList } from './transaction-mapper.ts';
 
 /**
- * Intents: a row that is already there is left alone and not returned. `IS TRUE` keeps the planner from making
- * a join of the condition, which would walk through all that was inserted for each row.
+ * Intents: a row whose identifier is taken, also by a repeated upload of an offline sale, is not inserted and
+ * not returned. A scalar subquery and `IS TRUE` keep the planner from hashing a table or making a join of a
+ * condition, which would walk through all that was inserted for each row.
  */
 export const insertTransaction = {
   name: 'payments-begin',
@@ -24,7 +25,10 @@ export const insertTransaction = {
     SELECT organization_id, transaction_id, merchant_id, client_transaction_id, store_id,
       device_id, contract_id, coalesce(phase, 'Received'), coalesce(phase, 'Received'), amount, currency, over_capture, 0, 0, 0, 0,
       0, 0, 0, 1, 0, now() + r.allowed_ms * interval '1 millisecond', hold_until, at, at
-    FROM r ON CONFLICT (organization_id, client_transaction_id, merchant_id)
+    FROM r WHERE (SELECT a.transaction_id FROM offline_sale_identifiers a
+        WHERE a.organization_id = r.organization_id AND a.merchant_id = r.merchant_id
+          AND a.client_transaction_id = r.client_transaction_id) IS NULL
+    ON CONFLICT (organization_id, client_transaction_id, merchant_id)
       WHERE client_transaction_id IS NOT NULL DO NOTHING
     RETURNING transaction_id
   ), ev AS (
@@ -182,7 +186,7 @@ export function toUpdateRow(
   };
 }
 
-/** Each row names the server's identifier, or the client's with its merchant. */
+/** Each row names the server's identifier, or the client's with its merchant, also of a repeated upload. */
 export const findTransactions = {
   name: 'payments-find',
   text: `SELECT r.i, ${transactionSelectList}
@@ -191,13 +195,22 @@ export const findTransactions = {
     JOIN transactions t ON t.organization_id = r.organization_id
       AND t.transaction_id = coalesce(r.transaction_id, (
         SELECT c.transaction_id FROM transactions c WHERE c.organization_id = r.organization_id
-          AND c.client_transaction_id = r.client_transaction_id AND c.merchant_id = r.merchant_id))`,
+          AND c.client_transaction_id = r.client_transaction_id AND c.merchant_id = r.merchant_id), (
+        SELECT a.transaction_id FROM offline_sale_identifiers a
+        WHERE a.organization_id = r.organization_id AND a.merchant_id = r.merchant_id
+          AND a.client_transaction_id = r.client_transaction_id))`,
 };
 
+/** `OFFSET 0` makes the planner name the whole key of a transaction, also in tables that it knows nothing of. */
 export const findTransactionsByClientId = {
   name: 'payments-find-by-client-id',
-  text: `SELECT ${transactionSelectList} FROM transactions t
-    WHERE t.organization_id = $1 AND t.client_transaction_id = $2 LIMIT $3`,
+  text: `SELECT ${transactionSelectList} FROM (
+      SELECT organization_id, transaction_id FROM transactions
+      WHERE organization_id = $1 AND client_transaction_id = $2
+      UNION ALL SELECT organization_id, transaction_id FROM offline_sale_identifiers
+      WHERE organization_id = $1 AND client_transaction_id = $2 LIMIT $3) AS r
+    CROSS JOIN LATERAL (SELECT * FROM transactions m WHERE m.organization_id = r.organization_id
+      AND m.transaction_id = r.transaction_id OFFSET 0) AS t`,
 };
 
 export const findOperation = {

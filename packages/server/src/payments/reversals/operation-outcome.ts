@@ -75,6 +75,12 @@ export type OutcomeRule<Conditions, Result = OutcomeResult> = {
   because: string;
 };
 
+const rule = <Conditions, Result>(
+  when: OutcomeRule<Conditions, Result>['when'],
+  result: Result,
+  because: string,
+): OutcomeRule<Conditions, Result> => ({ when, result, because });
+
 const succeeded = { status: 'Succeeded' } as const;
 const declined = { status: 'Declined' } as const;
 const retry = { status: 'Pending', retry: 'Backoff' } as const;
@@ -83,68 +89,56 @@ const retryWhenLinkIsUp = { status: 'Pending', retry: 'WhenLinkIsUp' } as const;
 
 const declines = ['Declined', 'OriginalNotFound'] as const;
 
-const duplicateOfEarlierCopy = {
-  when: { response: 'Duplicate', isRepeat: true, hasCollision: false },
-  result: succeeded,
-  because: 'the host has the earlier copy',
-} as const;
-const collision = {
-  when: { response: 'Duplicate', hasCollision: false },
-  result: { ...retry, isCollision: true },
-  because: 'no copy was sent before: another message used these references',
-} as const;
-const afterCollision = {
-  when: { response: 'Duplicate' },
-  result: retry,
-  because: 'the references belong to another message',
-} as const;
-const noResponse = {
-  when: { response: 'NoResponse' },
-  result: retryInOrder,
-  because: 'the host may have processed the message',
-} as const;
+const duplicateOfEarlierCopy: OutcomeRule<MessageConditions> = rule(
+  { response: 'Duplicate', isRepeat: true, hasCollision: false },
+  succeeded,
+  'the host has the earlier copy',
+);
+const collision: OutcomeRule<MessageConditions> = rule(
+  { response: 'Duplicate', hasCollision: false },
+  { ...retry, isCollision: true },
+  'no copy was sent before: another message used these references',
+);
+const afterCollision: OutcomeRule<MessageConditions> = rule(
+  { response: 'Duplicate' },
+  retry,
+  'the references belong to another message',
+);
+const noResponse: OutcomeRule<MessageConditions> = rule(
+  { response: 'NoResponse' },
+  retryInOrder,
+  'the host may have processed the message',
+);
 
 /** Captures, refunds and cancels. */
 export const operationRules: readonly OutcomeRule<OperationConditions>[] = [
-  { when: { response: 'Approved' }, result: succeeded, because: 'the host has done it' },
-  {
-    when: {
+  rule({ response: 'Approved' }, succeeded, 'the host has done it'),
+  rule(
+    {
       response: ['Declined', 'OriginalNotFound', 'HostError', 'Indeterminate', 'Duplicate'],
       isClearingLine: true,
     },
-    result: declined,
-    because: 'the acknowledgement of a clearing file is final',
-  },
-  { when: { response: declines }, result: declined, because: 'the host has refused it' },
-  {
-    when: { response: 'HostError', isRepeat: false },
-    result: declined,
-    because: 'the host did not process the only copy',
-  },
-  {
-    when: { response: 'HostError' },
-    result: retry,
-    because: 'the host may have processed an earlier copy',
-  },
-  {
-    when: { response: 'Indeterminate' },
-    result: retry,
-    because: 'the issuer may have processed it',
-  },
+    declined,
+    'the acknowledgement of a clearing file is final',
+  ),
+  rule({ response: declines }, declined, 'the host has refused it'),
+  rule(
+    { response: 'HostError', isRepeat: false },
+    declined,
+    'the host did not process the only copy',
+  ),
+  rule({ response: 'HostError' }, retry, 'the host may have processed an earlier copy'),
+  rule({ response: 'Indeterminate' }, retry, 'the issuer may have processed it'),
   duplicateOfEarlierCopy,
   collision,
   afterCollision,
   noResponse,
-  {
-    when: { response: 'NotSent', isScheduled: false },
-    result: { status: 'Failed' },
-    because: 'no copy was sent: the reserved amount is released',
-  },
-  {
-    when: { response: 'NotSent' },
-    result: retryWhenLinkIsUp,
-    because: 'an earlier copy may have been sent',
-  },
+  rule(
+    { response: 'NotSent', isScheduled: false },
+    { status: 'Failed' },
+    'no copy was sent: the reserved amount is released',
+  ),
+  rule({ response: 'NotSent' }, retryWhenLinkIsUp, 'an earlier copy may have been sent'),
 ];
 
 const acceptedTooEarly = {
@@ -154,115 +148,86 @@ const acceptedTooEarly = {
   isAccepted: true,
 } as const;
 const tooEarly = 'the host may have processed the reversal before the sale';
-const withNewReference = { newReference: 'UpToLimit' } as const;
 
 /** Reversals: a reversal ends only after the host has accepted it, or holds no sale. */
 export const reversalRules: readonly OutcomeRule<ReversalConditions>[] = [
-  {
-    when: { response: 'Approved', saleApproval: 'AfterSend' },
-    result: acceptedTooEarly,
-    because: tooEarly,
-  },
-  {
-    when: { ...duplicateOfEarlierCopy.when, saleApproval: 'AfterSend' },
-    result: acceptedTooEarly,
-    because: tooEarly,
-  },
-  { when: { response: 'Approved' }, result: succeeded, because: 'the host has done it' },
+  rule({ response: 'Approved', saleApproval: 'AfterSend' }, acceptedTooEarly, tooEarly),
+  rule({ ...duplicateOfEarlierCopy.when, saleApproval: 'AfterSend' }, acceptedTooEarly, tooEarly),
+  rule({ response: 'Approved' }, succeeded, 'the host has done it'),
   duplicateOfEarlierCopy,
-  {
-    when: {
+  rule(
+    {
       response: 'Duplicate',
       earlierReversal: ['WithoutHostResponse', 'AcceptedByHost'],
       saleApproval: ['Never', 'BeforeSend'],
     },
-    result: succeeded,
-    because: 'the host has the earlier reversal of this sale',
-  },
-  { ...collision, result: { ...collision.result, ...withNewReference } },
-  { ...afterCollision, result: { ...retry, ...withNewReference } },
-  {
-    when: { response: 'OriginalNotFound', canSaleArrive: true },
-    result: retry,
-    because: 'the sale may reach the host later',
-  },
-  {
-    when: { response: 'OriginalNotFound', saleApproval: 'Never' },
-    result: succeeded,
-    because: 'the sale did not reach the host',
-  },
-  {
-    when: {
-      response: 'OriginalNotFound',
-      saleApproval: 'BeforeSend',
-      earlierReversal: 'AcceptedByHost',
-    },
-    result: succeeded,
-    because: 'the earlier reversal has removed the sale',
-  },
-  {
-    when: { response: 'OriginalNotFound' },
-    result: retry,
-    because: 'the host has approved the sale: it looks under other references',
-  },
-  {
-    when: { response: ['Declined', 'HostError', 'Indeterminate'] },
-    result: retry,
-    because: 'the host has not accepted the reversal',
-  },
+    succeeded,
+    'the host has the earlier reversal of this sale',
+  ),
+  rule(
+    collision.when,
+    { ...retry, isCollision: true, newReference: 'UpToLimit' },
+    collision.because,
+  ),
+  rule(afterCollision.when, { ...retry, newReference: 'UpToLimit' }, afterCollision.because),
+  rule(
+    { response: 'OriginalNotFound', canSaleArrive: true },
+    retry,
+    'the sale may reach the host later',
+  ),
+  rule(
+    { response: 'OriginalNotFound', saleApproval: 'Never' },
+    succeeded,
+    'the sale did not reach the host',
+  ),
+  rule(
+    { response: 'OriginalNotFound', saleApproval: 'BeforeSend', earlierReversal: 'AcceptedByHost' },
+    succeeded,
+    'the earlier reversal has removed the sale',
+  ),
+  rule(
+    { response: 'OriginalNotFound' },
+    retry,
+    'the host has approved the sale: it looks under other references',
+  ),
+  rule(
+    { response: ['Declined', 'HostError', 'Indeterminate'] },
+    retry,
+    'the host has not accepted the reversal',
+  ),
   noResponse,
-  {
-    when: { response: 'NotSent' },
-    result: retryWhenLinkIsUp,
-    because: 'the host does not have the reversal',
-  },
+  rule({ response: 'NotSent' }, retryWhenLinkIsUp, 'the host does not have the reversal'),
 ];
 
 /** Advices of offline sales. The goods are with the customer, so nothing is reversed. */
 export const offlineSaleRules: readonly OutcomeRule<MessageConditions>[] = [
-  { when: { response: 'Approved' }, result: succeeded, because: 'the host has booked the sale' },
-  { when: { response: declines }, result: declined, because: 'the host has refused the sale' },
-  {
-    when: { response: ['HostError', 'Indeterminate'] },
-    result: retry,
-    because: 'the host has not decided',
-  },
+  rule({ response: 'Approved' }, succeeded, 'the host has booked the sale'),
+  rule({ response: declines }, declined, 'the host has refused the sale'),
+  rule({ response: ['HostError', 'Indeterminate'] }, retry, 'the host has not decided'),
   duplicateOfEarlierCopy,
   collision,
   afterCollision,
   noResponse,
-  {
-    when: { response: 'NotSent' },
-    result: retryWhenLinkIsUp,
-    because: 'the host does not have the advice',
-  },
+  rule({ response: 'NotSent' }, retryWhenLinkIsUp, 'the host does not have the advice'),
 ];
 
 export type ContradictionAlert = 'Contradiction' | 'PossiblyProcessed' | 'None';
 
 /** Responses that arrive after a user resolved the operation manually. */
 export const manualResolutionRules: readonly OutcomeRule<ManualConditions, ContradictionAlert>[] = [
-  {
-    when: { resolvedAs: 'Declined', response: 'Approved' },
-    result: 'Contradiction',
-    because: 'the host has done it',
-  },
-  {
-    when: { ...duplicateOfEarlierCopy.when, resolvedAs: 'Declined' },
-    result: 'Contradiction',
-    because: duplicateOfEarlierCopy.because,
-  },
-  {
-    when: { resolvedAs: 'Declined', response: ['NoResponse', 'Indeterminate'] },
-    result: 'PossiblyProcessed',
-    because: 'the host may have processed the last copy',
-  },
-  {
-    when: { resolvedAs: 'Succeeded', response: declines },
-    result: 'Contradiction',
-    because: 'the host has refused it',
-  },
-  { when: {}, result: 'None', because: 'the response agrees or proves nothing' },
+  rule({ resolvedAs: 'Declined', response: 'Approved' }, 'Contradiction', 'the host has done it'),
+  rule(
+    { ...duplicateOfEarlierCopy.when, resolvedAs: 'Declined' },
+    'Contradiction',
+    duplicateOfEarlierCopy.because,
+  ),
+  rule(
+    { resolvedAs: 'Declined', response: ['NoResponse', 'Indeterminate'] },
+    'PossiblyProcessed',
+    'the host may have processed the last copy',
+  ),
+  rule({ resolvedAs: 'Succeeded', response: declines }, 'Contradiction', 'the host has refused it'),
+  rule({}, 'None', 'the response agrees or proves nothing'),
 ];
 
 /** The first row whose conditions all match. */

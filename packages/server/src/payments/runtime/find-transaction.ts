@@ -53,6 +53,7 @@ export async function findTransaction(
   );
   const [transaction, secondMatch] = matches.filter(isVisible);
   if (transaction === undefined) return refuseNotFound();
+  requireOwnIdentifier(transaction, identifier);
   if (secondMatch !== undefined) {
     refuse(
       'transaction_ambiguous',
@@ -65,6 +66,19 @@ export async function findTransaction(
     );
   }
   return transaction;
+}
+
+/** @throws Refusal offline_sale_already_uploaded when the sale was found by the identifier of another upload */
+export function requireOwnIdentifier(
+  { row: { transactionId, clientTransactionId, state } }: TransactionRecord,
+  identifier: string,
+): void {
+  if (identifier === clientTransactionId) return;
+  refuse(
+    'offline_sale_already_uploaded',
+    `This offline sale was uploaded under the clientTransactionId ${clientTransactionId}. Use that identifier.`,
+    { extensions: { transaction: { transactionId, clientTransactionId, state } } },
+  );
 }
 
 function refuseNotFound(): never {

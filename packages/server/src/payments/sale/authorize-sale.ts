@@ -1,5 +1,4 @@
 // Sends a stored sale to the acquirer and stores the outcome.
-import type { Ids } from '../../platform/index.ts';
 import type { RecentTransactions } from '../repository/recent-transactions.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import { commitTransition, updateWithRetry } from '../repository/update-with-retry.ts';
@@ -8,18 +7,19 @@ import { logNotSent } from '../reversals/reconciliation-alerts.ts';
 import { recordSupersededOutcome } from '../reversals/superseded-outcome.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { retryWhileUnavailable } from '../runtime/retry-while-database-down.ts';
+import type { ConfirmDeadlinePorts } from '../transaction/confirm-deadline.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
 import { type FailoverPorts, sendWithFailover } from './acquirer-failover.ts';
 import type { SaleIntent } from './sale-intent.ts';
 import { decideSaleOutcome } from './sale-outcome.ts';
 
 export type AuthorizePorts = FailoverPorts &
+  ConfirmDeadlinePorts &
   Parameters<typeof reversalTransition>[0] &
   Parameters<typeof logNotSent>[0] &
   Parameters<typeof recordSupersededOutcome>[0] & {
     transactions: Pick<TransactionRepository, 'findById' | 'update'>;
     inFlightTransactions: Pick<InFlightTransactions, 'notifyChange'>;
-    ids: Ids;
     /** Absent when this process publishes no transaction events. */
     recentTransactions?: Pick<RecentTransactions, 'add'> | undefined;
   };
@@ -38,11 +38,7 @@ export async function authorizeSale(
       return recordSupersededOutcome(ports, current, outcome);
     }
     const at = ports.clock.now();
-    const decision = decideSaleOutcome(intent, outcome, {
-      at,
-      ids: ports.ids,
-      dueClock: ports.dueClock,
-    });
+    const decision = decideSaleOutcome(ports, intent, outcome, at);
     const transition =
       'type' in decision ? decision : await reversalTransition(ports, current, decision);
     // Retries until the deadline, so that a database restart does not lose an approval.

@@ -1,8 +1,9 @@
 // Idempotency of sales: a repeated identifier returns the existing sale.
 import { type ErrorCode, Refusal, refuse } from '@switchyard/contract';
-import type { Clock } from '../../platform/index.ts';
+import type { DueClock } from '../../platform/index.ts';
 import type { Names } from '../../provisioning/index.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
+import { requireOwnIdentifier } from '../runtime/find-transaction.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { duplicateRequestWaitMs } from '../transaction/timeouts.ts';
 import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
@@ -12,7 +13,7 @@ import type { IdentifiedSale, SaleResult } from './sale-intent.ts';
 export type ReplayPorts = {
   transactions: Pick<TransactionRepository, 'findByClientId'>;
   inFlightTransactions: Pick<InFlightTransactions, 'find' | 'waitForChange'>;
-  dueClock: Clock;
+  dueClock: Pick<DueClock, 'now'>;
   /** How long an acquirer may take, ms. */
   acquirerTimeoutMs: number;
 };
@@ -68,7 +69,7 @@ async function findMerchantOfSale(
  * acquirer's time-out and {@link duplicateRequestWaitMs}; then returns the sale in its current state.
  *
  * @returns undefined when no sale has the identifier
- * @throws Refusal client_id_reused when the first request was different
+ * @throws Refusal client_id_reused when the first request was different; offline_sale_already_uploaded
  */
 export async function replaySale(
   ports: ReplayPorts,
@@ -83,6 +84,7 @@ export async function replaySale(
       : await waitUntil(runningSale, deadlineMs, ports.dueClock);
   transaction ??= await findSale(ports, key);
   if (transaction === undefined) return undefined;
+  requireOwnIdentifier(transaction, key.clientTransactionId);
   refuseIdentifierReuse(
     authorizationContext(transaction).request,
     requestFingerprint,
@@ -99,7 +101,7 @@ export async function replaySale(
 async function waitUntil(
   running: Promise<TransactionRecord | undefined>,
   untilMs: number,
-  clock: Clock,
+  clock: Pick<DueClock, 'now'>,
 ): Promise<TransactionRecord | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<undefined>((resolve) => {

@@ -5,18 +5,21 @@ import {
   isAmbiguousDecline,
   isDuplicateDecline,
 } from '../../acquiring/index.ts';
-import type { DueClock, Ids } from '../../platform/index.ts';
 import type { ReversalInput } from '../reversals/create-reversal.ts';
-import { createConfirmDeadline } from '../transaction/confirm-deadline.ts';
+import {
+  type ConfirmDeadlinePorts,
+  createConfirmDeadline,
+} from '../transaction/confirm-deadline.ts';
 import { settlementDayForContext } from '../transaction/contract-terms.ts';
 import type { Transition } from '../transaction/transition.ts';
 import type { SaleIntent } from './sale-intent.ts';
 
 /** @returns the transition, or the reversal when the sale is not approved and may have been authorised */
 export function decideSaleOutcome(
+  ports: ConfirmDeadlinePorts,
   { request, context, transaction }: SaleIntent,
   outcome: AcquirerOutcome,
-  { at, ...ports }: { at: number; ids: Pick<Ids, 'uuid'>; dueClock: Pick<DueClock, 'toDue'> },
+  at: number,
 ): Transition | ReversalInput {
   switch (outcome.outcome) {
     case 'Approved': {

@@ -7,6 +7,11 @@ import {
   type TransactionRecord,
 } from './transaction.ts';
 
+export type ConfirmDeadlinePorts = {
+  ids: Pick<Ids, 'uuid'>;
+  dueClock: Pick<DueClock, 'toDue'>;
+};
+
 export const confirmDeadlineJob = 'payments.confirm-deadline';
 
 /**
@@ -14,7 +19,7 @@ export const confirmDeadlineJob = 'payments.confirm-deadline';
  * into the commit of the approval, so that no crash loses the deadline.
  */
 export function createConfirmDeadline(
-  { ids, dueClock }: { ids: Pick<Ids, 'uuid'>; dueClock: Pick<DueClock, 'toDue'> },
+  { ids, dueClock }: ConfirmDeadlinePorts,
   { confirmWithinSeconds }: AuthorizationContext,
   { transactionId, at }: { transactionId: string; at: number },
 ): { confirmBy: string; job: JobRequest } | undefined {
@@ -22,10 +27,8 @@ export function createConfirmDeadline(
   const deadline = at + confirmWithinSeconds * 1000;
   const payload = { transactionId };
   const dueAt = isoTime(dueClock.toDue(deadline));
-  return {
-    confirmBy: isoTime(deadline),
-    job: { jobId: ids.uuid(), kind: confirmDeadlineJob, payload, dueAt },
-  };
+  const job = { jobId: ids.uuid(), kind: confirmDeadlineJob, payload, dueAt };
+  return { confirmBy: isoTime(deadline), job };
 }
 
 /** RFC 3339; undefined when the sale needs no confirmation, or no longer. */

@@ -9,11 +9,17 @@ import {
   bulkLimits,
   bulkResultFilters,
   ClientIdentifier,
-  refuse,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { idempotencyKeyHeader, openPage, pageQuery, route, sealPage } from '../../http/index.ts';
+import {
+  idempotencyKeyHeader,
+  openPage,
+  pageQuery,
+  resolveIdentifier,
+  route,
+  sealPage,
+} from '../../http/index.ts';
 import type { Ids } from '../../platform/index.ts';
 import { refuseUnknown } from '../errors.ts';
 import { type Scope, scopeOf } from '../scope.ts';
@@ -53,18 +59,6 @@ const examples = {
 
 const formatOf = (type = ''): Format =>
   type.trim().toLowerCase().startsWith(csv) ? 'Csv' : 'JsonLines';
-
-/** The name of the import, from the header or the address; both must say the same. */
-function nameOf(header: unknown, inQuery: string | undefined): string | undefined {
-  if (header === undefined) return inQuery;
-  if (typeof header !== 'string' || !/^[A-Za-z0-9._:-]{1,64}$/.test(header)) {
-    return refuse('header_invalid', 'Idempotency-Key is 1 to 64 of A-Z a-z 0-9 . _ : -');
-  }
-  if (inQuery !== undefined && inQuery !== header) {
-    refuse('idempotency_key_mismatch', 'Idempotency-Key and bulkId differ.');
-  }
-  return header;
-}
 
 const importName = (scope: Scope, bulkId: string): ImportName => {
   const { organizationId, merchantId: ownerId = organizationId } = scope;
@@ -112,7 +106,7 @@ function registerImport(app: FastifyInstance, bulk: Bulk, ids: Pick<Ids, 'uuid'>
     priority: 'list',
     async handler(request, reply) {
       const { query, headers, caller } = request;
-      const bulkId = nameOf(headers[idempotencyKeyHeader], query.bulkId) ?? ids.uuid();
+      const bulkId = resolveIdentifier(headers, 'bulkId', query.bulkId) ?? ids.uuid();
       const scope = scopeOf(caller, request.id);
       reply.raw.setTimeout(silentMs);
       const { bytes: body, close } = readAhead(request.body as Readable);
