@@ -9,7 +9,7 @@ import type {
   TransactionRecord,
 } from '../transaction/transaction.ts';
 import type { BatchItem, BatchResult, BatchRow } from './batch-sql.ts';
-import { type BatchWorkerDeps, batchCaptureLinkJob, createBatchWorker } from './batch-worker.ts';
+import { type BatchWorkerPorts, batchCaptureLinkJob, createBatchWorker } from './batch-worker.ts';
 
 const organizationId = '01890000-0000-7000-8000-000000000001';
 const batchId = '01890000-0000-7000-8000-000000000002';
@@ -27,7 +27,7 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
   const items = new Map<string, Item>();
   for (let index = 1; index <= count; index += 1) {
     const transactionId = idOf(index);
-    const item = { transactionId, amount: 100, code: undefined, linkId: null };
+    const item = { transactionId, amount: 100, code: null, linkId: null };
     items.set(transactionId, { ...item, status: 'Pending' });
   }
   const startedAt = performance.now();
@@ -82,7 +82,7 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
       operations: operations.get(transactionId) ?? [],
     }) as unknown as TransactionRecord;
 
-  const deps = {
+  const ports = {
     clock: { now: () => 1_000_000 + performance.now() - startedAt },
     ids: { uuid: () => idOf(900) },
     acquirerTimeoutMs: 1000,
@@ -92,15 +92,15 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
       warn() {},
       debug() {},
     },
-    running: createInFlightTransactions(),
+    inFlightTransactions: createInFlightTransactions(),
     jobs: { enqueue: async (job: NewJob) => void enqueued.push(job) },
     provisioning: {
       contract: async () => ({ partialCancel: true, multipleCapture: true, overCapturePercent: 0 }),
     },
     vault: { reveal: async () => ({ pan: '', expiry: '' }), wasDeleted: () => false },
     acquiring: {
-      available: (linkId: string) => !down.has(linkId),
-      nextReference: async () => ({}),
+      isLinkAvailable: (linkId: string) => !down.has(linkId),
+      allocateReference: async () => ({}),
       async send({ transactionId }: { transactionId: string }) {
         tried.push(transactionId);
         const told = answer(transactionId);
@@ -110,8 +110,8 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
         return { outcome: 'Approved', responseCode: '00', amount: 100 };
       },
     },
-    store: {
-      watchSales: () => () => {},
+    transactions: {
+      onSaleWrite: () => () => {},
       async findById(_: string, transactionId: string) {
         const told = answer(transactionId);
         if (told === 'Fault') throw new Error('As the test says.');
@@ -120,7 +120,7 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
         }
         return loadedOf(transactionId);
       },
-      async commit({ after, operation }: TransactionChange) {
+      async update({ after, operation }: TransactionChange) {
         if (operation === undefined) return true;
         if (operation.status === 'Sent') named.push(String(operation.clientOperationId));
         const others = (operations.get(after.transactionId) ?? []).filter(
@@ -135,7 +135,7 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
         const isOpen = [...items.values()].some(({ status }) => status === 'Pending');
         return { batchId, state: isOpen ? 'Running' : 'Completed' } as BatchRow;
       },
-      async sort({ after, limit }: { after?: string; limit: number }) {
+      async assignLinks({ after, limit }: { after?: string; limit: number }) {
         const unsorted = [...items.values()].filter(
           ({ linkId, transactionId }) =>
             linkId === null && (after === undefined || transactionId > after),
@@ -145,18 +145,18 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
         const last = page.length < limit ? undefined : page.at(-1)?.transactionId;
         return { last, linkIds: [...new Set(page.map((item) => item.linkId))] };
       },
-      async pendingLinks() {
+      async listPendingLinks() {
         const open = [...items.values()].filter(({ status }) => status === 'Pending');
         return [...new Set(open.map(({ linkId }) => linkId))];
       },
-      pending: async (of: { linkId: string; after?: string; limit: number }) =>
+      listPendingItems: async (page: { linkId: string; after?: string; limit: number }) =>
         [...items.values()]
           .filter(({ transactionId, status, linkId }) => {
-            const isBehind = of.after === undefined || transactionId > of.after;
-            return status === 'Pending' && linkId === of.linkId && isBehind;
+            const isOnPage = page.after === undefined || transactionId > page.after;
+            return status === 'Pending' && linkId === page.linkId && isOnPage;
           })
-          .slice(0, of.limit),
-      async record(_organization: string, _batch: string, results: BatchResult[]) {
+          .slice(0, page.limit),
+      async recordResults(_organization: string, _batch: string, results: BatchResult[]) {
         recorded.push(...results);
         for (const { transactionId, status } of results) {
           const item = items.get(transactionId);
@@ -165,8 +165,8 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
         }
       },
     },
-  } as unknown as BatchWorkerDeps;
-  const work = createBatchWorker(deps);
+  } as unknown as BatchWorkerPorts;
+  const worker = createBatchWorker(ports);
   const jobOf = (payload: object, attempts = 0) =>
     ({ organizationId, payload, attempts }) as unknown as Job;
   return {
@@ -177,9 +177,9 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
     operations,
     down,
     logged,
-    sort: () => work.assignLinks(jobOf({ batchId })),
+    sort: () => worker.assignLinks(jobOf({ batchId })),
     link: (linkId: string, attempts = 0) =>
-      work.captureLinkItems(jobOf({ batchId, linkId }, attempts)),
+      worker.captureLinkItems(jobOf({ batchId, linkId }, attempts)),
   };
 }
 
