@@ -186,7 +186,7 @@ export const fieldCodes = {
   approval_code_invalid: refused(
     422,
     'The approval code is not valid',
-    'The approval code is unknown, revoked, expired, or valid for another place or amount; a code that is sent is always checked.',
+    'The approval code is unknown, revoked, expired, or of another place or amount; it is checked whenever it is sent.',
   ),
   approval_code_used: refused(
     422,
