@@ -11,7 +11,7 @@ import {
   readSettings,
   systemClock,
 } from '../packages/server/src/platform/index.ts';
-import { createHsm } from '../packages/server/src/vault/index.ts';
+import { createHsm, createKeyCeremony } from '../packages/server/src/vault/index.ts';
 import { runHsmKeys } from './hsm-keys/run.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'switchyard-hsm-keys-'));
@@ -114,6 +114,24 @@ describe('npm run hsm-keys', () => {
       (await component('weak', 'bob', hex(half))).said,
       /two parts of the key are alike: all components are thrown away/,
     );
+  });
+
+  it('takes the algorithm of the working keys of a base derivation key, none stronger than it', async () => {
+    const bring = async (name: string, derivation: string) => {
+      const flags = `--usage BaseDerivation --algorithm Aes --derivation ${derivation}`;
+      const line = `component ${name} ${flags} --custodian`;
+      await run(`${line} alice`, [passphrases['alice'] ?? '', hex(first)]);
+      return run(`${line} bob`, [passphrases['bob'] ?? '', hex(second)]);
+    };
+    assert.match((await bring('bdk-tdes3', 'TDES_3KEY')).said, /bdk-tdes3 is made/);
+    assert.match((await bring('bdk-strong', 'AES_256')).said, /128 bits and derives no AES_256/);
+    assert.equal((await bring('bdk-wrong', 'AES_512')).code, 2);
+    const { derivation } =
+      createKeyCeremony(dataDir)
+        .list()
+        .keys.find(({ name }) => name === 'bdk-tdes3') ?? {};
+    assert.equal(derivation, 'TDES_3KEY');
+    assert.equal((await run('remove bdk-tdes3')).code, 0);
   });
 
   it('refuses strangers, wrong passphrases and components that say nothing', async () => {

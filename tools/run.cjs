@@ -86,6 +86,10 @@ const targets = {
     does: 'run an acquirer host of your own, and try tables of hosts',
   },
   pack: { script: 'tools/pack.ts', does: 'pack the packages that are handed to others' },
+  'request-path': {
+    script: 'tools/request-path.ts',
+    does: 'list the files of the payments module that a request passes',
+  },
   'qr-provider': {
     script: 'packages/simulators/src/qr-provider/main.ts',
     does: 'run a reference provider of QR payments, and read its books',

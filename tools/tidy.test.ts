@@ -15,6 +15,7 @@ import {
   packageTable,
   pureFaults,
   roomTable,
+  siblingFaults,
 } from './tidy/import-rules.ts';
 import { longest } from './tidy/size-report.ts';
 import { type Fault, isSource, isTest, parseSource, readTexts } from './tidy/source.ts';
@@ -55,6 +56,11 @@ describe('the house is tidy', () => {
     assert.equal(circleIn(roomTable), undefined);
     assertNone(sources.flatMap(importFaults));
     assertNone(pureFaults(sources));
+    assertNone(siblingFaults(sources));
+  });
+
+  test('no files import each other in a cycle, type-only imports included', () => {
+    assert.deepEqual(importCycles(sources), []);
   });
 
   test('the longest files and functions are reported', (t) => {
@@ -160,8 +166,24 @@ const planted: [path: string, text: string, says: RegExp][] = [
   [`${server}/payments/a.ts`, `import '../compose.ts';`, /payments must not import compose/],
   [`${server}/compose.ts`, `import './payments/store.ts';`, /entered by its index\.ts/],
   [`${server}/weather/a.ts`, `import '../vault/index.ts';`, /new room/],
-  [`${server}/vault/routes.ts`, `import './store.ts';`, /routes never import a store/],
-  [`${server}/vault/key-route.ts`, `import './key-store.ts';`, /routes never import a store/],
+  [`${server}/vault/keys/a.ts`, `import '../index.ts';`, /is above this file/],
+  [`${server}/vault/keys/a.ts`, `import type { B } from './index.ts';`, /is above this file/],
+  [`${server}/vault/routes.ts`, `import './store.ts';`, /routes never import SQL/],
+  [`${server}/vault/key-route.ts`, `import './key-store.ts';`, /routes never import SQL/],
+  [`${server}/payments/http/sale-route.ts`, `import '../sale/a-sql.ts';`, /never import SQL/],
+  [
+    `${server}/payments/transaction/a.ts`,
+    `import type { B } from '../repository/b.ts';`,
+    /transaction must not import repository/,
+  ],
+  [
+    `${server}/payments/offline/a.ts`,
+    `import '../recovery/b.ts';`,
+    /offline must not import recovery/,
+  ],
+  [`${server}/payments/sale/a.ts`, `import '../deps.ts';`, /sale must not import \.\.\/deps/],
+  [`${server}/payments/weather/a.ts`, `import '../sale/b.ts';`, /weather is a new folder/],
+  [`${server}/acquiring/spi/a.ts`, `import '../links/b.ts';`, /spi must not import links/],
   [`${server}/vault/state.ts`, `import 'node:fs';`, /pure file must not import node:fs/],
   [`${server}/vault/rules.ts`, `import { sql } from 'kysely';`, /pure file must not import kysely/],
   [`${server}/vault/rules.ts`, `import { now } from '../platform/index.ts';`, /pure file/],
@@ -244,6 +266,24 @@ describe('the rules catch planted faults', () => {
     assert.deepEqual(importCycles(planted.map(parse)), [
       ['tools/a.ts', 'tools/b.ts', 'tools/c.ts'],
     ]);
+  });
+
+  test('an import of the index.ts of a sub-folder that depends on the importing one is found', () => {
+    const parse = ([name, text]: [name: string, text: string]) =>
+      parseSource({ path: `${server}/vault/${name}`, text });
+    const planted = [
+      ['keys/a.ts', `import type { B } from '../opening/index.ts';`],
+      ['opening/index.ts', `export * from '../c.ts';`],
+      ['c.ts', `import type { D } from './keys/d.ts';`],
+      ['keys/d.ts', ''],
+      ['rounds/e.ts', `import '../opening/index.ts';`],
+    ] satisfies [string, string][];
+    assert.deepEqual(
+      siblingFaults(planted.map(parse)).map(({ path, text }) => `${path}: ${text}`),
+      [
+        `${server}/vault/keys/a.ts: vault/keys must not import ../opening/index.ts: vault/opening depends on vault/keys`,
+      ],
+    );
   });
 
   test('a circle in a table is found', () => {

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { defined } from '@switchyard/contract';
 import { createAudit, platformAuthor } from '../../packages/server/src/audit/index.ts';
 import {
+  createDueClock,
   createJobs,
   createLog,
   createMetrics,
@@ -80,7 +81,9 @@ async function makeEndpoints(scene: Scene, urls: readonly string[]): Promise<voi
   const dataDir = join(scene.folder, 'platform');
   const masterKey = readSettings({ SWITCHYARD_DATA_DIR: dataDir }).platformKey;
   const log = createLog({ logLevel: 'error', instanceName: 'bench' }, process.stderr);
-  const parts = { database, clock: systemClock, ids: systemIds, log, metrics: createMetrics() };
+  const dueClock = createDueClock(systemClock, log);
+  const times = { clock: systemClock, dueClock };
+  const parts = { database, ...times, ids: systemIds, log, metrics: createMetrics() };
   const jobs = createJobs(parts);
   const calls = createOutgoingCalls({ allowsLoopback: true });
   const { parts: room } = createDeliveries({

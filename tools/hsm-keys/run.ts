@@ -9,12 +9,14 @@ const usage = `npm run hsm-keys -- custodian NAME
     Takes in somebody who brings components, by a passphrase of 12 characters or more.
 
 npm run hsm-keys -- component KEY --custodian NAME --usage USAGE --algorithm Tdes|Aes
-                    [--of N] [--devices BEGINNING,…] [--check-value DIGITS]
+                    [--of N] [--devices BEGINNING,…] [--derivation ALGORITHM] [--check-value DIGITS]
     Takes one component of a key, typed without an echo. Each comes from another custodian; with
     the last one the key is made, sealed, and forgotten. Check values alone are shown.
     --usage         BaseDerivation, KeyEncryption, TerminalPin, ZonePin or Mac
     --of            how many components there are              (2)
     --devices       of a base derivation key: how the serial numbers of its devices begin
+    --derivation    of a base derivation key: what working keys its devices derive, TDES_2KEY, TDES_3KEY,
+                    AES_128, AES_192 or AES_256         (TDES_2KEY of Tdes, AES_128 of Aes)
     --check-value   of the whole key: where it is another, all components are thrown away
 
 npm run hsm-keys -- list [--json]
@@ -36,6 +38,7 @@ const flags = {
   algorithm: { type: 'string' },
   of: { type: 'string', default: '2' },
   devices: { type: 'string', default: '' },
+  derivation: { type: 'string' },
   'check-value': { type: 'string' },
   json: { type: 'boolean', default: false },
   help: { type: 'boolean', short: 'h', default: false },
@@ -43,6 +46,7 @@ const flags = {
 
 const usages = ['BaseDerivation', 'KeyEncryption', 'TerminalPin', 'ZonePin', 'Mac'] as const;
 const algorithms = ['Tdes', 'Aes'] as const;
+const derivations = ['TDES_2KEY', 'TDES_3KEY', 'AES_128', 'AES_192', 'AES_256'] as const;
 
 function parse(args: readonly string[]) {
   try {
@@ -67,12 +71,17 @@ function oneOf<const Words extends readonly string[]>(
 function wantedOf(name: string, values: Values) {
   const of = Number(values.of);
   if (!/^[2-5]$/.test(values.of)) throw new UsageFault('--of is 2 to 5');
+  const derivation =
+    values.derivation === undefined
+      ? undefined
+      : oneOf(values.derivation, derivations, 'derivation');
   return {
     name,
     usage: oneOf(values.usage, usages, 'usage'),
     algorithm: oneOf(values.algorithm, algorithms, 'algorithm'),
     devices: values.devices === '' ? [] : values.devices.toUpperCase().split(','),
     of,
+    ...defined({ derivation }),
   };
 }
 

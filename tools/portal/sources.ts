@@ -8,7 +8,7 @@ const patterns = [
   'packages/portal/{src,public}/**/*',
   'packages/portal/*.{html,ts,json}',
   'packages/{money,nexo}/src/**/*.ts',
-  'packages/{money,nexo}/package.json',
+  'packages/{contract,money,nexo}/package.json',
   'package-lock.json',
 ];
 const isNoSource = (path: string) => /\.test\.tsx?$/.test(path);

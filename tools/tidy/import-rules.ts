@@ -44,6 +44,27 @@ export const roomTable: Record<string, string[]> = {
   demo: ['identity', 'provisioning', 'acquiring', 'catalog', 'vault'],
 };
 
+/**
+ * The order of sub-folders inside a module: each imports only those in earlier groups, and none of
+ * its own group. Files beside the sub-folders come last.
+ */
+export const layerTable: Record<string, string[][]> = {
+  payments: [
+    ['transaction'],
+    ['repository'],
+    ['runtime'],
+    ['card-input'],
+    ['validation'],
+    ['approvals'],
+    ['reversals'],
+    ['operations'],
+    ['sale'],
+    ['offline', 'recovery', 'batch-capture', 'clearing'],
+    ['http'],
+  ],
+  acquiring: [['spi'], ['keys', 'numbering', 'clearing'], ['iso8583-host', 'http-json'], ['links']],
+};
+
 const groundTable: Record<string, string[]> = { platform: [], http: ['platform'] };
 const groundPackages = ['contract', 'money'];
 const roofFiles = ['main.ts', 'start.ts', 'compose.ts', 'card-rooms.ts'];
@@ -52,7 +73,14 @@ const serverSource = 'packages/server/src/';
 
 export function importFaults(file: SourceFile): Fault[] {
   return file.imports.flatMap((one) =>
-    [packageFault(file, one), roomFault(file, one), routesFault(file, one), pureFault(file, one)]
+    [
+      packageFault(file, one),
+      roomFault(file, one),
+      upwardFault(file, one),
+      layerFault(file, one),
+      routesFault(file, one),
+      pureFault(file, one),
+    ]
       .filter((text) => text !== undefined)
       .map((text) => ({ path: file.path, line: one.line, rule: 'imports', text })),
   );
@@ -99,14 +127,48 @@ function doorFault(room: string, wanted: string, target: string): string | undef
   return `${wanted} is entered by its index.ts, not by ${posix.basename(target)}`;
 }
 
+/** An index.ts imports the files of its folder, so a file there or below that imports it closes a cycle. */
+function upwardFault({ path }: SourceFile, { from }: Import): string | undefined {
+  const target = targetOf(path, from) ?? '';
+  if (isTest(path) || !path.startsWith(serverSource)) return undefined;
+  if (posix.basename(target) !== 'index.ts' || !path.startsWith(`${posix.dirname(target)}/`)) {
+    return undefined;
+  }
+  return `${from} is above this file: import the file that declares the name`;
+}
+
 function routesFault({ path }: SourceFile, { from }: Import): string | undefined {
   const isRoutes = /(?:^|[-/])routes?\.ts$/.test(path) && path.startsWith(serverSource);
-  if (!isRoutes || !/(?:^|[-/])store\.ts$/.test(from)) return undefined;
-  return 'routes never import a store: call the operation';
+  if (!isRoutes || !/(?:(?:^|[-/])store|-sql)\.ts$/.test(from)) return undefined;
+  return 'routes never import SQL: call the operation';
+}
+
+/** Inside a module with layers, a file imports only lower layers and its own. */
+function layerFault({ path }: SourceFile, { from }: Import): string | undefined {
+  const target = targetOf(path, from);
+  const module = roomOf(path);
+  const layers = layerTable[module];
+  if (layers === undefined || isTest(path) || target === undefined || roomOf(target) !== module) {
+    return undefined;
+  }
+  const [own, wanted] = [folderInModule(path), folderInModule(target)];
+  if (own === wanted) return undefined;
+  const [ownLayer, wantedLayer] = [own, wanted].map((folder) =>
+    layers.findIndex((group) => group.includes(folder)),
+  ) as [number, number];
+  if (own !== '' && ownLayer === -1) return `${own} is a new folder: give it a line in the layers`;
+  const isLower = wantedLayer !== -1 && (own === '' || wantedLayer < ownLayer);
+  return isLower ? undefined : `${own} must not import ${wanted === '' ? from : wanted}`;
+}
+
+/** `sale` for `payments/sale/process-sale.ts`; empty for files beside the folders. */
+function folderInModule(path: string): string {
+  const parts = path.slice(serverSource.length).split('/');
+  return parts.length > 2 ? (parts[1] ?? '') : '';
 }
 
 const isPure = (path: string): boolean =>
-  path.startsWith(serverSource) && /\/(?:state|rules)\.ts$/.test(path);
+  path.startsWith(serverSource) && /\/(?:state|state-machine|rules)\.ts$/.test(path);
 
 function pureFault({ path }: SourceFile, { from, typeOnly }: Import): string | undefined {
   if (!isPure(path)) return undefined;
@@ -162,6 +224,48 @@ export function pureFaults(files: readonly SourceFile[]): Fault[] {
         return [{ path: pure.path, line: 1, rule: 'imports', text }];
       });
     });
+}
+
+/** The first folder inside a module, such as `identity/devices`; undefined for files beside it. */
+function subFolderOf(path: string): string | undefined {
+  const [room, folder, file] = path.startsWith(serverSource)
+    ? path.slice(serverSource.length).split('/')
+    : [];
+  return file === undefined ? undefined : `${room}/${folder}`;
+}
+
+/** Inside a module, a sub-folder imports the index.ts only of sub-folders that do not depend on it. */
+export function siblingFaults(files: readonly SourceFile[]): Fault[] {
+  const sources = files.filter(({ path }) => !isTest(path));
+  const byPath = new Map(sources.map((file) => [file.path, file]));
+  const imported = ({ path, imports }: SourceFile): SourceFile[] =>
+    imports.flatMap(({ from }) => byPath.get(targetOf(path, from) ?? '') ?? []);
+
+  const dependencies = new Map<string, Set<string | undefined>>();
+  function dependenciesOf(folder: string): Set<string | undefined> {
+    const known = dependencies.get(folder);
+    if (known !== undefined) return known;
+    const reached = new Set(sources.filter(({ path }) => subFolderOf(path) === folder));
+    // The set grows while it is read.
+    for (const file of reached) for (const next of imported(file)) reached.add(next);
+    const found = new Set([...reached].map(({ path }) => subFolderOf(path)));
+    dependencies.set(folder, found);
+    return found;
+  }
+
+  return sources.flatMap(({ path, imports }) => {
+    const own = subFolderOf(path);
+    return imports.flatMap(({ from, line }) => {
+      const target = targetOf(path, from) ?? '';
+      const sibling = subFolderOf(target);
+      const isSibling = own !== undefined && sibling !== undefined && own !== sibling;
+      if (!isSibling || roomOf(path) !== roomOf(target)) return [];
+      if (target !== `${serverSource}${sibling}/index.ts`) return [];
+      if (!dependenciesOf(sibling).has(own)) return [];
+      const text = `${own} must not import ${from}: ${sibling} depends on ${own}`;
+      return [{ path, line, rule: 'imports', text }];
+    });
+  });
 }
 
 /** The folder of the server in which a file lies; for a file of the roof its own name. */

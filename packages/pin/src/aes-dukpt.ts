@@ -58,6 +58,32 @@ function algorithmOf(key: Uint8Array): WorkingAlgorithm {
   throw new PinError('key_invalid');
 }
 
+/**
+ * The algorithm of the working keys of a device; left out, the strongest that its base key may derive.
+ *
+ * @param baseKey - the base derivation key, 16, 24 or 32 bytes of AES; of TDES it derives two-key TDES alone
+ * @throws PinError `key_invalid` where the working key would be stronger than the base key
+ *   (X9.24-3:2017 6.1)
+ * @example
+ * workingAlgorithmOf(baseKey, 'DukptAes', 'aes128');
+ */
+export function workingAlgorithmOf(
+  baseKey: Uint8Array,
+  scheme: KeySerialNumber['scheme'],
+  algorithm?: WorkingAlgorithm,
+): WorkingAlgorithm {
+  const strongest = scheme === 'DukptAes' ? algorithmOf(baseKey) : 'tdes2';
+  const working = algorithm ?? strongest;
+  if (algorithms[working].strength > algorithms[strongest].strength) {
+    throw new PinError('key_invalid');
+  }
+  return working;
+}
+
+/** The block cipher that a working key is for. */
+export const cipherOf = (algorithm: WorkingAlgorithm): 'tdes' | 'aes' =>
+  algorithm.startsWith('aes') ? 'aes' : 'tdes';
+
 /** The derivation data of X9.24-3:2017 6.2, encrypted block by block under the key above. */
 function derive(key: Uint8Array, { usage, algorithm, place }: Wanted): Buffer {
   const { indicator, bits } = algorithms[algorithm];
@@ -136,17 +162,15 @@ export function aesWorkingKey(
   baseKey: Uint8Array,
   ksn: KeySerialNumber,
   purpose: AesPurpose,
-  algorithm: WorkingAlgorithm = algorithmOf(baseKey),
+  algorithm?: WorkingAlgorithm,
 ): Buffer {
-  if (algorithms[algorithm].strength > algorithms[algorithmOf(baseKey)].strength) {
-    throw new PinError('key_invalid');
-  }
+  const working = workingAlgorithmOf(baseKey, 'DukptAes', algorithm);
   const initial = aesInitialKey(baseKey, ksn);
   const transaction = aesTransactionKey(initial, ksn);
-  const working = aesVaried(transaction, ksn, purpose, algorithm);
+  const key = aesVaried(transaction, ksn, purpose, working);
   initial.fill(0);
   transaction.fill(0);
-  return working;
+  return key;
 }
 
 /** The key for one purpose out of the key of a transaction. */
@@ -154,7 +178,7 @@ export function aesVaried(
   transaction: Uint8Array,
   ksn: KeySerialNumber,
   purpose: AesPurpose,
-  algorithm: WorkingAlgorithm = algorithmOf(transaction),
+  algorithm: WorkingAlgorithm,
 ): Buffer {
   return derive(transaction, { usage: purpose, algorithm, place: ksn.bytes.subarray(4, 12) });
 }

@@ -36,20 +36,23 @@ describe('DUKPT data', () => {
     assert.equal(hex(key), '448D3F076D8304036A55A3D7E0055A78');
   });
 
-  for (const [ksn, baseKey, blockBytes] of [
-    [tdesKsn, tdesBase, 8],
-    [aesKsn, aesBase, 16],
+  for (const [ksn, baseKey, algorithm, blockBytes] of [
+    [tdesKsn, tdesBase, 'tdes2', 8],
+    [aesKsn, aesBase, 'aes128', 16],
+    [aesKsn, Buffer.concat([aesBase, aesBase]), 'aes128', 16],
+    [aesKsn, aesBase, 'tdes3', 8],
   ] as const) {
-    it(`comes back under ${ksn}, block after block`, () => {
+    const under = `${ksn}, ${algorithm} of ${baseKey.length} bytes`;
+    it(`comes back under ${under}, block after block`, () => {
       const data = Buffer.alloc(blockBytes * 3, 'track data ');
-      const sealed = encryptDukptData({ baseKey, ksn, data });
+      const sealed = encryptDukptData({ baseKey, ksn, algorithm, data });
       assert.notDeepEqual(sealed.subarray(0, blockBytes), data.subarray(0, blockBytes));
-      assert.deepEqual(decryptDukptData({ baseKey, ksn, data: sealed }), data);
+      assert.deepEqual(decryptDukptData({ baseKey, ksn, algorithm, data: sealed }), data);
     });
 
-    it(`of ${ksn} is whole blocks or refused`, () => {
+    it(`of ${under} is whole blocks or refused`, () => {
       for (const length of [0, 1, blockBytes - 1, blockBytes + 1]) {
-        const request = { baseKey, ksn, data: Buffer.alloc(length) };
+        const request = { baseKey, ksn, algorithm, data: Buffer.alloc(length) };
         assert.throws(() => decryptDukptData(request), refused('data_invalid'));
       }
     });

@@ -1,5 +1,5 @@
 /** Card data under a one-time key: DUKPT keys for data, CBC with an initialisation vector of zeros. */
-import { aesWorkingKey } from './aes-dukpt.ts';
+import { aesWorkingKey, cipherOf, type WorkingAlgorithm, workingAlgorithmOf } from './aes-dukpt.ts';
 import { decryptCbc, encryptCbc } from './ciphers.ts';
 import { PinError } from './errors.ts';
 import { readKsn } from './ksn.ts';
@@ -14,26 +14,29 @@ import { tdesWorkingKey } from './tdes-dukpt.ts';
 export type DukptData = {
   readonly baseKey: Uint8Array;
   readonly ksn: string;
+  /** Of the working key; left out: the strongest that the base key may derive. */
+  readonly algorithm?: WorkingAlgorithm;
   /** Whole blocks: of 8 bytes under TDES, of 16 under AES. */
   readonly data: Uint8Array;
 };
 
 /** The key of the way from the terminal: a host that answers uses another (X9.24-1:2009 A.4.1). */
 function withDataKey<Result>(
-  { baseKey, ksn: text, data }: DukptData,
-  use: (algorithm: 'tdes' | 'aes', key: Uint8Array) => Result,
+  { baseKey, ksn: text, algorithm, data }: DukptData,
+  use: (cipher: 'tdes' | 'aes', key: Uint8Array) => Result,
 ): Result {
   const ksn = readKsn(text);
-  const algorithm = ksn.scheme === 'DukptTdes' ? 'tdes' : 'aes';
-  if (data.length === 0 || data.length % (algorithm === 'tdes' ? 8 : 16) !== 0) {
+  const working = workingAlgorithmOf(baseKey, ksn.scheme, algorithm);
+  const cipher = cipherOf(working);
+  if (data.length === 0 || data.length % (cipher === 'tdes' ? 8 : 16) !== 0) {
     throw new PinError('data_invalid');
   }
   const key =
-    algorithm === 'tdes'
+    ksn.scheme === 'DukptTdes'
       ? tdesWorkingKey(baseKey, ksn, 'dataRequest')
-      : aesWorkingKey(baseKey, ksn, 'dataEncrypt');
+      : aesWorkingKey(baseKey, ksn, 'dataEncrypt', working);
   try {
-    return use(algorithm, key);
+    return use(cipher, key);
   } finally {
     key.fill(0);
   }
@@ -47,7 +50,7 @@ function withDataKey<Result>(
  * encryptDukptData({ baseKey, ksn: 'FFFF9876543210E00001', data: padded });
  */
 export function encryptDukptData(request: DukptData): Buffer {
-  return withDataKey(request, (algorithm, key) => encryptCbc(algorithm, key, request.data));
+  return withDataKey(request, (cipher, key) => encryptCbc(cipher, key, request.data));
 }
 
 /**
@@ -60,5 +63,5 @@ export function encryptDukptData(request: DukptData): Buffer {
  * const clear = decryptDukptData({ baseKey, ksn: 'FFFF9876543210E00001', data });
  */
 export function decryptDukptData(request: DukptData): Buffer {
-  return withDataKey(request, (algorithm, key) => decryptCbc(algorithm, key, request.data));
+  return withDataKey(request, (cipher, key) => decryptCbc(cipher, key, request.data));
 }

@@ -46,7 +46,7 @@ for (const { scheme, base, ksn, counter, fresh } of cases) {
 
     it('are those that are derived anew, in any order', () => {
       // Three of four devices are kept: some come back after they were forgotten.
-      const keys = createDukptKeys(base, scheme, 3);
+      const keys = createDukptKeys(base, scheme, { devicesMost: 3 });
       fc.assert(
         fc.property(device, counter, purpose, (one, count, what) => {
           const number = ksn(one, count);

@@ -1,5 +1,11 @@
 /** Keys of devices that come again: what their last transaction derived is not derived once more. */
-import { aesInitialKey, aesStep, aesVaried } from './aes-dukpt.ts';
+import {
+  aesInitialKey,
+  aesStep,
+  aesVaried,
+  type WorkingAlgorithm,
+  workingAlgorithmOf,
+} from './aes-dukpt.ts';
 import { PinError } from './errors.ts';
 import type { KeySerialNumber } from './ksn.ts';
 import { tdesInitialKey, tdesStep, tdesVaried } from './tdes-dukpt.ts';
@@ -13,6 +19,8 @@ import { tdesInitialKey, tdesStep, tdesVaried } from './tdes-dukpt.ts';
  * const keys: DukptKeys = createDukptKeys(baseKey);
  */
 export type DukptKeys = {
+  /** Of the working keys. */
+  readonly algorithm: WorkingAlgorithm;
   /**
    * The key of a transaction for PINs, or for data on the way from the terminal; for the caller to
    * overwrite.
@@ -38,8 +46,12 @@ const schemes = {
   DukptAes: {
     initial: aesInitialKey,
     step: aesStep,
-    working: (key: Uint8Array, ksn: KeySerialNumber, purpose: 'pin' | 'data') =>
-      aesVaried(key, ksn, purpose === 'pin' ? 'pin' : 'dataEncrypt'),
+    working: (
+      key: Uint8Array,
+      ksn: KeySerialNumber,
+      purpose: 'pin' | 'data',
+      algorithm: WorkingAlgorithm,
+    ) => aesVaried(key, ksn, purpose === 'pin' ? 'pin' : 'dataEncrypt', algorithm),
   },
 } as const;
 
@@ -61,7 +73,9 @@ const overwrite = (path: Path): void => {
  *
  * @param baseKey - the base derivation key: 16 bytes for TDES; 16, 24 or 32 for AES; it is copied
  * @param scheme - of its devices
- * @param devicesMost - so many devices are kept
+ * @param options - `algorithm` of the working keys, the strongest that the base key may derive where it
+ *   is left out; `devicesMost`: the keys of so many devices are kept
+ * @throws PinError `key_invalid` where the working keys would be stronger than the base key
  * @example
  * const keys = createDukptKeys(baseKey, 'DukptTdes');
  * const pinKey = keys.workingKey(readKsn('FFFF9876543210E00001'), 'pin');
@@ -69,8 +83,10 @@ const overwrite = (path: Path): void => {
 export function createDukptKeys(
   baseKey: Uint8Array,
   scheme: KeySerialNumber['scheme'],
-  devicesMost = standardDevices,
+  options: { readonly algorithm?: WorkingAlgorithm; readonly devicesMost?: number } = {},
 ): DukptKeys {
+  const { devicesMost = standardDevices } = options;
+  const algorithm = workingAlgorithmOf(baseKey, scheme, options.algorithm);
   const base = Buffer.from(baseKey);
   const { initial, step, working } = schemes[scheme];
   /** In the order in which the devices came. */
@@ -96,6 +112,7 @@ export function createDukptKeys(
   }
 
   return {
+    algorithm,
     workingKey(ksn, purpose) {
       if (ksn.scheme !== scheme) throw new PinError('ksn_invalid');
       const path = pathOf(ksn);
@@ -115,7 +132,7 @@ export function createDukptKeys(
         path.push({ counted, key });
         rest = (rest & ~bit) >>> 0;
       }
-      return working(key, ksn, purpose);
+      return working(key, ksn, purpose, algorithm);
     },
     forget() {
       for (const path of paths.values()) overwrite(path);

@@ -5,6 +5,7 @@ export {
   aesTransactionKey,
   aesWorkingKey,
   type WorkingAlgorithm,
+  workingAlgorithmOf,
 } from './aes-dukpt.ts';
 export * from './block.ts';
 export * from './check-value.ts';

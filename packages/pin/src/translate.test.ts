@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import {
   aesWorkingKey,
   buildPinBlock,
+  createDukptKeys,
   keyCheckValue,
   openPinBlock,
   type PinBlockFormat,
@@ -173,6 +174,49 @@ describe('PIN blocks', () => {
 });
 
 describe('PIN translation', () => {
+  const baseKeys = { aes128: 16, aes192: 24, aes256: 32 } as const;
+  const workingKeys = ['tdes2', 'tdes3', 'aes128', 'aes192', 'aes256'] as const;
+  /** The cross product in the order of strength: up to its own place, each base key derives it. */
+  const pairs = Object.entries(baseKeys).flatMap(([base, length]) =>
+    workingKeys.map((algorithm, at) => ({
+      algorithm,
+      length,
+      isDerivable: at <= workingKeys.indexOf(base as 'aes128'),
+    })),
+  );
+
+  for (const { algorithm, length, isDerivable } of pairs) {
+    const outcome = isDerivable ? 'opens under' : 'is refused under';
+    it(`${outcome} an ${algorithm} working key of a base key of ${length} bytes`, () => {
+      const base = randomBytes(length);
+      const under = { scheme: 'Dukpt', baseKey: base, ksn: aesKsn, algorithm } as const;
+      const format = algorithm.startsWith('aes') ? 'ISO4' : 'ISO3';
+      const pan = '4111111111111111';
+      const to = { format: 'ISO0', key: randomBytes(16) } as const;
+      if (!isDerivable) {
+        const block = randomBytes(format === 'ISO4' ? 16 : 8);
+        const translate = () => translatePin({ block, format, under, pan, to });
+        assert.throws(translate, refused('key_invalid'));
+        assert.throws(
+          () => createDukptKeys(base, 'DukptAes', { algorithm }),
+          refused('key_invalid'),
+        );
+        return;
+      }
+      const key = aesWorkingKey(base, readKsn(aesKsn), 'pin', algorithm);
+      const block = sealPinBlock(format, key, buildPinBlock(format, [1, 2, 3, 4], pan), pan);
+      const keys = createDukptKeys(base, 'DukptAes', { algorithm });
+      for (const each of [under, { scheme: 'Dukpt', keys, ksn: aesKsn } as const]) {
+        const sealed = translatePin({ block, format, under: each, pan, to });
+        const opened = openPinBlock('ISO0', to.key, sealed, pan);
+        assert.deepEqual([...readPinBlock('ISO0', opened, pan)], [1, 2, 3, 4]);
+      }
+      const other = format === 'ISO4' ? 'ISO0' : 'ISO4';
+      const asOther = () => translatePin({ block, format: other, under, pan, to });
+      assert.throws(asOther, refused('format_not_allowed'));
+    });
+  }
+
   const terminal = (format: PinBlockFormat, pin: number[], pan: string) => {
     const aes = format === 'ISO4';
     const ksn = aes ? aesKsn : tdesKsn;
@@ -256,6 +300,8 @@ describe('keys', () => {
       refused('key_invalid'),
     );
     assert.throws(() => tdesWorkingKey(baseKey, ksn, 'pin'), refused('ksn_invalid'));
-    assert.equal(aesWorkingKey(baseKey, ksn, 'dataEncrypt', 'tdes2').length, 16);
+    // A base key of TDES derives two-key TDES alone.
+    const options = { algorithm: 'aes128' } as const;
+    assert.throws(() => createDukptKeys(baseKey, 'DukptTdes', options), refused('key_invalid'));
   });
 });

@@ -1,6 +1,6 @@
 /** PIN translation: from the key of a terminal to the key of an acquirer, the PIN never outside. */
 import { randomBytes } from 'node:crypto';
-import { aesWorkingKey } from './aes-dukpt.ts';
+import { aesWorkingKey, cipherOf, type WorkingAlgorithm, workingAlgorithmOf } from './aes-dukpt.ts';
 import {
   buildPinBlock,
   type Format4Pan,
@@ -22,7 +22,13 @@ import { tdesWorkingKey } from './tdes-dukpt.ts';
  * const from: PinKey = { scheme: 'Dukpt', baseKey, ksn: 'FFFF9876543210E00001' };
  */
 export type PinKey =
-  | { readonly scheme: 'Dukpt'; readonly baseKey: Uint8Array; readonly ksn: string }
+  | {
+      readonly scheme: 'Dukpt';
+      readonly baseKey: Uint8Array;
+      readonly ksn: string;
+      /** Of the working key; left out: the strongest that the base key may derive. */
+      readonly algorithm?: WorkingAlgorithm;
+    }
   /** The same for devices that come again and again. */
   | { readonly scheme: 'Dukpt'; readonly keys: DukptKeys; readonly ksn: string }
   | { readonly scheme: 'Zone'; readonly key: Uint8Array };
@@ -58,16 +64,17 @@ export function mayTranslate(from: PinBlockFormat, to: PinBlockFormat): boolean 
   return from === 'ISO1' || to !== 'ISO1';
 }
 
-/** Format 4 is made for AES, the others for TDES; X9.24 knows mixtures that nobody makes. */
-function demandScheme(format: PinBlockFormat, { scheme }: KeySerialNumber): void {
-  const fits = (format === 'ISO4') === (scheme === 'DukptAes');
-  if (!fits) throw new PinError('format_not_allowed');
-}
+type DukptKey = Exclude<PinKey, { scheme: 'Zone' }>;
 
-function pinKeyOf(under: Exclude<PinKey, { scheme: 'Zone' }>, ksn: KeySerialNumber): Buffer {
+const algorithmUnder = (under: DukptKey, { scheme }: KeySerialNumber): WorkingAlgorithm =>
+  'keys' in under
+    ? under.keys.algorithm
+    : workingAlgorithmOf(under.baseKey, scheme, under.algorithm);
+
+function pinKeyOf(under: DukptKey, ksn: KeySerialNumber, algorithm: WorkingAlgorithm): Buffer {
   if ('keys' in under) return under.keys.workingKey(ksn, 'pin');
   return ksn.scheme === 'DukptAes'
-    ? aesWorkingKey(under.baseKey, ksn, 'pin')
+    ? aesWorkingKey(under.baseKey, ksn, 'pin', algorithm)
     : tdesWorkingKey(under.baseKey, ksn, 'pin');
 }
 
@@ -77,8 +84,12 @@ function withOpeningKey<Result>(
 ): Result {
   if (under.scheme === 'Zone') return use(under.key);
   const ksn = readKsn(under.ksn);
-  demandScheme(format, ksn);
-  const key = pinKeyOf(under, ksn);
+  const algorithm = algorithmUnder(under, ksn);
+  // Format 4 is encrypted with AES, the others with TDES.
+  if ((format === 'ISO4') !== (cipherOf(algorithm) === 'aes')) {
+    throw new PinError('format_not_allowed');
+  }
+  const key = pinKeyOf(under, ksn, algorithm);
   try {
     return use(key);
   } finally {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import {
+  type AesPurpose,
   aesInitialKey,
   aesTransactionKey,
   aesWorkingKey,
@@ -18,9 +19,28 @@ import {
   tdesTransactionKey,
   tdesWorkingKey,
   translatePin,
+  type WorkingAlgorithm,
 } from './index.ts';
 
-type Vector = {
+const workingAlgorithms = {
+  '2TDEA': 'tdes2',
+  '3TDEA': 'tdes3',
+  'AES-128': 'aes128',
+  'AES-192': 'aes192',
+  'AES-256': 'aes256',
+} as const satisfies Readonly<Record<string, WorkingAlgorithm>>;
+
+const otherPurposes = [
+  'macGenerate',
+  'macVerify',
+  'macBoth',
+  'dataEncrypt',
+  'dataDecrypt',
+  'dataBoth',
+  'keyEncryption',
+] as const satisfies readonly AesPurpose[];
+
+type Vector = Partial<Record<(typeof otherPurposes)[number], string>> & {
   id: string;
   kind: string;
   algo: string;
@@ -29,6 +49,7 @@ type Vector = {
   initialKey?: string;
   transactionKey?: string;
   pinKey?: string;
+  workingKey?: keyof typeof workingAlgorithms;
   pin: string;
   pan?: string;
   pinBlockFormat: string;
@@ -51,6 +72,12 @@ const of = (kind: string) => vectors.filter((vector) => vector.kind === kind);
 const digitsOf = (pin: string) => [...pin].map(Number);
 const formatOf = (name: string) => name.replace('ISO9564-', 'ISO') as PinBlockFormat;
 const isAes = ({ algo }: Vector) => algo.startsWith('AES');
+
+/** Of the working keys: as long as the base key where the vector names none. */
+function algorithmOf(vector: Vector): WorkingAlgorithm {
+  if (vector.workingKey !== undefined) return workingAlgorithms[vector.workingKey];
+  return isAes(vector) ? (`aes${vector.bdk.length * 4}` as WorkingAlgorithm) : 'tdes2';
+}
 const refused = (code: string) => (error: unknown) =>
   error instanceof PinError && error.code === code && error.message === code;
 
@@ -64,15 +91,15 @@ function fillOf({ fill, random, pinBlockFormat, clearPinBlock }: Vector) {
 
 describe('published PIN vectors', () => {
   it('are all here', () => {
-    assert.equal(vectors.length, 33);
+    assert.equal(vectors.length, 47);
     const kinds = Object.fromEntries(vectors.map(({ kind }) => [kind, of(kind).length]));
     assert.deepEqual(kinds, {
-      'dukpt-pin': 14,
+      'dukpt-pin': 25,
       'pinblock-clear': 6,
       'pinblock-aes': 2,
       'pinblock-negative': 4,
       'ksn-negative': 2,
-      translate: 4,
+      translate: 7,
       'translate-negative': 1,
     });
   });
@@ -82,14 +109,21 @@ describe('published PIN vectors', () => {
       const base = bytes(vector.bdk);
       const ksn = readKsn(vector.ksn);
       const aes = isAes(vector);
+      const algorithm = algorithmOf(vector);
       const initial = aes ? aesInitialKey(base, ksn) : tdesInitialKey(base, ksn);
       const transaction = aes ? aesTransactionKey(initial, ksn) : tdesTransactionKey(initial, ksn);
-      const pinKey = aes ? aesWorkingKey(base, ksn, 'pin') : tdesWorkingKey(base, ksn, 'pin');
+      const pinKey = aes
+        ? aesWorkingKey(base, ksn, 'pin', algorithm)
+        : tdesWorkingKey(base, ksn, 'pin');
       if (vector.initialKey !== undefined) assert.equal(hex(initial), vector.initialKey);
       if (vector.transactionKey !== undefined) {
         assert.equal(hex(transaction), vector.transactionKey);
       }
       if (vector.pinKey !== undefined) assert.equal(hex(pinKey), vector.pinKey);
+      for (const purpose of otherPurposes) {
+        if (vector[purpose] === undefined) continue;
+        assert.equal(hex(aesWorkingKey(base, ksn, purpose, algorithm)), vector[purpose], purpose);
+      }
       const format = formatOf(vector.pinBlockFormat);
       const clear = buildPinBlock(format, digitsOf(vector.pin), vector.pan, fillOf(vector));
       assert.equal(hex(clear), vector.clearPinBlock);
@@ -147,7 +181,12 @@ describe('published PIN vectors', () => {
       const translated = translatePin({
         block: bytes(vector.incomingPinBlock),
         format: formatOf(vector.incomingFormat),
-        under: { scheme: 'Dukpt', baseKey: bytes(vector.bdk), ksn: vector.ksn },
+        under: {
+          scheme: 'Dukpt',
+          baseKey: bytes(vector.bdk),
+          ksn: vector.ksn,
+          algorithm: algorithmOf(vector),
+        },
         pan: vector.pan ?? '',
         to,
         random: fillOf(vector),

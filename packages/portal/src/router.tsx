@@ -1,14 +1,22 @@
 /** Addresses to screens, made from the table of screens; each is fetched when it is first wanted. */
 import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router';
 import { type ComponentType, lazy, Suspense } from 'react';
-import { isHere, isOpenTo } from './app/access.ts';
+import { type Access, isHere, isOpenTo } from './app/access.ts';
 import { entry } from './app/entry.ts';
+import type { Screen } from './app/screen.ts';
 import { EmptyState, Loading, Page } from './parts/page.tsx';
 import { Problem } from './parts/problem.tsx';
-import { type Screen, screens } from './screens.ts';
+import { screens } from './screens.ts';
 import { useSession } from './session/use-session.ts';
 import { Shell } from './shell/shell.tsx';
 import { useWords } from './words/index.ts';
+
+declare module '@tanstack/react-router' {
+  interface StaticDataRouteOption {
+    /** The users that may open the route; the root has none of its own. */
+    access?: Access;
+  }
+}
 
 function NotFound() {
   const t = useWords('shell');
@@ -80,6 +88,7 @@ function routeOf(screen: Screen) {
   return createRoute({
     getParentRoute: () => rootRoute,
     path: screen.path,
+    staticData: { access: screen },
     component: Object.assign(component, { preload }),
     errorComponent: ScreenFault,
   });

@@ -1,14 +1,7 @@
 /** Every screen: its address, whom it is for, and the file that is fetched when it is opened. */
-import type { ComponentType } from 'react';
-import type { Access } from './app/access.ts';
 import type { Entry } from './app/entry.ts';
+import type { Screen } from './app/screen.ts';
 import { estateScreens } from './screens/estate/estate-screens.ts';
-
-export type Screen = Access & {
-  /** After TanStack Router: `/payments/$transactionId`. */
-  readonly path: string;
-  readonly load: () => Promise<{ readonly default: ComponentType }>;
-};
 
 const both: readonly Entry[] = ['portal', 'provider-portal'];
 const portal: readonly Entry[] = ['portal'];

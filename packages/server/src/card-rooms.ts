@@ -21,6 +21,7 @@ import {
   type Clock,
   createFailPoints,
   type Database,
+  type DueClock,
   type Ids,
   type Jobs,
   type Live,
@@ -37,6 +38,7 @@ type Deps = {
   settings: Settings;
   database: Database;
   clock: Clock;
+  dueClock: DueClock;
   ids: Ids;
   log: Log;
   metrics: Metrics;

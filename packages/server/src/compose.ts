@@ -33,6 +33,7 @@ import { paymentEvents } from './payments/index.ts';
 import {
   acquirerProxiesOf,
   type Clock,
+  createDueClock,
   createFailPoints,
   createJobs,
   createLive,
@@ -223,7 +224,8 @@ function createRooms(deps: HouseDeps) {
   const { platformKey: masterKey, roles } = settings;
   const metrics = createMetrics({ processMetrics: deps.processMetrics ?? false });
   const live = createLive({ log, metrics });
-  const allJobs = createJobs({ database, clock, ids, log, metrics });
+  const dueClock = createDueClock(clock, log);
+  const allJobs = createJobs({ database, clock, dueClock, ids, log, metrics });
   const jobs = jobsIf(roles.has('jobs'), allJobs);
   const mail = createMail({ settings, clock, ids });
   const audit = createAudit({ database, clock, jobs, masterKey });
@@ -270,7 +272,7 @@ function createRooms(deps: HouseDeps) {
     valueRules: emvValueRules({ allowsTestKeys: settings.environment !== 'production' }),
     baseUrl: settings.baseUrl,
   });
-  const parts = { settings, database, clock, ids, log, metrics, live };
+  const parts = { settings, database, clock, dueClock, ids, log, metrics, live };
   const logs = createLogs({ ...parts, portalClientId });
   const cards = roles.has('cards')
     ? createCardRooms({ ...parts, jobs: allJobs, provisioning, catalog, calls, hosts, audit })

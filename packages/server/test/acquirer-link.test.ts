@@ -198,7 +198,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     const over = { port: address.port, host: 'localhost', tls: true };
     const { connection } = await linked(t, over);
     assert.equal((await connection.send(sale('000001'))).outcome, 'Approved');
-    await assert.rejects(linked(t, { port: 8583, host: '192.0.2.1' }), /needs TLS/);
+    await assert.rejects(linked(t, { port: 8583, host: '192.0.2.1' }), /requires TLS/);
   });
 
   test('2: nothing but a sign-on before its answer; an echo while idle; two missed are a loss', async (t) => {
@@ -418,7 +418,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     assert.ok(deaf);
     deaf.socket.pause();
     const filler = 'x'.repeat(999);
-    const asked: Promise<{ result: string }>[] = [];
+    const asked: ReturnType<typeof link.sendRequest>[] = [];
     // Until the system takes no more for the connection that nobody reads, and it is given up.
     for (let stan = 1; link.countSignedOnSessions() === 2 && stan < 18_000; stan += 1) {
       const fields = { 11: String(stan).padStart(6, '0'), 41: 'TERM0001', 48: filler };
@@ -429,8 +429,9 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     assert.equal(link.countSignedOnSessions(), 1);
     deaf.socket.destroy();
     const results = (await Promise.all(asked)).map(({ result }) => result);
-    const count = (of: string) => results.filter((result) => result === of).length;
-    const answered = count('Answered');
+    const count = (wanted: (typeof results)[number]) =>
+      results.filter((result) => result === wanted).length;
+    const answered = count('Responded');
     assert.equal(answered + count('ConnectionLost'), results.length);
     // Half were meant for either; of those for the deaf one, those that waited here were moved.
     assert.ok(answered > results.length / 2, `${answered} of ${results.length}`);

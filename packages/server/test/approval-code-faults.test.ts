@@ -36,7 +36,7 @@ before(async () => {
   bank = await attachHttpAcquirer(other, 'bank');
   bankShop = await other.newShop(termsOn(bank.linkId));
   wire = await databaseWire();
-  broken = await secondProcess(on, wire.database);
+  broken = await secondProcess(on, { database: wire.database });
   await untilBankIsReady();
 });
 

@@ -105,6 +105,20 @@ function isoFormat(value: unknown): { format: PinBlockFormat; pan: string | unde
 const badBlock = (block: unknown) =>
   new Refused(`ValidationException|PIN block ${block} is invalid`);
 
+const algorithms = {
+  TDES_2KEY: 'tdes2',
+  TDES_3KEY: 'tdes3',
+  AES_128: 'aes128',
+  AES_192: 'aes192',
+  AES_256: 'aes256',
+} as const;
+
+function algorithmOf({ DukptKeyDerivationType: type }: Json) {
+  const algorithm = algorithms[type as keyof typeof algorithms];
+  if (algorithm === undefined) throw new Refused('ValidationException');
+  return algorithm;
+}
+
 function translate(body: Json): Json {
   const isDukpt = 'IncomingDukptAttributes' in body;
   const members = [
@@ -125,9 +139,7 @@ function translate(body: Json): Json {
     const dukpt = body['IncomingDukptAttributes'];
     const given = demandMembers(dukpt, 'KeySerialNumber', 'DukptKeyDerivationType');
     const ksn = String(given['KeySerialNumber']);
-    const derivation = ksn.length === 20 ? 'TDES_2KEY' : 'AES_128';
-    if (given['DukptKeyDerivationType'] !== derivation) throw new Refused('ValidationException');
-    under = { scheme: 'Dukpt', baseKey: key, ksn };
+    under = { scheme: 'Dukpt', baseKey: key, ksn, algorithm: algorithmOf(given) };
   }
   try {
     const sealed = translatePin({
@@ -167,7 +179,8 @@ function decrypt(path: string, body: Json): Json {
   }
   const ksn = String(dukpt['KeySerialNumber']);
   const data = Buffer.from(String(body['CipherText']), 'hex');
-  return { PlainText: hex(decryptDukptData({ baseKey: keyBytes(name), ksn, data })) };
+  const algorithm = algorithmOf(dukpt);
+  return { PlainText: hex(decryptDukptData({ baseKey: keyBytes(name), ksn, algorithm, data })) };
 }
 
 function makeMac(body: Json): Json {
@@ -188,7 +201,7 @@ function facts(name: TestKeyName): Json {
     KeyArn: arnOf(name),
     KeyAttributes: {
       KeyUsage: usages[usage],
-      KeyAlgorithm: algorithm === 'Aes' ? 'AES_128' : 'TDES_2KEY',
+      KeyAlgorithm: algorithm === 'Aes' ? `AES_${keyBytes(name).length * 8}` : 'TDES_2KEY',
       KeyClass: 'SYMMETRIC_KEY',
     },
     KeyCheckValue: entryOf(name, '').checkValue,

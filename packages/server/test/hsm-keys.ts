@@ -22,6 +22,11 @@ export const aesKsn = '123456789012345600000001';
 export const testKeys = {
   'bdk-tdes': ['BaseDerivation', 'Tdes', '0123456789ABCDEFFEDCBA9876543210'],
   'bdk-aes': ['BaseDerivation', 'Aes', 'FEDCBA9876543210F1F1F1F1F1F1F1F1'],
+  'bdk-aes-long': [
+    'BaseDerivation',
+    'Aes',
+    'FEDCBA9876543210F1F1F1F1F1F1F1F1FEDCBA9876543210F1F1F1F1F1F1F1F1',
+  ],
   zmk: ['KeyEncryption', 'Tdes', '89B0B5BC4C8F3E1CA1B2C3D4E5F60798'],
   tpk: ['TerminalPin', 'Tdes', '1C2C3C4C5C6C7C8C9DADBDCDDDEDFD0D'],
   zpk: ['ZonePin', 'Tdes', 'AB1234567890CDEF1122334455667788'],

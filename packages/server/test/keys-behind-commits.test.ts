@@ -8,7 +8,7 @@ import Fastify, { type RouteHandlerMethod } from 'fastify';
 import type { Recorder } from '../src/audit/index.ts';
 import { withIdempotency } from '../src/http/idempotency.ts';
 import { createErrorHandler, createProblemSender } from '../src/http/problem.ts';
-import type { RouteFacts } from '../src/http/routes.ts';
+import type { RouteFacts } from '../src/http/route-facts.ts';
 import { callerWith } from '../src/http/server.fixture.ts';
 import { createKeys } from '../src/idempotency/keys.ts';
 import { createKeyStore } from '../src/idempotency/store.ts';
@@ -17,6 +17,7 @@ import { createOrganizationsBelow } from '../src/provisioning/organizations.ts';
 import { createReconciliations } from '../src/reporting/reconciliation/reconciliations.ts';
 import { createReconciliationStore } from '../src/reporting/reconciliation/store.ts';
 import { createDeliveryLog } from '../src/webhooks/delivery/deliveries.ts';
+import { dueClockOf } from './movable-clock.ts';
 import { type WebhookRoom, webhookRoom } from './webhook-room.ts';
 
 /** As where no connection is to be had. */
@@ -61,7 +62,13 @@ describe('a fault behind a commit', () => {
   }
 
   const logOf = (hurry: () => Promise<void>) =>
-    createDeliveryLog({ database: room.database, clock: systemClock, ids: systemIds, hurry });
+    createDeliveryLog({
+      database: room.database,
+      clock: systemClock,
+      dueClock: dueClockOf(systemClock),
+      ids: systemIds,
+      hurry,
+    });
 
   test('sends one test event', async () => {
     const { endpointId } = await room.endpoint(`https://receiver.example/${randomUUID()}`);

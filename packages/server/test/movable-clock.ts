@@ -1,5 +1,5 @@
 // A clock that stands until the test moves it.
-import type { Clock } from '../src/platform/index.ts';
+import { type Clock, createDueClock, type DueClock } from '../src/platform/index.ts';
 
 export type MovableClock = Clock & { advance(ms: number): void };
 
@@ -12,3 +12,7 @@ export function movableClock(startAt = 1_800_000_000_000): MovableClock {
     },
   };
 }
+
+/** The clock of due times above another clock, without a log. */
+export const dueClockOf = (clock: Clock): DueClock =>
+  createDueClock(clock, { warn: () => {}, info: () => {} });

@@ -1,4 +1,4 @@
-// An operation in memory that was sent, the job that repeats it, and the answers of its host in their order.
+// A sent operation in memory, its retry job, and a host whose outcomes the test chooses.
 import { refuse } from '@switchyard/contract';
 import type { AcquirerOutcome, AcquirerRequest } from '../src/acquiring/index.ts';
 import type { PaymentsDeps } from '../src/payments/deps.ts';
@@ -13,13 +13,14 @@ import type {
 } from '../src/payments/transaction/transaction.ts';
 import { applyTransition, withChange } from '../src/payments/transaction/transition.ts';
 import type { Job } from '../src/platform/index.ts';
+import { dueClockOf } from './movable-clock.ts';
 
 export const declined = (responseCode: string): AcquirerOutcome => ({
   outcome: 'Declined',
   responseCode,
 });
 export const duplicate = declined('94');
-export const silence: AcquirerOutcome = { outcome: 'Unknown', reason: 'Timeout' };
+export const noResponse: AcquirerOutcome = { outcome: 'Unknown', reason: 'Timeout' };
 export const approval: AcquirerOutcome = { outcome: 'Approved', responseCode: '00', amount: 60 };
 
 const now = 1_000_000;
@@ -30,12 +31,12 @@ const positions = {
 
 export const numbers = (stan: number) => ({ stan: String(stan) });
 
-function standingWith(
+function transactionWith(
   kind: keyof typeof positions,
   request: Record<string, unknown>,
 ): TransactionRecord {
   const position = { ...zeroAmounts, ...positions[kind] };
-  const facts = { linkId: 'link', timeZone: 'UTC', card: {}, request };
+  const context = { linkId: 'link', timeZone: 'UTC', card: {}, request };
   const createdAt = new Date(0).toISOString();
   return {
     row: {
@@ -48,7 +49,7 @@ function standingWith(
       operationCount: 1,
       deadline: 0,
     },
-    events: [{ sequence: 1, type: 'transaction.received', at: '', data: { facts } }],
+    events: [{ sequence: 1, type: 'transaction.received', at: '', data: { facts: context } }],
     operations: [
       {
         kind,
@@ -62,110 +63,114 @@ function standingWith(
   } as unknown as TransactionRecord;
 }
 
-/** @example const { answered, repeated, status } = oneOperation('Refund'); */
+/** @example const { settle, retry, status } = oneOperation('Refund'); */
 export function oneOperation(kind: keyof typeof positions, request = {}) {
-  let standing = standingWith(kind, request);
+  let transaction = transactionWith(kind, request);
   let stan = 0;
   const sent: unknown[] = [];
   const requests: AcquirerRequest[] = [];
-  const alarms: unknown[] = [];
+  const alerts: unknown[] = [];
   const jobs: TransactionChange['job'][] = [];
-  let next: AcquirerOutcome = silence;
-  let whileHeld: () => unknown = () => {};
-  let underWay: () => unknown = () => {};
-  let refusals = 0;
-  function refused(): void {
-    if (refusals === 0) return;
-    refusals -= 1;
-    refuse('database_unavailable', 'It restarts.');
+  let next: AcquirerOutcome = noResponse;
+  let beforeSend: () => unknown = () => {};
+  let duringSend: () => unknown = () => {};
+  let failuresLeft = 0;
+  function failIfRequested(): void {
+    if (failuresLeft === 0) return;
+    failuresLeft -= 1;
+    refuse('database_unavailable', 'The database restarts.');
   }
-  function made(change: TransactionChange): void {
+  function apply(change: TransactionChange): void {
     if (change.job !== undefined) jobs.push(change.job);
-    standing = withChange(standing, change);
+    transaction = withChange(transaction, change);
   }
   const deps = {
     clock: { now: () => now },
+    dueClock: dueClockOf({ now: () => now }),
     ids: { uuid: () => 'id' },
     acquirerTimeoutMs: 10_000,
     failPoints: { hit() {} },
-    running: { changed() {}, inTurn: (_key: string, work: () => unknown) => work() },
+    inFlightTransactions: {
+      notifyChange() {},
+      inTurn: (_key: string, work: () => unknown) => work(),
+    },
     jobs: { poke() {} },
-    log: { error: (of: unknown) => alarms.push(of) },
+    log: { error: (entry: unknown) => alerts.push(entry) },
     vault: { reveal: async () => ({ pan: '', expiry: '' }) },
     acquiring: {
-      available: () => true,
-      async nextReference() {
+      isLinkAvailable: () => true,
+      async allocateReference() {
         stan += 1;
         return numbers(stan);
       },
-      async send(asked: AcquirerRequest) {
-        requests.push(asked);
-        sent.push([asked.reference, asked.repeat]);
-        await underWay();
+      async send(request: AcquirerRequest) {
+        requests.push(request);
+        sent.push([request.reference, request.repeat]);
+        await duringSend();
         return next;
       },
     },
-    store: {
+    transactions: {
       async findById() {
-        refused();
-        return standing;
+        failIfRequested();
+        return transaction;
       },
-      async commit(change: TransactionChange) {
-        refused();
-        if (change.before.version !== standing.row.version) return false;
-        made(change);
+      async update(change: TransactionChange) {
+        failIfRequested();
+        if (change.before.version !== transaction.row.version) return false;
+        apply(change);
         return true;
       },
     },
   } as unknown as PaymentsDeps;
-  const repeat = createOperationRetry(deps, {
+  const retry = createOperationRetry(deps, {
     async isBlocked() {
-      await whileHeld();
+      await beforeSend();
       return false;
     },
   });
   return {
-    alarms,
+    alerts,
     jobs,
     sent,
     requests,
-    answered: (outcome: AcquirerOutcome) => settleOperation(deps, standing, 1, outcome),
-    async repeated(outcome: AcquirerOutcome, attempts = 0) {
+    settle: (outcome: AcquirerOutcome) => settleOperation(deps, transaction, 1, outcome),
+    async retry(outcome: AcquirerOutcome, attempts = 0) {
       next = outcome;
       const { payload } = jobs[0] ?? {};
-      return repeat({ organizationId: 'o', jobId: 'j', lane: 'l', attempts, payload } as Job);
+      return retry({ organizationId: 'o', jobId: 'j', lane: 'l', attempts, payload } as Job);
     },
-    /** Somebody ends it by hand. */
+    /** A user resolves the operation manually. */
     resolve(outcome: 'Succeeded' | 'Failed') {
-      const decision = { number: 1, outcome, note: 'Says their help desk.' };
-      const step = resolutionTransition(standing, decision, { at: now, actor: 'somebody' });
-      if (step !== 'Done') made(applyTransition(standing.row, step));
+      const decision = { number: 1, outcome, note: 'Confirmed by the help desk.' };
+      const resolution = resolutionTransition(transaction, decision, { at: now, actor: 'user' });
+      if (resolution !== 'Done') apply(applyTransition(transaction.row, resolution));
     },
     late(lateKind: 'Sale' | 'Refund' | 'Capture', responseCode: string) {
-      const of = { organizationId: 'o', transactionId: 't' };
-      recordLateResponse(deps, { ...of, kind: lateKind, responseCode });
+      const key = { organizationId: 'o', transactionId: 't' };
+      recordLateResponse(deps, { ...key, kind: lateKind, responseCode });
     },
-    /** What happens between the look of the job and its turn, or while its message is under way. */
-    onHeld: (does: () => unknown) => {
-      whileHeld = does;
+    /** `onBeforeSend` runs after the job has read the transaction, `onSend` during the send. */
+    onBeforeSend: (action: () => unknown) => {
+      beforeSend = action;
     },
-    onSend: (does: () => unknown) => {
-      underWay = does;
+    onSend: (action: () => unknown) => {
+      duringSend = action;
     },
-    /** As often the database is away. */
-    refuses: (times: number) => {
-      refusals = times;
+    /** The next `times` database calls fail. */
+    failDatabase: (times: number) => {
+      failuresLeft = times;
     },
-    operation: () => standing.operations[0],
-    status: () => standing.operations[0]?.status,
-    refunded: () => standing.row.position.refunded,
-    phase: () => standing.row.position.phase,
-    changes: () => standing.row.version - 1,
+    operation: () => transaction.operations[0],
+    status: () => transaction.operations[0]?.status,
+    refunded: () => transaction.row.position.refunded,
+    phase: () => transaction.row.position.phase,
+    changes: () => transaction.row.version - 1,
   };
 }
 
-/** Until what was begun in memory is over. */
-export async function settled(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
+/** Waits until the condition is true, then for one more turn of the event loop. */
+export async function waitUntil(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await new Promise((resolve) => setImmediate(resolve));
   await new Promise((resolve) => setImmediate(resolve));
 }

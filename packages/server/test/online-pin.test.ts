@@ -1,11 +1,20 @@
 // Online PIN: from the key of a device to the key of the acquirer, and never twice.
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Message } from '@switchyard/iso8583';
-import { openPinBlock, type PinBlockFormat, readPinBlock } from '@switchyard/pin';
+import {
+  aesWorkingKey,
+  buildPinBlock,
+  openPinBlock,
+  type PinBlockFormat,
+  readKsn,
+  readPinBlock,
+  sealPinBlock,
+} from '@switchyard/pin';
 import { type AcquirerHost, startAcquirerHost } from '@switchyard/simulators';
-import { demoKeys } from '../src/vault/index.ts';
+import { createKeyCeremony, demoKeys } from '../src/vault/index.ts';
 import { chipData } from './chip-data.ts';
 import type { Answer } from './client.ts';
 import { testDatabase } from './database.ts';
@@ -20,12 +29,33 @@ import {
   type ScriptedHost,
   startScriptedHost,
 } from './scripted-host.ts';
+import { secondProcess } from './second-process.ts';
 import { until } from './until.ts';
 
 const path = '/payment/v1/transactions/process';
 const pan = '5413330089010012';
 const sale = (members: Record<string, unknown> = {}) =>
   keyedSale({ entryMode: 'ContactChip', instrument: { emvData: chipData(pan) }, ...members });
+
+/** Two custodians bring a base key into the software module. */
+function bringKey(
+  dataDir: string,
+  key: Buffer,
+  { name, devices }: { name: string; devices: string[] },
+): void {
+  const ceremony = createKeyCeremony(dataDir);
+  const wanted = { name, usage: 'BaseDerivation', algorithm: 'Aes', devices, of: 2 } as const;
+  const first = randomBytes(key.length);
+  const second = Buffer.from(key.map((byte, at) => byte ^ (first[at] ?? 0)));
+  for (const [custodian, component] of [
+    ['alice', first],
+    ['bob', second],
+  ] as const) {
+    const passphrase = `a long passphrase of ${custodian}`;
+    ceremony.addCustodian(custodian, passphrase);
+    ceremony.addComponent(wanted, { custodian, passphrase, component });
+  }
+}
 
 describe('online PIN', () => {
   let on: Scene;
@@ -82,6 +112,27 @@ describe('online PIN', () => {
       assert.ok(!asSent.includes(pin.pinblock));
     });
   }
+
+  test('an AES-256 base key serves terminals that derive AES-128 PIN keys', async () => {
+    const base = Buffer.alloc(32, 'an AES-256 base derivation key!?');
+    bringKey(on.settings.dataDir, base, { name: 'bdk-aes256', devices: ['A5256001'] });
+    const second = await secondProcess(on);
+    try {
+      const ksn = 'A52560010000000100000001';
+      const key = aesWorkingKey(base, readKsn(ksn), 'pin', 'aes128');
+      const clear = buildPinBlock('ISO4', [1, 2, 3, 4], pan);
+      const pinblock = sealPinBlock('ISO4', key, clear, pan).toString('hex');
+      const answer = await second.client.call('POST', path, {
+        token: on.shop.token,
+        body: sale({ ksn, pinblock, pinblockFormat: 'ISO4' }),
+      });
+      assert.equal(answer.status, 200, answer.text);
+      assert.equal(answer.body.state, 'Captured');
+      assert.equal(pinAtHost(), '1234');
+    } finally {
+      await second.stop();
+    }
+  });
 
   test('a wrong PIN is asked for again, under a new identifier and a new serial number', async () => {
     code = '55';

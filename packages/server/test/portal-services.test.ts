@@ -60,6 +60,17 @@ describe('the services of the portals', { skip: withoutChromium }, () => {
     });
   });
 
+  test('a step of the home screen links to its screen only where the user may open it', async () => {
+    const linkOf = (page: Page, name: string) => page.getByRole('main').getByRole('link', { name });
+    await look(acquirer, '/portal/', async (page) => {
+      const merchant = linkOf(page, 'A merchant');
+      await merchant.waitFor();
+      assert.equal(await merchant.getAttribute('href'), '/portal/merchants');
+      await page.getByText('The first payment', { exact: true }).waitFor();
+      assert.equal(await linkOf(page, 'The first payment').count(), 0, 'it needs pay.sale');
+    });
+  });
+
   test('every screen can be used by everybody, wide and narrow, light and dark', async () => {
     const paths = {
       provider: [

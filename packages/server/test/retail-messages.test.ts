@@ -119,6 +119,7 @@ describe('messages to terminals', () => {
       const retail = createRetail({
         database,
         clock,
+        dueClock: clock,
         ids: systemIds,
         masterKey,
         log,
@@ -247,6 +248,7 @@ describe('messages to terminals', () => {
         store: { ...store, ...over },
         terminals,
         clock,
+        dueClock: clock,
         log,
         times: { answerMs },
         told: (kept) => void told.push(kept),

@@ -1,11 +1,6 @@
 // A second process of the platform on the database of the test house: what both do at once is decided there.
-import { composeHouse } from '../src/compose.ts';
-import {
-  createLog,
-  type Database,
-  ensureCertificates,
-  systemClock,
-} from '../src/platform/index.ts';
+import { composeHouse, type HouseDeps } from '../src/compose.ts';
+import { createLog, ensureCertificates, systemClock } from '../src/platform/index.ts';
 import { type Client, createClient } from './client.ts';
 import { testDatabase } from './database.ts';
 import { freePorts } from './free-ports.ts';
@@ -18,19 +13,23 @@ export type SecondProcess = { readonly client: Client; stop(): Promise<void> };
 /**
  * Takes payments of the scene, over links of its own; what is left to jobs is done by either.
  *
- * @param own its connections to the database, where they are not those of the test house
+ * @param own clocks and connections that differ from those of the test house
  */
-export async function secondProcess(on: Scene, own?: Database): Promise<SecondProcess> {
+export async function secondProcess(
+  on: Scene,
+  own: Partial<Pick<HouseDeps, 'clock' | 'identityClock' | 'database'>> = {},
+): Promise<SecondProcess> {
   const [port = 0, devicePort = 0] = await freePorts(2);
   const settings = { ...on.settings, port, devicePort, roles: new Set(['cards'] as const) };
   const log = createLog(settings, { write: (line: string) => void on.logged.push(line) });
   const house = await composeHouse({
     settings,
     log,
-    database: own ?? (await testDatabase()),
+    database: await testDatabase(),
     tls: await ensureCertificates({ settings, clock: systemClock }),
     checksAnswers: true,
     loadLimits: patientLimits,
+    ...own,
   });
   await house.start();
   await house.http.listen();

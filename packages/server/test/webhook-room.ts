@@ -5,6 +5,7 @@ import { createAudit, platformAuthor } from '../src/audit/index.ts';
 import type { AddressLookup } from '../src/platform/address-lookup.ts';
 import {
   type Clock,
+  createDueClock,
   createJobs,
   createLog,
   createMetrics,
@@ -82,10 +83,12 @@ export async function webhookRoom(
     allowsLoopback,
     ...defined({ lookup: options.lookup, authorities: options.authorities }),
   });
-  const jobs = createJobs({ database, clock, ids: systemIds, log, metrics, pollMs: 20 });
+  const dueClock = createDueClock(clock, log);
+  const jobs = createJobs({ database, clock, dueClock, ids: systemIds, log, metrics, pollMs: 20 });
   const deliveries = createDeliveries({
     database,
     clock,
+    dueClock,
     ids: systemIds,
     log,
     metrics,

@@ -5,16 +5,7 @@ import { pause } from '../platform/index.ts';
 import { type Backplane, BackplaneFault, type Message } from './backplane.ts';
 import { isSameSpot, type PlacedTerminal } from './devices.ts';
 import { HeldTokenForm } from './held-tokens.ts';
-import type { Claimant } from './session.ts';
-
-/** The resume token itself is told to nobody. */
-export type KeptPlace = {
-  readonly sessionId: string;
-  readonly claimant: Claimant;
-  readonly tokenHash: string;
-  /** A length of time: clocks of nodes differ. */
-  readonly leftMs: number;
-};
+import type { KeptPlace } from './session.ts';
 
 const KeptMessage = Type.Object({
   kind: Type.Literal('kept'),

@@ -8,14 +8,20 @@ import { createDepartures } from './departures.ts';
 import type { ConnectorDeps, ConnectorTimes } from './deps.ts';
 import { deviceKeyOf, isSameSpot, type PlacedTerminal } from './devices.ts';
 import { endingOf, type LostRight } from './faults.ts';
-import { askFormer, type KeptPlace, keptIn, keptMessage } from './handover.ts';
+import { askFormer, keptIn, keptMessage } from './handover.ts';
 import { createHeldRoom } from './held.ts';
 import { renewedIn } from './held-tokens.ts';
 import type { ConnectorMetrics } from './metrics.ts';
 import type { FarSessions } from './nodes/index.ts';
 import type { Peer } from './peers.ts';
 import type { PresenceStore } from './presence.ts';
-import { type Claimant, createSession, type Ending, type Session } from './session.ts';
+import {
+  type Claimant,
+  createSession,
+  type Ending,
+  type KeptPlace,
+  type Session,
+} from './session.ts';
 import { decideClaim } from './state.ts';
 
 /** What is told on the topic of a device. */

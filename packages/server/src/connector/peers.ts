@@ -4,20 +4,14 @@ import type { RawData, WebSocket } from 'ws';
 import type { Clock, Log, Metrics } from '../platform/index.ts';
 import type { ConnectorTimes } from './deps.ts';
 import { reasonOf } from './faults.ts';
+import type { End } from './relay.ts';
 
 export type PeerKind = 'registration' | 'device' | 'pos' | 'session';
 
 /** One end of a connection. */
-export type Peer = {
+export type Peer = End & {
   readonly correlationId: string;
   readonly kind: PeerKind;
-  send(data: Buffer | string, isBinary?: boolean, sent?: () => void): void;
-  /** Bytes that the peer has not taken yet. */
-  buffered(): number;
-  /** Reads no further, until it is resumed. */
-  pause(): void;
-  resume(): void;
-  close(code: number, word: string): void;
   /** One listener: a later one takes the place of a former one. */
   onMessage(heard: (data: Buffer, isBinary: boolean) => void): void;
   /** Once, with the code that the peer or this side closed with. */

@@ -1,5 +1,4 @@
 // Passes messages between two ends as they are, no faster than the slower one reads. It never looks into them.
-import type { Peer } from './peers.ts';
 
 /** Where the sender is held, and where it goes on. */
 const highWaterBytes = 256 * 1024;
@@ -11,7 +10,15 @@ const highWaterMessages = 1024;
 const lowWaterMessages = 256;
 
 /** An end of a session: a connection, or a caller in this process. */
-export type End = Pick<Peer, 'send' | 'buffered' | 'pause' | 'resume' | 'close'>;
+export type End = {
+  send(data: Buffer | string, isBinary?: boolean, sent?: () => void): void;
+  /** Bytes that the other side has not taken yet. */
+  buffered(): number;
+  /** Reads no further, until it is resumed. */
+  pause(): void;
+  resume(): void;
+  close(code: number, word: string): void;
+};
 
 export type Lane = {
   pass(data: Buffer, isBinary: boolean): void;

@@ -3,7 +3,6 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { closeCodes } from '@switchyard/contract';
 import type { Clock, Ids } from '../platform/index.ts';
 import type { ConnectorTimes } from './deps.ts';
-import type { KeptPlace } from './handover.ts';
 import { createHeld, type HeldMessage, type HeldRoom } from './held.ts';
 import type { HeldToken } from './held-tokens.ts';
 import type { RelayMetrics } from './metrics.ts';
@@ -20,6 +19,15 @@ export type Claimant = {
   readonly byRole?: boolean;
   /** Left out by whoever claims for a single exchange, which ends by itself. */
   readonly token?: HeldToken;
+};
+
+/** The place that a session keeps for its claimant, without the resume token itself. */
+export type KeptPlace = {
+  readonly sessionId: string;
+  readonly claimant: Claimant;
+  readonly tokenHash: string;
+  /** A length of time: clocks of nodes differ. */
+  readonly leftMs: number;
 };
 
 export type Ending = { readonly code: number; readonly word: string };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Type } from 'typebox';
 import { isActedFromAbove, withActing } from './acting.ts';
-import type { RouteFacts } from './routes.ts';
+import type { RouteFacts } from './route-facts.ts';
 
 const facts: RouteFacts = {
   method: 'GET',

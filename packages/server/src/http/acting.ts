@@ -3,7 +3,7 @@ import { type Permission, Refusal } from '@switchyard/contract';
 import type { FastifyRequest } from 'fastify';
 import { type TSchema, Type } from 'typebox';
 import type { Caller } from './caller.ts';
-import type { Access, RouteFacts } from './routes.ts';
+import type { Access, RouteFacts } from './route-facts.ts';
 
 /** Provisioning's to fill; undefined where there is no such organisation. */
 export type FindOrganization = (organizationId: string) => Promise<

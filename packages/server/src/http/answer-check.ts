@@ -3,9 +3,9 @@ import { Problem } from '@switchyard/contract';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { answerHeaders, answerHeadersOf } from './answer-headers.ts';
+import { answerHeadersOf } from './answer-headers.ts';
 import { problemMediaType } from './problem.ts';
-import type { RouteFacts } from './routes.ts';
+import { answerHeaders, type RouteFacts } from './route-facts.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 

@@ -1,13 +1,6 @@
 // Which headers an answer may have besides those of every answer: for the document, and for the check in tests.
 import { idempotencyKeyHeader } from './idempotency.ts';
-import type { RouteFacts } from './routes.ts';
-
-/** Headers that clients act upon, in the spelling of the document. */
-export const answerHeaders = [
-  ...(['Content-Disposition', 'Content-Range', 'ETag'] as const),
-  ...(['Idempotent-Replayed', 'Location', 'Retry-After'] as const),
-] as const;
-export type AnswerHeader = (typeof answerHeaders)[number];
+import { type AnswerHeader, answerHeaders, type RouteFacts } from './route-facts.ts';
 
 const ofStatus: Readonly<Record<number, readonly AnswerHeader[]>> = { 201: ['Location'] };
 

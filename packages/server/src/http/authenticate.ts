@@ -2,7 +2,7 @@
 import { type Permission, Refusal } from '@switchyard/contract';
 import type { FastifyRequest } from 'fastify';
 import type { Caller, Presented, VerifyToken } from './caller.ts';
-import type { Access } from './routes.ts';
+import type { Access } from './route-facts.ts';
 
 export const bearerForm = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
 

@@ -8,7 +8,7 @@ import { type CertificateReader, clientCertHeader } from './client-certificates.
 import type { LoadShedding } from './load-shedding.ts';
 import { accepts, isForm, isJson, isOneOf, isText } from './media-types.ts';
 import type { RateLimits } from './rate-limits.ts';
-import type { RouteFacts } from './routes.ts';
+import type { RouteFacts } from './route-facts.ts';
 
 /** No endpoint of ours needs more, and a refusal here is cheaper than a parse. */
 export const bodyLimitBytes = 1_048_576;

@@ -5,7 +5,7 @@ import { Refusal } from '@switchyard/contract';
 import Fastify, { type RouteHandlerMethod } from 'fastify';
 import type { Caller } from './caller.ts';
 import { type AskedKey, type IdempotencyKeys, withIdempotency } from './idempotency.ts';
-import type { RouteFacts } from './routes.ts';
+import type { RouteFacts } from './route-facts.ts';
 import { callerWith } from './server.fixture.ts';
 
 const facts = { operationId: 'make' } as RouteFacts;

@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import type { Caller } from './caller.ts';
 import { hashed } from './hashed-stream.ts';
 import { refusalOf } from './problem.ts';
-import type { RouteFacts } from './routes.ts';
+import type { RouteFacts } from './route-facts.ts';
 
 /** Means the same as the member `clientOperationId`; both with different values are refused. */
 export const idempotencyKeyHeader = 'idempotency-key';

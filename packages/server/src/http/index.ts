@@ -43,14 +43,8 @@ export {
 } from './paging.ts';
 export { refusalOf, retryAfterOf } from './problem.ts';
 export { addressKey, type RatePolicies, type RatePolicy } from './rate-limits.ts';
-export {
-  type Access,
-  type Priority,
-  type Route,
-  type RouteFacts,
-  type RouteRequest,
-  route,
-} from './routes.ts';
+export type { Access, Priority, RouteFacts } from './route-facts.ts';
+export { type Route, type RouteRequest, route } from './routes.ts';
 export {
   createHttp,
   type Http,

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { Refusal } from '@switchyard/contract';
 import { connectionLimit } from './listener.ts';
 import { createLoadShedding, pressureLimits, sampleEveryMs } from './load-shedding.ts';
-import type { Priority } from './routes.ts';
+import type { Priority } from './route-facts.ts';
 import { createSample } from './server.fixture.ts';
 
 const limits = { loopDelayMs: 100, running: 10 };

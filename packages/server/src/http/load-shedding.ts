@@ -1,7 +1,7 @@
 // Turns requests away before the process drowns: reports first, what ends a payment last.
 import { Refusal } from '@switchyard/contract';
 import { connectionLimit } from './listener.ts';
-import type { Priority } from './routes.ts';
+import type { Priority } from './route-facts.ts';
 
 /**
  * Pressure 1 is where sales are refused. A sale is what brings new work in, so the operations that

@@ -1,9 +1,9 @@
 // Lists what an operation can answer: its own answers, and the problems of its kind.
 import { type ErrorCode, errorCodes } from '@switchyard/contract';
-import { type AnswerHeader, answerHeadersOf } from './answer-headers.ts';
+import { answerHeadersOf } from './answer-headers.ts';
 import type { JsonObject, SchemaNames } from './openapi-schemas.ts';
 import { problemMediaType } from './problem.ts';
-import type { RouteFacts } from './routes.ts';
+import type { AnswerHeader, RouteFacts } from './route-facts.ts';
 
 const always: ErrorCode[] = [
   'not_acceptable',

@@ -4,7 +4,7 @@ import { errorCodes, ProcessRequest, Transaction } from '@switchyard/contract';
 import { Type } from 'typebox';
 import { checkDocument, checkSchemas, type OpenApiDocument } from './openapi.fixture.ts';
 import { type OpenApiFacts, writeOpenApi } from './openapi.ts';
-import type { RouteFacts } from './routes.ts';
+import type { RouteFacts } from './route-facts.ts';
 import { createSample, type Sample, sampleBaseUrl } from './server.fixture.ts';
 
 const facts: OpenApiFacts = {

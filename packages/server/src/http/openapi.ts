@@ -5,7 +5,7 @@ import { deprecationText } from './deprecation.ts';
 import { answersOf } from './openapi-answers.ts';
 import { exampleOf } from './openapi-examples.ts';
 import { createSchemaNames, type JsonObject, type SchemaNames } from './openapi-schemas.ts';
-import type { Access, RouteFacts } from './routes.ts';
+import type { Access, RouteFacts } from './route-facts.ts';
 
 export type OpenApiFacts = {
   readonly title: string;

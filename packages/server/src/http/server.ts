@@ -37,7 +37,7 @@ import { createRateLimits, type RatePolicies } from './rate-limits.ts';
 import { createRequestIds, requestIdHeader, traceIdOf } from './request-identity.ts';
 import { createRequestLog } from './request-log.ts';
 import { createRequestMetrics } from './request-metrics.ts';
-import type { RouteFacts } from './routes.ts';
+import type { RouteFacts } from './route-facts.ts';
 import {
   createSecondListener,
   type SecondListener,

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errors, type InteractionResults } from 'oidc-provider';
 import type { Clock } from '../platform/index.ts';
-import type { RealmProvider } from './provider.ts';
+import type { RealmProvider } from './realm-provider.ts';
 import { loginTsOf, type Sessions, type SignedInUser } from './sessions.ts';
 
 export type SignInRequest = {

@@ -6,7 +6,7 @@ import { createAdapter } from './adapter.ts';
 import { callbackErrorMember, webOriginsMember } from './client-metadata.ts';
 import type { EntityStore } from './entity-store.ts';
 import { signInPath, signInSeconds } from './interactions.ts';
-import type { RealmProvider } from './provider.ts';
+import type { RealmProvider } from './realm-provider.ts';
 import { scopes } from './scopes.ts';
 import { msOf, sessionSeconds } from './sessions.ts';
 import type { Shown } from './shown.ts';

@@ -12,13 +12,15 @@ import { createDeviceTokens } from './devices/device-tokens.ts';
 import { presentedDevice } from './devices/presented.ts';
 import type { DeviceSecrets } from './devices/secrets.ts';
 import type { EntityStore } from './entity-store.ts';
-import { type GrantDeps, grants } from './grants/index.ts';
+import type { GrantDeps } from './grants/grant.ts';
+import { grants } from './grants/index.ts';
 import type { Introspection } from './introspection.ts';
 import { serveClients } from './library-clients.ts';
 import type { Origins } from './origins.ts';
 import { createAnswers } from './provider-answers.ts';
 import { configure } from './provider-configuration.ts';
 import type { RateLimits } from './rate-limits.ts';
+import type { RealmProvider } from './realm-provider.ts';
 import type { Shown } from './shown.ts';
 import type { Application, Realm } from './types.ts';
 import type { UserTokens } from './user-tokens.ts';
@@ -41,12 +43,6 @@ export type ProviderDeps = {
   checkDeviceSecret: DeviceSecrets['check'];
   /** An application got a token. */
   noteUse(organizationId: string, clientId: string): void;
-};
-
-export type RealmProvider = {
-  readonly realm: Realm;
-  readonly provider: Provider;
-  readonly cookies: ReturnType<typeof cookieOptions>;
 };
 
 export type FindApplication = (clientId: string) => Promise<Application | undefined>;

@@ -1,7 +1,8 @@
 // The providers in use: one per realm, built on demand, thrown away when its signing keys change.
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../platform/index.ts';
-import { createRealmProvider, type ProviderDeps, type RealmProvider } from './provider.ts';
+import { createRealmProvider, type ProviderDeps } from './provider.ts';
+import type { RealmProvider } from './realm-provider.ts';
 import type { Realm } from './types.ts';
 
 /** 50 KB each; one that was let go is made again in less than a millisecond. */

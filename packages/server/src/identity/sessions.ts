@@ -5,7 +5,7 @@ import type { Method, User } from './accounts/types.ts';
 import { type EntityStore, type FoundEntity, sessionModel } from './entity-store.ts';
 import { browserLifetime, type Families } from './families.ts';
 import type { Ending, Family, FamilyKind } from './family-store.ts';
-import type { RealmProvider } from './provider.ts';
+import type { RealmProvider } from './realm-provider.ts';
 import { isStanding } from './standing.ts';
 
 /** A click within this time of the last one is not worth a write. */

@@ -53,6 +53,9 @@ export type ApplicationRecord = Application & {
   readonly secretChangedAt?: number | undefined;
 };
 
+/** With the time when it last got a token or sent one, to within a minute. */
+export type UsedApplication = ApplicationRecord & { readonly lastUsedAt?: number | undefined };
+
 export type SigningAlgorithm = 'ES256' | 'RS256';
 
 export type SealedKey = {

@@ -1,7 +1,7 @@
 // Dependencies of the payments module.
 import type { Acquiring } from '../acquiring/index.ts';
 import type { Recorder } from '../audit/index.ts';
-import type { Clock, FailPoints, Ids, Jobs, Log, Metrics } from '../platform/index.ts';
+import type { Clock, DueClock, FailPoints, Ids, Jobs, Log, Metrics } from '../platform/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
 import type { Hsm, Vault } from '../vault/index.ts';
 import type { ApprovalChecker } from './approvals/check-approval-code.ts';
@@ -35,6 +35,8 @@ export type PaymentsDeps = {
   terminalClock: TerminalClockCheck;
   jobs: Pick<Jobs, 'enqueue' | 'poke'>;
   clock: Clock;
+  /** What due times are compared with. */
+  dueClock: DueClock;
   ids: Ids;
   log: Log;
   metrics: Metrics;

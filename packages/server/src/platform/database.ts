@@ -2,7 +2,6 @@
 import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely';
 import pg from 'pg';
 import { pause } from './clock.ts';
-import { isPostgres } from './database-engine.ts';
 import { asRefusal, contended, isConnectionLost, isRetryable } from './database-errors.ts';
 import { createHotPool, type HotPool } from './hot-pool.ts';
 import type { HotStatement } from './hot-query.ts';
@@ -127,6 +126,13 @@ export function openDatabase(options: DatabaseOptions): Database {
       await Promise.all([general.end(), hotPool.opened()?.end()]);
     },
   };
+}
+
+/** YugabyteDB says "PostgreSQL 15.2-YB-2.25…", CockroachDB "CockroachDB CCL v25…". */
+export async function isPostgres(query: SessionQuery): Promise<boolean> {
+  const [row] = await query('SELECT version() AS version');
+  const version = String(row?.['version']);
+  return version.startsWith('PostgreSQL') && !/-YB-|yugabyte|cockroach/i.test(version);
 }
 
 function checkedName(name: string): string {

@@ -6,6 +6,7 @@ export { type AwsClient, type AwsResult, createAwsClient } from './aws-client.ts
 export { type AwsCredentials, type AwsRequest, type AwsScope, signAws } from './aws-signature.ts';
 export { ensureCertificates, type ListenerCertificate } from './certificates.ts';
 export { type Clock, isoTime, pause, systemClock } from './clock.ts';
+export { createMail } from './create-mail.ts';
 export {
   type Database,
   type DatabaseOptions,
@@ -16,6 +17,7 @@ export {
 } from './database.ts';
 export { createDatabaseClock } from './database-clock.ts';
 export { behindCommit } from './database-errors.ts';
+export { createDueClock, type DueClock } from './due-clock.ts';
 export {
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,
@@ -49,7 +51,7 @@ export {
 } from './live.ts';
 export { createLog, type Log, type LogSettings, type LogStream } from './log.ts';
 export { isLoopbackHost } from './loopback.ts';
-export { createMail, type Mail, type MailDeps, type MailMessage, mailsAtOnce } from './mail.ts';
+export { type Mail, type MailMessage, mailsAtOnce } from './mail.ts';
 export { mailDirOf } from './mail-catcher.ts';
 export { deliverMail } from './mail-delivery.ts';
 export { createMetrics, type Metrics } from './metrics.ts';

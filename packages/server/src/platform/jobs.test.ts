@@ -105,6 +105,25 @@ describe('jobs', () => {
     ]);
   });
 
+  test('after the clock goes back an hour what was queued is done, and pauses are as long as before', async () => {
+    const database = await testDatabase();
+    let stepMs = 0;
+    const clock = { now: () => Date.now() + stepMs };
+    const { jobs, kind, organizationId, left } = setUp(database, { clock });
+    const begun: number[] = [];
+    jobs.handle(kind, async (job) => {
+      begun.push(performance.now());
+      return job.attempts < 2 ? { retryAt: clock.now() + 500 } : undefined;
+    });
+    jobs.start();
+    await jobs.enqueue({ organizationId, kind, payload: {}, dueAt: clock.now() + 1_000 });
+    stepMs = -3_600_000;
+    await eventually('it is done', async () => (await left()) === 0);
+    await jobs.stop();
+    const [first = 0, second = 0, third = 0] = begun;
+    assert.ok(second - first >= 490 && third - second >= 490, begun.join());
+  });
+
   test('an enqueued job exists only if the transaction commits', async () => {
     const database = await testDatabase();
     const { jobs, kind, organizationId, left } = setUp(database);

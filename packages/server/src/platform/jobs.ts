@@ -2,6 +2,7 @@
 import { CompiledQuery, type Kysely } from 'kysely';
 import { type Clock, isoTime } from './clock.ts';
 import type { Database } from './database.ts';
+import { createDueClock, type DueClock } from './due-clock.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { type Ids, jittered } from './ids.ts';
 import {
@@ -41,7 +42,7 @@ export type Job = {
   lane?: string;
   /** Tries before this one. */
   attempts: number;
-  /** When it was to be done, epoch milliseconds. */
+  /** When it was to be done, epoch milliseconds of the clock of due times. */
   dueAt: number;
 };
 
@@ -53,12 +54,12 @@ export type NewJob = {
   payload: Record<string, unknown>;
   /** A UUID: jobs of one lane are begun in the order in which they were made, where both are due. */
   lane?: string;
-  /** Epoch milliseconds; now where absent. */
+  /** Epoch milliseconds by the process clock; now where absent. */
   dueAt?: number;
 };
 
 /**
- * Looks again at `retryAt`, epoch milliseconds; `untried` where this look counts as no try. `note`
+ * Looks again at `retryAt`, epoch milliseconds by the process clock; `untried` where this look counts as no try. `note`
  * says why a try did not end the job.
  */
 export type Later = { retryAt: number; untried?: true; note?: string };
@@ -95,6 +96,8 @@ export type Jobs = {
 export type JobsDeps = {
   database: Database;
   clock: Clock;
+  /** That of the process; one of its own where it is left out. */
+  dueClock?: DueClock;
   ids: Ids;
   log: Log;
   metrics: Metrics;
@@ -134,12 +137,12 @@ type Ended = { retryAt?: number; untried?: true; note?: string; failure?: string
 /** @example const jobs = createJobs({ database, clock, ids, log, metrics }); jobs.start(); */
 export function createJobs(deps: JobsDeps): Jobs {
   const { database, clock, ids, log } = deps;
-  const { leaseMs = defaultLeaseMs } = deps;
+  const { leaseMs = defaultLeaseMs, dueClock = createDueClock(clock, log) } = deps;
   const lots = new Map<string, Lot>();
   const running = new Map<Promise<void>, Held>();
   /** Those among them whose handlers have not ended. */
   const inHand = new Map<string, Held>();
-  const measured = measurements(deps);
+  const measured = measurements(deps, dueClock);
   const finishes = heldRows<Held>('jobs-finish', database, finishText);
   const postponements = heldRows<Postponed>('jobs-postpone', database, postponeText);
   let renewal: NodeJS.Timeout | undefined;
@@ -157,7 +160,7 @@ export function createJobs(deps: JobsDeps): Jobs {
     // A token of its own for each claim fences out whoever held the job before, this process included.
     const token = ids.uuid();
     const rows = await database.query<ClaimedRow>(claimText, [
-      isoTime(clock.now()),
+      isoTime(dueClock.now()),
       claimMost,
       token,
       leaseMs,
@@ -205,7 +208,7 @@ export function createJobs(deps: JobsDeps): Jobs {
         ? lot.endsItself || (await finishes.submit(held))
         : await postponements.submit({
             ...held,
-            due_at: isoTime(retryAt),
+            due_at: isoTime(dueClock.toDue(retryAt)),
             last_error: failure ?? note ?? null,
             untried: untried === true ? 1 : 0,
           });
@@ -252,7 +255,7 @@ export function createJobs(deps: JobsDeps): Jobs {
         jobId,
         kind,
         JSON.stringify(payload),
-        isoTime(dueAt ?? now),
+        isoTime(dueClock.toDue(dueAt ?? now)),
         isoTime(now),
         lane ?? null,
       ];
@@ -279,7 +282,7 @@ export function createJobs(deps: JobsDeps): Jobs {
   };
 }
 
-function measurements({ database, clock, metrics }: JobsDeps) {
+function measurements({ database, metrics }: JobsDeps, dueClock: DueClock) {
   metrics.gauge({
     name: 'switchyard_jobs_oldest_due_seconds',
     help: 'How long the job that has waited longest is overdue',
@@ -289,7 +292,7 @@ function measurements({ database, clock, metrics }: JobsDeps) {
         .query<{ due_at: Date | null }>(oldestDueText)
         .catch(() => undefined);
       if (rows === undefined) return;
-      const now = clock.now();
+      const now = dueClock.now();
       this.set(Math.max(0, now - (rows[0]?.due_at?.getTime() ?? now)) / 1000);
     },
   });

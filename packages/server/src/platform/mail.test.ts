@@ -7,8 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
 import PostalMime from 'postal-mime';
+import { createMail } from './create-mail.ts';
 import { systemIds } from './ids.ts';
-import { createMail, MailError, type MailMessage, type Refusal } from './mail.ts';
+import { MailError, type MailMessage, type Refusal } from './mail.ts';
 import { mailDirOf } from './mail-catcher.ts';
 import { deliverMail } from './mail-delivery.ts';
 

@@ -1,8 +1,6 @@
-// Sends mail: over SMTP where a server is set, else into files that a person or a test can read.
+// Sends mail over SMTP, and says why a server did not take it.
 import type { Clock } from './clock.ts';
-import type { Ids } from './ids.ts';
 import { isLoopbackHost } from './loopback.ts';
-import { createMailCatcher } from './mail-catcher.ts';
 import { envelopeOf, type MailMessage } from './mail-envelope.ts';
 
 export type { MailMessage } from './mail-envelope.ts';
@@ -19,17 +17,6 @@ export type Mail = {
   /** Resolves when the next server has it, or the file is there. */
   send(message: MailMessage): Promise<void>;
   close(): Promise<void>;
-};
-
-export type MailDeps = {
-  readonly settings: {
-    readonly dataDir: string;
-    readonly smtpUrl?: string | undefined;
-    readonly mailFrom: string;
-    readonly mailTimeoutMs: number;
-  };
-  readonly clock: Clock;
-  readonly ids: Ids;
 };
 
 /**
@@ -49,11 +36,16 @@ export class MailError extends Error {
   }
 }
 
-/** @example const mail = createMail({ settings, clock, ids }); await mail.send(message); */
-export function createMail({ settings, clock, ids }: MailDeps): Mail {
-  const { smtpUrl, mailFrom } = settings;
-  if (smtpUrl === undefined) return createMailCatcher({ ...settings, clock, ids });
-  const options = smtpOptions(smtpUrl, settings.mailTimeoutMs);
+type SmtpDeps = {
+  readonly smtpUrl: string;
+  readonly mailFrom: string;
+  readonly mailTimeoutMs: number;
+  readonly clock: Clock;
+};
+
+/** @example const mail = createSmtpMail({ smtpUrl, mailFrom, mailTimeoutMs, clock }); */
+export function createSmtpMail({ smtpUrl, mailFrom, mailTimeoutMs, clock }: SmtpDeps): Mail {
+  const options = smtpOptions(smtpUrl, mailTimeoutMs);
   // What speaks SMTP is loaded with the first mail: most processes never send one.
   const open = async () => (await import('nodemailer')).createTransport(options);
   let transport: ReturnType<typeof open> | undefined;

@@ -1,7 +1,6 @@
 // Brings the schema up to date: forward only, one process at a time, on any engine that speaks PostgreSQL.
 import { type Clock, pause } from './clock.ts';
-import type { Database, SessionQuery } from './database.ts';
-import { isPostgres } from './database-engine.ts';
+import { type Database, isPostgres, type SessionQuery } from './database.ts';
 import type { Ids } from './ids.ts';
 import type { Log } from './log.ts';
 import { type Migration, readMigrations } from './migration-files.ts';

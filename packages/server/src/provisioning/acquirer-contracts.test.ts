@@ -72,7 +72,7 @@ describe('acquirer links and contracts', () => {
         linkId: acquirerLinkId,
         name: 'south',
         adapter: 'iso8583-host',
-        isFinishing: false,
+        isDraining: false,
         settings: {
           host: '127.0.0.1',
           port: 8583,

@@ -11,7 +11,8 @@ import {
   type LinkSigningKeys,
 } from './http-links.ts';
 import { type LinkInspection, withInspection } from './link-inspection.ts';
-import { createResource, type Deps, type Input, type Kind, type Resource } from './resource.ts';
+import { createResource, type Deps, type Resource } from './resource.ts';
+import type { Input, Kind } from './resource-kind.ts';
 import { institutionOfLink, listLinksToOpen, type Row, type Run, runOn } from './store.ts';
 import { acquirerContracts, acquirerLinks } from './tables.ts';
 import { holdOrganization } from './tree.ts';
@@ -175,7 +176,7 @@ type OpenedBy<Adapter extends string, Settings> = {
   name: string;
   adapter: Adapter;
   /** Disabled or removed: it takes no sale, and is open for what was begun on it. */
-  isFinishing: boolean;
+  isDraining: boolean;
   settings: {
     host: string;
     port: number;
@@ -232,7 +233,7 @@ function toOpen(row: Row): LinkToOpen {
     organizationId: String(row['organization_id']),
     linkId: String(row['acquirer_link_id']),
     name: String(row['name']),
-    isFinishing: row['is_finishing'] === true,
+    isDraining: row['is_finishing'] === true,
   };
   const place = {
     host: String(row['host']),

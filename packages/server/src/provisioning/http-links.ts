@@ -1,7 +1,7 @@
 // What an acquirer link has that speaks HTTP: its path, the acquirer's keys, and those of the platform.
 import type { PublicSigningKey } from '../platform/index.ts';
 import { refuseField } from './errors.ts';
-import type { Input } from './resource.ts';
+import type { Input } from './resource-kind.ts';
 import type { Row } from './store.ts';
 
 /** The platform's public keys of a link: the one in use, and the one after it. */

@@ -1,7 +1,8 @@
 // Tells at once what of an acquirer link cannot be used: keys and certificates, where a process knows them.
 import type { AcquirerLink } from '@switchyard/contract';
 import { refuseFields } from './errors.ts';
-import type { Input, Resource } from './resource.ts';
+import type { Resource } from './resource.ts';
+import type { Input } from './resource-kind.ts';
 
 /** What of a link names things that lie elsewhere. */
 export type LinkNames = {

@@ -2,7 +2,8 @@
 import type { Merchant } from '@switchyard/contract';
 import { refuseField, refuseUnknown } from './errors.ts';
 import type { Lookup } from './lookup.ts';
-import { createResource, type Deps, type Input, type Kind, type Resource } from './resource.ts';
+import { createResource, type Deps, type Resource } from './resource.ts';
+import type { Input, Kind } from './resource-kind.ts';
 import { isCountry, isTimeZone } from './rules.ts';
 import type { Scope } from './scope.ts';
 import type { Row } from './store.ts';

@@ -5,14 +5,8 @@ import { platformAuthor } from '../audit/index.ts';
 import { behindCommit } from '../platform/index.ts';
 import { refuseField, refuseUnknown } from './errors.ts';
 import type { Lookup } from './lookup.ts';
-import {
-  type Beside,
-  createResource,
-  type Deps,
-  type Input,
-  type Kind,
-  type Resource,
-} from './resource.ts';
+import { createResource, type Deps, type Resource } from './resource.ts';
+import type { Beside, Input, Kind } from './resource-kind.ts';
 import type { Scope } from './scope.ts';
 import { createRecords, type Row, type Run } from './store.ts';
 import { acquirerLinks, merchants, organizations, physicalDevices } from './tables.ts';

@@ -3,14 +3,8 @@ import type { NewPointOfSale, PointOfSale, RenewedSecret } from '@switchyard/con
 import type { Kysely } from 'kysely';
 import { refuseUnknown } from './errors.ts';
 import { requireStore } from './logical-devices.ts';
-import {
-  createResource,
-  type Deps,
-  type Input,
-  type Kind,
-  type Resource,
-  type Versioned,
-} from './resource.ts';
+import { createResource, type Deps, type Resource, type Versioned } from './resource.ts';
+import type { Input, Kind } from './resource-kind.ts';
 import { tillClientId } from './rules.ts';
 import type { Scope } from './scope.ts';
 import type { Row } from './store.ts';

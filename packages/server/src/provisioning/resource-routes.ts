@@ -12,7 +12,8 @@ import {
   sealPage,
 } from '../http/index.ts';
 import type { NotFoundCode } from './errors.ts';
-import type { Input, Resource, Versioned } from './resource.ts';
+import type { Resource, Versioned } from './resource.ts';
+import type { Input } from './resource-kind.ts';
 import type { Scope } from './scope.ts';
 import { requireOrganization, scopeOf } from './scope.ts';
 

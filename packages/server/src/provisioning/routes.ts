@@ -31,7 +31,8 @@ import { refuseUnknown } from './errors.ts';
 import type { LogicalDevices } from './logical-devices.ts';
 import type { PointsOfSale } from './points-of-sale.ts';
 import { registerPointsOfSale } from './points-of-sale-routes.ts';
-import type { Input, Resource } from './resource.ts';
+import type { Resource } from './resource.ts';
+import type { Input } from './resource-kind.ts';
 import { type Asked, registerResource, sendVersioned } from './resource-routes.ts';
 import { type Scope, scopeOf } from './scope.ts';
 

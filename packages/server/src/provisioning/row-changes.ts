@@ -3,7 +3,7 @@ import { defined } from '@switchyard/contract';
 import { type AuditEntry, platformAuthor } from '../audit/index.ts';
 import { refuseField } from './errors.ts';
 import type { Lookup } from './lookup.ts';
-import type { Input, Kind } from './resource.ts';
+import type { Input, Kind } from './resource-kind.ts';
 import type { Scope } from './scope.ts';
 import type { Row } from './store.ts';
 import { stamps } from './view.ts';

@@ -2,7 +2,8 @@
 import type { Store } from '@switchyard/contract';
 import { refuseField } from './errors.ts';
 import { refuseUnknownTimeZone, requireMerchant } from './merchants.ts';
-import { createResource, type Deps, type Kind, type Resource } from './resource.ts';
+import { createResource, type Deps, type Resource } from './resource.ts';
+import type { Kind } from './resource-kind.ts';
 import { logicalDevices, pointsOfSale, stores } from './tables.ts';
 import { commonMembers, viewOf } from './view.ts';
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type QrRequest, Refusal } from '@switchyard/contract';
 import { eventually } from '../../test/eventually.ts';
+import { dueClockOf } from '../../test/movable-clock.ts';
 import type { Caller } from '../http/index.ts';
 import { createFailPoints, createLog, isoTime, systemIds } from '../platform/index.ts';
 import { createPayment } from './create.ts';
@@ -71,6 +72,7 @@ function world(commitsLeft = Number.POSITIVE_INFINITY) {
     store,
     ids: systemIds,
     clock: { now: () => now },
+    dueClock: dueClockOf({ now: () => now }),
     running: createRunning(),
     providers: {
       pick: async () => ({ serviceId: systemIds.uuid(), providerId: systemIds.uuid() }),

@@ -279,8 +279,9 @@ function askSoon(deps: QrDeps, loaded: LoadedQr): Promise<LoadedQr> {
 }
 
 /** Whether whoever asked first still waits: nothing was answered, and there is time left for it. */
-async function isAsked({ store, clock }: QrDeps, { row, news }: LoadedQr): Promise<boolean> {
-  if (clock.now() >= Date.parse(row.createdAt) + answerMs + graceMs) return false;
+async function isAsked({ store, dueClock }: QrDeps, { row, news }: LoadedQr): Promise<boolean> {
+  const createdAt = Date.parse(row.createdAt);
+  if (dueClock.isOver(createdAt + answerMs + graceMs, createdAt)) return false;
   return row.version === 1 || !isAnswered(news ?? (await store.shownEvents(row)));
 }
 
@@ -295,7 +296,7 @@ async function replay(
   running?: Promise<LoadedQr>,
 ): Promise<Created | undefined> {
   const { organizationId, clientTransactionId, merchantId } = key;
-  const until = deps.clock.now() + answerMs + duplicateWaitMs;
+  const until = deps.dueClock.now() + answerMs + duplicateWaitMs;
   const find = async () => {
     const [found] = await deps.store.findByClientId(
       organizationId,
@@ -308,7 +309,7 @@ async function replay(
   let loaded = (await running?.catch(() => undefined)) ?? (await find());
   if (loaded === undefined) return undefined;
   refuseReuse(loaded.row.facts.request, fingerprint, 'clientTransactionId');
-  while (deps.clock.now() < until && (await isAsked(deps, loaded))) {
+  while (deps.dueClock.now() < until && (await isAsked(deps, loaded))) {
     await nextChange(deps.live, loaded.row, loaded.row.version, 250);
     loaded = (await find()) ?? loaded;
   }

@@ -1,7 +1,7 @@
 // What the QR room is built from; each operation takes these as its first argument.
 import type { Kysely } from 'kysely';
 import type { Caller } from '../http/index.ts';
-import type { Clock, FailPoints, Ids, Live, Log } from '../platform/index.ts';
+import type { Clock, DueClock, FailPoints, Ids, Live, Log } from '../platform/index.ts';
 import type { Alarms } from './alarms.ts';
 import type { Providers } from './providers/index.ts';
 import type { Running } from './running.ts';
@@ -35,6 +35,7 @@ export type QrDeps = {
   /** A keyed mark of what must not be kept in clear. */
   markOf: (text: string) => string;
   clock: Clock;
+  dueClock: DueClock;
   ids: Ids;
   log: Log;
   failPoints: FailPoints;

@@ -5,6 +5,7 @@ import type { Streams } from '../http/index.ts';
 import {
   type Clock,
   type Database,
+  type DueClock,
   deriveKey,
   type FailPoints,
   type Ids,
@@ -42,6 +43,7 @@ export type QrRoomDeps = {
   live: Live;
   masterKey: Buffer;
   clock: Clock;
+  dueClock: DueClock;
   ids: Ids;
   log: Log;
   metrics: Metrics;
@@ -84,9 +86,9 @@ function watch(live: Live, store: QrStore): void {
   });
 }
 
-/** @example const qr = createQr({ database, providers, live, masterKey, clock, ids, log, metrics, failPoints, tell, payWithinMs }); */
+/** @example const qr = createQr({ database, providers, live, masterKey, clock, dueClock, ids, log, metrics, failPoints, tell, payWithinMs }); */
 export function createQr({ database, providers, masterKey, metrics, ...rest }: QrRoomDeps): Qr {
-  const store = createQrStore({ database, ids: rest.ids });
+  const store = createQrStore({ database, dueClock: rest.dueClock, ids: rest.ids });
   const markKey = deriveKey(masterKey, 'qr scanned identifiers');
   const deps: QrDeps = {
     ...rest,

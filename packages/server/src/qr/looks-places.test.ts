@@ -29,7 +29,7 @@ test('a provider that answers late, with however many services, holds up nobody 
   const looked: string[] = [];
   let atOnce = 0;
   const store = {
-    async claim(_now: number, _until: number, limit: number, busy: readonly string[]) {
+    async claim(_forMs: number, limit: number, busy: readonly string[]) {
       const isFree = (each: Due) =>
         ![each.serviceId, each.providerId].some((id) => busy.includes(id));
       const claimed = waiting.filter(isFree).slice(0, limit);

@@ -26,7 +26,7 @@ type Question = (loaded: LoadedQr) => Promise<LoadedQr>;
 
 /** What there is to ask about a payment: its cancel or how it stands, and each refund that is open. */
 function questionsOf(deps: QrDeps, loaded: LoadedQr): Question[] {
-  const { position, expiresAt } = loaded.row;
+  const { position, expiresAt, createdAt } = loaded.row;
   const refunds = loaded.operations.filter((each) => each.kind === 'Refund' && isOpen(each));
   const questions = refunds.map(
     (refund): Question =>
@@ -35,7 +35,7 @@ function questionsOf(deps: QrDeps, loaded: LoadedQr): Question[] {
   );
   if (openCancels(loaded).length > 0) return [(each) => askCancel(deps, each), ...questions];
   if (!isLive(position) || position.hold !== null) return questions;
-  const isOver = deps.clock.now() >= expiresAt;
+  const isOver = deps.dueClock.isOver(expiresAt, Date.parse(createdAt));
   return [(each) => (isOver ? expire(deps, each) : askStatus(deps, each)), ...questions];
 }
 
@@ -79,9 +79,8 @@ export function createLooks(deps: QrDeps): Looks {
     const free = Math.min(placesMax - running.size, placesPerProvider);
     if (free <= 0) return false;
     const full = [...busy].filter(([, count]) => count >= placesPerProvider);
-    const now = deps.clock.now();
     const names = full.map(([providerId]) => providerId);
-    const keys = await deps.store.claim(now, now + claimMs, free, names);
+    const keys = await deps.store.claim(claimMs, free, names);
     for (const key of keys) {
       // Due again by what was heard meanwhile: whoever asks already says when to ask next.
       if (running.has(key.transactionId)) continue;

@@ -38,7 +38,7 @@ async function begunBefore(
   row: LoadedQr['row'],
   number: number,
 ): Promise<{ loaded: LoadedQr; operation: StoredOperation }> {
-  const until = deps.clock.now() + answerMs + duplicateWaitMs;
+  const until = deps.dueClock.now() + answerMs + duplicateWaitMs;
   for (;;) {
     const loaded = await deps.store.find(row);
     const operation = loaded && withNumber(loaded, number);
@@ -46,8 +46,9 @@ async function begunBefore(
       throw new Error('the operation does not exist');
     }
     const isAsked = isOpen(operation) && operation.details.awaited !== true;
-    const isYoung = deps.clock.now() < Date.parse(operation.createdAt) + answerMs;
-    if (!isAsked || !isYoung || deps.clock.now() >= until) return { loaded, operation };
+    const createdAt = Date.parse(operation.createdAt);
+    const isYoung = !deps.dueClock.isOver(createdAt + answerMs, createdAt);
+    if (!isAsked || !isYoung || deps.dueClock.now() >= until) return { loaded, operation };
     await nextChange(deps.live, loaded.row, loaded.row.version, 250);
   }
 }

@@ -109,7 +109,7 @@ function toOperation(json: OperationJson): StoredOperation {
   };
 }
 
-function toRow(row: LoadedRow): QrRow {
+function toRow(row: LoadedRow, fromDue: (dueAt: number) => number): QrRow {
   const { phase, amount, currency, paid, refunded, settled, ending, hold } = row;
   return {
     organizationId: row.organization_id,
@@ -139,15 +139,19 @@ function toRow(row: LoadedRow): QrRow {
     providerEvents: row.provider_events,
     looks: row.looks,
     expiresAt: row.expires_at.getTime(),
-    dueAt: row.due_at?.getTime(),
+    dueAt: row.due_at === null ? undefined : fromDue(row.due_at.getTime()),
     facts: row.facts,
     createdAt: isoTime(row.created_at.getTime()),
     updatedAt: isoTime(row.updated_at.getTime()),
   };
 }
 
-export function toLoaded(row: LoadedRow): LoadedQr {
-  return { row: toRow(row), operations: (row.operations ?? []).map(toOperation) };
+/** @param fromDue where it matters when the next look is due: the time by the process clock */
+export function toLoaded(
+  row: LoadedRow,
+  fromDue: (dueAt: number) => number = (dueAt) => dueAt,
+): LoadedQr {
+  return { row: toRow(row, fromDue), operations: (row.operations ?? []).map(toOperation) };
 }
 
 export type EventRow = {

@@ -30,7 +30,11 @@ export const begin = {
   SELECT transaction_id AS id FROM tx`,
 };
 
-export function beginRow(row: QrRow, event: StoredEvent): Record<string, unknown> {
+export function beginRow(
+  row: QrRow,
+  event: StoredEvent,
+  dueAt: string | null,
+): Record<string, unknown> {
   return {
     organization_id: row.organizationId,
     transaction_id: row.transactionId,
@@ -43,7 +47,7 @@ export function beginRow(row: QrRow, event: StoredEvent): Record<string, unknown
     amount: row.position.amount,
     currency: row.position.currency,
     expires_at: isoTime(row.expiresAt),
-    due_at: row.dueAt === undefined ? null : isoTime(row.dueAt),
+    due_at: dueAt,
     facts: row.facts,
     at: event.at,
     type: event.type,
@@ -100,7 +104,7 @@ export const commit = {
 export function commitRow(
   { before, after, event, operations }: Change,
   i: number,
-  outboxId: string | undefined,
+  { outboxId, dueAt }: { outboxId: string | undefined; dueAt: string | null },
 ): Record<string, unknown> {
   const { position } = after;
   return {
@@ -122,7 +126,7 @@ export function commitRow(
     operation_count: after.operationCount,
     looks: after.looks,
     expires_at: isoTime(after.expiresAt),
-    due_at: after.dueAt === undefined ? null : isoTime(after.dueAt),
+    due_at: dueAt,
     at: event.at,
     type: event.type,
     data: event.data,

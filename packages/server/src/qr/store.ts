@@ -1,6 +1,12 @@
 // The SQL of the QR room: each write is one guarded statement, batched with its neighbours.
 import { CompiledQuery, type Kysely } from 'kysely';
-import { createGroupCommit, type Database, type Ids, isoTime } from '../platform/index.ts';
+import {
+  createGroupCommit,
+  type Database,
+  type DueClock,
+  type Ids,
+  isoTime,
+} from '../platform/index.ts';
 import { isPublished } from './event-source.ts';
 import type { Change, LoadedQr, QrKey, QrRow, StoredEvent } from './model.ts';
 import { type EventRow, type LoadedRow, toEvent, toLoaded } from './rows.ts';
@@ -46,7 +52,7 @@ export type QrStore = {
   /** Of those that have gone beyond the version that is named. */
   versions(asked: VersionsAsked): Promise<(QrKey & { version: number })[]>;
   /** Takes what is due until `until`; `busy` are providers that are left out. */
-  claim(now: number, until: number, limit: number, busy: readonly string[]): Promise<DueKey[]>;
+  claim(forMs: number, limit: number, busy: readonly string[]): Promise<DueKey[]>;
   /** Sets the next look at an unchanged payment. */
   postpone(row: QrRow, dueAt: number, looks: number): Promise<void>;
   /** Writes that wait for a lane, as a share of what may wait. */
@@ -86,14 +92,27 @@ function isUniqueViolation(error: unknown): boolean {
 
 const sortKey = (row: QrKey) => row.organizationId + row.transactionId;
 
-/** @example const store = createQrStore({ database, ids }); */
-export function createQrStore({ database, ids }: { database: Database; ids: Ids }): QrStore {
+/** @example const store = createQrStore({ database, dueClock, ids }); */
+export function createQrStore({
+  database,
+  dueClock,
+  ids,
+}: {
+  database: Database;
+  dueClock: DueClock;
+  ids: Ids;
+}): QrStore {
+  /** Rows hold times by the process clock, the table those by the clock that they are compared with. */
+  const dueText = ({ dueAt }: QrRow): string | null =>
+    dueAt === undefined ? null : isoTime(dueClock.toDue(dueAt));
+  const loadedOf = (row: LoadedRow): LoadedQr => toLoaded(row, dueClock.fromDue);
+
   const begins = createGroupCommit<{ row: QrRow; event: StoredEvent }, boolean>({
     name: 'qr-begin',
     queueLimit: queueMax,
     key: ({ row }) => `${row.organizationId}${row.clientTransactionId}${row.merchantId}`,
     run: async (rows) => {
-      const batch = rows.map(({ row, event }) => statements.beginRow(row, event));
+      const batch = rows.map(({ row, event }) => statements.beginRow(row, event, dueText(row)));
       const made = await database.hot<{ id: string }>(statements.begin, [JSON.stringify(batch)]);
       const inserted = new Set(made.map(({ id }) => id));
       return rows.map(({ row }) => inserted.has(row.transactionId));
@@ -102,7 +121,7 @@ export function createQrStore({ database, ids }: { database: Database; ids: Ids 
 
   function rowOf(change: Change, i: number): Record<string, unknown> {
     const outboxId = isPublished(change.event.type) ? ids.uuid() : undefined;
-    return statements.commitRow(change, i, outboxId);
+    return statements.commitRow(change, i, { outboxId, dueAt: dueText(change.after) });
   }
 
   const commits = createGroupCommit<Change, boolean>({
@@ -130,7 +149,7 @@ export function createQrStore({ database, ids }: { database: Database; ids: Ids 
         all.map((each) => each.clientTransactionId),
         all.map((each) => each.merchantId),
       ]);
-      for (const row of rows) found[row.i - 1] = toLoaded(row);
+      for (const row of rows) found[row.i - 1] = loadedOf(row);
       return found;
     },
   });
@@ -161,13 +180,13 @@ export function createQrStore({ database, ids }: { database: Database; ids: Ids 
         return [await reads.submit(one)].filter((each) => each !== undefined);
       }
       const values = [organizationId, clientTransactionId, matchesMax];
-      return (await database.hot<LoadedRow>(statements.findByClientId, values)).map(toLoaded);
+      return (await database.hot<LoadedRow>(statements.findByClientId, values)).map(loadedOf);
     },
     async findForProvider(providerId, transactionId, eventId) {
       const values = [providerId, transactionId, eventId];
       type Found = LoadedRow & { is_known: boolean };
       const [row] = await database.hot<Found>(statements.findForProvider, values);
-      return row === undefined ? undefined : { ...toLoaded(row), isKnown: row.is_known };
+      return row === undefined ? undefined : { ...loadedOf(row), isKnown: row.is_known };
     },
     async findOperation({ organizationId, merchantId, kind, clientOperationId }) {
       type Found = { transaction_id: string; number: number };
@@ -192,7 +211,7 @@ export function createQrStore({ database, ids }: { database: Database; ids: Ids 
       const statement = statements.listOf(kind, merchantId !== undefined);
       const filters = [storeId ?? null, merchantId ?? null];
       const values = [organizationId, after ?? null, limit, ...filters];
-      return (await database.hot<LoadedRow>(statement, values)).map(toLoaded);
+      return (await database.hot<LoadedRow>(statement, values)).map(loadedOf);
     },
     async shownEventsOf(organizationId, transactionIds) {
       type Found = EventRow & { transaction_id: string };
@@ -215,9 +234,10 @@ export function createQrStore({ database, ids }: { database: Database; ids: Ids 
         version: row.version,
       }));
     },
-    async claim(now, until, limit, busy) {
+    async claim(forMs, limit, busy) {
+      const now = dueClock.now();
       type Found = { organization_id: string; transaction_id: string; provider_id: string };
-      const values = [isoTime(now), isoTime(until), limit, busy];
+      const values = [isoTime(now), isoTime(now + forMs), limit, busy];
       const rows = await database.hot<Found>(statements.claim, values);
       return rows.map((row) => ({
         organizationId: row.organization_id,
@@ -226,7 +246,13 @@ export function createQrStore({ database, ids }: { database: Database; ids: Ids 
       }));
     },
     async postpone({ organizationId, transactionId, version }, dueAt, looks) {
-      const values = [organizationId, transactionId, version, isoTime(dueAt), looks];
+      const values = [
+        organizationId,
+        transactionId,
+        version,
+        isoTime(dueClock.toDue(dueAt)),
+        looks,
+      ];
       await database.hot(statements.postpone, values);
     },
     pressure: () => Math.max(begins.waiting(), commits.waiting()) / queueMax,

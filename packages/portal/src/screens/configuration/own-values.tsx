@@ -14,7 +14,7 @@ import type { FormValues, SchemaPart } from '../../parts/schema-fields.ts';
 import { SchemaForm } from '../../parts/schema-form.tsx';
 import { useWords } from '../../words/index.ts';
 import { inheriting } from './pointers.ts';
-import type { FoundConfiguration } from './service-configuration.tsx';
+import type { FoundConfiguration } from './use-configuration.ts';
 
 type Props = {
   readonly found: FoundConfiguration;

@@ -2,7 +2,7 @@
 import { Button, Tabs } from '@mantine/core';
 import type { Service, ServiceConfiguration } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
-import { api, call } from '../../api/client.ts';
+import { api } from '../../api/client.ts';
 import { useFilters } from '../../filters/use-filters.ts';
 import { Icon } from '../../parts/icons.tsx';
 import { Note } from '../../parts/note.tsx';
@@ -14,28 +14,12 @@ import { useWords } from '../../words/index.ts';
 import { Effective } from './effective.tsx';
 import { Ladder } from './ladder.tsx';
 import { OwnValues } from './own-values.tsx';
-import { addressOf, type Place } from './places.ts';
+import type { Place } from './places.ts';
 import { readPointer } from './pointers.ts';
+import { type FoundConfiguration, useConfiguration } from './use-configuration.ts';
 import { Versions } from './versions.tsx';
 
-export type FoundConfiguration = {
-  readonly configuration: ServiceConfiguration;
-  readonly etag: string;
-  readonly address: string;
-};
-
 const tabs = ['effective', 'own', 'versions'] as const;
-
-function useConfiguration(place: Place, serviceId: string) {
-  const address = `${addressOf(place)}/${encodeURIComponent(serviceId)}`;
-  return useQuery({
-    queryKey: ['configuration', place.level, place.entityId, serviceId],
-    queryFn: async ({ signal }): Promise<FoundConfiguration> => {
-      const { body, headers } = await call<ServiceConfiguration>('GET', address, { signal });
-      return { configuration: body, etag: headers.get('etag') ?? '*', address };
-    },
-  });
-}
 
 export function ServiceConfigurationView({
   place,

@@ -12,7 +12,7 @@ import { Problem } from '../../parts/problem.tsx';
 import { StateBadge } from '../../parts/state-badge.tsx';
 import { Time } from '../../parts/values.tsx';
 import { useWords } from '../../words/index.ts';
-import type { FoundConfiguration } from './service-configuration.tsx';
+import type { FoundConfiguration } from './use-configuration.ts';
 
 const pageMost = 50;
 

@@ -1,6 +1,6 @@
 /** The screens of the estate: merchants, stores, places, devices, points of sale, imports and acquirers. */
 import type { Entry } from '../../app/entry.ts';
-import type { Screen } from '../../screens.ts';
+import type { Screen } from '../../app/screen.ts';
 
 const portal: readonly Entry[] = ['portal'];
 

@@ -1,11 +1,10 @@
 /** Steps towards something, one after another: what is done, and what comes next. */
 import { useQueries } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+import { type AnyRoute, Link, useRouter } from '@tanstack/react-router';
 import { isOpenTo } from '../../app/access.ts';
 import { entry } from '../../app/entry.ts';
 import { Icon } from '../../parts/icons.tsx';
 import { Panel } from '../../parts/page.tsx';
-import { screens } from '../../screens.ts';
 import { useSession } from '../../session/use-session.ts';
 import { useWords } from '../../words/index.ts';
 
@@ -19,10 +18,14 @@ export type Step = {
 
 const keptMs = 15_000;
 
-/** Whether a screen is there, and for this user. */
+/** Whether the router has a screen at this path that this user may open. */
 function useMayOpen(): (to: string) => boolean {
   const session = useSession();
-  return (to) => screens.some((each) => each.path === to && isOpenTo(each, session, entry));
+  const routesByPath: Readonly<Record<string, AnyRoute>> = useRouter().routesByPath;
+  return (to) => {
+    const access = routesByPath[to]?.options.staticData?.access;
+    return access !== undefined && isOpenTo(access, session, entry);
+  };
 }
 
 export function Steps({ name, steps }: { readonly name: string; readonly steps: readonly Step[] }) {

@@ -9,7 +9,6 @@ import { EmptyState, Facts, Loading, Page, Panel } from '../../parts/page.tsx';
 import { Problem } from '../../parts/problem.tsx';
 import { StateBadge } from '../../parts/state-badge.tsx';
 import { Time } from '../../parts/values.tsx';
-import { screens } from '../../screens.ts';
 import { useCan, useSession } from '../../session/use-session.ts';
 import { useWords } from '../../words/index.ts';
 import { Places } from './places.tsx';
@@ -111,7 +110,6 @@ function About({
   const { entityType, organizationId, merchantId } = useSession();
   const level = entityType === 'tenant' ? 'organizations' : 'merchants';
   const place = { level, entityId: merchantId ?? organizationId, serviceId: service.serviceId };
-  const hasScreen = screens.some(({ path }) => path === configuration);
   const configure = (
     <Button
       component={Link}
@@ -126,7 +124,7 @@ function About({
   const listed = (words: readonly string[]) =>
     words.length === 0 ? undefined : <WordList words={words} />;
   return (
-    <Panel title={t('about')} {...(mayConfigure && hasScreen ? { actions: configure } : {})}>
+    <Panel title={t('about')} {...(mayConfigure ? { actions: configure } : {})}>
       <div className="sy-service-lead">
         <ServiceMark service={service} size={48} />
         <p className="sy-service-text sy-broken">{service.description ?? t('noDescription')}</p>

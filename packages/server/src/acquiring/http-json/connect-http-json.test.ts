@@ -54,7 +54,7 @@ async function acquirer(platformKeys = [platformKey]) {
 function attach(
   port: number,
   settings: Partial<HttpJsonLink['settings']> = {},
-  over: { timeoutMs?: number; onState?: (available: boolean) => void } = {},
+  over: { timeoutMs?: number; onAvailabilityChange?: (available: boolean) => void } = {},
 ) {
   const late: LateResponse[] = [];
   const link: HttpJsonLink = {
@@ -315,7 +315,10 @@ test('an acquirer with all connections in use gets an echo and stays available',
     else bank.listener(request, response);
   });
   const states: boolean[] = [];
-  const over = { timeoutMs: 60_000, onState: (is: boolean) => void states.push(is) };
+  const over = {
+    timeoutMs: 60_000,
+    onAvailabilityChange: (available: boolean) => void states.push(available),
+  };
   const { connection } = attach(port, { acquirerKeys: [bank.publicKey] }, over);
   await eventually('the bank is ready', () => connection.isAvailable());
   // One more than there are connections: one is lost, and that one takes its place.
@@ -326,7 +329,7 @@ test('an acquirer with all connections in use gets an echo and stays available',
   for (const answer of held) answer();
   const outcomes = await Promise.all(all);
   assert.ok(outcomes.every(({ outcome }) => outcome === 'Approved'));
-  assert.deepEqual(states, [true], 'it was never away');
+  assert.deepEqual(states, [true], 'the link was never unavailable');
 });
 
 test('an unreachable acquirer has the outcome NotSent and is not available', async () => {

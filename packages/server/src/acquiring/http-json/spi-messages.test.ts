@@ -164,18 +164,18 @@ test('a contradictory or unrelated response has an unknown outcome', () => {
 });
 
 test('an explicit decline is a decline, whatever its response code', () => {
-  const refused = (responseCode: string) => judged({ outcome: 'Declined', responseCode });
-  for (const [code, isPlain] of [
+  const declined = (responseCode: string) => judged({ outcome: 'Declined', responseCode });
+  for (const [code, isExplicitDecline] of [
     ['51', undefined],
     ['ZZ', true],
     ['16', true],
   ] as const) {
-    const outcome = refused(code);
+    const outcome = declined(code);
     assert.ok(outcome !== 'Pending' && outcome.outcome === 'Declined', code);
-    assert.deepEqual([outcome.responseCode, outcome.isExplicitDecline], [code, isPlain]);
+    assert.deepEqual([outcome.responseCode, outcome.isExplicitDecline], [code, isExplicitDecline]);
     assert.equal(isAmbiguousDecline(outcome), false, code);
   }
-  assert.equal(isAmbiguousDecline(refused('68') as AcquirerOutcome), true);
+  assert.equal(isAmbiguousDecline(declined('68') as AcquirerOutcome), true);
 });
 
 test('NotProcessed maps to NotSent after overload, otherwise to a decline', () => {

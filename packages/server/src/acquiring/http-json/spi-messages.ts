@@ -198,7 +198,7 @@ export function toSpiOutcome(
   if (responseCode === undefined) return invalidResponse;
   const { approved, known } = responseCodeFacts(responseCode, { zeroAmount: message.amount === 0 });
   if (answer.outcome === 'Declined' && !approved) {
-    const explicitDecline = known ? {} : ({ isPlain: true } as const);
+    const explicitDecline = known ? {} : ({ isExplicitDecline: true } as const);
     const additionalData = additionalMembers(answer, cardNumberOf(message));
     return {
       outcome: 'Declined',

@@ -65,7 +65,7 @@ export function connectIso8583Host(deps: Iso8583HostDeps): AcquirerConnection {
     keyRing: deps.keyRing,
     clock: deps.clock,
     log: deps.log,
-    ...defined({ onState: deps.onAvailabilityChange }),
+    ...defined({ onAvailabilityChange: deps.onAvailabilityChange }),
     onUnmatchedResponse: (answer) => {
       const key = correlationKey(answer);
       const lateRequest = unansweredRequests.get(key);

@@ -81,14 +81,14 @@ const connectionTarget = ({
   host,
   port,
   tls,
-  tlsIdentity: identity,
-  maxUnreadPaymentBytes: unreadPaymentsMax,
+  tlsIdentity,
+  maxUnreadPaymentBytes,
 }: HostLinkOptions) => ({
   host,
   port,
   tls,
-  identity,
-  unreadPaymentsMax,
+  tlsIdentity,
+  maxUnreadPaymentBytes,
 });
 
 /** Trace numbers of network management messages, shared by all sessions. */

@@ -33,11 +33,11 @@ test('opening a link checks owner and usage of each key', () => {
   assertOwnKeys(all, host({ zonePinKey, macKey, zoneMasterKey }));
   assertOwnKeys(module(), host({}));
   const none = module('other ZonePin zpk', 'one ZonePin mac', 'one Mac zmk');
-  assert.throws(() => assertOwnKeys(none, host({ zonePinKey })), /zpk, which is no ZonePin key/);
-  assert.throws(() => assertOwnKeys(none, host({ macKey })), /mac, which is no Mac key/);
+  assert.throws(() => assertOwnKeys(none, host({ zonePinKey })), /zpk, which is not a ZonePin key/);
+  assert.throws(() => assertOwnKeys(none, host({ macKey })), /mac, which is not a Mac key/);
   assert.throws(
     () => assertOwnKeys(none, host({ zoneMasterKey })),
-    /zmk, which is no KeyEncryption key/,
+    /zmk, which is not a KeyEncryption key/,
   );
-  assert.throws(() => assertOwnKeys(none, http), /zpk, which is no ZonePin key/);
+  assert.throws(() => assertOwnKeys(none, http), /zpk, which is not a ZonePin key/);
 });

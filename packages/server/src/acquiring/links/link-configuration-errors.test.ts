@@ -75,7 +75,7 @@ describe('link configuration checks', () => {
         zoneMasterKey: { keyRef: 'zmk' },
         clientCertificate: 'north',
       }),
-      { faults: [], isUndecided: false },
+      { errors: [], isIncomplete: false },
     );
     assert.deepEqual(await places({ zonePinKey: { keyRef: 'zpk-aes', format: 'ISO4' } }), []);
     assert.deepEqual(await places({}), []);
@@ -83,9 +83,9 @@ describe('link configuration checks', () => {
 
   test('report keys of other usage, other owner or unknown name with the same text', async () => {
     for (const keyRef of ['mac', 'zmk', 'others', 'nobody']) {
-      const { errors: faults } = await look({ zonePinKey: { keyRef, format: 'ISO0' } });
+      const { errors } = await look({ zonePinKey: { keyRef, format: 'ISO0' } });
       const detail = 'is not a zone PIN key of this organisation';
-      assert.deepEqual(faults, [{ pointer: '/zonePinKey/keyRef', detail }], keyRef);
+      assert.deepEqual(errors, [{ pointer: '/zonePinKey/keyRef', detail }], keyRef);
     }
     const wrong = { macKey: { keyRef: 'zpk' }, zoneMasterKey: { keyRef: 'mac' } };
     assert.deepEqual(await places(wrong), ['/macKey/keyRef', '/zoneMasterKey/keyRef']);
@@ -112,7 +112,7 @@ describe('link configuration checks', () => {
   test('are incomplete if the HSM is unavailable, and report unknown keys', async () => {
     const names: LinkDependencies = { zonePinKey: { keyRef: 'zpk', format: 'ISO0' } };
     for (const fault of ['HsmUnavailable', 'HsmBusy', 'Unsupported'] as const) {
-      assert.deepEqual(await look(names, module(fault)), { faults: [], isUndecided: true }, fault);
+      assert.deepEqual(await look(names, module(fault)), { errors: [], isIncomplete: true }, fault);
     }
     for (const fault of ['KeyNotFound', 'KeyUsage'] as const) {
       assert.deepEqual(await places(names, fault), ['/zonePinKey/keyRef'], fault);

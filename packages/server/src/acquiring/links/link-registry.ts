@@ -269,12 +269,12 @@ export function createLinks(deps: LinkRegistryDeps): LinkRegistry {
     link: AcquirerLink,
     connection: AcquirerConnection | undefined,
   ): LinkStatus {
-    const { linkId, name, isDraining: isFinishing = false } = link;
+    const { linkId, name, isDraining = false } = link;
     const expiresAt = findCertificate(deps.clientCertificates, link)?.expiresAt;
     return {
       linkId,
       name,
-      isDraining: isFinishing,
+      isDraining,
       available: connection?.isAvailable() ?? false,
       ...defined({
         connections:

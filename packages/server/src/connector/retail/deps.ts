@@ -33,6 +33,7 @@ export type RetailDeps = {
   readonly masterKey: Buffer;
   readonly live: Live;
   readonly clock: Clock;
+  readonly dueClock: Clock;
   readonly ids: Ids;
   readonly log: Log;
   /** Left out in part: as the documents say. */

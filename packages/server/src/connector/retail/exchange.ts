@@ -35,6 +35,8 @@ type Begun = {
   readonly terminal: PlacedTerminal;
   readonly kept: Kept | undefined;
   readonly dueAt: number;
+  /** The same by the clock of due times. */
+  readonly until: number;
   readonly lease: Lease;
 };
 
@@ -68,7 +70,7 @@ function placeFor(places: Places, caller: Caller): () => void {
   );
 }
 
-type Deps = Pick<RetailDeps, 'clock' | 'log' | 'times'> & {
+type Deps = Pick<RetailDeps, 'clock' | 'dueClock' | 'log' | 'times'> & {
   readonly lines: Lines;
   readonly store: MessageStore;
   readonly terminals: Terminals;
@@ -79,7 +81,8 @@ type Deps = Pick<RetailDeps, 'clock' | 'log' | 'times'> & {
 export type Exchange = ReturnType<typeof createExchange>;
 
 /** @example const text = await exchange.sync(call); */
-export function createExchange({ lines, store, terminals, clock, log, told, ...deps }: Deps) {
+export function createExchange(deps: Deps) {
+  const { lines, store, terminals, clock, dueClock, log, told } = deps;
   const { answerMs } = { ...usualTimes, ...deps.times };
   const places = createPlaces(limits);
   const running = new Set<Promise<unknown>>();
@@ -126,6 +129,7 @@ export function createExchange({ lines, store, terminals, clock, log, told, ...d
   async function begin(call: Call, asked: Asked, isPublished: boolean): Promise<Begun> {
     const { asking, tsn, posId, waitSeconds, signal } = call;
     const dueAt = clock.now() + answerMs;
+    const until = dueClock.now() + answerMs;
     const terminal = await terminals.find(asking.caller, tsn);
     // Before anything is said of the terminal: that it is away now tells nothing of what it did.
     const first = await firstOf(asking.caller, terminal, asked);
@@ -135,16 +139,16 @@ export function createExchange({ lines, store, terminals, clock, log, told, ...d
       if (signal.aborted) refuse('device_offline', 'Whoever asked has gone.');
       const placed = terminals.placed(terminal);
       const kept = await note(asked, placed, { caller: asking.caller, dueAt, isPublished });
-      return { asked, terminal: placed, kept, dueAt, lease };
+      return { asked, terminal: placed, kept, dueAt, until, lease };
     } catch (error) {
       lease.free();
       throw error;
     }
   }
 
-  async function hear({ asked, kept, dueAt, lease }: Begun): Promise<Answer> {
+  async function hear({ asked, kept, until, lease }: Begun): Promise<Answer> {
     try {
-      const left = Math.max(1, dueAt - clock.now());
+      const left = Math.max(1, until - dueClock.now());
       const answer = await lease.line.ask(asked.key, asked.text, left);
       if (kept !== undefined)
         void track(settle(kept, { text: answer.text, ...wordsOf(answer.reading) }));

@@ -26,16 +26,17 @@ const graceMs = 60_000;
 
 /** @example const retail = createRetail({ ...deps, relay: connector }); retail.register(app, streams); */
 export function createRetail(deps: RetailDeps): Retail {
-  const { relay, live, clock, log } = deps;
+  const { relay, live, clock, dueClock, log } = deps;
   const { sweepMs } = { ...usualTimes, ...deps.times };
   const store = createMessageStore(deps);
-  const lines = createLines({ relay, clock });
+  const lines = createLines({ relay, clock: dueClock });
   const terminals = createTerminals(deps);
   const exchange = createExchange({
     lines,
     store,
     terminals,
     clock,
+    dueClock,
     log,
     times: deps.times,
     told: (kept) => live.publish(retailTopic(kept), 1),

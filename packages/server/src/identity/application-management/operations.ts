@@ -16,7 +16,7 @@ import { type Asked, type RecordChange, telling } from '../changes.ts';
 import { isDeviceClientId } from '../devices/device-application.ts';
 import { hashSecret } from '../secrets.ts';
 import { isTillClientId } from '../tills.ts';
-import type { Application, ApplicationRecord } from '../types.ts';
+import type { Application, ApplicationRecord, UsedApplication } from '../types.ts';
 import { type Draft, draftFaults, draftOf, roleBeyond } from './rules.ts';
 
 /** Provisioning's: each refuses what the organisation does not have. */
@@ -36,9 +36,6 @@ export type ManagementDeps = {
   readonly allowsLoopback: boolean;
   readonly recordChange: RecordChange;
 };
-
-/** With when it last got a token or came with one, about to the minute. */
-export type UsedApplication = ApplicationRecord & { readonly lastUsedAt?: number | undefined };
 
 export type ApplicationManagement = ReturnType<typeof createApplicationManagement>;
 type ListFilters = Omit<ApplicationFilters, 'storeId'>;

@@ -21,8 +21,8 @@ import {
   route,
   sealPage,
 } from '../../http/index.ts';
-import type { ApplicationRecord } from '../types.ts';
-import type { ApplicationManagement, UsedApplication } from './operations.ts';
+import type { ApplicationRecord, UsedApplication } from '../types.ts';
+import type { ApplicationManagement } from './operations.ts';
 import { viewOf } from './view.ts';
 
 const collection = '/application-management/v1/user-domains/:userDomainId/applications';

@@ -1,7 +1,7 @@
 // Shows an application in the words of the contract; the hash of its secret stays inside.
 import { type Application as ApplicationView, defined } from '@switchyard/contract';
 import { isoTime } from '../../platform/index.ts';
-import type { UsedApplication } from './operations.ts';
+import type { UsedApplication } from '../types.ts';
 
 export function viewOf(record: UsedApplication, userDomainId: string): ApplicationView {
   const { description, storeId, accessTokenSeconds, secretChangedAt, lastUsedAt } = record;

@@ -8,7 +8,7 @@ import { msOf } from '../sessions.ts';
 import { isStanding } from '../standing.ts';
 import type { Application } from '../types.ts';
 import type { TokenResponse } from '../user-tokens.ts';
-import type { Grant, GrantDeps } from './index.ts';
+import type { Grant, GrantDeps } from './grant.ts';
 
 /** RFC 7636, 4.1. */
 const verifierForm = /^[A-Za-z0-9\-._~]{43,128}$/;

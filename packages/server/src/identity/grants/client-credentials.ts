@@ -5,7 +5,7 @@ import { deviceScope } from '../devices/device-tokens.ts';
 import { presentedDevice } from '../devices/presented.ts';
 import { signJwt } from '../jwt.ts';
 import { machineScope, userScope } from '../scopes.ts';
-import type { Grant } from './index.ts';
+import type { Grant } from './grant.ts';
 
 const machineTokenSeconds = 3600;
 

@@ -5,7 +5,7 @@ import { presentedDevice } from '../devices/presented.ts';
 import { originOf } from '../request-origin.ts';
 import { userScope } from '../scopes.ts';
 import { checkPlace, factsOf } from './device-place.ts';
-import type { Grant } from './index.ts';
+import type { Grant } from './grant.ts';
 
 type Parameters = { username?: string; password?: string; totp?: string; scope?: string };
 

@@ -4,7 +4,7 @@ import { presentedDevice } from '../devices/presented.ts';
 import { readRefreshToken } from '../refresh-claims.ts';
 import { isStanding } from '../standing.ts';
 import { checkPlace } from './device-place.ts';
-import type { Grant } from './index.ts';
+import type { Grant } from './grant.ts';
 
 /** RFC 6749, 6: as much as was granted or less, never more. */
 function narrowed(granted: string, requested: string | undefined): string {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type ErrorCode, Refusal } from '@switchyard/contract';
+import { dueClockOf } from '../../../test/movable-clock.ts';
 import type { Job, NewJob } from '../../platform/index.ts';
 import { createInFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import type {
@@ -41,7 +42,7 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
   const linkOf = (transactionId: string) =>
     Number(transactionId.slice(-3)) % 2 === 0 ? far : near;
 
-  const loadedOf = (transactionId: string) =>
+  const transactionFor = (transactionId: string) =>
     ({
       row: {
         organizationId,
@@ -84,11 +85,12 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
 
   const ports = {
     clock: { now: () => 1_000_000 + performance.now() - startedAt },
+    dueClock: dueClockOf({ now: () => 1_000_000 + performance.now() - startedAt }),
     ids: { uuid: () => idOf(900) },
     acquirerTimeoutMs: 1000,
     failPoints: { hit() {} },
     log: {
-      error: (facts: { transactionId: string }) => void logged.push(facts.transactionId),
+      error: ({ transactionId }: { transactionId: string }) => void logged.push(transactionId),
       warn() {},
       debug() {},
     },
@@ -103,22 +105,22 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
       allocateReference: async () => ({}),
       async send({ transactionId }: { transactionId: string }) {
         tried.push(transactionId);
-        const told = answer(transactionId);
-        if (told === 'Unsent') return { outcome: 'NotSent', reason: 'gone' };
-        if (told === 'Pending') return { outcome: 'Unknown', reason: 'Timeout' };
-        if (told === 'Declined') return { outcome: 'Declined', responseCode: '61' };
+        const result = answer(transactionId);
+        if (result === 'Unsent') return { outcome: 'NotSent', reason: 'gone' };
+        if (result === 'Pending') return { outcome: 'Unknown', reason: 'Timeout' };
+        if (result === 'Declined') return { outcome: 'Declined', responseCode: '61' };
         return { outcome: 'Approved', responseCode: '00', amount: 100 };
       },
     },
     transactions: {
       onSaleWrite: () => () => {},
       async findById(_: string, transactionId: string) {
-        const told = answer(transactionId);
-        if (told === 'Fault') throw new Error('As the test says.');
-        if (!statuses.has(told) && told !== 'Unsent') {
-          throw new Refusal(told as ErrorCode, 'As the test says.');
+        const result = answer(transactionId);
+        if (result === 'Fault') throw new Error('The test requests this error.');
+        if (!statuses.has(result) && result !== 'Unsent') {
+          throw new Refusal(result as ErrorCode, 'The test requests this error.');
         }
-        return loadedOf(transactionId);
+        return transactionFor(transactionId);
       },
       async update({ after, operation }: TransactionChange) {
         if (operation === undefined) return true;
@@ -152,8 +154,8 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
       listPendingItems: async (page: { linkId: string; after?: string; limit: number }) =>
         [...items.values()]
           .filter(({ transactionId, status, linkId }) => {
-            const isOnPage = page.after === undefined || transactionId > page.after;
-            return status === 'Pending' && linkId === page.linkId && isOnPage;
+            const isBehind = page.after === undefined || transactionId > page.after;
+            return status === 'Pending' && linkId === page.linkId && isBehind;
           })
           .slice(0, page.limit),
       async recordResults(_organization: string, _batch: string, results: BatchResult[]) {
@@ -166,7 +168,7 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
       },
     },
   } as unknown as BatchWorkerPorts;
-  const worker = createBatchWorker(ports);
+  const work = createBatchWorker(ports);
   const jobOf = (payload: object, attempts = 0) =>
     ({ organizationId, payload, attempts }) as unknown as Job;
   return {
@@ -177,9 +179,9 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
     operations,
     down,
     logged,
-    sort: () => worker.assignLinks(jobOf({ batchId })),
-    link: (linkId: string, attempts = 0) =>
-      worker.captureLinkItems(jobOf({ batchId, linkId }, attempts)),
+    assignLinks: () => work.assignLinks(jobOf({ batchId })),
+    captureLinkItems: (linkId: string, attempts = 0) =>
+      work.captureLinkItems(jobOf({ batchId, linkId }, attempts)),
   };
 }
 
@@ -191,9 +193,9 @@ describe('an item of a capture batch', () => {
     'confirmation_pending',
   ] as const) {
     it(`is left for later after ${code}`, async () => {
-      const { sort, link, recorded } = batchOf(1, () => code);
-      await sort();
-      const again = await link(near);
+      const { assignLinks, captureLinkItems, recorded } = batchOf(1, () => code);
+      await assignLinks();
+      const again = await captureLinkItems(near);
       assert.deepEqual(recorded, []);
       assert.ok(Number(again?.retryAt) > 1_000_000);
     });
@@ -201,19 +203,19 @@ describe('an item of a capture batch', () => {
 
   for (const code of ['database_unavailable', 'overloaded'] as const) {
     it(`fails the job after ${code}, and is tried again with it`, async () => {
-      const { sort, link, recorded } = batchOf(1, () => code);
-      await sort();
-      await assert.rejects(link(near), { code });
+      const { assignLinks, captureLinkItems, recorded } = batchOf(1, () => code);
+      await assignLinks();
+      await assert.rejects(captureLinkItems(near), { code });
       assert.deepEqual(recorded, []);
     });
   }
 
   it('fails permanently after other refusals and after a decline', async () => {
-    const { sort, link, recorded } = batchOf(3, (id) =>
+    const { assignLinks, captureLinkItems, recorded } = batchOf(3, (id) =>
       id === idOf(1) ? 'already_cancelled' : 'Declined',
     );
-    await sort();
-    await link(near);
+    await assignLinks();
+    await captureLinkItems(near);
     assert.deepEqual(recorded, [
       { transactionId: idOf(1), status: 'Failed', code: 'already_cancelled' },
       { transactionId: idOf(3), status: 'Failed', code: '61' },
@@ -221,11 +223,11 @@ describe('an item of a capture batch', () => {
   });
 
   it('with an unexpected error is logged and does not block later items', async () => {
-    const { sort, link, recorded, logged } = batchOf(5, (id) =>
+    const { assignLinks, captureLinkItems, recorded, logged } = batchOf(5, (id) =>
       id === idOf(1) ? 'Fault' : 'Succeeded',
     );
-    await sort();
-    assert.ok(Number((await link(near))?.retryAt) > 1_000_000);
+    await assignLinks();
+    assert.ok(Number((await captureLinkItems(near))?.retryAt) > 1_000_000);
     assert.deepEqual(
       recorded.map(({ transactionId }) => transactionId),
       [idOf(3), idOf(5)],
@@ -235,34 +237,36 @@ describe('an item of a capture batch', () => {
 
   it('that waits for confirmation does not block later items and is captured after it', async () => {
     let isConfirmed = false;
-    const { sort, link, recorded } = batchOf(5, (id) =>
+    const { assignLinks, captureLinkItems, recorded } = batchOf(5, (id) =>
       id === idOf(1) && !isConfirmed ? 'confirmation_pending' : 'Succeeded',
     );
-    await sort();
-    assert.ok(Number((await link(near))?.retryAt) > 1_000_000);
+    await assignLinks();
+    assert.ok(Number((await captureLinkItems(near))?.retryAt) > 1_000_000);
     const done = () => recorded.map(({ transactionId }) => transactionId);
     assert.deepEqual(done(), [idOf(3), idOf(5)]);
     isConfirmed = true;
-    assert.equal(await link(near), undefined);
+    assert.equal(await captureLinkItems(near), undefined);
     assert.deepEqual(done(), [idOf(3), idOf(5), idOf(1)]);
   });
 
   it('is retried with a new identifier when the capture was not sent', async () => {
     let isSent = false;
-    const { sort, link, recorded, named } = batchOf(1, () => (isSent ? 'Succeeded' : 'Unsent'));
-    await sort();
-    assert.ok(Number((await link(near))?.retryAt) > 1_000_000);
+    const { assignLinks, captureLinkItems, recorded, named } = batchOf(1, () =>
+      isSent ? 'Succeeded' : 'Unsent',
+    );
+    await assignLinks();
+    assert.ok(Number((await captureLinkItems(near))?.retryAt) > 1_000_000);
     assert.deepEqual(recorded, []);
     isSent = true;
-    await link(near);
+    await captureLinkItems(near);
     assert.deepEqual(recorded, [{ transactionId: idOf(1), status: 'Succeeded' }]);
     assert.equal(named[1], `${named[0]}:1`);
   });
 
   it('uses an identifier that no client can send, of at most 64 characters', async () => {
-    const { sort, link, named } = batchOf(1, () => 'Succeeded');
-    await sort();
-    await link(near);
+    const { assignLinks, captureLinkItems, named } = batchOf(1, () => 'Succeeded');
+    await assignLinks();
+    await captureLinkItems(near);
     const [name = ''] = named;
     assert.ok(name.length > 0 && `${name}:9999`.length <= 64, name);
     assert.doesNotMatch(name, /^[A-Za-z0-9._:-]+$/);
@@ -270,15 +274,15 @@ describe('an item of a capture batch', () => {
 
   it('that waits for a retry is not sent again and does not block later items', async () => {
     let isSilent = true;
-    const { sort, link, recorded, tried } = batchOf(80, (id) =>
+    const { assignLinks, captureLinkItems, recorded, tried } = batchOf(80, (id) =>
       isSilent && Number(id.slice(-3)) < 60 ? 'Pending' : 'Succeeded',
     );
-    await sort();
-    await link(near);
+    await assignLinks();
+    await captureLinkItems(near);
     const first = tried.length;
     assert.ok(first < 40, 'a silent host is not sent the rest');
     isSilent = false;
-    assert.ok(Number((await link(near))?.retryAt) > 1_000_000);
+    assert.ok(Number((await captureLinkItems(near))?.retryAt) > 1_000_000);
     assert.equal(new Set(tried).size, tried.length);
     assert.equal(recorded.length, 40 - first);
   });
@@ -286,8 +290,8 @@ describe('an item of a capture batch', () => {
 
 describe('a capture batch over several links', () => {
   it('has one job for each link', async () => {
-    const { sort, enqueued } = batchOf(2500, () => 'Succeeded');
-    const again = await sort();
+    const { assignLinks, enqueued } = batchOf(2500, () => 'Succeeded');
+    const again = await assignLinks();
     assert.equal(again?.untried, true);
     assert.ok(enqueued.every(({ kind }) => kind === batchCaptureLinkJob));
     assert.equal(new Set(enqueued.map(({ jobId }) => jobId)).size, 2);
@@ -295,16 +299,16 @@ describe('a capture batch over several links', () => {
   });
 
   it('reschedules only the items of an unavailable link', async () => {
-    const { sort, link, down, recorded } = batchOf(1200, () => 'Succeeded');
-    await sort();
+    const { assignLinks, captureLinkItems, down, recorded } = batchOf(1200, () => 'Succeeded');
+    await assignLinks();
     down.add(far);
-    const [first, later] = [await link(far), await link(far, 4)];
+    const [first, later] = [await captureLinkItems(far), await captureLinkItems(far, 4)];
     assert.ok(Number(later?.retryAt) > Number(first?.retryAt), 'with growing pauses');
-    assert.equal(await link(near), undefined);
+    assert.equal(await captureLinkItems(near), undefined);
     assert.equal(recorded.length, 600);
     down.clear();
-    assert.equal(await link(far), undefined);
+    assert.equal(await captureLinkItems(far), undefined);
     assert.equal(recorded.length, 1200);
-    assert.equal(await sort(), undefined);
+    assert.equal(await assignLinks(), undefined);
   });
 });

@@ -111,8 +111,8 @@ function readChipCard(emvData: string, request: ProcessRequest): PresentedCard {
       receiptChipTags: chipReceiptTags(request.entryMode, chip),
       ...defined({
         sensitive: chip.track2 === undefined ? undefined : { track2: chip.track2 },
-        chipDate: chip.date,
-        panSequence: chip.panSequence,
+        chipTransactionDate: chip.date,
+        panSequenceNumber: chip.panSequence,
       }),
     };
   } catch (error) {

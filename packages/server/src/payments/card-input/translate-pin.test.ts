@@ -1,4 +1,4 @@
-// The PIN of a sale against a module and a counter that do as they are told.
+// PIN translation with a mock HSM and a mock KSN store.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ProcessRequest, Refusal } from '@switchyard/contract';
@@ -26,7 +26,7 @@ const requestOf = (members: Record<string, unknown>): ProcessRequest =>
     ...members,
   }) as ProcessRequest;
 
-const of = {
+const sale = {
   organizationId: 'org',
   merchantId: 'merchant',
   linkId: 'link',
@@ -42,33 +42,33 @@ type Given = {
 };
 
 function platform({ fault, isFresh = true, isFirst = true, ...given }: Given = {}) {
-  const asked: PinTranslationRequest[] = [];
-  const counted: PinKsnUse[] = [];
-  const proven: PinKsnUse[] = [];
+  const hsmRequests: PinTranslationRequest[] = [];
+  const takenUses: PinKsnUse[] = [];
+  const confirmedUses: PinKsnUse[] = [];
   const warned: unknown[] = [];
   const zone = 'zone' in given ? given.zone : { keyRef: 'zpk', format: 0, keyIndex: '01' };
   const deps = {
-    acquiring: { zonePinKey: () => zone },
-    pinCounters: {
-      async take(count: PinKsnUse) {
-        counted.push(count);
+    acquiring: { getZonePinKey: () => zone },
+    pinKsnStore: {
+      async take(ksnUse: PinKsnUse) {
+        takenUses.push(ksnUse);
         return isFresh;
       },
-      async prove(count: PinKsnUse) {
-        proven.push(count);
+      async confirmUse(ksnUse: PinKsnUse) {
+        confirmedUses.push(ksnUse);
         return isFirst;
       },
     },
     hsm: {
       async translatePin(request: PinTranslationRequest) {
-        asked.push(request);
+        hsmRequests.push(request);
         if (fault !== undefined) throw new HsmError(fault);
         return { pinBlock: '0011223344556677', outFormat: 0 };
       },
     },
-    log: { warn: (facts: unknown) => warned.push(facts) },
+    log: { warn: (entry: unknown) => warned.push(entry) },
   };
-  return { deps: deps as unknown as PaymentsDeps, asked, counted, proven, warned };
+  return { deps: deps as unknown as PaymentsDeps, hsmRequests, takenUses, confirmedUses, warned };
 }
 
 async function codeOf(work: () => unknown): Promise<string> {
@@ -82,10 +82,10 @@ async function codeOf(work: () => unknown): Promise<string> {
 }
 
 test('the KSN is taken before the HSM translates the PIN block', async () => {
-  const { deps, asked, counted, proven } = platform();
-  const pin = await translatePin(deps, requestOf(tdes), of);
+  const { deps, hsmRequests, takenUses, confirmedUses } = platform();
+  const pin = await translatePin(deps, requestOf(tdes), sale);
   assert.deepEqual(pin, { block: '0011223344556677', format: 0, keyIndex: '01' });
-  assert.deepEqual(asked, [
+  assert.deepEqual(hsmRequests, [
     {
       organizationId: 'org',
       scheme: 'DukptTdes',
@@ -97,27 +97,27 @@ test('the KSN is taken before the HSM translates the PIN block', async () => {
       outFormat: 0,
     },
   ]);
-  assert.deepEqual(counted, [
+  assert.deepEqual(takenUses, [
     {
       organizationId: 'org',
       merchantId: 'merchant',
-      device: 'FFFF9876543210E00000',
+      ksnDevicePart: 'FFFF9876543210E00000',
       counter: 1,
       usedBy: 'merchant|one|ISO0|0123456789abcdef',
     },
   ]);
-  assert.deepEqual(proven, counted);
-  await translatePin(deps, requestOf(aes), of);
-  assert.equal(asked[1]?.inFormat, 4);
-  assert.equal(counted[1]?.ksnDevicePart, '1234567890123456');
-  await translatePin(deps, requestOf({ ...tdes, ksn: tdes.ksn.slice(4) }), of);
-  assert.equal(asked[2]?.ksn, tdes.ksn, 'some terminals leave the first digits away');
+  assert.deepEqual(confirmedUses, takenUses);
+  await translatePin(deps, requestOf(aes), sale);
+  assert.equal(hsmRequests[1]?.inFormat, 4);
+  assert.equal(takenUses[1]?.ksnDevicePart, '1234567890123456');
+  await translatePin(deps, requestOf({ ...tdes, ksn: tdes.ksn.slice(4) }), sale);
+  assert.equal(hsmRequests[2]?.ksn, tdes.ksn, 'some terminals omit the leading digits');
 });
 
 test('a sale without a PIN does not call the HSM', async () => {
-  const { deps, asked, counted } = platform({ fault: 'HsmUnavailable' });
-  assert.equal(await translatePin(deps, requestOf({}), of), undefined);
-  assert.deepEqual([asked, counted], [[], []]);
+  const { deps, hsmRequests, takenUses } = platform({ fault: 'HsmUnavailable' });
+  assert.equal(await translatePin(deps, requestOf({}), sale), undefined);
+  assert.deepEqual([hsmRequests, takenUses], [[], []]);
 });
 
 test('each HSM error maps to an error code, and all PIN block errors to one', async () => {
@@ -135,17 +135,21 @@ test('each HSM error maps to an error code, and all PIN block errors to one', as
   };
   for (const [fault, code] of Object.entries(expected)) {
     const { deps, warned } = platform({ fault: fault as HsmErrorCode });
-    assert.equal(await codeOf(() => translatePin(deps, requestOf(tdes), of)), code, fault);
-    assert.equal(warned.length, code === 'pin_not_supported' ? 1 : 0, 'the operator hears of keys');
+    assert.equal(await codeOf(() => translatePin(deps, requestOf(tdes), sale)), code, fault);
+    assert.equal(
+      warned.length,
+      code === 'pin_not_supported' ? 1 : 0,
+      'a key error is logged as a warning',
+    );
   }
 });
 
 test('a failed translation does not advance the KSN, and one of two concurrent uses succeeds', async () => {
   const unread = platform({ fault: 'PinBlockInvalid' });
-  await codeOf(() => translatePin(unread.deps, requestOf(tdes), of));
-  assert.deepEqual(unread.proven, []);
+  await codeOf(() => translatePin(unread.deps, requestOf(tdes), sale));
+  assert.deepEqual(unread.confirmedUses, []);
   const { deps } = platform({ isFirst: false });
-  assert.equal(await codeOf(() => translatePin(deps, requestOf(tdes), of)), 'ksn_reused');
+  assert.equal(await codeOf(() => translatePin(deps, requestOf(tdes), sale)), 'ksn_reused');
 });
 
 test('without a PIN key, a new counter or a valid KSN the HSM is not called', async () => {
@@ -156,9 +160,9 @@ test('without a PIN key, a new counter or a valid KSN the HSM is not called', as
     [{}, { ...tdes, ksn: 'FFFF9876543210EFFFFF' }, 'pin_block_invalid'],
   ];
   for (const [given, members, code] of cases) {
-    const { deps, asked } = platform(given);
-    assert.equal(await codeOf(() => translatePin(deps, requestOf(members), of)), code);
-    assert.deepEqual(asked, []);
+    const { deps, hsmRequests } = platform(given);
+    assert.equal(await codeOf(() => translatePin(deps, requestOf(members), sale)), code);
+    assert.deepEqual(hsmRequests, []);
   }
 });
 

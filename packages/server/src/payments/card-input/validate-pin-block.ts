@@ -35,11 +35,11 @@ export function validatePinMembers(request: ProcessRequest): void {
       ...at('/entryMode', 'entry_mode_invalid', 'Not Keyed, with a PIN.'),
     });
   }
-  // Format 4 is made for AES, the others for TDES (ANSI X9.24-3 knows mixtures that nobody makes).
+  // Format 4 is encrypted with AES, the others with TDES, whose keys AES DUKPT derives too (ANSI X9.24-3).
   const { ksn, pinblock, pinblockFormat } = request as PinData;
-  const isAes = pinblockFormat === 'ISO4';
-  if ((ksn.length === 24) !== isAes || (pinblock.length === 32) !== isAes) {
-    const detail = 'ISO4 goes with AES DUKPT and 32 digits, the others with TDES DUKPT and 16.';
+  const isFormat4 = pinblockFormat === 'ISO4';
+  if ((isFormat4 && ksn.length !== 24) || (pinblock.length === 32) !== isFormat4) {
+    const detail = 'ISO4 goes with AES DUKPT and 32 digits, the others with 16 digits.';
     refuse('pin_format_unsupported', detail, {
       ...at('/pinblockFormat', 'pin_format_unsupported', 'Does not fit ksn and pinblock.'),
     });

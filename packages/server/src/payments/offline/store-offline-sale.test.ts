@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '@switchyard/contract';
+import { dueClockOf } from '../../../test/movable-clock.ts';
 import type { PaymentsDeps } from '../deps.ts';
 import { createInFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { type OfflineUpload, storeOfflineSale } from './store-offline-sale.ts';
@@ -14,8 +15,8 @@ const contract = {
   clearCardData: 'Allowed',
 };
 
-/** An upload of a day later. */
-const uploadOf = (authorizedAt: string, makeIntent: () => Promise<unknown>) =>
+/** An upload one day after the sale. */
+const uploadOf = (authorizedAt: string, createIntent: () => Promise<unknown>) =>
   ({
     organizationId: 'o',
     request: {
@@ -33,24 +34,25 @@ const uploadOf = (authorizedAt: string, makeIntent: () => Promise<unknown>) =>
       contract: { ...contract, contractId: 'k', offlineLimits: limits },
     },
     card: { expiry: '9912' },
-    mark: 'mark',
-    fingerprint: {},
-    key: { text: 'key' },
-    makeIntent,
+    cardFingerprint: 'card',
+    requestFingerprint: {},
+    key: { lockKey: 'key' },
+    createIntent,
   }) as unknown as OfflineUpload;
 
 const common = {
   clock: { now: () => Date.parse('2026-01-02T09:00:00Z') },
+  dueClock: dueClockOf({ now: () => Date.parse('2026-01-02T09:00:00Z') }),
   acquirerTimeoutMs: 1000,
 };
 
-/** Up to where nothing is left that could refuse it. */
+/** Uploads until all checks have passed. */
 async function uploaded(authorizedAt: string): Promise<string> {
   const deps = {
     ...common,
-    running: createInFlightTransactions(),
-    store: { findByClientId: async () => [] },
-    offline: { find: async () => undefined, findElsewhere: async () => [] },
+    inFlightTransactions: createInFlightTransactions(),
+    transactions: { findByClientId: async () => [] },
+    offlineStore: { find: async () => undefined, findElsewhere: async () => [] },
   } as unknown as PaymentsDeps;
   try {
     await storeOfflineSale(
@@ -62,7 +64,7 @@ async function uploaded(authorizedAt: string): Promise<string> {
     assert.ok(error instanceof Refusal, String(error));
     return error.code;
   }
-  throw new Error('an intent was not asked for');
+  throw new Error('the upload did not create an intent');
 }
 
 test('a currency is checked at the time of the offline sale', async () => {
@@ -72,27 +74,27 @@ test('a currency is checked at the time of the offline sale', async () => {
 });
 
 test('a duplicate upload waits and is not registered as the running sale', async () => {
-  const running = createInFlightTransactions();
-  const facts = { request: {}, linkId: 'link' };
-  const events = [{ sequence: 1, type: 'transaction.received', at: '', data: { facts } }];
+  const inFlightTransactions = createInFlightTransactions();
+  const context = { request: {}, linkId: 'link' };
+  const events = [{ sequence: 1, type: 'transaction.received', at: '', data: { facts: context } }];
   const row = { transactionId: 't', merchantId: 'm', organizationId: 'o', position: {} };
   let state: string | undefined;
-  const seen: unknown[] = [];
+  const runningSales: unknown[] = [];
   const deps = {
     ...common,
     ids: { uuid: () => 'id' },
-    running: {
-      ...running,
-      async nextChange() {
-        seen.push(running.find('key'));
+    inFlightTransactions: {
+      ...inFlightTransactions,
+      async waitForChange() {
+        runningSales.push(inFlightTransactions.find('key'));
         state = 'Reversing';
       },
     },
-    store: {
+    transactions: {
       findByClientId: async () =>
         state === undefined ? [] : [{ row: { ...row, state }, events, operations: [] }],
     },
-    offline: {
+    offlineStore: {
       find: async () => undefined,
       findElsewhere: async () => [],
       async store() {
@@ -101,9 +103,9 @@ test('a duplicate upload waits and is not registered as the running sale', async
       },
     },
   } as unknown as PaymentsDeps;
-  const intent = { loaded: { row, events, operations: [] }, facts };
+  const intent = { transaction: { row, events, operations: [] }, context };
   const upload = uploadOf('2025-12-31T22:00:00Z', async () => intent);
-  const { transaction: loaded, replayed } = await storeOfflineSale(deps, upload);
-  assert.deepEqual([loaded.row.state, replayed], ['Reversing', true]);
-  assert.deepEqual(seen, [undefined]);
+  const { transaction, replayed } = await storeOfflineSale(deps, upload);
+  assert.deepEqual([transaction.row.state, replayed], ['Reversing', true]);
+  assert.deepEqual(runningSales, [undefined]);
 });

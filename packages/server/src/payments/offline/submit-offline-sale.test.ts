@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { dueClockOf } from '../../../test/movable-clock.ts';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import type { Job } from '../../platform/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
@@ -17,7 +18,7 @@ const job = (attempts = 0) =>
     payload: { transactionId: 't' },
   }) as unknown as Job;
 
-const facts = {
+const context = {
   kind: 'OfflineSale',
   linkId: 'link',
   timeZone: 'UTC',
@@ -40,89 +41,90 @@ function transaction(phase: Phase): TransactionRecord {
       operationCount: 0,
       deadline: 0,
     },
-    events: [{ sequence: 1, type: 'transaction.stored', at: '', data: { facts } }],
+    events: [{ sequence: 1, type: 'transaction.stored', at: '', data: { facts: context } }],
     operations: [],
   } as unknown as TransactionRecord;
 }
 
 const approved: AcquirerOutcome = { outcome: 'Approved', responseCode: '00', amount: 100 };
 
-/** A room that holds one sale; `meanwhile` happens while the acquirer is asked. */
-function room(of: {
+/** One stored sale; `phaseDuringSend` is set by another process during the send. */
+function setUp(input: {
   phase: Phase;
   outcome?: AcquirerOutcome;
-  meanwhile?: Phase;
-  heldMs?: number;
+  phaseDuringSend?: Phase;
+  delayMs?: number;
   available?: boolean;
-  held?: boolean;
+  isBlocked?: boolean;
 }) {
-  let standing = transaction(of.phase);
+  let current = transaction(input.phase);
   let now = 1_000_000;
-  const made: TransactionChange[] = [];
+  const changes: TransactionChange[] = [];
   const sent: { repeat: boolean }[] = [];
   let forgotten = 0;
   let alarms = 0;
   const deps = {
     clock: { now: () => now },
+    dueClock: dueClockOf({ now: () => now }),
     ids: { uuid: () => 'id' },
     acquirerTimeoutMs: 10_000,
     failPoints: { hit() {} },
-    running: { changed() {} },
+    inFlightTransactions: { notifyChange() {} },
     jobs: { poke() {} },
     log: { error: () => (alarms += 1) },
     vault: {
       async reveal() {
-        now += of.heldMs ?? 0;
+        now += input.delayMs ?? 0;
         return { pan: '4111111111111111', expiry: '3012' };
       },
     },
-    offline: {
+    offlineStore: {
       chipData: async () => undefined,
       async forgetChipData() {
         forgotten += 1;
       },
     },
     acquiring: {
-      available: () => of.available ?? true,
-      nextReference: async () => ({ mti: '0420' }),
+      isLinkAvailable: () => input.available ?? true,
+      allocateReference: async () => ({ mti: '0420' }),
       async send(request: { repeat: boolean }) {
         sent.push(request);
-        if (of.meanwhile !== undefined) {
-          const other = transaction(of.meanwhile);
-          standing = { ...other, row: { ...other.row, version: standing.row.version + 1 } };
+        if (input.phaseDuringSend !== undefined) {
+          const other = transaction(input.phaseDuringSend);
+          current = { ...other, row: { ...other.row, version: current.row.version + 1 } };
         }
-        return of.outcome ?? approved;
+        return input.outcome ?? approved;
       },
     },
-    store: {
-      findById: async () => standing,
-      async commit(change: TransactionChange) {
-        if (change.before.version !== standing.row.version) return false;
-        made.push(change);
-        const events = [...standing.events, change.event];
-        standing = { ...standing, row: change.after, events };
+    transactions: {
+      findById: async () => current,
+      async update(change: TransactionChange) {
+        if (change.before.version !== current.row.version) return false;
+        changes.push(change);
+        const events = [...current.events, change.event];
+        current = { ...current, row: change.after, events };
         return true;
       },
     },
   } as unknown as PaymentsDeps;
-  const tell = createOfflineSubmission(deps, { isBlocked: async () => of.held ?? false });
+  const submit = createOfflineSubmission(deps, { isBlocked: async () => input.isBlocked ?? false });
   return {
-    tell,
-    made,
+    submit,
+    changes,
     sent,
     alarms: () => alarms,
     forgotten: () => forgotten,
-    state: () => standing.row.state,
+    state: () => current.row.state,
   };
 }
 
-const typesOf = (made: readonly TransactionChange[]) =>
-  made.map(({ event }) => event.type.replace('transaction.', ''));
+const typesOf = (changes: readonly TransactionChange[]) =>
+  changes.map(({ event }) => event.type.replace('transaction.', ''));
 
 test('a sale is marked as submitted before the send and captured by the approval', async () => {
-  const { tell, made, sent, forgotten } = room({ phase: 'Stored' });
-  assert.equal(await tell(job()), undefined);
-  assert.deepEqual(typesOf(made), ['sent', 'captured']);
+  const { submit, changes, sent, forgotten } = setUp({ phase: 'Stored' });
+  assert.equal(await submit(job()), undefined);
+  assert.deepEqual(typesOf(changes), ['sent', 'captured']);
   assert.deepEqual(
     sent.map(({ repeat }) => repeat),
     [false],
@@ -136,8 +138,8 @@ test('a sale that may have been sent is repeated, and a duplicate response captu
     ['Stored', 'Stored', true],
   ] as const) {
     const outcome = { outcome: 'Declined', responseCode: '94' } as const;
-    const { tell, sent, state: now } = room({ phase, outcome });
-    const later = await tell(job());
+    const { submit, sent, state: now } = setUp({ phase, outcome });
+    const later = await submit(job());
     assert.equal(sent[0]?.repeat, phase === 'Sending');
     assert.equal(now(), state);
     assert.equal(later !== undefined, again);
@@ -146,29 +148,29 @@ test('a sale that may have been sent is repeated, and a duplicate response captu
 
 test('a duplicate response to the first advice does not capture the sale', async () => {
   const outcome = { outcome: 'Declined', responseCode: '94' } as const;
-  const { tell, sent, state, alarms, forgotten } = room({ phase: 'Stored', outcome });
+  const { submit, sent, state, alarms, forgotten } = setUp({ phase: 'Stored', outcome });
   for (const attempts of [0, 1, 2]) {
-    assert.equal((await tell(job(attempts)))?.untried, undefined);
+    assert.equal((await submit(job(attempts)))?.untried, undefined);
     assert.equal(state(), 'Stored');
   }
   assert.deepEqual([sent.length, alarms(), forgotten()], [3, 1, 0]);
 });
 
 test('an unavailable link, a blocked queue and an unsent message do not count as attempts', async () => {
-  for (const of of [
+  for (const input of [
     { available: false },
-    { held: true },
+    { isBlocked: true },
     { outcome: { outcome: 'NotSent', reason: 'gone' } as const },
   ]) {
-    const later = await room({ phase: 'Stored', ...of }).tell(job());
-    assert.equal(later?.untried, true, JSON.stringify(of));
+    const later = await setUp({ phase: 'Stored', ...input }).submit(job());
+    assert.equal(later?.untried, true, JSON.stringify(input));
   }
 });
 
 test('a missing response is retried and blocks the link queue', async () => {
   const outcome = { outcome: 'Unknown', reason: 'Timeout' } as const;
-  const { tell, state } = room({ phase: 'Sending', outcome });
-  const later = await tell(job());
+  const { submit, state } = setUp({ phase: 'Sending', outcome });
+  const later = await submit(job());
   assert.deepEqual([later?.note, later?.untried], ['Unanswered', undefined]);
   assert.equal(state(), 'Stored');
 });
@@ -177,62 +179,66 @@ test('a host error never decides the sale', async () => {
   for (const responseCode of ['06', '09', '19', '68', '90', '91', '92', '96', '16']) {
     for (const attempts of [0, alertAfterAttempts - 1, 9, 1000]) {
       const outcome = { outcome: 'Declined', responseCode } as const;
-      const { tell, state, forgotten } = room({ phase: 'Sending', outcome });
-      const later = await tell(job(attempts));
+      const { submit, state, forgotten } = setUp({ phase: 'Sending', outcome });
+      const later = await submit(job(attempts));
       assert.deepEqual([state(), forgotten()], ['Stored', 0], `${responseCode} at ${attempts}`);
-      assert.deepEqual([later?.note, later?.untried], [undefined, undefined], 'it holds up nobody');
+      assert.deepEqual(
+        [later?.note, later?.untried],
+        [undefined, undefined],
+        'the link queue is not blocked',
+      );
     }
   }
   const judged = { outcome: 'Declined', responseCode: '51' } as const;
-  const declined = room({ phase: 'Sending', outcome: judged });
-  assert.equal(await declined.tell(job(9)), undefined);
+  const declined = setUp({ phase: 'Sending', outcome: judged });
+  assert.equal(await declined.submit(job(9)), undefined);
   assert.equal(declined.state(), 'Declined');
-  const cured = room({ phase: 'Sending', outcome: approved });
-  assert.equal(await cured.tell(job(10)), undefined);
+  const cured = setUp({ phase: 'Sending', outcome: approved });
+  assert.equal(await cured.submit(job(10)), undefined);
   assert.equal(cured.state(), 'Captured');
 });
 
 test('a voided sale is not sent, also not by a paused process', async () => {
   for (const phase of ['Cancelled', 'Reversed', 'Reversing', 'Declined'] as const) {
-    const { tell, sent, forgotten } = room({ phase });
-    assert.equal(await tell(job()), undefined);
+    const { submit, sent, forgotten } = setUp({ phase });
+    assert.equal(await submit(job()), undefined);
     assert.deepEqual([sent.length, forgotten()], [0, 1], phase);
   }
-  const stopped = room({ phase: 'Stored', heldMs: 60_000 });
-  assert.equal((await stopped.tell(job()))?.untried, true);
+  const stopped = setUp({ phase: 'Stored', delayMs: 60_000 });
+  assert.equal((await stopped.submit(job()))?.untried, true);
   assert.deepEqual(stopped.sent, []);
 });
 
 test('a sale that is voided during the send is reversed at the host', async () => {
-  const queued = room({ phase: 'Sending', meanwhile: 'Reversing' });
-  assert.equal(await queued.tell(job()), undefined);
+  const queued = setUp({ phase: 'Sending', phaseDuringSend: 'Reversing' });
+  assert.equal(await queued.submit(job()), undefined);
   assert.equal(queued.state(), 'Reversing');
-  assert.deepEqual(typesOf(queued.made), ['late_response']);
-  // What the host has approved it cannot deny: its reversal goes on until it is taken.
-  assert.equal(queued.made[0]?.event.data.reason, 'OfflineSale');
+  assert.deepEqual(typesOf(queued.changes), ['late_response']);
+  // The host has approved the sale, so the reversal is retried until the host accepts it.
+  assert.equal(queued.changes[0]?.event.data.reason, 'OfflineSale');
   const silent = { outcome: 'Unknown', reason: 'Timeout' } as const;
-  const unknown = room({ phase: 'Sending', meanwhile: 'Reversing', outcome: silent });
-  await unknown.tell(job());
-  assert.deepEqual(unknown.made, []);
+  const unknown = setUp({ phase: 'Sending', phaseDuringSend: 'Reversing', outcome: silent });
+  await unknown.submit(job());
+  assert.deepEqual(unknown.changes, []);
   const open = ['09', '68', '26', '94'].map(
     (responseCode): AcquirerOutcome => ({ outcome: 'Declined', responseCode }),
   );
   for (const outcome of [approved, { outcome: 'Unknown', reason: 'Timeout' } as const, ...open]) {
-    const ended = room({ phase: 'Sending', meanwhile: 'Reversed', outcome });
-    assert.equal(await ended.tell(job()), undefined);
+    const ended = setUp({ phase: 'Sending', phaseDuringSend: 'Reversed', outcome });
+    assert.equal(await ended.submit(job()), undefined);
     assert.equal(ended.state(), 'Reversing', JSON.stringify(outcome));
-    assert.equal(ended.made[0]?.event.data.reason, 'ApprovedAfterReversal');
+    assert.equal(ended.changes[0]?.event.data.reason, 'ApprovedAfterReversal');
   }
   const declined = { outcome: 'Declined', responseCode: '51' } as const;
-  const nothing = room({ phase: 'Sending', meanwhile: 'Reversed', outcome: declined });
-  await nothing.tell(job());
+  const nothing = setUp({ phase: 'Sending', phaseDuringSend: 'Reversed', outcome: declined });
+  await nothing.submit(job());
   assert.equal(nothing.state(), 'Reversed');
 });
 
 test('a partial approval captures the approved amount', async () => {
   const outcome = { outcome: 'Approved', responseCode: '10', amount: 40 } as const;
-  const { tell, made } = room({ phase: 'Sending', outcome });
-  await tell(job());
-  const { authorized, captured } = made[0]?.after.position ?? {};
+  const { submit, changes } = setUp({ phase: 'Sending', outcome });
+  await submit(job());
+  const { authorized, captured } = changes[0]?.after.position ?? {};
   assert.deepEqual([authorized, captured], [40, 40]);
 });

@@ -6,6 +6,7 @@ import { reversalTransition } from '../reversals/create-reversal.ts';
 import { confirmRuleFor, reversibleAmount } from '../transaction/state-machine.ts';
 import {
   type AuthorizationContext,
+  authorizationContext,
   type JobRequest,
   saleOutcome,
   type TransactionRecord,
@@ -37,15 +38,16 @@ export function validateConfirmation({ confirmWithinSeconds, purpose }: ProcessR
  * the sale then. Both belong into the commit of the approval, so that no crash loses the deadline.
  */
 export function createConfirmDeadline(
-  deps: Pick<PaymentsDeps, 'ids'>,
+  deps: Pick<PaymentsDeps, 'ids' | 'dueClock'>,
   sale: { transactionId: string; facts: AuthorizationContext; at: number },
 ): { confirmBy: string; job: JobRequest } | undefined {
   const { confirmWithinSeconds } = sale.facts;
   if (confirmWithinSeconds === undefined) return undefined;
-  const confirmBy = isoTime(sale.at + confirmWithinSeconds * 1000);
+  const deadline = sale.at + confirmWithinSeconds * 1000;
   const payload = { transactionId: sale.transactionId };
-  const job = { jobId: deps.ids.uuid(), kind: confirmDeadlineJob, payload, dueAt: confirmBy };
-  return { confirmBy, job };
+  const dueAt = isoTime(deps.dueClock.toDue(deadline));
+  const job = { jobId: deps.ids.uuid(), kind: confirmDeadlineJob, payload, dueAt };
+  return { confirmBy: isoTime(deadline), job };
 }
 
 /** Until when a sale must be confirmed; nothing where it need not be, or not any more. */
@@ -102,7 +104,9 @@ export function confirmSale(
 function isPastConfirmDeadline(deps: PaymentsDeps, transaction: TransactionRecord): boolean {
   const confirmBy = confirmDeadline(transaction);
   if (confirmBy === undefined) throw new Error('a sale awaits its confirmation without a time');
-  return deps.clock.now() > Date.parse(confirmBy);
+  const deadline = Date.parse(confirmBy);
+  const { confirmWithinSeconds = 0 } = authorizationContext(transaction);
+  return deps.dueClock.isOver(deadline, deadline - confirmWithinSeconds * 1000);
 }
 
 /** Takes back a sale that nobody has confirmed. @returns the transaction as it stands then */

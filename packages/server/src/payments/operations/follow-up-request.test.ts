@@ -1,13 +1,12 @@
-// What a message about a sale names again of it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { approval, oneOperation, silence } from '../../../test/one-operation.ts';
+import { approval, noResponse, oneOperation } from '../../../test/one-operation.ts';
 
 test('an operation on a MOTO sale carries the MOTO indicator', async () => {
   const remote = async (request?: Record<string, unknown>) => {
-    const { answered, repeated, requests } = oneOperation('Refund', request);
-    await answered(silence);
-    await repeated(approval);
+    const { settle, retry, requests } = oneOperation('Refund', request);
+    await settle(noResponse);
+    await retry(approval);
     return requests.map(({ isRemoteOrder }) => isRemoteOrder);
   };
   assert.deepEqual(await remote({ orderChannel: 'MailOrder' }), [true]);

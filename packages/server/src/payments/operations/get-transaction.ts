@@ -26,7 +26,7 @@ export async function getTransaction(
   query: { identifier: string; merchantId?: string | undefined; waitSeconds: number },
 ): Promise<TransactionRecord> {
   const readTransaction = () => findTransaction(deps, caller, query.identifier, query.merchantId);
-  const deadlineMs = deps.clock.now() + query.waitSeconds * 1000;
+  const deadlineMs = deps.dueClock.now() + query.waitSeconds * 1000;
   let transaction = await readTransaction();
   if (query.waitSeconds === 0 || !isUnfinished(transaction)) return transaction;
   const releaseSlot = deps.inFlightTransactions.acquireWaitSlot(
@@ -36,9 +36,9 @@ export async function getTransaction(
   try {
     const { version } = transaction.row;
     const isWaitOver = () =>
-      deps.inFlightTransactions.isStopping() || deps.clock.now() >= deadlineMs;
+      deps.inFlightTransactions.isStopping() || deps.dueClock.now() >= deadlineMs;
     while (isUnfinished(transaction) && transaction.row.version === version && !isWaitOver()) {
-      const waitMs = Math.min(pollEveryMs, deadlineMs - deps.clock.now());
+      const waitMs = Math.min(pollEveryMs, deadlineMs - deps.dueClock.now());
       await deps.inFlightTransactions.waitForChange(transaction.row.transactionId, waitMs);
       transaction = await readTransaction();
     }

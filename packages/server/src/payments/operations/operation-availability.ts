@@ -27,9 +27,7 @@ export async function getAvailability(deps: Deps, caller: Caller): Promise<Avail
   const callerLinks = await linksOfCaller(deps, caller);
   const links = deps.acquiring
     .listLinks(caller.organizationId)
-    .filter(
-      ({ linkId, isDraining: isFinishing }) => !isFinishing && (callerLinks?.has(linkId) ?? true),
-    )
+    .filter(({ linkId, isDraining }) => !isDraining && (callerLinks?.has(linkId) ?? true))
     .map(({ name, available }) => ({ name, available }));
   const available = links.some((link) => link.available);
   return { available, offlineAdvised: !available, links };

@@ -3,56 +3,56 @@ import { describe, it } from 'node:test';
 import {
   approval,
   duplicate,
+  noResponse,
   numbers,
   oneOperation,
-  silence,
 } from '../../../test/one-operation.ts';
 
 describe('references that the host reports as duplicates', () => {
   it('prove nothing on the first message: the operation stays pending with an alert', async () => {
-    const { alarms, jobs, answered, repeated, status, refunded } = oneOperation('Refund');
-    await answered(duplicate);
-    assert.deepEqual([status(), jobs.length, alarms.length], ['Pending', 1, 1]);
+    const { alerts, jobs, settle, retry, status, refunded } = oneOperation('Refund');
+    await settle(duplicate);
+    assert.deepEqual([status(), jobs.length, alerts.length], ['Pending', 1, 1]);
     for (const attempts of [0, 1, 2]) {
-      assert.ok(await repeated(duplicate, attempts), 'is asked again');
+      assert.ok(await retry(duplicate, attempts), 'the operation is retried');
       assert.deepEqual([status(), refunded()], ['Pending', 0]);
     }
-    // Nor after a silence: the numbers are the other message's all the same.
-    await repeated(silence, 3);
-    await repeated(duplicate, 5);
-    assert.deepEqual([status(), alarms.length], ['Pending', 2]);
-    assert.equal(await repeated(approval, 6), undefined);
+    // Nor after a missing response: the references still belong to the other message.
+    await retry(noResponse, 3);
+    await retry(duplicate, 5);
+    assert.deepEqual([status(), alerts.length], ['Pending', 2]);
+    assert.equal(await retry(approval, 6), undefined);
     assert.deepEqual([status(), refunded()], ['Succeeded', 60]);
   });
 
   it('are ours where the first message was left without an answer', async () => {
-    const { answered, repeated, status, refunded, alarms } = oneOperation('Refund');
-    await answered(silence);
+    const { settle, retry, status, refunded, alerts } = oneOperation('Refund');
+    await settle(noResponse);
     assert.equal(status(), 'Pending');
-    assert.equal(await repeated(duplicate), undefined);
-    assert.deepEqual([status(), refunded(), alarms], ['Succeeded', 60, []]);
+    assert.equal(await retry(duplicate), undefined);
+    assert.deepEqual([status(), refunded(), alerts], ['Succeeded', 60, []]);
   });
 
   it('are recorded when the retry job exists already', async () => {
-    const { answered, repeated, status, jobs } = oneOperation('Refund');
-    await answered(silence);
-    await answered(duplicate);
-    await repeated(duplicate);
+    const { settle, retry, status, jobs } = oneOperation('Refund');
+    await settle(noResponse);
+    await settle(duplicate);
+    await retry(duplicate);
     assert.deepEqual([status(), jobs.length], ['Pending', 1]);
   });
 });
 
 describe('reversal references that the host reports as duplicates', () => {
   it('prove nothing on the first message: the reversal uses new references', async () => {
-    const { alarms, jobs, sent, answered, repeated, status, phase } = oneOperation('Reversal');
-    await answered(duplicate);
+    const { alerts, jobs, sent, settle, retry, status, phase } = oneOperation('Reversal');
+    await settle(duplicate);
     assert.deepEqual([status(), phase(), jobs.length], ['Pending', 'Reversing', 1]);
-    assert.equal(alarms.length, 1);
-    assert.ok(await repeated(duplicate, 0), 'is sent again');
-    await repeated(silence, 1);
-    await repeated(duplicate, 2);
-    assert.deepEqual([status(), jobs.length, alarms.length], ['Pending', 1, 1]);
-    assert.equal(await repeated(approval, 3), undefined);
+    assert.equal(alerts.length, 1);
+    assert.ok(await retry(duplicate, 0), 'is sent again');
+    await retry(noResponse, 1);
+    await retry(duplicate, 2);
+    assert.deepEqual([status(), jobs.length, alerts.length], ['Pending', 1, 1]);
+    assert.equal(await retry(approval, 3), undefined);
     assert.deepEqual([status(), phase()], ['Succeeded', 'Reversed']);
     assert.deepEqual(sent, [
       [numbers(1), true],
@@ -63,18 +63,18 @@ describe('reversal references that the host reports as duplicates', () => {
   });
 
   it('are renewed up to a limit and the reversal stays pending', async () => {
-    const { sent, answered, repeated, status, changes } = oneOperation('Reversal');
-    await answered(duplicate);
-    for (const attempts of Array(10).keys()) await repeated(duplicate, attempts);
+    const { sent, settle, retry, status, changes } = oneOperation('Reversal');
+    await settle(duplicate);
+    for (const attempts of Array(10).keys()) await retry(duplicate, attempts);
     assert.equal(status(), 'Pending');
     assert.deepEqual(sent.slice(-3), Array(3).fill([numbers(6), true]));
     assert.equal(changes(), 6);
   });
 
   it('are ours where the first message was left without an answer', async () => {
-    const { answered, repeated, status, phase, alarms } = oneOperation('Reversal');
-    await answered(silence);
-    assert.equal(await repeated(duplicate), undefined);
-    assert.deepEqual([status(), phase(), alarms], ['Succeeded', 'Reversed', []]);
+    const { settle, retry, status, phase, alerts } = oneOperation('Reversal');
+    await settle(noResponse);
+    assert.equal(await retry(duplicate), undefined);
+    assert.deepEqual([status(), phase(), alerts], ['Succeeded', 'Reversed', []]);
   });
 });

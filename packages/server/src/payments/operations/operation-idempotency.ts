@@ -51,7 +51,7 @@ export async function replayOperation(
       'clientOperationId',
     );
   }
-  const deadlineMs = deps.clock.now() + deps.acquirerTimeoutMs + duplicateRequestWaitMs;
+  const deadlineMs = deps.dueClock.now() + deps.acquirerTimeoutMs + duplicateRequestWaitMs;
   for (;;) {
     const current =
       (await deps.transactions.findById(organizationId, transactionId)) ?? transaction;
@@ -62,7 +62,7 @@ export async function replayOperation(
       operationFingerprint(input),
       'clientOperationId',
     );
-    if (operation.status !== 'Sent' || deps.clock.now() >= deadlineMs) {
+    if (operation.status !== 'Sent' || deps.dueClock.now() >= deadlineMs) {
       return { transaction: current, operation, replayed: true };
     }
     await deps.inFlightTransactions.waitForChange(transactionId, pollEveryMs);

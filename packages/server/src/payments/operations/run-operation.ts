@@ -90,7 +90,7 @@ export async function getContractTerms(
   const lapsed = isAuthorizationExpired(
     transaction,
     authorizationContext(transaction),
-    deps.clock.now(),
+    deps.dueClock.now(),
   );
   return {
     partialCancel,

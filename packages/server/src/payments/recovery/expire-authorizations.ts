@@ -47,7 +47,10 @@ export function createAuthorizationExpiry(deps: PaymentsDeps): PeriodicTask {
   async function expireDue(): Promise<number> {
     let expired = 0;
     for (;;) {
-      const keys = await deps.transactions.findExpiredAuthorizations(deps.clock.now(), batchSize);
+      const keys = await deps.transactions.findExpiredAuthorizations(
+        deps.dueClock.now(),
+        batchSize,
+      );
       const results = await Promise.all(keys.map((key) => expireAuthorization(deps, key)));
       const count = results.filter(Boolean).length;
       expired += count;

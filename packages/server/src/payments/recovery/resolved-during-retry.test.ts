@@ -4,16 +4,16 @@ import {
   approval,
   declined,
   duplicate,
+  noResponse,
   numbers,
   oneOperation,
-  settled,
-  silence,
+  waitUntil,
 } from '../../../test/one-operation.ts';
 
-/** A refund without an answer whose repeat is under way while somebody ends it. */
-async function endedUnderWay(outcome: 'Succeeded' | 'Failed') {
+/** A refund without a response that a user resolves during the retry. */
+async function resolvedDuringRetry(outcome: 'Succeeded' | 'Failed') {
   const refund = oneOperation('Refund');
-  await refund.answered(silence);
+  await refund.settle(noResponse);
   refund.onSend(() => refund.resolve(outcome));
   return refund;
 }
@@ -21,19 +21,19 @@ async function endedUnderWay(outcome: 'Succeeded' | 'Failed') {
 describe('an operation that is resolved manually', () => {
   it('is not sent after the resolution', async () => {
     for (const outcome of ['Failed', 'Succeeded'] as const) {
-      const { answered, repeated, resolve, onHeld, sent, status } = oneOperation('Refund');
-      await answered(silence);
-      onHeld(() => resolve(outcome));
-      assert.equal(await repeated(approval), undefined);
+      const { settle, retry, resolve, onBeforeSend, sent, status } = oneOperation('Refund');
+      await settle(noResponse);
+      onBeforeSend(() => resolve(outcome));
+      assert.equal(await retry(approval), undefined);
       assert.deepEqual([sent, status()], [[], outcome === 'Failed' ? 'Declined' : 'Succeeded']);
     }
   });
 
   it('does not stop the retry of other pending operations', async () => {
-    const { answered, repeated, onHeld, sent, status } = oneOperation('Reversal');
-    await answered(silence);
-    onHeld(() => answered(duplicate));
-    assert.equal(await repeated(approval), undefined);
+    const { settle, retry, onBeforeSend, sent, status } = oneOperation('Reversal');
+    await settle(noResponse);
+    onBeforeSend(() => settle(duplicate));
+    assert.equal(await retry(approval), undefined);
     assert.deepEqual([sent, status()], [[[numbers(1), true]], 'Succeeded']);
   });
 
@@ -41,48 +41,48 @@ describe('an operation that is resolved manually', () => {
     for (const outcome of [
       approval,
       duplicate,
-      silence,
+      noResponse,
       declined('68'),
       declined('09'),
       declined('16'),
     ]) {
-      const { repeated, status, alarms } = await endedUnderWay('Failed');
-      assert.equal(await repeated(outcome), undefined);
-      assert.deepEqual([status(), alarms.length], ['Declined', 1]);
+      const { retry, status, alerts } = await resolvedDuringRetry('Failed');
+      assert.equal(await retry(outcome), undefined);
+      assert.deepEqual([status(), alerts.length], ['Declined', 1]);
     }
     for (const code of ['05', '96', '91']) {
-      const { repeated, alarms } = await endedUnderWay('Failed');
-      await repeated(declined(code));
-      assert.deepEqual(alarms, [], code);
+      const { retry, alerts } = await resolvedDuringRetry('Failed');
+      await retry(declined(code));
+      assert.deepEqual(alerts, [], code);
     }
   });
 
   it('as done raises no alert when the response agrees or is missing', async () => {
-    for (const outcome of [approval, duplicate, silence, declined('96')]) {
-      const { repeated, status, alarms } = await endedUnderWay('Succeeded');
-      assert.equal(await repeated(outcome), undefined);
-      assert.deepEqual([status(), alarms], ['Succeeded', []]);
+    for (const outcome of [approval, duplicate, noResponse, declined('96')]) {
+      const { retry, status, alerts } = await resolvedDuringRetry('Succeeded');
+      assert.equal(await retry(outcome), undefined);
+      assert.deepEqual([status(), alerts], ['Succeeded', []]);
     }
-    const { repeated, alarms } = await endedUnderWay('Succeeded');
-    await repeated(declined('05'));
-    assert.equal(alarms.length, 1);
+    const { retry, alerts } = await resolvedDuringRetry('Succeeded');
+    await retry(declined('05'));
+    assert.equal(alerts.length, 1);
   });
 
   it('raises no alert for a reference collision', async () => {
     const refund = oneOperation('Refund');
-    await refund.answered(duplicate);
+    await refund.settle(duplicate);
     refund.onSend(() => refund.resolve('Failed'));
-    await refund.repeated(duplicate);
-    // That of the collision alone.
-    assert.equal(refund.alarms.length, 1);
+    await refund.retry(duplicate);
+    // The alert of the collision only.
+    assert.equal(refund.alerts.length, 1);
   });
 
   it('as not done raises an alert after a late approval', async () => {
-    const { answered, resolve, late, alarms, changes } = oneOperation('Refund');
-    await answered(silence);
+    const { settle, resolve, late, alerts, changes } = oneOperation('Refund');
+    await settle(noResponse);
     late('Refund', '00');
-    await settled(() => changes() === 2);
-    assert.deepEqual(alarms, [], 'nobody has ended it yet');
+    await waitUntil(() => changes() === 2);
+    assert.deepEqual(alerts, [], 'the operation is not resolved yet');
     resolve('Failed');
     for (const [kind, code] of [
       ['Refund', '05'],
@@ -91,8 +91,8 @@ describe('an operation that is resolved manually', () => {
     ] as const) {
       const before = changes();
       late(kind, code);
-      await settled(() => changes() > before);
+      await waitUntil(() => changes() > before);
     }
-    assert.equal(alarms.length, 1);
+    assert.equal(alerts.length, 1);
   });
 });

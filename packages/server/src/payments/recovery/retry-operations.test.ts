@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { dueClockOf } from '../../../test/movable-clock.ts';
 import type { Job } from '../../platform/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
 import { maxRetriesPerLink, maxRetriesPerUnresponsiveLink } from '../runtime/retry-concurrency.ts';
@@ -15,14 +16,15 @@ const jobFor = (linkId: string) =>
     payload: { transactionId: linkId, number: 1 },
   }) as unknown as Job;
 
-/** Acquirers that never answer: what is sent to them waits until it is let go. */
-function silentAcquirers() {
+/** Acquirers that do not respond until `releaseResponses` is called. */
+function unresponsiveAcquirers() {
   const sent: string[] = [];
   let silence = Promise.withResolvers<void>();
   const operation = { number: 1, kind: 'Reversal', status: 'Pending', amount: 1, details: {} };
   const deps = {
     clock: { now: () => now },
-    store: {
+    dueClock: dueClockOf({ now: () => now }),
+    transactions: {
       findById: async (_: string, linkId: string) => ({
         row: {
           organizationId: 'o',
@@ -43,7 +45,7 @@ function silentAcquirers() {
     },
     vault: { reveal: async () => ({ pan: '', expiry: '' }) },
     acquiring: {
-      available: (linkId: string) => linkId !== 'down',
+      isLinkAvailable: (linkId: string) => linkId !== 'down',
       async send({ linkId }: { linkId: string }, onSent: () => void) {
         sent.push(linkId);
         onSent();
@@ -54,14 +56,14 @@ function silentAcquirers() {
     failPoints: { hit: () => {} },
     log: { error: () => {}, warn: () => {} },
   } as unknown as PaymentsDeps;
-  const hush = () => {
+  const holdResponses = () => {
     silence = Promise.withResolvers();
   };
   return {
-    repeat: createOperationRetry(deps, { isBlocked: async () => false }),
+    retry: createOperationRetry(deps, { isBlocked: async () => false }),
     sent,
-    letGo: () => silence.resolve(),
-    hush,
+    releaseResponses: () => silence.resolve(),
+    holdResponses,
   };
 }
 
@@ -71,48 +73,48 @@ const turn = async () => {
   }
 };
 
-/** Half of the pause at least, and never more than it. */
-function assertLater(end: { retryAt: number } | undefined, ms: number, rest: object): void {
-  const { retryAt, ...others } = end ?? { retryAt: 0 };
+/** The pause is between 50 % and 100 % of `ms`. */
+function assertLater(result: { retryAt: number } | undefined, ms: number, expected: object): void {
+  const { retryAt, ...otherMembers } = result ?? { retryAt: 0 };
   assert.ok(retryAt >= now + ms / 2 && retryAt <= now + ms, String(retryAt - now));
-  assert.deepEqual(others, rest);
+  assert.deepEqual(otherMembers, expected);
 }
 
 describe('retries of operations', () => {
   it('of one unresponsive acquirer leave capacity for other acquirers', async () => {
-    const { repeat, sent, letGo } = silentAcquirers();
-    const held = Array.from({ length: maxRetriesPerLink }, () => repeat(jobFor('silent')));
+    const { retry, sent, releaseResponses } = unresponsiveAcquirers();
+    const pendingRetries = Array.from({ length: maxRetriesPerLink }, () => retry(jobFor('silent')));
     await turn();
     assert.equal(sent.length, maxRetriesPerLink);
-    const extra = await Promise.race([repeat(jobFor('silent')), turn().then(() => undefined)]);
+    const extra = await Promise.race([retry(jobFor('silent')), turn().then(() => undefined)]);
     assertLater(extra, 1000, { untried: true });
-    const other = repeat(jobFor('other'));
+    const other = retry(jobFor('other'));
     await turn();
     assert.deepEqual(sent.slice(maxRetriesPerLink), ['other']);
-    letGo();
-    for (const end of await Promise.all([...held, other])) {
-      assertLater(end, 1000, { note: 'Unanswered' });
+    releaseResponses();
+    for (const result of await Promise.all([...pendingRetries, other])) {
+      assertLater(result, 1000, { note: 'Unanswered' });
     }
-    await repeat(jobFor('silent'));
+    await retry(jobFor('silent'));
     assert.equal(sent.length, maxRetriesPerLink + 2);
   });
 
   it('are rescheduled without a read while the link is down', async () => {
-    const { repeat, sent } = silentAcquirers();
+    const { retry, sent } = unresponsiveAcquirers();
     const { payload: _payload, ...job } = jobFor('down');
-    assertLater((await repeat(job as Job)) ?? undefined, 2000, { untried: true });
+    assertLater((await retry(job as Job)) ?? undefined, 2000, { untried: true });
     assert.deepEqual(sent, []);
   });
 
   it('are limited after a missing response', async () => {
-    const { repeat, sent, letGo, hush } = silentAcquirers();
-    letGo();
-    await repeat(jobFor('silent'));
-    hush();
-    const all = Array.from({ length: maxRetriesPerLink }, () => repeat(jobFor('silent')));
+    const { retry, sent, releaseResponses, holdResponses } = unresponsiveAcquirers();
+    releaseResponses();
+    await retry(jobFor('silent'));
+    holdResponses();
+    const all = Array.from({ length: maxRetriesPerLink }, () => retry(jobFor('silent')));
     await turn();
     assert.equal(sent.length, 1 + maxRetriesPerUnresponsiveLink);
-    letGo();
+    releaseResponses();
     await Promise.all(all);
   });
 });

@@ -47,7 +47,7 @@ export function createRetryJob(
     kind: retryOperationJob,
     // What may have been sent before travels with the repeat digit from the first job on.
     payload: { transactionId, number, ...(isPossiblySent ? { sent: isPossiblySent } : {}) },
-    dueAt: isoTime(dueAt),
+    dueAt: isoTime(deps.dueClock.toDue(dueAt)),
     ...defined({ lane }),
   };
 }
@@ -127,7 +127,8 @@ export async function reverseOnceMore(
   reason: string,
   { approvedAtHost }: { approvedAtHost: boolean },
 ): Promise<TransactionRecord> {
-  const deadlineMs = deps.clock.now() + databaseRetryMs;
+  const clock = deps.dueClock;
+  const deadlineMs = clock.now() + databaseRetryMs;
   let current = transaction;
   for (let attempt = 0; attempt < maxConflictRetries; attempt += 1) {
     if (current.row.position.phase !== 'Reversed') return current;
@@ -138,13 +139,15 @@ export async function reverseOnceMore(
       details,
     });
     const change = applyTransition(current.row, transition);
-    if (await retryWhileUnavailable(deps, deadlineMs, () => deps.transactions.update(change))) {
+    if (
+      await retryWhileUnavailable({ clock }, deadlineMs, () => deps.transactions.update(change))
+    ) {
       deps.inFlightTransactions.notifyChange(current.row.transactionId);
       deps.jobs.poke();
       return withChange(current, change);
     }
     const { organizationId, transactionId } = current.row;
-    const reloaded = await retryWhileUnavailable(deps, deadlineMs, () =>
+    const reloaded = await retryWhileUnavailable({ clock }, deadlineMs, () =>
       deps.transactions.findById(organizationId, transactionId),
     );
     current = reloaded ?? current;

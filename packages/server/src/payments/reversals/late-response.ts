@@ -21,9 +21,10 @@ export async function storeLateResponse(
   deps: PaymentsDeps,
   lateResponse: LateResponse,
 ): Promise<TransactionRecord | undefined> {
-  const deadlineMs = deps.clock.now() + databaseRetryMs;
+  const clock = deps.dueClock;
+  const deadlineMs = clock.now() + databaseRetryMs;
   for (let attempt = 0; attempt < maxConflictRetries; attempt += 1) {
-    const transaction = await retryWhileUnavailable(deps, deadlineMs, () =>
+    const transaction = await retryWhileUnavailable({ clock }, deadlineMs, () =>
       deps.transactions.findById(lateResponse.organizationId, lateResponse.transactionId),
     );
     if (transaction === undefined) return undefined;
@@ -33,7 +34,9 @@ export async function storeLateResponse(
       changes: {},
       data: { response: { code: lateResponse.responseCode }, reason: lateResponse.kind },
     });
-    if (!(await retryWhileUnavailable(deps, deadlineMs, () => deps.transactions.update(change))))
+    if (
+      !(await retryWhileUnavailable({ clock }, deadlineMs, () => deps.transactions.update(change)))
+    )
       continue;
     alertLateContradiction(deps, transaction, lateResponse);
     const current = withChange(transaction, change);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defined, Refusal } from '@switchyard/contract';
+import { dueClockOf } from '../../../test/movable-clock.ts';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import type { AcquirerContract } from '../../provisioning/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
@@ -14,7 +15,7 @@ import {
 import { sendWithFailover } from './acquirer-failover.ts';
 import type { SaleIntent } from './authorize-sale.ts';
 
-const facts = {
+const context = {
   kind: 'Authorization',
   linkId: 'first',
   merchantNumber: 'M1',
@@ -42,9 +43,9 @@ function intentOf(sensitive?: object): SaleIntent {
   return {
     request: { amount: 1000 },
     card: { pan: '4111111111111111', ...defined({ sensitive }) },
-    facts,
-    others: [contract('second'), contract('third')],
-    loaded: {
+    context,
+    failoverContracts: [contract('second'), contract('third')],
+    transaction: {
       row: {
         organizationId: 'o',
         transactionId: 't',
@@ -55,7 +56,7 @@ function intentOf(sensitive?: object): SaleIntent {
         deadline: 20_000,
         position: { ...zeroAmounts, phase: 'Received' },
       },
-      events: [{ sequence: 1, type: 'transaction.received', at: '', data: { facts } }],
+      events: [{ sequence: 1, type: 'transaction.received', at: '', data: { facts: context } }],
       operations: [],
     },
   } as unknown as SaleIntent;
@@ -64,26 +65,27 @@ function intentOf(sensitive?: object): SaleIntent {
 const notSent: AcquirerOutcome = { outcome: 'NotSent', reason: 'away' };
 const approved: AcquirerOutcome = { outcome: 'Approved', responseCode: '00', amount: 1000 };
 
-type Room = {
-  away?: readonly string[];
+type SetUp = {
+  unavailable?: readonly string[];
   now?: number;
-  commit?: () => Promise<boolean>;
+  commitReroute?: () => Promise<boolean>;
 };
 
-function room({ away = [], now = 100, commit = async () => true }: Room = {}) {
+function setUp({ unavailable = [], now = 100, commitReroute = async () => true }: SetUp = {}) {
   const made: { before: TransactionRow; after: TransactionRow; event: StoredEvent }[] = [];
   const deps = {
     clock: { now: () => now },
+    dueClock: dueClockOf({ now: () => now }),
     failPoints: { hit() {} },
     log: { warn() {} },
     acquirerTimeoutMs: 10_000,
     acquiring: {
-      available: (linkId: string) => !away.includes(linkId),
-      nextReference: async () => ({ stan: '000002' }),
+      isLinkAvailable: (linkId: string) => !unavailable.includes(linkId),
+      allocateReference: async () => ({ stan: '000002' }),
     },
-    reroutes: {
-      async commit(before: TransactionRow, after: TransactionRow, event: StoredEvent) {
-        if (!(await commit())) return false;
+    rerouteStore: {
+      async updateRoute(before: TransactionRow, after: TransactionRow, event: StoredEvent) {
+        if (!(await commitReroute())) return false;
         made.push({ before, after, event });
         return true;
       },
@@ -92,23 +94,23 @@ function room({ away = [], now = 100, commit = async () => true }: Room = {}) {
   return { deps, made };
 }
 
-/** What each link answers, in the order in which they were asked. */
-function acquirers(answers: Readonly<Record<string, AcquirerOutcome>>, leaves = '') {
-  const asked: string[] = [];
+/** `outcomes` by link; `sentLink` sends its message before it fails. `usedLinks` has the order of the calls. */
+function acquirers(outcomes: Readonly<Record<string, AcquirerOutcome>>, sentLink = '') {
+  const usedLinks: string[] = [];
   const send = async (intent: SaleIntent, onSent: () => void) => {
     const { linkId } = intent.context;
-    asked.push(linkId);
-    if (linkId === leaves) onSent();
-    return answers[linkId] ?? approved;
+    usedLinks.push(linkId);
+    if (linkId === sentLink) onSent();
+    return outcomes[linkId] ?? approved;
   };
-  return { asked, send };
+  return { usedLinks, send };
 }
 
 test('an unsent sale fails over to the next contract after the failover is stored', async () => {
-  const { deps, made } = room();
-  const { asked, send } = acquirers({ first: notSent });
+  const { deps, made } = setUp();
+  const { usedLinks, send } = acquirers({ first: notSent });
   const { intent, outcome } = await sendWithFailover(deps, intentOf(), send);
-  assert.deepEqual(asked, ['first', 'second']);
+  assert.deepEqual(usedLinks, ['first', 'second']);
   assert.equal(outcome, approved);
   const [{ before, after, event } = assert.fail()] = made;
   assert.equal(event.type, 'transaction.rerouted');
@@ -119,46 +121,50 @@ test('an unsent sale fails over to the next contract after the failover is store
     [now.linkId, now.merchantNumber, now.mcc, now.reference.stan],
     ['second', 'M second', '5812', '000002'],
   );
-  // The hold lasts as long as the intent says; how its captures travel is the new acquirer's.
+  // The intent decides the expiry of the authorization; the new contract decides the capture transport.
   assert.deepEqual([now.holdDays, now.captureTransport, now.cutOverTime], [30, undefined, '22:00']);
 });
 
 test('an unavailable link is skipped and the last link decides the outcome', async () => {
-  const { deps, made } = room({ away: ['second'] });
-  const { asked, send } = acquirers({ first: notSent, third: notSent });
+  const { deps, made } = setUp({ unavailable: ['second'] });
+  const { usedLinks, send } = acquirers({ first: notSent, third: notSent });
   const { outcome } = await sendWithFailover(deps, intentOf(), send);
-  assert.deepEqual(asked, ['first', 'third']);
+  assert.deepEqual(usedLinks, ['first', 'third']);
   assert.equal(outcome, notSent);
   assert.equal(made.length, 1);
 });
 
 test('no failover after a response, an unknown outcome or a sent byte', async () => {
-  for (const [answer, leaves] of [
+  for (const [answer, sentLink] of [
     [{ outcome: 'Declined', responseCode: '51' }, ''],
     [{ outcome: 'Unknown', reason: 'Timeout' }, 'first'],
     [notSent, 'first'],
   ] as const) {
-    const { deps, made } = room();
-    const { asked, send } = acquirers({ first: answer }, leaves);
+    const { deps, made } = setUp();
+    const { usedLinks, send } = acquirers({ first: answer }, sentLink);
     await sendWithFailover(deps, intentOf(), send);
-    assert.deepEqual([asked, made.length], [['first'], 0]);
+    assert.deepEqual([usedLinks, made.length], [['first'], 0]);
   }
 });
 
 test('a sale with a PIN has no failover', async () => {
-  const { deps, made } = room();
-  const { asked, send } = acquirers({ first: notSent });
+  const { deps, made } = setUp();
+  const { usedLinks, send } = acquirers({ first: notSent });
   await sendWithFailover(deps, intentOf({ pin: { block: '00', format: 0 } }), send);
-  assert.deepEqual([asked, made.length], [['first'], 0]);
+  assert.deepEqual([usedLinks, made.length], [['first'], 0]);
 });
 
 test('no failover after a concurrent update, a database error or the send deadline', async () => {
-  const lost = () => Promise.reject(new Refusal('database_unavailable', 'Away.'));
-  for (const how of [{ commit: async () => false }, { commit: lost }, { now: 15_000 }]) {
-    const { deps } = room(how);
-    const { asked, send } = acquirers({ first: notSent });
+  const databaseError = () => Promise.reject(new Refusal('database_unavailable', 'Away.'));
+  for (const input of [
+    { commitReroute: async () => false },
+    { commitReroute: databaseError },
+    { now: 15_000 },
+  ]) {
+    const { deps } = setUp(input);
+    const { usedLinks, send } = acquirers({ first: notSent });
     const { intent, outcome } = await sendWithFailover(deps, intentOf(), send);
-    assert.deepEqual(asked, ['first']);
+    assert.deepEqual(usedLinks, ['first']);
     assert.equal(outcome, notSent);
     assert.equal(intent.context.linkId, 'first');
   }

@@ -375,7 +375,9 @@ async function createSaleIntent(
     range: contract.terminalIdRange,
     kind,
     timeZone: resolved.store?.timeZone ?? merchant.timeZone,
-    ...defined({ doneAt: offlineData === undefined ? undefined : offlineSaleTime(offlineData) }),
+    ...defined({
+      occurredAt: offlineData === undefined ? undefined : offlineSaleTime(offlineData),
+    }),
   });
   // The card is stored only after all checks have passed.
   const token = await deps.vault.protect(caller.organizationId, card, input.cardFingerprint);

@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type ErrorCode, type ProcessRequest, Refusal } from '@switchyard/contract';
+import { dueClockOf } from '../../../test/movable-clock.ts';
 import type { Caller } from '../../http/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
 import { replayWithoutCard } from './replay-without-card.ts';
 
 const caller = { organizationId: 'o', clientId: 'c', merchantId: 'm' } as unknown as Caller;
-const fingerprint = (amount: number, mark: string) => ({ amount, instrument: mark });
+const fingerprint = (amount: number, card: string) => ({ amount, instrument: card });
 
 function saleOf(amount: number): TransactionRecord {
-  const facts = { card: { token: 'token' }, request: fingerprint(amount, 'mark') };
+  const context = { card: { token: 'token' }, request: fingerprint(amount, 'card') };
   return {
     row: {
       organizationId: 'o',
@@ -20,51 +21,52 @@ function saleOf(amount: number): TransactionRecord {
       transactionId: 't',
       clientTransactionId: 'c-1',
     },
-    events: [{ sequence: 1, type: 'transaction.received', at: '', data: { facts } }],
+    events: [{ sequence: 1, type: 'transaction.received', at: '', data: { facts: context } }],
     operations: [],
   } as unknown as TransactionRecord;
 }
 
-type World = {
+type SetUp = {
   sale?: TransactionRecord;
   isRunning?: boolean;
-  isPlaceGone?: boolean;
+  isDeviceRemoved?: boolean;
   token?: string;
   by?: Partial<Caller>;
   merchantId?: string | undefined;
 };
 
-/** What comes of a request whose card could not be read, for a reason. */
-async function told(code: ErrorCode, of: World): Promise<unknown> {
-  const { sale, isRunning = false, isPlaceGone = false, token } = of;
+/** The result of a request whose card cannot be read. */
+async function replay(code: ErrorCode, input: SetUp): Promise<unknown> {
+  const { sale, isRunning = false, isDeviceRemoved = false, token } = input;
   const deps = {
     clock: { now: () => 0 },
+    dueClock: dueClockOf({ now: () => 0 }),
     acquirerTimeoutMs: 0,
-    running: { find: () => (isRunning ? new Promise(() => {}) : undefined) },
-    store: { findByClientId: async () => (sale === undefined ? [] : [sale]) },
+    inFlightTransactions: { find: () => (isRunning ? new Promise(() => {}) : undefined) },
+    transactions: { findByClientId: async () => (sale === undefined ? [] : [sale]) },
     provisioning: {
       async resolve() {
-        if (isPlaceGone) throw new Refusal('device_not_found', 'gone');
+        if (isDeviceRemoved) throw new Refusal('device_not_found', 'gone');
         return { merchant: { merchantId: 'm' } };
       },
     },
   } as unknown as PaymentsDeps;
   const instrument = token === undefined ? { encrypted: {} } : { token };
   const request = { clientTransactionId: 'c-1', amount: 100, instrument };
-  const asked = {
+  const saleQuery = {
     request: request as unknown as ProcessRequest,
-    location: { merchantId: 'merchantId' in of ? of.merchantId : 'm' },
-    createFingerprint: (mark: string) => fingerprint(100, mark),
+    location: { merchantId: 'merchantId' in input ? input.merchantId : 'm' },
+    createFingerprint: (card: string) => fingerprint(100, card),
   };
   const refusal = new Refusal(code, 'Nothing was sent.', { retryAfterMs: 5000 });
   try {
-    const { transaction: loaded, replayed } = await replayWithoutCard(
+    const { transaction: existing, replayed } = await replayWithoutCard(
       deps,
-      { ...caller, ...of.by },
-      asked,
+      { ...caller, ...input.by },
+      saleQuery,
       refusal,
     );
-    return [loaded.row.transactionId, replayed];
+    return [existing.row.transactionId, replayed];
   } catch (error) {
     assert.ok(error instanceof Refusal, String(error));
     const { outcome, extensions, retryAfterMs, detail } = error;
@@ -83,32 +85,32 @@ describe('a card that cannot be decrypted', () => {
   const ofKeys = ['hsm_unavailable', 'card_keys_unavailable', 'encryption_key_unknown'] as const;
   for (const code of ofKeys) {
     test(`${code}: nothing was done where there is no sale, and what is unknown where there is one`, async () => {
-      assert.deepEqual(await told(code, {}), [code, 'NotProcessed', undefined]);
-      assert.deepEqual(await told(code, { sale }), [code, 'Unknown', transaction]);
-      assert.deepEqual(await told(code, { isRunning: true }), [code, 'Unknown', undefined]);
-      const inPlace = { sale, merchantId: undefined };
-      assert.deepEqual(await told(code, inPlace), [code, 'Unknown', transaction]);
-      const gone = await told(code, { ...inPlace, isPlaceGone: true });
-      assert.deepEqual(gone, [code, 'NotProcessed', undefined]);
-      const stranger = await told(code, { sale, by: { storeId: 'another' } });
+      assert.deepEqual(await replay(code, {}), [code, 'NotProcessed', undefined]);
+      assert.deepEqual(await replay(code, { sale }), [code, 'Unknown', transaction]);
+      assert.deepEqual(await replay(code, { isRunning: true }), [code, 'Unknown', undefined]);
+      const ofDevice = { sale, merchantId: undefined };
+      assert.deepEqual(await replay(code, ofDevice), [code, 'Unknown', transaction]);
+      const removed = await replay(code, { ...ofDevice, isDeviceRemoved: true });
+      assert.deepEqual(removed, [code, 'NotProcessed', undefined]);
+      const stranger = await replay(code, { sale, by: { storeId: 'another' } });
       assert.deepEqual(stranger, [code, 'NotProcessed', undefined]);
-      const itself = await told(code, { sale, by: { storeId: 's' } });
+      const itself = await replay(code, { sale, by: { storeId: 's' } });
       assert.deepEqual(itself, [code, 'Unknown', transaction]);
     });
   }
 
   test('the same token returns the sale and another token does not', async () => {
     for (const code of ['card_keys_unavailable', 'card_token_unknown'] as const) {
-      assert.deepEqual(await told(code, { sale, token: 'token' }), ['t', true]);
-      const other = await told(code, { sale, token: 'another' });
+      assert.deepEqual(await replay(code, { sale, token: 'token' }), ['t', true]);
+      const other = await replay(code, { sale, token: 'another' });
       assert.deepEqual(other, [code, 'NotProcessed', undefined]);
     }
-    const reused = await told('card_keys_unavailable', { sale: saleOf(200), token: 'token' });
+    const reused = await replay('card_keys_unavailable', { sale: saleOf(200), token: 'token' });
     assert.deepEqual(reused, ['client_id_reused', 'NotProcessed', undefined]);
   });
 
   test('an error of the request itself is not replayed', async () => {
     const code = 'card_number_invalid';
-    assert.deepEqual(await told(code, { sale }), [code, 'NotProcessed', undefined]);
+    assert.deepEqual(await replay(code, { sale }), [code, 'NotProcessed', undefined]);
   });
 });

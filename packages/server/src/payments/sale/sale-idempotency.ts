@@ -65,7 +65,7 @@ export async function replaySale(
   key: SaleKey,
   fingerprint: Record<string, unknown>,
 ): Promise<{ transaction: TransactionRecord; replayed: true } | undefined> {
-  const deadlineMs = deps.clock.now() + deps.acquirerTimeoutMs + duplicateRequestWaitMs;
+  const deadlineMs = deps.dueClock.now() + deps.acquirerTimeoutMs + duplicateRequestWaitMs;
   const runningSale = deps.inFlightTransactions.find(key.lockKey);
   let transaction =
     runningSale === undefined
@@ -78,7 +78,7 @@ export async function replaySale(
     fingerprint,
     'clientTransactionId',
   );
-  while (transaction.row.state === 'Received' && deps.clock.now() < deadlineMs) {
+  while (transaction.row.state === 'Received' && deps.dueClock.now() < deadlineMs) {
     await deps.inFlightTransactions.waitForChange(transaction.row.transactionId, pollEveryMs);
     transaction = (await findSale(deps, key)) ?? transaction;
   }
@@ -93,7 +93,7 @@ async function waitUntil(
 ): Promise<TransactionRecord | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), Math.max(0, until - deps.clock.now()));
+    timer = setTimeout(() => resolve(undefined), Math.max(0, until - deps.dueClock.now()));
   });
   try {
     return await Promise.race([running, limit]);

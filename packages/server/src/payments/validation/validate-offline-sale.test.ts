@@ -78,8 +78,8 @@ test('authorizedAt accepts leap seconds, time zones and small clock skew', () =>
 
 test('offline limits are inclusive', () => {
   const limits = { maxAmounts: { EUR: 1000 }, maxAgeHours: 1, maxCount: 1 };
-  const fault = (members: Record<string, unknown>, at = now, of: object = limits) =>
-    codeOf(() => checkOfflineLimits(request(members), of as typeof limits, at));
+  const fault = (members: Record<string, unknown>, at = now, offlineLimits: object = limits) =>
+    codeOf(() => checkOfflineLimits(request(members), offlineLimits as typeof limits, at));
   assert.equal(fault({}), undefined);
   assert.equal(fault({}, now + 1), 'offline_too_old');
   assert.equal(fault({ amount: 1001 }), 'offline_limit_exceeded');
@@ -90,7 +90,10 @@ test('offline limits are inclusive', () => {
 
 test('tag 9F27 must indicate a TC', () => {
   const chip = (cryptogramInformation: string | undefined) =>
-    ({ chipData: '9F2701', chip: { cryptogramInformation } }) as unknown as PresentedCard;
+    ({
+      chipData: '9F2701',
+      receiptChipTags: { cryptogramInformation },
+    }) as unknown as PresentedCard;
   for (const information of ['40', '41', '4F', '7F']) {
     assert.equal(
       codeOf(() => checkTransactionCertificate(chip(information))),
@@ -114,7 +117,7 @@ test('different sales with one sequence number are refused with the differing me
   const fingerprint = (members: object = {}, data: object = {}) => ({
     amount: 1000,
     currency: 'EUR',
-    instrument: 'mark',
+    instrument: 'card',
     entryMode: 'Keyed',
     offlineData: { ...offlineData, ...data },
     ...members,
@@ -128,18 +131,21 @@ test('different sales with one sequence number are refused with the differing me
 });
 
 test('the sequence belongs to the device or to its serial number', () => {
-  const of = { deviceId: 'device', contractId: 'contract' };
-  const mark = () => 'sale:mark';
+  const location = { deviceId: 'device', contractId: 'contract' };
+  const saleDigest = () => 'sale:digest';
   const serialNumber = { ...offlineData, serialNumber: '1' };
-  assert.deepEqual(offlineSequenceOf(of, request(), mark), {
+  assert.deepEqual(offlineSequenceOf(location, request(), saleDigest), {
     holderId: 'device',
     counter: '',
-    counts: true,
+    isGapChecked: true,
   });
-  assert.equal(offlineSequenceOf(of, request({ offlineData: serialNumber }), mark).counter, '1');
-  assert.deepEqual(offlineSequenceOf({ ...of, deviceId: undefined }, request(), mark), {
+  assert.equal(
+    offlineSequenceOf(location, request({ offlineData: serialNumber }), saleDigest).counter,
+    '1',
+  );
+  assert.deepEqual(offlineSequenceOf({ ...location, deviceId: undefined }, request(), saleDigest), {
     holderId: 'contract',
-    counter: 'sale:mark',
-    counts: false,
+    counter: 'sale:digest',
+    isGapChecked: false,
   });
 });

@@ -12,7 +12,7 @@ import {
 } from '../errors.ts';
 import { logicalDeviceKind } from '../logical-devices.ts';
 import type { Lookup } from '../lookup.ts';
-import type { Input } from '../resource.ts';
+import type { Input } from '../resource-kind.ts';
 import { entryOf, newRow, replacedColumns } from '../row-changes.ts';
 import { tillClientId } from '../rules.ts';
 import type { Scope } from '../scope.ts';

@@ -1,6 +1,6 @@
 // By what rows are asked for, and which rows the lines of a chunk will ask for.
 import { defined } from '@switchyard/contract';
-import type { Input } from '../resource.ts';
+import type { Input } from '../resource-kind.ts';
 import type { Row, Table } from '../store.ts';
 import { physicalDevices } from '../tables.ts';
 import { bulkKinds, type Parent, place } from './kinds.ts';

@@ -19,7 +19,7 @@ import { logicalDeviceKind } from '../logical-devices.ts';
 import { merchantKind } from '../merchants.ts';
 import { physicalDeviceKind } from '../physical-devices.ts';
 import { pointOfSaleKind } from '../points-of-sale.ts';
-import type { Kind } from '../resource.ts';
+import type { Kind } from '../resource-kind.ts';
 import type { Table } from '../store.ts';
 import { storeKind } from '../stores.ts';
 import { logicalDevices, merchants, stores } from '../tables.ts';

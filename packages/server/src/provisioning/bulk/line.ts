@@ -9,7 +9,7 @@ import {
 } from '@switchyard/contract';
 import type { TSchema } from 'typebox';
 import { createValidation } from '../../http/index.ts';
-import type { Input } from '../resource.ts';
+import type { Input } from '../resource-kind.ts';
 import { type BulkKind, bulkKindOf, bulkKinds, type Parent } from './kinds.ts';
 import type { SourceLine } from './source.ts';
 

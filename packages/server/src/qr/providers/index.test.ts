@@ -101,6 +101,7 @@ function opening(spiUrl: string | undefined, more: { at?: () => number; timeoutM
     },
     provisioning: { placeOf: async () => standing as never },
     clock,
+    dueClock: clock,
     ids: systemIds,
     log,
     metrics,

@@ -30,6 +30,7 @@ export type ProvidersDeps = {
   readonly catalog: Pick<Catalog, 'activeServices' | 'callable'>;
   readonly provisioning: PlaceDeps;
   readonly clock: Clock;
+  readonly dueClock: Clock;
   readonly ids: Pick<Ids, 'uuid'>;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -72,11 +73,11 @@ const named = ({ transactionId, providerTransactionId }: ProviderPaymentRef) => 
 const knownOf = ({ providerTransactionId }: ProviderPaymentRef) =>
   defined({ providerTransactionId });
 
-/** @example const providers = createProviders({ calls, catalog, provisioning, clock, ids, log, metrics, baseUrl }); */
+/** @example const providers = createProviders({ calls, catalog, provisioning, clock, dueClock, ids, log, metrics, baseUrl }); */
 export function createProviders(deps: ProvidersDeps): Providers {
   const { catalog, provisioning, clock, log, metrics, baseUrl } = deps;
   const circuits = createCircuits({
-    clock,
+    clock: deps.dueClock,
     log,
     metrics,
     look: (serviceId) => look(serviceId),

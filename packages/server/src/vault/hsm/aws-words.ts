@@ -1,5 +1,5 @@
 // The words of AWS Payment Cryptography for keys, in ours and back.
-import type { KeyEntry } from './key-table.ts';
+import { type Derivation, derivationOf, isStrongerThan, type KeyEntry } from './key-table.ts';
 import { HsmError, type KeyFacts, type KeyUsage } from './types.ts';
 
 const usages: Readonly<Record<string, KeyUsage>> = {
@@ -34,6 +34,15 @@ export function awsFactsOf(told: unknown): KeyFacts {
   return { checkValue: String(key['KeyCheckValue']).toUpperCase().slice(0, 6), usage, algorithm };
 }
 
-/** What a base derivation key derives; two-key TDES and AES-128 where its entry says nothing. */
-export const awsDerivationOf = ({ derivation, algorithm }: KeyEntry): string =>
-  derivation ?? (algorithm === 'Tdes' ? 'TDES_2KEY' : 'AES_128');
+/**
+ * The service refuses a working key that is stronger than its base key in the same words as a PIN block.
+ *
+ * @throws HsmError `KeyUsage` where the table wants one
+ */
+export function demandDerivable(entry: KeyEntry, told: unknown): void {
+  const base = membersOf(membersOf(told)['KeyAttributes'])['KeyAlgorithm'] as Derivation;
+  const working = derivationOf(entry);
+  if (entry.usage === 'BaseDerivation' && isStrongerThan(working, base)) {
+    throw new HsmError('KeyUsage', `a base key of ${base} derives no ${working}`);
+  }
+}

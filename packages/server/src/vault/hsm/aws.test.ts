@@ -1,7 +1,16 @@
 // The AWS adapter against a server that checks signature and members, does the work, and fails on demand.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { aesCmac, retailMac } from '@switchyard/pin';
+import { defined } from '@switchyard/contract';
+import {
+  aesCmac,
+  aesWorkingKey,
+  buildPinBlock,
+  encryptDukptData,
+  readKsn,
+  retailMac,
+  sealPinBlock,
+} from '@switchyard/pin';
 import {
   type AwsStub,
   awsCredentials,
@@ -135,6 +144,43 @@ describe('the AWS HSM', () => {
     const legacy = create({ format4Pan: 'twelve' });
     // This pad takes all of it in: the service opens another PIN field, and says so.
     await assert.rejects(legacy.translatePin(aes), refused('PinBlockInvalid'));
+  });
+
+  it('derives from an AES-256 base key what its entry names, AES-128 where it names nothing', async () => {
+    const base = { ...entryOf('bdk-aes-long', stub.arn('bdk-aes-long')), devices: ['12345678'] };
+    const cases = [
+      [undefined, 'AES_128', 'aes128', 4],
+      ['AES_192', 'AES_192', 'aes192', 4],
+      ['AES_256', 'AES_256', 'aes256', 4],
+      ['TDES_2KEY', 'TDES_2KEY', 'tdes2', 0],
+      ['TDES_3KEY', 'TDES_3KEY', 'tdes3', 0],
+    ] as const;
+    for (const [derivation, told, algorithm, inFormat] of cases) {
+      const opening = { ...base, ...defined({ derivation }) };
+      const entries = [opening, entryOf('zpk', stub.arn('zpk'))];
+      const own = create({ entries, format4Pan: 'twelve' });
+      const key = aesWorkingKey(keyBytes('bdk-aes-long'), readKsn(aesKsn), 'pin', algorithm);
+      const clear = buildPinBlock(`ISO${inFormat}`, [1, 2, 3, 4], pan);
+      const block = hex(sealPinBlock(`ISO${inFormat}`, key, clear, pan, 'TwelveDigits'));
+      const asked = { scheme: 'DukptAes', ksn: aesKsn, inFormat, pan, outKeyRef: 'zpk' } as const;
+      const { pinBlock } = await own.translatePin({ ...asked, pinBlock: block, outFormat: 0 });
+      assert.equal(pinIn(pinBlock, 'zpk', 'ISO0'), '1234', told);
+      assert.ok(stub.asked.at(-1)?.text.includes(`"DukptKeyDerivationType":"${told}"`));
+      const data = Buffer.alloc(48, 'track data ');
+      const sealed = { baseKey: keyBytes('bdk-aes-long'), ksn: aesKsn, algorithm, data };
+      const request = { scheme: 'DukptAes', ksn: aesKsn } as const;
+      const opened = await own.decryptData({ ...request, data: hex(encryptDukptData(sealed)) });
+      assert.deepEqual(opened, data, told);
+    }
+  });
+
+  it('starts with no key whose devices would derive a stronger one', async () => {
+    const weak = { ...entryOf('bdk-aes', stub.arn('bdk-aes')), derivation: 'AES_256' } as const;
+    const own = create({ entries: [weak, entryOf('zpk', stub.arn('zpk'))], format4Pan: 'twelve' });
+    await assert.rejects(own.start(), /a base key of AES_128 derives no AES_256/);
+    const pinBlock = terminalBlock('ISO4', aesKsn);
+    const asked = { ...request, scheme: 'DukptAes', ksn: aesKsn, inFormat: 4, pinBlock } as const;
+    await assert.rejects(own.translatePin(asked), refused('KeyUsage'));
   });
 
   it('decrypts data of devices, with the ARN encoded in the path', async () => {

@@ -3,9 +3,10 @@ import { defined } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
 import type { AwsClient, AwsResult, Log } from '../../platform/index.ts';
 import { atMost } from '../../platform/index.ts';
-import { awsDerivationOf, awsFactsOf } from './aws-words.ts';
-import { isOpenTo, type KeyEntry, type KeyTable, mayUseKey } from './key-table.ts';
+import { awsFactsOf, demandDerivable } from './aws-words.ts';
+import { derivationOf, isOpenTo, type KeyEntry, type KeyTable, mayUseKey } from './key-table.ts';
 import {
+  blockLengthOf,
   demandCheckValue,
   demandData,
   demandHex,
@@ -98,7 +99,7 @@ function translationBody(
           ? undefined
           : {
               KeySerialNumber: ksn,
-              DukptKeyDerivationType: awsDerivationOf(entry),
+              DukptKeyDerivationType: derivationOf(entry),
             },
     }),
   };
@@ -114,16 +115,24 @@ function macData(data: Buffer, algorithm: keyof typeof macNames): string {
 export function createAwsHsm(deps: AwsHsmDeps): OpenableHsm {
   const { table, data, control, format4Pan } = deps;
 
-  async function askFacts(reference: string): Promise<KeyFacts> {
+  async function askKey(reference: string): Promise<unknown> {
     const headers = {
       'content-type': 'application/x-amz-json-1.0',
       'x-amz-target': 'PaymentCryptographyControlPlane.GetKey',
     };
     const result = await control.call({ path: '/', headers, body: { KeyIdentifier: reference } });
-    return awsFactsOf(answerOf(result, 'KeyNotFound')['Key']);
+    return answerOf(result, 'KeyNotFound')['Key'];
   }
 
-  const ask = (entry: KeyEntry): Promise<KeyFacts> => askFacts(entry.reference);
+  const askFacts = async (reference: string): Promise<KeyFacts> =>
+    awsFactsOf(await askKey(reference));
+
+  async function ask(entry: KeyEntry): Promise<KeyFacts> {
+    const key = await askKey(entry.reference);
+    demandDerivable(entry, key);
+    return awsFactsOf(key);
+  }
+
   const keys = createVerifiedKeys({ table, log: deps.log, ask });
   /** Of keys that were imported: they stand in no table, and never change. */
   const imported = new LRUCache<string, KeyFacts>(atMost(importedMax));
@@ -167,16 +176,16 @@ export function createAwsHsm(deps: AwsHsmDeps): OpenableHsm {
     async decryptData(request) {
       const { entry, ksn = '' } = openingKeyOf(table, request);
       await keys.demand(entry);
-      const bytes = demandData(request);
+      const bytes = demandData(request, entry);
       const body = {
         CipherText: bytes.toString('hex').toUpperCase(),
         DecryptionAttributes: {
           Dukpt: {
             KeySerialNumber: ksn,
             Mode: 'CBC',
-            DukptKeyDerivationType: awsDerivationOf(entry),
+            DukptKeyDerivationType: derivationOf(entry),
             DukptKeyVariant: 'REQUEST',
-            InitializationVector: '00'.repeat(request.scheme === 'DukptTdes' ? 8 : 16),
+            InitializationVector: '00'.repeat(blockLengthOf(entry)),
           },
         },
       };

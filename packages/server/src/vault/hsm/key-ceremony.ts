@@ -2,9 +2,10 @@
 import { randomBytes, scryptSync, timingSafeEqual } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { defined } from '@switchyard/contract';
 import { keyCheckValue } from '@switchyard/pin';
 import { openSealed, seal } from '../../platform/index.ts';
-import { type KeyEntry, keyTableOf, readKeyTable } from './key-table.ts';
+import { type Derivation, type KeyEntry, keyTableOf, readKeyTable } from './key-table.ts';
 import {
   demandKeyLength,
   sealedEntry,
@@ -24,6 +25,8 @@ export type KeyWanted = {
   readonly algorithm: KeyAlgorithm;
   /** Of a base derivation key: how the serial numbers of its devices begin. */
   readonly devices: readonly string[];
+  /** Of a base derivation key: the algorithm of the working keys of its devices. */
+  readonly derivation?: Derivation;
   /** How many people bring a component. */
   readonly of: number;
 };
@@ -90,7 +93,8 @@ const sameKey = (one: KeyWanted, other: KeyWanted): boolean =>
   one.usage === other.usage &&
   one.algorithm === other.algorithm &&
   one.of === other.of &&
-  one.devices.join() === other.devices.join();
+  one.devices.join() === other.devices.join() &&
+  one.derivation === other.derivation;
 
 /** A component that says little would leave the key to the others. */
 function demandComponent(component: Buffer, algorithm: KeyAlgorithm): void {
@@ -149,10 +153,11 @@ export function createKeyCeremony(dataDir: string): KeyCeremony {
     // Whatever comes of it, the components are used up.
     write({ ...state, pending: rest });
     const key = whole(pending);
-    const { name, usage, algorithm, devices } = pending;
+    const { name, usage, algorithm, devices, derivation } = pending;
     const checkValue = keyCheckValue(key, algorithm);
     const isExpected = expected === undefined || expected.toUpperCase() === checkValue;
-    const entry = strongEntry(master, key, { name, usage, algorithm, devices });
+    const facts = { name, usage, algorithm, devices, ...defined({ derivation }) };
+    const entry = strongEntry(master, key, facts);
     key.fill(0);
     demand(
       isExpected,

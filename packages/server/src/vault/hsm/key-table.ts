@@ -2,6 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { type KeyAlgorithm, type KeyUsage, keyUsages } from './types.ts';
 
+/** The algorithms of working keys in the words of AWS, from the weakest to the strongest. */
+const derivations = ['TDES_2KEY', 'TDES_3KEY', 'AES_128', 'AES_192', 'AES_256'] as const;
+export type Derivation = (typeof derivations)[number];
+
 export type KeyEntry = {
   /** What settings, links and devices call it. */
   readonly name: string;
@@ -15,11 +19,19 @@ export type KeyEntry = {
   readonly devices: readonly string[];
   /** Of a base derivation key in a payShield: how a serial number is divided. */
   readonly ksnDescriptor?: string;
-  /** Of a base derivation key in AWS: what it derives, such as AES_128. */
-  readonly derivation?: string;
+  /** Of a base derivation key: the algorithm of the working keys of its devices. */
+  readonly derivation?: Derivation;
   /** Who may use it, by their identifiers; left out: every organisation. */
   readonly organizations?: readonly string[];
 };
+
+/** Two-key TDES and AES-128 where the entry names none. */
+export const derivationOf = ({ derivation, algorithm }: KeyEntry): Derivation =>
+  derivation ?? (algorithm === 'Tdes' ? 'TDES_2KEY' : 'AES_128');
+
+/** Whether a working key would be stronger than its base key, which ANSI X9.24-3:2017 6.1 forbids. */
+export const isStrongerThan = (working: Derivation, base: Derivation): boolean =>
+  derivations.indexOf(working) > derivations.indexOf(base);
 
 /** Whether a key serves this organisation; one that is kept for some serves nobody unnamed. */
 export const isOpenTo = (
@@ -50,7 +62,6 @@ const deviceForm = /^[0-9A-F]{4,20}$/;
 const referenceForm = /^[\x21-\x7e]{1,2048}$/;
 const ksnDescriptorForm = /^[0-9A-F]{3}$/;
 const organizationForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-const derivationForm = /^(?:TDES_2KEY|TDES_3KEY|AES_128|AES_192|AES_256)$/;
 
 const known = new Set([
   'name',
@@ -92,8 +103,15 @@ function* faultsOf(entry: Members): Generator<string> {
   if (entry['ksnDescriptor'] !== undefined && !isText(entry['ksnDescriptor'], ksnDescriptorForm)) {
     yield 'has a ksnDescriptor that is not three hexadecimal digits';
   }
-  if (entry['derivation'] !== undefined && !isText(entry['derivation'], derivationForm)) {
-    yield 'has an unknown derivation';
+  const { derivation } = entry;
+  if (derivation !== undefined && !derivations.some((each) => each === derivation)) {
+    yield `needs a derivation of ${derivations.join(', ')}`;
+  }
+  if (derivation !== undefined && usage !== 'BaseDerivation') {
+    yield 'has a derivation, and derives no keys';
+  }
+  if (derivation !== undefined && algorithm === 'Tdes' && derivation !== 'TDES_2KEY') {
+    yield `is of Tdes, and derives TDES_2KEY alone, not ${String(derivation)}`;
   }
   if (entry['organizations'] !== undefined && !isOrganizations(entry['organizations'])) {
     yield 'names organizations by something else than their identifiers';

@@ -1,9 +1,10 @@
 // What is asked of a module, judged before it is asked: forms, pairings, and the PCI table of formats.
 import { mayTranslate, type PinBlockFormat, PinError, readKsn } from '@switchyard/pin';
-import { isOpenTo, type KeyEntry, type KeyTable } from './key-table.ts';
+import { derivationOf, isOpenTo, type KeyEntry, type KeyTable } from './key-table.ts';
 import {
   type DataRequest,
   HsmError,
+  type KeyAlgorithm,
   type KeyUsage,
   type PinFormat,
   type PinTranslationRequest,
@@ -81,8 +82,17 @@ export function openingKeyOf(table: KeyTable, request: Request): OpeningKey {
   return { entry, ksn: text };
 }
 
-/** Format 4 is made for AES and the others for TDES; mixtures are not built. */
-const fitsAlgorithm = (format: PinFormat, { algorithm }: Pick<KeyEntry, 'algorithm'>): boolean =>
+/** The block cipher of what lies under a key: of a base derivation key, that of its working keys. */
+function cipherOf(entry: KeyEntry): KeyAlgorithm {
+  if (entry.usage !== 'BaseDerivation') return entry.algorithm;
+  return derivationOf(entry).startsWith('AES') ? 'Aes' : 'Tdes';
+}
+
+/** In bytes. */
+export const blockLengthOf = (entry: KeyEntry): number => (cipherOf(entry) === 'Aes' ? 16 : 8);
+
+/** Format 4 is encrypted with AES, the others with TDES. */
+const fitsAlgorithm = (format: PinFormat, algorithm: KeyAlgorithm): boolean =>
   (format === 4) === (algorithm === 'Aes');
 
 /**
@@ -94,14 +104,14 @@ const fitsAlgorithm = (format: PinFormat, { algorithm }: Pick<KeyEntry, 'algorit
  */
 export function demandTranslation(
   request: PinTranslationRequest,
-  opening: Pick<KeyEntry, 'algorithm'>,
+  opening: KeyEntry,
   sealing: Pick<KeyEntry, 'algorithm'>,
 ): Buffer {
   const { inFormat, outFormat, pan, pinBlock } = request;
   if (!mayTranslate(blockFormatOf(inFormat), blockFormatOf(outFormat))) {
     throw new HsmError('FormatNotAllowed');
   }
-  if (!fitsAlgorithm(inFormat, opening) || !fitsAlgorithm(outFormat, sealing)) {
+  if (!fitsAlgorithm(inFormat, cipherOf(opening)) || !fitsAlgorithm(outFormat, sealing.algorithm)) {
     throw new HsmError('FormatNotAllowed');
   }
   if (!panForm.test(pan)) throw new HsmError('PanMismatch');
@@ -111,10 +121,9 @@ export function demandTranslation(
 }
 
 /** @throws HsmError `DataInvalid` */
-export function demandData({ data, scheme }: DataRequest): Buffer {
+export function demandData({ data }: DataRequest, opening: KeyEntry): Buffer {
   const bytes = demandHex(data, 'DataInvalid');
-  const blockBytes = scheme === 'DukptTdes' ? 8 : 16;
-  if (bytes.length % blockBytes !== 0 || bytes.length > dataBytesMax) {
+  if (bytes.length % blockLengthOf(opening) !== 0 || bytes.length > dataBytesMax) {
     throw new HsmError('DataInvalid');
   }
   return bytes;

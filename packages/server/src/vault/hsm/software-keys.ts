@@ -10,10 +10,22 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { keyCheckValue } from '@switchyard/pin';
+import { defined } from '@switchyard/contract';
+import {
+  keyCheckValue,
+  PinError,
+  type WorkingAlgorithm,
+  workingAlgorithmOf,
+} from '@switchyard/pin';
 import { openSealed, seal } from '../../platform/index.ts';
-import { type KeyEntry, KeyTableFault, loadKeyTable } from './key-table.ts';
-import { HsmError, type KeyAlgorithm, type KeyUsage } from './types.ts';
+import {
+  type Derivation,
+  derivationOf,
+  type KeyEntry,
+  KeyTableFault,
+  loadKeyTable,
+} from './key-table.ts';
+import { type DukptScheme, HsmError, type KeyAlgorithm, type KeyUsage } from './types.ts';
 
 const masterBytes = 32;
 const directory = 'hsm';
@@ -97,17 +109,52 @@ export function demandStrongKey(key: Uint8Array, algorithm: KeyAlgorithm): void 
   }
 }
 
-/** The line of a key for the file of keys. */
+const workingAlgorithms = {
+  TDES_2KEY: 'tdes2',
+  TDES_3KEY: 'tdes3',
+  AES_128: 'aes128',
+  AES_192: 'aes192',
+  AES_256: 'aes256',
+} as const satisfies Readonly<Record<Derivation, WorkingAlgorithm>>;
+
+/** Of the working keys that devices derive from a base derivation key. */
+export const workingAlgorithmUnder = (entry: KeyEntry): WorkingAlgorithm =>
+  workingAlgorithms[derivationOf(entry)];
+
+export const schemeOf = ({ algorithm }: Purpose): DukptScheme =>
+  algorithm === 'Aes' ? 'DukptAes' : 'DukptTdes';
+
+/** What is wrong where the working keys of a base derivation key would be stronger than the key itself. */
+export function derivationFault(key: Uint8Array, entry: KeyEntry): string | undefined {
+  if (entry.usage !== 'BaseDerivation') return undefined;
+  try {
+    workingAlgorithmOf(key, schemeOf(entry), workingAlgorithmUnder(entry));
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof PinError)) throw error;
+    return `has ${key.length * 8} bits and derives no ${derivationOf(entry)}`;
+  }
+}
+
+/**
+ * The line of a key for the file of keys.
+ *
+ * @throws HsmError `DataInvalid` where the key is weak, or its working keys would be stronger than it
+ */
 export function sealedEntry(
   master: Buffer,
   key: Buffer,
-  facts: Purpose & { readonly name: string; readonly devices?: readonly string[] },
+  facts: Purpose & Pick<KeyEntry, 'name'> & Partial<Pick<KeyEntry, 'devices' | 'derivation'>>,
 ): KeyEntry {
-  const { name, usage, algorithm, devices = [] } = facts;
+  const { name, usage, algorithm, devices = [], derivation } = facts;
   demandStrongKey(key, algorithm);
   const checkValue = keyCheckValue(key, algorithm);
   const reference = sealedText(master, key, facts, name);
-  return { name, usage, algorithm, checkValue, reference, devices };
+  const optional = defined({ derivation });
+  const entry = { name, usage, algorithm, checkValue, reference, devices, ...optional };
+  const fault = derivationFault(key, entry);
+  if (fault !== undefined) throw new HsmError('DataInvalid', `the key ${name} ${fault}`);
+  return entry;
 }
 
 /** @throws HsmError `KeyNotFound` where the seal is broken */

@@ -4,7 +4,18 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { aesCmac, keyCheckValue, retailMac, wrapKey } from '@switchyard/pin';
+import { defined } from '@switchyard/contract';
+import {
+  aesCmac,
+  aesWorkingKey,
+  buildPinBlock,
+  encryptDukptData,
+  keyCheckValue,
+  readKsn,
+  retailMac,
+  sealPinBlock,
+  wrapKey,
+} from '@switchyard/pin';
 import {
   aesKsn,
   blockUnder,
@@ -260,6 +271,81 @@ describe('the software HSM', () => {
   });
 });
 
+describe('working keys of AES DUKPT', () => {
+  const derivations = {
+    TDES_2KEY: 'tdes2',
+    TDES_3KEY: 'tdes3',
+    AES_128: 'aes128',
+    AES_192: 'aes192',
+    AES_256: 'aes256',
+  } as const;
+  const words = Object.keys(derivations) as (keyof typeof derivations)[];
+  const baseKey = (length: number) => Buffer.alloc(length, keyBytes('bdk-aes'));
+  const bdk = { name: 'bdk', usage: 'BaseDerivation', algorithm: 'Aes', devices: ['12345678'] };
+  const module = (length: number, derivation?: (typeof words)[number]) => {
+    const facts = { ...bdk, ...defined({ derivation }) } as Parameters<typeof sealedEntry>[2];
+    const opening = sealedEntry(master, baseKey(length), facts);
+    return createSoftwareHsm({
+      table: keyTableOf([opening, entry('zpk')], 'it'),
+      masterKey: master,
+    });
+  };
+
+  for (const [length, most] of [
+    [16, 'AES_128'],
+    [24, 'AES_192'],
+    [32, 'AES_256'],
+  ] as const) {
+    const derivable = words.slice(0, words.indexOf(most) + 1);
+    it(`are ${derivable.join(', ')} under a base key of ${length} bytes, and none stronger`, async () => {
+      for (const derivation of derivable) {
+        const own = module(length, derivation);
+        const algorithm = derivations[derivation];
+        const key = aesWorkingKey(baseKey(length), readKsn(aesKsn), 'pin', algorithm);
+        const format = derivation.startsWith('AES') ? 'ISO4' : 'ISO0';
+        const block = sealPinBlock(format, key, buildPinBlock(format, [1, 2, 3, 4], pan), pan);
+        const asked = { scheme: 'DukptAes', ksn: aesKsn, pan, outKeyRef: 'zpk' } as const;
+        const inFormat = format === 'ISO4' ? 4 : 0;
+        const request = { ...asked, inFormat, pinBlock: hex(block), outFormat: 0 } as const;
+        const { pinBlock } = await own.translatePin(request);
+        assert.equal(pinIn(pinBlock, 'zpk', 'ISO0'), '1234', derivation);
+        const other = { ...request, inFormat: inFormat === 4 ? 0 : 4 } as const;
+        await assert.rejects(own.translatePin(other), refused('FormatNotAllowed'));
+        const clear = Buffer.alloc(48, 'track data ');
+        const sealed = { baseKey: baseKey(length), ksn: aesKsn, algorithm, data: clear };
+        const data = hex(encryptDukptData(sealed));
+        const opened = await own.decryptData({ scheme: 'DukptAes', ksn: aesKsn, data });
+        assert.deepEqual(opened, clear, derivation);
+        await own.close();
+      }
+      for (const derivation of words.slice(derivable.length)) {
+        assert.throws(() => module(length, derivation), /bits and derives no AES_/);
+        const line = {
+          ...sealedEntry(master, baseKey(length), {
+            ...bdk,
+            usage: 'BaseDerivation',
+            algorithm: 'Aes',
+          }),
+          derivation,
+        };
+        const open = () =>
+          createSoftwareHsm({ table: keyTableOf([line], 'it'), masterKey: master });
+        assert.throws(open, KeyTableFault);
+      }
+    });
+  }
+
+  it('are AES-128 where the entry names none, as in AWS', async () => {
+    const own = module(32);
+    // PIN-A18 of the vectors.
+    const asked = { scheme: 'DukptAes', ksn: aesKsn, inFormat: 4, outKeyRef: 'zpk' } as const;
+    const block = { pinBlock: 'B78061DAD7E433C49F1CA4CD82AB619C', pan: '4111111111111111' };
+    const { pinBlock } = await own.translatePin({ ...asked, ...block, outFormat: 0 });
+    assert.equal(pinIn(pinBlock, 'zpk', 'ISO0', block.pan), '1234');
+    await own.close();
+  });
+});
+
 describe('the table of keys', () => {
   it('does not take a key whose seal or check value is another', () => {
     const zpk = entry('zpk');
@@ -305,6 +391,13 @@ describe('the table of keys', () => {
     assert.equal(longest.ofDevice('FFFF9876543210E00000')?.name, 'b');
     assert.equal(longest.ofDevice('FFFF9811543210E00000')?.name, 'a');
     assert.equal(longest.ofDevice('FFFF1111543210E00000'), undefined);
+    for (const [members, message] of [
+      [{ ...line, derivation: 'AES_128' }, /has a derivation, and derives no keys/],
+      [{ ...base, derivation: 'AES_128' }, /derives TDES_2KEY alone, not AES_128/],
+      [{ ...base, derivation: 'AES_512' }, /needs a derivation of TDES_2KEY, TDES_3KEY, AES_128/],
+    ] as const) {
+      assert.throws(() => readKeyTable(text(members), 'it'), message);
+    }
     for (const bad of ['', '[]', '{"keys":{}}']) {
       assert.throws(() => readKeyTable(bad, 'it'), KeyTableFault);
     }

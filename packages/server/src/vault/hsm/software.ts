@@ -26,7 +26,15 @@ import {
   demandTranslation,
   openingKeyOf,
 } from './request-rules.ts';
-import { demandStrongKey, keyOfEntry, openRef, sealedRef } from './software-keys.ts';
+import {
+  demandStrongKey,
+  derivationFault,
+  keyOfEntry,
+  openRef,
+  schemeOf,
+  sealedRef,
+  workingAlgorithmUnder,
+} from './software-keys.ts';
 import {
   HsmError,
   type HsmErrorCode,
@@ -103,6 +111,8 @@ function openTable(table: KeyTable, masterKey: Buffer): ReadonlyMap<string, Held
       if (!isSame(keyCheckValue(key, algorithm), entry.checkValue)) {
         throw new KeyTableFault(`the key ${name} has another check value than its entry`);
       }
+      const fault = derivationFault(key, entry);
+      if (fault !== undefined) throw new KeyTableFault(`the key ${name} ${fault}`);
       return [name, { usage, algorithm, key }];
     }),
   );
@@ -142,8 +152,8 @@ export function createSoftwareHsm(deps: SoftwareHsmDeps): OpenableHsm {
   function dukptKeysOf(entry: KeyEntry): DukptKeys {
     const known = dukptKeys.get(entry.name);
     if (known !== undefined) return known;
-    const scheme = entry.algorithm === 'Aes' ? 'DukptAes' : 'DukptTdes';
-    const made = createDukptKeys(keyOf(entry), scheme);
+    const algorithm = workingAlgorithmUnder(entry);
+    const made = createDukptKeys(keyOf(entry), schemeOf(entry), { algorithm });
     dukptKeys.set(entry.name, made);
     return made;
   }
@@ -169,7 +179,9 @@ export function createSoftwareHsm(deps: SoftwareHsmDeps): OpenableHsm {
     decryptData: (request) =>
       inWordsOfThePort(() => {
         const { entry, ksn = '' } = openingKeyOf(table, request);
-        return decryptDukptData({ baseKey: keyOf(entry), ksn, data: demandData(request) });
+        const data = demandData(request, entry);
+        const algorithm = workingAlgorithmUnder(entry);
+        return decryptDukptData({ baseKey: keyOf(entry), ksn, algorithm, data });
       }),
     mac: ({ keyRef, algorithm, data }) =>
       inWordsOfThePort(() => {

@@ -3,6 +3,7 @@ import { hideCardNumbers } from '@switchyard/emv';
 import {
   type CallResult,
   type Clock,
+  type DueClock,
   isoTime,
   type OutgoingCalls,
   scrubText,
@@ -18,6 +19,7 @@ const answerLimitBytes = 1_024;
 export type AttemptDeps = {
   readonly calls: Pick<OutgoingCalls, 'call'>;
   readonly clock: Clock;
+  readonly dueClock: DueClock;
   readonly timeoutMs: number;
   readonly retryDelaysMs: readonly number[];
   /** A part of a time, by chance. */
@@ -55,7 +57,7 @@ function nextOf(attempts: number, tried: Tried, deps: AttemptDeps) {
   const { retryDelaysMs, jittered } = deps;
   const pauseMs = nextTryAfterMs(attempts + 1, tried, retryDelaysMs, jittered);
   if (pauseMs === undefined) return { status: 'Failed', due_at: at, at } as const;
-  return { status: 'Pending', due_at: isoTime(now + pauseMs), at } as const;
+  return { status: 'Pending', due_at: isoTime(deps.dueClock.toDue(now + pauseMs)), at } as const;
 }
 
 export async function attempt(

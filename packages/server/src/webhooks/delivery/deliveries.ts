@@ -11,6 +11,7 @@ import {
   behindCommit,
   type Clock,
   type Database,
+  type DueClock,
   type Ids,
   isoTime,
 } from '../../platform/index.ts';
@@ -42,6 +43,7 @@ export type Deliveries = {
 export type DeliveriesDeps = {
   readonly database: Database;
   readonly clock: Clock;
+  readonly dueClock: Pick<DueClock, 'fromDue'>;
   readonly ids: Ids;
   /** Something was planned for it that somebody waits for. */
   hurry(key: LaneKey): Promise<void>;
@@ -51,7 +53,8 @@ function refuseUnknown(): never {
   return refuse('delivery_not_found', 'No delivery of your organisation has this identifier.');
 }
 
-function viewOf(row: DeliveryRow): WebhookDelivery {
+/** @param fromDue the time by the process clock for a due time */
+function viewOf(row: DeliveryRow, fromDue: (dueAt: number) => number): WebhookDelivery {
   const lastAttempt = row.log.at(-1);
   return {
     deliveryId: row.delivery_id,
@@ -61,21 +64,23 @@ function viewOf(row: DeliveryRow): WebhookDelivery {
     ...(row.position === null ? {} : { position: row.position }),
     status: row.status,
     attempts: row.attempts,
-    ...(row.status === 'Pending' ? { nextAttemptAt: isoTime(row.due_at.getTime()) } : {}),
+    ...(row.status === 'Pending' ? { nextAttemptAt: isoTime(fromDue(row.due_at.getTime())) } : {}),
     ...defined({ lastAttempt }),
     createdAt: isoTime(row.created_at.getTime()),
     updatedAt: isoTime(row.updated_at.getTime()),
   };
 }
 
-const detailOf = (row: DeliveryRow): WebhookDeliveryDetail => ({
-  ...viewOf(row),
-  ...(row.body === null ? {} : { body: row.body }),
-  log: row.log,
-});
+/** @example const deliveries = createDeliveryLog({ database, clock, dueClock, ids, hurry }); */
+export function createDeliveryLog(deps: DeliveriesDeps): Deliveries {
+  const { database, clock, dueClock, ids, hurry } = deps;
+  const viewed = (row: DeliveryRow): WebhookDelivery => viewOf(row, dueClock.fromDue);
+  const detailOf = (row: DeliveryRow): WebhookDeliveryDetail => ({
+    ...viewed(row),
+    ...(row.body === null ? {} : { body: row.body }),
+    log: row.log,
+  });
 
-/** @example const deliveries = createDeliveryLog({ database, clock, ids, hurry }); */
-export function createDeliveryLog({ database, clock, ids, hurry }: DeliveriesDeps): Deliveries {
   async function demandEnabled(organizationId: string, endpointId: string): Promise<string> {
     const row = uuid.test(endpointId)
       ? await findEndpoint(runOn(database), organizationId, endpointId)
@@ -97,7 +102,7 @@ export function createDeliveryLog({ database, clock, ids, hurry }: DeliveriesDep
   const hurried = ({ organizationId, endpointId }: LaneKey, deliveryId: string) =>
     behindCommit(async () => {
       await hurry({ organizationId, endpointId });
-      return viewOf(await demand(organizationId, deliveryId));
+      return viewed(await demand(organizationId, deliveryId));
     });
 
   return {
@@ -106,7 +111,7 @@ export function createDeliveryLog({ database, clock, ids, hurry }: DeliveriesDep
       const rows = await listDeliveries(runOn(database), organizationId, filters, read);
       const items = rows.slice(0, page.limit);
       const next = rows.length > page.limit ? items.at(-1)?.delivery_id : undefined;
-      return { items: items.map(viewOf), next };
+      return { items: items.map(viewed), next };
     },
 
     get: async (organizationId, deliveryId) => detailOf(await demand(organizationId, deliveryId)),

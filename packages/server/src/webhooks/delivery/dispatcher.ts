@@ -92,7 +92,7 @@ export type Dispatcher = {
 
 /** @example const dispatcher = createDispatcher(deps); dispatcher.start(); dispatcher.wake(keys); */
 export function createDispatcher(deps: DispatcherDeps): Dispatcher {
-  const { database, clock, ids, log, keys, failPoints } = deps;
+  const { database, clock, dueClock, ids, log, keys, failPoints } = deps;
   const times = { ...defaultTimes, ...deps.times };
   const token = ids.uuid();
   const lanes = new Map<string, Lane>();
@@ -121,7 +121,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   });
 
   async function turn(): Promise<boolean> {
-    const now = clock.now();
+    const now = dueClock.now();
     if (now - sweptAt >= times.sweepMs) {
       sweptAt = now;
       want(await findWaitingLanes(database, isoTime(now), lanesMax));
@@ -136,7 +136,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   function want(these: readonly LaneKey[]): void {
     // Another process sends.
     if (renewal === undefined) return;
-    const until = clock.now() + wishMs;
+    const until = dueClock.now() + wishMs;
     for (const key of these) {
       const lane = lanes.get(key.endpointId);
       if (lane === undefined || lane.isLost) {
@@ -149,7 +149,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   }
 
   async function lease(): Promise<void> {
-    const now = clock.now();
+    const now = dueClock.now();
     const asked = [...wanted.values()].slice(0, Math.max(0, lanesMax - lanes.size));
     if (asked.length === 0) return;
     const found = await leaseLanes(
@@ -170,7 +170,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   }
 
   async function read(): Promise<boolean> {
-    const now = clock.now();
+    const now = dueClock.now();
     const wishes = [...lanes.values()].flatMap((lane) => {
       const wish = wishOf(lane, now);
       return wish === undefined ? [] : [{ lane, wish }];
@@ -201,7 +201,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   }
 
   function pump(lane: Lane): void {
-    const isAway = () => lane.isLost || lane.restingUntil > clock.now() || isStopping;
+    const isAway = () => lane.isLost || lane.restingUntil > dueClock.now() || isStopping;
     while (lane.queue.length > 0 && hasPlace(lane) && !isAway()) {
       const delivery = lane.queue.shift();
       if (delivery !== undefined) void send(lane, delivery);
@@ -233,7 +233,10 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       failPoints.hit('after-webhook');
       done();
       const { tried, mark } = made;
-      if (tried !== undefined) learn(lane, tried, clock.now(), times.restsMs);
+      if (tried !== undefined) {
+        const now = { at: clock.now(), due: dueClock.now() };
+        learn(lane, tried, now, times.restsMs);
+      }
       pump(lane);
       await marks.submit(mark);
       if (tried === undefined) return;
@@ -248,7 +251,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       ended.add(delivery.deliveryId);
       letOff(lane, delivery.deliveryId);
       pump(lane);
-      if (isIdle(lane, clock.now())) poller.poke();
+      if (isIdle(lane, dueClock.now())) poller.poke();
     }
   }
 
@@ -281,7 +284,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
 
   /** Tells how they fare, and leaves to others what has nothing left or is to rest. */
   async function letGo(): Promise<void> {
-    const now = clock.now();
+    const now = dueClock.now();
     const idle = [...lanes.values()].filter((lane) => {
       if (!isIdle(lane, now)) {
         lane.idleSince = undefined;
@@ -337,8 +340,8 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       isStopping = true;
       await poller.stop();
       for (const lane of lanes.values()) drop(lane);
-      const end = clock.now() + stopGraceMs;
-      while (calls > 0 && clock.now() < end) await pause(stopLookMs);
+      const end = dueClock.now() + stopGraceMs;
+      while (calls > 0 && dueClock.now() < end) await pause(stopLookMs);
       isStopped = true;
       await marks.drain();
       if (lanes.size > 0) await release([...lanes.values()]);

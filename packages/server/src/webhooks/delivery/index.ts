@@ -5,6 +5,7 @@ import {
   type Clock,
   createFailPoints,
   type Database,
+  type DueClock,
   type EventSource,
   type FailPoints,
   type Ids,
@@ -38,6 +39,7 @@ export type DeliveryTimes = Partial<DispatcherTimes> & {
 export type DeliveriesDeps = {
   readonly database: Database;
   readonly clock: Clock;
+  readonly dueClock: DueClock;
   readonly ids: Ids;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -64,7 +66,7 @@ export type Deliveries = DeliveryPlanner & {
 
 /** @example const deliveries = createDeliveries(deps); deliveries.start(); */
 export function createDeliveries(deps: DeliveriesDeps): Deliveries {
-  const { database, clock, ids, calls, jobs, times = {} } = deps;
+  const { database, clock, dueClock, ids, calls, jobs, times = {} } = deps;
   const keys = createEndpointKeys(deps);
   const plan = createPlanner({ clock });
   const dispatcher = createDispatcher({
@@ -91,7 +93,13 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     forget: (organizationId, endpointId, trx) =>
       jobs.enqueue({ organizationId, kind: forgetKind, payload: { endpointId } }, trx),
   });
-  const deliveries = createDeliveryLog({ database, clock, ids, hurry: dispatcher.hurry });
+  const deliveries = createDeliveryLog({
+    database,
+    clock,
+    dueClock,
+    ids,
+    hurry: dispatcher.hurry,
+  });
   const replays = createReplays({ database, clock, jobs, wake });
   const parts = { endpoints, deliveries, replays };
   const retention = createDeliveryRetention({ ...deps, days: deps.retentionDays });

@@ -68,12 +68,14 @@ test('a lane is let go when a whole look found nothing, when it rests, and never
 
 test('failures in a row shrink the window and bring a rest, and one success ends both', () => {
   const lane = fresh();
-  for (let failure = 0; failure < 8; failure += 1) learn(lane, { status: 500 }, 1_000);
+  for (let failure = 0; failure < 8; failure += 1)
+    learn(lane, { status: 500 }, { at: 1_000, due: 1_000 });
   assert.deepEqual([lane.window, lane.failures, lane.failingSince], [1, 8, 1_000]);
   assert.ok(lane.restingUntil > 1_000);
-  learn(lane, { status: 204 }, 9_000);
+  learn(lane, { status: 204 }, { at: 9_000, due: 9_000 });
   assert.deepEqual([lane.window, lane.failures, lane.failingSince], [2, 0, undefined]);
-  for (let success = 0; success < 99; success += 1) learn(lane, { status: 200 }, 9_000);
+  for (let success = 0; success < 99; success += 1)
+    learn(lane, { status: 200 }, { at: 9_000, due: 9_000 });
   assert.equal(lane.window, laneCallsMax);
   assert.equal(fresh(3).window, 1, 'one that failed elsewhere begins with one call');
 });

@@ -127,19 +127,25 @@ export function letOff(lane: Lane, deliveryId: string): void {
 }
 
 /** How it fares after a try. */
-export function learn(lane: Lane, tried: Tried, now: number, restsMs?: readonly number[]): void {
+/** @param now by the process clock, and by that of due times */
+export function learn(
+  lane: Lane,
+  tried: Tried,
+  now: { readonly at: number; readonly due: number },
+  restsMs?: readonly number[],
+): void {
   const isDelivered = verdictOf(tried) === 'Delivered';
   lane.window = nextWindow(lane.window, isDelivered, laneCallsMax);
   if (isDelivered) {
     lane.failures = 0;
     lane.failingSince = undefined;
-    lane.succeededAt = now;
+    lane.succeededAt = now.at;
     return;
   }
   lane.failures += 1;
-  lane.failingSince ??= now;
+  lane.failingSince ??= now.at;
   const restMs = restAfterMs(lane.failures, tried, restsMs);
-  if (restMs > 0) lane.restingUntil = Math.max(lane.restingUntil, now + restMs);
+  if (restMs > 0) lane.restingUntil = Math.max(lane.restingUntil, now.due + restMs);
 }
 
 export function isIdle(lane: Lane, now: number): boolean {

@@ -6,11 +6,11 @@ const delayBuckets = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 
 
 export function createMeasurements(deps: {
   readonly database: Database;
-  readonly clock: Clock;
+  readonly dueClock: Clock;
   readonly metrics: Metrics;
   running(): number;
 }) {
-  const { database, clock, metrics, running } = deps;
+  const { database, dueClock, metrics, running } = deps;
   metrics.gauge({
     name: 'switchyard_webhook_calls',
     help: 'Calls to endpoints that are under way',
@@ -22,7 +22,7 @@ export function createMeasurements(deps: {
     name: 'switchyard_webhook_oldest_due_seconds',
     help: 'How long the delivery that has waited longest at an endpoint without failures is overdue',
     async collect() {
-      const now = clock.now();
+      const now = dueClock.now();
       // A database that is away says nothing of what waits: the last figure stays.
       const oldest = await oldestDue(database, isoTime(now)).catch(() => 'unknown' as const);
       if (oldest === 'unknown') return;

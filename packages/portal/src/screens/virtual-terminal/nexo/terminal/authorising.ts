@@ -8,7 +8,8 @@ import { ways as allWays, type TestCard, tapLimit, type Way } from './cards.ts';
 import { chipObjects, trackOf } from './chip.ts';
 import { conditionOf, knownOf, refusalOf, takeBack } from './outcomes.ts';
 import type { Presented, Sum } from './panel.ts';
-import { type Inside, ServiceFault, type Work } from './work.ts';
+import { ServiceFault } from './service-fault.ts';
+import type { Inside, Work } from './work.ts';
 
 export type Sale = Sum & { readonly saleData: Structure<'SaleData'> };
 

@@ -3,7 +3,8 @@ import type { Transaction } from '@switchyard/contract';
 import type { OpenValue } from '@switchyard/nexo';
 import type { Owed } from './memory.ts';
 import type { Asked } from './platform.ts';
-import { type Inside, ServiceFault } from './work.ts';
+import { ServiceFault } from './service-fault.ts';
+import type { Inside } from './work.ts';
 
 /** What is known of a sale in the end. `Unreachable`: nobody tells, and it is taken back. */
 export type Known =

@@ -1,6 +1,6 @@
 /** The front of the terminal: what its screen shows, and what hands do to it. */
 import { passesLuhn, rightPin, type TestCard, type Way } from './cards.ts';
-import { ServiceFault } from './work.ts';
+import { ServiceFault } from './service-fault.ts';
 
 export type Sum = { readonly amount: number; readonly currency: string };
 

@@ -10,8 +10,9 @@ import {
 import { approvedAnswer, reversedAnswer } from './answers.ts';
 import type { Pending } from './memory.ts';
 import { conditionOf, confirmed, findOut, takeBack } from './outcomes.ts';
+import { ServiceFault } from './service-fault.ts';
 import { operated } from './services.ts';
-import { type Inside, type Reply, ServiceFault } from './work.ts';
+import type { Inside, Reply } from './work.ts';
 
 const nothingTaken = 'the terminal started anew; nothing was taken';
 

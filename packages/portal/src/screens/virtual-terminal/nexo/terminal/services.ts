@@ -12,7 +12,8 @@ import { approvedAnswer, reversedAnswer } from './answers.ts';
 import { type Approval, authorise, isSigned, type Sale } from './authorising.ts';
 import type { PendingReversal } from './memory.ts';
 import { confirmed, takeBack } from './outcomes.ts';
-import { type Inside, type Reply, ServiceFault, succeeded, type Work } from './work.ts';
+import { ServiceFault } from './service-fault.ts';
+import { type Inside, type Reply, succeeded, type Work } from './work.ts';
 
 function minor(amount: number, currency: string): number {
   try {

@@ -15,8 +15,9 @@ import { settleOwed } from './outcomes.ts';
 import { createPanel, type Panel } from './panel.ts';
 import type { TerminalPlatform } from './platform.ts';
 import { abandoned, answerAfterRestart } from './recovery.ts';
+import { ServiceFault } from './service-fault.ts';
 import { serviceOf } from './services.ts';
-import { type Inside, ServiceFault, type TerminalTimes, usualTimes, type Work } from './work.ts';
+import { type Inside, type TerminalTimes, usualTimes, type Work } from './work.ts';
 
 export type TerminalDeps = {
   readonly tsn: string;

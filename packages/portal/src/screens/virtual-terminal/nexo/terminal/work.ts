@@ -1,5 +1,5 @@
-/** What a service of the terminal works with, and how it ends where it does not succeed. */
-import type { AnyMessage, Header, OpenValue, Structure, StructureName } from '@switchyard/nexo';
+/** What a service of the terminal works with. */
+import type { AnyMessage, Header, Structure, StructureName } from '@switchyard/nexo';
 import type { Keeper } from './memory.ts';
 import type { Panel } from './panel.ts';
 import type { TerminalPlatform } from './platform.ts';
@@ -48,21 +48,5 @@ export type Work<Name extends StructureName = StructureName> = {
 };
 
 export type Reply = AnyMessage['body'];
-
-/** What a service ends with that does not succeed. */
-export class ServiceFault extends Error {
-  readonly condition: OpenValue<'ErrorCondition'>;
-  /** For logs and people. */
-  readonly additional: string | undefined;
-  readonly transactionId: string | undefined;
-
-  constructor(condition: OpenValue<'ErrorCondition'>, additional?: string, transactionId?: string) {
-    super(`${condition} ${additional ?? ''}`);
-    this.name = 'ServiceFault';
-    this.condition = condition;
-    this.additional = additional;
-    this.transactionId = transactionId;
-  }
-}
 
 export const succeeded: Structure<'Response'> = { Result: 'Success' };

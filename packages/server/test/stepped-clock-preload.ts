@@ -1,0 +1,31 @@
+// Shifts the clock of a process by the milliseconds in a file, as when an operator or NTP sets the clock.
+// Loaded with `--import` before the platform; see fault-clock-steps.test.ts.
+import { readFileSync } from 'node:fs';
+
+const offsetFile = process.env['STEPPED_CLOCK_FILE'] ?? '';
+const readEveryMs = 20;
+
+const SystemDate = globalThis.Date;
+const systemNow = SystemDate.now.bind(SystemDate);
+let offsetMs = 0;
+
+function readOffset(): void {
+  const value = Number(readFileSync(offsetFile, 'utf8'));
+  // An empty file is in the middle of a write; the next read has the value.
+  if (Number.isInteger(value)) offsetMs = value;
+}
+
+class SteppedDate extends SystemDate {
+  constructor(...values: [] | [number]) {
+    if (values.length === 0) super(systemNow() + offsetMs);
+    else super(...values);
+  }
+
+  static override now(): number {
+    return systemNow() + offsetMs;
+  }
+}
+
+readOffset();
+setInterval(readOffset, readEveryMs).unref();
+globalThis.Date = SteppedDate as DateConstructor;
