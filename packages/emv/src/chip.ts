@@ -4,7 +4,7 @@ import { checkLength, hexIn, type Leaves, placeOf, readLeaves, tagRows } from '.
 import { redactPans } from './pan.ts';
 import { alwaysTags } from './tags.ts';
 import { objectText, valueText } from './tlv-reader.ts';
-import { parseTrack2 } from './track2.ts';
+import { parseTrack2, type Track2 } from './track2.ts';
 
 /**
  * The chip's part of a receipt, each as upper-case hexadecimal but for the label and the method.
@@ -212,15 +212,16 @@ function withoutUndefined<Type extends object>(record: Type): Present<Type> {
  * left out of everything.
  *
  * @param hex - BER-TLV in hexadecimal, at most 4096 bytes
+ * @param presentedTrack - track 2 that was read beside the objects; needed when they name no card
  * @returns the card, the objects for data element 55 and for the receipt, and what was signed
  * @throws EmvError with a code of `emvErrorCodes`; never with a value
  * @example
  * const chip = parseChipData('5A0841111111111111115F24033012319F02060000000010505F2A020978');
  * chip.amount; // 1050
  */
-export function parseChipData(hex: string): ChipData {
+export function parseChipData(hex: string, presentedTrack?: Track2): ChipData {
   const leaves = readLeaves(hex);
-  const track = trackIn(leaves);
+  const track = trackIn(leaves) ?? presentedTrack;
   const plainPan = panIn(leaves);
   const plainExpiry = expiryIn(leaves);
   const pan = plainPan ?? track?.pan;
@@ -228,8 +229,9 @@ export function parseChipData(hex: string): ChipData {
   if (pan === undefined) throw new EmvError('pan_missing');
   if (expiry === undefined) throw new EmvError('expiry_missing');
   const contradictions: ChipMismatch[] = [];
-  if (track !== undefined && track.pan !== pan) contradictions.push('emv_pan_mismatch');
-  if (track !== undefined && track.expiry !== expiry) contradictions.push('emv_expiry_mismatch');
+  const tracks = [track, presentedTrack].filter((each) => each !== undefined);
+  if (tracks.some((each) => each.pan !== pan)) contradictions.push('emv_pan_mismatch');
+  if (tracks.some((each) => each.expiry !== expiry)) contradictions.push('emv_expiry_mismatch');
   const amount = digitsIn(leaves, '9F02');
   const otherAmount = digitsIn(leaves, '9F03');
   return {

@@ -110,7 +110,7 @@ test('an order that is not keyed is not processed, and told why', async () => {
   assert.equal(answer.status, 422);
   assert.equal(answer.body.code, 'entry_mode_invalid');
   assert.equal(answer.body.outcome, 'NotProcessed');
-  assert.match(answer.body.detail, /keyed/);
+  assert.match(answer.body.detail, /entryMode Keyed/);
   assert.equal(answer.body.errors[0].pointer, '/entryMode');
   const name = body['clientTransactionId'];
   const { status } = await client.call('GET', `${path}/${name}`, { token: shop.token });

@@ -13,7 +13,7 @@ import type { RecentTransactions } from './repository/recent-transactions.ts';
 import type { RerouteStore } from './repository/reroute-sql.ts';
 import type { TransactionRepository } from './repository/transaction-repository.ts';
 import type { InFlightTransactions } from './runtime/in-flight-transactions.ts';
-import type { StepUpStore } from './sale/step-up.ts';
+import type { StepUpStore } from './sale/step-up-sql.ts';
 
 export type PaymentsDeps = {
   transactions: TransactionRepository;

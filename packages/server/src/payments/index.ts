@@ -30,7 +30,7 @@ import { registerPaymentRoutes } from './http/routes.ts';
 import { createGapReporter, gapReportJob } from './offline/missing-sequence-numbers.ts';
 import { createOfflineStore } from './offline/offline-sql.ts';
 import { createOfflineSubmission, submitOfflineSaleJob } from './offline/submit-offline-sale.ts';
-import { confirmDeadlineJob, createConfirmDeadlineHandler } from './operations/confirm-sale.ts';
+import { createConfirmDeadlineHandler } from './operations/confirm-sale.ts';
 import { createAuthorizationExpiry } from './recovery/expire-authorizations.ts';
 import { createCrashRecovery } from './recovery/recover-after-crash.ts';
 import { createOperationRetry } from './recovery/retry-operations.ts';
@@ -41,7 +41,10 @@ import { retryOperationJob } from './reversals/create-reversal.ts';
 import { recordLateResponse } from './reversals/late-response.ts';
 import { createInFlightTransactions } from './runtime/in-flight-transactions.ts';
 import { createLinkQueue, registerBacklogGauges } from './runtime/link-queue.ts';
-import { createStepUpStore } from './sale/step-up.ts';
+import { createRetryDriver } from './runtime/retry-driver.ts';
+import { createStepUpStore } from './sale/step-up-sql.ts';
+
+import { confirmDeadlineJob } from './transaction/confirm-deadline.ts';
 
 export * from './reporting-queries.ts';
 export {
@@ -131,9 +134,12 @@ export function createPayments({ database, jobs, audit, ...rest }: Deps): Paymen
   const recovery = createCrashRecovery(deps);
   const linkQueue = createLinkQueue({ database });
   registerBacklogGauges(linkQueue, deps);
-  jobs.handle(retryOperationJob, createOperationRetry(deps, linkQueue), { most: maxShortJobs });
+  const driverDeps = { ...deps, linkQueue };
+  jobs.handle(retryOperationJob, createRetryDriver(driverDeps, createOperationRetry(deps)), {
+    most: maxShortJobs,
+  });
   jobs.handle(confirmDeadlineJob, createConfirmDeadlineHandler(deps), { most: maxShortJobs });
-  jobs.handle(submitOfflineSaleJob, createOfflineSubmission(deps, linkQueue), {
+  jobs.handle(submitOfflineSaleJob, createRetryDriver(driverDeps, createOfflineSubmission(deps)), {
     most: maxShortJobs,
   });
   jobs.handle(gapReportJob, createGapReporter(deps));
@@ -151,7 +157,7 @@ export function createPayments({ database, jobs, audit, ...rest }: Deps): Paymen
   return {
     register(app) {
       registerPaymentRoutes(app, deps);
-      registerLinkRoutes(app, { ...deps, linkQueue });
+      registerLinkRoutes(app, driverDeps);
       registerApprovalCodes(app, approvalCodes);
       registerClearingRoutes(app, createClearingFiles(deps));
     },

@@ -15,7 +15,7 @@ export const ChipObjects = Type.String({
   minLength: 4,
   maxLength: 2048,
   pattern: '^(?:[0-9A-Fa-f]{2})+$',
-  description: 'The data of the chip: BER-TLV in hexadecimal, with tag 57 or 5A.',
+  description: 'The data of the chip: BER-TLV in hexadecimal, with tag 57 or 5A; without both, track2 is sent beside it.',
   ...fieldCodes({
     type: 'emv_data_invalid',
     minLength: 'emv_data_invalid',

@@ -2,7 +2,7 @@
 import { CompiledQuery, type Kysely } from 'kysely';
 import type { Database } from '../../platform/index.ts';
 import { findOperation } from '../repository/transaction-sql.ts';
-import type { OperationKind } from '../transaction/transaction.ts';
+import type { OperationType } from '../transaction/state-machine.ts';
 
 export type CodeRow = {
   approvalCodeId: string;
@@ -44,7 +44,7 @@ export type CodeUse = {
 export type AttemptLimit = { attemptedBy: string; maxFailures: number; windowEndsAt: string };
 
 export type CodeCheckRequest = CodeUse & {
-  kind: OperationKind;
+  kind: OperationType;
   clientOperationId: string | undefined;
 };
 

@@ -38,7 +38,7 @@ function checkerOf(maxAmount: number, storedOperationId?: string) {
   const approve = (amount: number, clientOperationId = 'refund-1') => {
     const approval = { code: '12345678', attemptedBy: 'till' };
     return checker.approve(
-      { operationType: 'Refund', kind: 'Refund', approval, clientOperationId },
+      { operationType: 'Refund', approval, clientOperationId },
       transaction,
       amount,
     );

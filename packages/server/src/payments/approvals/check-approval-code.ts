@@ -5,7 +5,7 @@ import { type Clock, createWorks, isoTime } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 import { DuplicateOperationId } from '../repository/transaction-repository.ts';
 import type { OperationType } from '../transaction/state-machine.ts';
-import type { OperationKind, TransactionRecord } from '../transaction/transaction.ts';
+import type { TransactionRecord } from '../transaction/transaction.ts';
 import type { ApprovalStore, CodeCheck, CodeUse } from './approval-code-sql.ts';
 
 /** Failed attempts are counted by `attemptedBy`: a device, a user or an application. */
@@ -19,16 +19,9 @@ export class ApprovalCodeUsed extends Error {}
 
 export type ApprovalRequest = {
   readonly operationType: OperationType;
-  readonly approval: ApprovalAttempt | undefined;
-  readonly kind: OperationKind;
+  readonly approval: ApprovalAttempt;
   readonly clientOperationId: string | undefined;
 };
-
-/** Returns undefined if no code is needed. */
-export type ApproveFunction = (
-  transaction: TransactionRecord,
-  amount: number,
-) => Promise<ApprovedCode | undefined>;
 
 export const maxFailedAttempts = 5;
 const failureWindowMs = 15 * 60_000;
@@ -82,7 +75,7 @@ export function createApprovalChecker(ports: {
 
   async function checkCode(
     { row }: TransactionRecord,
-    { kind, clientOperationId }: ApprovalRequest,
+    { operationType, clientOperationId }: ApprovalRequest,
     { code, attemptedBy }: { code: string; attemptedBy: string },
     amount: number,
   ): Promise<ApprovedCode> {
@@ -95,7 +88,7 @@ export function createApprovalChecker(ports: {
       const codeUse = { organizationId, merchantId, storeId, amount, currency, codeHash, at };
       const windowEndsAt = isoTime(now + failureWindowMs);
       const check = await store.check(
-        { ...codeUse, kind, clientOperationId },
+        { ...codeUse, kind: operationType, clientOperationId },
         { attemptedBy, maxFailures: maxFailedAttempts, windowEndsAt },
       );
       if (typeof check === 'object' && 'approvalCodeId' in check) return { ...check, codeUse };
@@ -116,7 +109,6 @@ export function createApprovalChecker(ports: {
       amount: number,
     ): Promise<ApprovedCode | undefined> {
       const { operationType, approval } = request;
-      if (approval === undefined) return undefined;
       const { code, attemptedBy } = approval;
       if (code !== undefined) return checkCode(transaction, request, { code, attemptedBy }, amount);
       if (await isRequired(transaction.row.organizationId, operationType)) {

@@ -126,14 +126,19 @@ const cardDataErrorCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'track_data_invalid',
 ]);
 
-/** Faults of what was decrypted are told as one, and at the place where it came from. */
-export function readAsEncrypted<Result>(read: () => Result): Result {
+/** An error of decrypted data has one code, so that it helps no guess, and points at the encrypted member. */
+export function readAsEncrypted<Result>(
+  kind: EncryptedInstrument['of'],
+  read: () => Result,
+): Result {
   try {
     return read();
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
+    const clearPointer = `/instrument/${clearMemberByKind[kind]}`;
+    if (!error.errors?.some((each) => each.pointer.startsWith(clearPointer))) throw error;
     if (cardDataErrorCodes.has(error.code)) return refuseEncryptedData();
-    const errors = error.errors?.map((each) => ({
+    const errors = error.errors.map((each) => ({
       ...each,
       pointer: each.pointer.replace(/^\/instrument\/\w+/, pointer),
     }));

@@ -1,27 +1,41 @@
 // KSN replay check: a KSN is valid for one sale, and again after a sale that was not sent (ADR 0071).
 
 import { type ProcessRequest, refuse } from '@switchyard/contract';
-import type { PaymentsDeps } from '../deps.ts';
+import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import type { State } from '../transaction/state-machine.ts';
 import { terminalActionFor } from '../transaction/terminal-action.ts';
 import { commitGraceMs } from '../transaction/timeouts.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
-import { createKsnUse, type KsnUse, type KsnUseInput, refuseReusedKsn } from './ksn-sql.ts';
+import {
+  createKsnUse,
+  type KsnStore,
+  type KsnUse,
+  type KsnUseInput,
+  refuseReusedKsn,
+} from './ksn-sql.ts';
 
-type Deps = Pick<PaymentsDeps, 'ksnStore' | 'transactions' | 'acquirerTimeoutMs'>;
+export type TakeKsnPorts = {
+  ksnStore: Pick<KsnStore, 'take' | 'findUser'>;
+  transactions: Pick<TransactionRepository, 'findByClientId'>;
+  /** How long an acquirer may take, ms. */
+  acquirerTimeoutMs: number;
+};
 type RequestedAmount = Pick<ProcessRequest, 'amount' | 'currency'>;
 
 /** Who has the number, where that is a sale of the same merchant and card. */
 type PreviousKsnUse = { usedBy: string; at: number; sale: TransactionRecord | undefined };
 
-async function findPreviousUse(deps: Deps, ksnUse: KsnUse): Promise<PreviousKsnUse | undefined> {
-  const previousUser = await deps.ksnStore.findUser(ksnUse);
+async function findPreviousUse(
+  ports: TakeKsnPorts,
+  ksnUse: KsnUse,
+): Promise<PreviousKsnUse | undefined> {
+  const previousUser = await ports.ksnStore.findUser(ksnUse);
   const [merchantId, clientTransactionId, cardFingerprint] = previousUser?.usedBy.split('|') ?? [];
   const [ownMerchantId, , ownCardFingerprint] = ksnUse.usedBy.split('|');
   if (previousUser === undefined || clientTransactionId === undefined) return undefined;
   if (merchantId !== ownMerchantId || cardFingerprint !== ownCardFingerprint) return undefined;
   const { organizationId } = ksnUse;
-  const matches = await deps.transactions.findByClientId(
+  const matches = await ports.transactions.findByClientId(
     organizationId,
     clientTransactionId,
     merchantId,
@@ -49,17 +63,17 @@ const wasNotSent = ({ sale }: PreviousKsnUse, request: ProcessRequest): boolean 
 
 /** @throws Refusal ksn_reused, encryption_key_unknown */
 export async function takeKsn(
-  deps: Deps,
+  ports: TakeKsnPorts,
   request: ProcessRequest,
   input: KsnUseInput,
 ): Promise<void> {
   const ksnUse = createKsnUse(request, input);
-  if (ksnUse === undefined || (await deps.ksnStore.take(ksnUse))) return;
-  const previous = await findPreviousUse(deps, ksnUse);
+  if (ksnUse === undefined || (await ports.ksnStore.take(ksnUse))) return;
+  const previous = await findPreviousUse(ports, ksnUse);
   if (previous === undefined) return refuseReusedKsn();
   if (!isPinRetry(previous, request) && !wasNotSent(previous, request)) refuseReusedKsn();
   const takesOver = previous.usedBy;
-  if (!(await deps.ksnStore.take({ ...ksnUse, takesOverFrom: takesOver }))) refuseReusedKsn();
+  if (!(await ports.ksnStore.take({ ...ksnUse, takesOverFrom: takesOver }))) refuseReusedKsn();
 }
 
 /** Final states without a charge. */
@@ -73,17 +87,17 @@ const statesWithoutMoney: ReadonlySet<State> = new Set<State>(['Failed', 'Revers
  * @throws Refusal ksn_reused; concurrent_modification while that try still runs
  */
 export async function takeOverKsnOffline(
-  deps: Deps,
+  ports: TakeKsnPorts,
   ksnUse: KsnUse,
   requested: RequestedAmount,
 ): Promise<KsnUse> {
-  const previous = await findPreviousUse(deps, ksnUse);
+  const previous = await findPreviousUse(ports, ksnUse);
   if (previous === undefined) return refuseReusedKsn();
   const { sale, usedBy: takesOver, at } = previous;
   // One that is not stored may be about to be, or to be sent, as long as a request can take.
   const isPossiblyRunning =
     sale === undefined
-      ? ksnUse.at < at + deps.acquirerTimeoutMs + commitGraceMs
+      ? ksnUse.at < at + ports.acquirerTimeoutMs + commitGraceMs
       : sale.row.state === 'Received' && hasSameAmount(sale, requested);
   if (isPossiblyRunning)
     refuse(

@@ -2,7 +2,7 @@
 import {
   defined,
   type EntryMode,
-  type ErrorCode,
+  fieldError,
   type Instrument,
   type ProcessRequest,
   refuse,
@@ -17,6 +17,7 @@ import {
   parseChipData,
   parseTrack2,
   schemeOf,
+  type Track2,
 } from '@switchyard/emv';
 import { numericOf } from '@switchyard/money';
 import type { AcquirerRequest } from '../../acquiring/index.ts';
@@ -57,10 +58,6 @@ const chipServiceCodeDigits: ReadonlySet<string> = new Set(['2', '6']);
 /** Services, third digit: goods and services, and no cash. */
 const noCashServiceCodeDigits: ReadonlySet<string> = new Set(['2', '5', '7']);
 
-const at = (pointer: string, code: ErrorCode, detail: string) => ({
-  errors: [{ pointer, code, detail }],
-});
-
 function toPresentedCard(pan: string, expiry: string): PresentedCard {
   return { pan, expiry, scheme: schemeOf(pan), maskedNumber: maskPan(pan) };
 }
@@ -69,9 +66,11 @@ const twoDigits = (value: number) => String(value).padStart(2, '0');
 
 function readKeyedCard(card: NonNullable<Instrument['card']>): PresentedCard {
   if (!isValidPan(card.number)) {
-    refuse('card_number_invalid', 'The card number has an invalid check digit.', {
-      ...at('/instrument/card/number', 'card_number_invalid', 'The check digit is invalid.'),
-    });
+    refuse(
+      'card_number_invalid',
+      'The card number has an invalid check digit.',
+      fieldError('/instrument/card/number', 'card_number_invalid', 'The check digit is invalid.'),
+    );
   }
   const expiry = twoDigits(card.expiryYear % 100) + twoDigits(card.expiryMonth);
   const presented = toPresentedCard(card.number, expiry);
@@ -88,9 +87,13 @@ function chipReceiptTags(
   return onDevice ? { ...receipt, cardholderVerification: 'OnDevice' } : receipt;
 }
 
-function readChipCard(emvData: string, request: ProcessRequest): PresentedCard {
+function readChipCard(
+  emvData: string,
+  track2: string | undefined,
+  request: ProcessRequest,
+): PresentedCard {
   try {
-    const chip = parseChipData(emvData);
+    const chip = parseChipData(emvData, track2 === undefined ? undefined : readTrack(track2));
     const [mismatch] = checkChipData(chip, {
       amount: request.amount,
       currencyNumeric: numericOf(request.currency),
@@ -130,15 +133,19 @@ function checkMagstripeEntryMode(entryMode: EntryMode, serviceCode: string): voi
     refuse(
       'entry_mode_invalid',
       'The card has a chip. Read the chip instead of the magnetic stripe.',
-      {
-        ...at('/entryMode', 'entry_mode_invalid', 'FallbackMagStripe if the chip cannot be read.'),
-      },
+      fieldError(
+        '/entryMode',
+        'entry_mode_invalid',
+        'FallbackMagStripe if the chip cannot be read.',
+      ),
     );
   }
   if (entryMode === 'FallbackMagStripe' && !hasChip) {
-    refuse('entry_mode_invalid', 'The card has no chip, so a fallback is not possible.', {
-      ...at('/entryMode', 'entry_mode_invalid', 'MagStripe for a card without a chip.'),
-    });
+    refuse(
+      'entry_mode_invalid',
+      'The card has no chip, so a fallback is not possible.',
+      fieldError('/entryMode', 'entry_mode_invalid', 'MagStripe for a card without a chip.'),
+    );
   }
 }
 
@@ -146,9 +153,11 @@ function checkMagstripeEntryMode(entryMode: EntryMode, serviceCode: string): voi
 function checkCashbackService(serviceCode: string | undefined, { amounts }: ProcessRequest): void {
   if (amounts?.cashback === undefined || !noCashServiceCodeDigits.has(serviceCode?.slice(2) ?? ''))
     return;
-  refuse('field_invalid', 'The service code of the card does not allow cashback.', {
-    ...at('/amounts/cashback', 'field_invalid', 'Not with this card.'),
-  });
+  refuse(
+    'field_invalid',
+    'The service code of the card does not allow cashback.',
+    fieldError('/amounts/cashback', 'field_invalid', 'Not with this card.'),
+  );
 }
 
 /** Of UnionPay some cards have no check digit; a stripe has its own parity, while a typist errs. */
@@ -157,23 +166,23 @@ const isAcceptedTrackPan = (pan: string): boolean =>
 
 function readMagstripeCard(text: string, request: ProcessRequest): PresentedCard {
   const track = readTrack(text);
-  if (track === undefined || !isAcceptedTrackPan(track.pan)) {
-    return refuse('track_data_invalid', 'The track cannot be read.', {
-      ...at('/instrument/track2', 'track_data_invalid', 'Not in the format, or a wrong digit.'),
-    });
-  }
   checkMagstripeEntryMode(request.entryMode, track.serviceCode);
   checkCashbackService(track.serviceCode, request);
   return { ...toPresentedCard(track.pan, track.expiry), sensitive: { track2: track.text } };
 }
 
-function readTrack(text: string) {
+function readTrack(text: string): Track2 {
   try {
-    return parseTrack2(text);
+    const track = parseTrack2(text);
+    if (isAcceptedTrackPan(track.pan)) return track;
   } catch (error) {
-    if (error instanceof EmvError) return undefined;
-    throw error;
+    if (!(error instanceof EmvError)) throw error;
   }
+  return refuse(
+    'track_data_invalid',
+    'The track cannot be read.',
+    fieldError('/instrument/track2', 'track_data_invalid', 'Not in the format, or a wrong digit.'),
+  );
 }
 
 /** The kind of data that is presented, in clear or encrypted. */
@@ -182,10 +191,12 @@ function instrumentKindOf({ encrypted, address: _address, ...clear }: Instrument
   if (encrypted !== undefined) kinds.push(clearMemberByKind[encrypted.of]);
   const [kind, ...more] = kinds;
   if (kind !== undefined && more.length === 0) return kind;
+  // Some readers give the card as track 2 and leave tags 57 and 5A out of the chip data.
+  if (more.length === 1 && kinds.includes('emvData') && kinds.includes('track2')) return 'emvData';
   return refuse(
     'instrument_invalid',
-    'An instrument is exactly one of card, token, emvData, track2 and encrypted.',
-    at('/instrument', 'instrument_invalid', 'Exactly one of them.'),
+    'An instrument is exactly one of card, token, emvData and track2, or emvData with track2.',
+    fieldError('/instrument', 'instrument_invalid', 'Exactly one of them.'),
   );
 }
 
@@ -193,17 +204,19 @@ function requireInstrumentKind({ entryMode, instrument }: ProcessRequest): void 
   const kind = instrumentKindOf(instrument);
   const kinds = instrumentKindsByEntryMode[entryMode];
   if (kinds.includes(kind)) return;
-  refuse('entry_mode_invalid', `${entryMode} does not go with this instrument.`, {
-    ...at('/entryMode', 'entry_mode_invalid', `It goes with ${kinds.join(' or ')}.`),
-  });
+  refuse(
+    'entry_mode_invalid',
+    `${entryMode} does not go with this instrument.`,
+    fieldError('/entryMode', 'entry_mode_invalid', `It goes with ${kinds.join(' or ')}.`),
+  );
 }
 
 /** Reads data in clear; undefined for a token. */
 function readClearCardData(request: ProcessRequest): PresentedCard | undefined {
-  const { instrument } = request;
-  if (instrument.emvData !== undefined) return readChipCard(instrument.emvData, request);
-  if (instrument.track2 !== undefined) return readMagstripeCard(instrument.track2, request);
-  return instrument.card === undefined ? undefined : readKeyedCard(instrument.card);
+  const { emvData, track2, card } = request.instrument;
+  if (emvData !== undefined) return readChipCard(emvData, track2, request);
+  if (track2 !== undefined) return readMagstripeCard(track2, request);
+  return card === undefined ? undefined : readKeyedCard(card);
 }
 
 /** Functions that resolve tokens and decrypt device-encrypted data. */
@@ -225,17 +238,20 @@ export async function readCard(
   const { encrypted, token } = request.instrument;
   requireInstrumentKind(request);
   if (encrypted !== undefined) {
-    const instrument = await decryptInstrument(decrypt, encrypted);
-    const card = readAsEncrypted(() => readClearCardData({ ...request, instrument }));
+    const { encrypted: _encrypted, ...clear } = request.instrument;
+    const instrument = { ...clear, ...(await decryptInstrument(decrypt, encrypted)) };
+    const card = readAsEncrypted(encrypted.of, () => readClearCardData({ ...request, instrument }));
     if (card !== undefined) return card;
   }
   const clearCard = readClearCardData(request);
   if (clearCard !== undefined) return clearCard;
   const card = await reveal(token ?? '');
   if (card === undefined) {
-    return refuse('card_token_unknown', 'No card with this token exists.', {
-      ...at('/instrument/token', 'card_token_unknown', 'Unknown token.'),
-    });
+    return refuse(
+      'card_token_unknown',
+      'No card with this token exists.',
+      fieldError('/instrument/token', 'card_token_unknown', 'Unknown token.'),
+    );
   }
   return toPresentedCard(card.pan, card.expiry);
 }

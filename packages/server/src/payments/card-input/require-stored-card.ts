@@ -1,11 +1,11 @@
 // Refuses an operation when the stored card of the sale was deleted.
 import { refuse } from '@switchyard/contract';
-import type { PaymentsDeps } from '../deps.ts';
+import type { Vault } from '../../vault/index.ts';
 import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
 
 /** Only a sale of long ago is looked up: younger ones have their card. */
 export async function requireStoredCard(
-  { vault }: Pick<PaymentsDeps, 'vault'>,
+  { vault }: { vault: Pick<Vault, 'wasDeleted'> },
   transaction: TransactionRecord,
 ): Promise<void> {
   const { organizationId, createdAt } = transaction.row;

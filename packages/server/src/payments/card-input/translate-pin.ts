@@ -1,13 +1,21 @@
 // PIN translation: checks the KSN and translates the PIN block for the acquirer.
-import { defined, type ErrorCode, type ProcessRequest, refuse } from '@switchyard/contract';
+import { defined, fieldError, type ProcessRequest, refuse } from '@switchyard/contract';
 import { type KeySerialNumber, PinError, readKsn } from '@switchyard/pin';
-import type { AcquirerRequest } from '../../acquiring/index.ts';
-import { HsmError, type HsmErrorCode, type PinFormat } from '../../vault/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
+import type { AcquirerRequest, Acquiring } from '../../acquiring/index.ts';
+import type { Log } from '../../platform/index.ts';
+import { type Hsm, HsmError, type HsmErrorCode, type PinFormat } from '../../vault/index.ts';
+import type { PinKsnStore } from './pin-ksn-sql.ts';
 import type { PinData } from './validate-pin-block.ts';
 
 /** Of the keyed hash of a card: enough to tell two cards apart. */
 const cardFingerprintDigits = 16;
+
+export type TranslatePinPorts = {
+  acquiring: Pick<Acquiring, 'getZonePinKey'>;
+  pinKsnStore: PinKsnStore;
+  hsm: Pick<Hsm, 'translatePin'>;
+  log: Pick<Log, 'warn'>;
+};
 
 /** The PIN as the acquirer takes it. */
 export type ZonePin = NonNullable<NonNullable<AcquirerRequest['sensitive']>['pin']>;
@@ -17,15 +25,13 @@ const isoFormatNumbers = { ISO0: 0, ISO1: 1, ISO3: 3, ISO4: 4 } as const satisfi
   PinFormat
 >;
 
-const at = (pointer: string, code: ErrorCode, detail: string) => ({
-  errors: [{ pointer, code, detail }],
-});
-
 /** One and the same answer for every fault that a guess at a PIN could learn from. */
 function refusePinBlock(): never {
-  return refuse('pin_block_invalid', 'The PIN block is invalid.', {
-    ...at('/pinblock', 'pin_block_invalid', 'PIN block, KSN and card do not match.'),
-  });
+  return refuse(
+    'pin_block_invalid',
+    'The PIN block is invalid.',
+    fieldError('/pinblock', 'pin_block_invalid', 'PIN block, KSN and card do not match.'),
+  );
 }
 
 const refusalByHsmError: Readonly<Record<HsmErrorCode, () => never>> = {
@@ -46,9 +52,15 @@ function refusePinNotSupported(): never {
 }
 
 function refusePinFormat(): never {
-  return refuse('pin_format_unsupported', 'The acquirer cannot be sent a PIN of this format.', {
-    ...at('/pinblockFormat', 'pin_format_unsupported', 'Cannot become the format of the acquirer.'),
-  });
+  return refuse(
+    'pin_format_unsupported',
+    'The acquirer cannot be sent a PIN of this format.',
+    fieldError(
+      '/pinblockFormat',
+      'pin_format_unsupported',
+      'Cannot become the format of the acquirer.',
+    ),
+  );
 }
 
 function refuseHsmUnavailable(): never {
@@ -56,9 +68,11 @@ function refuseHsmUnavailable(): never {
 }
 
 function refuseReusedKsn(): never {
-  return refuse('ksn_reused', 'The device has already used this KSN or a later one.', {
-    ...at('/ksn', 'ksn_reused', 'The KSN counter must increase.'),
-  });
+  return refuse(
+    'ksn_reused',
+    'The device has already used this KSN or a later one.',
+    fieldError('/ksn', 'ksn_reused', 'The KSN counter must increase.'),
+  );
 }
 
 function parseKsn(ksn: string): KeySerialNumber {
@@ -70,12 +84,12 @@ function parseKsn(ksn: string): KeySerialNumber {
   }
 }
 
-/** A fault of the keys is the operator's to mend: it is told to the log, without a value. */
-function refuseHsmError(deps: PaymentsDeps, linkId: string, error: unknown): never {
+/** The operator has to correct a key, so the log names it, without a value. */
+function refuseHsmError({ log }: TranslatePinPorts, linkId: string, error: unknown): never {
   if (!(error instanceof HsmError)) throw error;
   const refusal = refusalByHsmError[error.code];
   if (refusal === refusePinNotSupported)
-    deps.log.warn(
+    log.warn(
       { linkId, code: error.code },
       'the PIN key of the acquirer link is missing or not usable',
     );
@@ -92,7 +106,7 @@ function refuseHsmError(deps: PaymentsDeps, linkId: string, error: unknown): nev
  *   hsm_unavailable
  */
 export async function translatePin(
-  deps: PaymentsDeps,
+  ports: TranslatePinPorts,
   request: ProcessRequest,
   sale: {
     organizationId: string;
@@ -105,7 +119,7 @@ export async function translatePin(
   if (request.pinblock === undefined) return undefined;
   const { ksn, pinblock, pinblockFormat } = request as ProcessRequest & PinData;
   const { organizationId, merchantId, linkId, pan, cardFingerprint } = sale;
-  const zoneKey = deps.acquiring.getZonePinKey(linkId);
+  const zoneKey = ports.acquiring.getZonePinKey(linkId);
   if (zoneKey === undefined) return refusePinNotSupported();
   const { scheme, device, counter, bytes } = parseKsn(ksn);
   // The same try is of the same card and format: many of them would tell something about the PIN.
@@ -113,8 +127,8 @@ export async function translatePin(
   const shortCardFingerprint = cardFingerprint.slice(0, cardFingerprintDigits);
   const usedBy = [merchantId, clientTransactionId, pinblockFormat, shortCardFingerprint].join('|');
   const ksnUse = { organizationId, merchantId, ksnDevicePart: device, counter, usedBy };
-  if (!(await deps.pinKsnStore.take(ksnUse))) refuseReusedKsn();
-  const translated = await deps.hsm
+  if (!(await ports.pinKsnStore.take(ksnUse))) refuseReusedKsn();
+  const translated = await ports.hsm
     .translatePin({
       organizationId,
       scheme,
@@ -125,8 +139,8 @@ export async function translatePin(
       outKeyRef: zoneKey.keyRef,
       outFormat: zoneKey.format,
     })
-    .catch((error: unknown) => refuseHsmError(deps, linkId, error));
-  if (!(await deps.pinKsnStore.confirmUse(ksnUse))) refuseReusedKsn();
+    .catch((error: unknown) => refuseHsmError(ports, linkId, error));
+  if (!(await ports.pinKsnStore.confirmUse(ksnUse))) refuseReusedKsn();
   return {
     block: translated.pinBlock,
     format: translated.outFormat,

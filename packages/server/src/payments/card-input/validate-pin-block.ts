@@ -1,5 +1,5 @@
 // The form of the PIN of a sale; pure, so that no rule of a sale loads a security module.
-import { type ErrorCode, type ProcessRequest, refuse } from '@switchyard/contract';
+import { fieldError, type ProcessRequest, refuse } from '@switchyard/contract';
 
 export type PinData = {
   ksn: string;
@@ -8,10 +8,6 @@ export type PinData = {
 };
 
 const pinMembers = ['ksn', 'pinblock', 'pinblockFormat'] as const;
-
-const at = (pointer: string, code: ErrorCode, detail: string) => ({
-  errors: [{ pointer, code, detail }],
-});
 
 /**
  * The form of the PIN members.
@@ -31,17 +27,21 @@ export function validatePinMembers(request: ProcessRequest): void {
     });
   }
   if (request.entryMode === 'Keyed') {
-    refuse('entry_mode_invalid', 'A PIN is not allowed with entryMode Keyed.', {
-      ...at('/entryMode', 'entry_mode_invalid', 'Not Keyed, with a PIN.'),
-    });
+    refuse(
+      'entry_mode_invalid',
+      'A PIN is not allowed with entryMode Keyed.',
+      fieldError('/entryMode', 'entry_mode_invalid', 'Not Keyed, with a PIN.'),
+    );
   }
   // Format 4 is encrypted with AES, the others with TDES, whose keys AES DUKPT derives too (ANSI X9.24-3).
   const { ksn, pinblock, pinblockFormat } = request as PinData;
   const isFormat4 = pinblockFormat === 'ISO4';
   if ((isFormat4 && ksn.length !== 24) || (pinblock.length === 32) !== isFormat4) {
     const detail = 'ISO4 goes with AES DUKPT and 32 digits, the others with 16 digits.';
-    refuse('pin_format_unsupported', detail, {
-      ...at('/pinblockFormat', 'pin_format_unsupported', 'Does not fit ksn and pinblock.'),
-    });
+    refuse(
+      'pin_format_unsupported',
+      detail,
+      fieldError('/pinblockFormat', 'pin_format_unsupported', 'Does not fit ksn and pinblock.'),
+    );
   }
 }

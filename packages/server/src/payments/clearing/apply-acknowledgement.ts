@@ -1,7 +1,7 @@
 // Applies an acknowledgement to the captures of a clearing file. An interrupted job continues safely.
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import type { Clock, Job, Later } from '../../platform/index.ts';
-import { settleOperation } from '../operations/run-operation.ts';
+import { settleOperation } from '../operations/settle-operation.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { createLinkConcurrency, createPacer } from '../runtime/link-concurrency.ts';
@@ -43,8 +43,8 @@ export function createAcknowledgementHandler(
       if (transaction === undefined) {
         throw new Error(`transaction ${transactionId} of a clearing line does not exist`);
       }
-      const current = await settleOperation(ports, transaction, number, lineOutcome(row));
-      const operation = current.operations.find((each) => each.number === number);
+      const settled = await settleOperation(ports, transaction, number, lineOutcome(row));
+      const operation = settled.transaction.operations.find((each) => each.number === number);
       return { line: row.line, accepted: operation?.status === 'Succeeded' };
     } finally {
       release();

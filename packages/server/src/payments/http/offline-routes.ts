@@ -3,14 +3,16 @@ import { OfflineGap, pageOf } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { openPage, pageQuery, route, sealPage } from '../../http/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
 import { listGaps } from '../offline/missing-sequence-numbers.ts';
 import { rateLimit, tags } from './route-schemas.ts';
 
 const idFilter = (description: string) =>
   Type.Optional(Type.String({ format: 'uuid', description }));
 
-export function registerOfflineRoutes(app: FastifyInstance, deps: PaymentsDeps): void {
+export function registerOfflineRoutes(
+  app: FastifyInstance,
+  ports: Parameters<typeof listGaps>[0],
+): void {
   route(app, {
     method: 'GET',
     url: '/payment/v1/offline-gaps',
@@ -35,7 +37,7 @@ export function registerOfflineRoutes(app: FastifyInstance, deps: PaymentsDeps):
     response: { 200: pageOf(OfflineGap) },
     errors: ['entity_out_of_scope', 'cursor_invalid', 'database_unavailable'],
     async handler({ caller, query }) {
-      const gapPage = await listGaps(deps, caller, query, openPage(query, 'listOfflineGaps'));
+      const gapPage = await listGaps(ports, caller, query, openPage(query, 'listOfflineGaps'));
       return sealPage(gapPage, query, 'listOfflineGaps');
     },
   });

@@ -3,7 +3,6 @@ import { Availability, TransactionWithEvents } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { route } from '../../http/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
 import { getTransaction } from '../operations/get-transaction.ts';
 import { getAvailability } from '../operations/operation-availability.ts';
 import {
@@ -29,7 +28,9 @@ const WaitQuery = Type.Object(
   { additionalProperties: false },
 );
 
-export function registerReadRoutes(app: FastifyInstance, deps: PaymentsDeps): void {
+type ReadPorts = Parameters<typeof getTransaction>[0] & Parameters<typeof getAvailability>[0];
+
+export function registerReadRoutes(app: FastifyInstance, ports: ReadPorts): void {
   route(app, {
     method: 'GET',
     url: `${transactionsPath}/:transactionId`,
@@ -45,7 +46,7 @@ export function registerReadRoutes(app: FastifyInstance, deps: PaymentsDeps): vo
     errors: transactionErrors,
     handler: async ({ caller, params, query }) =>
       viewWithEvents(
-        await getTransaction(deps, caller, {
+        await getTransaction(ports, caller, {
           identifier: params.transactionId,
           merchantId: query.merchantId,
           waitSeconds: query.wait ?? 0,
@@ -63,6 +64,6 @@ export function registerReadRoutes(app: FastifyInstance, deps: PaymentsDeps): vo
     priority: 'last',
     response: { 200: Availability },
     errors: [],
-    handler: async ({ caller }) => getAvailability(deps, caller),
+    handler: async ({ caller }) => getAvailability(ports, caller),
   });
 }

@@ -1,9 +1,15 @@
 // The route of a sale.
 import { type ErrorCode, ProcessRequest, refuse, Transaction } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
-import { route } from '../../http/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
-import { processSale } from '../sale/process-sale.ts';
+import { type Caller, route } from '../../http/index.ts';
+import {
+  isOfflineSale,
+  type StoreOfflinePorts,
+  storeOfflineSale,
+} from '../offline/store-offline-sale.ts';
+import { type PreparePorts, prepareSale } from '../sale/prepare-sale.ts';
+import { type ProcessPorts, processSale } from '../sale/process-sale.ts';
+import type { SaleResult } from '../sale/sale-intent.ts';
 import {
   acceptedHeaders,
   checkSaleIdempotencyKey,
@@ -29,7 +35,9 @@ const locationErrors: ErrorCode[] = [
   'device_not_active',
 ];
 
-export function registerSaleRoute(app: FastifyInstance, deps: PaymentsDeps): void {
+type SalePorts = PreparePorts & ProcessPorts & StoreOfflinePorts;
+
+export function registerSaleRoute(app: FastifyInstance, ports: SalePorts): void {
   route(app, {
     method: 'POST',
     url: `${transactionsPath}/process`,
@@ -93,7 +101,7 @@ export function registerSaleRoute(app: FastifyInstance, deps: PaymentsDeps): voi
     ],
     handler: async (request, reply) => {
       checkSaleIdempotencyKey(request.headers, request.body.clientTransactionId);
-      const { transaction, replayed } = await processSale(deps, request.caller, request.body);
+      const { transaction, replayed } = await processOrStore(ports, request.caller, request.body);
       setReplayedHeader(reply, replayed);
       if (transaction.row.state === 'Failed') {
         refuse('not_sent', 'No message was sent. Retry with a new clientTransactionId.', {
@@ -110,4 +118,14 @@ export function registerSaleRoute(app: FastifyInstance, deps: PaymentsDeps): voi
       return viewTransaction(transaction);
     },
   });
+}
+
+async function processOrStore(
+  ports: SalePorts,
+  caller: Caller,
+  request: ProcessRequest,
+): Promise<SaleResult> {
+  const sale = await prepareSale(ports, caller, request);
+  if ('replayed' in sale) return sale;
+  return isOfflineSale(sale) ? storeOfflineSale(ports, sale) : processSale(ports, sale);
 }

@@ -8,7 +8,7 @@ import {
   type TransactionEventType,
   type TransactionWithEvents,
 } from '@switchyard/contract';
-import { confirmDeadline } from '../operations/confirm-sale.ts';
+import { confirmDeadline } from '../transaction/confirm-deadline.ts';
 import type { State } from '../transaction/state-machine.ts';
 import {
   approvedStates,

@@ -1,32 +1,30 @@
 // Reports missing terminal sequence numbers, as a list and as an event.
 import type { OfflineGap } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
-import type { Job } from '../../platform/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
+import type { Clock, Job } from '../../platform/index.ts';
+import type { TransactionRepository } from '../repository/transaction-repository.ts';
+import { commitTransition, updateWithRetry } from '../repository/update-with-retry.ts';
 import { resolveMerchantScope, resolveStoreScope } from '../runtime/caller-scope.ts';
-import { applyTransition } from '../transaction/transition.ts';
-import type { Gap } from './offline-sql.ts';
+import type { Gap, OfflineStore } from './offline-sql.ts';
 
 export const gapReportJob = 'payments.report-offline-gap';
 
-/** Uploads that come out of order are no gap: for so long the others may still be under way. */
+/** Uploads that arrive out of order within this time are not a gap. */
 export const gapReportDelayMs = 60_000;
 
-/** In one event; the report has them all. */
+/** The list of gaps has them all. */
 const maxRangesPerEvent = 50;
-const maxConflictRetries = 20;
 const gapEventType = 'offline.gap_detected';
 
 export type GapQuery = { merchantId?: string; storeId?: string; deviceId?: string };
 
-/** Gaps that are open now, of what the caller may see. */
 export async function listGaps(
-  deps: PaymentsDeps,
+  { offlineStore }: { offlineStore: Pick<OfflineStore, 'listGaps'> },
   caller: Caller,
   query: GapQuery,
   { limit, after }: { limit: number; after?: string },
 ): Promise<{ items: OfflineGap[]; next: string | undefined }> {
-  const rows = await deps.offlineStore.listGaps({
+  const rows = await offlineStore.listGaps({
     organizationId: caller.organizationId,
     merchantId: resolveMerchantScope(caller, query.merchantId),
     storeId: resolveStoreScope(caller, query.storeId),
@@ -55,28 +53,33 @@ function viewGap(gap: Gap): OfflineGap {
   };
 }
 
-/** Told once, of what is still missing then, at the upload that has left it behind. */
-export function createGapReporter(deps: PaymentsDeps): (job: Job) => Promise<void> {
+type GapReporterPorts = {
+  offlineStore: Pick<OfflineStore, 'gapsOf'>;
+  transactions: Pick<TransactionRepository, 'findById' | 'update'>;
+  clock: Clock;
+};
+
+/** Adds one event with the numbers that are still missing, to the upload after the gap. */
+export function createGapReporter({
+  offlineStore,
+  transactions,
+  clock,
+}: GapReporterPorts): (job: Job) => Promise<void> {
   return async ({ organizationId, payload }) => {
     const { transactionId } = payload as { transactionId: string };
-    const gaps = await deps.offlineStore.gapsOf(organizationId, transactionId, maxRangesPerEvent);
+    const gaps = await offlineStore.gapsOf(organizationId, transactionId, maxRangesPerEvent);
     if (gaps.length === 0) return;
     const missing = gaps.map((gap) => ({ first: gap.first_missing, last: gap.last_missing }));
-    for (let attempt = 0; attempt < maxConflictRetries; attempt += 1) {
-      const transaction = await deps.transactions.findById(organizationId, transactionId);
-      if (
-        transaction === undefined ||
-        transaction.events.some((event) => event.type === gapEventType)
-      )
-        return;
-      const transition = {
-        at: deps.clock.now(),
+    const transaction = await transactions.findById(organizationId, transactionId);
+    if (transaction === undefined) return;
+    await updateWithRetry(transactions, transaction, async (current) => {
+      if (current.events.some((event) => event.type === gapEventType)) return current;
+      return commitTransition(transactions, current, {
+        at: clock.now(),
         type: gapEventType,
         changes: {},
         data: { missing },
-      };
-      if (await deps.transactions.update(applyTransition(transaction.row, transition))) return;
-    }
-    throw new Error('the gap event could not be stored after all retries');
+      });
+    });
   };
 }

@@ -2,9 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '@switchyard/contract';
 import { dueClockOf } from '../../../test/movable-clock.ts';
-import type { PaymentsDeps } from '../deps.ts';
 import { createInFlightTransactions } from '../runtime/in-flight-transactions.ts';
-import { type OfflineUpload, storeOfflineSale } from './store-offline-sale.ts';
+import {
+  type OfflineSale,
+  type StoreOfflinePorts,
+  storeOfflineSale,
+} from './store-offline-sale.ts';
 
 class Reached extends Error {}
 
@@ -12,13 +15,14 @@ const limits = { maxAmounts: undefined, maxAgeHours: 72, maxCount: 10 };
 const contract = {
   currencies: ['EUR', 'BGN'],
   captureModes: ['Immediate'],
+  overCapturePercent: 0,
   clearCardData: 'Allowed',
 };
 
-/** An upload one day after the sale. */
-const uploadOf = (authorizedAt: string, createIntent: () => Promise<unknown>) =>
+const offlineSale = (authorizedAt: string) =>
   ({
-    organizationId: 'o',
+    caller: { organizationId: 'o' },
+    location: { merchantId: 'm' },
     request: {
       clientTransactionId: 'c-1',
       amount: 1000,
@@ -29,64 +33,64 @@ const uploadOf = (authorizedAt: string, createIntent: () => Promise<unknown>) =>
       offlineData: { authorizedAt, authorizationCode: '9A01B2', terminalSequence: 7 },
     },
     resolved: {
-      merchant: { merchantId: 'm' },
+      merchant: { merchantId: 'm', address: {} },
       device: { deviceId: 'd' },
       contract: { ...contract, contractId: 'k', offlineLimits: limits },
     },
     card: { expiry: '9912' },
-    cardFingerprint: 'card',
+    cardFingerprint: 'card hash',
     requestFingerprint: {},
-    key: { lockKey: 'key' },
-    createIntent,
-  }) as unknown as OfflineUpload;
+    transactionId: 't',
+    key: { organizationId: 'o', merchantId: 'm', clientTransactionId: 'c-1', lockKey: 'key' },
+  }) as unknown as OfflineSale;
 
-const common = {
+const commonPorts = {
   clock: { now: () => Date.parse('2026-01-02T09:00:00Z') },
   dueClock: dueClockOf({ now: () => Date.parse('2026-01-02T09:00:00Z') }),
   acquirerTimeoutMs: 1000,
 };
 
-/** Uploads until all checks have passed. */
-async function uploaded(authorizedAt: string): Promise<string> {
-  const deps = {
-    ...common,
+/** The answer to an upload, or `stored` when no check refuses it. */
+async function uploadResult(authorizedAt: string): Promise<string> {
+  const ports = {
+    ...commonPorts,
     inFlightTransactions: createInFlightTransactions(),
     transactions: { findByClientId: async () => [] },
     offlineStore: { find: async () => undefined, findElsewhere: async () => [] },
-  } as unknown as PaymentsDeps;
+    acquiring: { allocateReference: () => Promise.reject(new Reached()) },
+  } as unknown as StoreOfflinePorts;
   try {
-    await storeOfflineSale(
-      deps,
-      uploadOf(authorizedAt, () => Promise.reject(new Reached())),
-    );
+    await storeOfflineSale(ports, offlineSale(authorizedAt));
   } catch (error) {
     if (error instanceof Reached) return 'stored';
     assert.ok(error instanceof Refusal, String(error));
     return error.code;
   }
-  throw new Error('the upload did not create an intent');
+  throw new Error('no reference was allocated');
 }
 
 test('a currency is checked at the time of the offline sale', async () => {
-  assert.equal(await uploaded('2025-12-31T22:00:00Z'), 'stored');
-  assert.equal(await uploaded('2025-12-31T23:59:59.999Z'), 'stored');
-  assert.equal(await uploaded('2026-01-01T00:00:00Z'), 'currency_unknown');
+  assert.equal(await uploadResult('2025-12-31T22:00:00Z'), 'stored');
+  assert.equal(await uploadResult('2025-12-31T23:59:59.999Z'), 'stored');
+  assert.equal(await uploadResult('2026-01-01T00:00:00Z'), 'currency_unknown');
 });
 
 test('a duplicate upload waits and is not registered as the running sale', async () => {
   const inFlightTransactions = createInFlightTransactions();
   const context = { request: {}, linkId: 'link' };
   const events = [{ sequence: 1, type: 'transaction.received', at: '', data: { facts: context } }];
-  const row = { transactionId: 't', merchantId: 'm', organizationId: 'o', position: {} };
+  const row = { transactionId: 't', clientTransactionId: 'c-1', organizationId: 'o', position: {} };
   let state: string | undefined;
-  const runningSales: unknown[] = [];
-  const deps = {
-    ...common,
+  const runningWhileWaiting: unknown[] = [];
+  const ports = {
+    ...commonPorts,
     ids: { uuid: () => 'id' },
+    acquiring: { allocateReference: async () => ({ stan: '1' }) },
+    vault: { protect: async () => 'token' },
     inFlightTransactions: {
       ...inFlightTransactions,
       async waitForChange() {
-        runningSales.push(inFlightTransactions.find('key'));
+        runningWhileWaiting.push(inFlightTransactions.find('key'));
         state = 'Reversing';
       },
     },
@@ -102,10 +106,11 @@ test('a duplicate upload waits and is not registered as the running sale', async
         return { result: 'ClientIdTaken' };
       },
     },
-  } as unknown as PaymentsDeps;
-  const intent = { transaction: { row, events, operations: [] }, context };
-  const upload = uploadOf('2025-12-31T22:00:00Z', async () => intent);
-  const { transaction, replayed } = await storeOfflineSale(deps, upload);
+  } as unknown as StoreOfflinePorts;
+  const { transaction, replayed } = await storeOfflineSale(
+    ports,
+    offlineSale('2025-12-31T22:00:00Z'),
+  );
   assert.deepEqual([transaction.row.state, replayed], ['Reversing', true]);
-  assert.deepEqual(runningSales, [undefined]);
+  assert.deepEqual(runningWhileWaiting, [undefined]);
 });

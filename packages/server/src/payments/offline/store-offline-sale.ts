@@ -1,18 +1,22 @@
 // Stores an offline sale once for each terminal sequence number (ADR 0038).
 import { refuse } from '@switchyard/contract';
-import type { Resolved } from '../../provisioning/index.ts';
-import { takeOverKsnOffline } from '../card-input/ksn-replay-check.ts';
+import type { Ids, Jobs } from '../../platform/index.ts';
+import type { Vault } from '../../vault/index.ts';
+import { type TakeKsnPorts, takeOverKsnOffline } from '../card-input/ksn-replay-check.ts';
 import { createKsnUse, refuseReusedKsn } from '../card-input/ksn-sql.ts';
-import type { PresentedCard } from '../card-input/read-card.ts';
-import type { PaymentsDeps } from '../deps.ts';
-import type { SaleIntent } from '../sale/authorize-sale.ts';
+import type { TransactionRepository } from '../repository/transaction-repository.ts';
+import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
+import { type CreateIntentPorts, createSaleIntent } from '../sale/create-sale-intent.ts';
+import type { PreparedSale } from '../sale/prepare-sale.ts';
 import {
-  ignoreReuseError,
-  replayOrThrow,
+  type ReplayPorts,
+  replayOrRefuse,
   replaySale,
-  type SaleKey,
+  withReplay,
 } from '../sale/sale-idempotency.ts';
+import type { SaleIntent, SaleResult } from '../sale/sale-intent.ts';
 import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
+import { chooseCaptureMode } from '../validation/capture-mode.ts';
 import {
   checkCardExpiry,
   checkCurrencyActive,
@@ -30,132 +34,141 @@ import {
   offlineSequenceOf,
   refuseCountExceeded,
 } from '../validation/validate-offline-sale.ts';
-import { chooseCaptureMode } from '../validation/validate-sale-request.ts';
 import { gapReportDelayMs, gapReportJob } from './missing-sequence-numbers.ts';
-import type { NewUpload, StoreResult } from './offline-sql.ts';
+import type { NewUpload, OfflineStore, StoreResult } from './offline-sql.ts';
 import { submitOfflineSaleJob } from './submit-offline-sale.ts';
 
-export type OfflineUpload = {
-  organizationId: string;
-  request: OfflineRequest;
-  resolved: Resolved;
-  card: PresentedCard;
-  /** The keyed hash of the card. */
-  cardFingerprint: string;
-  requestFingerprint: Record<string, unknown>;
-  key: SaleKey;
-  /** The sale as it will be stored; called once nothing is left that could refuse it. */
-  createIntent(): Promise<SaleIntent>;
-};
+export type OfflineSale = PreparedSale & { request: OfflineRequest };
 
-type OfflineSaleResult = { transaction: TransactionRecord; replayed: boolean };
+export const isOfflineSale = (sale: PreparedSale): sale is OfflineSale =>
+  sale.request.offlineTransaction === true;
+
+export type StoreOfflinePorts = CreateIntentPorts &
+  ReplayPorts &
+  TakeKsnPorts & {
+    offlineStore: Pick<OfflineStore, 'find' | 'findElsewhere' | 'store'>;
+    transactions: Pick<TransactionRepository, 'findById'>;
+    inFlightTransactions: Pick<InFlightTransactions, 'run'>;
+    vault: Pick<Vault, 'digest' | 'seal'>;
+    jobs: Pick<Jobs, 'poke'>;
+    ids: Ids;
+  };
 
 /**
- * Stores an offline sale, or tells what became of the one that the terminal has counted with the same
- * number, under whichever identifier it came first.
+ * Stores an offline sale, or returns the sale that the terminal has uploaded before under the same
+ * sequence number.
  *
- * @throws Refusal of the members, the time, the contract; client_id_reused, offline_sequence_reused
+ * @throws Refusal of the members, the time or the contract; client_id_reused, offline_sequence_reused
  */
 export async function storeOfflineSale(
-  deps: PaymentsDeps,
-  upload: OfflineUpload,
-): Promise<OfflineSaleResult> {
-  const { request, card, key, requestFingerprint: fingerprint, organizationId } = upload;
-  const now = deps.clock.now();
-  try {
-    checkNotAfter(request, now);
-    checkNotInFuture(request, now);
-    checkCardExpiry(card, offlineSaleTime(request.offlineData));
-    checkCurrencyActive(request, offlineSaleTime(request.offlineData));
-    checkTransactionCertificate(card);
-  } catch (refusal) {
-    return replayOrThrow(refusal, ignoreReuseError(replaySale(deps, key, fingerprint)));
-  }
-  const replay = await replaySale(deps, key, fingerprint);
+  ports: StoreOfflinePorts,
+  sale: OfflineSale,
+): Promise<SaleResult> {
+  const { request, key } = sale;
+  const { organizationId } = sale.caller;
+  const replay = await replayUnlessInvalid(ports, sale);
   if (replay !== undefined) return replay;
-  const counter = sequenceFor(deps, upload);
+  const sequence = sequenceOf(ports, sale);
   const { terminalSequence } = request.offlineData;
-  const existingId = await deps.offlineStore.find(organizationId, counter, terminalSequence);
-  if (existingId !== undefined) return respondWithExisting(deps, upload, existingId);
-  const sameSale = await findSameSale(deps, upload);
+  const existingId = await ports.offlineStore.find(organizationId, sequence, terminalSequence);
+  if (existingId !== undefined) return respondWithExisting(ports, sale, existingId);
+  const sameSale = await findSameSale(ports, sale);
   if (sameSale !== undefined) return { transaction: sameSale, replayed: true };
-  const { contract } = upload.resolved;
+  const { contract } = sale.resolved;
   // Offline sales are always captured, because the customer has the goods.
-  chooseCaptureMode({ ...request, captureMode: 'Immediate' }, contract);
-  checkOfflineLimits(request, contract.offlineLimits, now);
+  const captureMode = 'Immediate';
+  chooseCaptureMode({ ...request, captureMode }, contract);
+  checkOfflineLimits(request, contract.offlineLimits, ports.clock.now());
   const refused: { result?: Exclude<StoreResult, { result: 'Stored' }> } = {};
-  const transaction = await deps.inFlightTransactions.run(key.lockKey, async () => {
-    const intent = toStoredIntent(await upload.createIntent());
-    const stored = await storeWithKsnTakeover(
-      deps,
-      upload,
-      await createUpload(deps, upload, counter, intent),
-    );
+  const transaction = await ports.inFlightTransactions.run(key.lockKey, async () => {
+    const { offlineData } = request;
+    const intent = await createSaleIntent(ports, sale, {
+      phase: 'Stored',
+      captureMode,
+      offlineData,
+    });
+    const upload = await createUpload(ports, sale, sequence, intent);
+    const stored = await storeWithKsnTakeover(ports, sale, upload);
     if (stored.result === 'Stored') return intent.transaction;
     refused.result = stored;
     return undefined;
   });
-  // Out of the work, since it may wait for another sale that only a sweep ends.
-  if (refused.result !== undefined) return respondNotStored(deps, upload, refused.result);
+  // Outside the in-flight task: it may wait for another sale that crash recovery ends.
+  if (refused.result !== undefined) return respondNotStored(ports, sale, refused.result);
   if (transaction === undefined) throw new Error('the offline sale was not stored');
-  deps.jobs.poke();
+  ports.jobs.poke();
   return { transaction, replayed: false };
 }
 
-function sequenceFor(
-  deps: PaymentsDeps,
-  { request, resolved, requestFingerprint: fingerprint }: OfflineUpload,
+/** The existing sale of a repeated upload, also when its time limits have passed since. */
+const replayUnlessInvalid = (
+  ports: StoreOfflinePorts,
+  sale: OfflineSale,
+): Promise<SaleResult | undefined> =>
+  withReplay(ports, sale, () => {
+    const { request, card, key, requestFingerprint } = sale;
+    const now = ports.clock.now();
+    const soldAt = offlineSaleTime(request.offlineData);
+    checkNotAfter(request, now);
+    checkNotInFuture(request, now);
+    checkCardExpiry(card, soldAt);
+    checkCurrencyActive(request, soldAt);
+    checkTransactionCertificate(card);
+    return replaySale(ports, key, requestFingerprint);
+  });
+
+function sequenceOf(
+  { vault }: StoreOfflinePorts,
+  { request, resolved, requestFingerprint }: OfflineSale,
 ): OfflineSequence {
   const { device, contract } = resolved;
   const location = { deviceId: device?.deviceId, contractId: contract.contractId };
-  const saleDigest = () =>
-    `sale:${deps.vault.digest(JSON.stringify(offlineSaleIdentity(fingerprint)))}`;
-  return offlineSequenceOf(location, request, saleDigest);
-}
-
-/** With card data that a sale at the till has used, which came to nothing, it is stored all the same. */
-async function storeWithKsnTakeover(
-  deps: PaymentsDeps,
-  { request }: OfflineUpload,
-  upload: NewUpload,
-): Promise<StoreResult> {
-  const stored = await deps.offlineStore.store(upload);
-  if (stored.result !== 'SerialReused' || upload.ksnUse === undefined) return stored;
-  const ksnUse = await takeOverKsnOffline(deps, upload.ksnUse, request);
-  return deps.offlineStore.store({ ...upload, ksnUse });
-}
-
-/** Responds when the sale was not stored: duplicate or limit exceeded. */
-async function respondNotStored(
-  deps: PaymentsDeps,
-  upload: OfflineUpload,
-  stored: Exclude<StoreResult, { result: 'Stored' }>,
-): Promise<OfflineSaleResult> {
-  if (stored.result === 'Twin') return respondWithExisting(deps, upload, stored.transactionId);
-  if (stored.result === 'CountExceeded') {
-    return refuseCountExceeded(upload.resolved.contract.offlineLimits.maxCount);
-  }
-  if (stored.result === 'SerialReused') return refuseReusedKsn();
-  const { key, requestFingerprint: fingerprint } = upload;
-  const replay = await replaySale(deps, key, fingerprint);
-  return (
-    replay ??
-    refuse(
-      'concurrent_modification',
-      'Another request with this identifier is in progress. Retry the request.',
-    )
+  return offlineSequenceOf(
+    location,
+    request,
+    () => `sale:${vault.digest(JSON.stringify(offlineSaleIdentity(requestFingerprint)))}`,
   );
 }
 
-/** The number was uploaded before: the same sale is told as it stands, another one is refused. */
+/** A KSN that an unsuccessful online sale has used is valid for the offline sale that follows it. */
+async function storeWithKsnTakeover(
+  ports: StoreOfflinePorts,
+  { request }: OfflineSale,
+  upload: NewUpload,
+): Promise<StoreResult> {
+  const stored = await ports.offlineStore.store(upload);
+  if (stored.result !== 'SerialReused' || upload.ksnUse === undefined) return stored;
+  const ksnUse = await takeOverKsnOffline(ports, upload.ksnUse, request);
+  return ports.offlineStore.store({ ...upload, ksnUse });
+}
+
+async function respondNotStored(
+  ports: StoreOfflinePorts,
+  sale: OfflineSale,
+  stored: Exclude<StoreResult, { result: 'Stored' }>,
+): Promise<SaleResult> {
+  switch (stored.result) {
+    case 'Twin':
+      return respondWithExisting(ports, sale, stored.transactionId);
+    case 'CountExceeded':
+      return refuseCountExceeded(sale.resolved.contract.offlineLimits.maxCount);
+    case 'SerialReused':
+      return refuseReusedKsn();
+    default:
+      return replayOrRefuse(ports, sale.key, sale.requestFingerprint);
+  }
+}
+
+/** The sequence number was uploaded before: the same sale is returned, another sale is refused. */
 async function respondWithExisting(
-  deps: PaymentsDeps,
-  { organizationId, requestFingerprint: fingerprint }: OfflineUpload,
+  { transactions }: StoreOfflinePorts,
+  { caller, requestFingerprint }: OfflineSale,
   transactionId: string,
-): Promise<OfflineSaleResult> {
-  const transaction = await deps.transactions.findById(organizationId, transactionId);
+): Promise<SaleResult> {
+  const transaction = await transactions.findById(caller.organizationId, transactionId);
   if (transaction === undefined) throw new Error('the uploaded sale does not exist');
-  const memberNames = differingSaleMembers(authorizationContext(transaction).request, fingerprint);
+  const existingRequest = authorizationContext(transaction).request;
+  const memberNames = differingSaleMembers(existingRequest, requestFingerprint);
   if (memberNames.length === 0) return { transaction, replayed: true };
   const { clientTransactionId, state } = transaction.row;
   return refuse(
@@ -173,76 +186,55 @@ async function respondWithExisting(
 }
 
 /**
- * The very sale, uploaded before with another terminal named, or none: a till that names its hardware
+ * The same sale, uploaded before with another terminal or without one: a terminal that names its hardware
  * only the second time must not charge twice.
  */
 async function findSameSale(
-  deps: PaymentsDeps,
-  { organizationId, request, resolved, requestFingerprint: fingerprint }: OfflineUpload,
+  { offlineStore, transactions }: StoreOfflinePorts,
+  { caller, request, resolved, requestFingerprint }: OfflineSale,
 ): Promise<TransactionRecord | undefined> {
-  const { merchantId } = resolved.merchant;
-  const sequence = request.offlineData.terminalSequence;
-  const authorizedAt = offlineSaleTime(request.offlineData);
-  const sale = { organizationId, merchantId, sequence, authorizedAt };
-  const ids = await deps.offlineStore.findElsewhere(sale);
-  const transactions = await Promise.all(
-    ids.map((id) => deps.transactions.findById(organizationId, id)),
-  );
-  return transactions.find(
+  const { organizationId } = caller;
+  const ids = await offlineStore.findElsewhere({
+    organizationId,
+    merchantId: resolved.merchant.merchantId,
+    sequence: request.offlineData.terminalSequence,
+    authorizedAt: offlineSaleTime(request.offlineData),
+  });
+  const matches = await Promise.all(ids.map((id) => transactions.findById(organizationId, id)));
+  return matches.find(
     (each) =>
       each !== undefined &&
-      differingSaleMembers(authorizationContext(each).request, fingerprint).length === 0,
+      differingSaleMembers(authorizationContext(each).request, requestFingerprint).length === 0,
   );
-}
-
-/** The intent of a sale that nobody is asked about yet. */
-function toStoredIntent(intent: SaleIntent): SaleIntent {
-  const { row, events, operations } = intent.transaction;
-  const [receivedEvent] = events;
-  if (receivedEvent === undefined) throw new Error('the intent has no event');
-  const data = { ...receivedEvent.data, state: 'Stored', changes: { phase: 'Stored' } } as const;
-  return {
-    ...intent,
-    transaction: {
-      row: { ...row, state: 'Stored', position: { ...row.position, phase: 'Stored' } },
-      events: [{ ...receivedEvent, type: 'transaction.stored', data }],
-      operations,
-    },
-  };
 }
 
 async function createUpload(
-  deps: PaymentsDeps,
-  { organizationId, request, resolved, card, cardFingerprint }: OfflineUpload,
-  counter: OfflineSequence,
+  ports: StoreOfflinePorts,
+  { caller, request, resolved, card, cardFingerprint }: OfflineSale,
+  sequence: OfflineSequence,
   { transaction, context }: SaleIntent,
 ): Promise<NewUpload> {
+  const { organizationId } = caller;
   const { row, events } = transaction;
-  const [event] = events;
-  if (event === undefined) throw new Error('the intent has no event');
-  const payload = { transactionId: row.transactionId };
-  const now = deps.clock.now();
+  const { transactionId, merchantId } = row;
+  const payload = { transactionId };
+  const now = ports.clock.now();
   const { chipData } = card;
   return {
-    ...counter,
+    ...sequence,
     row,
-    event,
+    event: events[0],
     sequence: request.offlineData.terminalSequence,
     authorizedAt: offlineSaleTime(request.offlineData),
     chipData:
       chipData === undefined
         ? undefined
-        : await deps.vault.seal(organizationId, row.transactionId, Buffer.from(chipData)),
+        : await ports.vault.seal(organizationId, transactionId, Buffer.from(chipData)),
     maxCount: resolved.contract.offlineLimits.maxCount,
-    ksnUse: createKsnUse(request, {
-      organizationId,
-      merchantId: row.merchantId,
-      cardFingerprint,
-      at: now,
-    }),
-    outboxId: deps.ids.uuid(),
+    ksnUse: createKsnUse(request, { organizationId, merchantId, cardFingerprint, at: now }),
+    outboxId: ports.ids.uuid(),
     job: { organizationId, kind: submitOfflineSaleJob, payload, dueAt: now, lane: context.linkId },
-    gapId: deps.ids.uuid(),
+    gapId: ports.ids.uuid(),
     gapJob: { organizationId, kind: gapReportJob, payload, dueAt: now + gapReportDelayMs },
   };
 }

@@ -1,7 +1,7 @@
 // Finds a transaction by the server's identifier or the client's, within what the caller may see.
 import { refuse } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
+import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
 import { resolveMerchantScope } from './caller-scope.ts';
 
@@ -31,7 +31,7 @@ function createVisibilityFilter(caller: Caller, merchantId: string | undefined) 
  *   transaction_ambiguous
  */
 export async function findTransaction(
-  deps: Pick<PaymentsDeps, 'transactions'>,
+  ports: { transactions: Pick<TransactionRepository, 'findById' | 'findByClientId'> },
   caller: Caller,
   identifier: string,
   requestedMerchantId?: string,
@@ -40,13 +40,13 @@ export async function findTransaction(
   const isVisible = createVisibilityFilter(caller, merchantId);
   if (!identifierPattern.test(identifier)) return refuseNotFound();
   if (hasServerIdFormat(identifier)) {
-    const transactionById = await deps.transactions.findById(
+    const transactionById = await ports.transactions.findById(
       caller.organizationId,
       identifier.toLowerCase(),
     );
     if (transactionById !== undefined && isVisible(transactionById)) return transactionById;
   }
-  const matches = await deps.transactions.findByClientId(
+  const matches = await ports.transactions.findByClientId(
     caller.organizationId,
     identifier,
     merchantId,

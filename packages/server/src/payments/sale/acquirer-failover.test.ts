@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defined, Refusal } from '@switchyard/contract';
-import { dueClockOf } from '../../../test/movable-clock.ts';
-import type { AcquirerOutcome } from '../../acquiring/index.ts';
+import type { AcquirerOutcome, AcquirerReference } from '../../acquiring/index.ts';
 import type { AcquirerContract } from '../../provisioning/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
 import { zeroAmounts } from '../transaction/state-machine.ts';
 import {
   type AuthorizationContext,
@@ -12,10 +10,10 @@ import {
   type StoredEvent,
   type TransactionRow,
 } from '../transaction/transaction.ts';
-import { sendWithFailover } from './acquirer-failover.ts';
-import type { SaleIntent } from './authorize-sale.ts';
+import { type FailoverPorts, sendWithFailover } from './acquirer-failover.ts';
+import type { SaleIntent } from './sale-intent.ts';
 
-const context = {
+const facts = {
   kind: 'Authorization',
   linkId: 'first',
   merchantNumber: 'M1',
@@ -43,7 +41,7 @@ function intentOf(sensitive?: object): SaleIntent {
   return {
     request: { amount: 1000 },
     card: { pan: '4111111111111111', ...defined({ sensitive }) },
-    context,
+    context: facts,
     failoverContracts: [contract('second'), contract('third')],
     transaction: {
       row: {
@@ -56,7 +54,7 @@ function intentOf(sensitive?: object): SaleIntent {
         deadline: 20_000,
         position: { ...zeroAmounts, phase: 'Received' },
       },
-      events: [{ sequence: 1, type: 'transaction.received', at: '', data: { facts: context } }],
+      events: [{ sequence: 1, type: 'transaction.received', at: '', data: { facts } }],
       operations: [],
     },
   } as unknown as SaleIntent;
@@ -66,53 +64,57 @@ const notSent: AcquirerOutcome = { outcome: 'NotSent', reason: 'away' };
 const approved: AcquirerOutcome = { outcome: 'Approved', responseCode: '00', amount: 1000 };
 
 type SetUp = {
-  unavailable?: readonly string[];
-  now?: number;
-  commitReroute?: () => Promise<boolean>;
+  unavailableLinks?: readonly string[];
+  /** The time after each message. */
+  nowAfterSend?: number;
+  updateRoute?: () => Promise<boolean>;
+  /** Approved where left out. */
+  outcomes?: Readonly<Record<string, AcquirerOutcome>>;
+  linkThatSends?: string | undefined;
 };
 
-function setUp({ unavailable = [], now = 100, commitReroute = async () => true }: SetUp = {}) {
-  const made: { before: TransactionRow; after: TransactionRow; event: StoredEvent }[] = [];
-  const deps = {
+function setUp({
+  unavailableLinks = [],
+  nowAfterSend = 100,
+  updateRoute = async () => true,
+  outcomes = {},
+  linkThatSends,
+}: SetUp = {}) {
+  const reroutes: { before: TransactionRow; after: TransactionRow; event: StoredEvent }[] = [];
+  const links: string[] = [];
+  let now = 100;
+  const ports: FailoverPorts = {
     clock: { now: () => now },
-    dueClock: dueClockOf({ now: () => now }),
     failPoints: { hit() {} },
     log: { warn() {} },
     acquirerTimeoutMs: 10_000,
     acquiring: {
-      isLinkAvailable: (linkId: string) => !unavailable.includes(linkId),
-      allocateReference: async () => ({ stan: '000002' }),
+      isLinkAvailable: (linkId) => !unavailableLinks.includes(linkId),
+      allocateReference: async () => ({ stan: '000002' }) as AcquirerReference,
+      async send({ linkId }, onPossiblySent) {
+        links.push(linkId);
+        now = nowAfterSend;
+        if (linkId === linkThatSends) onPossiblySent?.();
+        return outcomes[linkId] ?? approved;
+      },
     },
     rerouteStore: {
-      async updateRoute(before: TransactionRow, after: TransactionRow, event: StoredEvent) {
-        if (!(await commitReroute())) return false;
-        made.push({ before, after, event });
+      async updateRoute(before, after, event) {
+        if (!(await updateRoute())) return false;
+        reroutes.push({ before, after, event });
         return true;
       },
     },
-  } as unknown as PaymentsDeps;
-  return { deps, made };
-}
-
-/** `outcomes` by link; `sentLink` sends its message before it fails. `usedLinks` has the order of the calls. */
-function acquirers(outcomes: Readonly<Record<string, AcquirerOutcome>>, sentLink = '') {
-  const usedLinks: string[] = [];
-  const send = async (intent: SaleIntent, onSent: () => void) => {
-    const { linkId } = intent.context;
-    usedLinks.push(linkId);
-    if (linkId === sentLink) onSent();
-    return outcomes[linkId] ?? approved;
   };
-  return { usedLinks, send };
+  return { ports, reroutes, links };
 }
 
 test('an unsent sale fails over to the next contract after the failover is stored', async () => {
-  const { deps, made } = setUp();
-  const { usedLinks, send } = acquirers({ first: notSent });
-  const { intent, outcome } = await sendWithFailover(deps, intentOf(), send);
-  assert.deepEqual(usedLinks, ['first', 'second']);
+  const { ports, reroutes, links } = setUp({ outcomes: { first: notSent } });
+  const { intent, outcome } = await sendWithFailover(ports, intentOf());
+  assert.deepEqual(links, ['first', 'second']);
   assert.equal(outcome, approved);
-  const [{ before, after, event } = assert.fail()] = made;
+  const [{ before, after, event } = assert.fail()] = reroutes;
   assert.equal(event.type, 'transaction.rerouted');
   assert.deepEqual([before.version, after.version, event.sequence], [1, 2, 2]);
   assert.deepEqual([after.contractId, after.overCapture], ['contract second', 100]);
@@ -121,51 +123,53 @@ test('an unsent sale fails over to the next contract after the failover is store
     [now.linkId, now.merchantNumber, now.mcc, now.reference.stan],
     ['second', 'M second', '5812', '000002'],
   );
-  // The intent decides the expiry of the authorization; the new contract decides the capture transport.
+  // The hold lasts as long as the intent says; how its captures travel is the new acquirer's.
   assert.deepEqual([now.holdDays, now.captureTransport, now.cutOverTime], [30, undefined, '22:00']);
 });
 
 test('an unavailable link is skipped and the last link decides the outcome', async () => {
-  const { deps, made } = setUp({ unavailable: ['second'] });
-  const { usedLinks, send } = acquirers({ first: notSent, third: notSent });
-  const { outcome } = await sendWithFailover(deps, intentOf(), send);
-  assert.deepEqual(usedLinks, ['first', 'third']);
+  const { ports, reroutes, links } = setUp({
+    unavailableLinks: ['second'],
+    outcomes: { first: notSent, third: notSent },
+  });
+  const { outcome } = await sendWithFailover(ports, intentOf());
+  assert.deepEqual(links, ['first', 'third']);
   assert.equal(outcome, notSent);
-  assert.equal(made.length, 1);
+  assert.equal(reroutes.length, 1);
 });
 
 test('no failover after a response, an unknown outcome or a sent byte', async () => {
-  for (const [answer, sentLink] of [
+  for (const [first, linkThatSends] of [
     [{ outcome: 'Declined', responseCode: '51' }, ''],
     [{ outcome: 'Unknown', reason: 'Timeout' }, 'first'],
     [notSent, 'first'],
   ] as const) {
-    const { deps, made } = setUp();
-    const { usedLinks, send } = acquirers({ first: answer }, sentLink);
-    await sendWithFailover(deps, intentOf(), send);
-    assert.deepEqual([usedLinks, made.length], [['first'], 0]);
+    const { ports, reroutes, links } = setUp({ outcomes: { first }, linkThatSends });
+    await sendWithFailover(ports, intentOf());
+    assert.deepEqual([links, reroutes.length], [['first'], 0]);
   }
 });
 
 test('a sale with a PIN has no failover', async () => {
-  const { deps, made } = setUp();
-  const { usedLinks, send } = acquirers({ first: notSent });
-  await sendWithFailover(deps, intentOf({ pin: { block: '00', format: 0 } }), send);
-  assert.deepEqual([usedLinks, made.length], [['first'], 0]);
+  const { ports, reroutes, links } = setUp({ outcomes: { first: notSent } });
+  await sendWithFailover(ports, intentOf({ pin: { block: '00', format: 0 } }));
+  assert.deepEqual([links, reroutes.length], [['first'], 0]);
 });
 
-test('no failover after a concurrent update, a database error or the send deadline', async () => {
+test('no failover after a concurrent update or a database error', async () => {
   const databaseError = () => Promise.reject(new Refusal('database_unavailable', 'Away.'));
-  for (const input of [
-    { commitReroute: async () => false },
-    { commitReroute: databaseError },
-    { now: 15_000 },
-  ]) {
-    const { deps } = setUp(input);
-    const { usedLinks, send } = acquirers({ first: notSent });
-    const { intent, outcome } = await sendWithFailover(deps, intentOf(), send);
-    assert.deepEqual(usedLinks, ['first']);
+  for (const updateRoute of [async () => false, databaseError]) {
+    const { ports, links } = setUp({ updateRoute, outcomes: { first: notSent } });
+    const { intent, outcome } = await sendWithFailover(ports, intentOf());
+    assert.deepEqual(links, ['first']);
     assert.equal(outcome, notSent);
     assert.equal(intent.context.linkId, 'first');
   }
+});
+
+test('no failover after the send deadline', async () => {
+  const { ports, links } = setUp({ nowAfterSend: 15_000, outcomes: { first: notSent } });
+  const { outcome } = await sendWithFailover(ports, intentOf());
+  assert.deepEqual(links, ['first']);
+  assert.equal(outcome, notSent);
 });

@@ -1,9 +1,9 @@
-// Acquirer failover: uses the next contract only when nothing was sent (ADR 0034).
-import { Refusal } from '@switchyard/contract';
-import type { AcquirerOutcome } from '../../acquiring/index.ts';
-import { isoTime } from '../../platform/index.ts';
+// Sends a sale, and along the next contract as long as nothing was sent (ADR 0034).
+import { defined, Refusal } from '@switchyard/contract';
+import type { AcquirerOutcome, Acquiring } from '../../acquiring/index.ts';
+import { type Clock, type FailPoints, isoTime, type Log } from '../../platform/index.ts';
 import type { AcquirerContract } from '../../provisioning/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
+import type { RerouteStore } from '../repository/reroute-sql.ts';
 import { settlementContext } from '../transaction/contract-terms.ts';
 import { calculateOverCaptureAllowance } from '../transaction/state-machine.ts';
 import type {
@@ -11,66 +11,133 @@ import type {
   StoredEvent,
   TransactionRow,
 } from '../transaction/transaction.ts';
-import type { SaleIntent } from './authorize-sale.ts';
+import { avsData } from '../validation/validate-sale-request.ts';
+import type { SaleIntent } from './sale-intent.ts';
 
-/** Sends one intent; calls `onSent` once any of it may have left. */
-export type SendIntent = (intent: SaleIntent, onSent: () => void) => Promise<AcquirerOutcome>;
+export type FailoverPorts = {
+  acquiring: Pick<Acquiring, 'send' | 'allocateReference' | 'isLinkAvailable'>;
+  rerouteStore: RerouteStore;
+  clock: Clock;
+  log: Pick<Log, 'warn'>;
+  failPoints: FailPoints;
+  /** How long an acquirer may take, ms. */
+  acquirerTimeoutMs: number;
+};
 
-/** Authorization context of the same sale under another contract. */
-async function contextForContract(
-  deps: PaymentsDeps,
-  { context, transaction }: SaleIntent,
-  contract: AcquirerContract,
-): Promise<AuthorizationContext> {
-  const { organizationId, deviceId } = transaction.row;
-  const reference = await deps.acquiring.allocateReference({
-    organizationId,
-    contractId: contract.contractId,
-    terminalOwnerId: deviceId ?? contract.contractId,
-    range: contract.terminalIdRange,
-    kind: context.kind,
-    timeZone: context.timeZone,
-  });
-  const { captureTransport: _transport, cutOverTime: _cutOver, ...unchangedContext } = context;
-  // How long the hold lasts was made durable with the intent, and stays.
-  const { holdDays: _days, ...settlement } = settlementContext(context.kind, contract);
-  return {
-    ...unchangedContext,
-    ...settlement,
-    linkId: contract.acquirerLink,
-    merchantNumber: contract.acquirerMerchantId,
-    mcc: contract.mcc,
-    reference,
+type SentSale = { intent: SaleIntent; outcome: AcquirerOutcome };
+
+/**
+ * Sends a sale. While nothing of it was sent, it continues with the next contract; each change of the
+ * contract is stored before anything is sent, so that later messages use the same contract.
+ *
+ * @returns the outcome, and the intent as it was sent last
+ */
+export async function sendWithFailover(
+  ports: FailoverPorts,
+  initialIntent: SaleIntent,
+): Promise<SentSale> {
+  let intent = initialIntent;
+  // A paused process must not send a sale that another process has already reversed.
+  if (!isBeforeSendDeadline(ports, intent)) {
+    return { intent, outcome: { outcome: 'NotSent', reason: 'send deadline has passed' } };
+  }
+  let isPossiblySent = false;
+  const onPossiblySent = () => {
+    isPossiblySent = true;
+    ports.failPoints.hit('after-send');
   };
+  let outcome = await sendToAcquirer(ports, intent, onPossiblySent);
+  // The PIN block is encrypted for the first link, so failover is not possible.
+  if (intent.card.sensitive?.pin !== undefined) return { intent, outcome };
+  for (const contract of initialIntent.failoverContracts) {
+    const isFinal = outcome.outcome !== 'NotSent' || isPossiblySent;
+    if (isFinal || !isBeforeSendDeadline(ports, intent)) break;
+    const { linkId } = intent.context;
+    const { acquirerLink } = contract;
+    if (acquirerLink === linkId || !ports.acquiring.isLinkAvailable(acquirerLink)) continue;
+    const rerouted = await tryReroute(ports, intent, contract);
+    if (rerouted === undefined) break;
+    const { transactionId } = intent.transaction.row;
+    ports.log.warn(
+      { transactionId, from: linkId, to: acquirerLink },
+      'a sale fails over to another acquirer link',
+    );
+    intent = rerouted;
+    ports.failPoints.hit('after-reroute');
+    outcome = await sendToAcquirer(ports, intent, onPossiblySent);
+  }
+  return { intent, outcome };
 }
 
-/** As `reroute`; where no new way can be made durable, nothing was sent, and that is what is told. */
+function isBeforeSendDeadline(
+  { clock, acquirerTimeoutMs }: FailoverPorts,
+  { transaction }: SaleIntent,
+): boolean {
+  return clock.now() <= transaction.row.deadline - acquirerTimeoutMs;
+}
+
+function sendToAcquirer(
+  { acquiring }: FailoverPorts,
+  { request, card, context, transaction }: SaleIntent,
+  onPossiblySent: () => void,
+): Promise<AcquirerOutcome> {
+  return acquiring.send(
+    {
+      kind: context.kind,
+      repeat: false,
+      organizationId: transaction.row.organizationId,
+      transactionId: transaction.row.transactionId,
+      linkId: context.linkId,
+      reference: context.reference,
+      merchantNumber: context.merchantNumber,
+      mcc: context.mcc,
+      amount: request.amount,
+      currency: request.currency,
+      entryMode: request.entryMode,
+      card: { pan: card.pan, expiry: card.expiry },
+      ...defined({
+        sensitive: card.sensitive,
+        panSequence: card.panSequenceNumber,
+        chipData: card.chipData,
+        isRemoteOrder: request.orderChannel === undefined ? undefined : true,
+        addressCheck: avsData(request),
+        amounts: context.amounts,
+      }),
+    },
+    onPossiblySent,
+  );
+}
+
+/** Undefined when the new contract could not be stored: the sale is not sent. */
 async function tryReroute(
-  deps: PaymentsDeps,
+  ports: FailoverPorts,
   intent: SaleIntent,
   contract: AcquirerContract,
 ): Promise<SaleIntent | undefined> {
   try {
-    return await reroute(deps, intent, contract);
+    return await reroute(ports, intent, contract);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     const { transactionId } = intent.transaction.row;
-    deps.log.warn({ err: error, transactionId }, 'acquirer failover of a sale could not be stored');
+    ports.log.warn(
+      { err: error, transactionId },
+      'acquirer failover of a sale could not be stored',
+    );
     return undefined;
   }
 }
 
-/** The intent once its new way is durable; undefined where the sale was given up meanwhile. */
+/** Undefined when another process has ended the sale. */
 async function reroute(
-  deps: PaymentsDeps,
+  ports: FailoverPorts,
   intent: SaleIntent,
   contract: AcquirerContract,
 ): Promise<SaleIntent | undefined> {
   const { transaction } = intent;
-  const context = await contextForContract(deps, intent, contract);
+  const context = await contextForContract(ports, intent, contract);
   const previousRow = transaction.row;
   const version = previousRow.version + 1;
-  const at = isoTime(deps.clock.now());
+  const at = isoTime(ports.clock.now());
   const event: StoredEvent = {
     sequence: version,
     type: 'transaction.rerouted',
@@ -84,7 +151,7 @@ async function reroute(
     version,
     updatedAt: at,
   };
-  if (!(await deps.rerouteStore.updateRoute(previousRow, row, event))) return undefined;
+  if (!(await ports.rerouteStore.updateRoute(previousRow, row, event))) return undefined;
   return {
     ...intent,
     context,
@@ -92,47 +159,30 @@ async function reroute(
   };
 }
 
-function isBeforeSendDeadline(deps: PaymentsDeps, { transaction }: SaleIntent): boolean {
-  return deps.clock.now() <= transaction.row.deadline - deps.acquirerTimeoutMs;
-}
-
-/**
- * Sends a sale, and along its next routes for as long as nothing of it has left; each new way is
- * durable before anything goes along it, so that whatever follows goes the same way.
- *
- * @returns the outcome, and the intent as it was sent last
- */
-export async function sendWithFailover(
-  deps: PaymentsDeps,
-  initialIntent: SaleIntent,
-  sendIntent: SendIntent,
-): Promise<{ intent: SaleIntent; outcome: AcquirerOutcome }> {
-  let isPossiblySent = false;
-  const onPossiblySent = () => {
-    isPossiblySent = true;
+/** Authorization context of the same sale under another contract. */
+async function contextForContract(
+  ports: FailoverPorts,
+  { context, transaction }: SaleIntent,
+  contract: AcquirerContract,
+): Promise<AuthorizationContext> {
+  const { organizationId, deviceId } = transaction.row;
+  const reference = await ports.acquiring.allocateReference({
+    organizationId,
+    contractId: contract.contractId,
+    terminalOwnerId: deviceId ?? contract.contractId,
+    range: contract.terminalIdRange,
+    kind: context.kind,
+    timeZone: context.timeZone,
+  });
+  const { captureTransport: _transport, cutOverTime: _cutOver, ...unchangedContext } = context;
+  // The end of the authorization hold was stored with the intent and stays.
+  const { holdDays: _days, ...settlement } = settlementContext(context.kind, contract);
+  return {
+    ...unchangedContext,
+    ...settlement,
+    linkId: contract.acquirerLink,
+    merchantNumber: contract.acquirerMerchantId,
+    mcc: contract.mcc,
+    reference,
   };
-  let intent = initialIntent;
-  let outcome = await sendIntent(intent, onPossiblySent);
-  // The PIN block is encrypted for the first link, so failover is not possible.
-  const failoverContracts =
-    initialIntent.card.sensitive?.pin === undefined ? (initialIntent.failoverContracts ?? []) : [];
-  for (const contract of failoverContracts) {
-    if (outcome.outcome !== 'NotSent' || isPossiblySent || !isBeforeSendDeadline(deps, intent))
-      break;
-    const { acquirerLink } = contract;
-    if (acquirerLink === intent.context.linkId || !deps.acquiring.isLinkAvailable(acquirerLink))
-      continue;
-    const rerouted = await tryReroute(deps, intent, contract);
-    if (rerouted === undefined) break;
-    const { linkId } = intent.context;
-    const { transactionId } = intent.transaction.row;
-    deps.log.warn(
-      { transactionId, from: linkId, to: acquirerLink },
-      'a sale fails over to another acquirer link',
-    );
-    intent = rerouted;
-    deps.failPoints.hit('after-reroute');
-    outcome = await sendIntent(intent, onPossiblySent);
-  }
-  return { intent, outcome };
 }

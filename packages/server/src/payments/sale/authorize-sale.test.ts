@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dueClockOf } from '../../../test/movable-clock.ts';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
 import { wasApprovedAtHost } from '../transaction/approval-evidence.ts';
 import { type Phase, zeroAmounts } from '../transaction/state-machine.ts';
 import {
@@ -11,9 +10,10 @@ import {
   type TransactionChange,
   type TransactionRecord,
 } from '../transaction/transaction.ts';
-import { authorizeSale, type SaleIntent } from './authorize-sale.ts';
+import { type AuthorizePorts, authorizeSale } from './authorize-sale.ts';
+import type { SaleIntent } from './sale-intent.ts';
 
-const context = {
+const facts = {
   kind: 'Sale',
   linkId: 'link',
   timeZone: 'UTC',
@@ -33,51 +33,52 @@ function transaction(phase: Phase, version = 1): TransactionRecord {
       operationCount: 0,
       deadline: 15_000,
     },
-    events: [{ sequence: 1, type: 'transaction.received', at: '', data: { facts: context } }],
+    events: [{ sequence: 1, type: 'transaction.received', at: '', data: { facts } }],
     operations: [],
   } as unknown as TransactionRecord;
 }
 
-/** With `stored`, another process has changed the transaction: the first update fails. */
-function setUp(input: { now: number; outcome: AcquirerOutcome; stored?: TransactionRecord }) {
+/** @param of.stored the transaction as another process has changed it */
+function setUp(of: { now: number; outcome: AcquirerOutcome; stored?: TransactionRecord }) {
   const sent: string[] = [];
-  const changes: TransactionChange[] = [];
-  const logged: unknown[] = [];
-  const conflicts = input.stored === undefined ? 0 : 1;
-  let updates = 0;
-  const deps = {
-    clock: { now: () => input.now },
-    dueClock: dueClockOf({ now: () => input.now }),
+  const made: TransactionChange[] = [];
+  const noted: unknown[] = [];
+  const lost = of.stored === undefined ? 0 : 1;
+  let commits = 0;
+  const ports = {
+    clock: { now: () => of.now },
+    dueClock: dueClockOf({ now: () => of.now }),
     ids: { uuid: () => 'id' },
     acquirerTimeoutMs: 10_000,
     failPoints: { hit() {} },
     inFlightTransactions: { notifyChange() {} },
     jobs: { poke() {} },
-    log: { debug: (entry: unknown) => logged.push(entry) },
+    log: { debug: (of: unknown) => noted.push(of) },
     acquiring: {
       send: async () => {
         sent.push('sale');
-        return input.outcome;
+        return of.outcome;
       },
       allocateReference: async () => ({ mti: '0420' }),
     },
     transactions: {
       update: async (change: TransactionChange) => {
-        updates += 1;
-        if (updates <= conflicts) return false;
-        changes.push(change);
+        commits += 1;
+        if (commits <= lost) return false;
+        made.push(change);
         return true;
       },
-      findById: async () => input.stored,
+      findById: async () => of.stored,
     },
-  } as unknown as PaymentsDeps;
-  return { deps, sent, changes, logged };
+  } as unknown as AuthorizePorts;
+  return { ports, sent, made, noted };
 }
 
 const intent: SaleIntent = {
   request: { amount: 100, currency: 'EUR', entryMode: 'Keyed' },
   card: { pan: '4111111111111111', expiry: '3012' },
-  context,
+  context: facts,
+  failoverContracts: [],
   transaction: transaction('Received'),
 } as unknown as SaleIntent;
 
@@ -88,56 +89,56 @@ const declinedBy = (responseCode: string): AcquirerOutcome => ({
 const approved: AcquirerOutcome = { outcome: 'Approved', responseCode: '00', amount: 100 };
 
 test('an outcome is stored in one update', async () => {
-  const { deps, sent, changes } = setUp({ now: 100, outcome: approved });
-  const settled = await authorizeSale(deps, intent);
+  const { ports, sent, made } = setUp({ now: 100, outcome: approved });
+  const settled = await authorizeSale(ports, intent);
   assert.equal(settled.row.state, 'Captured');
   assert.deepEqual(sent, ['sale']);
-  assert.equal(changes.length, 1);
+  assert.equal(made.length, 1);
 });
 
 test('a process that was paused past the send deadline sends nothing', async () => {
-  const { deps, sent, changes, logged } = setUp({ now: 60_000, outcome: approved });
-  const settled = await authorizeSale(deps, intent);
+  const { ports, sent, made, noted } = setUp({ now: 60_000, outcome: approved });
+  const settled = await authorizeSale(ports, intent);
   assert.equal(settled.row.state, 'Failed');
   assert.deepEqual(sent, []);
-  assert.equal(changes[0]?.event.type, 'transaction.failed');
-  assert.equal(changes[0]?.event.data.reason, 'AcquirerUnavailable');
-  assert.deepEqual(logged, [{ transactionId: 't', reason: 'send deadline has passed' }]);
+  assert.equal(made[0]?.event.type, 'transaction.failed');
+  assert.equal(made[0]?.event.data.reason, 'AcquirerUnavailable');
+  assert.deepEqual(noted, [{ transactionId: 't', reason: 'send deadline has passed' }]);
 });
 
 test('an approval after a finished reversal is reversed once more', async () => {
-  const { deps, changes } = setUp({
+  const { ports, made } = setUp({
     now: 100,
     outcome: approved,
     stored: transaction('Reversed', 3),
   });
-  const settled = await authorizeSale(deps, intent);
+  const settled = await authorizeSale(ports, intent);
   assert.equal(settled.row.state, 'Reversing');
-  assert.equal(changes[0]?.event.data.reason, 'ApprovedAfterReversal');
-  assert.equal(changes[0]?.job?.kind, 'payments.retry-operation');
+  assert.equal(made[0]?.event.data.reason, 'ApprovedAfterReversal');
+  assert.equal(made[0]?.job?.kind, 'payments.retry-operation');
 });
 
 test('an indeterminate outcome after a finished reversal is reversed once more, a decline is not', async () => {
   const ends = { '09': 'Reversing', '68': 'Reversing', '26': 'Reversing', '94': 'Reversing' };
   const unknown = { '16': 'Reversing', ZZ: 'Reversing', '400': 'Reversing' };
   for (const [responseCode, state] of Object.entries({ ...ends, ...unknown, '05': 'Reversed' })) {
-    const { deps, changes } = setUp({
+    const { ports, made } = setUp({
       now: 100,
       outcome: { outcome: 'Declined', responseCode },
       stored: transaction('Reversed', 3),
     });
-    assert.equal((await authorizeSale(deps, intent)).row.state, state, responseCode);
-    // The host has not approved the sale, so it may answer that the sale is unknown.
-    assert.equal(changes[0]?.operation?.details.approvedAtHost, undefined);
+    assert.equal((await authorizeSale(ports, intent)).row.state, state, responseCode);
+    // Nobody has approved it: a host that never had it may say so.
+    assert.equal(made[0]?.operation?.details.approvedAtHost, undefined);
   }
 });
 
 test('a queued reversal stays and records the approval', async () => {
   const stored = transaction('Reversing', 2);
-  const { deps, changes } = setUp({ now: 100, outcome: approved, stored });
-  const settled = await authorizeSale(deps, intent);
-  assert.deepEqual([settled.row.state, changes.length], ['Reversing', 1]);
-  const { type, data } = changes[0]?.event ?? {};
+  const { ports, made } = setUp({ now: 100, outcome: approved, stored });
+  const settled = await authorizeSale(ports, intent);
+  assert.deepEqual([settled.row.state, made.length], ['Reversing', 1]);
+  const { type, data } = made[0]?.event ?? {};
   assert.deepEqual(
     [type, data?.reason, data?.response],
     ['transaction.late_response', 'Sale', { code: '00' }],
@@ -145,8 +146,8 @@ test('a queued reversal stays and records the approval', async () => {
   assert.ok(wasApprovedAtHost(settled));
   for (const outcome of [{ outcome: 'Unknown', reason: 'Timeout' } as const, declinedBy('05')]) {
     const other = setUp({ now: 100, outcome, stored });
-    assert.equal(await authorizeSale(other.deps, intent), stored);
-    assert.equal(other.changes.length, 0);
+    assert.equal(await authorizeSale(other.ports, intent), stored);
+    assert.equal(other.made.length, 0);
   }
 });
 
@@ -155,11 +156,11 @@ test('a duplicate, in-progress or unknown response code causes a reversal', asyn
   const unknown = { '16': 'Undecided', '32': 'Undecided', ZZ: 'Undecided', '400': 'Undecided' };
   for (const [responseCode, reason] of Object.entries({ ...reasons, ...unknown })) {
     const outcome: AcquirerOutcome = { outcome: 'Declined', responseCode };
-    const { deps, changes } = setUp({ now: 100, outcome });
-    const settled = await authorizeSale(deps, intent);
+    const { ports, made } = setUp({ now: 100, outcome });
+    const settled = await authorizeSale(ports, intent);
     assert.equal(settled.row.state, 'Reversing', responseCode);
-    assert.equal(changes.length, 1);
-    const { event, operation, job } = changes[0] ?? {};
+    assert.equal(made.length, 1);
+    const { event, operation, job } = made[0] ?? {};
     assert.deepEqual([operation?.kind, job?.kind], ['Reversal', 'payments.retry-operation']);
     assert.deepEqual([event?.data.reason, event?.data.response?.code], [reason, responseCode]);
   }
@@ -168,17 +169,17 @@ test('a duplicate, in-progress or unknown response code causes a reversal', asyn
 test('a decline or a host error causes no reversal', async () => {
   for (const responseCode of ['05', '51', '90', '91', '92', '96']) {
     const outcome: AcquirerOutcome = { outcome: 'Declined', responseCode };
-    const { deps, changes } = setUp({ now: 100, outcome });
-    assert.equal((await authorizeSale(deps, intent)).row.state, 'Declined', responseCode);
-    assert.equal(changes[0]?.operation, undefined);
+    const { ports, made } = setUp({ now: 100, outcome });
+    assert.equal((await authorizeSale(ports, intent)).row.state, 'Declined', responseCode);
+    assert.equal(made[0]?.operation, undefined);
   }
 });
 
 test('issuer data beside an unknown response code is returned with the reversal', async () => {
   const issuer = { issuerData: '71099F180400000001', addressResult: 'N' };
-  const { deps, changes } = setUp({ now: 100, outcome: { ...declinedBy('ZZ'), ...issuer } });
-  assert.equal((await authorizeSale(deps, intent)).row.state, 'Reversing');
-  const { issuerData, addressResult } = changes[0]?.event.data ?? {};
+  const { ports, made } = setUp({ now: 100, outcome: { ...declinedBy('ZZ'), ...issuer } });
+  assert.equal((await authorizeSale(ports, intent)).row.state, 'Reversing');
+  const { issuerData, addressResult } = made[0]?.event.data ?? {};
   assert.deepEqual({ issuerData, addressResult }, issuer);
 });
 
@@ -188,9 +189,9 @@ test('an explicit refusal beside an unknown response code is a decline', async (
     responseCode: 'ZZ',
     isExplicitDecline: true,
   };
-  const { deps, changes } = setUp({ now: 100, outcome });
-  assert.equal((await authorizeSale(deps, intent)).row.state, 'Declined');
-  assert.equal(changes[0]?.operation, undefined);
+  const { ports, made } = setUp({ now: 100, outcome });
+  assert.equal((await authorizeSale(ports, intent)).row.state, 'Declined');
+  assert.equal(made[0]?.operation, undefined);
 });
 
 test('an unwanted partial approval is reversed with its authorization code', async () => {
@@ -200,9 +201,9 @@ test('an unwanted partial approval is reversed with its authorization code', asy
     amount: 60,
     authorizationCode: 'A1B2C3',
   };
-  const { deps, changes } = setUp({ now: 100, outcome });
-  const settled = await authorizeSale(deps, intent);
+  const { ports, made } = setUp({ now: 100, outcome });
+  const settled = await authorizeSale(ports, intent);
   assert.equal(settled.row.state, 'Reversing');
-  assert.equal(changes[0]?.event.data.reason, 'PartialApproval');
+  assert.equal(made[0]?.event.data.reason, 'PartialApproval');
   assert.equal(saleOutcome(settled)?.authorizationCode, 'A1B2C3');
 });

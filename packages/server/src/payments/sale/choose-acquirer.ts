@@ -1,41 +1,33 @@
-// Chooses the acquirer contract: the first one that accepts the sale and is reachable.
+// Chooses the acquirer contract of a sale: by rules, then by weight, then the first that is reachable (ADR 0034).
+import { hash } from 'node:crypto';
 import { type ProcessRequest, Refusal, refuse } from '@switchyard/contract';
+import type { Acquiring } from '../../acquiring/index.ts';
+import type { Ids } from '../../platform/index.ts';
 import type { AcquirerContract, Resolved } from '../../provisioning/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
-import { chooseCaptureMode } from '../validation/validate-sale-request.ts';
-import { orderContracts } from './contract-order.ts';
+import { chooseCaptureMode } from '../validation/capture-mode.ts';
 
-/** The place of a sale under the contract that is asked first, and what may be asked after it. */
 export type RoutedSale = {
-  /** The identifier of the sale: its share among routes is drawn from it. */
   transactionId: string;
+  /** With the contract that is used first. */
   resolved: Resolved;
   failoverContracts: readonly AcquirerContract[];
 };
 
+export type ChooseAcquirerPorts = {
+  acquiring: Pick<Acquiring, 'getZonePinKey' | 'isLinkAvailable'>;
+  ids: Ids;
+};
+
 const noContracts: readonly AcquirerContract[] = [];
 
-/** Undefined where the contract does not take the sale; which one is then told is not asked here. */
-function captureModeIfAccepted(
-  request: ProcessRequest,
-  contract: AcquirerContract,
-): string | undefined {
-  try {
-    return chooseCaptureMode(request, contract);
-  } catch (error) {
-    if (error instanceof Refusal) return undefined;
-    throw error;
-  }
-}
-
 /**
- * Chooses among the contracts of the merchant. Where none takes the sale, the first of its routes
- * stays, so that it is told why that one does not.
+ * Chooses among the contracts of the merchant. When no contract accepts the sale, the preferred one stays,
+ * so that its refusal is the answer.
  *
- * @throws Refusal no_acquirer_for_merchant where no rule of any contract fits
+ * @throws Refusal no_acquirer_for_merchant when no rule of any contract matches
  */
 export function chooseAcquirer(
-  { acquiring, ids }: Pick<PaymentsDeps, 'acquiring' | 'ids'>,
+  { acquiring, ids }: ChooseAcquirerPorts,
   resolved: Resolved,
   { request, scheme }: { request: ProcessRequest; scheme: string },
 ): RoutedSale {
@@ -65,4 +57,82 @@ export function chooseAcquirer(
     (route) => route !== chosen && captureModeIfAccepted(request, route) === mode,
   );
   return { transactionId, resolved: { ...resolved, contract: chosen }, failoverContracts };
+}
+
+/** Undefined when the contract does not accept the sale. */
+function captureModeIfAccepted(
+  request: ProcessRequest,
+  contract: AcquirerContract,
+): string | undefined {
+  try {
+    return chooseCaptureMode(request, contract);
+  } catch (error) {
+    if (error instanceof Refusal) return undefined;
+    throw error;
+  }
+}
+
+type SaleRoutingData = {
+  /** The share of each contract is drawn from it. */
+  transactionId: string;
+  scheme: string;
+  currency: string;
+  /** Minor units. */
+  amount: number;
+};
+
+/**
+ * The contracts that may take a sale, the preferred one first. The order is the same each time for one
+ * transaction; contracts of one tier without weights are in the order of their age.
+ *
+ * @param contracts of the merchant, enabled, the oldest first
+ */
+export function orderContracts(
+  contracts: readonly AcquirerContract[],
+  sale: SaleRoutingData,
+): readonly AcquirerContract[] {
+  return contracts
+    .map((contract) => rankContract(contract, sale))
+    .filter((ranked) => ranked !== undefined)
+    .sort((a, b) => a.tier - b.tier || a.score - b.score)
+    .map(({ contract }) => contract);
+}
+
+type RoutingRule = AcquirerContract['routing'][number];
+
+const defaultWeight = 100;
+
+function matches(rule: RoutingRule, sale: SaleRoutingData): boolean {
+  const { schemes, currencies, amountFrom = 0, amountTo = Number.MAX_SAFE_INTEGER } = rule;
+  if (schemes !== undefined && !schemes.includes(sale.scheme)) return false;
+  if (currencies !== undefined && !currencies.includes(sale.currency)) return false;
+  return sale.amount >= amountFrom && sale.amount <= amountTo;
+}
+
+const randomBytes = 6;
+const randomRange = 2 ** (randomBytes * 8);
+
+/** Between 0 and 1, always the same for a transaction and a contract. */
+function stableRandom(transactionId: string, contractId: string): number {
+  const digest = hash('sha256', `${transactionId}|${contractId}`, 'buffer');
+  return (digest.readUIntBE(0, randomBytes) + 1) / (randomRange + 1);
+}
+
+type RankedContract = { contract: AcquirerContract; tier: number; score: number };
+
+const priorityTiers = { byRule: 0, withoutRules: 1, standby: 2 } as const;
+
+function rankContract(
+  contract: AcquirerContract,
+  sale: SaleRoutingData,
+): RankedContract | undefined {
+  const { routing, contractId } = contract;
+  if (routing.length === 0) return { contract, tier: priorityTiers.withoutRules, score: 0 };
+  const rule = routing.find((each) => matches(each, sale));
+  if (rule === undefined) return undefined;
+  const { weight = defaultWeight } = rule;
+  if (weight === 0) return { contract, tier: priorityTiers.standby, score: 0 };
+  // Weighted random order: the lowest score is each contract's with the probability of its weight.
+  const score = -Math.log(stableRandom(sale.transactionId, contractId)) / weight;
+  return { contract, tier: priorityTiers.byRule, score };
 }

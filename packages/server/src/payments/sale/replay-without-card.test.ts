@@ -3,15 +3,19 @@ import { describe, test } from 'node:test';
 import { type ErrorCode, type ProcessRequest, Refusal } from '@switchyard/contract';
 import { dueClockOf } from '../../../test/movable-clock.ts';
 import type { Caller } from '../../http/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
-import { replayWithoutCard } from './replay-without-card.ts';
+import { type CardlessReplayPorts, replayWithoutCard } from './replay-without-card.ts';
 
 const caller = { organizationId: 'o', clientId: 'c', merchantId: 'm' } as unknown as Caller;
-const fingerprint = (amount: number, card: string) => ({ amount, instrument: card });
+const fingerprint = (amount: number) => ({
+  amount,
+  storeId: undefined,
+  deviceId: undefined,
+  instrument: 'card hash',
+});
 
 function saleOf(amount: number): TransactionRecord {
-  const context = { card: { token: 'token' }, request: fingerprint(amount, 'card') };
+  const facts = { card: { token: 'token' }, request: fingerprint(amount) };
   return {
     row: {
       organizationId: 'o',
@@ -21,52 +25,52 @@ function saleOf(amount: number): TransactionRecord {
       transactionId: 't',
       clientTransactionId: 'c-1',
     },
-    events: [{ sequence: 1, type: 'transaction.received', at: '', data: { facts: context } }],
+    events: [{ sequence: 1, type: 'transaction.received', at: '', data: { facts } }],
     operations: [],
   } as unknown as TransactionRecord;
 }
 
-type SetUp = {
+type World = {
   sale?: TransactionRecord;
   isRunning?: boolean;
-  isDeviceRemoved?: boolean;
+  isPlaceGone?: boolean;
   token?: string;
   by?: Partial<Caller>;
   merchantId?: string | undefined;
 };
 
-/** The result of a request whose card cannot be read. */
-async function replay(code: ErrorCode, input: SetUp): Promise<unknown> {
-  const { sale, isRunning = false, isDeviceRemoved = false, token } = input;
-  const deps = {
+/** What comes of a request whose card could not be read, for a reason. */
+async function told(code: ErrorCode, of: World): Promise<unknown> {
+  const { sale, isRunning = false, isPlaceGone = false, token } = of;
+  const ports = {
     clock: { now: () => 0 },
     dueClock: dueClockOf({ now: () => 0 }),
     acquirerTimeoutMs: 0,
+    vault: { digest: (text: string) => text },
     inFlightTransactions: { find: () => (isRunning ? new Promise(() => {}) : undefined) },
     transactions: { findByClientId: async () => (sale === undefined ? [] : [sale]) },
     provisioning: {
       async resolve() {
-        if (isDeviceRemoved) throw new Refusal('device_not_found', 'gone');
+        if (isPlaceGone) throw new Refusal('device_not_found', 'gone');
         return { merchant: { merchantId: 'm' } };
       },
     },
-  } as unknown as PaymentsDeps;
+  } as unknown as CardlessReplayPorts;
   const instrument = token === undefined ? { encrypted: {} } : { token };
   const request = { clientTransactionId: 'c-1', amount: 100, instrument };
-  const saleQuery = {
+  const asked = {
     request: request as unknown as ProcessRequest,
-    location: { merchantId: 'merchantId' in input ? input.merchantId : 'm' },
-    createFingerprint: (card: string) => fingerprint(100, card),
+    location: { merchantId: 'merchantId' in of ? of.merchantId : 'm' },
   };
   const refusal = new Refusal(code, 'Nothing was sent.', { retryAfterMs: 5000 });
   try {
-    const { transaction: existing, replayed } = await replayWithoutCard(
-      deps,
-      { ...caller, ...input.by },
-      saleQuery,
+    const { transaction: loaded, replayed } = await replayWithoutCard(
+      ports,
+      { ...caller, ...of.by },
+      asked,
       refusal,
     );
-    return [existing.row.transactionId, replayed];
+    return [loaded.row.transactionId, replayed];
   } catch (error) {
     assert.ok(error instanceof Refusal, String(error));
     const { outcome, extensions, retryAfterMs, detail } = error;
@@ -85,32 +89,32 @@ describe('a card that cannot be decrypted', () => {
   const ofKeys = ['hsm_unavailable', 'card_keys_unavailable', 'encryption_key_unknown'] as const;
   for (const code of ofKeys) {
     test(`${code}: nothing was done where there is no sale, and what is unknown where there is one`, async () => {
-      assert.deepEqual(await replay(code, {}), [code, 'NotProcessed', undefined]);
-      assert.deepEqual(await replay(code, { sale }), [code, 'Unknown', transaction]);
-      assert.deepEqual(await replay(code, { isRunning: true }), [code, 'Unknown', undefined]);
-      const ofDevice = { sale, merchantId: undefined };
-      assert.deepEqual(await replay(code, ofDevice), [code, 'Unknown', transaction]);
-      const removed = await replay(code, { ...ofDevice, isDeviceRemoved: true });
-      assert.deepEqual(removed, [code, 'NotProcessed', undefined]);
-      const stranger = await replay(code, { sale, by: { storeId: 'another' } });
+      assert.deepEqual(await told(code, {}), [code, 'NotProcessed', undefined]);
+      assert.deepEqual(await told(code, { sale }), [code, 'Unknown', transaction]);
+      assert.deepEqual(await told(code, { isRunning: true }), [code, 'Unknown', undefined]);
+      const inPlace = { sale, merchantId: undefined };
+      assert.deepEqual(await told(code, inPlace), [code, 'Unknown', transaction]);
+      const gone = await told(code, { ...inPlace, isPlaceGone: true });
+      assert.deepEqual(gone, [code, 'NotProcessed', undefined]);
+      const stranger = await told(code, { sale, by: { storeId: 'another' } });
       assert.deepEqual(stranger, [code, 'NotProcessed', undefined]);
-      const itself = await replay(code, { sale, by: { storeId: 's' } });
+      const itself = await told(code, { sale, by: { storeId: 's' } });
       assert.deepEqual(itself, [code, 'Unknown', transaction]);
     });
   }
 
   test('the same token returns the sale and another token does not', async () => {
     for (const code of ['card_keys_unavailable', 'card_token_unknown'] as const) {
-      assert.deepEqual(await replay(code, { sale, token: 'token' }), ['t', true]);
-      const other = await replay(code, { sale, token: 'another' });
+      assert.deepEqual(await told(code, { sale, token: 'token' }), ['t', true]);
+      const other = await told(code, { sale, token: 'another' });
       assert.deepEqual(other, [code, 'NotProcessed', undefined]);
     }
-    const reused = await replay('card_keys_unavailable', { sale: saleOf(200), token: 'token' });
+    const reused = await told('card_keys_unavailable', { sale: saleOf(200), token: 'token' });
     assert.deepEqual(reused, ['client_id_reused', 'NotProcessed', undefined]);
   });
 
   test('an error of the request itself is not replayed', async () => {
     const code = 'card_number_invalid';
-    assert.deepEqual(await replay(code, { sale }), [code, 'NotProcessed', undefined]);
+    assert.deepEqual(await told(code, { sale }), [code, 'NotProcessed', undefined]);
   });
 });

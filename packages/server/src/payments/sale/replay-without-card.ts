@@ -1,13 +1,22 @@
-// Replays a sale when the card of the repeated request cannot be decrypted.
+// Replays a sale when the card of the repeated request cannot be read.
 import { defined, type ErrorCode, type ProcessRequest, Refusal } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
-import type { Names } from '../../provisioning/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
+import type { Names, Provisioning } from '../../provisioning/index.ts';
+import type { Vault } from '../../vault/index.ts';
 import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
-import { cardFingerprintFrom } from '../validation/validate-sale-request.ts';
-import { type ReplayResult, replaySale, saleKey } from './sale-idempotency.ts';
+import {
+  cardFingerprintFrom,
+  createRequestFingerprint,
+} from '../validation/request-fingerprint.ts';
+import { type ReplayPorts, replaySale, saleKey } from './sale-idempotency.ts';
+import type { SaleResult } from './sale-intent.ts';
 
-/** These tell of keys and of what is kept, not of the request: the same one may have made a sale before. */
+export type CardlessReplayPorts = ReplayPorts & {
+  provisioning: Pick<Provisioning, 'resolve'>;
+  vault: Pick<Vault, 'digest'>;
+};
+
+/** Errors of keys and stored cards, not of the request: the same request may have made a sale before. */
 const keyErrorCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'hsm_unavailable',
   'card_keys_unavailable',
@@ -15,22 +24,49 @@ const keyErrorCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'card_token_unknown',
 ]);
 
-type UnreadableSaleRequest = {
-  request: ProcessRequest;
-  location: Names;
-  /** Of the request, with the keyed hash of a card that was not read. */
-  createFingerprint(cardFingerprint: string): Record<string, unknown>;
-};
+/**
+ * Returns the sale that the same token has made. Nothing of encrypted data is stored for a comparison, so
+ * its answer says only that a sale exists.
+ *
+ * @throws Refusal the given one; with outcome Unknown when a sale has the identifier
+ */
+export async function replayWithoutCard(
+  ports: CardlessReplayPorts,
+  caller: Caller,
+  { request, location }: { request: ProcessRequest; location: Names },
+  refusal: unknown,
+): Promise<SaleResult> {
+  if (!(refusal instanceof Refusal) || !keyErrorCodes.has(refusal.code)) throw refusal;
+  const { organizationId, storeId } = caller;
+  const { clientTransactionId } = request;
+  const merchantId = await findMerchant(ports, caller, location);
+  if (merchantId === undefined) throw refusal;
+  const key = saleKey(organizationId, merchantId, clientTransactionId);
+  const isRunning = ports.inFlightTransactions.find(key.lockKey) !== undefined;
+  const [existing] = await ports.transactions.findByClientId(
+    organizationId,
+    clientTransactionId,
+    merchantId,
+  );
+  if (existing === undefined) throw isRunning ? outcomeUnknownRefusal(refusal) : refusal;
+  if (storeId !== undefined && existing.row.storeId !== storeId) throw refusal;
+  const { token } = request.instrument;
+  if (token === undefined) throw outcomeUnknownRefusal(refusal, existing);
+  const context = authorizationContext(existing);
+  if (context.card.token !== token) throw refusal;
+  const cardFingerprint = cardFingerprintFrom(context.request);
+  const fingerprint = createRequestFingerprint(ports.vault, request, location, cardFingerprint);
+  return (await replaySale(ports, key, fingerprint)) ?? Promise.reject(refusal);
+}
 
 async function findMerchant(
-  deps: PaymentsDeps,
-  caller: Caller,
+  { provisioning }: CardlessReplayPorts,
+  { organizationId, merchantId }: Caller,
   location: Names,
 ): Promise<string | undefined> {
   if (location.merchantId !== undefined) return location.merchantId;
-  const { organizationId, merchantId } = caller;
   try {
-    const resolved = await deps.provisioning.resolve(organizationId, location, { merchantId });
+    const resolved = await provisioning.resolve(organizationId, location, { merchantId });
     return resolved.merchant.merchantId;
   } catch (error) {
     if (error instanceof Refusal) return undefined;
@@ -38,7 +74,7 @@ async function findMerchant(
   }
 }
 
-/** The till asks about it, and never takes the customer's money a second time. */
+/** The client must query the status and must not charge the customer a second time. */
 function outcomeUnknownRefusal(
   { code, retryAfterMs, errors, logDetail }: Refusal,
   sale?: TransactionRecord,
@@ -58,46 +94,4 @@ function outcomeUnknownRefusal(
 
 const transactionSummary = ({
   row: { transactionId, clientTransactionId, state },
-}: TransactionRecord) => ({
-  transactionId,
-  clientTransactionId,
-  state,
-});
-
-/**
- * The sale that a token has made is told again: its token is compared in place of its card. Of encrypted
- * data nothing is kept to compare, so all that is told is that there is a sale.
- *
- * @throws Refusal the one that is given; with outcome Unknown where there is a sale under the identifier
- */
-export async function replayWithoutCard(
-  deps: PaymentsDeps,
-  caller: Caller,
-  { request, location, createFingerprint: fingerprintWith }: UnreadableSaleRequest,
-  refusal: unknown,
-): Promise<ReplayResult> {
-  if (!(refusal instanceof Refusal) || !keyErrorCodes.has(refusal.code)) throw refusal;
-  const { organizationId, storeId } = caller;
-  const merchantId = await findMerchant(deps, caller, location);
-  if (merchantId === undefined) throw refusal;
-  const key = saleKey(organizationId, merchantId, request);
-  const isRunning = deps.inFlightTransactions.find(key.lockKey) !== undefined;
-  const { clientTransactionId } = request;
-  const [existing] = await deps.transactions.findByClientId(
-    organizationId,
-    clientTransactionId,
-    merchantId,
-  );
-  if (existing === undefined) throw isRunning ? outcomeUnknownRefusal(refusal) : refusal;
-  if (storeId !== undefined && existing.row.storeId !== storeId) throw refusal;
-  const { token } = request.instrument;
-  if (token === undefined) throw outcomeUnknownRefusal(refusal, existing);
-  const context = authorizationContext(existing);
-  if (context.card.token !== token) throw refusal;
-  const replayed = await replaySale(
-    deps,
-    key,
-    fingerprintWith(cardFingerprintFrom(context.request)),
-  );
-  return replayed ?? Promise.reject(refusal);
-}
+}: TransactionRecord) => ({ transactionId, clientTransactionId, state });

@@ -1,11 +1,21 @@
 // Idempotency of sales: a repeated identifier returns the existing sale.
-
-import { type ProcessRequest, Refusal } from '@switchyard/contract';
+import { type ErrorCode, Refusal, refuse } from '@switchyard/contract';
+import type { Clock } from '../../platform/index.ts';
 import type { Names } from '../../provisioning/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
+import type { TransactionRepository } from '../repository/transaction-repository.ts';
+import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { duplicateRequestWaitMs } from '../transaction/timeouts.ts';
 import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
-import { refuseIdentifierReuse } from '../validation/validate-sale-request.ts';
+import { refuseIdentifierReuse } from '../validation/request-fingerprint.ts';
+import type { IdentifiedSale, SaleResult } from './sale-intent.ts';
+
+export type ReplayPorts = {
+  transactions: Pick<TransactionRepository, 'findByClientId'>;
+  inFlightTransactions: Pick<InFlightTransactions, 'find' | 'waitForChange'>;
+  dueClock: Clock;
+  /** How long an acquirer may take, ms. */
+  acquirerTimeoutMs: number;
+};
 
 export type SaleKey = {
   organizationId: string;
@@ -17,34 +27,34 @@ export type SaleKey = {
 export function saleKey(
   organizationId: string,
   merchantId: string,
-  { clientTransactionId }: Pick<ProcessRequest, 'clientTransactionId'>,
+  clientTransactionId: string,
 ): SaleKey {
-  const text = `sale|${organizationId}|${merchantId}|${clientTransactionId}`;
-  return { organizationId, merchantId, clientTransactionId, lockKey: text };
+  const lockKey = `sale|${organizationId}|${merchantId}|${clientTransactionId}`;
+  return { organizationId, merchantId, clientTransactionId, lockKey };
 }
 
-export type ReplayResult = { transaction: TransactionRecord; replayed: boolean };
+const pollIntervalMs = 250;
 
-const pollEveryMs = 250;
-
-async function findSale(deps: PaymentsDeps, key: SaleKey): Promise<TransactionRecord | undefined> {
-  const { organizationId, clientTransactionId, merchantId } = key;
-  const [transaction] = await deps.transactions.findByClientId(
+async function findSale(
+  { transactions }: ReplayPorts,
+  { organizationId, clientTransactionId, merchantId }: SaleKey,
+): Promise<TransactionRecord | undefined> {
+  const matches = await transactions.findByClientId(
     organizationId,
     clientTransactionId,
     merchantId,
   );
-  return transaction;
+  return matches[0];
 }
 
-/** Whose sale it was, where a place that is not open any more is all that the request names. */
-export async function findMerchantOfSale(
-  deps: Pick<PaymentsDeps, 'transactions'>,
+/** The merchant of the existing sale, when the request names only a location that is no longer active. */
+async function findMerchantOfSale(
+  { transactions }: ReplayPorts,
   organizationId: string,
   { storeId, deviceId }: Names,
-  { clientTransactionId }: Pick<ProcessRequest, 'clientTransactionId'>,
+  clientTransactionId: string,
 ): Promise<string | undefined> {
-  const matches = await deps.transactions.findByClientId(organizationId, clientTransactionId);
+  const matches = await transactions.findByClientId(organizationId, clientTransactionId);
   const matchesAtLocation = matches.filter(
     ({ row }) =>
       (storeId === undefined || row.storeId === storeId) &&
@@ -54,33 +64,33 @@ export async function findMerchantOfSale(
 }
 
 /**
- * Waits while the first request with the identifier still runs, here or in another process, at
- * most the acquirer's time and two seconds; then tells the sale as it stands.
+ * Waits while the first request with the identifier runs, here or in another process, at most the
+ * acquirer's time-out and {@link duplicateRequestWaitMs}; then returns the sale in its current state.
  *
- * @returns undefined where no sale has the identifier
- * @throws Refusal client_id_reused where the first request was another one
+ * @returns undefined when no sale has the identifier
+ * @throws Refusal client_id_reused when the first request was different
  */
 export async function replaySale(
-  deps: PaymentsDeps,
+  ports: ReplayPorts,
   key: SaleKey,
-  fingerprint: Record<string, unknown>,
-): Promise<{ transaction: TransactionRecord; replayed: true } | undefined> {
-  const deadlineMs = deps.dueClock.now() + deps.acquirerTimeoutMs + duplicateRequestWaitMs;
-  const runningSale = deps.inFlightTransactions.find(key.lockKey);
+  requestFingerprint: Record<string, unknown>,
+): Promise<SaleResult | undefined> {
+  const deadlineMs = ports.dueClock.now() + ports.acquirerTimeoutMs + duplicateRequestWaitMs;
+  const runningSale = ports.inFlightTransactions.find(key.lockKey);
   let transaction =
     runningSale === undefined
-      ? await findSale(deps, key)
-      : await waitUntil(runningSale, deadlineMs, deps);
-  transaction ??= await findSale(deps, key);
+      ? undefined
+      : await waitUntil(runningSale, deadlineMs, ports.dueClock);
+  transaction ??= await findSale(ports, key);
   if (transaction === undefined) return undefined;
   refuseIdentifierReuse(
     authorizationContext(transaction).request,
-    fingerprint,
+    requestFingerprint,
     'clientTransactionId',
   );
-  while (transaction.row.state === 'Received' && deps.dueClock.now() < deadlineMs) {
-    await deps.inFlightTransactions.waitForChange(transaction.row.transactionId, pollEveryMs);
-    transaction = (await findSale(deps, key)) ?? transaction;
+  while (transaction.row.state === 'Received' && ports.dueClock.now() < deadlineMs) {
+    await ports.inFlightTransactions.waitForChange(transaction.row.transactionId, pollIntervalMs);
+    transaction = (await findSale(ports, key)) ?? transaction;
   }
   return { transaction, replayed: true };
 }
@@ -88,12 +98,12 @@ export async function replaySale(
 // A refusal of the first request does not apply to the duplicate, which reads the store itself.
 async function waitUntil(
   running: Promise<TransactionRecord | undefined>,
-  until: number,
-  deps: PaymentsDeps,
+  untilMs: number,
+  clock: Clock,
 ): Promise<TransactionRecord | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), Math.max(0, until - deps.dueClock.now()));
+    timer = setTimeout(() => resolve(undefined), Math.max(0, untilMs - clock.now()));
   });
   try {
     return await Promise.race([running, limit]);
@@ -104,24 +114,55 @@ async function waitUntil(
   }
 }
 
-/** Returns the existing sale, or throws the original error. */
-export async function replayOrThrow(
-  error: unknown,
-  replay: Promise<ReplayResult | undefined>,
-): Promise<ReplayResult> {
-  const result = await replay;
-  if (result !== undefined) return result;
-  throw error;
+/** @throws Refusal concurrent_modification when no sale has the identifier */
+export async function replayOrRefuse(
+  ports: ReplayPorts,
+  key: SaleKey,
+  requestFingerprint: Record<string, unknown>,
+): Promise<SaleResult> {
+  const result = await replaySale(ports, key, requestFingerprint);
+  return (
+    result ??
+    refuse(
+      'concurrent_modification',
+      'Another request with this identifier is in progress. Retry the request.',
+    )
+  );
 }
 
-/** Errors of location or time have priority over client_id_reused. */
-export async function ignoreReuseError(
-  replay: Promise<ReplayResult | undefined>,
-): Promise<ReplayResult | undefined> {
+/** Errors of the members of a request come before client_id_reused in the order of checks. */
+const memberErrorCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'too_late',
+  'card_expired_input',
+  'currency_unknown',
+  'field_invalid',
+  'emv_data_mismatch',
+]);
+
+/**
+ * Makes the checks of a new sale. If one refuses, a repeated request returns the existing sale: location,
+ * time, configuration and link may have changed since.
+ */
+export async function withReplay<Result>(
+  ports: ReplayPorts,
+  { caller, location, request, requestFingerprint }: IdentifiedSale,
+  check: () => Promise<Result>,
+): Promise<Result | SaleResult> {
   try {
-    return await replay;
-  } catch (error) {
-    if (error instanceof Refusal && error.code === 'client_id_reused') return undefined;
-    throw error;
+    return await check();
+  } catch (refusal) {
+    const { organizationId } = caller;
+    const { clientTransactionId } = request;
+    const merchantId =
+      location.merchantId ??
+      (await findMerchantOfSale(ports, organizationId, location, clientTransactionId));
+    if (merchantId === undefined) throw refusal;
+    const key = saleKey(organizationId, merchantId, clientTransactionId);
+    const replay = await replaySale(ports, key, requestFingerprint).catch((error: unknown) => {
+      const isMemberError = refusal instanceof Refusal && memberErrorCodes.has(refusal.code);
+      throw isMemberError ? refusal : error;
+    });
+    if (replay === undefined) throw refusal;
+    return replay;
   }
 }

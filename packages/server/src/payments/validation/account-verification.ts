@@ -1,9 +1,5 @@
 // Rules of an account verification (zero amount).
-import { type ErrorCode, type ProcessRequest, refuse } from '@switchyard/contract';
-
-const at = (pointer: string, code: ErrorCode, detail: string) => ({
-  errors: [{ pointer, code, detail }],
-});
+import { fieldError, type ProcessRequest, refuse } from '@switchyard/contract';
 
 /** Whether a request asks the issuer about the card, and for no money. */
 export const isAccountVerification = ({ purpose }: Pick<ProcessRequest, 'purpose'>): boolean =>
@@ -18,14 +14,18 @@ export function validatePurpose(request: ProcessRequest): void {
   const { amount } = request;
   if (!isAccountVerification(request)) {
     if (amount > 0) return;
-    refuse('amount_zero', 'Amount 0 is allowed with purpose AccountVerification only.', {
-      ...at('/amount', 'amount_zero', 'Zero with purpose AccountVerification alone.'),
-    });
+    refuse(
+      'amount_zero',
+      'Amount 0 is allowed with purpose AccountVerification only.',
+      fieldError('/amount', 'amount_zero', 'Zero with purpose AccountVerification alone.'),
+    );
   }
   if (amount > 0) {
-    refuse('amount_invalid', 'An account verification has the amount 0.', {
-      ...at('/amount', 'amount_invalid', 'Is 0 with purpose AccountVerification.'),
-    });
+    refuse(
+      'amount_invalid',
+      'An account verification has the amount 0.',
+      fieldError('/amount', 'amount_invalid', 'Is 0 with purpose AccountVerification.'),
+    );
   }
   const { captureMode, partialApproval, confirmWithinSeconds, offlineTransaction } = request;
   const notAllowedMembers = {
@@ -36,8 +36,10 @@ export function validatePurpose(request: ProcessRequest): void {
   };
   for (const [name, isPresent] of Object.entries(notAllowedMembers)) {
     if (!isPresent) continue;
-    refuse('field_invalid', `${name} does not go with an account verification.`, {
-      ...at(`/${name}`, 'field_invalid', 'Nothing is held, and so nothing can become of it.'),
-    });
+    refuse(
+      'field_invalid',
+      `${name} does not go with an account verification.`,
+      fieldError(`/${name}`, 'field_invalid', 'Nothing is held, and so nothing can become of it.'),
+    );
   }
 }

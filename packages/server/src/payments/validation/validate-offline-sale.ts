@@ -1,20 +1,11 @@
 // Validation of an offline sale before anything is stored. Pure.
-import {
-  type ErrorCode,
-  type OfflineData,
-  type ProcessRequest,
-  refuse,
-} from '@switchyard/contract';
+import { fieldError, type OfflineData, type ProcessRequest, refuse } from '@switchyard/contract';
 import type { OfflineLimits } from '../../provisioning/index.ts';
 import type { PresentedCard } from '../card-input/read-card.ts';
-import { differingMembers } from './validate-sale-request.ts';
+import { differingMembers } from './request-fingerprint.ts';
 
 /** A sale that the terminal has approved already. */
 export type OfflineRequest = ProcessRequest & { offlineData: OfflineData };
-
-const at = (pointer: string, code: ErrorCode, detail: string) => ({
-  errors: [{ pointer, code, detail }],
-});
 
 /** Members that ask for what cannot be any more once the sale is made. */
 const notAllowedMembers = [
@@ -32,21 +23,27 @@ export function validateOfflineSale(request: ProcessRequest): void {
   const { offlineTransaction = false, offlineData } = request;
   if (!offlineTransaction) {
     if (offlineData === undefined) return;
-    refuse('field_invalid', 'offlineData requires offlineTransaction true.', {
-      ...at('/offlineData', 'field_invalid', 'Only where offlineTransaction is true.'),
-    });
+    refuse(
+      'field_invalid',
+      'offlineData requires offlineTransaction true.',
+      fieldError('/offlineData', 'field_invalid', 'Only where offlineTransaction is true.'),
+    );
   }
   if (offlineData === undefined) {
-    refuse('field_required', 'An offline sale requires offlineData.', {
-      ...at('/offlineData', 'field_required', 'Is required.'),
-    });
+    refuse(
+      'field_required',
+      'An offline sale requires offlineData.',
+      fieldError('/offlineData', 'field_required', 'Is required.'),
+    );
   }
   const invalidMember =
     notAllowedMembers.find((name) => request[name] !== undefined) ?? notAllowedValue(request);
   if (invalidMember === undefined) return;
-  refuse('field_invalid', `${invalidMember} is not allowed with offlineTransaction.`, {
-    ...at(`/${invalidMember}`, 'field_invalid', 'Not with offlineTransaction.'),
-  });
+  refuse(
+    'field_invalid',
+    `${invalidMember} is not allowed with offlineTransaction.`,
+    fieldError(`/${invalidMember}`, 'field_invalid', 'Not with offlineTransaction.'),
+  );
 }
 
 function notAllowedValue(request: ProcessRequest): string | undefined {
@@ -66,9 +63,11 @@ export function offlineSaleTime({ authorizedAt }: Pick<OfflineData, 'authorizedA
 /** @throws Refusal field_invalid where the sale is yet to come */
 export function checkNotInFuture(request: OfflineRequest, now: number): void {
   if (offlineSaleTime(request.offlineData) <= now + clockSkewMs) return;
-  refuse('field_invalid', 'authorizedAt is in the future.', {
-    ...at('/offlineData/authorizedAt', 'field_invalid', 'Lies in the future.'),
-  });
+  refuse(
+    'field_invalid',
+    'authorizedAt is in the future.',
+    fieldError('/offlineData/authorizedAt', 'field_invalid', 'Lies in the future.'),
+  );
 }
 
 /** The upper two bits of tag 9F27: the chip has approved the sale itself (EMV Book 3, 6.5.5.4). */
@@ -83,9 +82,11 @@ export function checkTransactionCertificate(card: PresentedCard): void {
     (Number.parseInt(cryptogramInformation, 16) & cryptogramTypeMask) ===
     transactionCertificateBits;
   if (isApproval) return;
-  refuse('emv_data_mismatch', 'The chip has not approved the sale offline.', {
-    ...at('/instrument/emvData', 'emv_data_mismatch', 'Tag 9F27 must indicate a TC.'),
-  });
+  refuse(
+    'emv_data_mismatch',
+    'The chip has not approved the sale offline.',
+    fieldError('/instrument/emvData', 'emv_data_mismatch', 'Tag 9F27 must indicate a TC.'),
+  );
 }
 
 /** What the contract allows. @throws Refusal offline_too_old, offline_limit_exceeded */
@@ -95,9 +96,11 @@ export function checkOfflineLimits(
   now: number,
 ): void {
   if (now - offlineSaleTime(request.offlineData) > limits.maxAgeHours * hourMs) {
-    refuse('offline_too_old', `Offline sales are taken for ${limits.maxAgeHours} hours.`, {
-      ...at('/offlineData/authorizedAt', 'offline_too_old', 'Longer ago than is taken.'),
-    });
+    refuse(
+      'offline_too_old',
+      `Offline sales are taken for ${limits.maxAgeHours} hours.`,
+      fieldError('/offlineData/authorizedAt', 'offline_too_old', 'Longer ago than is taken.'),
+    );
   }
   const { maxAmounts } = limits;
   const maxAmount = maxAmounts === undefined ? request.amount : (maxAmounts[request.currency] ?? 0);
@@ -106,7 +109,7 @@ export function checkOfflineLimits(
     'offline_limit_exceeded',
     `${maxAmount} ${request.currency} minor units are taken offline.`,
     {
-      ...at('/amount', 'offline_limit_exceeded', 'More than is taken offline.'),
+      ...fieldError('/amount', 'offline_limit_exceeded', 'More than is taken offline.'),
       extensions: { maxAmount: maxAmount },
     },
   );
@@ -114,9 +117,15 @@ export function checkOfflineLimits(
 
 /** @throws Refusal offline_limit_exceeded, always */
 export function refuseCountExceeded(maxCount: number): never {
-  return refuse('offline_limit_exceeded', `${maxCount} offline sales are taken in 24 hours.`, {
-    ...at('/offlineData/terminalSequence', 'offline_limit_exceeded', 'One more than is taken.'),
-  });
+  return refuse(
+    'offline_limit_exceeded',
+    `${maxCount} offline sales are taken in 24 hours.`,
+    fieldError(
+      '/offlineData/terminalSequence',
+      'offline_limit_exceeded',
+      'One more than is taken.',
+    ),
+  );
 }
 
 /** What makes an offline sale the one that it is, under whatever identifier it is sent. */

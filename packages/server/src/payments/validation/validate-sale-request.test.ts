@@ -2,24 +2,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { type ProcessRequest, Refusal } from '@switchyard/contract';
-import {
-  deriveState,
-  type OperationType,
-  type Phase,
-  zeroAmounts,
-} from '../transaction/state-machine.ts';
-import type {
-  OperationKind,
-  TransactionRecord,
-  TransactionRow,
-} from '../transaction/transaction.ts';
 import { checkTimeLimits } from './expiry-checks.ts';
-import {
-  allowedOperations,
-  decideOperation,
-  validateOperationId,
-  validateSaleRequest,
-} from './validate-sale-request.ts';
+import { validateOperationId, validateSaleRequest } from './validate-sale-request.ts';
 
 const request = (members: Partial<ProcessRequest> = {}): ProcessRequest => ({
   clientTransactionId: 'till-7:000123',
@@ -101,44 +85,5 @@ test('currency validity is checked at the time of the sale', () => {
   for (const now of [lastDay, lastDay + 1]) {
     assert.equal(codeOf('EUR', now), undefined);
     assert.equal(codeOf('XAU', now), 'currency_unknown');
-  }
-});
-
-test('in every phase the listed maximum amount is accepted and one more is refused', () => {
-  const verbs = { Capture: 'Capture', Refund: 'Refund', Cancel: 'Cancel', Reversal: 'Reverse' };
-  const terms = { partialCancel: true, multipleCapture: true, overCapture: 0 };
-  const amounts: Readonly<Partial<Record<Phase, object>>> = {
-    Approved: { authorized: 1234, captured: 1000, refunded: 100 },
-    Unconfirmed: { authorized: 1234 },
-  };
-  const phases = ['Received', 'Stored', 'Sending', 'Unconfirmed', 'Approved'] as const;
-  for (const phase of phases) {
-    const position = { ...zeroAmounts, phase, ...amounts[phase] };
-    const row = { amount: 1234, currency: 'EUR', position, state: deriveState(position) };
-    const loaded = { row, events: [], operations: [] } as unknown as TransactionRecord;
-    const tried = (operation: OperationKind, amount: number) => {
-      try {
-        return decideOperation(loaded, verbs[operation] as OperationType, { amount }, terms);
-      } catch (error) {
-        assert.ok(error instanceof Refusal);
-        return error;
-      }
-    };
-    const listed = allowedOperations(row as unknown as TransactionRow, terms);
-    for (const { operation, allowed, maxAmount } of listed) {
-      if (operation === 'Confirm' || !allowed) continue;
-      const name = `${operation} of ${phase}`;
-      assert.ok(maxAmount > 0, name);
-      const taken = tried(operation, maxAmount);
-      assert.ok(typeof taken === 'object' && 'amount' in taken, name);
-      assert.equal(taken.amount, maxAmount, name);
-      const refused = tried(operation, maxAmount + 1);
-      assert.ok(refused instanceof Refusal, name);
-      assert.equal(refused.extensions?.['maxAmount'], maxAmount, name);
-    }
-    assert.ok(
-      listed.some(({ allowed }) => allowed),
-      phase,
-    );
   }
 });

@@ -1,9 +1,9 @@
 // Validates chip completion data against the sale before the reversal is sent.
 import { type ErrorCode, refuse } from '@switchyard/contract';
 import { type ChipOutcome, EmvError, maskPan, parseChipOutcome } from '@switchyard/emv';
-import type { PaymentsDeps } from '../deps.ts';
+import type { Vault } from '../../vault/index.ts';
 import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
-import { cardFingerprintFrom } from '../validation/validate-sale-request.ts';
+import { cardFingerprintFrom } from './request-fingerprint.ts';
 
 /** The members of a cancel that matter here. */
 type CancelMembers = {
@@ -11,6 +11,8 @@ type CancelMembers = {
   reversalReason?: string | undefined;
   emvData?: string | undefined;
 };
+
+type ChipDataPorts = { vault: Pick<Vault, 'mark'> };
 
 const pointer = '/emvData';
 
@@ -33,7 +35,7 @@ function readCompletionData(emvData: string): ChipOutcome {
 
 /** Whether the card is the one of the sale; what names no card is not compared. */
 function isSameCard(
-  deps: Pick<PaymentsDeps, 'vault'>,
+  ports: ChipDataPorts,
   transaction: TransactionRecord,
   { pan, expiry, contradicts }: ChipOutcome,
 ): boolean {
@@ -41,7 +43,7 @@ function isSameCard(
   if (pan === undefined) return true;
   const { card, request } = authorizationContext(transaction);
   if (expiry === undefined) return maskPan(pan) === card.maskedNumber;
-  const cardFingerprint = deps.vault.mark(transaction.row.organizationId, { pan, expiry });
+  const cardFingerprint = ports.vault.mark(transaction.row.organizationId, { pan, expiry });
   return (
     cardFingerprintFrom(request) === cardFingerprint.slice(0, cardFingerprintFrom(request).length)
   );
@@ -54,7 +56,7 @@ function isSameCard(
  * @throws Refusal field_invalid, emv_data_invalid, emv_data_mismatch
  */
 export function validateChipCompletionData(
-  deps: Pick<PaymentsDeps, 'vault'>,
+  ports: ChipDataPorts,
   transaction: TransactionRecord,
   { cancelReason, reversalReason, emvData }: CancelMembers,
 ): string | undefined {
@@ -66,7 +68,7 @@ export function validateChipCompletionData(
     refuseChipData('field_invalid', 'The sale was not a chip transaction.');
   }
   const outcome = readCompletionData(emvData);
-  if (!isSameCard(deps, transaction, outcome)) {
+  if (!isSameCard(ports, transaction, outcome)) {
     const detail = 'The chip data belongs to another card than the sale.';
     refuseChipData('emv_data_mismatch', detail, 'emv_pan_mismatch');
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { AcquirerContract } from '../../provisioning/index.ts';
-import { orderContracts } from './contract-order.ts';
+import { orderContracts } from './choose-acquirer.ts';
 
 type Routing = AcquirerContract['routing'];
 

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Refusal } from '@switchyard/contract';
+import {
+  deriveState,
+  type OperationType,
+  type Phase,
+  zeroAmounts,
+} from '../transaction/state-machine.ts';
+import type { TransactionRecord, TransactionRow } from '../transaction/transaction.ts';
+import { allowedOperations, decideOperation } from './operation-decision.ts';
+
+test('in every phase the listed maximum amount is accepted and one more is refused', () => {
+  const terms = { partialCancel: true, multipleCapture: true, overCapture: 0 };
+  const amounts: Readonly<Partial<Record<Phase, object>>> = {
+    Approved: { authorized: 1234, captured: 1000, refunded: 100 },
+    Unconfirmed: { authorized: 1234 },
+  };
+  const phases = ['Received', 'Stored', 'Sending', 'Unconfirmed', 'Approved'] as const;
+  for (const phase of phases) {
+    const position = { ...zeroAmounts, phase, ...amounts[phase] };
+    const row = { amount: 1234, currency: 'EUR', position, state: deriveState(position) };
+    const loaded = { row, events: [], operations: [] } as unknown as TransactionRecord;
+    const tried = (operation: OperationType, amount: number) => {
+      try {
+        return decideOperation(loaded, operation, { amount }, terms);
+      } catch (error) {
+        assert.ok(error instanceof Refusal);
+        return error;
+      }
+    };
+    const listed = allowedOperations(row as unknown as TransactionRow, terms);
+    for (const { operation, allowed, maxAmount } of listed) {
+      if (operation === 'Confirm' || !allowed) continue;
+      const name = `${operation} of ${phase}`;
+      assert.ok(maxAmount > 0, name);
+      const taken = tried(operation, maxAmount);
+      assert.ok(typeof taken === 'object' && 'amount' in taken, name);
+      assert.equal(taken.amount, maxAmount, name);
+      const refused = tried(operation, maxAmount + 1);
+      assert.ok(refused instanceof Refusal, name);
+      assert.equal(refused.extensions?.['maxAmount'], maxAmount, name);
+    }
+    assert.ok(
+      listed.some(({ allowed }) => allowed),
+      phase,
+    );
+  }
+});

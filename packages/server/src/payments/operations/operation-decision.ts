@@ -1,0 +1,211 @@
+// Decides which operations a transaction allows, and with which amounts. Pure.
+import {
+  type AllowedOperation,
+  defined,
+  type ErrorCode,
+  errorCodes,
+  fieldError,
+  refuse,
+} from '@switchyard/contract';
+import {
+  type ContractTerms,
+  checkAllowed,
+  confirmRuleFor,
+  hasReservation,
+  type OperationType,
+  remainingAuthorized,
+  reversibleAmount,
+} from '../transaction/state-machine.ts';
+import type { TransactionRecord, TransactionRow } from '../transaction/transaction.ts';
+import type { OperationInput } from './operation-request.ts';
+
+const amountExceededCodes: Readonly<Record<OperationType, ErrorCode>> = {
+  Capture: 'capture_amount_exceeded',
+  Cancel: 'cancel_amount_exceeded',
+  Reversal: 'partial_reversal_not_supported',
+  Refund: 'refund_amount_exceeded',
+};
+
+/** Allowed operations with maximum amounts, for `allowedoperations` and for conflict errors. */
+export function allowedOperations(row: TransactionRow, terms: ContractTerms): AllowedOperation[] {
+  const operationTypes: OperationType[] = ['Capture', 'Refund', 'Cancel', 'Reversal'];
+  const { position, currency } = row;
+  const results: AllowedOperation[] = operationTypes.map((operationType) => {
+    const result = checkAllowed(position, operationType, terms);
+    if (!result.allowed) {
+      return {
+        operation: operationType,
+        allowed: false,
+        maxAmount: 0,
+        currency,
+        reason: result.reason,
+      };
+    }
+    const maxAmount = maxAmountOf(row, result);
+    const allowed = maxAmount > 0 || isFullSaleRule(result.mode);
+    if (!allowed) {
+      return {
+        operation: operationType,
+        allowed,
+        maxAmount: 0,
+        currency,
+        reason: nothingLeftReason(operationType),
+      };
+    }
+    return { operation: operationType, allowed, maxAmount, currency };
+  });
+  if (confirmRuleFor(position) !== 'Confirm') return results;
+  const maxAmount = reversibleAmount(position);
+  return [...results, { operation: 'Confirm', allowed: true, maxAmount, currency }];
+}
+
+/** Whether a verb takes all of the sale, whatever of it was approved by now. */
+const isFullSaleRule = (rule: string): boolean => rule === 'AfterOutcome' || rule === 'VoidLocally';
+
+const maxAmountOf = (row: TransactionRow, result: { mode: string; maxAmount: number }): number =>
+  isFullSaleRule(result.mode) ? row.amount : result.maxAmount;
+
+// The state allows the operation, but no amount is left or nothing needs to be done.
+function nothingLeftReason(operationType: OperationType): ErrorCode {
+  return operationType === 'Reversal' ? 'already_cancelled' : amountExceededCodes[operationType];
+}
+
+function conflictExtensions(
+  transaction: TransactionRecord,
+  terms: ContractTerms,
+): Record<string, unknown> {
+  const { row } = transaction;
+  return {
+    transaction: {
+      transactionId: row.transactionId,
+      clientTransactionId: row.clientTransactionId,
+      state: row.state,
+    },
+    allowedOperations: allowedOperations(row, terms),
+  };
+}
+
+/** A client polls the pending operation in the same interval. */
+const retryAfterMs = 2000;
+
+/** @throws Refusal with the allowed operations, and with the time of the next attempt if there is one */
+export function refuseState(
+  code: ErrorCode,
+  detail: string,
+  transaction: TransactionRecord,
+  terms: ContractTerms,
+): never {
+  return refuse(code, detail, {
+    extensions: conflictExtensions(transaction, terms),
+    ...defined({ retryAfterMs: errorCodes[code].retryable ? retryAfterMs : undefined }),
+  });
+}
+
+export type ReservedAmount = {
+  /** Minor units. */
+  amount: number;
+  /** Sent after the outcome of the sale. */
+  isAfterOutcome: boolean;
+  isFinal: boolean;
+  /** No message to the acquirer is needed. */
+  isVoidedLocally?: true;
+};
+
+/**
+ * Decides about an operation: the state first, then the amount, then the configuration.
+ *
+ * @returns the amount to reserve, or that nothing must be done
+ * @throws Refusal of the state, the amount or the configuration, with what is allowed instead
+ */
+export function decideOperation(
+  transaction: TransactionRecord,
+  operationType: OperationType,
+  request: OperationInput,
+  terms: ContractTerms,
+): ReservedAmount | 'NoOp' | 'ReturnExisting' {
+  const { row } = transaction;
+  const extensions = () => ({ extensions: conflictExtensions(transaction, terms) });
+  if (request.currency !== undefined && request.currency !== row.currency) {
+    refuse(
+      'currency_mismatch',
+      `The transaction is in ${row.currency}.`,
+      fieldError('/currency', 'currency_mismatch', 'Must be the currency of the sale.'),
+    );
+  }
+  const result = checkAllowed(row.position, operationType, terms);
+  if (!result.allowed) {
+    const detail = `${operationType} is not possible now. The state of the transaction is ${row.state}.`;
+    refuseState(result.reason, detail, transaction, terms);
+  }
+  if (result.mode === 'NoOp' || result.mode === 'ReturnExisting') return result.mode;
+  const maxAmount = maxAmountOf(row, result);
+  const amount = operationAmount(row, operationType, request, maxAmount);
+  if (amount === undefined || amount > maxAmount) {
+    const remainingText = `The maximum amount is ${maxAmount} minor units (${row.currency}).`;
+    refuse(amountExceededCodes[operationType], remainingText, {
+      extensions: { ...conflictExtensions(transaction, terms), maxAmount },
+      errors: [{ pointer: '/amount', code: 'too_large', detail: remainingText }],
+    });
+  }
+  const isFullOnly = result.mode === 'VoidLocally' || !terms.partialCancel;
+  if (operationType === 'Cancel' && amount < maxAmount && isFullOnly) {
+    refuse(
+      'partial_cancel_not_supported',
+      'The acquirer contract does not allow partial cancellation. Cancel the full amount.',
+      extensions(),
+    );
+  }
+  const final = isFinalCapture(operationType, request, terms);
+  if (final && hasReservation(row.position)) {
+    const detail =
+      'A final capture is not possible while another operation has no response. Retry later.';
+    refuseState('transaction_in_progress', detail, transaction, terms);
+  }
+  const isVoidedLocally = result.mode === 'VoidLocally';
+  return {
+    amount,
+    isAfterOutcome: result.mode === 'AfterOutcome',
+    isFinal: final,
+    ...(isVoidedLocally ? { isVoidedLocally: true } : {}),
+  };
+}
+
+// A reversal applies to the full sale; any other amount is refused.
+function operationAmount(
+  row: TransactionRow,
+  operationType: OperationType,
+  request: OperationInput,
+  maxAmount: number,
+): number | undefined {
+  const amount = request.amount ?? defaultAmount(row, operationType, maxAmount);
+  if (operationType === 'Reversal') return amount === maxAmount ? maxAmount : undefined;
+  return amount > 0 ? amount : undefined;
+}
+
+// What is left is what was authorised; an allowance above it is taken only when it is asked for.
+function defaultAmount(
+  row: TransactionRow,
+  operationType: OperationType,
+  maxAmount: number,
+): number {
+  if (operationType !== 'Capture') return maxAmount;
+  const { captureReserved, cancelReserved } = row.position;
+  return Math.min(maxAmount, remainingAuthorized(row.position) - captureReserved - cancelReserved);
+}
+
+function isFinalCapture(
+  operationType: OperationType,
+  request: OperationInput,
+  terms: ContractTerms,
+): boolean {
+  if (operationType !== 'Capture') return false;
+  if (terms.multipleCapture) return request.final ?? false;
+  if (request.final === false) {
+    refuse(
+      'multiple_capture_not_supported',
+      'The acquirer contract allows one capture for each sale.',
+      fieldError('/final', 'multiple_capture_not_supported', 'Every capture is final.'),
+    );
+  }
+  return true;
+}

@@ -1,0 +1,137 @@
+// Creates the transaction of a sale as it is stored before anything is sent.
+import { defined, fieldError, type OfflineData, refuse } from '@switchyard/contract';
+import type { Acquiring } from '../../acquiring/index.ts';
+import { type Clock, isoTime } from '../../platform/index.ts';
+import { addressLine } from '../../provisioning/index.ts';
+import type { Vault } from '../../vault/index.ts';
+import type { TransactionRepository } from '../repository/transaction-repository.ts';
+import { hasServerIdFormat } from '../runtime/find-transaction.ts';
+import { settlementContext } from '../transaction/contract-terms.ts';
+import { calculateOverCaptureAllowance, zeroAmounts } from '../transaction/state-machine.ts';
+import { commitGraceMs } from '../transaction/timeouts.ts';
+import type { AuthorizationContext, TransactionRow } from '../transaction/transaction.ts';
+import { isAccountVerification } from '../validation/account-verification.ts';
+import { offlineSaleTime } from '../validation/validate-offline-sale.ts';
+import type { PreparedSale } from './prepare-sale.ts';
+import type { SaleIntent } from './sale-intent.ts';
+
+export type CreateIntentPorts = {
+  transactions: Pick<TransactionRepository, 'findById'>;
+  acquiring: Pick<Acquiring, 'allocateReference'>;
+  vault: Pick<Vault, 'protect'>;
+  clock: Clock;
+  /** How long an acquirer may take, ms. */
+  acquirerTimeoutMs: number;
+};
+
+/** A sale is sent at once; one that the terminal has approved offline is stored and sent by a job. */
+type IntentOptions =
+  | { phase: 'Received'; captureMode: 'Immediate' | 'Deferred'; stepUpOf: string | undefined }
+  | { phase: 'Stored'; captureMode: 'Immediate'; offlineData: OfflineData };
+
+/** @throws Refusal client_id_invalid, terminal_range_exhausted, card_keys_unavailable */
+export async function createSaleIntent(
+  ports: CreateIntentPorts,
+  sale: PreparedSale,
+  options: IntentOptions,
+): Promise<SaleIntent> {
+  const { request, card, failoverContracts, transactionId, cardFingerprint } = sale;
+  const { organizationId } = sale.caller;
+  const { merchant, store, device, contract } = sale.resolved;
+  const { captureMode, phase } = options;
+  if (hasServerIdFormat(request.clientTransactionId)) {
+    await refuseServerIdAsClientId(ports, organizationId, request.clientTransactionId);
+  }
+  const onlineKind = captureMode === 'Immediate' ? 'Sale' : 'Authorization';
+  const kind = phase === 'Stored' ? 'OfflineSale' : onlineKind;
+  const timeZone = store?.timeZone ?? merchant.timeZone;
+  const reference = await ports.acquiring.allocateReference({
+    organizationId,
+    contractId: contract.contractId,
+    terminalOwnerId: device?.deviceId ?? contract.contractId,
+    range: contract.terminalIdRange,
+    kind,
+    timeZone,
+    ...defined({
+      occurredAt: phase === 'Stored' ? offlineSaleTime(options.offlineData) : undefined,
+    }),
+  });
+  // The card is stored only after all checks have passed.
+  const token = await ports.vault.protect(organizationId, card, cardFingerprint);
+  const context: AuthorizationContext = {
+    captureMode,
+    entryMode: request.entryMode,
+    card: { scheme: card.scheme, maskedNumber: card.maskedNumber, token },
+    request: sale.requestFingerprint,
+    linkId: contract.acquirerLink,
+    merchantNumber: contract.acquirerMerchantId,
+    merchantName: merchant.name,
+    mcc: contract.mcc,
+    timeZone,
+    kind,
+    reference,
+    partialApproval: request.partialApproval ?? false,
+  };
+  const address = addressLine((store ?? merchant).address);
+  if (address !== undefined) context.merchantAddress = address;
+  if (card.panSequenceNumber !== undefined) context.panSequence = card.panSequenceNumber;
+  if (card.receiptChipTags !== undefined) context.chip = card.receiptChipTags;
+  if (request.amounts !== undefined) context.amounts = request.amounts;
+  if (request.zipCode !== undefined) context.addressAsked = true;
+  if (card.sensitive?.pin !== undefined) context.pinSent = true;
+  if (phase === 'Stored') context.offline = options.offlineData;
+  else if (options.stepUpOf !== undefined) context.stepUpOf = options.stepUpOf;
+  const { confirmWithinSeconds } = request;
+  if (confirmWithinSeconds !== undefined) context.confirmWithinSeconds = confirmWithinSeconds;
+  Object.assign(context, settlementContext(kind, contract));
+  // An account verification has no authorization hold.
+  if (isAccountVerification(request)) delete context.holdDays;
+  const now = ports.clock.now();
+  const at = isoTime(now);
+  const row: TransactionRow = {
+    organizationId,
+    transactionId,
+    merchantId: merchant.merchantId,
+    clientTransactionId: request.clientTransactionId,
+    storeId: store?.storeId,
+    deviceId: device?.deviceId,
+    contractId: contract.contractId,
+    amount: request.amount,
+    currency: request.currency,
+    overCapture: calculateOverCaptureAllowance(request.amount, contract.overCapturePercent),
+    position: { phase, ...zeroAmounts },
+    state: phase,
+    version: 1,
+    operationCount: 0,
+    deadline: now + ports.acquirerTimeoutMs + commitGraceMs,
+    createdAt: at,
+    updatedAt: at,
+  };
+  const event = {
+    sequence: 1,
+    type: phase === 'Stored' ? 'transaction.stored' : 'transaction.received',
+    at,
+    data: { state: phase, changes: { phase }, amount: request.amount, facts: context },
+  };
+  return {
+    request,
+    card,
+    context,
+    failoverContracts,
+    transaction: { row, events: [event], operations: [] },
+  };
+}
+
+async function refuseServerIdAsClientId(
+  { transactions }: CreateIntentPorts,
+  organizationId: string,
+  clientTransactionId: string,
+): Promise<void> {
+  const id = clientTransactionId.toLowerCase();
+  if ((await transactions.findById(organizationId, id)) === undefined) return;
+  refuse(
+    'client_id_invalid',
+    'This clientTransactionId equals a server transaction identifier. Send another identifier.',
+    fieldError('/clientTransactionId', 'client_id_invalid', 'Is taken.'),
+  );
+}

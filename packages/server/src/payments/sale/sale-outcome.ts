@@ -1,0 +1,85 @@
+// Decides what an acquirer outcome makes of a sale. Pure.
+import { defined } from '@switchyard/contract';
+import {
+  type AcquirerOutcome,
+  isAmbiguousDecline,
+  isDuplicateDecline,
+} from '../../acquiring/index.ts';
+import type { DueClock, Ids } from '../../platform/index.ts';
+import type { ReversalInput } from '../reversals/create-reversal.ts';
+import { createConfirmDeadline } from '../transaction/confirm-deadline.ts';
+import { settlementDayForContext } from '../transaction/contract-terms.ts';
+import type { Transition } from '../transaction/transition.ts';
+import type { SaleIntent } from './sale-intent.ts';
+
+/** @returns the transition, or the reversal when the sale is not approved and may have been authorised */
+export function decideSaleOutcome(
+  { request, context, transaction }: SaleIntent,
+  outcome: AcquirerOutcome,
+  { at, ...ports }: { at: number; ids: Pick<Ids, 'uuid'>; dueClock: Pick<DueClock, 'toDue'> },
+): Transition | ReversalInput {
+  switch (outcome.outcome) {
+    case 'Approved': {
+      const { amount, responseCode, authorizationCode } = outcome;
+      const response = { code: responseCode };
+      if (amount < request.amount && !context.partialApproval) {
+        const details = { approvedAtHost: true } as const;
+        return { at, reason: 'PartialApproval', response, authorizationCode, details };
+      }
+      const { transactionId } = transaction.row;
+      const confirmation = createConfirmDeadline(ports, context, { transactionId, at });
+      const isCaptured = context.kind === 'Sale';
+      return {
+        at,
+        type: isCaptured ? 'transaction.captured' : 'transaction.authorized',
+        changes: {
+          phase: confirmation ? 'Unconfirmed' : 'Approved',
+          authorized: amount,
+          ...defined({ captured: isCaptured ? amount : undefined }),
+        },
+        ...defined({ job: confirmation?.job }),
+        data: {
+          amount,
+          // A capture belongs to the settlement day of the store.
+          ...defined({
+            settlementDate: isCaptured ? settlementDayForContext(context, at).date : undefined,
+          }),
+          response,
+          ...defined({ confirmBy: confirmation?.confirmBy, authorizationCode }),
+          ...issuerData(outcome),
+        },
+      };
+    }
+    case 'Declined': {
+      const response = { code: outcome.responseCode };
+      const issuer = issuerData(outcome);
+      if (isAmbiguousDecline(outcome)) {
+        const reason = isDuplicateDecline(outcome) ? 'Duplicate' : 'Undecided';
+        return { at, reason, response, issuer };
+      }
+      return {
+        at,
+        type: 'transaction.declined',
+        changes: { phase: 'Declined' },
+        data: { response, ...issuer },
+      };
+    }
+    case 'NotSent':
+      return {
+        at,
+        type: 'transaction.failed',
+        changes: { phase: 'Failed' },
+        data: { reason: 'AcquirerUnavailable' },
+      };
+    default:
+      return { at, reason: outcome.reason };
+  }
+}
+
+const issuerData = ({
+  issuerData,
+  addressResult,
+}: {
+  issuerData?: string;
+  addressResult?: string;
+}) => defined({ issuerData, addressResult });

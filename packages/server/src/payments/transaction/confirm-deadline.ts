@@ -1,0 +1,35 @@
+// The time by which the client must confirm an approved sale (ADR 0037). Pure.
+import { type DueClock, type Ids, isoTime } from '../../platform/index.ts';
+import {
+  type AuthorizationContext,
+  type JobRequest,
+  saleOutcome,
+  type TransactionRecord,
+} from './transaction.ts';
+
+export const confirmDeadlineJob = 'payments.confirm-deadline';
+
+/**
+ * The time of an approval that must be confirmed, and the job that reverses the sale then. Both belong
+ * into the commit of the approval, so that no crash loses the deadline.
+ */
+export function createConfirmDeadline(
+  { ids, dueClock }: { ids: Pick<Ids, 'uuid'>; dueClock: Pick<DueClock, 'toDue'> },
+  { confirmWithinSeconds }: AuthorizationContext,
+  { transactionId, at }: { transactionId: string; at: number },
+): { confirmBy: string; job: JobRequest } | undefined {
+  if (confirmWithinSeconds === undefined) return undefined;
+  const deadline = at + confirmWithinSeconds * 1000;
+  const payload = { transactionId };
+  const dueAt = isoTime(dueClock.toDue(deadline));
+  return {
+    confirmBy: isoTime(deadline),
+    job: { jobId: ids.uuid(), kind: confirmDeadlineJob, payload, dueAt },
+  };
+}
+
+/** RFC 3339; undefined when the sale needs no confirmation, or no longer. */
+export function confirmDeadline(transaction: TransactionRecord): string | undefined {
+  if (transaction.row.position.phase !== 'Unconfirmed') return undefined;
+  return saleOutcome(transaction)?.confirmBy;
+}

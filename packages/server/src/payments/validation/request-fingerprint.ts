@@ -1,0 +1,86 @@
+// Compares a repeated request with the first one under the same identifier. Pure.
+import { defined, type ProcessRequest, refuse } from '@switchyard/contract';
+import type { Names } from '../../provisioning/index.ts';
+import type { Vault } from '../../vault/index.ts';
+
+/** Hex digits of the keyed card hash that are stored (of 64). */
+const cardFingerprintDigits = 32;
+
+/**
+ * The members that distinguish two requests with the same identifier. Card, cardholder and address enter
+ * as keyed hashes, so that nothing of a refused request is kept.
+ *
+ * @param cardFingerprint keyed hash of the card
+ */
+export function createRequestFingerprint(
+  { digest }: Pick<Vault, 'digest'>,
+  request: ProcessRequest,
+  { storeId, deviceId }: Names,
+  cardFingerprint: string,
+): Record<string, unknown> {
+  const {
+    instrument: { card, address },
+    clientTransactionId: _id,
+    merchantId: _merchant,
+    zipCode,
+    houseNumber,
+    ksn: _ksn,
+    pinblock: _pinBlock,
+    pinblockFormat: _pinFormat,
+    ...members
+  } = request;
+  const instrument = [cardFingerprint.slice(0, cardFingerprintDigits)];
+  if (card?.holderName !== undefined) instrument.push(digest(card.holderName));
+  if (address !== undefined)
+    instrument.push(digest(JSON.stringify([address.email, address.phone])));
+  return {
+    ...members,
+    storeId,
+    deviceId,
+    instrument: instrument.join('|'),
+    ...defined({
+      zipCode: zipCode === undefined ? undefined : digest(zipCode),
+      houseNumber: houseNumber === undefined ? undefined : digest(houseNumber),
+    }),
+  };
+}
+
+/** The keyed hash of the card in a fingerprint; the cardholder's name and address follow it. */
+export function cardFingerprintFrom(fingerprint: Record<string, unknown>): string {
+  return String(fingerprint['instrument']).split('|')[0] ?? '';
+}
+
+const canonicalJson = (value: unknown): string =>
+  JSON.stringify(value, (_key, each: unknown) =>
+    typeof each === 'object' && each !== null && !Array.isArray(each)
+      ? Object.fromEntries(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : each,
+  ) ?? 'null';
+
+/** The names of the members in which two requests differ; never their values. */
+export function differingMembers(
+  first: Record<string, unknown>,
+  second: Record<string, unknown>,
+): string[] {
+  const memberNames = new Set([...Object.keys(first), ...Object.keys(second)]);
+  return [...memberNames]
+    .filter((name) => canonicalJson(first[name]) !== canonicalJson(second[name]))
+    .sort();
+}
+
+/** @throws Refusal client_id_reused, naming the members that differ */
+export function refuseIdentifierReuse(
+  first: Record<string, unknown>,
+  second: Record<string, unknown>,
+  identifierName: 'clientTransactionId' | 'clientOperationId',
+): void {
+  const memberNames = differingMembers(first, second);
+  if (memberNames.length === 0) return;
+  refuse('client_id_reused', `This ${identifierName} was used for a different request.`, {
+    errors: memberNames.map((name) => ({
+      pointer: `/${name}`,
+      code: 'client_id_reused',
+      detail: 'Differs from the first request.',
+    })),
+  });
+}
