@@ -191,6 +191,24 @@ test('after a restart in the middle of a sale the terminal is asked how it ended
   assert.equal(poi.ran.length, 2);
 });
 
+test('a batch that a restart of the till interrupts is answered at the next open', async (t) => {
+  const { till, poi } = await scene(t);
+  poi.holds = true;
+  const before = till();
+  await before.open();
+  const asked = before.request('Batch', { TransactionToPerform: [] });
+  await eventually(() => poi.ran.length === 1, 'the batch');
+  const ended = assert.rejects(asked, isFault('Invalid', 'closed', 'Unknown'));
+  await before.close();
+  await ended;
+  poi.finish();
+  const [recovered] = await till().open();
+  assert.equal(recovered?.outcome, 'Answered');
+  assert.deepEqual(recovered?.message?.body, { Response: { Result: 'Success' } });
+  assert.equal(recovered?.message?.header.MessageCategory, 'Batch');
+  assert.equal(poi.ran.length, 1, 'the batch is not performed again');
+});
+
 /** A till that starts after one that ended in the middle of a sale, with a terminal that is away. */
 async function restarted(t: TestContext) {
   const on = await scene(t);

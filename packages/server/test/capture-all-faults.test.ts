@@ -39,6 +39,25 @@ test('a dry run of named items plans those alone, with their amounts', async () 
   ]);
 });
 
+test('a dry run is answered without a batch, and its clientOperationId stays free', async () => {
+  const on = await scene();
+  const { transactionId } = await sell(on);
+  const clientOperationId = randomUUID();
+  const dry = await captureAll(on, { clientOperationId, dryRun: true });
+  assert.equal(dry.status, 200, dry.text);
+  assert.deepEqual(dry.body, {
+    dryRun: true,
+    total: 1,
+    items: [{ transactionId, amount: 10_000, currency: 'EUR', status: 'Planned' }],
+  });
+  const batch = await captureAll(on, { clientOperationId });
+  assert.equal(batch.status, 202, batch.text);
+  assert.equal(batch.headers['idempotent-replayed'], undefined);
+  assert.equal(batch.body.total, 1);
+  const path = `${base}/captureall/${batch.body.batchId}`;
+  assert.equal((await on.client.call('GET', path, { token: on.shop.token })).status, 200);
+});
+
 test('the unknown one among many named items is pointed at, also one of another merchant', async () => {
   const on = await scene();
   const mine = await sell(on);

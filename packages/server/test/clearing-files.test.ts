@@ -48,7 +48,7 @@ test('a capture is a line of a file, and counts once the acquirer has acknowledg
   assert.match(await on.house.metrics.registry.metrics(), open);
   assert.deepEqual(
     [made.sequence, made.state, made.lines, made.amounts],
-    [1, 'Made', 3, [{ currency: 'EUR', amount: 3000 }]],
+    [1, 'Made', 3, [{ currency: 'EUR', amount: '3000' }]],
   );
   const text = await contentOf(on, made.clearingFileId);
   assert.equal(await contentOf(on, made.clearingFileId), text);
@@ -101,7 +101,7 @@ for (const multipleCapture of [true, false]) {
     }, 'the batch');
     assert.deepEqual([batch.filed, batch.failed], [planned.length, 0]);
     const { lines, amounts } = await makeFile(on);
-    const amount = multipleCapture ? 3000 : 2400;
+    const amount = multipleCapture ? '3000' : '2400';
     assert.deepEqual([lines, amounts], [planned.length + 2, [{ currency: 'EUR', amount }]]);
   });
 }

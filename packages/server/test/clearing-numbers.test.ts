@@ -145,24 +145,42 @@ test('a line that another process files meanwhile, under another number, stays i
   );
 });
 
-test('a sum that JSON cannot tell exactly is parted between two files', async () => {
+test('a sum beyond 2^53 is exact in the file, in its view and in its event', async () => {
   const on = await scene(terms);
   const database = await testDatabase();
   const greatest = 999_999_999_999;
+  const count = 9009;
   await database.query(
     `INSERT INTO clearing_lines (organization_id, transaction_id, number, link_id, settlement_date,
         due_at, amount, currency, content, status)
-      SELECT $1, gen_random_uuid(), 1, $2, '2099-03-01', '2099-03-02', $3,
-        CASE WHEN place = 1 THEN 'JPY' ELSE 'EUR' END, '{}', 'Waiting'
-      FROM generate_series(1, 9010) AS place`,
-    [on.organizationId, on.linkId, greatest],
+      SELECT $1, gen_random_uuid(), 1, $2, '2099-03-01', '2099-03-02', $3, line.currency,
+        jsonb_build_object('settlementDate', '2099-03-01', 'merchantNumber', $4::text,
+          'amount', $3::bigint, 'currency', line.currency, 'final', true,
+          'reference', line.reference, 'original', line.reference, 'authorizationCode', 'A00001',
+          'maskedNumber', '411111******1111'), 'Waiting'
+      FROM (SELECT CASE WHEN number = 1 THEN 'JPY' ELSE 'EUR' END AS currency,
+          jsonb_build_object('mti', '0220', 'terminalId', 'T0000001', 'transmittedAt', '0301120000',
+            'stan', lpad(number::text, 6, '0'), 'rrn', lpad(number::text, 12, '0')) AS reference
+        FROM generate_series(1, $5::int + 1) AS number) AS line`,
+    [on.organizationId, on.linkId, greatest, on.shop.merchantNumber, count],
   );
-  const made = [await makeFile(on), await makeFile(on)].map(({ amounts }) => amounts);
-  assert.deepEqual(made, [
-    [
-      { currency: 'EUR', amount: 9007 * greatest },
-      { currency: 'JPY', amount: greatest },
-    ],
-    [{ currency: 'EUR', amount: 2 * greatest }],
+  const sum = BigInt(count) * BigInt(greatest);
+  assert.ok(sum > 2n ** 53n && BigInt(Number(sum)) !== sum, 'no JSON number holds it');
+  const made = await makeFile(on);
+  assert.equal(made.lines, count + 1);
+  assert.deepEqual(made.amounts, [
+    { currency: 'EUR', amount: String(sum) },
+    { currency: 'JPY', amount: String(greatest) },
   ]);
+  const text = await contentOf(on, made.clearingFileId);
+  const trailer = text.trimEnd().split('\n').at(-1)?.split('|');
+  assert.equal(trailer?.[2], `392:${greatest},978:${sum}`);
+  assert.match(on.host.clear(text), /\|Accepted\n/, 'the host counts the same sum');
+  const event = await until(async () => {
+    const { body } = await on.client.call('GET', '/events/v1?limit=200', {
+      token: on.acquirerToken,
+    });
+    return body.items.find(({ type }: { type: string }) => type === 'clearing.file_made');
+  }, 'the event');
+  assert.deepEqual(event.data.amounts, { EUR: String(sum), JPY: String(greatest) });
 });

@@ -350,7 +350,7 @@ describe('the feed of events', () => {
     for (const { type, data } of items) {
       assert.ok(Check(eventDefinitions.get(type)?.data as never, data), type);
       assert.equal(data['fileId'], fileId);
-      assert.deepEqual(data['amounts'], { EUR: 1000 });
+      assert.deepEqual(data['amounts'], { EUR: '1000' });
     }
     assert.equal(items.find(({ type }) => type === 'clearing.file_settled')?.data['accepted'], 1);
   });

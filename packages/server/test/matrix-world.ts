@@ -238,7 +238,7 @@ async function clearingFileOf({ organizationId, linkId }: Scene): Promise<string
   await database.query(
     `INSERT INTO clearing_files (organization_id, file_id, link_id, sequence, institution_id, state,
        line_count, amounts, accepted, rejected, created_at)
-     VALUES ($1, $2, $3, 1, '123456', 'Made', 1, '{"EUR": 100}', 0, 0, now())`,
+     VALUES ($1, $2, $3, 1, '123456', 'Made', 1, '{"EUR": "100"}', 0, 0, now())`,
     [organizationId, id, linkId],
   );
   return id;

@@ -10,10 +10,14 @@ import { until } from './until.ts';
 
 export type SecondProcess = { readonly client: Client; stop(): Promise<void> };
 
-/** Takes payments of the scene, over links of its own; what is left to jobs is done by either. */
+/**
+ * Takes payments of the scene, over links of its own; what is left to jobs is done by either.
+ *
+ * @param own clocks and connections that differ from those of the test house
+ */
 export async function secondProcess(
   on: Scene,
-  clocks: Pick<HouseDeps, 'clock' | 'identityClock'> = {},
+  own: Partial<Pick<HouseDeps, 'clock' | 'identityClock' | 'database'>> = {},
 ): Promise<SecondProcess> {
   const [port = 0, devicePort = 0] = await freePorts(2);
   const settings = { ...on.settings, port, devicePort, roles: new Set(['cards'] as const) };
@@ -25,7 +29,7 @@ export async function secondProcess(
     tls: await ensureCertificates({ settings, clock: systemClock }),
     checksAnswers: true,
     loadLimits: patientLimits,
-    ...clocks,
+    ...own,
   });
   await house.start();
   await house.http.listen();

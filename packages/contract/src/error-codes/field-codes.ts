@@ -186,11 +186,16 @@ export const fieldCodes = {
   approval_code_invalid: refused(
     422,
     'The approval code is not valid',
-    'The approval code is unknown, used up or expired; a code that is sent is always checked.',
+    'The approval code is unknown, revoked, expired, or of another place or amount; it is checked whenever it is sent.',
+  ),
+  approval_code_used: refused(
+    422,
+    'The approval code was used',
+    'Another operation has used the one-time approval code, or is using it now; send another code.',
   ),
   approval_code_locked: refused(
     422,
     'The approval code is locked',
-    'Too many wrong approval codes were tried; wait or use another code.',
+    'Too many unknown approval codes were sent; wait.',
   ),
 } as const;

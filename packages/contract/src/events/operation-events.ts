@@ -1,7 +1,7 @@
 /** Events of what runs for many at once, and of the endpoints that events are sent to. */
 import { Type } from 'typebox';
 import { identifier } from '../schemas/provisioned.ts';
-import { Timestamp } from '../schemas/values.ts';
+import { SumAmount, Timestamp } from '../schemas/values.ts';
 import { type EventDefinition, eventData, exampleIds } from './definition.ts';
 
 const count = Type.Integer({ minimum: 0 });
@@ -24,8 +24,8 @@ const clearing = eventData({
   acquirerLinkId: identifier('The link to the acquirer.'),
   number: Type.Integer({ minimum: 1, description: 'Counts the files of the link.' }),
   lineCount: count,
-  amounts: Type.Record(Type.String(), Type.Integer({ minimum: 0 }), {
-    description: 'What is captured by it, minor units by currency.',
+  amounts: Type.Record(Type.String(), SumAmount, {
+    description: 'The sum of its captures by currency, in minor units, as a text.',
   }),
   accepted: count,
   rejected: count,
@@ -38,7 +38,7 @@ const file = {
   acquirerLinkId: '019823f9-77aa-74db-9faa-c293a6f7d5bb',
   number: 7,
   lineCount: 120,
-  amounts: { EUR: 184_500 },
+  amounts: { EUR: '184500' },
   accepted: 0,
   rejected: 0,
 };

@@ -1,8 +1,7 @@
 /** Schemas of reconciliations: what an acquirer says it has settled, beside what we know of it. */
 import { type Static, Type } from 'typebox';
 import { closed, identifier, shortText } from './provisioned.ts';
-import { SumAmount } from './reporting-summary.ts';
-import { AnswerAmount, Currency, pageOf, Timestamp, Uuid, wordOf } from './values.ts';
+import { AnswerAmount, Currency, pageOf, SumAmount, Timestamp, Uuid, wordOf } from './values.ts';
 
 /**
  * What money moved by.

@@ -2,8 +2,7 @@
 import { type Static, Type } from 'typebox';
 import { clearingFileStates } from './payments/clearing.ts';
 import { closed, identifier } from './provisioned.ts';
-import { SumAmount } from './reporting-summary.ts';
-import { Currency, pageOf, Timestamp, Uuid, wordOf } from './values.ts';
+import { Currency, pageOf, SumAmount, Timestamp, Uuid, wordOf } from './values.ts';
 
 const SettlementDay = Type.String({
   format: 'date',

@@ -3,20 +3,7 @@ import { type Static, Type } from 'typebox';
 import { responseCategories } from '../response-codes.ts';
 import { closed, identifier } from './provisioned.ts';
 import { paymentFilters } from './reporting.ts';
-import { Currency, wordOf } from './values.ts';
-
-/**
- * A sum of amounts, in minor units. It is a text, since sums can be greater than the integers that
- * every JSON reader keeps whole.
- *
- * @example
- * const captured = BigInt(sum.captured);
- */
-export const SumAmount = Type.String({
-  pattern: '^-?[0-9]{1,30}$',
-  description: 'Minor units of the currency, as a text: sums may be greater than 2^53.',
-  examples: ['125000'],
-});
+import { Currency, SumAmount, wordOf } from './values.ts';
 
 /**
  * By what a summary is taken apart.

@@ -230,3 +230,16 @@ export function pageOf<Item extends TSchema>(item: Item) {
     }),
   });
 }
+
+/**
+ * A sum of amounts, in minor units. It is a text, since sums can be greater than the integers that
+ * every JSON reader keeps whole.
+ *
+ * @example
+ * const captured = BigInt(sum.captured);
+ */
+export const SumAmount = Type.String({
+  pattern: '^-?[0-9]{1,30}$',
+  description: 'Minor units of the currency, as a text: sums may be greater than 2^53.',
+  examples: ['125000'],
+});

@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { serviceIdKeptMs } from '../limits.ts';
 import { answerTo, failureTo, requestOf } from '../messages/build.ts';
-import { type AnyMessage, type Header, isMessage, type Message } from '../messages/message.ts';
+import {
+  type AnyMessage,
+  bodyMemberOf,
+  type Header,
+  isMessage,
+  type Message,
+} from '../messages/message.ts';
 import { readMessage } from '../messages/read.ts';
 import { writeMessage } from '../messages/write.ts';
 import { rejectOf } from './event.ts';
@@ -63,7 +69,7 @@ const repeats = (status: AnyMessage, of: AnyMessage) =>
     Response: { Result: 'Success' },
     RepeatedMessageResponse: {
       MessageHeader: of.header,
-      RepeatedResponseMessageBody: { PaymentResponse: of.body as never },
+      RepeatedResponseMessageBody: { [bodyMemberOf(of.header)]: of.body },
     },
   });
 const outcomeOf = (step: SaleStep): string => (step.do === 'Finish' ? step.outcome : step.do);
@@ -119,6 +125,31 @@ test('without an answer in time the outcome is asked for, until it is repeated',
   assert.equal(outcomeOf(step), 'Answered');
   assert.ok(step.do === 'Finish' && step.outcome === 'Answered');
   assert.deepEqual(step.message, approved(payment));
+});
+
+test('a batch without an answer is asked for, and only its own answer proves anything', () => {
+  const batchBody = { TransactionToPerform: [] };
+  const begin = () => {
+    const { sale } = till();
+    const batch = sent(sale.begin('Batch', batchBody));
+    assert.ok(isMessage(batch, 'Batch', 'Request'));
+    const status = sent(sale.lost());
+    assert.ok(isMessage(status, 'TransactionStatus', 'Request'));
+    assert.equal(status.body.MessageReference?.MessageCategory, 'Batch');
+    return { sale, batch, status };
+  };
+  const { sale, batch, status } = begin();
+  const answer = answerTo(batch, {
+    Response: { Result: 'Partial', ErrorCondition: 'Aborted' },
+    PerformedTransaction: [],
+  });
+  const step = receive(sale, repeats(status, answer as AnyMessage));
+  assert.ok(step.do === 'Finish' && step.outcome === 'Answered');
+  assert.deepEqual(step.message, answer);
+  for (const condition of ['NotFound', 'NotAllowed'] as const) {
+    const other = begin();
+    assert.equal(outcomeOf(receive(other.sale, failed(other.status, condition))), 'Unknown');
+  }
 });
 
 test('the answer itself may still come while the outcome is asked for', () => {

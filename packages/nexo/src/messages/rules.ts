@@ -67,6 +67,7 @@ export const rules: Partial<Readonly<Record<StructureName, Rule>>> = {
     'CardAcquisitionResponse',
     'StoredValueResponse',
     'CardReaderAPDUResponse',
+    'BatchResponse',
   ),
   TransactionToPerform: oneOf('PaymentRequest', 'LoyaltyRequest', 'ReversalRequest'),
 };

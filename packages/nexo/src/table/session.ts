@@ -113,6 +113,8 @@ export const sessionRows = {
     CardAcquisitionResponse: 'CardAcquisitionResponse?',
     StoredValueResponse: 'StoredValueResponse?',
     CardReaderAPDUResponse: 'CardReaderAPDUResponse?',
+    // Not in the standard: an extension of this project (ADR 0060).
+    BatchResponse: 'BatchResponse?',
   },
   BatchRequest: { RemoveAllFlag: 'Flag?', TransactionToPerform: 'TransactionToPerform*' },
   BatchResponse: { Response: 'Response', PerformedTransaction: 'PerformedTransaction*' },

@@ -19,11 +19,8 @@ import {
   applyAcknowledgementJob,
   createAcknowledgementHandler,
 } from './clearing/apply-acknowledgement.ts';
-import {
-  createClearingFiles,
-  createClearingTask,
-  registerClearingGauges,
-} from './clearing/clearing-files.ts';
+import { createClearingFiles, createClearingTask } from './clearing/clearing-files.ts';
+import { registerClearingGauges } from './clearing/clearing-gauges.ts';
 import { createClearingStore } from './clearing/clearing-sql.ts';
 import type { PaymentsDeps } from './deps.ts';
 import { registerLinkRoutes } from './http/acquirer-link-routes.ts';
@@ -150,12 +147,11 @@ export function createPayments({ database, jobs, audit, ...rest }: Deps): Paymen
   jobs.handle(batchCaptureJob, batchWorker.assignLinks);
   jobs.handle(batchCaptureLinkJob, batchWorker.captureLinkItems, { most: maxLinkJobs });
   jobs.handle(applyAcknowledgementJob, createAcknowledgementHandler(deps));
-  const clearingFiles = createClearingFiles(deps);
   registerClearingGauges(deps);
   const periodicTasks = [
     recovery,
     createAuthorizationExpiry(deps),
-    createClearingTask(clearingFiles, deps),
+    createClearingTask(deps),
     createKsnCleanup(deps),
   ];
   return {
@@ -163,7 +159,7 @@ export function createPayments({ database, jobs, audit, ...rest }: Deps): Paymen
       registerPaymentRoutes(app, deps);
       registerLinkRoutes(app, driverDeps);
       registerApprovalCodes(app, approvalCodes);
-      registerClearingRoutes(app, clearingFiles);
+      registerClearingRoutes(app, createClearingFiles(deps));
     },
     start() {
       for (const sweep of periodicTasks) sweep.start();

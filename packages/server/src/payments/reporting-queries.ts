@@ -1,7 +1,8 @@
 // Queries of the reporting module. They also run in processes without vault keys.
-import type { TransactionWithEvents } from '@switchyard/contract';
-import { referenceClearingFormat } from '../acquiring/index.ts';
+import type { ClearingFile, TransactionWithEvents } from '@switchyard/contract';
 import { isoTime, plainArray } from '../platform/index.ts';
+import { clearingFileName } from './clearing/clearing-files.ts';
+import { type ClearingFileRow, findFilesSql } from './clearing/clearing-sql.ts';
 import { viewWithEvents } from './http/transaction-view.ts';
 import {
   type TransactionResultRow,
@@ -12,17 +13,17 @@ import { isUuid } from './runtime/find-transaction.ts';
 import type { TransactionRecord } from './transaction/transaction.ts';
 
 /** One statement, inside a transaction or not. */
-export type RunQuery = <Of extends object>(
+export type RunQuery = <Row extends object>(
   text: string,
   values: readonly unknown[],
-) => Promise<Of[]>;
+) => Promise<Row[]>;
 
-/** One look-up by key for each: what a batch costs does not depend on how full the tables are. */
+/** One index look-up for each transaction, so the cost does not depend on the size of the tables. */
 export const selectTransactionsText = `SELECT ${transactionSelectList} FROM unnest($2::uuid[]) AS r(transaction_id)
   CROSS JOIN LATERAL (SELECT * FROM transactions WHERE organization_id = $1
     AND transaction_id = r.transaction_id LIMIT 1) t`;
 
-/** In no order; what is not there is left out. */
+/** In no order. Unknown identifiers are left out. */
 export async function readTransactions(
   run: RunQuery,
   organizationId: string,
@@ -36,7 +37,7 @@ export async function readTransactions(
 export const listTransactionIdsText = `SELECT transaction_id FROM transactions
   WHERE organization_id = $1 AND transaction_id > $2 ORDER BY transaction_id LIMIT $3`;
 
-/** Identifiers in their order, which is that of time, behind one of them. */
+/** Identifiers greater than `after`, in the order of time. */
 export async function listTransactionIds(
   run: RunQuery,
   organizationId: string,
@@ -53,7 +54,7 @@ export async function listTransactionIds(
 
 const maxMatches = 20;
 
-/** By the client's name or by ours; $3 is null where the name cannot be one of ours. */
+/** By the client's or the server's identifier. $3 is null if the text cannot be one of the server. */
 export const findByIdentifierText = `(SELECT transaction_id, created_at FROM transactions
     WHERE organization_id = $1 AND client_transaction_id = $2 LIMIT ${maxMatches})
   UNION ALL
@@ -62,7 +63,7 @@ export const findByIdentifierText = `(SELECT transaction_id, created_at FROM tra
 
 export type TransactionReference = { readonly paymentId: string; readonly createdAt: string };
 
-/** Those that a name may mean: the client has given one at most for each merchant, and we one at most. */
+/** A client's identifier may exist once for each merchant. */
 export async function findTransactionsByIdentifier(
   run: RunQuery,
   organizationId: string,
@@ -81,7 +82,6 @@ export async function findTransactionsByIdentifier(
 export const viewTransactionWithEvents = (transaction: TransactionRecord): TransactionWithEvents =>
   viewWithEvents(transaction);
 
-/** Lines of a clearing file that are settled together. */
 export type ClearingTotal = {
   linkId: string;
   settlementDate: string;
@@ -98,49 +98,24 @@ const clearingTotalsText = `SELECT l.link_id AS "linkId", l.settlement_date::tex
   WHERE l.organization_id = $1 AND l.file_id = $2
   GROUP BY l.link_id, l.settlement_date, t.merchant_id, l.currency`;
 
-/** What a clearing file holds, by merchant, day and currency; nothing where it was refused. */
+/** Sums of a clearing file by merchant, day and currency. Empty for a rejected file. */
 export const readClearingTotals = (
   run: RunQuery,
   organizationId: string,
   fileId: string,
 ): Promise<ClearingTotal[]> => run<ClearingTotal>(clearingTotalsText, [organizationId, fileId]);
 
-export type ClearingFileSummary = {
-  clearingFileId: string;
-  fileName: string;
-  state: 'Made' | 'Acknowledged' | 'Settled' | 'Rejected';
-};
-
-type ClearingFileRow = {
-  file_id: string;
-  link_id: string;
-  institution_id: string;
-  sequence: number;
-  state: ClearingFileSummary['state'];
-  created_at: Date;
-};
-
-const selectClearingFilesText = `SELECT file_id, link_id, institution_id, sequence, state, created_at
-  FROM clearing_files WHERE organization_id = $1 AND file_id = ANY($2::uuid[])`;
+export type ClearingFileSummary = Pick<ClearingFile, 'clearingFileId' | 'fileName' | 'state'>;
 
 export async function readClearingFiles(
   run: RunQuery,
   organizationId: string,
   fileIds: readonly string[],
 ): Promise<ClearingFileSummary[]> {
-  const rows = await run<ClearingFileRow>(selectClearingFilesText, [
-    organizationId,
-    plainArray(fileIds),
-  ]);
+  const rows = await run<ClearingFileRow>(findFilesSql, [organizationId, plainArray(fileIds)]);
   return rows.map((row) => ({
-    clearingFileId: row.file_id,
-    fileName: referenceClearingFormat.fileName({
-      fileId: row.file_id,
-      linkId: row.link_id,
-      institutionId: row.institution_id,
-      sequence: row.sequence,
-      createdAt: row.created_at.toISOString(),
-    }),
+    clearingFileId: row.fileId,
+    fileName: clearingFileName(row),
     state: row.state,
   }));
 }

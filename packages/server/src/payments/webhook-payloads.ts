@@ -13,7 +13,7 @@ import type { RecentTransactions } from './repository/recent-transactions.ts';
 import { summarizeResponse } from './transaction/terminal-action.ts';
 import type { EventData, TransactionRow } from './transaction/transaction.ts';
 
-/** One look-up by key for each row: what a batch costs does not depend on how full the tables are. */
+/** One index look-up for each row, so the cost does not depend on the size of the tables. */
 const selectEventDataText = `SELECT r.i - 1 AS i, e.data, concat_ws('|', t.merchant_id,
     coalesce(t.store_id::text, ''), coalesce(t.device_id::text, ''), t.amount, t.currency,
     t.client_transaction_id) AS fields
@@ -25,7 +25,7 @@ const selectEventDataText = `SELECT r.i - 1 AS i, e.data, concat_ws('|', t.merch
   CROSS JOIN LATERAL (SELECT data FROM transaction_events WHERE organization_id = r.organization_id
     AND transaction_id = r.transaction_id AND sequence = r.sequence LIMIT 1) e`;
 
-/** One text in place of six columns, since the driver reads each column on its own; see rows.ts. */
+/** One text instead of six columns: the driver parses each column separately. */
 type EventDataRow = { i: number; data: EventData; fields: string };
 
 function eventResponse({ response, reason }: EventData, zeroAmount: boolean) {
@@ -34,7 +34,6 @@ function eventResponse({ response, reason }: EventData, zeroAmount: boolean) {
   return summarizeResponse(responseWithReason, { contactless: false, zeroAmount });
 }
 
-/** Of the event as it is stored: what says something to others, where it is there. */
 const publishedMembers = [
   'amount',
   'operation',
@@ -52,7 +51,7 @@ type SaleMembers = Pick<
 
 function parseSaleMembers(fields: string): SaleMembers {
   const [merchantId = '', storeId, deviceId, amount, currency = '', ...client] = fields.split('|');
-  // The identifier of the client stands last, whatever it holds.
+  // The client's identifier is last, since it may contain the separator.
   const clientTransactionId = client.length === 1 ? (client[0] ?? '') : client.join('|');
   return {
     merchantId,
@@ -84,7 +83,7 @@ function createEventFacts(event: EventData, sale: SaleMembers, transactionId: st
 
 type RecentLookup = Pick<RecentTransactions, 'find'>;
 
-/** What never changes of a sale, and an event of it, as this process has committed them. */
+/** The facts of an event, if this process has committed the transaction recently. */
 function recentEventFacts(
   recent: RecentLookup | undefined,
   row: OutboxRow,
@@ -126,9 +125,9 @@ const createEventReader =
   };
 
 /**
- * Speaks for what happens to payments; it reads by keys alone, in processes without cards too.
+ * The event sources of the module. They also run in processes without vault keys.
  *
- * @param recent sales that this process has committed
+ * @param recent transactions that this process has committed
  */
 export function paymentEvents(recent?: RecentLookup): readonly EventSource[] {
   const read = createEventReader(recent);

@@ -139,15 +139,18 @@ for (const category of ['Payment', 'Reversal'] as const) {
   });
 }
 
-test('a batch in the middle of which the power went off goes on no further, and keeps what was done', async () => {
+test('a batch that a restart interrupts is not continued, and TransactionStatus repeats what was done', async () => {
   const { fake, platform, letGo, isAsked } = slow('sell');
   const on = stage({ platform });
   const batch = requestOf('Batch', address(), {
     TransactionToPerform: [10, 20].map((amount) => ({ PaymentRequest: pay(amount).body })),
   } as never) as AnyMessage;
   const { asked } = await cutOff(on, batch, isAsked);
-  const { Response, PerformedTransaction = [] } = batchAnswerIn(on.dataDir)?.body ?? {};
-  assert.deepEqual([Response?.Result, Response?.ErrorCondition], ['Partial', 'Aborted']);
+  const repeated = await on.statusOf(batch);
+  assert.ok(repeated && isMessage(repeated, 'Batch', 'Response'));
+  assert.deepEqual(repeated, batchAnswerIn(on.dataDir));
+  const { Response, PerformedTransaction = [] } = repeated.body;
+  assert.deepEqual([Response.Result, Response.ErrorCondition], ['Partial', 'Aborted']);
   assert.deepEqual(
     PerformedTransaction.map((one) => one.Response.Result),
     ['Success'],

@@ -110,7 +110,7 @@ export async function cashierTill(
   };
 }
 
-/** The answer to a batch, as the terminal has kept it: no TransactionStatus repeats one. */
+/** The answer to a batch, as the terminal has stored it. */
 export function batchAnswerIn(directory: string): Message<'Batch', 'Response'> | undefined {
   const lines = readFileSync(join(directory, 'terminal.jsonl'), 'utf8').split('\n').slice(0, -1);
   const records = lines.flatMap((line) => JSON.parse(line).dialogue?.put ?? []);

@@ -296,7 +296,7 @@ export const AllowedOperations = Type.Object({
 export type AllowedOperations = Static<typeof AllowedOperations>;
 
 /**
- * The capture of many transactions. A dry run has items with status `Planned`.
+ * A capture of many transactions.
  *
  * @example
  * const batch = (await response.json()) as Batch;
@@ -305,7 +305,6 @@ export type AllowedOperations = Static<typeof AllowedOperations>;
 export const Batch = Type.Object({
   batchId: Uuid,
   state: wordOf(['Running', 'Completed']),
-  dryRun: Type.Optional(Type.Boolean()),
   total: Type.Integer({ minimum: 0 }),
   succeeded: Type.Integer({ minimum: 0 }),
   failed: Type.Integer({ minimum: 0 }),
@@ -318,28 +317,43 @@ export const Batch = Type.Object({
   items: Type.Array(
     Type.Object({
       transactionId: Type.String(),
-      clientTransactionId: Type.Optional(Type.String()),
-      status: wordOf(['Planned', 'Pending', 'Succeeded', 'Filed', 'Failed']),
+      status: wordOf(['Pending', 'Succeeded', 'Filed', 'Failed']),
       amount: Type.Optional(AnswerAmount),
-      currency: Type.Optional(Currency),
-      operationId: Type.Optional(Uuid),
       code: Type.Optional(Type.String({ description: 'The error code or decline reason.' })),
     }),
-    {
-      description:
-        'A page of them, in the order of the capture. Of a dry run the first 200 of `total`, without a `nextCursor`: it keeps nothing to read on from.',
-    },
+    { description: 'A page of them, in the order of the capture.' },
   ),
-  nextCursor: Type.Optional(
-    Type.Union([Type.String(), Type.Null()], {
-      description: 'Where the next page of items begins; null after the last. Not of a dry run.',
-    }),
-  ),
-  createdAt: Type.Optional(Timestamp),
+  nextCursor: Type.Union([Type.String(), Type.Null()], {
+    description: 'Where the next page of items begins; null after the last.',
+  }),
+  createdAt: Timestamp,
   completedAt: Type.Optional(Timestamp),
 });
 /** What the schema {@link Batch} describes. */
 export type Batch = Static<typeof Batch>;
+
+/**
+ * The answer to a dry run of a capture of all: what would be captured. Nothing is stored.
+ *
+ * @example
+ * const plan = (await response.json()) as CapturePlan;
+ * console.log(`${plan.total} sales would be captured`);
+ */
+export const CapturePlan = Type.Object({
+  dryRun: Type.Literal(true),
+  total: Type.Integer({ minimum: 0 }),
+  items: Type.Array(
+    Type.Object({
+      transactionId: Uuid,
+      status: Type.Literal('Planned'),
+      amount: AnswerAmount,
+      currency: Currency,
+    }),
+    { description: 'The first 200 of `total`.' },
+  ),
+});
+/** What the schema {@link CapturePlan} describes. */
+export type CapturePlan = Static<typeof CapturePlan>;
 
 /**
  * `GET /transactions/technical/isAvailable`.

@@ -1,6 +1,6 @@
 /** Clearing files: captures that go to an acquirer as lines of a file, and how it acknowledges them. */
 import { type Static, Type } from 'typebox';
-import { AnswerAmount, Currency, Timestamp, Uuid, wordOf } from '../values.ts';
+import { AnswerAmount, Currency, SumAmount, Timestamp, Uuid, wordOf } from '../values.ts';
 
 const strict = { additionalProperties: false } as const;
 
@@ -61,7 +61,7 @@ export const ClearingFile = Type.Object(
     fileName: Type.String({ examples: ['clearing-100001-000001.txt'] }),
     state: wordOf(clearingFileStates),
     lines: Type.Integer({ minimum: 1 }),
-    amounts: Type.Array(Type.Object({ currency: Currency, amount: Type.Integer({ minimum: 0 }) })),
+    amounts: Type.Array(Type.Object({ currency: Currency, amount: SumAmount })),
     accepted: Type.Optional(Type.Integer({ minimum: 0 })),
     rejected: Type.Optional(Type.Integer({ minimum: 0 })),
     reason: Type.Optional(Type.String({ description: 'Why the acquirer took none of it.' })),

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { numericOf } from '@switchyard/money';
+import fc from 'fast-check';
 import { AcknowledgementFormatError, type ClearingLine } from './clearing-format.ts';
 import { referenceClearingFormat } from './reference-clearing-format.ts';
 
@@ -63,6 +65,28 @@ describe('a clearing file', () => {
     const hash = 632601000001n + 632601000002n + 632601000003n;
     assert.equal(lines[4], `T|3|392:50,978:2000|${hash}|${digest}`);
     assert.deepEqual(lines.slice(5), ['']);
+  });
+
+  it('has exact sums in its trailer, beyond 2^53 too', async () => {
+    const captures = fc.array(
+      fc.record({
+        amount: fc.maxSafeNat(),
+        currency: fc.constantFrom('EUR', 'JPY', 'USD'),
+      }),
+      { minLength: 1, maxLength: 40 },
+    );
+    await fc.assert(
+      fc.asyncProperty(captures, async (members) => {
+        const sums = new Map<string, bigint>();
+        for (const { amount, currency } of members) {
+          const code = numericOf(currency);
+          sums.set(code, (sums.get(code) ?? 0n) + BigInt(amount));
+        }
+        const lines = await written(members.map((each, index) => lineOf(index + 1, each)));
+        const expected = [...sums].map(([code, sum]) => `${code}:${sum}`).sort();
+        assert.equal(lines.at(-2)?.split('|')[2], expected.join(','));
+      }),
+    );
   });
 
   it('contains no card number', async () => {

@@ -5,145 +5,167 @@ import { findOperation } from '../repository/transaction-sql.ts';
 import type { OperationType } from '../transaction/state-machine.ts';
 
 export type CodeRow = {
-  approval_code_id: string;
-  merchant_id: string | null;
-  store_id: string | null;
+  approvalCodeId: string;
+  merchantId: string | null;
+  storeId: string | null;
   name: string;
-  one_time: boolean;
-  max_amount: number | null;
+  oneTime: boolean;
+  maxAmount: number | null;
   currency: string | null;
-  valid_until: Date | null;
+  validUntil: Date | null;
   uses: number;
-  last_used_at: Date | null;
-  created_by: string;
-  created_at: Date;
-  revoked_at: Date | null;
+  lastUsedAt: Date | null;
+  createdBy: string;
+  createdAt: Date;
+  revokedAt: Date | null;
 };
 
-export type NewCodeRow = Omit<CodeRow, 'uses' | 'last_used_at' | 'revoked_at' | 'valid_until'> & {
-  organization_id: string;
-  code_mark: string;
-  valid_until: string | null;
+export type NewCode = Omit<CodeRow, 'uses' | 'lastUsedAt' | 'revokedAt' | 'validUntil'> & {
+  organizationId: string;
+  codeHash: string;
+  /** RFC 3339. */
+  validUntil: string | null;
 };
 
-/** Where a code is to approve something, RFC 3339 and minor units. */
+/** The operation that a code is to approve. */
 export type CodeUse = {
   organizationId: string;
   codeHash: string;
   merchantId: string;
   storeId: string | undefined;
+  /** Minor units. */
   amount: number;
   currency: string;
+  /** RFC 3339. */
   at: string;
 };
 
-/** Who tries, how many wrong codes that may be, and when a span ends that begins now, RFC 3339. */
+/** The window begins with the first failed attempt. RFC 3339. */
 export type AttemptLimit = { attemptedBy: string; maxFailures: number; windowEndsAt: string };
 
-/** What a code is to approve: it may have been done meanwhile, in another process. */
 export type CodeCheckRequest = CodeUse & {
   kind: OperationType;
   clientOperationId: string | undefined;
 };
 
 /**
- * Right ones leave the count as it is: who knows one code must not find others by it. `Done`: the operation is
- * there already, whatever is left of the code that approved it.
+ * `Invalid`: the code exists and does not approve this operation. `Unknown`: no such code, which counts as
+ * a failed attempt. `OperationExists`: another request has stored the same operation, perhaps with this code.
  */
-export type CodeCheck = { approvalCodeId: string } | { lockedUntil: number } | 'Wrong' | 'Done';
-
-type FailureCount = { failures: number; counted_until: Date };
+export type CodeCheck =
+  | { approvalCodeId: string }
+  | { lockedUntil: number }
+  | 'Used'
+  | 'Invalid'
+  | 'Unknown'
+  | 'OperationExists';
 
 export type CodeListQuery = {
   organizationId: string;
   merchantId: string | undefined;
   storeId: string | undefined;
-  /** Codes that were revoked too. */
   includeRevoked: boolean;
   after: string | undefined;
   limit: number;
 };
 
-const columns = `approval_code_id, merchant_id, store_id, name, one_time,
-  max_amount, currency, valid_until, uses, last_used_at, created_by, created_at, revoked_at`;
+const columns = `approval_code_id AS "approvalCodeId", merchant_id AS "merchantId",
+  store_id AS "storeId", name, one_time AS "oneTime", max_amount AS "maxAmount", currency,
+  valid_until AS "validUntil", uses, last_used_at AS "lastUsedAt", created_by AS "createdBy",
+  created_at AS "createdAt", revoked_at AS "revokedAt"`;
 
-const insertText = `INSERT INTO approval_codes (organization_id, approval_code_id, merchant_id,
+const insertSql = `INSERT INTO approval_codes (organization_id, approval_code_id, merchant_id,
     store_id, name, code_mark, one_time, max_amount, currency, valid_until, created_by, created_at)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
   ON CONFLICT (organization_id, code_mark) DO NOTHING RETURNING ${columns}`;
 
-const revokeText = `UPDATE approval_codes SET revoked_at = $4
+const revokeSql = `UPDATE approval_codes SET revoked_at = $4
   WHERE organization_id = $1 AND approval_code_id = $2 AND revoked_at IS NULL
     AND merchant_id IS NOT DISTINCT FROM coalesce($3::uuid, merchant_id)
   RETURNING ${columns}`;
 
-const codeMatchesClause = `organization_id = $1 AND code_mark = $2 AND revoked_at IS NULL
-    AND (merchant_id IS NULL OR merchant_id = $3) AND (store_id IS NULL OR store_id = $4)
-    AND (max_amount IS NULL OR max_amount >= $5 AND currency = $6)
-    AND (valid_until IS NULL OR valid_until > $7) AND NOT (one_time AND uses > 0)`;
+/** A code of another place or a revoked one must not be reported as used. */
+const resultSql = `CASE
+    WHEN ((merchant_id IS NULL OR merchant_id = $3) AND (store_id IS NULL OR store_id = $4)
+      AND revoked_at IS NULL) IS NOT TRUE THEN 'Invalid'
+    WHEN one_time AND uses > 0 THEN 'Used'
+    WHEN ((max_amount IS NULL OR max_amount >= $5 AND currency = $6)
+      AND (valid_until IS NULL OR valid_until > $7)) IS NOT TRUE THEN 'Invalid'
+    ELSE 'Approved' END`;
 
-const findCodeText = `SELECT approval_code_id FROM approval_codes WHERE ${codeMatchesClause}`;
+const codeKeySql = 'organization_id = $1 AND code_mark = $2';
 
-/** Every condition stands in the one statement: of two at once, a one-time code approves one. */
-const consumeCodeText = `UPDATE approval_codes SET uses = uses + 1, last_used_at = $7
-  WHERE ${codeMatchesClause} RETURNING approval_code_id`;
+const checkCodeSql = `SELECT approval_code_id AS "approvalCodeId", ${resultSql} AS result
+  FROM approval_codes WHERE ${codeKeySql}`;
 
-const restoreCodeText = `UPDATE approval_codes SET uses = uses - 1
+/** The statement repeats the check: of two concurrent operations, a one-time code approves one. */
+const consumeCodeSql = `UPDATE approval_codes SET uses = uses + 1, last_used_at = $7
+  WHERE ${codeKeySql} AND ${resultSql} = 'Approved' RETURNING approval_code_id`;
+
+const restoreCodeSql = `UPDATE approval_codes SET uses = uses - 1
   WHERE organization_id = $1 AND approval_code_id = $2 AND uses > 0`;
 
-/** Those who try come one by one by this: many at once are no way around the limit. */
-const lockFailuresText = `INSERT INTO approval_failures AS f
+/** Locks the row, so that concurrent attempts do not exceed the limit. */
+const lockFailuresSql = `INSERT INTO approval_failures AS f
     (organization_id, tried_by, failures, counted_until) VALUES ($1, $2, 0, $3)
   ON CONFLICT (organization_id, tried_by) DO UPDATE SET
     failures = CASE WHEN f.counted_until > $3 THEN f.failures ELSE 0 END
-  RETURNING failures, counted_until`;
+  RETURNING failures, counted_until AS "countedUntil"`;
 
-/** The first wrong one begins the span. */
-const countFailureText = `UPDATE approval_failures SET failures = failures + 1,
+const countFailureSql = `UPDATE approval_failures SET failures = failures + 1,
     counted_until = CASE WHEN failures = 0 THEN $3 ELSE counted_until END
   WHERE organization_id = $1 AND tried_by = $2`;
 
-const rowsIn = async <Of = CodeRow>(trx: Kysely<unknown>, text: string, values: unknown[]) =>
-  (await trx.executeQuery<Of>(CompiledQuery.raw(text, values))).rows;
+const findCodeSql = `SELECT ${columns} FROM approval_codes
+  WHERE organization_id = $1 AND approval_code_id = $2`;
 
-const codeUseValues = (codeUse: CodeUse): unknown[] => [
-  codeUse.organizationId,
-  codeUse.codeHash,
-  codeUse.merchantId,
-  codeUse.storeId ?? null,
-  codeUse.amount,
-  codeUse.currency,
-  codeUse.at,
+const listCodesSql = `SELECT ${columns} FROM approval_codes
+  WHERE organization_id = $1 AND ($2::uuid IS NULL OR merchant_id = $2)
+    AND ($3::boolean OR revoked_at IS NULL)
+    AND approval_code_id > coalesce($4, '00000000-0000-0000-0000-000000000000'::uuid)
+    AND ($6::uuid IS NULL OR store_id = $6)
+  ORDER BY approval_code_id LIMIT $5`;
+
+const rowsIn = async <Row = CodeRow>(trx: Kysely<unknown>, text: string, values: unknown[]) =>
+  (await trx.executeQuery<Row>(CompiledQuery.raw(text, values))).rows;
+
+const codeUseValues = (use: CodeUse): unknown[] => [
+  use.organizationId,
+  use.codeHash,
+  use.merchantId,
+  use.storeId ?? null,
+  use.amount,
+  use.currency,
+  use.at,
 ];
 
 async function isOperationStored(
   trx: Kysely<unknown>,
-  request: CodeCheckRequest,
+  { organizationId, clientOperationId, merchantId, kind }: CodeCheckRequest,
 ): Promise<boolean> {
-  const { organizationId, clientOperationId, merchantId, kind } = request;
   if (clientOperationId === undefined) return false;
   const values = [organizationId, clientOperationId, merchantId, kind];
   return (await rowsIn(trx, findOperation.text, values)).length > 0;
 }
 
-/** @example const store = createApprovalStore(database); await store.use(wanted); */
+/** @example const store = createApprovalStore(database); */
 export function createApprovalStore(database: Database) {
   return {
-    /** Nothing where the code was given out before. */
-    async insert(trx: Kysely<unknown>, code: NewCodeRow): Promise<CodeRow | undefined> {
-      const [row] = await rowsIn(trx, insertText, [
-        code.organization_id,
-        code.approval_code_id,
-        code.merchant_id,
-        code.store_id,
+    /** Undefined if the organisation has this code already. */
+    async insert(trx: Kysely<unknown>, code: NewCode): Promise<CodeRow | undefined> {
+      const [row] = await rowsIn(trx, insertSql, [
+        code.organizationId,
+        code.approvalCodeId,
+        code.merchantId,
+        code.storeId,
         code.name,
-        code.code_mark,
-        code.one_time,
-        code.max_amount,
+        code.codeHash,
+        code.oneTime,
+        code.maxAmount,
         code.currency,
-        code.valid_until,
-        code.created_by,
-        code.created_at,
+        code.validUntil,
+        code.createdBy,
+        code.createdAt,
       ]);
       return row;
     },
@@ -154,65 +176,53 @@ export function createApprovalStore(database: Database) {
       at: string,
     ): Promise<CodeRow | undefined> {
       const { organizationId, approvalCodeId, merchantId = null } = code;
-      const [row] = await rowsIn(trx, revokeText, [organizationId, approvalCodeId, merchantId, at]);
+      const [row] = await rowsIn(trx, revokeSql, [organizationId, approvalCodeId, merchantId, at]);
       return row;
     },
 
-    /** Finds the code that approves. Wrong ones alone are counted, and beyond a limit none is looked at. */
-    judge: (request: CodeCheckRequest, limit: AttemptLimit): Promise<CodeCheck> =>
+    /** After too many attempts with unknown codes no code is checked until the window ends. */
+    check: (request: CodeCheckRequest, limit: AttemptLimit): Promise<CodeCheck> =>
       database.transaction(async (trx) => {
+        type FailureCount = { failures: number; countedUntil: Date };
+        type CodeResult = { approvalCodeId: string; result: 'Approved' | 'Used' | 'Invalid' };
         const counter = [request.organizationId, limit.attemptedBy];
-        const [failureCount] = await rowsIn<FailureCount>(trx, lockFailuresText, [
-          ...counter,
-          request.at,
-        ]);
-        if (failureCount === undefined)
-          throw new Error('the row of failed attempts does not exist');
-        const isLocked = failureCount.failures >= limit.maxFailures;
-        const [matchingCode] = isLocked
+        const [count] = await rowsIn<FailureCount>(trx, lockFailuresSql, [...counter, request.at]);
+        if (count === undefined) throw new Error('the row of failed attempts does not exist');
+        const isLocked = count.failures >= limit.maxFailures;
+        const [code] = isLocked
           ? []
-          : await rowsIn(trx, findCodeText, codeUseValues(request));
-        if (matchingCode !== undefined) return { approvalCodeId: matchingCode.approval_code_id };
-        // Behind the look for the code: who has used it for this very operation has committed that as well.
-        if (await isOperationStored(trx, request)) return 'Done';
-        if (isLocked) return { lockedUntil: failureCount.counted_until.getTime() };
-        await rowsIn(trx, countFailureText, [...counter, limit.windowEndsAt]);
-        return 'Wrong';
+          : await rowsIn<CodeResult>(trx, checkCodeSql, codeUseValues(request));
+        if (code?.result === 'Approved') return { approvalCodeId: code.approvalCodeId };
+        // After the code was read: a request that used it for the same operation has committed both.
+        if (await isOperationStored(trx, request)) return 'OperationExists';
+        if (isLocked) return { lockedUntil: count.countedUntil.getTime() };
+        if (code !== undefined) return code.result;
+        await rowsIn(trx, countFailureSql, [...counter, limit.windowEndsAt]);
+        return 'Unknown';
       }),
 
-    /** Within the commit of what it approves. False where it approves that no longer. */
-    use: async (trx: Kysely<unknown>, codeUse: CodeUse): Promise<boolean> =>
-      (await rowsIn(trx, consumeCodeText, codeUseValues(codeUse))).length > 0,
+    /** Within the commit of the approved operation. False if the code does not approve it any more. */
+    consume: async (trx: Kysely<unknown>, codeUse: CodeUse): Promise<boolean> =>
+      (await rowsIn(trx, consumeCodeSql, codeUseValues(codeUse))).length > 0,
 
-    async giveBack(
+    async restore(
       trx: Kysely<unknown>,
       organizationId: string,
       approvalCodeId: string,
     ): Promise<void> {
-      await rowsIn(trx, restoreCodeText, [organizationId, approvalCodeId]);
+      await rowsIn(trx, restoreCodeSql, [organizationId, approvalCodeId]);
     },
 
     async find(organizationId: string, id: string): Promise<CodeRow | undefined> {
-      const [row] = await database.query<CodeRow>(
-        `SELECT ${columns} FROM approval_codes
-         WHERE organization_id = $1 AND approval_code_id = $2`,
-        [organizationId, id],
-      );
+      const [row] = await database.query<CodeRow>(findCodeSql, [organizationId, id]);
       return row;
     },
 
-    /** In the order of making. */
-    list({ organizationId, merchantId, storeId, ...query }: CodeListQuery): Promise<CodeRow[]> {
-      const { includeRevoked: revoked, after, limit } = query;
-      return database.query<CodeRow>(
-        `SELECT ${columns} FROM approval_codes
-         WHERE organization_id = $1 AND ($2::uuid IS NULL OR merchant_id = $2)
-           AND ($3::boolean OR revoked_at IS NULL)
-           AND approval_code_id > coalesce($4, '00000000-0000-0000-0000-000000000000'::uuid)
-           AND ($6::uuid IS NULL OR store_id = $6)
-         ORDER BY approval_code_id LIMIT $5`,
-        [organizationId, merchantId ?? null, revoked, after ?? null, limit, storeId ?? null],
-      );
+    /** In the order of creation. */
+    list({ organizationId, merchantId, storeId, includeRevoked, after, limit }: CodeListQuery) {
+      const values = [organizationId, merchantId, includeRevoked, after, limit, storeId];
+      const sqlValues = values.map((value) => value ?? null);
+      return database.query<CodeRow>(listCodesSql, sqlValues);
     },
   };
 }

@@ -1,31 +1,33 @@
 // API view of an approval code, without the code itself.
-import type { ApprovalCode, ApprovalCodeStatus } from '@switchyard/contract';
-import { isoTime } from '../../platform/index.ts';
+import { type ApprovalCode, type ApprovalCodeStatus, defined } from '@switchyard/contract';
 import type { CodeRow } from './approval-code-sql.ts';
 
-const timeOf = (at: Date) => isoTime(at.getTime());
+const timeOf = (at: Date | null) => at?.toISOString();
 
 function approvalCodeStatus(row: CodeRow, now: number): ApprovalCodeStatus {
-  if (row.revoked_at !== null) return 'Revoked';
-  if (row.one_time && row.uses > 0) return 'Used';
-  return row.valid_until !== null && row.valid_until.getTime() <= now ? 'Expired' : 'Active';
+  if (row.revokedAt !== null) return 'Revoked';
+  if (row.oneTime && row.uses > 0) return 'Used';
+  return row.validUntil !== null && row.validUntil.getTime() <= now ? 'Expired' : 'Active';
 }
 
 export function viewApprovalCode(row: CodeRow, now: number): ApprovalCode {
+  const { approvalCodeId, name, oneTime, uses, createdBy } = row;
   return {
-    approvalCodeId: row.approval_code_id,
-    name: row.name,
-    ...(row.merchant_id === null ? {} : { merchantId: row.merchant_id }),
-    ...(row.store_id === null ? {} : { storeId: row.store_id }),
-    oneTime: row.one_time,
-    ...(row.max_amount === null ? {} : { maxAmount: Number(row.max_amount) }),
-    ...(row.currency === null ? {} : { currency: row.currency }),
-    ...(row.valid_until === null ? {} : { validUntil: timeOf(row.valid_until) }),
+    approvalCodeId,
+    name,
+    oneTime,
     status: approvalCodeStatus(row, now),
-    uses: row.uses,
-    ...(row.last_used_at === null ? {} : { lastUsedAt: timeOf(row.last_used_at) }),
-    createdBy: row.created_by,
-    createdAt: timeOf(row.created_at),
-    ...(row.revoked_at === null ? {} : { revokedAt: timeOf(row.revoked_at) }),
+    uses,
+    createdBy,
+    createdAt: row.createdAt.toISOString(),
+    ...defined({
+      merchantId: row.merchantId ?? undefined,
+      storeId: row.storeId ?? undefined,
+      maxAmount: row.maxAmount ?? undefined,
+      currency: row.currency ?? undefined,
+      validUntil: timeOf(row.validUntil),
+      lastUsedAt: timeOf(row.lastUsedAt),
+      revokedAt: timeOf(row.revokedAt),
+    }),
   };
 }

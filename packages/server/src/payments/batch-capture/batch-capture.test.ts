@@ -1,38 +1,38 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { test } from 'node:test';
 import type { Refusal } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
-import { type CaptureAllDeps, captureAll } from './batch-capture.ts';
+import { planCaptures } from './batch-capture.ts';
 
-const organizationId = '01890000-0000-7000-8000-000000000001';
-const batchId = '01890000-0000-7000-8000-000000000002';
 const idOf = (index: number) => `01890000-0000-7000-8000-${String(index).padStart(12, '0')}`;
+const createdAt = new Date(0);
 
-describe('a capture batch with a list of sales', () => {
-  it('reads all sales in one query and names the unknown one', async () => {
-    let lookups = 0;
-    const names = Array.from({ length: 5000 }, (_, index) => `sale-${index}`);
-    const deps = {
-      ids: { uuid: () => batchId },
-      transactions: { findByClientId: () => assert.fail('reads one sale alone') },
-      batches: {
-        async findRequestedSales() {
-          lookups += 1;
-          return names.map((_, index) =>
-            index === 4321
-              ? undefined
-              : { transactionId: idOf(index), currency: 'EUR', remainingAmount: 1 },
-          );
-        },
+test('a list of 5,000 sales is read in one query, and the unknown one is named', async () => {
+  let queries = 0;
+  const identifiers = Array.from({ length: 5000 }, (_, index) => `sale-${index}`);
+  const ports: Parameters<typeof planCaptures>[0] = {
+    batches: {
+      async findRequestedSales() {
+        queries += 1;
+        const sale = { currency: 'EUR', remainingAmount: 1, createdAt };
+        return identifiers.map((_, index) =>
+          index === 4321 ? undefined : { transactionId: idOf(index), ...sale },
+        );
       },
-    } as unknown as CaptureAllDeps;
-    const caller = { organizationId, merchantId: idOf(1) } as Caller;
-    const items = names.map((transactionId) => ({ transactionId }));
-    await assert.rejects(captureAll(deps, caller, { items }), (error: Refusal) => {
-      assert.equal(error.code, 'transaction_not_found');
-      assert.equal(error.errors?.[0]?.pointer, '/items/4321/transactionId');
-      return true;
-    });
-    assert.equal(lookups, 1);
+      countCapturable: () => assert.fail('counts the selection'),
+      listCapturable: () => assert.fail('reads the selection'),
+    },
+    provisioning: {
+      merchants: { get: () => assert.fail('reads the merchant of the token') },
+      stores: { get: () => assert.fail('reads a store') },
+    },
+  };
+  const caller = { organizationId: idOf(0), merchantId: idOf(1) } as Caller;
+  const items = identifiers.map((transactionId) => ({ transactionId }));
+  await assert.rejects(planCaptures(ports, caller, { items }), (error: Refusal) => {
+    assert.equal(error.code, 'transaction_not_found');
+    assert.equal(error.errors?.[0]?.pointer, '/items/4321/transactionId');
+    return true;
   });
+  assert.equal(queries, 1);
 });

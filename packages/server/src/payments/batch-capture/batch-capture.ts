@@ -1,47 +1,186 @@
 // Creates and reads capture batches. The batch worker processes them.
-import { type Batch, type CaptureAllRequest, defined, refuse } from '@switchyard/contract';
+import {
+  type Batch,
+  type CaptureAllRequest,
+  type CapturePlan,
+  defined,
+  fieldError,
+  refuse,
+} from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
-import { isoTime } from '../../platform/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
+import { type Clock, type Ids, isoTime, type Jobs } from '../../platform/index.ts';
+import type { Provisioning } from '../../provisioning/index.ts';
 import { resolveMerchantScope, resolveStoreScope } from '../runtime/caller-scope.ts';
-import { differingMembers, refuseIdentifierReuse } from '../validation/request-fingerprint.ts';
-import type {
-  BatchItem,
-  BatchRow,
-  BatchSelection,
-  BatchStore,
-  RequestedSale,
-} from './batch-sql.ts';
+import { refuseIdentifierReuse } from '../validation/request-fingerprint.ts';
+import type { BatchRow, BatchSelection, BatchStore, RequestedSale } from './batch-sql.ts';
 import { batchCaptureJob } from './batch-worker.ts';
 
-export type CaptureAllDeps = PaymentsDeps & { batches: BatchStore };
+type PlanPorts = {
+  batches: Pick<BatchStore, 'findRequestedSales' | 'countCapturable' | 'listCapturable'>;
+  provisioning: {
+    merchants: Pick<Provisioning['merchants'], 'get'>;
+    stores: Pick<Provisioning['stores'], 'get'>;
+  };
+};
+type ReadPorts = { batches: Pick<BatchStore, 'find' | 'listItems'> };
+export type CaptureAllPorts = PlanPorts &
+  ReadPorts & {
+    batches: Pick<BatchStore, 'create' | 'findByClientId'>;
+    jobs: Pick<Jobs, 'poke'>;
+    clock: Clock;
+    ids: Ids;
+  };
 
-const maxItemsShown = 200;
+type Page = { after?: string | undefined; limit: number };
 
-export type BatchResponse = { batch: Batch; replayed: boolean };
+const firstPage: Page = { limit: 200 };
 
-function createSelection(caller: Caller, request: CaptureAllRequest): BatchSelection {
-  const merchantId = resolveMerchantScope(caller, request.merchantId);
-  if (merchantId === undefined) {
-    return refuse('field_required', 'An organisation token needs merchantId.', {
-      errors: [{ pointer: '/merchantId', code: 'field_required', detail: 'Is required.' }],
-    });
-  }
-  const storeId = resolveStoreScope(caller, request.storeId);
-  const { currency, authorizedBefore } = request;
+/**
+ * Plans a capture of all without storing anything.
+ *
+ * @throws Refusal transaction_not_found, merchant_not_found, store_not_found, currency_mismatch
+ */
+export async function planCaptures(
+  ports: PlanPorts,
+  caller: Caller,
+  request: CaptureAllRequest,
+): Promise<CapturePlan> {
+  const { organizationId } = caller;
+  const selection = selectionFor(caller, request);
+  await requireLocation(ports, caller, selection);
+  const requested = await findRequestedItems(ports, organizationId, request, selection);
+  const captures =
+    requested
+      ?.slice(0, firstPage.limit)
+      .map(({ transactionId, amount, remainingAmount, currency }) => ({
+        transactionId,
+        amount: amount ?? remainingAmount,
+        currency,
+      })) ?? (await ports.batches.listCapturable(organizationId, selection, firstPage.limit));
   return {
-    merchantId,
-    storeId,
-    currency,
-    ...defined({
-      authorizedBefore: authorizedBefore === undefined ? undefined : parseTime(authorizedBefore),
-    }),
+    dryRun: true,
+    total: requested?.length ?? (await ports.batches.countCapturable(organizationId, selection)),
+    items: captures.map((capture) => ({ ...capture, status: 'Planned' })),
   };
 }
 
-/** What the request names is the caller's own, enabled or not; a token's own place needs no look. */
+/**
+ * Creates a batch, or returns the one that was created under the same clientOperationId.
+ *
+ * @throws Refusal client_id_reused, and those of {@link planCaptures}
+ */
+export async function captureAll(
+  ports: CaptureAllPorts,
+  caller: Caller,
+  request: CaptureAllRequest,
+): Promise<{ batch: Batch; replayed: boolean }> {
+  const { organizationId } = caller;
+  const selection = selectionFor(caller, request);
+  const { clientOperationId, ...members } = request;
+  // The store of the token belongs to the request, whether or not the client sends it.
+  const storedRequest = { ...members, ...defined({ storeId: selection.storeId }) };
+  const batchId = ports.ids.uuid();
+  const identifier = clientOperationId ?? batchId;
+  const findExisting = () =>
+    ports.batches.findByClientId(organizationId, identifier, selection.merchantId);
+  let row = clientOperationId === undefined ? undefined : await findExisting();
+  let isCreated = false;
+  if (row === undefined) {
+    await requireLocation(ports, caller, selection);
+    isCreated = await ports.batches.create({
+      organizationId,
+      batchId,
+      clientOperationId: identifier,
+      request: storedRequest,
+      selection,
+      items: await findRequestedItems(ports, organizationId, request, selection),
+      at: isoTime(ports.clock.now()),
+      job: { jobId: ports.ids.uuid(), kind: batchCaptureJob },
+    });
+    if (isCreated) ports.jobs.poke();
+    row = await findExisting();
+  }
+  if (row === undefined) throw new Error(`capture batch ${batchId} does not exist`);
+  if (!isCreated) refuseIdentifierReuse(row.request, storedRequest, 'clientOperationId');
+  return { batch: await viewBatch(ports, organizationId, row, firstPage), replayed: !isCreated };
+}
+
+/** @throws Refusal batch_not_found */
+export async function findBatch(
+  ports: ReadPorts,
+  { organizationId, merchantId, storeId }: Caller,
+  batchId: string,
+  page: Page,
+): Promise<Batch> {
+  const row = await ports.batches.find(organizationId, batchId);
+  const isVisible =
+    (merchantId === undefined || row?.merchantId === merchantId) &&
+    (storeId === undefined || row?.request['storeId'] === storeId);
+  if (row === undefined || !isVisible) {
+    return refuse('batch_not_found', 'There is no batch with this identifier.');
+  }
+  return viewBatch(ports, organizationId, row, page);
+}
+
+async function viewBatch(
+  { batches }: ReadPorts,
+  organizationId: string,
+  row: BatchRow,
+  page: Page,
+): Promise<Batch> {
+  const { batchId, state, total, succeeded, failed, filed } = row;
+  const items = await batches.listItems({ organizationId, batchId, ...page });
+  const last = items.length === page.limit ? items.at(-1)?.transactionId : undefined;
+  return {
+    batchId,
+    state,
+    total,
+    succeeded,
+    failed,
+    ...(filed === 0 ? {} : { filed }),
+    items: items.map(({ transactionId, status, amount, code }) => ({
+      transactionId,
+      status,
+      ...defined({ amount: amount ?? undefined, code: code ?? undefined }),
+    })),
+    nextCursor: last ?? null,
+    createdAt: row.createdAt.toISOString(),
+    ...(state === 'Completed' ? { completedAt: row.updatedAt.toISOString() } : {}),
+  };
+}
+
+function selectionFor(caller: Caller, request: CaptureAllRequest): BatchSelection {
+  const merchantId = resolveMerchantScope(caller, request.merchantId);
+  if (merchantId === undefined) {
+    return refuse(
+      'field_required',
+      'An organisation token needs merchantId.',
+      fieldError('/merchantId', 'field_required', 'Is required.'),
+    );
+  }
+  const { currency, authorizedBefore } = request;
+  return {
+    merchantId,
+    storeId: resolveStoreScope(caller, request.storeId),
+    currency,
+    authorizedBefore: authorizedBefore && parseTime(authorizedBefore),
+  };
+}
+
+// RFC 3339 allows years, offsets and leap seconds that PostgreSQL does not accept.
+function parseTime(text: string): string {
+  const ms = Date.parse(text.replace(/:60(?=[.Zz+-])/, ':59'));
+  if (ms >= 0) return isoTime(ms);
+  return refuse(
+    'field_invalid',
+    'The time is before any sale.',
+    fieldError('/authorizedBefore', 'field_invalid', 'Lies before the year 1970.'),
+  );
+}
+
+/** The merchant and the store of a token exist; those that a request names may not. */
 async function requireLocation(
-  { provisioning }: CaptureAllDeps,
+  { provisioning }: PlanPorts,
   caller: Caller,
   { merchantId, storeId }: BatchSelection,
 ): Promise<void> {
@@ -52,209 +191,53 @@ async function requireLocation(
   await provisioning.stores.get({ organizationId, merchantId }, storeId);
 }
 
-// RFC 3339 writes years, offsets and leap seconds that the database does not hold.
-function parseTime(text: string): string {
-  const ms = Date.parse(text.replace(/:60(?=[.Zz+-])/, ':59'));
-  if (ms >= 0) return isoTime(ms);
-  return refuse('field_invalid', 'The time is before any sale.', {
-    errors: [
-      { pointer: '/authorizedBefore', code: 'field_invalid', detail: 'Lies before the year 1970.' },
-    ],
-  });
-}
-
-function viewBatch(row: BatchRow, items: readonly BatchItem[], limit: number): Batch {
-  const last = items.length === limit ? items.at(-1)?.transactionId : undefined;
-  return {
-    batchId: row.batchId,
-    state: row.state,
-    total: row.total,
-    succeeded: row.succeeded,
-    failed: row.failed,
-    ...(row.filed === 0 ? {} : { filed: row.filed }),
-    items: items.map(({ transactionId, amount, status, code }) => ({
-      transactionId,
-      status,
-      ...defined({ amount, code }),
-    })),
-    nextCursor: last ?? null,
-    createdAt: row.createdAt,
-    ...(row.state === 'Completed' ? { completedAt: row.updatedAt } : {}),
-  };
-}
-
-async function readBatchView(
-  deps: CaptureAllDeps,
-  organizationId: string,
-  row: BatchRow,
-  page: { after?: string | undefined; limit: number },
-): Promise<Batch> {
-  const items = await deps.batches.listItems({ organizationId, batchId: row.batchId, ...page });
-  return viewBatch(row, items, page.limit);
-}
-
-async function dryRun(
-  deps: CaptureAllDeps,
-  caller: Caller,
-  request: CaptureAllRequest,
-  selection: BatchSelection,
-): Promise<BatchResponse> {
-  const { organizationId } = caller;
-  await requireLocation(deps, caller, selection);
-  const requestedItems = await findRequestedItems(deps, organizationId, request, selection);
-  const total =
-    requestedItems?.length ?? (await deps.batches.countCapturable(organizationId, selection));
-  const plannedCaptures =
-    requestedItems
-      ?.slice(0, maxItemsShown)
-      .map(({ transactionId, amount, remainingAmount: open, currency }) => ({
-        transactionId,
-        amount: amount ?? open,
-        currency,
-      })) ?? (await deps.batches.listCapturable(organizationId, selection, maxItemsShown));
-  return {
-    replayed: false,
-    batch: {
-      batchId: deps.ids.uuid(),
-      state: 'Completed',
-      dryRun: true,
-      total,
-      succeeded: 0,
-      failed: 0,
-      items: plannedCaptures.map((each) => ({ ...each, status: 'Planned' as const })),
-    },
-  };
-}
-
-function refuseItem(
-  index: number,
-  code: 'transaction_not_found' | 'currency_mismatch' | 'field_invalid',
-  detail: string,
-): never {
-  const pointer = `/items/${index}/transactionId`;
-  return refuse(code, `A named transaction: ${detail}`, { errors: [{ pointer, code, detail }] });
-}
-
-/** What is named and not selected is a mistake of one or the other: neither is captured nor left out. */
-function requireInSelection(
-  { currency, createdAt }: RequestedSale,
-  selection: BatchSelection,
-  index: number,
-): void {
-  if (selection.currency !== undefined && selection.currency !== currency) {
-    refuseItem(index, 'currency_mismatch', `Is in ${currency}.`);
-  }
-  const { authorizedBefore } = selection;
-  if (authorizedBefore !== undefined && Date.parse(createdAt) >= Date.parse(authorizedBefore)) {
-    refuseItem(index, 'field_invalid', `Was not authorised before ${authorizedBefore}.`);
-  }
-}
-
-// A name that is unknown is told at once: a batch holds only what can be captured.
+/** Refuses the whole request if one item is unknown, so that a batch holds only existing sales. */
 async function findRequestedItems(
-  deps: CaptureAllDeps,
+  { batches }: PlanPorts,
   organizationId: string,
   { items }: CaptureAllRequest,
   selection: BatchSelection,
 ): Promise<(RequestedSale & { amount: number | undefined })[] | undefined> {
   if (items === undefined) return undefined;
-  const identifiers = items.map(({ transactionId }) => transactionId);
   const { merchantId, storeId } = selection;
-  const sales = await deps.batches.findRequestedSales({
-    organizationId,
-    merchantId,
-    storeId,
-    identifiers,
-  });
-  const requestedItems = items.map(({ amount }, index) => {
-    const sale = sales[index];
-    if (sale === undefined) {
-      const detail = 'No transaction with this identifier exists in the scope of the token.';
-      return refuseItem(index, 'transaction_not_found', detail);
-    }
-    requireInSelection(sale, selection, index);
-    return { ...sale, amount };
-  });
-  if (new Set(requestedItems.map((each) => each.transactionId)).size !== requestedItems.length) {
-    refuse('field_invalid', 'The list contains a transaction twice.', {
-      errors: [{ pointer: '/items', code: 'field_invalid', detail: 'Names one twice.' }],
-    });
+  const identifiers = items.map(({ transactionId }) => transactionId);
+  const query = { organizationId, merchantId, storeId, identifiers };
+  const sales = await batches.findRequestedSales(query);
+  const requested = items.map(({ amount }, index) => ({
+    ...requireSelected(sales[index], selection, index),
+    amount,
+  }));
+  if (new Set(requested.map((each) => each.transactionId)).size !== requested.length) {
+    refuse(
+      'field_invalid',
+      'The list contains a transaction twice.',
+      fieldError('/items', 'field_invalid', 'Names one twice.'),
+    );
   }
-  return requestedItems;
+  return requested;
 }
 
-/** @throws Refusal client_id_reused, transaction_not_found, merchant_not_found, store_not_found, currency_mismatch */
-export async function captureAll(
-  deps: CaptureAllDeps,
-  caller: Caller,
-  request: CaptureAllRequest,
-): Promise<BatchResponse> {
-  const { organizationId } = caller;
-  const selection = createSelection(caller, request);
-  if (request.dryRun === true) return dryRun(deps, caller, request, selection);
-  const { clientOperationId, ...requestMembers } = request;
-  // A token of one store asks for that store, whether it says so or not.
-  const members = {
-    ...requestMembers,
-    ...defined({ storeId: selection.storeId }),
+function requireSelected(
+  sale: RequestedSale | undefined,
+  { currency, authorizedBefore }: BatchSelection,
+  index: number,
+): RequestedSale {
+  const refuseItem = (
+    code: 'transaction_not_found' | 'currency_mismatch' | 'field_invalid',
+    detail: string,
+  ) => {
+    const pointer = `/items/${index}/transactionId`;
+    return refuse(code, `A named transaction: ${detail}`, fieldError(pointer, code, detail));
   };
-  const batchId = deps.ids.uuid();
-  const identifier = clientOperationId ?? batchId;
-  const findExisting = () =>
-    deps.batches.findByClientId(organizationId, identifier, selection.merchantId);
-  const existing = clientOperationId === undefined ? undefined : await findExisting();
-  if (existing !== undefined) return replayBatch(deps, organizationId, existing, members);
-  await requireLocation(deps, caller, selection);
-  const items = await findRequestedItems(deps, organizationId, request, selection);
-  const at = isoTime(deps.clock.now());
-  const isCreated = await deps.batches.create({
-    organizationId,
-    batchId,
-    clientOperationId: identifier,
-    request: members,
-    selection,
-    ...defined({ items }),
-    at,
-    job: { jobId: deps.ids.uuid(), kind: batchCaptureJob },
-  });
-  const row = await findExisting();
-  if (row === undefined) throw new Error('the capture batch does not exist');
-  if (!isCreated) return replayBatch(deps, organizationId, row, members);
-  deps.jobs.poke();
-  return {
-    replayed: false,
-    batch: await readBatchView(deps, organizationId, row, { limit: maxItemsShown }),
-  };
-}
-
-async function replayBatch(
-  deps: CaptureAllDeps,
-  organizationId: string,
-  row: BatchRow,
-  members: Record<string, unknown>,
-): Promise<BatchResponse> {
-  if (differingMembers(row.request, members).length > 0) {
-    refuseIdentifierReuse(row.request, members, 'clientOperationId');
+  if (sale === undefined) {
+    const detail = 'No transaction with this identifier exists in the scope of the token.';
+    return refuseItem('transaction_not_found', detail);
   }
-  return {
-    replayed: true,
-    batch: await readBatchView(deps, organizationId, row, { limit: maxItemsShown }),
-  };
-}
-
-/** @throws Refusal batch_not_found */
-export async function findBatch(
-  deps: CaptureAllDeps,
-  caller: Caller,
-  batchId: string,
-  page: { after?: string | undefined; limit: number },
-): Promise<Batch> {
-  const row = await deps.batches.find(caller.organizationId, batchId);
-  const isVisible =
-    (caller.merchantId === undefined || row?.merchantId === caller.merchantId) &&
-    (caller.storeId === undefined || row?.request['storeId'] === caller.storeId);
-  if (row === undefined || !isVisible) {
-    return refuse('batch_not_found', 'There is no batch with this identifier.');
+  if (currency !== undefined && sale.currency !== currency) {
+    refuseItem('currency_mismatch', `Is in ${sale.currency}.`);
   }
-  return readBatchView(deps, caller.organizationId, row, page);
+  if (authorizedBefore !== undefined && sale.createdAt >= new Date(authorizedBefore)) {
+    refuseItem('field_invalid', `Was not authorised before ${authorizedBefore}.`);
+  }
+  return sale;
 }

@@ -1,11 +1,11 @@
-// Event batch.completed, inserted in the commit of the last item.
+// Event batch.completed: inserted in the commit of the last item, read by the event publisher.
 import { CompiledQuery } from 'kysely';
 import type { EventFacts, EventSource } from '../../platform/index.ts';
 import { insertOutboxRow } from '../repository/outbox-sql.ts';
 
-/** @param batch a query of `id` that has a row where the batch has just been completed */
-export const insertBatchCompletedEvent = (batch: string, outboxId: string, at: string) =>
-  insertOutboxRow({ kind: 'batch.completed', subjectQuery: batch, sequence: 1, outboxId, at });
+/** @param subjectQuery query of `id`, with a row if the statement has just completed the batch */
+export const insertBatchCompletedEvent = (subjectQuery: string, outboxId: string, at: string) =>
+  insertOutboxRow({ kind: 'batch.completed', subjectQuery, sequence: 1, outboxId, at });
 
 const selectEventDataText = `SELECT r.outbox_id AS "outboxId", b.batch_id AS "batchId",
     b.merchant_id AS "merchantId", b.client_operation_id AS "clientOperationId",
@@ -25,7 +25,6 @@ type EventDataRow = {
   filed: number;
 };
 
-/** Speaks for what runs over many transactions. */
 export const batchEvents: EventSource = {
   prefix: 'batch.',
   async read(rows, trx) {
@@ -39,7 +38,7 @@ export const batchEvents: EventSource = {
     return new Map(
       eventRows.map(
         ({ outboxId, merchantId, clientOperationId, ...counts }): [string, EventFacts] => {
-          // Where the client named none, it is the batch's own.
+          // A batch without an identifier of the client stores its own there.
           const isClientIdentifier = clientOperationId !== counts.batchId;
           const data = { ...counts, ...(isClientIdentifier ? { clientOperationId } : {}) };
           return [outboxId, { merchantId, data }];

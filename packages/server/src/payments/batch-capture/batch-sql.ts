@@ -1,4 +1,4 @@
-// SQL of capture batches: created in one statement, processed in pages.
+// SQL of capture batches: one statement creates a batch with its items, others process it in pages.
 import type { Database, Ids } from '../../platform/index.ts';
 import { isUuid } from '../runtime/find-transaction.ts';
 import { insertBatchCompletedEvent } from './batch-event-payloads.ts';
@@ -7,7 +7,7 @@ export type BatchSelection = {
   merchantId: string;
   storeId?: string | undefined;
   currency?: string | undefined;
-  /** RFC 3339; only what was authorised before it. */
+  /** RFC 3339, exclusive. */
   authorizedBefore?: string | undefined;
 };
 
@@ -19,36 +19,34 @@ export type BatchRow = {
   total: number;
   succeeded: number;
   failed: number;
+  /** Captures that wait in a clearing file. */
   filed: number;
-  createdAt: string;
-  updatedAt: string;
+  createdAt: Date;
+  updatedAt: Date;
 };
 
 export type BatchItem = {
   transactionId: string;
-  amount: number | undefined;
+  /** Null: all that is left to capture. */
+  amount: number | null;
   status: 'Pending' | BatchResult['status'];
-  code: string | undefined;
+  code: string | null;
 };
 
-/** What became of an item. */
 export type BatchResult = {
   transactionId: string;
-  /** `Filed` waits in a clearing file. */
   status: 'Succeeded' | 'Filed' | 'Failed';
   code?: string;
 };
 
 export type PlannedCapture = { transactionId: string; amount: number; currency: string };
 
-/** A sale that a client has named. */
 export type RequestedSale = {
   transactionId: string;
   currency: string;
-  /** What could still be captured, minor units. */
+  /** What is left to capture, minor units. */
   remainingAmount: number;
-  /** RFC 3339. */
-  createdAt: string;
+  createdAt: Date;
 };
 
 type BatchPage = {
@@ -58,179 +56,101 @@ type BatchPage = {
   limit: number;
 };
 
-export type BatchStore = {
-  /** The sales under names, in their order: the server's identifier first, then the client's. */
-  findRequestedSales(query: {
-    organizationId: string;
-    merchantId: string;
-    storeId: string | undefined;
-    identifiers: readonly string[];
-  }): Promise<(RequestedSale | undefined)[]>;
-  listCapturable(
-    organizationId: string,
-    selection: BatchSelection,
-    limit: number,
-  ): Promise<PlannedCapture[]>;
-  countCapturable(organizationId: string, selection: BatchSelection): Promise<number>;
-  /** Makes batch, items and job together; false where the client's identifier is taken. */
-  create(batch: {
-    organizationId: string;
-    batchId: string;
-    clientOperationId: string;
-    request: Record<string, unknown>;
-    selection: BatchSelection;
-    items?: readonly { transactionId: string; amount: number | undefined; code?: string }[];
-    at: string;
-    job: { jobId: string; kind: string };
-  }): Promise<boolean>;
-  find(organizationId: string, batchId: string): Promise<BatchRow | undefined>;
-  findByClientId(
-    organizationId: string,
-    clientOperationId: string,
-    merchantId: string,
-  ): Promise<BatchRow | undefined>;
-  listItems(page: BatchPage): Promise<BatchItem[]>;
-  /** What is left to capture over one acquirer link. */
-  listPendingItems(page: BatchPage & { linkId: string }): Promise<BatchItem[]>;
-  /** Notes of the next items over which link they go; `last` where more may follow. */
-  assignLinks(page: BatchPage): Promise<{ linkIds: string[]; last: string | undefined }>;
-  /** The links of what is left to capture, of items that were sorted. */
-  listPendingLinks(organizationId: string, batchId: string): Promise<string[]>;
-  /** Records results and counts them; the batch is completed once nothing is pending. */
-  recordResults(
-    organizationId: string,
-    batchId: string,
-    results: readonly BatchResult[],
-    at: string,
-  ): Promise<void>;
-};
-
-type Raw = Record<string, unknown>;
-
 const remainingAmountSql =
   't.authorized - t.captured - t.cancelled - t.capture_reserved - t.cancel_reserved';
 
-// What is under way already is no matter of a second capture: one in a file stays authorised until it is acknowledged.
-const selectionSql = `FROM transactions t WHERE t.organization_id = $1 AND t.merchant_id = $2
+/**
+ * A capture in a clearing file is reserved, so a second batch leaves it out.
+ *
+ * @param first number of the first of three parameters: store, currency and time
+ */
+const capturableSql = (first: number) => `FROM transactions t
+  WHERE t.organization_id = $1 AND t.merchant_id = $2
     AND t.phase = 'Approved' AND ${remainingAmountSql} > 0
     AND t.state IN ('Authorized', 'PartiallyCaptured')
-    AND ($3::uuid IS NULL OR t.store_id = $3) AND ($4::text IS NULL OR t.currency = $4)
-    AND ($5::timestamptz IS NULL OR t.created_at < $5)`;
+    AND ($${first}::uuid IS NULL OR t.store_id = $${first})
+    AND ($${first + 1}::text IS NULL OR t.currency = $${first + 1})
+    AND ($${first + 2}::timestamptz IS NULL OR t.created_at < $${first + 2})`;
 
-const locationSql =
-  't.organization_id = $2 AND t.merchant_id = $3 AND ($4::uuid IS NULL OR t.store_id = $4)';
+const listCapturableSql = `SELECT t.transaction_id AS "transactionId", t.currency,
+    ${remainingAmountSql} AS amount ${capturableSql(3)} ORDER BY t.transaction_id LIMIT $6`;
 
-// One look at an index for each name and kind of name, however long the list is.
-const findRequestedSalesSql = `SELECT n.i, f.transaction_id, f.currency, f.open, f.created_at
+const countCapturableSql = `SELECT count(*)::int AS total ${capturableSql(3)}`;
+
+const requestedSaleColumns = `t.transaction_id AS "transactionId", t.currency,
+    ${remainingAmountSql} AS "remainingAmount", t.created_at AS "createdAt" FROM transactions t
+  WHERE t.organization_id = $2 AND t.merchant_id = $3 AND ($4::uuid IS NULL OR t.store_id = $4)`;
+
+// One index look-up for each identifier and kind of identifier, however long the list is.
+const findRequestedSalesSql = `SELECT n.i, f.*
   FROM jsonb_to_recordset($1::jsonb) AS n(i integer, id uuid, name text),
   LATERAL (
-    (SELECT 1 AS rank, t.transaction_id, t.currency, ${remainingAmountSql} AS open, t.created_at
-      FROM transactions t WHERE ${locationSql} AND t.transaction_id = n.id)
+    (SELECT 1 AS rank, ${requestedSaleColumns} AND t.transaction_id = n.id)
     UNION ALL
-    (SELECT 2 AS rank, t.transaction_id, t.currency, ${remainingAmountSql} AS open, t.created_at
-      FROM transactions t WHERE ${locationSql} AND t.client_transaction_id = n.name)
+    (SELECT 2 AS rank, ${requestedSaleColumns} AND t.client_transaction_id = n.name)
     ORDER BY rank LIMIT 1
   ) f`;
 
-function selectionValues(organizationId: string, selection: BatchSelection): unknown[] {
-  const { merchantId, storeId, currency, authorizedBefore } = selection;
-  return [organizationId, merchantId, storeId, currency, authorizedBefore].map(
-    (value) => value ?? null,
-  );
-}
-
-const iso = (value: unknown) => new Date(value as string).toISOString();
-
-function toBatch(row: Raw): BatchRow {
-  return {
-    batchId: String(row['batch_id']),
-    merchantId: String(row['merchant_id']),
-    state: row['state'] as BatchRow['state'],
-    request: row['request'] as Record<string, unknown>,
-    total: Number(row['total']),
-    succeeded: Number(row['succeeded']),
-    failed: Number(row['failed']),
-    filed: Number(row['filed']),
-    createdAt: iso(row['created_at']),
-    updatedAt: iso(row['updated_at']),
-  };
-}
-
-function toItem(row: Raw): BatchItem {
-  return {
-    transactionId: String(row['transaction_id']),
-    amount: row['amount'] === null ? undefined : Number(row['amount']),
-    status: row['status'] as BatchItem['status'],
-    code: row['code'] === null ? undefined : String(row['code']),
-  };
-}
-
-/** The batch goes on by itself from the moment in which it exists. */
-const insertJob = (organization: string, id: string, kind: string, at: string) => `job AS (
-    INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at)
-    SELECT ${organization}, ${id}, ${kind}, jsonb_build_object('batchId', batch_id), ${at}, 0, ${at}
-    FROM batch
-  )`;
-
-const insertBatchBySelection = `WITH picked AS (
-    SELECT t.transaction_id ${selectionSql}
-  ), batch AS (
+/** @param items query of `transaction_id` and `amount` */
+const createBatchSql = (items: string) => `WITH picked AS (${items}), batch AS (
     INSERT INTO capture_batches (organization_id, batch_id, merchant_id, client_operation_id,
       state, request, total, succeeded, failed, created_at, updated_at)
-    SELECT $1, $6, $2, $7, CASE WHEN count(*) = 0 THEN 'Completed' ELSE 'Running' END, $8,
-      count(*), 0, 0, $9, $9 FROM picked
+    SELECT $1, $3, $2, $4, CASE WHEN count(*) = 0 THEN 'Completed' ELSE 'Running' END, $5,
+      count(*), 0, 0, $6, $6 FROM picked
     ON CONFLICT (organization_id, client_operation_id, merchant_id) DO NOTHING
     RETURNING batch_id, state
-  ), told AS (
-    ${insertBatchCompletedEvent("SELECT batch_id AS id FROM batch WHERE state = 'Completed'", '$12', '$9')}
-  ), made AS (
+  ), outbox_insert AS (
+    ${insertBatchCompletedEvent("SELECT batch_id AS id FROM batch WHERE state = 'Completed'", '$9', '$6')}
+  ), item_insert AS (
     INSERT INTO capture_batch_items (organization_id, batch_id, transaction_id, amount, status,
       updated_at)
-    SELECT $1, batch.batch_id, picked.transaction_id, NULL, 'Pending', $9 FROM picked, batch
-  ), ${insertJob('$1', '$10', '$11', '$9')}
+    SELECT $1, batch.batch_id, picked.transaction_id, picked.amount, 'Pending', $6
+    FROM picked, batch
+  ), job_insert AS (
+    INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at)
+    SELECT $1, $7, $8, jsonb_build_object('batchId', batch_id), $6, 0, $6 FROM batch
+  )
   SELECT batch_id FROM batch`;
 
-const insertBatchByItems = `WITH picked AS (
-    SELECT * FROM jsonb_to_recordset($6::jsonb) AS r(transaction_id uuid, amount bigint, code text)
-  ), batch AS (
-    INSERT INTO capture_batches (organization_id, batch_id, merchant_id, client_operation_id,
-      state, request, total, succeeded, failed, created_at, updated_at)
-    SELECT $1, $3, $2, $4, 'Running', $5, count(*), 0, 0, $7, $7 FROM picked
-    ON CONFLICT (organization_id, client_operation_id, merchant_id) DO NOTHING
-    RETURNING batch_id
-  ), made AS (
-    INSERT INTO capture_batch_items (organization_id, batch_id, transaction_id, amount, status,
-      code, updated_at)
-    SELECT $1, batch.batch_id, picked.transaction_id, picked.amount, 'Pending', NULL, $7
-    FROM picked, batch
-  ), ${insertJob('$1', '$8', '$9', '$7')}
-  SELECT batch_id FROM batch`;
+const createFromSelectionSql = createBatchSql(
+  `SELECT t.transaction_id, NULL::bigint AS amount ${capturableSql(10)}`,
+);
+
+const createFromItemsSql = createBatchSql(
+  'SELECT * FROM jsonb_to_recordset($10::jsonb) AS r(transaction_id uuid, amount bigint)',
+);
 
 const batchKeySql = 'organization_id = $1 AND batch_id = $2';
 
-const selectItems = `SELECT transaction_id, amount, status, code FROM capture_batch_items
-  WHERE ${batchKeySql} AND ($3::uuid IS NULL OR transaction_id > $3)
+const batchColumns = `batch_id AS "batchId", merchant_id AS "merchantId", state, request, total,
+  succeeded, failed, filed, created_at AS "createdAt", updated_at AS "updatedAt"`;
+
+const findBatchSql = `SELECT ${batchColumns} FROM capture_batches WHERE ${batchKeySql}`;
+
+const findByClientIdSql = `SELECT ${batchColumns} FROM capture_batches
+  WHERE organization_id = $1 AND client_operation_id = $2 AND merchant_id = $3`;
+
+const listItemsSql = `SELECT transaction_id AS "transactionId", amount, status, code
+  FROM capture_batch_items
+  WHERE ${batchKeySql} AND ($3::uuid IS NULL OR transaction_id > $3)`;
+
+const listItemsPageSql = `${listItemsSql} ORDER BY transaction_id LIMIT $4`;
+
+const listPendingItemsSql = `${listItemsSql} AND status = 'Pending' AND link_id = $5
   ORDER BY transaction_id LIMIT $4`;
 
-const selectPending = `SELECT transaction_id, amount, status, code FROM capture_batch_items
-  WHERE ${batchKeySql} AND status = 'Pending' AND link_id = $3
-    AND ($4::uuid IS NULL OR transaction_id > $4)
-  ORDER BY transaction_id LIMIT $5`;
-
-const selectPendingLinks = `SELECT DISTINCT link_id FROM capture_batch_items
+const listPendingLinksSql = `SELECT DISTINCT link_id FROM capture_batch_items
   WHERE ${batchKeySql} AND status = 'Pending' AND link_id IS NOT NULL`;
 
-/** In place of a link: of captures that are lines of a file, and of what is not there any more. */
-export const clearingFileLinkId = '00000000-0000-0000-0000-000000000001';
+/** In place of a link: captures that go into a clearing file, and sales that do not exist. */
+const clearingFileLinkId = '00000000-0000-0000-0000-000000000001';
 const missingLinkId = '00000000-0000-0000-0000-000000000000';
-/** What needs no link to be worked. */
+/** These need no link to be processed. */
 export const placeholderLinkIds: ReadonlySet<string> = new Set([clearingFileLinkId, missingLinkId]);
 
-// The planner takes the items of a new batch for one or two, and a join would walk through all of them for
-// each: what changes is named by an array, which is looked up in the key.
-
-// The link stands in the facts of the sale, the latest of them where it took another way.
-const assignLinksSql = `WITH sorted AS (
+// The planner expects one or two items in a new batch, and a join would then read all items for each:
+// an array of keys is looked up in the index. The link is in the latest facts of the sale.
+const assignLinksSql = `WITH assigned AS (
     UPDATE capture_batch_items i SET link_id = coalesce((
       SELECT CASE WHEN e.data->'facts'->>'captureTransport' = 'File' THEN '${clearingFileLinkId}'
         ELSE e.data->'facts'->>'linkId' END
@@ -245,127 +165,142 @@ const assignLinksSql = `WITH sorted AS (
       ORDER BY transaction_id LIMIT $3))
     RETURNING i.link_id, i.transaction_id::text AS transaction_id
   )
-  SELECT link_id, count(*)::int AS count, max(transaction_id) AS last FROM sorted GROUP BY link_id`;
+  SELECT link_id, count(*)::int AS count, max(transaction_id) AS last FROM assigned GROUP BY link_id`;
 
-const recordResults = `WITH done AS (
+const recordResultsSql = `WITH result AS (
     UPDATE capture_batch_items i SET status = $5::jsonb->i.transaction_id::text->>'status',
       code = $5::jsonb->i.transaction_id::text->>'code', updated_at = $4
     WHERE i.organization_id = $1 AND i.batch_id = $2 AND i.transaction_id = ANY($3::uuid[])
       AND i.status = 'Pending'
     RETURNING i.status
   ), counted AS (
-    SELECT count(*) FILTER (WHERE status = 'Succeeded') AS good,
-      count(*) FILTER (WHERE status = 'Failed') AS bad,
-      count(*) FILTER (WHERE status = 'Filed') AS filed FROM done
-  ), was AS (
-    SELECT state FROM capture_batches WHERE organization_id = $1 AND batch_id = $2 FOR UPDATE
-  ), counting AS (
-  UPDATE capture_batches b SET succeeded = b.succeeded + counted.good,
-    failed = b.failed + counted.bad, filed = b.filed + counted.filed, updated_at = $4,
-    state = CASE WHEN b.succeeded + b.failed + b.filed + counted.good + counted.bad
-        + counted.filed >= b.total
-      THEN 'Completed' ELSE 'Running' END
-  FROM counted, was WHERE b.organization_id = $1 AND b.batch_id = $2
-  RETURNING b.batch_id, b.state, was.state AS before
+    SELECT count(*) AS total, count(*) FILTER (WHERE status = 'Succeeded') AS succeeded,
+      count(*) FILTER (WHERE status = 'Failed') AS failed,
+      count(*) FILTER (WHERE status = 'Filed') AS filed FROM result
+  ), previous AS (
+    SELECT state FROM capture_batches WHERE ${batchKeySql} FOR UPDATE
+  ), batch AS (
+    UPDATE capture_batches b SET succeeded = b.succeeded + counted.succeeded,
+      failed = b.failed + counted.failed, filed = b.filed + counted.filed, updated_at = $4,
+      state = CASE WHEN b.succeeded + b.failed + b.filed + counted.total >= b.total
+        THEN 'Completed' ELSE 'Running' END
+    FROM counted, previous WHERE b.organization_id = $1 AND b.batch_id = $2
+    RETURNING b.batch_id, b.state, previous.state AS previous_state
   )
-  ${insertBatchCompletedEvent("SELECT batch_id AS id FROM counting WHERE state = 'Completed' AND before = 'Running'", '$6', '$4')}`;
+  ${insertBatchCompletedEvent("SELECT batch_id AS id FROM batch WHERE state = 'Completed' AND previous_state = 'Running'", '$6', '$4')}`;
+
+const selectionValues = ({ storeId, currency, authorizedBefore }: BatchSelection) => [
+  storeId ?? null,
+  currency ?? null,
+  authorizedBefore ?? null,
+];
 
 /** @example const batches = createBatchStore({ database, ids }); */
-export function createBatchStore({ database, ids }: { database: Database; ids: Ids }): BatchStore {
-  const findOne = async (text: string, values: unknown[]) => {
-    const [row] = await database.query(text, values);
-    return row === undefined ? undefined : toBatch(row as Raw);
-  };
+export function createBatchStore({ database, ids }: { database: Database; ids: Ids }) {
   return {
-    async findRequestedSales({ organizationId, merchantId, storeId, identifiers }) {
+    /** In the order of the identifiers. The server's identifier goes before the client's. */
+    async findRequestedSales(query: {
+      organizationId: string;
+      merchantId: string;
+      storeId: string | undefined;
+      identifiers: readonly string[];
+    }): Promise<(RequestedSale | undefined)[]> {
+      const { organizationId, merchantId, storeId = null, identifiers } = query;
       const lookups = identifiers.map((name, i) => ({ i, id: isUuid(name) ? name : null, name }));
-      const values = [JSON.stringify(lookups), organizationId, merchantId, storeId ?? null];
-      const sales: (RequestedSale | undefined)[] = identifiers.map(() => undefined);
-      for (const row of await database.query(findRequestedSalesSql, values)) {
-        const each = row as Raw;
-        sales[Number(each['i'])] = {
-          transactionId: String(each['transaction_id']),
-          currency: String(each['currency']),
-          remainingAmount: Number(each['open']),
-          createdAt: iso(each['created_at']),
-        };
-      }
-      return sales;
-    },
-    async listCapturable(organizationId, selection, limit) {
-      const rows = await database.query(
-        `SELECT t.transaction_id, t.currency, ${remainingAmountSql} AS amount ${selectionSql}
-          ORDER BY t.transaction_id LIMIT $6`,
-        [...selectionValues(organizationId, selection), limit],
-      );
-      return rows.map((row) => {
-        const each = row as Raw;
-        return {
-          transactionId: String(each['transaction_id']),
-          amount: Number(each['amount']),
-          currency: String(each['currency']),
-        };
-      });
-    },
-    async countCapturable(organizationId, selection) {
-      const values = selectionValues(organizationId, selection);
-      const [row] = await database.query(`SELECT count(*)::int AS total ${selectionSql}`, values);
-      return Number((row as Raw)['total']);
-    },
-    async create(batch) {
-      const { organizationId, batchId, clientOperationId, request, selection, items, at, job } =
-        batch;
-      const body = JSON.stringify(request);
-      const insertedRows =
-        items === undefined
-          ? await database.query(insertBatchBySelection, [
-              ...selectionValues(organizationId, selection),
-              batchId,
-              clientOperationId,
-              body,
-              at,
-              job.jobId,
-              job.kind,
-              ids.uuid(),
-            ])
-          : await database.query(insertBatchByItems, [
-              organizationId,
-              selection.merchantId,
-              batchId,
-              clientOperationId,
-              body,
-              JSON.stringify(
-                items.map(({ transactionId, amount }) => ({
-                  transaction_id: transactionId,
-                  amount,
-                })),
-              ),
-              at,
-              job.jobId,
-              job.kind,
-            ]);
-      return insertedRows.length > 0;
-    },
-    find: (organizationId, batchId) =>
-      findOne('SELECT * FROM capture_batches WHERE organization_id = $1 AND batch_id = $2', [
+      const rows = await database.query<RequestedSale & { i: number }>(findRequestedSalesSql, [
+        JSON.stringify(lookups),
         organizationId,
-        batchId,
-      ]),
-    findByClientId: (organizationId, clientOperationId, merchantId) =>
-      findOne(
-        `SELECT * FROM capture_batches WHERE organization_id = $1 AND client_operation_id = $2
-          AND merchant_id = $3`,
-        [organizationId, clientOperationId, merchantId],
-      ),
-    async listItems({ organizationId, batchId, after, limit }) {
+        merchantId,
+        storeId,
+      ]);
+      const sales = new Map(rows.map((row) => [row.i, row]));
+      return identifiers.map((_, i) => sales.get(i));
+    },
+
+    listCapturable(
+      organizationId: string,
+      selection: BatchSelection,
+      limit: number,
+    ): Promise<PlannedCapture[]> {
+      const values = [organizationId, selection.merchantId, ...selectionValues(selection), limit];
+      return database.query<PlannedCapture>(listCapturableSql, values);
+    },
+
+    async countCapturable(organizationId: string, selection: BatchSelection): Promise<number> {
+      const values = [organizationId, selection.merchantId, ...selectionValues(selection)];
+      const [row] = await database.query<{ total: number }>(countCapturableSql, values);
+      return row?.total ?? 0;
+    },
+
+    /** Creates batch, items and job together. False if the client's identifier was used before. */
+    async create(batch: {
+      organizationId: string;
+      batchId: string;
+      clientOperationId: string;
+      request: Record<string, unknown>;
+      selection: BatchSelection;
+      /** Undefined: all sales of the selection. */
+      items: readonly { transactionId: string; amount: number | undefined }[] | undefined;
+      at: string;
+      job: { jobId: string; kind: string };
+    }): Promise<boolean> {
+      const { organizationId, selection, items, job } = batch;
+      const values = [
+        organizationId,
+        selection.merchantId,
+        batch.batchId,
+        batch.clientOperationId,
+        JSON.stringify(batch.request),
+        batch.at,
+        job.jobId,
+        job.kind,
+        ids.uuid(),
+      ];
+      const itemRows = items?.map(({ transactionId, amount }) => ({
+        transaction_id: transactionId,
+        amount,
+      }));
+      const inserted =
+        itemRows === undefined
+          ? database.query(createFromSelectionSql, [...values, ...selectionValues(selection)])
+          : database.query(createFromItemsSql, [...values, JSON.stringify(itemRows)]);
+      return (await inserted).length > 0;
+    },
+
+    async find(organizationId: string, batchId: string): Promise<BatchRow | undefined> {
+      const [row] = await database.query<BatchRow>(findBatchSql, [organizationId, batchId]);
+      return row;
+    },
+
+    async findByClientId(
+      organizationId: string,
+      clientOperationId: string,
+      merchantId: string,
+    ): Promise<BatchRow | undefined> {
+      const values = [organizationId, clientOperationId, merchantId];
+      const [row] = await database.query<BatchRow>(findByClientIdSql, values);
+      return row;
+    },
+
+    listItems({ organizationId, batchId, after, limit }: BatchPage) {
       const values = [organizationId, batchId, after ?? null, limit];
-      return (await database.query(selectItems, values)).map((row) => toItem(row as Raw));
+      return database.query<BatchItem>(listItemsPageSql, values);
     },
-    async listPendingItems({ organizationId, batchId, linkId, after, limit }) {
-      const values = [organizationId, batchId, linkId, after ?? null, limit];
-      return (await database.query(selectPending, values)).map((row) => toItem(row as Raw));
+
+    /** What is left to capture over one acquirer link. */
+    listPendingItems({
+      organizationId,
+      batchId,
+      after,
+      limit,
+      linkId,
+    }: BatchPage & { linkId: string }) {
+      const values = [organizationId, batchId, after ?? null, limit, linkId];
+      return database.query<BatchItem>(listPendingItemsSql, values);
     },
-    async assignLinks({ organizationId, batchId, after, limit }) {
+
+    /** Finds the links of the next items. `last` is undefined after the last page. */
+    async assignLinks({ organizationId, batchId, after, limit }: BatchPage) {
       const rows = await database.query<{ link_id: string; count: number; last: string }>(
         assignLinksSql,
         [organizationId, batchId, limit, after ?? null],
@@ -377,17 +312,24 @@ export function createBatchStore({ database, ids }: { database: Database; ids: I
         last: count < limit ? undefined : lasts.at(-1),
       };
     },
-    async listPendingLinks(organizationId, batchId) {
-      const rows = await database.query<{ link_id: string }>(selectPendingLinks, [
-        organizationId,
-        batchId,
-      ]);
+
+    /** Links with items to capture; items without an assigned link are left out. */
+    async listPendingLinks(organizationId: string, batchId: string): Promise<string[]> {
+      const values = [organizationId, batchId];
+      const rows = await database.query<{ link_id: string }>(listPendingLinksSql, values);
       return rows.map((row) => row.link_id);
     },
-    async recordResults(organizationId, batchId, results, at) {
+
+    /** Stores and counts results. The batch is completed once no item is pending. */
+    async recordResults(
+      organizationId: string,
+      batchId: string,
+      results: readonly BatchResult[],
+      at: string,
+    ): Promise<void> {
       if (results.length === 0) return;
       const entries = results.map(({ transactionId, ...result }) => [transactionId, result]);
-      await database.query(recordResults, [
+      await database.query(recordResultsSql, [
         organizationId,
         batchId,
         results.map(({ transactionId }) => transactionId),
@@ -398,3 +340,5 @@ export function createBatchStore({ database, ids }: { database: Database; ids: I
     },
   };
 }
+
+export type BatchStore = ReturnType<typeof createBatchStore>;

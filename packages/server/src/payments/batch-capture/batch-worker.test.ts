@@ -10,7 +10,7 @@ import type {
   TransactionRecord,
 } from '../transaction/transaction.ts';
 import type { BatchItem, BatchResult, BatchRow } from './batch-sql.ts';
-import { type BatchWorkerDeps, batchCaptureLinkJob, createBatchWorker } from './batch-worker.ts';
+import { type BatchWorkerPorts, batchCaptureLinkJob, createBatchWorker } from './batch-worker.ts';
 
 const organizationId = '01890000-0000-7000-8000-000000000001';
 const batchId = '01890000-0000-7000-8000-000000000002';
@@ -28,7 +28,7 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
   const items = new Map<string, Item>();
   for (let index = 1; index <= count; index += 1) {
     const transactionId = idOf(index);
-    const item = { transactionId, amount: 100, code: undefined, linkId: null };
+    const item = { transactionId, amount: 100, code: null, linkId: null };
     items.set(transactionId, { ...item, status: 'Pending' });
   }
   const startedAt = performance.now();
@@ -83,7 +83,7 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
       operations: operations.get(transactionId) ?? [],
     }) as unknown as TransactionRecord;
 
-  const deps = {
+  const ports = {
     clock: { now: () => 1_000_000 + performance.now() - startedAt },
     dueClock: dueClockOf({ now: () => 1_000_000 + performance.now() - startedAt }),
     ids: { uuid: () => idOf(900) },
@@ -167,8 +167,8 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
         }
       },
     },
-  } as unknown as BatchWorkerDeps;
-  const work = createBatchWorker(deps);
+  } as unknown as BatchWorkerPorts;
+  const work = createBatchWorker(ports);
   const jobOf = (payload: object, attempts = 0) =>
     ({ organizationId, payload, attempts }) as unknown as Job;
   return {

@@ -1,10 +1,22 @@
 // Batch worker: assigns items to acquirer links and captures each link in a separate job.
 import { createHash } from 'node:crypto';
 import { type ErrorCode, errorCodes, Refusal } from '@switchyard/contract';
-import { isoTime, type Job, type Later, pause } from '../../platform/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
+import type { Acquiring } from '../../acquiring/index.ts';
+import {
+  type Clock,
+  isoTime,
+  type Job,
+  type Jobs,
+  type Later,
+  type Log,
+  pause,
+} from '../../platform/index.ts';
 import { runSystemOperation } from '../operations/run-operation.ts';
-import { DuplicateOperationId } from '../repository/transaction-repository.ts';
+import {
+  DuplicateOperationId,
+  type TransactionRepository,
+} from '../repository/transaction-repository.ts';
+import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { createLinkConcurrency, createPacer } from '../runtime/link-concurrency.ts';
 import type { StoredOperation, TransactionRecord } from '../transaction/transaction.ts';
 import {
@@ -15,25 +27,34 @@ import {
 } from './batch-sql.ts';
 import { createCaptureRate } from './capture-rate.ts';
 
-/** Sorts the items of a batch, and stays until it is completed. */
+/** Assigns the items of a batch to links, and runs until the batch is completed. */
 export const batchCaptureJob = 'payments.batch-capture';
-/** Works the items of a batch that go over one link. */
+/** Captures the items of a batch that go over one link. */
 export const batchCaptureLinkJob = 'payments.batch-capture.link';
 
-export type BatchWorkerDeps = PaymentsDeps & { batches: BatchStore };
+type CaptureItemPorts = Parameters<typeof runSystemOperation>[0] & {
+  transactions: Pick<TransactionRepository, 'findById'>;
+  log: Pick<Log, 'error'>;
+};
 
-export type BatchWorker = {
-  assignLinks(job: Job): Promise<Later | undefined>;
-  captureLinkItems(job: Job): Promise<Later | undefined>;
+export type BatchWorkerPorts = CaptureItemPorts & {
+  batches: Pick<
+    BatchStore,
+    'find' | 'assignLinks' | 'listPendingItems' | 'listPendingLinks' | 'recordResults'
+  >;
+  transactions: Pick<TransactionRepository, 'onSaleWrite'>;
+  inFlightTransactions: Pick<InFlightTransactions, 'isStopping'>;
+  acquiring: Pick<Acquiring, 'isLinkAvailable'>;
+  jobs: Pick<Jobs, 'enqueue'>;
+  clock: Clock;
 };
 
 const assignBatchSize = 250;
-/** Sorting goes on ahead of the captures, and leaves the database to others for most of the time. */
+/** Between two pages of assignments, so that the database serves other requests most of the time. */
 const assignPauseMs = 75;
 const pageSize = 1000;
-/** Captures that are under way over one link at once. */
 const maxCapturesPerLink = 64;
-/** So many in a row without an answer: the host is silent, and the rest is not sent after them. */
+/** After so many captures in a row without an answer the host is not sent the rest. */
 const unresponsiveThreshold = 24;
 const completionCheckMs = 5000;
 const noLinkRetryMs = 2000;
@@ -43,7 +64,7 @@ const maxDoublings = 5;
 const retryDelayMs = ({ attempts }: Job) =>
   Math.min(maxRetryDelayMs, noLinkRetryMs * 2 ** Math.min(attempts, maxDoublings));
 
-/** One job for a link of a batch, however often it is asked for. */
+/** The same for each request of one link of one batch, so that they are one job. */
 function linkJobId(batchId: string, linkId: string): string {
   const hex = createHash('sha256').update(`${batchId}|${linkId}`).digest('hex');
   return hex.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
@@ -53,9 +74,8 @@ const toBase64Url = (uuid: string) =>
   Buffer.from(uuid.replaceAll('-', ''), 'hex').toString('base64url');
 
 /**
- * The identifier of the capture of one item, at most 64 characters. No client's begins with `~`,
- * so it meets none; a second run of the batch finds the first. One that was never sent has failed
- * for good, so the next try goes by another name.
+ * At most 64 characters. No identifier of a client begins with `~`. A second run of the batch finds the
+ * capture of the first; one that was never sent has failed, so the next attempt has another identifier.
  */
 function captureOperationId(batchId: string, { row, operations }: TransactionRecord): string {
   const name = `~ca:${toBase64Url(batchId)}:${toBase64Url(row.transactionId)}`;
@@ -65,7 +85,7 @@ function captureOperationId(batchId: string, { row, operations }: TransactionRec
   return failed === 0 ? name : `${name}:${failed}`;
 }
 
-/** What else runs on the transaction ends by itself: the item is looked at again. */
+/** Another operation on the transaction is in progress; the item is tried again later. */
 const transientErrorCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'transaction_in_progress',
   'concurrent_modification',
@@ -78,7 +98,7 @@ const notSentErrorCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'not_sent',
 ]);
 
-/** `Later` is looked at again, `Unsent` says that nothing reaches the acquirer. */
+/** `Later`: tried again. `Unsent`: nothing reaches the acquirer. */
 type CaptureAttemptResult = BatchResult | 'Later' | 'Unanswered' | 'Unsent';
 
 function toAttemptResult(
@@ -89,33 +109,33 @@ function toAttemptResult(
   if (operation?.status === 'Succeeded') return { transactionId, status: 'Succeeded' };
   if (operation?.status === 'Filed') return { transactionId, status: 'Filed' };
   if (operation !== undefined && operation.status !== 'Declined') {
-    // One that waits for its repeats says nothing about the host as it is now.
+    // A replayed operation tells nothing about the host as it is now.
     return replayed ? 'Later' : 'Unanswered';
   }
   return { transactionId, status: 'Failed', code: operation?.details.response?.code ?? 'failed' };
 }
 
 async function captureItem(
-  deps: BatchWorkerDeps,
+  ports: CaptureItemPorts,
   organizationId: string,
   batchId: string,
   { transactionId, amount }: BatchItem,
 ): Promise<CaptureAttemptResult> {
   try {
-    const transaction = await deps.transactions.findById(organizationId, transactionId);
+    const transaction = await ports.transactions.findById(organizationId, transactionId);
     if (transaction === undefined) {
       return { transactionId, status: 'Failed', code: 'transaction_not_found' };
     }
     const clientOperationId = captureOperationId(batchId, transaction);
-    const input = { amount, clientOperationId };
-    const { operation, replayed } = await runSystemOperation(deps, transaction, 'Capture', input);
+    const input = { amount: amount ?? undefined, clientOperationId };
+    const { operation, replayed } = await runSystemOperation(ports, transaction, 'Capture', input);
     return toAttemptResult(transactionId, operation, replayed);
   } catch (error) {
-    // Another run of the batch was faster: what became of its capture is seen the next time.
+    // Another run of the batch was first; the next attempt finds its capture.
     if (error instanceof DuplicateOperationId) return 'Later';
     if (!(error instanceof Refusal)) {
-      // A fault of one item holds up no other: it is met again by the next run.
-      deps.log.error(
+      // An error of one item does not block the others; the next run tries it again.
+      ports.log.error(
         { err: error, transactionId },
         'capture of a batch item failed with an unexpected error',
       );
@@ -123,7 +143,7 @@ async function captureItem(
     }
     if (notSentErrorCodes.has(error.code)) return 'Unsent';
     if (transientErrorCodes.has(error.code)) return 'Later';
-    // Also a lost database, after which the capture may have been sent: the next run finds it.
+    // The database was lost, for example. A capture that was sent is found by the next run.
     if (errorCodes[error.code].retryable) throw error;
     return { transactionId, status: 'Failed', code: error.code };
   }
@@ -131,11 +151,11 @@ async function captureItem(
 
 type PageResult = { results: BatchResult[]; error: unknown; isUnreachable: boolean };
 
-/** @example const work = createCaptureWork(deps); jobs.handle(captureLinkJob, work.link); */
-export function createBatchWorker(deps: BatchWorkerDeps): BatchWorker {
+/** @example jobs.handle(batchCaptureJob, createBatchWorker(ports).assignLinks); */
+export function createBatchWorker(ports: BatchWorkerPorts) {
   const concurrency = createLinkConcurrency(maxCapturesPerLink);
-  const rate = createCaptureRate(deps.clock);
-  const waitForSlot = createPacer(deps.clock, rate.perSecond);
+  const rate = createCaptureRate(ports.clock);
+  const waitForSlot = createPacer(ports.clock, rate.perSecond);
 
   async function capturePage(
     { organizationId }: Job,
@@ -143,7 +163,7 @@ export function createBatchWorker(deps: BatchWorkerDeps): BatchWorker {
     items: readonly BatchItem[],
   ): Promise<PageResult> {
     const page: PageResult = { results: [], error: undefined, isUnreachable: false };
-    const unsubscribe = deps.transactions.onSaleWrite((ms) => rate.recordWrite(ms));
+    const unsubscribe = ports.transactions.onSaleWrite((ms) => rate.recordWrite(ms));
     let consecutiveNoResponse = 0;
     let nextIndex = 0;
     const canContinue = () => page.error === undefined && !page.isUnreachable && !isStopping();
@@ -160,7 +180,7 @@ export function createBatchWorker(deps: BatchWorkerDeps): BatchWorker {
           await waitForSlot();
           const item = canContinue() ? items[nextIndex++] : undefined;
           if (item !== undefined)
-            recordAttempt(await captureItem(deps, organizationId, batchId, item));
+            recordAttempt(await captureItem(ports, organizationId, batchId, item));
         } catch (error) {
           page.error = error;
         } finally {
@@ -179,30 +199,24 @@ export function createBatchWorker(deps: BatchWorkerDeps): BatchWorker {
   }
 
   const isReachable = (linkId: string) =>
-    placeholderLinkIds.has(linkId) || deps.acquiring.isLinkAvailable(linkId);
-  const isStopping = () => deps.inFlightTransactions.isStopping();
+    placeholderLinkIds.has(linkId) || ports.acquiring.isLinkAvailable(linkId);
+  const isStopping = () => ports.inFlightTransactions.isStopping();
 
-  /** All that is left of one link; what gets no answer now ends by its own jobs, and is seen later. */
-  async function link(job: Job): Promise<Later | undefined> {
+  async function captureLinkItems(job: Job): Promise<Later | undefined> {
     const { organizationId } = job;
     const target = job.payload as { batchId: string; linkId: string };
     let after: string | undefined;
     let remainingCount = 0;
     for (;;) {
-      // What cannot be reached puts off its own items, and nobody else's.
       if (!isReachable(target.linkId)) return rescheduleAfter(retryDelayMs(job));
       const page = { organizationId, ...target, after, limit: pageSize };
-      const items = await deps.batches.listPendingItems(page);
-      const {
-        results,
-        error: fault,
-        isUnreachable: unreachable,
-      } = await capturePage(job, target, items);
-      const at = isoTime(deps.clock.now());
-      await deps.batches.recordResults(organizationId, target.batchId, results, at);
-      if (fault !== undefined) throw fault;
+      const items = await ports.batches.listPendingItems(page);
+      const { results, error, isUnreachable } = await capturePage(job, target, items);
+      const at = isoTime(ports.clock.now());
+      await ports.batches.recordResults(organizationId, target.batchId, results, at);
+      if (error !== undefined) throw error;
       if (isStopping()) return { ...rescheduleAfter(0), untried: true };
-      if (unreachable) return rescheduleAfter(retryDelayMs(job));
+      if (isUnreachable) return rescheduleAfter(retryDelayMs(job));
       remainingCount += items.length - results.length;
       if (items.length < pageSize)
         return remainingCount === 0 ? undefined : rescheduleAfter(retryDelayMs(job));
@@ -210,43 +224,37 @@ export function createBatchWorker(deps: BatchWorkerDeps): BatchWorker {
     }
   }
 
-  const rescheduleAfter = (ms: number): Later => ({ retryAt: deps.clock.now() + ms });
+  const rescheduleAfter = (ms: number): Later => ({ retryAt: ports.clock.now() + ms });
 
   async function enqueueLinkJobs({ organizationId }: Job, batchId: string, linkIds: string[]) {
-    const jobs = linkIds.map((linkId) => ({
-      organizationId,
-      jobId: linkJobId(batchId, linkId),
-      kind: batchCaptureLinkJob,
-      payload: { batchId, linkId },
-    }));
-    await Promise.all(jobs.map((each) => deps.jobs.enqueue(each)));
+    const enqueue = (linkId: string) =>
+      ports.jobs.enqueue({
+        organizationId,
+        jobId: linkJobId(batchId, linkId),
+        kind: batchCaptureLinkJob,
+        payload: { batchId, linkId },
+      });
+    await Promise.all(linkIds.map(enqueue));
   }
 
-  /** The links begin while later items are still sorted. A job that ended too early is made again. */
-  async function sort(job: Job): Promise<Later | undefined> {
+  /** Links are processed while later items are still assigned. A link job that ended early is created again. */
+  async function assignLinks(job: Job): Promise<Later | undefined> {
     const { organizationId } = job;
     const { batchId } = job.payload as { batchId: string };
     let after: string | undefined;
     do {
-      const row = await deps.batches.find(organizationId, batchId);
-      if (row === undefined || row.state === 'Completed') return undefined;
-      const assigned = await deps.batches.assignLinks({
-        organizationId,
-        batchId,
-        after,
-        limit: assignBatchSize,
-      });
+      const batch = await ports.batches.find(organizationId, batchId);
+      if (batch === undefined || batch.state === 'Completed') return undefined;
+      const page = { organizationId, batchId, after, limit: assignBatchSize };
+      const assigned = await ports.batches.assignLinks(page);
       await enqueueLinkJobs(job, batchId, assigned.linkIds);
       after = assigned.last;
       if (after !== undefined) await pause(assignPauseMs);
     } while (after !== undefined && !isStopping());
-    await enqueueLinkJobs(
-      job,
-      batchId,
-      await deps.batches.listPendingLinks(organizationId, batchId),
-    );
+    const pendingLinkIds = await ports.batches.listPendingLinks(organizationId, batchId);
+    await enqueueLinkJobs(job, batchId, pendingLinkIds);
     return { ...rescheduleAfter(completionCheckMs), untried: true };
   }
 
-  return { assignLinks: sort, captureLinkItems: link };
+  return { assignLinks, captureLinkItems };
 }

@@ -1,8 +1,9 @@
 // Applies an acknowledgement to the captures of a clearing file. An interrupted job continues safely.
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
-import type { Job, Later } from '../../platform/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
+import type { Clock, Job, Later } from '../../platform/index.ts';
 import { settleOperation } from '../operations/settle-operation.ts';
+import type { TransactionRepository } from '../repository/transaction-repository.ts';
+import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { createLinkConcurrency, createPacer } from '../runtime/link-concurrency.ts';
 import type { ClearingLineRow, ClearingStore } from './clearing-sql.ts';
 
@@ -14,29 +15,35 @@ const maxConcurrentLines = 16;
 const linesPerSecond = 1000;
 const approvedCode = '00';
 
-export type AcknowledgementDeps = PaymentsDeps & { clearing: ClearingStore };
+type Ports = Parameters<typeof settleOperation>[0] & {
+  clearing: Pick<ClearingStore, 'listLines' | 'settleLines' | 'settleFile'>;
+  transactions: Pick<TransactionRepository, 'findById'>;
+  inFlightTransactions: Pick<InFlightTransactions, 'isStopping'>;
+  clock: Clock;
+};
 
-function lineOutcome({ amount, code }: ClearingLineRow): AcquirerOutcome {
-  if (code !== undefined) return { outcome: 'Declined', responseCode: code };
-  return { outcome: 'Approved', responseCode: approvedCode, amount };
-}
+const lineOutcome = ({ amount, code }: ClearingLineRow): AcquirerOutcome =>
+  code === null
+    ? { outcome: 'Approved', responseCode: approvedCode, amount }
+    : { outcome: 'Declined', responseCode: code };
 
-/** @example jobs.handle(clearingJob, createClearingWork(deps)); */
+/** @example jobs.handle(applyAcknowledgementJob, createAcknowledgementHandler(ports)); */
 export function createAcknowledgementHandler(
-  deps: AcknowledgementDeps,
+  ports: Ports,
 ): (job: Job) => Promise<Later | undefined> {
   const concurrency = createLinkConcurrency(maxConcurrentLines);
-  const waitForSlot = createPacer(deps.clock, () => linesPerSecond);
+  const waitForSlot = createPacer(ports.clock, () => linesPerSecond);
 
   async function settleLine(organizationId: string, row: ClearingLineRow) {
     const release = await concurrency.acquire(organizationId);
     try {
       await waitForSlot();
       const { transactionId, operationNumber: number } = row;
-      const transaction = await deps.transactions.findById(organizationId, transactionId);
-      if (transaction === undefined)
-        throw new Error('the transaction of a clearing line does not exist');
-      const settled = await settleOperation(deps, transaction, number, lineOutcome(row));
+      const transaction = await ports.transactions.findById(organizationId, transactionId);
+      if (transaction === undefined) {
+        throw new Error(`transaction ${transactionId} of a clearing line does not exist`);
+      }
+      const settled = await settleOperation(ports, transaction, number, lineOutcome(row));
       const operation = settled.transaction.operations.find((each) => each.number === number);
       return { line: row.line, accepted: operation?.status === 'Succeeded' };
     } finally {
@@ -44,20 +51,20 @@ export function createAcknowledgementHandler(
     }
   }
 
-  return async (job) => {
-    const { organizationId } = job;
-    const { fileId } = job.payload as { fileId: string };
+  return async ({ organizationId, payload }) => {
+    const { fileId } = payload as { fileId: string };
     const key = { organizationId, fileId };
     for (let after = 0; ; ) {
-      const rows = await deps.clearing.lines({ ...key, after, limit: pageSize, status: 'Filed' });
+      const page = { ...key, after, limit: pageSize, status: 'Filed' };
+      const rows = await ports.clearing.listLines(page);
       const settled = await Promise.all(rows.map((row) => settleLine(organizationId, row)));
-      await deps.clearing.settleLines(key, settled);
-      if (deps.inFlightTransactions.isStopping())
-        return { retryAt: deps.clock.now(), untried: true };
+      await ports.clearing.settleLines(key, settled);
+      if (ports.inFlightTransactions.isStopping())
+        return { retryAt: ports.clock.now(), untried: true };
       if (rows.length < pageSize) break;
       after = rows.at(-1)?.line ?? after;
     }
-    await deps.clearing.settleFile(key);
+    await ports.clearing.settleFile(key);
     return undefined;
   };
 }

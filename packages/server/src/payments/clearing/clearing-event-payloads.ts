@@ -1,12 +1,12 @@
 // Outbox rows and payloads of clearing file events.
+import { defined } from '@switchyard/contract';
 import { CompiledQuery } from 'kysely';
 import type { EventSource } from '../../platform/index.ts';
 import { insertOutboxRow } from '../repository/outbox-sql.ts';
 
-/** In the order in which they can follow each other. */
 const eventSequences = { made: 1, acknowledged: 2, rejected: 2, settled: 3 } as const;
 
-/** A part of a statement that has the file in a part `file`, where it has moved on. */
+/** For a statement with a CTE `file` that returns the `file_id` of a changed file. */
 export const insertFileEvent = (
   eventName: keyof typeof eventSequences,
   outboxId: string,
@@ -33,13 +33,12 @@ type EventDataRow = {
   acquirerLinkId: string;
   number: number;
   lineCount: number;
-  amounts: Record<string, number>;
+  amounts: Record<string, string>;
   accepted: number;
   rejected: number;
   reason: string | null;
 };
 
-/** Speaks for files that are exchanged with acquirers. */
 export const clearingEvents: EventSource = {
   prefix: 'clearing.',
   async read(rows, trx) {
@@ -53,7 +52,7 @@ export const clearingEvents: EventSource = {
     return new Map(
       eventRows.map(({ outboxId, reason, ...file }) => [
         outboxId,
-        { merchantId: null, data: { ...file, ...(reason === null ? {} : { reason }) } },
+        { merchantId: null, data: { ...file, ...defined({ reason: reason ?? undefined }) } },
       ]),
     );
   },

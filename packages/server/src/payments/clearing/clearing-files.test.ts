@@ -1,48 +1,46 @@
-// Due clearing files of known, removed and temporarily unreadable links.
+// Due files of links that exist, were removed, or cannot be read for a moment.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '@switchyard/contract';
-import { createClearingFiles, type FilesDeps } from './clearing-files.ts';
+import { createDueFiles } from './clearing-files.ts';
 
-/** An organisation with due lines on each link. */
-function setUp(institutionOf: (linkId: string) => string | undefined, ...linkIds: string[]) {
-  const made: string[] = [];
+/** Ports of an organisation with due lines of each link. */
+function portsOf(institutionOf: (linkId: string) => string | undefined, ...linkIds: string[]) {
+  const created: string[] = [];
   const logged: string[] = [];
-  const deps = {
+  const logTo = (level: string) => (fields: object) =>
+    void logged.push(`${level} ${(fields as { linkId: string }).linkId}`);
+  const ports: Parameters<typeof createDueFiles>[0] = {
     clock: { now: () => 0 },
     ids: { uuid: () => 'file' },
-    log: {
-      warn: ({ linkId }: { linkId: string }) => void logged.push(`warn ${linkId}`),
-      error: ({ linkId }: { linkId: string }) => void logged.push(`error ${linkId}`),
-    },
-    provisioning: { institutionOf: async (_: string, linkId: string) => institutionOf(linkId) },
+    log: { warn: logTo('warn'), error: logTo('error') },
+    provisioning: { institutionOf: async (_, linkId) => institutionOf(linkId) },
     clearing: {
       findLinksWithDueLines: async () => linkIds.map((linkId) => ({ organizationId: 'o', linkId })),
-      async createFile({ linkId, institutionId }: { linkId: string; institutionId: string }) {
-        made.push(`${linkId} ${institutionId}`);
+      async createFile({ linkId, institutionId }) {
+        created.push(`${linkId} ${institutionId}`);
         return true;
       },
     },
-  } as unknown as FilesDeps;
-  return { files: createClearingFiles(deps), made, logged };
+  };
+  return { ports, created, logged };
 }
 
 test('a failed file does not block other files and is logged as an error', async () => {
-  const { files, made, logged } = setUp(
-    (linkId) => (linkId === 'lost' ? undefined : '123456'),
-    'lost',
+  const { ports, created, logged } = portsOf(
+    (linkId) => (linkId === 'removed' ? undefined : '123456'),
+    'removed',
     'known',
   );
-  assert.equal(await files.makeDue(), 1);
-  assert.deepEqual(made, ['known 123456']);
-  assert.deepEqual(logged, ['error lost']);
+  assert.equal(await createDueFiles(ports), 1);
+  assert.deepEqual(created, ['known 123456']);
+  assert.deepEqual(logged, ['error removed']);
 });
 
 test('a transient error is logged as a warning', async () => {
-  const away = new Refusal('database_unavailable', 'It restarts.');
-  const { files, logged } = setUp(() => {
-    throw away;
+  const { ports, logged } = portsOf(() => {
+    throw new Refusal('database_unavailable', 'The database restarts.');
   }, 'any');
-  assert.equal(await files.makeDue(), 0);
+  assert.equal(await createDueFiles(ports), 0);
   assert.deepEqual(logged, ['warn any']);
 });

@@ -1,9 +1,8 @@
 // SQL of clearing files. One statement creates a file with its lines; one stores an acknowledgement.
+import type { ClearingFileState, ClearingLineStatus } from '@switchyard/contract';
 import { type ClearingLine, duplicateSequenceReason } from '../../acquiring/index.ts';
 import type { Database, Ids } from '../../platform/index.ts';
 import { insertFileEvent } from './clearing-event-payloads.ts';
-
-export type ClearingFileState = 'Made' | 'Acknowledged' | 'Settled' | 'Rejected';
 
 export type ClearingFileRow = {
   fileId: string;
@@ -12,14 +11,15 @@ export type ClearingFileRow = {
   institutionId: string;
   state: ClearingFileState;
   lineCount: number;
-  /** Minor units by currency. */
-  amounts: Readonly<Record<string, number>>;
+  /** Minor units by currency, as text: a sum may exceed 2^53. */
+  amounts: Readonly<Record<string, string>>;
   accepted: number;
   rejected: number;
-  reason: string | undefined;
-  acknowledgement: string | undefined;
-  createdAt: string;
-  acknowledgedAt: string | undefined;
+  reason: string | null;
+  /** SHA-256. */
+  acknowledgement: string | null;
+  createdAt: Date;
+  acknowledgedAt: Date | null;
 };
 
 export type ClearingLineRow = {
@@ -30,97 +30,37 @@ export type ClearingLineRow = {
   amount: number;
   currency: string;
   content: ClearingLine;
-  status: 'Filed' | 'Accepted' | 'Rejected';
-  code: string | undefined;
+  status: ClearingLineStatus;
+  code: string | null;
 };
 
-/** How much is open of a link, and since when, RFC 3339. */
-export type LinkBacklogSample = { linkId: string; count: number; oldestAt: string };
+export type LinkBacklogSample = { linkId: string; count: number; oldestAt: Date };
 
 type FileKey = { organizationId: string; fileId: string };
 type AcknowledgementRecord = FileKey & { documentDigest: string; at: string };
 
-export type ClearingStore = {
-  /** Creates a file from the due lines. False when none is due or another process created it. */
-  createFile(file: {
-    organizationId: string;
-    linkId: string;
-    fileId: string;
-    until: string | undefined;
-    limit: number;
-    institutionId: string;
-    at: string;
-  }): Promise<boolean>;
-  /** Links with captures of days that have ended. */
-  findLinksWithDueLines(
-    at: string,
-    limit: number,
-  ): Promise<{ organizationId: string; linkId: string }[]>;
-  find(key: FileKey): Promise<ClearingFileRow | undefined>;
-  /** The newest first. */
-  list(query: {
-    organizationId: string;
-    linkId: string | undefined;
-    state: string | undefined;
-    after: string | undefined;
-    limit: number;
-  }): Promise<ClearingFileRow[]>;
-  /** What no acquirer has acknowledged, of all organisations; links without any are left out. */
-  countOpenFiles(): Promise<LinkBacklogSample[]>;
-  /** The same of captures of days that have ended, which no file holds. */
-  countDueLines(at: string): Promise<LinkBacklogSample[]>;
-  lines(
-    query: FileKey & { after: number; limit: number; status?: string | undefined },
-  ): Promise<ClearingLineRow[]>;
-  /** Number of the first rejected line whose RRN differs from the file. */
-  findReferenceMismatch(
-    query: FileKey & { rejections: readonly { line: number; rrn: string }[] },
-  ): Promise<number | undefined>;
-  /** False where it was acknowledged already. */
-  acknowledge(
-    acknowledgement: AcknowledgementRecord & {
-      accepted: number;
-      rejections: readonly { line: number; code: string }[];
-      job: { jobId: string; kind: string };
-    },
-  ): Promise<boolean>;
-  /** Its lines wait for the next file, and its number too; false where it was acknowledged already. */
-  rejectFile(rejection: AcknowledgementRecord & { reason: string }): Promise<boolean>;
-  settleLines(key: FileKey, lines: readonly { line: number; accepted: boolean }[]): Promise<void>;
-  /** Once no line is left. */
-  settleFile(key: FileKey): Promise<void>;
-};
-
 /**
- * The lowest number of the link that no file has: one that was refused gives its own free, and the acquirer takes
- * nothing beyond a gap. Where another file had the number at the acquirer, it is used up there.
+ * The lowest sequence number of the link that no file has: a rejected file frees its number, and the acquirer
+ * accepts no file after a gap. A number that the acquirer knows from another file stays used.
  */
-const nextFileSequence = `SELECT coalesce(min(place) FILTER (WHERE sequence > place), count(*) + 1) FROM (
-    SELECT sequence, row_number() OVER (ORDER BY sequence) AS place FROM clearing_files
+const nextFileSequence = `SELECT coalesce(min(rank) FILTER (WHERE sequence > rank), count(*) + 1) FROM (
+    SELECT sequence, row_number() OVER (ORDER BY sequence) AS rank FROM clearing_files
     WHERE organization_id = $1 AND link_id = $2
       AND (state <> 'Rejected' OR reason = '${duplicateSequenceReason}')
     GROUP BY sequence) AS used`;
 
-/** The greatest sum of a currency that JSON tells exactly: what is beyond goes into the next file, as with lines. */
-const maxTotalAmount = Number.MAX_SAFE_INTEGER;
-
-// Two processes may find different numbers free while a file is refused, so that the number does not keep them
-// from the same lines: these are locked, and whoever comes second finds them filed.
+// While a file is rejected, two processes may find different free numbers. Locked lines keep them from filing
+// the same lines.
 const createFileSql = `WITH due AS (
     SELECT transaction_id, number, amount, currency, due_at FROM clearing_lines
     WHERE organization_id = $1 AND link_id = $2 AND file_id IS NULL
       AND ($4::timestamptz IS NULL OR due_at <= $4)
     ORDER BY due_at, transaction_id, number LIMIT $5 FOR UPDATE
-  ), summed AS (
-    SELECT transaction_id, number, amount, currency, due_at,
-      sum(amount) OVER (PARTITION BY currency ORDER BY due_at, transaction_id, number) AS so_far
-    FROM due
   ), picked AS (
-    SELECT transaction_id, number, amount, currency,
-      (row_number() OVER (ORDER BY due_at, transaction_id, number))::int AS line
-    FROM summed WHERE so_far <= ${maxTotalAmount}
+    SELECT transaction_id, number,
+      (row_number() OVER (ORDER BY due_at, transaction_id, number))::int AS line FROM due
   ), sums AS (
-    SELECT currency, sum(amount) AS amount FROM picked GROUP BY currency
+    SELECT currency, sum(amount)::text AS amount FROM due GROUP BY currency
   ), file AS (
     INSERT INTO clearing_files (organization_id, file_id, link_id, sequence, institution_id, state,
       line_count, amounts, accepted, rejected, created_at)
@@ -133,64 +73,72 @@ const createFileSql = `WITH due AS (
     UPDATE clearing_lines l SET file_id = file.file_id, line = picked.line, status = 'Filed'
     FROM picked, file WHERE l.organization_id = $1 AND l.transaction_id = picked.transaction_id
       AND l.number = picked.number
-  ), told AS (${insertFileEvent('made', '$8', '$7')})
+  ), outbox_insert AS (${insertFileEvent('made', '$8', '$7')})
   SELECT file_id FROM file`;
 
-const dueLinksSql = `SELECT DISTINCT organization_id, link_id FROM clearing_lines
-  WHERE file_id IS NULL AND due_at <= $1 LIMIT $2`;
+const linksWithDueLinesSql = `SELECT DISTINCT organization_id AS "organizationId", link_id AS "linkId"
+  FROM clearing_lines WHERE file_id IS NULL AND due_at <= $1 LIMIT $2`;
 
-const openFilesSql = `SELECT link_id, count(*)::int AS count, min(created_at) AS oldest_at
+const countOpenFilesSql = `SELECT link_id AS "linkId", count(*)::int AS count, min(created_at) AS "oldestAt"
   FROM clearing_files WHERE state = 'Made' GROUP BY organization_id, link_id`;
 
-const dueLinesSql = `SELECT link_id, count(*)::int AS count, min(due_at) AS oldest_at
+const countDueLinesSql = `SELECT link_id AS "linkId", count(*)::int AS count, min(due_at) AS "oldestAt"
   FROM clearing_lines WHERE file_id IS NULL AND due_at <= $1 GROUP BY organization_id, link_id`;
 
 const fileKeySql = 'organization_id = $1 AND file_id = $2';
 
-const findFile = `SELECT * FROM clearing_files WHERE ${fileKeySql}`;
+const fileColumns = `file_id AS "fileId", link_id AS "linkId", sequence,
+  institution_id AS "institutionId", state, line_count AS "lineCount", amounts, accepted, rejected,
+  reason, acknowledgement, created_at AS "createdAt", acknowledged_at AS "acknowledgedAt"`;
 
-const listFiles = `SELECT * FROM clearing_files WHERE organization_id = $1
+const findFileSql = `SELECT ${fileColumns} FROM clearing_files WHERE ${fileKeySql}`;
+
+export const findFilesSql = `SELECT ${fileColumns} FROM clearing_files
+  WHERE organization_id = $1 AND file_id = ANY($2::uuid[])`;
+
+const listFilesSql = `SELECT ${fileColumns} FROM clearing_files WHERE organization_id = $1
     AND ($2::uuid IS NULL OR link_id = $2) AND ($3::text IS NULL OR state = $3)
     AND ($4::uuid IS NULL OR file_id < $4)
   ORDER BY file_id DESC LIMIT $5`;
 
-const selectLines = `SELECT line, transaction_id, number, settlement_date::text AS settlement_date,
-    amount, currency, content, status, code FROM clearing_lines
+const listLinesSql = `SELECT line, transaction_id AS "transactionId", number AS "operationNumber",
+    settlement_date::text AS "settlementDate", amount, currency, content, status, code
+  FROM clearing_lines
   WHERE ${fileKeySql} AND line > $3 AND ($5::text IS NULL OR status = $5) ORDER BY line LIMIT $4`;
 
-const selectReferenceMismatch = `SELECT line FROM clearing_lines WHERE ${fileKeySql} AND $3::jsonb ? line::text
+const referenceMismatchSql = `SELECT line FROM clearing_lines WHERE ${fileKeySql} AND $3::jsonb ? line::text
     AND content->'reference'->>'rrn' IS DISTINCT FROM $3::jsonb->>line::text
   ORDER BY line LIMIT 1`;
 
-// What changes is named by its number in an array or an object: a join would be planned for a file of one line.
+// Lines are named in an array or an object: the planner expects a file of one line and would choose a slow join.
 const acknowledgeFileSql = `WITH file AS (
     UPDATE clearing_files SET state = 'Acknowledged', accepted = $3, rejected = $4,
       acknowledgement = $6, acknowledged_at = $7
     WHERE ${fileKeySql} AND state = 'Made' RETURNING file_id
-  ), marked AS (
+  ), rejected_lines AS (
     UPDATE clearing_lines l SET code = $5::jsonb->>l.line::text FROM file
     WHERE l.organization_id = $1 AND l.file_id = file.file_id AND $5::jsonb ? l.line::text
-  ), job AS (
+  ), job_insert AS (
     INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at)
     SELECT $1, $8, $9, jsonb_build_object('fileId', file_id), $7, 0, $7 FROM file
-  ), told AS (${insertFileEvent('acknowledged', '$10', '$7')})
+  ), outbox_insert AS (${insertFileEvent('acknowledged', '$10', '$7')})
   SELECT file_id FROM file`;
 
 const rejectFileSql = `WITH file AS (
     UPDATE clearing_files SET state = 'Rejected', rejected = line_count, reason = $3,
       acknowledgement = $4, acknowledged_at = $5
     WHERE ${fileKeySql} AND state = 'Made' RETURNING file_id
-  ), back AS (
+  ), freed_lines AS (
     UPDATE clearing_lines l SET file_id = NULL, line = NULL, status = 'Waiting' FROM file
     WHERE l.organization_id = $1 AND l.file_id = file.file_id
-  ), told AS (${insertFileEvent('rejected', '$6', '$5')})
+  ), outbox_insert AS (${insertFileEvent('rejected', '$6', '$5')})
   SELECT file_id FROM file`;
 
-const settleLines = `UPDATE clearing_lines
+const settleLinesSql = `UPDATE clearing_lines
   SET status = CASE WHEN line = ANY($4::integer[]) THEN 'Accepted' ELSE 'Rejected' END
   WHERE ${fileKeySql} AND line = ANY($3::integer[])`;
 
-const finishFile = `WITH file AS (
+const settleFileSql = `WITH file AS (
     UPDATE clearing_files SET state = 'Settled'
     WHERE ${fileKeySql} AND state = 'Acknowledged' AND NOT EXISTS (
       SELECT 1 FROM clearing_lines WHERE ${fileKeySql} AND status = 'Filed')
@@ -198,125 +146,121 @@ const finishFile = `WITH file AS (
   )
   ${insertFileEvent('settled', '$3', 'now()')}`;
 
-type Raw = Record<string, unknown>;
-
-const iso = (value: unknown) => new Date(value as string).toISOString();
-const optionalText = (value: unknown) => (value === null ? undefined : String(value));
-
-function toFile(row: Raw): ClearingFileRow {
+/** @example const clearing = createClearingStore({ database, ids }); */
+export function createClearingStore({ database, ids }: { database: Database; ids: Ids }) {
   return {
-    fileId: String(row['file_id']),
-    linkId: String(row['link_id']),
-    sequence: Number(row['sequence']),
-    institutionId: String(row['institution_id']),
-    state: row['state'] as ClearingFileState,
-    lineCount: Number(row['line_count']),
-    amounts: row['amounts'] as Record<string, number>,
-    accepted: Number(row['accepted']),
-    rejected: Number(row['rejected']),
-    reason: optionalText(row['reason']),
-    acknowledgement: optionalText(row['acknowledgement']),
-    createdAt: iso(row['created_at']),
-    acknowledgedAt: row['acknowledged_at'] === null ? undefined : iso(row['acknowledged_at']),
-  };
-}
-
-function toLine(row: Raw): ClearingLineRow {
-  return {
-    line: Number(row['line']),
-    transactionId: String(row['transaction_id']),
-    operationNumber: Number(row['number']),
-    settlementDate: String(row['settlement_date']),
-    amount: Number(row['amount']),
-    currency: String(row['currency']),
-    content: row['content'] as ClearingLine,
-    status: row['status'] as ClearingLineRow['status'],
-    code: optionalText(row['code']),
-  };
-}
-
-type Open = { link_id: string; count: number; oldest_at: Date };
-
-const toBacklogSample = ({
-  link_id: linkId,
-  count,
-  oldest_at: oldestAt,
-}: Open): LinkBacklogSample => ({
-  linkId,
-  count,
-  oldestAt: oldestAt.toISOString(),
-});
-
-/** @example const files = createClearingStore({ database, ids }); */
-export function createClearingStore({
-  database,
-  ids,
-}: {
-  database: Database;
-  ids: Ids;
-}): ClearingStore {
-  return {
-    async createFile({ organizationId, linkId, fileId, until, limit, institutionId, at }) {
-      const values = [organizationId, linkId, fileId, until ?? null, limit, institutionId, at];
+    /** Creates a file from the due lines. False when none is due or another process created it. */
+    async createFile(file: {
+      organizationId: string;
+      linkId: string;
+      fileId: string;
+      /** Lines that are due later are left out. Undefined: all lines. */
+      until: string | undefined;
+      maxLines: number;
+      institutionId: string;
+      at: string;
+    }): Promise<boolean> {
+      const { organizationId, linkId, fileId, until, maxLines, institutionId, at } = file;
+      const values = [organizationId, linkId, fileId, until ?? null, maxLines, institutionId, at];
       return (await database.query(createFileSql, [...values, ids.uuid()])).length > 0;
     },
-    async findLinksWithDueLines(at, limit) {
-      const rows = await database.query<Record<string, string>>(dueLinksSql, [at, limit]);
-      return rows.map((row) => ({
-        organizationId: String(row['organization_id']),
-        linkId: String(row['link_id']),
-      }));
+
+    findLinksWithDueLines(at: string, limit: number) {
+      type Link = { organizationId: string; linkId: string };
+      return database.query<Link>(linksWithDueLinesSql, [at, limit]);
     },
-    async find({ organizationId, fileId }) {
-      const [row] = await database.query(findFile, [organizationId, fileId]);
-      return row === undefined ? undefined : toFile(row as Raw);
+
+    async find({ organizationId, fileId }: FileKey): Promise<ClearingFileRow | undefined> {
+      const [row] = await database.query<ClearingFileRow>(findFileSql, [organizationId, fileId]);
+      return row;
     },
-    async list({ organizationId, linkId, state, after, limit }) {
-      const values = [organizationId, linkId ?? null, state ?? null, after ?? null, limit];
-      return (await database.query(listFiles, values)).map((row) => toFile(row as Raw));
+
+    /** The newest first. */
+    list(query: {
+      organizationId: string;
+      linkId: string | undefined;
+      state: string | undefined;
+      after: string | undefined;
+      limit: number;
+    }): Promise<ClearingFileRow[]> {
+      const { organizationId, linkId, state, after, limit } = query;
+      const values = [organizationId, linkId, state, after, limit].map((value) => value ?? null);
+      return database.query<ClearingFileRow>(listFilesSql, values);
     },
-    async countOpenFiles() {
-      return (await database.query<Open>(openFilesSql)).map(toBacklogSample);
+
+    /** Unacknowledged files of all organisations; links without any are left out. */
+    countOpenFiles: () => database.query<LinkBacklogSample>(countOpenFilesSql),
+
+    /** Captures of ended settlement days that are in no file. */
+    countDueLines: (at: string) => database.query<LinkBacklogSample>(countDueLinesSql, [at]),
+
+    listLines(query: FileKey & { after: number; limit: number; status?: string | undefined }) {
+      const { organizationId, fileId, after, limit, status = null } = query;
+      const values = [organizationId, fileId, after, limit, status];
+      return database.query<ClearingLineRow>(listLinesSql, values);
     },
-    async countDueLines(at) {
-      return (await database.query<Open>(dueLinesSql, [at])).map(toBacklogSample);
-    },
-    async lines({ organizationId, fileId, after, limit, status }) {
-      const values = [organizationId, fileId, after, limit, status ?? null];
-      return (await database.query(selectLines, values)).map((row) => toLine(row as Raw));
-    },
-    async findReferenceMismatch({ organizationId, fileId, rejections }) {
+
+    /** Number of the first rejected line whose RRN differs from the file. */
+    async findReferenceMismatch({
+      organizationId,
+      fileId,
+      rejections,
+    }: FileKey & { rejections: readonly { line: number; rrn: string }[] }): Promise<
+      number | undefined
+    > {
       const rrnByLine = Object.fromEntries(rejections.map(({ line, rrn }) => [line, rrn]));
       const values = [organizationId, fileId, JSON.stringify(rrnByLine)];
-      const [row] = await database.query<{ line: number }>(selectReferenceMismatch, values);
+      const [row] = await database.query<{ line: number }>(referenceMismatchSql, values);
       return row?.line;
     },
-    async acknowledge({ organizationId, fileId, accepted, rejections, documentDigest, at, job }) {
-      const codes = Object.fromEntries(rejections.map(({ line, code }) => [line, code]));
-      const codesJson = JSON.stringify(codes);
-      const values = [organizationId, fileId, accepted, rejections.length, codesJson];
+
+    /** False if the file has an acknowledgement already. */
+    async acknowledgeFile(
+      acknowledgement: AcknowledgementRecord & {
+        accepted: number;
+        rejections: readonly { line: number; code: string }[];
+        job: { jobId: string; kind: string };
+      },
+    ): Promise<boolean> {
+      const { organizationId, fileId, accepted, rejections, job } = acknowledgement;
+      const codeByLine = Object.fromEntries(rejections.map(({ line, code }) => [line, code]));
       const rows = await database.query(acknowledgeFileSql, [
-        ...values,
-        documentDigest,
-        at,
+        organizationId,
+        fileId,
+        accepted,
+        rejections.length,
+        JSON.stringify(codeByLine),
+        acknowledgement.documentDigest,
+        acknowledgement.at,
         job.jobId,
         job.kind,
         ids.uuid(),
       ]);
       return rows.length > 0;
     },
-    async rejectFile({ organizationId, fileId, reason, documentDigest, at }) {
+
+    /** Frees the lines and the sequence number. False if the file has an acknowledgement already. */
+    async rejectFile(rejection: AcknowledgementRecord & { reason: string }): Promise<boolean> {
+      const { organizationId, fileId, reason, documentDigest, at } = rejection;
       const values = [organizationId, fileId, reason, documentDigest, at, ids.uuid()];
       return (await database.query(rejectFileSql, values)).length > 0;
     },
-    async settleLines({ organizationId, fileId }, lines) {
+
+    async settleLines(
+      { organizationId, fileId }: FileKey,
+      lines: readonly { line: number; accepted: boolean }[],
+    ): Promise<void> {
       if (lines.length === 0) return;
       const accepted = lines.filter((each) => each.accepted);
       const numbers = [lines, accepted].map((some) => some.map(({ line }) => line));
-      await database.query(settleLines, [organizationId, fileId, ...numbers]);
+      await database.query(settleLinesSql, [organizationId, fileId, ...numbers]);
     },
-    async settleFile({ organizationId, fileId }) {
-      await database.query(finishFile, [organizationId, fileId, ids.uuid()]);
+
+    /** Does nothing while a line has no outcome. */
+    async settleFile({ organizationId, fileId }: FileKey): Promise<void> {
+      await database.query(settleFileSql, [organizationId, fileId, ids.uuid()]);
     },
   };
 }
+
+export type ClearingStore = ReturnType<typeof createClearingStore>;

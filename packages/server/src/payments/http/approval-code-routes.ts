@@ -1,4 +1,4 @@
-// The routes of approval codes.
+// Routes of approval codes.
 import {
   ApprovalCode,
   ApprovalCodeInput,

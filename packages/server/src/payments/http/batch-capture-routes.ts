@@ -1,9 +1,14 @@
-// The routes of the capture of all.
-import { Batch, CaptureAllRequest, defined } from '@switchyard/contract';
+// Routes of capture batches.
+import { Batch, CaptureAllRequest, CapturePlan, defined } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { route } from '../../http/index.ts';
-import { type CaptureAllDeps, captureAll, findBatch } from '../batch-capture/batch-capture.ts';
+import {
+  type CaptureAllPorts,
+  captureAll,
+  findBatch,
+  planCaptures,
+} from '../batch-capture/batch-capture.ts';
 import {
   idempotencyHeaders,
   identifierErrors,
@@ -26,20 +31,21 @@ const ItemsQuery = Type.Object(
 
 const defaultPageSize = 50;
 
-export function registerBatchCaptureRoutes(app: FastifyInstance, deps: CaptureAllDeps): void {
+export function registerBatchCaptureRoutes(app: FastifyInstance, ports: CaptureAllPorts): void {
   route(app, {
     method: 'POST',
     url: `${transactionsPath}/captureall`,
     operationId: 'captureAll',
     summary: 'Capture all authorised transactions',
-    description: 'Or those named in `items`. Durable and resumable; a dry run only tells.',
+    description:
+      'Or those named in `items`. The batch is durable and resumable. With `dryRun` nothing is stored: the answer is 200 with what would be captured, and `clientOperationId` can still be used.',
     tags,
     rateLimit,
     permission: 'pay.capture',
     headers: idempotencyHeaders,
     bodyOptional: true,
     body: CaptureAllRequest,
-    response: { 200: Batch, 202: Batch },
+    response: { 200: CapturePlan, 202: Batch },
     answerHeaders: { 202: ['Location'] },
     errors: [
       ...identifierErrors,
@@ -50,14 +56,11 @@ export function registerBatchCaptureRoutes(app: FastifyInstance, deps: CaptureAl
     ],
     handler: async (request, reply) => {
       const clientOperationId = resolveOperationId(request.headers, request.body.clientOperationId);
-      const { batch, replayed } = await captureAll(deps, request.caller, {
-        ...request.body,
-        ...defined({ clientOperationId }),
-      });
+      const body = { ...request.body, ...defined({ clientOperationId }) };
+      if (body.dryRun === true) return planCaptures(ports, request.caller, body);
+      const { batch, replayed } = await captureAll(ports, request.caller, body);
       setReplayedHeader(reply, replayed);
-      if (batch.dryRun !== true) {
-        reply.code(202).header('Location', `${transactionsPath}/captureall/${batch.batchId}`);
-      }
+      reply.code(202).header('Location', `${transactionsPath}/captureall/${batch.batchId}`);
       return batch;
     },
   });
@@ -65,7 +68,7 @@ export function registerBatchCaptureRoutes(app: FastifyInstance, deps: CaptureAl
     method: 'GET',
     url: `${transactionsPath}/captureall/:batchId`,
     operationId: 'getCaptureAll',
-    summary: 'A capture of all, with its items',
+    summary: 'Read a capture batch and its items',
     tags,
     rateLimit,
     permission: ['pay.capture', 'pay.read'],
@@ -75,7 +78,7 @@ export function registerBatchCaptureRoutes(app: FastifyInstance, deps: CaptureAl
     response: { 200: Batch },
     errors: ['batch_not_found', 'database_unavailable'],
     handler: ({ caller, params, query }) =>
-      findBatch(deps, caller, params.batchId, {
+      findBatch(ports, caller, params.batchId, {
         after: query.cursor,
         limit: query.limit ?? defaultPageSize,
       }),

@@ -1,4 +1,4 @@
-// The routes of clearing files.
+// Routes of clearing files.
 import { Readable } from 'node:stream';
 import {
   ClearingAcknowledgementInput,
@@ -125,7 +125,7 @@ export function registerClearingRoutes(app: FastifyInstance, files: ClearingFile
     response: { 201: ClearingFile },
     errors: [...fileErrors, 'nothing_to_clear'],
     async handler({ caller, body }, reply) {
-      const file = await files.make(caller, body);
+      const file = await files.create(caller, body);
       reply.code(201).header('location', `${base}/${file.clearingFileId}`);
       return file;
     },

@@ -67,6 +67,7 @@ export const stateErrors: ErrorCode[] = [
 export const approvalErrors: ErrorCode[] = [
   'approval_code_required',
   'approval_code_invalid',
+  'approval_code_used',
   'approval_code_locked',
 ];
 

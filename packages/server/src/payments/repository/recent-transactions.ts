@@ -18,7 +18,7 @@ export type RecentTransactions = {
   remove(transactionId: string): void;
 };
 
-/** @example const recent = createRecentSales(); recent.note(loaded); */
+/** @example const recent = createRecentTransactions(); recent.add(transaction); */
 export function createRecentTransactions(maxEntries = defaultMaxEntries): RecentTransactions {
   const entries = createInFlight<TransactionRecord>();
   return {

@@ -2,12 +2,6 @@
 import type { Database, Ids } from '../../platform/index.ts';
 import type { StoredEvent, TransactionRow } from '../transaction/transaction.ts';
 
-export type RerouteStore = {
-  /** False when another request changed the sale first or the sale is no longer in progress. */
-  updateRoute(before: TransactionRow, after: TransactionRow, event: StoredEvent): Promise<boolean>;
-};
-
-/** A separate statement, so that the statement of ordinary outcomes stays small. */
 const updateRouteSql = `WITH tx AS (
     UPDATE transactions SET contract_id = $4, over_capture = $5, version = $6, updated_at = $7
     WHERE organization_id = $1 AND transaction_id = $2 AND version = $3 AND phase = 'Received'
@@ -21,16 +15,15 @@ const updateRouteSql = `WITH tx AS (
   )
   SELECT transaction_id FROM tx`;
 
-/** @example const reroutes = createReroutes({ database, ids }); */
-export function createRerouteStore({
-  database,
-  ids,
-}: {
-  database: Database;
-  ids: Ids;
-}): RerouteStore {
+/** @example const reroutes = createRerouteStore({ database, ids }); */
+export function createRerouteStore({ database, ids }: { database: Database; ids: Ids }) {
   return {
-    async updateRoute(before, after, event) {
+    /** False when another request changed the sale first or the sale is no longer in progress. */
+    async updateRoute(
+      before: TransactionRow,
+      after: TransactionRow,
+      event: StoredEvent,
+    ): Promise<boolean> {
       const updatedRows = await database.query(updateRouteSql, [
         before.organizationId,
         before.transactionId,
@@ -47,3 +40,5 @@ export function createRerouteStore({
     },
   };
 }
+
+export type RerouteStore = ReturnType<typeof createRerouteStore>;
