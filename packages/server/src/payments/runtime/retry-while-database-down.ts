@@ -1,7 +1,6 @@
 // Retries an operation while the database is unavailable, until a deadline.
 import { Refusal } from '@switchyard/contract';
-import { pause } from '../../platform/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
+import { type Clock, pause } from '../../platform/index.ts';
 
 const retryDelayMs = 100;
 const transientErrorCodes: ReadonlySet<string> = new Set(['database_unavailable', 'overloaded']);
@@ -11,7 +10,7 @@ const transientErrorCodes: ReadonlySet<string> = new Set(['database_unavailable'
  * @param operation may be done a second time though the first try has come through
  */
 export async function retryWhileUnavailable<T>(
-  { clock }: Pick<PaymentsDeps, 'clock'>,
+  { clock }: { clock: Pick<Clock, 'now'> },
   deadlineMs: number,
   operation: () => Promise<T>,
 ): Promise<T> {
