@@ -11,6 +11,7 @@ import { errorsDocument } from './generate/errors.ts';
 import { eventsDocument } from './generate/events.ts';
 import { replaceBlock } from './generate/markdown.ts';
 import { openApiDocument } from './generate/openapi.ts';
+import { operationOutcomesDocument } from './generate/operation-outcomes.ts';
 import { permissionsDocument } from './generate/permissions.ts';
 import { providerSpiDocument } from './generate/provider-spi.ts';
 import { qrHoldsTable, qrMovesTable, qrStatesTable } from './generate/qr-states.ts';
@@ -28,6 +29,10 @@ const openApi = (): Promise<string> => (described ??= openApiDocument());
 
 const documents: Generated[] = [
   { path: 'docs/reference/errors.md', write: () => note + errorsDocument() },
+  {
+    path: 'docs/reference/operation-outcomes.md',
+    write: () => note + operationOutcomesDocument(),
+  },
   { path: 'docs/reference/cryptography.md', write: () => note + cryptographyDocument() },
   { path: 'docs/reference/settings.md', write: () => note + settingsDocument() },
   { path: 'docs/reference/events.md', write: () => note + eventsDocument() },

@@ -18,31 +18,27 @@ import {
 import { code, table } from './markdown.ts';
 
 const words: Partial<Record<OperationRule, string>> = {
-  Open: 'up to what is open',
-  Refundable: 'up to what is captured and not refunded',
-  Whole: 'all of it',
-  Queue: 'once the sale has ended',
-  Withdraw: 'all of it, before it is sent',
-  Nothing: 'nothing to do, succeeds',
-  Replay: 'already under way, told again',
+  PartialAllowed: 'up to the remaining amount',
+  Refundable: 'up to the captured amount that is not refunded',
+  FullOnly: 'full amount only',
+  AfterOutcome: 'accepted, sent after the outcome of the sale',
+  VoidLocally: 'full amount, without a message to the acquirer',
+  NoOp: 'succeeds without effect',
+  ReturnExisting: 'returns the reversal in progress',
 };
 const confirmWords: Readonly<Record<string, string>> = {
-  Confirm: 'confirms it',
-  Nothing: 'nothing to do, succeeds',
+  Confirm: 'confirms the sale',
+  NoOp: 'succeeds without effect',
 };
 
 type Rules = Readonly<Record<OperationType, OperationRule>>;
 
-const cells = ({ Capture, Cancel, Reverse, Refund }: Rules): string[] =>
-  [Capture, Cancel, Reverse, Refund].map((rule) => words[rule] ?? code(rule));
+const cells = ({ Capture, Cancel, Reversal, Refund }: Rules): string[] =>
+  [Capture, Cancel, Reversal, Refund].map((rule) => words[rule] ?? code(rule));
 
 /** Rows that stand in place of those of their state, and when. */
 const instead: readonly [string, Rules, string][] = [
-  [
-    `${code('Authorized')}, of no amount: the card was verified`,
-    accountVerificationRules,
-    'Nothing',
-  ],
+  [`${code('Authorized')}, of no amount: the card was verified`, accountVerificationRules, 'NoOp'],
   [`${code('Stored')}, and its message may have left`, submittedRules, confirmRulesByState.Stored],
   [`approved, and not confirmed yet`, awaitingConfirmationRules, 'Confirm'],
 ];
@@ -98,7 +94,7 @@ function follow(position: Position): [name: string, next: Position][] {
       applyPositionChanges(position, changes(index + 1)),
     ]);
   });
-  const reversal = checkAllowed(position, 'Reverse', terms);
+  const reversal = checkAllowed(position, 'Reversal', terms);
   if (!reversal.allowed || reversal.maxAmount === 0) return found;
   const reversed = applyPositionChanges(position, {
     phase: 'Reversed',

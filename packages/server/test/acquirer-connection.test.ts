@@ -7,7 +7,7 @@ import { builtInHosts, compileHost, createDeframer, encodeFrame } from '@switchy
 import { openHostConnection } from '../src/acquiring/iso8583-host/host-connection.ts';
 import { createMessageFraming } from '../src/acquiring/iso8583-host/message-framing.ts';
 import { type MadeCertificate, makeCertificate } from '../src/http/certificate.fixture.ts';
-import { createLog, systemClock } from '../src/platform/index.ts';
+import { createLog } from '../src/platform/index.ts';
 import { eventually } from './eventually.ts';
 
 const spoken = compileHost(builtInHosts['iso1987-binary'], { now: Date.now });
@@ -68,7 +68,6 @@ async function givenUp(t: TestContext, how: { tls: boolean; mayLieUnread: boolea
     host: 'localhost',
     port: host.port,
     tls: how.tls,
-    clock: systemClock,
     log,
     tlsIdentity: certificate && { ...certificate, ca: certificate.cert },
     framing: createMessageFraming({ host: spoken, listMacKeyRefs: () => [] }),
@@ -125,7 +124,6 @@ test('a certificate that cannot be used is told at once, and brings nothing down
         host: 'localhost',
         port: host.port,
         tls: true,
-        clock: systemClock,
         log,
         tlsIdentity: { ...certificate, cert: certificate.cert + broken },
         framing: createMessageFraming({ host: spoken, listMacKeyRefs: () => [] }),

@@ -135,8 +135,27 @@ async function story(of: Scene): Promise<void> {
 const mac = (algorithm: 'AesCmac' | 'Iso9797Alg3') =>
   ({ algorithm, place: 'Last', over: 'BeforeField', messages: 'Financial' }) as const;
 
+const orderChannels = ['MailOrder', 'TelephoneOrder'];
+
+/** Authorises 609 as a remote order, captures 425 as the final capture, and compares both ledgers. */
+async function finalCaptureOfRemoteOrder(of: Scene, orderChannel: string): Promise<void> {
+  const order = { amount: 609, captureMode: 'Deferred', orderChannel };
+  const { body, text } = await sell(of, { ...order, zipCode: '12345', houseNumber: '9' });
+  assert.equal(body.state, 'Authorized', text);
+  await act(of, body.transactionId, 'capture', { amount: 425, final: true });
+  const [original] = of.host.ledger().originals.slice(-1);
+  assert.deepEqual([original?.approved, original?.captured, original?.held], [609, 425, 425]);
+  assert.equal(of.host.ledger().totals[0]?.openHolds, 0);
+  await assertAgreement(of);
+}
+
 describe('every dialect', { concurrency: 4 }, () => {
   for (const table of Object.values(builtInHosts)) {
+    test(`${table.name}: the final capture of a mail or telephone order releases the rest`, async (t) => {
+      const of = await on(t, table);
+      for (const orderChannel of orderChannels) await finalCaptureOfRemoteOrder(of, orderChannel);
+    });
+
     test(`${table.name}: a day at the acquirer`, async (t) => {
       await story(await on(t, table));
     });

@@ -277,6 +277,37 @@ describe('a host that fails', { concurrency: 8 }, () => {
     });
   }
 
+  test('an operation during a capture answers 409 transaction_in_progress', async (t) => {
+    const on = await tapped(t);
+    const { body: sold } = await sell(on, { captureMode: 'Deferred' });
+    const path = `/${sold.transactionId}`;
+    on.tap.hold();
+    on.tap.sent.length = 0;
+    const capture = call(on, 'POST', `${path}/capture`);
+    await until(() => (on.tap.sent.length > 0 ? true : undefined), 'the capture to be sent');
+    for (const [verb, body] of [
+      ['refund', undefined],
+      ['refund', { amount: 1 }],
+      ['capture', undefined],
+      ['cancel', { cancelReason: 'Functional' }],
+      ['cancel', { cancelReason: 'Technical' }],
+    ] as const) {
+      const answer = await call(on, 'POST', `${path}/${verb}`, body);
+      const label = `${verb} ${JSON.stringify(body)}`;
+      assertRefused(answer, { code: 'transaction_in_progress' }, label);
+      assert.equal(answer.headers['retry-after'], '2', label);
+    }
+    const { body: allowed } = await call(on, 'GET', `${path}/allowedoperations`);
+    for (const { operation, reason } of allowed.operations)
+      assert.equal(reason, 'transaction_in_progress', operation);
+    on.tap.release();
+    const captured = await capture;
+    assert.equal(captured.body.state, 'Captured', captured.text);
+    const refunded = await call(on, 'POST', `${path}/refund`);
+    assert.deepEqual([refunded.status, refunded.body.state], [200, 'Refunded'], refunded.text);
+    await assertAgreement(on);
+  });
+
   test('a till that gives up reverses by its own identifier, while the sale still runs', async (t) => {
     const on = await tapped(t);
     on.tap.hold();

@@ -266,8 +266,8 @@ test('by web what is being refunded is told so', async () => {
     // It has been repeated meanwhile: then all that was told is old.
     if ((await get(on, id)).body.operations[1].status !== 'Pending') continue;
     const { allowed, operation, reason } = told;
-    assert.deepEqual([allowed, operation, reason], [false, null, 'refund_amount_exceeded']);
-    assertRefused(again, { code: 'refund_amount_exceeded' });
+    assert.deepEqual([allowed, operation, reason], [false, null, 'transaction_in_progress']);
+    assertRefused(again, { code: 'transaction_in_progress' });
     return;
   }
 });

@@ -66,6 +66,17 @@ describe('an acquirer that speaks HTTP', () => {
     );
   });
 
+  test('the final capture of a mail or telephone order releases the rest', async () => {
+    const before = totals();
+    for (const orderChannel of ['MailOrder', 'TelephoneOrder']) {
+      const order = { amount: 609, captureMode: 'Deferred', orderChannel };
+      const { body } = await sell({ ...order, zipCode: '12345', houseNumber: '9' });
+      await call(`/${body.transactionId}/capture`, { amount: 425, final: true });
+    }
+    const { captured, openHolds } = totals();
+    assert.deepEqual([captured - before.captured, openHolds], [2 * 425, before.openHolds]);
+  });
+
   test('a decline is shown with its code', async () => {
     const { body } = await sell({ amount: 9051 });
     assert.equal(body.state, 'Declined');

@@ -224,6 +224,8 @@ describe('an offline sale that is taken back', { concurrency: 8 }, () => {
     await until(() => (on.tap.sent.length > 0 ? true : undefined), 'the advice');
     const voided = await call(on, 'POST', `/${id}/cancel`, { cancelReason: 'Functional' });
     assertRefused(voided, { code: 'transaction_in_progress' });
+    const refund = await call(on, 'POST', `/${id}/refund`);
+    assertRefused(refund, { code: 'transaction_in_progress' });
     const reversed = await call(on, 'POST', `/${id}/cancel`, { cancelReason: 'Technical' });
     assert.deepEqual([reversed.status, reversed.body.state], [202, 'Reversing'], reversed.text);
     const now = await inState(on, id, 'Reversed');

@@ -1,11 +1,15 @@
 // A sent operation in memory, its retry job, and a host whose outcomes the test chooses.
 import { refuse } from '@switchyard/contract';
-import type { AcquirerOutcome, AcquirerRequest } from '../src/acquiring/index.ts';
-import type { PaymentsDeps } from '../src/payments/deps.ts';
+import type {
+  AcquirerOutcome,
+  AcquirerReference,
+  AcquirerRequest,
+} from '../src/acquiring/index.ts';
 import { resolutionTransition } from '../src/payments/operations/resolve-manually.ts';
-import { settleOperation } from '../src/payments/operations/run-operation.ts';
+import { settleOperation } from '../src/payments/operations/settle-operation.ts';
 import { createOperationRetry } from '../src/payments/recovery/retry-operations.ts';
 import { recordLateResponse } from '../src/payments/reversals/late-response.ts';
+import { createRetryDriver } from '../src/payments/runtime/retry-driver.ts';
 import { zeroAmounts } from '../src/payments/transaction/state-machine.ts';
 import type {
   TransactionChange,
@@ -29,7 +33,7 @@ const positions = {
   Reversal: { phase: 'Reversing' },
 } as const;
 
-export const numbers = (stan: number) => ({ stan: String(stan) });
+export const numbers = (stan: number) => ({ stan: String(stan) }) as AcquirerReference;
 
 function transactionWith(
   kind: keyof typeof positions,
@@ -84,7 +88,7 @@ export function oneOperation(kind: keyof typeof positions, request = {}) {
     if (change.job !== undefined) jobs.push(change.job);
     transaction = withChange(transaction, change);
   }
-  const deps = {
+  const ports = {
     clock: { now: () => now },
     dueClock: dueClockOf({ now: () => now }),
     ids: { uuid: () => 'id' },
@@ -92,10 +96,17 @@ export function oneOperation(kind: keyof typeof positions, request = {}) {
     failPoints: { hit() {} },
     inFlightTransactions: {
       notifyChange() {},
-      inTurn: (_key: string, work: () => unknown) => work(),
+      inTurn: <T>(_key: string, work: () => Promise<T>) => work(),
     },
     jobs: { poke() {} },
-    log: { error: (entry: unknown) => alerts.push(entry) },
+    log: { error: (entry: unknown) => void alerts.push(entry) },
+    approvals: { restore: async () => {} },
+    linkQueue: {
+      async isBlocked() {
+        await beforeSend();
+        return false;
+      },
+    },
     vault: { reveal: async () => ({ pan: '', expiry: '' }) },
     acquiring: {
       isLinkAvailable: () => true,
@@ -121,20 +132,16 @@ export function oneOperation(kind: keyof typeof positions, request = {}) {
         apply(change);
         return true;
       },
+      updateWith: async () => false,
     },
-  } as unknown as PaymentsDeps;
-  const retry = createOperationRetry(deps, {
-    async isBlocked() {
-      await beforeSend();
-      return false;
-    },
-  });
+  };
+  const retry = createRetryDriver(ports, createOperationRetry(ports));
   return {
     alerts,
     jobs,
     sent,
     requests,
-    settle: (outcome: AcquirerOutcome) => settleOperation(deps, transaction, 1, outcome),
+    settle: (outcome: AcquirerOutcome) => settleOperation(ports, transaction, 1, outcome),
     async retry(outcome: AcquirerOutcome, attempts = 0) {
       next = outcome;
       const { payload } = jobs[0] ?? {};
@@ -148,9 +155,9 @@ export function oneOperation(kind: keyof typeof positions, request = {}) {
     },
     late(lateKind: 'Sale' | 'Refund' | 'Capture', responseCode: string) {
       const key = { organizationId: 'o', transactionId: 't' };
-      recordLateResponse(deps, { ...key, kind: lateKind, responseCode });
+      recordLateResponse(ports, { ...key, kind: lateKind, responseCode });
     },
-    /** `onBeforeSend` runs after the job has read the transaction, `onSend` during the send. */
+    /** `onBeforeSend` runs before the job reads the operation, `onSend` during the send. */
     onBeforeSend: (action: () => unknown) => {
       beforeSend = action;
     },

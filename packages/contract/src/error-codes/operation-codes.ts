@@ -182,7 +182,7 @@ export const stateCodes = {
   transaction_in_progress: refusedForNow(
     409,
     'The transaction is still in progress',
-    'The sale has no outcome yet; ask for its status and repeat the operation then.',
+    'The sale, or an operation on it, has no outcome yet; ask for the status and repeat the operation then.',
   ),
   reversal_in_progress: refused(
     409,

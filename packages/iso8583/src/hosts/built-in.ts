@@ -113,6 +113,7 @@ const actionCodes = {
 } as const;
 
 /** ISO 8583:1993, A.3: capabilities, presence, how the card was read, how the holder was proved. */
+// Of a remote order the fifth digit says that the holder is absent; mail and telephone are one mode.
 const posDataCodes = {
   '051': '510101511344',
   '071': 'A10101A11344',
@@ -120,7 +121,7 @@ const posDataCodes = {
   '911': 'A10101B11344',
   '801': '510101911344',
   '011': '510101611344',
-  '012': '600120600340',
+  '012': '600110600340',
 } as const;
 
 /**
@@ -156,6 +157,7 @@ export const builtInHosts = {
       '0100': '100',
       '0200': '200',
       '0220': '201',
+      '0220 offline': '200',
       '0420': '400',
       '0420 partial': '401',
     },

@@ -36,6 +36,10 @@ const msPerDay = 86_400_000;
 const isReversal = (mti: string) => mti[1] === '4';
 const isNetwork = (mti: string) => mti[1] === '8';
 const isAnswer = (mti: string) => Number(mti[2]) % 2 === 1;
+/** DE22 and DE25 of mail and telephone orders. */
+const remoteOrderMode = '012';
+const remoteOrderCondition = '08';
+const normalCondition = '00';
 /** Of a reversal the canonical DE25 has four digits where it says why. */
 const isReason = (code: string | undefined) => code?.length === 4;
 
@@ -113,7 +117,9 @@ function reasons({ reversalReasons, conditions }: HostTable): { out: Step; back:
       const { 25: code } = fields;
       if (code === undefined) return;
       const says = isReversal(mti) && isReason(code);
-      fields[25] = mapped(conditions, says ? '00' : code);
+      // The reason takes the place of the condition, which DE22 still states.
+      const condition = fields[22] === remoteOrderMode ? remoteOrderCondition : normalCondition;
+      fields[25] = mapped(conditions, says ? condition : code);
       if (!says || reversalReasons === undefined) return;
       fields[reversalReasons.field] = reversalReasons.codes[code] ?? reversalReasons.otherwise;
     },
@@ -247,6 +253,12 @@ function security({ securityControl }: HostTable): { out: Step; back: Step } {
   };
 }
 
+/** DE95 makes a reversal a partial one; DE39 makes an advice that of an offline sale. */
+function variantOf(fields: Fields, mti: string): '' | ' partial' | ' offline' {
+  if (fields[replacementField] !== undefined) return ' partial';
+  return fields[39] !== undefined && !isAnswer(mti) ? ' offline' : '';
+}
+
 function codes(table: HostTable): { out: Step; back: Step } {
   const { entryModes, functionCodes, constants = {}, omit = [], pan } = table;
   const modeOf = inverse(entryModes);
@@ -261,12 +273,16 @@ function codes(table: HostTable): { out: Step; back: Step } {
         fields[39] = said[response] ?? said[malfunction] ?? response;
       }
       const request = `${mti.slice(0, 2)}${Number(mti[2]) - (isAnswer(mti) ? 1 : 0)}0`;
-      const partial = fields[replacementField] === undefined ? '' : ' partial';
-      const code = functionCodes?.[request + partial] ?? functionCodes?.[request];
+      const code = functionCodes?.[request + variantOf(fields, mti)] ?? functionCodes?.[request];
       if (code !== undefined) fields[24] = code;
       if (pan === 'WithoutTrack2' && fields[35] !== undefined) delete fields[2];
       for (const field of omit) delete fields[field];
-      for (const [field, value] of Object.entries(constants)) fields[Number(field)] = value;
+      // A reversal that says why keeps its reason in place of a constant.
+      const reasonField = isReversal(mti) ? table.reversalReasons?.field : undefined;
+      for (const [key, value] of Object.entries(constants)) {
+        const field = Number(key);
+        if (field !== reasonField || fields[field] === undefined) fields[field] = value;
+      }
     },
     back(fields, mti) {
       const { 22: mode, 39: response } = fields;
@@ -297,17 +313,13 @@ function isPlain(table: HostTable): boolean {
 
 /** @throws Iso8583Error `table_invalid` where a layout is none */
 export function createConverter(table: HostTable, now: Now): Converter {
-  const parts = [
-    codes(table),
-    localTime(table, now),
-    reasons(table),
-    original(table, now),
-    replacement(table),
-    network(table),
-    security(table),
-  ];
-  const outward = parts.map(({ out }) => out);
-  const inward = parts.map(({ back }) => back).reverse();
+  const fieldCodes = codes(table);
+  const time = localTime(table, now);
+  const why = reasons(table);
+  const rest = [original(table, now), replacement(table), network(table), security(table)];
+  // Outward, reasons come first: they read the canonical DE22, and DE25 before it is left out.
+  const outward = [why, fieldCodes, time, ...rest].map(({ out }) => out);
+  const inward = [fieldCodes, time, why, ...rest].map(({ back }) => back).reverse();
   const { version } = table;
   const plain = isPlain(table);
   const isCanonical = (mti: string) => plain && !isReversal(mti) && !isNetwork(mti);

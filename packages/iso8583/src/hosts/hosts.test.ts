@@ -146,6 +146,21 @@ describe('1993', () => {
     assert.deepEqual([read('0210'), read('0430')], ['05', '00']);
   });
 
+  it('has a function code for an advice of an offline sale, and another for a capture', () => {
+    const offlineSale = { mti: '0220', fields: { ...sale.fields, 39: '00' } };
+    assert.equal(rawOf(offlineSale)[24], '200');
+    assert.equal(rawOf({ ...offlineSale, mti: '0221' })[24], '200');
+    assert.equal(rawOf({ mti: '0220', fields: sale.fields })[24], '201');
+    assert.equal(rawOf({ mti: '0230', fields: { 11: '000001', 39: '00' } })[24], '201');
+  });
+
+  it('says of a mail or telephone order that the cardholder is absent, and not which of both', () => {
+    const order = { mti: '0200', fields: { ...sale.fields, 22: '012', 25: '08' } };
+    const raw = rawOf(order);
+    assert.deepEqual([raw[22], raw[25]], ['600110600340', '1808']);
+    assert.deepEqual(echoed(builtIn('iso1993-ascii'), order), order);
+  });
+
   it('names the original in DE56, what was and what remains in DE30 and 4, and why in DE25', () => {
     const raw = rawOf(reversal);
     assert.equal(raw[56], '120000000126112203000006123456');
@@ -257,6 +272,34 @@ describe('a table in JSON', () => {
     assert.deepEqual(echoed(host, reversal), reversal);
     const other = { mti: '0420', fields: { 11: '000001', 25: '4351' } };
     assert.deepEqual(echoed(host, other).fields, { 11: '000001', 25: '00', 60: '0017' });
+  });
+
+  const reasonIn60 = {
+    name: 'toy',
+    base: 'iso1987-binary',
+    messages: { fields: { '60': { content: 'n', size: 'fixed', max: 4 } } },
+    reversalReasons: { field: 60, codes: { '4021': '0068' }, otherwise: '0017' },
+  };
+  const remoteReversal = { mti: '0420', fields: { ...reversal.fields, 22: '012' } };
+  /** DE25 and DE60 as the host reads them. */
+  const rawFields = (document: unknown, message: Message) => {
+    const { reversalReasons: _reasons, ...plain } = readHostTable(document);
+    const { fields } = hostOf(plain).decode(hostOf(readHostTable(document)).encode(message));
+    return [fields[25], fields[60]];
+  };
+
+  it('keeps the condition of a remote order beside the reason of its reversal', () => {
+    assert.deepEqual(rawFields(reasonIn60, remoteReversal), ['08', '0068']);
+    assert.deepEqual(rawFields(reasonIn60, reversal), ['00', '0068']);
+    const silent = { name: 'toy', base: 'iso1987-binary' };
+    assert.deepEqual(rawFields(silent, remoteReversal), ['08', undefined]);
+    assert.deepEqual(echoed(hostOf(readHostTable(reasonIn60)), remoteReversal), remoteReversal);
+  });
+
+  it('says why although DE25 is left out, or its field has a constant', () => {
+    assert.deepEqual(rawFields({ ...reasonIn60, omit: [25] }, reversal), [undefined, '0068']);
+    const host = hostOf(readHostTable({ ...reasonIn60, constants: { '60': '0000' } }));
+    assert.equal(echoed(host, reversal).fields[25], '4021');
   });
 
   it('takes away by null what the base has', () => {

@@ -135,7 +135,7 @@ const shape: Shape = {
   version: oneOf('0', '1'),
   localTime: oneOf('TimeAndDate', 'DateTime'),
   pan: oneOf('Always', 'WithoutTrack2'),
-  functionCodes: codesBy(/^0[0-9]{3}(?: partial)?$/),
+  functionCodes: codesBy(/^0[0-9]{3}(?: partial| offline)?$/),
   entryModes: codesBy(/^[0-9]{3}$/),
   conditions: codesBy(/^[0-9]{2}$/),
   reversalReasons: shaped({ field, codes: codesBy(/^4[0-9]{3}$/), otherwise: code }),

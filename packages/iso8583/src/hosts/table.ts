@@ -44,11 +44,17 @@ export type HostTable = {
   readonly localTime: 'TimeAndDate' | 'DateTime';
   /** Whether DE2 stays away where DE35 is sent. */
   readonly pan: 'Always' | 'WithoutTrack2';
-  /** DE24 by canonical message type; `0420 partial` for a reversal of a part (1993). */
+  /**
+   * DE24 by canonical message type; `0420 partial` for a reversal of a part, `0220 offline` for a
+   * sale that the terminal approved (1993).
+   */
   readonly functionCodes?: { readonly [type: string]: string };
   /** DE22 of the host by the canonical one. */
   readonly entryModes?: { readonly [canonical: string]: string };
-  /** DE25 of the host by the canonical one: 00 normal, 06 more to come, 08 mail or telephone. */
+  /**
+   * DE25 of the host by the canonical one: 00 normal, 06 more to come, 08 mail or telephone, 51
+   * verification. A capture has 00 (final) or 06, also of a mail or telephone order (DE22 012).
+   */
   readonly conditions?: { readonly [canonical: string]: string };
   /** Where and how a reversal says why: 4000 customer, 4020 answer, 4021 time-out, 4351 chip … */
   readonly reversalReasons?: {

@@ -44,6 +44,7 @@ import { retryOperationJob } from './reversals/create-reversal.ts';
 import { recordLateResponse } from './reversals/late-response.ts';
 import { createInFlightTransactions } from './runtime/in-flight-transactions.ts';
 import { createLinkQueue, registerBacklogGauges } from './runtime/link-queue.ts';
+import { createRetryDriver } from './runtime/retry-driver.ts';
 import { createStepUpStore } from './sale/step-up-sql.ts';
 
 import { confirmDeadlineJob } from './transaction/confirm-deadline.ts';
@@ -136,9 +137,12 @@ export function createPayments({ database, jobs, audit, ...rest }: Deps): Paymen
   const recovery = createCrashRecovery(deps);
   const linkQueue = createLinkQueue({ database });
   registerBacklogGauges(linkQueue, deps);
-  jobs.handle(retryOperationJob, createOperationRetry(deps, linkQueue), { most: maxShortJobs });
+  const driverDeps = { ...deps, linkQueue };
+  jobs.handle(retryOperationJob, createRetryDriver(driverDeps, createOperationRetry(deps)), {
+    most: maxShortJobs,
+  });
   jobs.handle(confirmDeadlineJob, createConfirmDeadlineHandler(deps), { most: maxShortJobs });
-  jobs.handle(submitOfflineSaleJob, createOfflineSubmission(deps, linkQueue), {
+  jobs.handle(submitOfflineSaleJob, createRetryDriver(driverDeps, createOfflineSubmission(deps)), {
     most: maxShortJobs,
   });
   jobs.handle(gapReportJob, createGapReporter(deps));
@@ -157,7 +161,7 @@ export function createPayments({ database, jobs, audit, ...rest }: Deps): Paymen
   return {
     register(app) {
       registerPaymentRoutes(app, deps);
-      registerLinkRoutes(app, { ...deps, linkQueue });
+      registerLinkRoutes(app, driverDeps);
       registerApprovalCodes(app, approvalCodes);
       registerClearingRoutes(app, clearingFiles);
     },

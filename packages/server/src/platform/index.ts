@@ -26,6 +26,7 @@ export {
 export { yieldEngineThreads } from './engine-threads.ts';
 export type { EventFacts, EventSource } from './event-source.ts';
 export { createFailPoints, type FailPointName, type FailPoints } from './fail-points.ts';
+export { createFileCache } from './file-cache.ts';
 export { createGroupCommit, type GroupCommit, type GroupCommitOptions } from './group-commit.ts';
 export { type Ids, jittered, systemIds } from './ids.ts';
 export { createInFlight, type InFlight } from './in-flight.ts';

@@ -2,14 +2,8 @@
 import { type ClientRequest, type IncomingMessage, Agent as PlainAgent, request } from 'node:http';
 import { request as requestTls, Agent as TlsAgent } from 'node:https';
 import { onConnection, whenOver } from '../../platform/index.ts';
-import type { TlsIdentity } from '../keys/client-certificate-store.ts';
+import type { ExchangeResult, TlsIdentity } from '../spi/acquirer-spi.ts';
 import type { ReceivedResponse } from './http-message-signatures.ts';
-
-export type HttpCallResult =
-  | { result: 'Responded'; response: ReceivedResponse }
-  | { result: 'NotSent'; reason: string }
-  | { result: 'Timeout' }
-  | { result: 'ConnectionLost' };
 
 export type AcquirerHttpRequest = {
   path: string;
@@ -22,16 +16,12 @@ export type AcquirerHttpRequest = {
   onLateResponse?: ((answer: ReceivedResponse) => void) | undefined;
 };
 
-export type AcquirerHttpClient = {
-  post(call: AcquirerHttpRequest): Promise<HttpCallResult>;
-  close(): void;
-};
+export type AcquirerHttpClient = ReturnType<typeof createAcquirerHttpClient>;
 
 type Options = {
   host: string;
   port: number;
   tls: boolean;
-  /** TLS client certificate and trusted CA. */
   tlsIdentity?: TlsIdentity | undefined;
   lateResponseWindowMs: number;
   /** Further requests wait for a free connection. */
@@ -67,19 +57,18 @@ async function readResponse(incoming: IncomingMessage): Promise<ReceivedResponse
   return { status: incoming.statusCode ?? 0, headers: incoming.headers, body };
 }
 
-/** @example const calls = createCalls({ host, port, tls: true, lateMs: 10_000 }); */
-export function createAcquirerHttpClient(options: Options): AcquirerHttpClient {
-  const { host, port, tls, tlsIdentity: identity } = options;
-  const { maxConnections: connectionsMax = defaultMaxConnections } = options;
+/** @example const httpClient = createAcquirerHttpClient({ host, port, tls: true, lateResponseWindowMs: 10_000 }); */
+export function createAcquirerHttpClient(options: Options) {
+  const { host, port, tls, tlsIdentity, maxConnections = defaultMaxConnections } = options;
   const { connectTimeoutMs = defaultConnectTimeoutMs } = options;
   const agentOptions = {
     keepAlive: true,
-    maxSockets: connectionsMax,
+    maxSockets: maxConnections,
     maxFreeSockets: maxIdleConnections,
     timeout: idleConnectionTimeoutMs,
   };
   const agent = tls
-    ? new TlsAgent({ ...agentOptions, minVersion: 'TLSv1.2', ...identity })
+    ? new TlsAgent({ ...agentOptions, minVersion: 'TLSv1.2', ...tlsIdentity })
     : new PlainAgent(agentOptions);
   const lateRequests = new Set<ClientRequest>();
 
@@ -96,8 +85,8 @@ export function createAcquirerHttpClient(options: Options): AcquirerHttpClient {
     });
   }
 
-  function post(call: AcquirerHttpRequest): Promise<HttpCallResult> {
-    const { promise, resolve } = Promise.withResolvers<HttpCallResult>();
+  function post(call: AcquirerHttpRequest): Promise<ExchangeResult<ReceivedResponse>> {
+    const { promise, resolve } = Promise.withResolvers<ExchangeResult<ReceivedResponse>>();
     let possiblySent = false;
     let isFinished = false;
     const clientRequest = (tls ? requestTls : request)({
@@ -114,7 +103,7 @@ export function createAcquirerHttpClient(options: Options): AcquirerHttpClient {
       },
     });
 
-    function finish(result: HttpCallResult): void {
+    function finish(result: ExchangeResult<ReceivedResponse>): void {
       if (isFinished) return;
       isFinished = true;
       cancelTimeout();
@@ -171,7 +160,7 @@ export function createAcquirerHttpClient(options: Options): AcquirerHttpClient {
 
   return {
     post,
-    close() {
+    close(): void {
       for (const each of lateRequests) each.destroy();
       agent.destroy();
     },

@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { eventually } from '../../../test/eventually.ts';
-import {
-  type AcquirerReadiness,
-  createAcquirerReadiness,
-  type EchoResult,
-} from './acquirer-readiness.ts';
+import { type AcquirerReadiness, createAcquirerReadiness } from './acquirer-readiness.ts';
+import type { EchoResult } from './signed-exchange.ts';
 
 const opened: AcquirerReadiness[] = [];
 afterEach(() => {

@@ -1,27 +1,9 @@
 // Tracks the readiness of an HTTP acquirer with echoes and backoff.
+import type { EchoResult } from './signed-exchange.ts';
 
-/** `Ready`: signed response that the acquirer accepts payments. `NoResponse`: no HTTP response. */
-export type EchoResult = 'Ready' | 'NotReady' | 'NoResponse';
+export type AcquirerReadiness = ReturnType<typeof createAcquirerReadiness>;
 
-export type AcquirerReadiness = {
-  isReady(): boolean;
-  /** Records a payment response, which proves readiness like an echo. */
-  recordResponse(): void;
-  /** Number of recorded responses. */
-  countResponses(): number;
-  /** Sends an echo now, after a transport error. */
-  checkNow(): void;
-  /**
-   * Records that a request could not be sent. The acquirer becomes not ready until the next echo. If it
-   * responded to another request since, it is overloaded: it stays ready until an echo says otherwise.
-   *
-   * @param responsesBefore number of responses when the request started
-   */
-  recordSendFailure(responsesBefore: number): void;
-  stop(): void;
-};
-
-type Deps = {
+type Options = {
   /** Never throws. */
   sendEcho: () => Promise<EchoResult>;
   onChange: (isReady: boolean) => void;
@@ -32,12 +14,10 @@ type Deps = {
 const defaultEchoIntervalMs = 30_000;
 const defaultRetryDelaysMs = [1000, 2000, 5000, 10_000, 30_000] as const;
 
-/** @example const readiness = createReadiness({ echo, onChange }); */
-export function createAcquirerReadiness(deps: Deps): AcquirerReadiness {
-  const {
-    echoIntervalMs: everyMs = defaultEchoIntervalMs,
-    retryDelaysMs: backOffMs = defaultRetryDelaysMs,
-  } = deps;
+/** @example const readiness = createAcquirerReadiness({ sendEcho, onChange }); */
+export function createAcquirerReadiness(options: Options) {
+  const { echoIntervalMs = defaultEchoIntervalMs, retryDelaysMs = defaultRetryDelaysMs } = options;
+  const [firstRetryDelayMs = echoIntervalMs] = retryDelaysMs;
   let isReady = false;
   let isStopped = false;
   let isEchoPending = false;
@@ -49,7 +29,7 @@ export function createAcquirerReadiness(deps: Deps): AcquirerReadiness {
   function setReady(value: boolean): void {
     if (value === isReady) return;
     isReady = value;
-    deps.onChange(value);
+    options.onChange(value);
   }
 
   function scheduleCheck(delayMs: number): void {
@@ -63,26 +43,23 @@ export function createAcquirerReadiness(deps: Deps): AcquirerReadiness {
     if (isEchoPending || isStopped) return;
     if (isReady && hasRecentResponse) {
       hasRecentResponse = false;
-      scheduleCheck(everyMs);
-      return;
+      return scheduleCheck(echoIntervalMs);
     }
     isEchoPending = true;
     const responsesBefore = responseCount;
-    const echo = await deps.sendEcho();
+    const echo = await options.sendEcho();
     isEchoPending = false;
     if (isStopped) return;
-    if (isReady && echo === 'NoResponse' && responseCount !== responsesBefore) {
-      scheduleCheck(backOffMs[0] ?? everyMs);
-      return;
-    }
+    if (isReady && echo === 'NoResponse' && responseCount !== responsesBefore)
+      return scheduleCheck(firstRetryDelayMs);
     const isNowReady = echo === 'Ready';
-    failures = isNowReady ? 0 : failures + 1;
     setReady(isNowReady);
-    scheduleCheck(
-      isNowReady ? everyMs : (backOffMs[Math.min(failures, backOffMs.length) - 1] ?? everyMs),
-    );
+    const retryDelayMs = retryDelaysMs[failures] ?? retryDelaysMs.at(-1) ?? echoIntervalMs;
+    failures = isNowReady ? 0 : failures + 1;
+    scheduleCheck(isNowReady ? echoIntervalMs : retryDelayMs);
   }
 
+  /** After a transport error. */
   function checkNow(): void {
     hasRecentResponse = false;
     scheduleCheck(0);
@@ -92,18 +69,24 @@ export function createAcquirerReadiness(deps: Deps): AcquirerReadiness {
 
   return {
     isReady: () => isReady,
-    recordResponse() {
+    /** A payment response proves readiness like an echo. */
+    recordResponse(): void {
       hasRecentResponse = true;
       responseCount += 1;
     },
     countResponses: () => responseCount,
     checkNow,
-    recordSendFailure(responsesBefore) {
-      if (responseCount !== responsesBefore) return checkNow();
-      setReady(false);
-      scheduleCheck(backOffMs[0] ?? everyMs);
+    /**
+     * The acquirer becomes not ready until the next echo. If it responded to another request since
+     * `responsesBefore`, it is overloaded: it stays ready until an echo says otherwise.
+     */
+    recordSendFailure(responsesBefore: number): void {
+      const isOverloaded = responseCount !== responsesBefore;
+      if (!isOverloaded) setReady(false);
+      hasRecentResponse &&= !isOverloaded;
+      scheduleCheck(isOverloaded ? 0 : firstRetryDelayMs);
     },
-    stop() {
+    stop(): void {
       isStopped = true;
       clearTimeout(timer);
     },

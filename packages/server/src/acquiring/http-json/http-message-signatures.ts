@@ -1,4 +1,4 @@
-// Signs requests to HTTP acquirers and verifies responses (RFC 9421, Ed25519, ADR 0033).
+// Signs requests to HTTP acquirers and verifies responses (RFC 9421, Ed25519, ADR 0033). Keys are derived, not stored.
 import { createPublicKey, hash, type KeyObject, verify } from 'node:crypto';
 import {
   coversSpiComponents,
@@ -11,16 +11,36 @@ import {
   spiSignatureInput,
   spiSignatureLabel,
 } from '@switchyard/contract';
-import { publicSigningKey } from '../../platform/index.ts';
+import { createSigningKey, type PublicSigningKey, publicSigningKey } from '../../platform/index.ts';
 
-/** Signs with the platform's key of one link. */
 export type RequestSigner = { keyId: string /** Base64. */; sign(text: string): string };
 
-export type SignedRequest = {
-  headers: Record<string, string>;
-  /** The response signature must cover this request signature. */
-  signature: string;
+type LinkKeyId = { organizationId: string; linkId: string; keyVersion: number };
+
+export type RequestSigners = {
+  signerFor(link: LinkKeyId): RequestSigner;
+  /** Public keys for the acquirer: the current key and the next key for rotation. */
+  publicKeysFor(link: LinkKeyId): { current: PublicSigningKey; next: PublicSigningKey };
 };
+
+/** @example const signers = createRequestSigners(masterKey); signers.publicKeysFor({ organizationId, linkId, keyVersion: 1 }); */
+export function createRequestSigners(masterKey: Buffer): RequestSigners {
+  const deriveKey = ({ organizationId, linkId, keyVersion }: LinkKeyId) =>
+    createSigningKey(masterKey, `acquirer link|${organizationId}|${linkId}|${keyVersion}`);
+  return {
+    signerFor(link) {
+      const { key, sign } = deriveKey(link);
+      return {
+        keyId: key.kid,
+        sign: (text) => Buffer.from(sign(text), 'base64url').toString('base64'),
+      };
+    },
+    publicKeysFor: (link) => ({
+      current: deriveKey(link).key,
+      next: deriveKey({ ...link, keyVersion: link.keyVersion + 1 }).key,
+    }),
+  };
+}
 
 const contentDigest = (body: string | Buffer) => spiContentDigest(hash('sha256', body, 'base64'));
 
@@ -28,7 +48,7 @@ const contentDigest = (body: string | Buffer) => spiContentDigest(hash('sha256',
 export function signRequest(
   signer: RequestSigner,
   request: { path: string; body: string; now: number; nonce: string },
-): SignedRequest {
+) {
   const bodyDigest = contentDigest(request.body);
   const created = Math.floor(request.now / 1000);
   const parameters = { created, keyId: signer.keyId, nonce: request.nonce };
@@ -41,6 +61,7 @@ export function signRequest(
   if (signatureBase === undefined) throw new Error('a request names a component without a value');
   const signature = `:${signer.sign(signatureBase)}:`;
   return {
+    /** The response signature must cover this request signature. */
     signature,
     headers: {
       'content-digest': bodyDigest,
@@ -56,50 +77,44 @@ export type ReceivedResponse = {
   body: Buffer;
 };
 
-const getHeader = (answer: ReceivedResponse, name: string): string | undefined => {
-  const value = answer.headers[name];
-  return typeof value === 'string' ? value : undefined;
-};
-
-export type ResponseVerifier = {
-  /** True if the acquirer signed this response to this request. */
-  isValidSignature(answer: ReceivedResponse, requestSignature: string, now: number): boolean;
-};
+export type ResponseVerifier = ReturnType<typeof createResponseVerifier>;
 
 /**
  * @param keys public keys of the acquirer (JWK `x`); two during key rotation
  * @throws Error if a key is invalid
  */
-export function createResponseVerifier(keys: readonly string[]): ResponseVerifier {
+export function createResponseVerifier(keys: readonly string[]) {
   const keysById = new Map<string, KeyObject>();
   for (const x of keys) {
     const { kty, crv, kid } = publicSigningKey(x);
     keysById.set(kid, createPublicKey({ key: { kty, crv, x }, format: 'jwk' }));
   }
   return {
-    isValidSignature(answer, requestSignature, now) {
+    /** True if the acquirer signed this response to this request. */
+    isValidSignature(
+      { status, headers, body }: ReceivedResponse,
+      requestSignature: string,
+      now: number,
+    ): boolean {
+      const header = (name: string) =>
+        typeof headers[name] === 'string' ? headers[name] : undefined;
       const signature = readSpiSignature({
-        signatureInput: getHeader(answer, 'signature-input'),
-        signature: getHeader(answer, 'signature'),
+        signatureInput: header('signature-input'),
+        signature: header('signature'),
       });
-      const bodyDigest = contentDigest(answer.body);
-      if (signature === undefined || getHeader(answer, 'content-digest') !== bodyDigest)
-        return false;
+      const bodyDigest = contentDigest(body);
+      if (signature === undefined || header('content-digest') !== bodyDigest) return false;
       if (!coversSpiComponents(signature, spiAnswerComponents)) return false;
       const key = keysById.get(signature.keyId);
       if (key === undefined || !isFreshSpiSignature(signature, now)) return false;
       const signatureBase = spiSignatureBase(signature.input, {
-        '"@status"': String(answer.status),
+        '"@status"': String(status),
         '"content-digest"': bodyDigest,
         [spiAnswerComponents[2]]: requestSignature,
       });
       if (signatureBase === undefined) return false;
-      return verify(
-        null,
-        Buffer.from(signatureBase),
-        key,
-        Buffer.from(signature.signature, 'base64'),
-      );
+      const bytes = Buffer.from(signature.signature, 'base64');
+      return verify(null, Buffer.from(signatureBase), key, bytes);
     },
   };
 }

@@ -3,45 +3,37 @@ import { SpiAnswer, SpiEchoAnswer, type SpiPath } from '@switchyard/contract';
 import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/schema';
 import type { Clock } from '../../platform/index.ts';
+import type { ExchangeResult } from '../spi/acquirer-spi.ts';
 import type { AcquirerHttpClient } from './acquirer-http-client.ts';
-import type { EchoResult } from './acquirer-readiness.ts';
 import {
   type ReceivedResponse,
   type RequestSigner,
   type ResponseVerifier,
   signRequest,
 } from './http-message-signatures.ts';
-import type { VerifiedResponse } from './spi-messages.ts';
 
-export type SignedExchangeResult =
-  | { result: 'Responded'; verified: VerifiedResponse }
-  | { result: 'NotSent'; reason: string }
-  | { result: 'Timeout' | 'ConnectionLost' | 'InvalidSignature' };
+/** A response with a valid signature and schema. */
+export type VerifiedResponse<Body = SpiAnswer> = { status: number; body: Body };
 
-export type SignedExchange = {
-  sendSigned(
-    path: SpiPath,
-    message: object,
-    options: {
-      timeoutMs: number;
-      onPossiblySent?: (() => void) | undefined;
-      onLateResponse?: (lateResponse: VerifiedResponse) => void;
-    },
-  ): Promise<SignedExchangeResult>;
-  /** Sends an echo that asks whether the acquirer accepts payments. */
-  echo(sentAt: string, timeoutMs: number): Promise<EchoResult>;
+/** `Ready`: signed response that the acquirer accepts payments. `NoResponse`: no HTTP response. */
+export type EchoResult = 'Ready' | 'NotReady' | 'NoResponse';
+
+type ExchangeOptions = {
+  timeoutMs: number;
+  onPossiblySent?: (() => void) | undefined;
+  onLateResponse?: (lateResponse: VerifiedResponse) => void;
 };
 
-type Deps = {
+export type SignedExchange = ReturnType<typeof createSignedExchange>;
+
+type Ports = {
   httpClient: AcquirerHttpClient;
   /** A separate client, so that echoes do not wait for payment connections. */
   echoHttpClient: Pick<AcquirerHttpClient, 'post'>;
   signer: RequestSigner;
   verifier: ResponseVerifier;
   clock: Clock;
-  /** Returns a new nonce for each request. */
   createNonce: () => string;
-  /** Path prefix of the SPI at this acquirer, such as `/switchyard`. */
   pathPrefix: string;
 };
 
@@ -58,55 +50,61 @@ function createBodyParser<Schema extends TSchema>(schema: Schema) {
   };
 }
 
-const parseResponse = createBodyParser(SpiAnswer);
-const parseEchoResponse = createBodyParser(SpiEchoAnswer);
+const parseAnswer = createBodyParser(SpiAnswer);
+const parseEchoAnswer = createBodyParser(SpiEchoAnswer);
 
-/** @example const { ask } = createExchange({ calls, echoCalls, signer, verifier, clock, nonce, prefix: '' }); */
-export function createSignedExchange(deps: Deps): SignedExchange {
-  const { httpClient: calls, signer, verifier, clock } = deps;
+/** @example const { sendSigned } = createSignedExchange({ httpClient, echoHttpClient, signer, verifier, … }); */
+export function createSignedExchange(ports: Ports) {
+  const { httpClient, echoHttpClient, signer, verifier, clock, pathPrefix } = ports;
 
-  function signMessage(path: SpiPath, message: object) {
+  function signMessage<Body>(
+    path: SpiPath,
+    message: object,
+    parse: (body: Buffer) => Body | undefined,
+  ) {
     const body = JSON.stringify(message);
-    const fullPath = deps.pathPrefix + path;
-    const signatureInput = { path: fullPath, body, now: clock.now(), nonce: deps.createNonce() };
+    const fullPath = pathPrefix + path;
+    const signatureInput = { path: fullPath, body, now: clock.now(), nonce: ports.createNonce() };
     const { headers, signature } = signRequest(signer, signatureInput);
-    const isGenuine = (answer: ReceivedResponse) =>
-      verifier.isValidSignature(answer, signature, clock.now());
-    return { call: { path: fullPath, headers, body }, isGenuine };
+    return {
+      call: { path: fullPath, headers, body },
+      verify(received: ReceivedResponse): VerifiedResponse<Body> | undefined {
+        if (!verifier.isValidSignature(received, signature, clock.now())) return undefined;
+        const parsed = parse(received.body);
+        return parsed && { status: received.status, body: parsed };
+      },
+    };
   }
 
   return {
-    async sendSigned(path, message, { timeoutMs, onPossiblySent: onSent, onLateResponse: onLate }) {
-      const { call, isGenuine } = signMessage(path, message);
-      const verifyAndParse = (received: ReceivedResponse): VerifiedResponse | undefined => {
-        if (!isGenuine(received)) return undefined;
-        const verifiedResponse = parseResponse(received.body);
-        return verifiedResponse && { status: received.status, response: verifiedResponse };
-      };
-      const httpResult = await calls.post({
+    async sendSigned(
+      path: SpiPath,
+      message: object,
+      { timeoutMs, onPossiblySent, onLateResponse }: ExchangeOptions,
+    ): Promise<ExchangeResult<VerifiedResponse>> {
+      const { call, verify } = signMessage(path, message, parseAnswer);
+      const exchanged = await httpClient.post({
         ...call,
         timeoutMs,
-        onPossiblySent: onSent,
+        onPossiblySent,
         onLateResponse:
-          onLate &&
+          onLateResponse &&
           ((received) => {
-            const lateResponse = verifyAndParse(received);
-            if (lateResponse !== undefined) onLate(lateResponse);
+            const lateResponse = verify(received);
+            if (lateResponse !== undefined) onLateResponse(lateResponse);
           }),
       });
-      if (httpResult.result !== 'Responded') return httpResult;
-      const verifiedResponse = verifyAndParse(httpResult.response);
-      return verifiedResponse === undefined
-        ? { result: 'InvalidSignature' }
-        : { result: 'Responded', verified: verifiedResponse };
+      if (exchanged.result !== 'Responded') return exchanged;
+      const response = verify(exchanged.response);
+      return response ? { result: 'Responded', response } : { result: 'InvalidResponse' };
     },
-    async echo(sentAt, timeoutMs) {
-      const { call, isGenuine } = signMessage('/v1/echo', { sentAt });
-      const httpResult = await deps.echoHttpClient.post({ ...call, timeoutMs });
-      if (httpResult.result !== 'Responded') return 'NoResponse';
-      const { response: answer } = httpResult;
-      if (answer.status !== 200 || !isGenuine(answer)) return 'NotReady';
-      return parseEchoResponse(answer.body)?.status === 'Ready' ? 'Ready' : 'NotReady';
+    /** Sends an echo that asks whether the acquirer accepts payments. */
+    async echo(sentAt: string, timeoutMs: number): Promise<EchoResult> {
+      const { call, verify } = signMessage('/v1/echo', { sentAt }, parseEchoAnswer);
+      const exchanged = await echoHttpClient.post({ ...call, timeoutMs });
+      if (exchanged.result !== 'Responded') return 'NoResponse';
+      const response = verify(exchanged.response);
+      return response?.status === 200 && response.body.status === 'Ready' ? 'Ready' : 'NotReady';
     },
   };
 }

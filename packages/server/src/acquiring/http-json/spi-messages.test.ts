@@ -118,7 +118,7 @@ const approval: SpiAnswer = {
 };
 
 const judged = (answer: Partial<SpiAnswer>, status = 200) =>
-  toSpiOutcome(written(sale), { status, response: { ...approval, ...answer } });
+  toSpiOutcome(written(sale), { status, body: { ...approval, ...answer } });
 
 test('an approval has an approving response code and the requested or a partial amount', () => {
   assert.deepEqual(judged({}), {
@@ -138,7 +138,7 @@ test('an approval has an approving response code and the requested or a partial 
 test('a second reversal with amount 0 is an approval', () => {
   const reversal = written({ ...sale, kind: 'Reversal', original: sale.reference });
   const answer = { ...approval, messageId: reversal.message.messageId, amount: 0 };
-  const outcome = toSpiOutcome(reversal, { status: 200, response: answer });
+  const outcome = toSpiOutcome(reversal, { status: 200, body: answer });
   assert.equal((outcome as { outcome: string }).outcome, 'Approved');
 });
 
@@ -159,7 +159,7 @@ test('a contradictory or unrelated response has an unknown outcome', () => {
     assert.deepEqual(judged(answer), unknown, JSON.stringify(answer));
   }
   const { amount: _amount, ...partial } = { ...approval, responseCode: '10' };
-  assert.deepEqual(toSpiOutcome(written(sale), { status: 200, response: partial }), unknown);
+  assert.deepEqual(toSpiOutcome(written(sale), { status: 200, body: partial }), unknown);
   assert.deepEqual(judged({}, 500), unknown);
 });
 

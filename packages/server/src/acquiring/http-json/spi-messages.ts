@@ -9,12 +9,15 @@ import {
   type SpiRefund,
   type SpiReversal,
 } from '@switchyard/contract';
-import type {
-  AcquirerOutcome,
-  AcquirerReference,
-  AcquirerRequest,
-  AcquirerRequestKind,
+import {
+  type AcquirerOutcome,
+  type AcquirerReference,
+  type AcquirerRequest,
+  type AcquirerRequestKind,
+  invalidResponse,
 } from '../spi/acquirer-spi.ts';
+import { checkApprovedAmount, safeIssuerData } from '../spi/check-approval.ts';
+import type { VerifiedResponse } from './signed-exchange.ts';
 
 export type SpiMessage = SpiPayment | SpiCapture | SpiRefund | SpiReversal;
 
@@ -54,34 +57,25 @@ function commonMembers(request: AcquirerRequest, institutionId: string, sentAt: 
   };
 }
 
-function cardMembers({ card, panSequence, sensitive }: AcquirerRequest): SpiPayment['card'] {
-  return {
-    number: card.pan,
-    expiry: card.expiry,
-    ...defined({
-      sequence: panSequence,
-      track2: sensitive?.track2 === undefined ? undefined : sensitive.track2,
-      securityCode: sensitive?.securityCode === undefined ? undefined : sensitive.securityCode,
-    }),
-  };
-}
-
-function offlineMembers({ authorizedAt, authorizationCode }: AcquirerRequest) {
-  if (authorizedAt === undefined) return {};
-  const code = defined({ authorizationCode });
-  return { offline: { authorizedAt, ...code } };
-}
-
 function paymentMembers(request: AcquirerRequest, kind: SpiPayment['kind']) {
-  const { chipData, amounts, addressCheck, sensitive } = request;
+  const { card, panSequence, chipData, amounts, addressCheck, sensitive } = request;
+  const { authorizedAt, authorizationCode } = request;
+  const { track2, securityCode, pin } = sensitive ?? {};
   return {
     kind,
     entryMode: request.entryMode,
     isRemoteOrder: request.isRemoteOrder ?? false,
-    card: cardMembers(request),
-    ...offlineMembers(request),
+    card: {
+      number: card.pan,
+      expiry: card.expiry,
+      ...defined({ sequence: panSequence, track2, securityCode }),
+    },
     ...defined({
-      pin: sensitive?.pin === undefined ? undefined : sensitive.pin,
+      offline:
+        authorizedAt === undefined
+          ? undefined
+          : { authorizedAt, ...defined({ authorizationCode }) },
+      pin,
       chipData,
       amounts,
       addressCheck,
@@ -98,81 +92,52 @@ function followUpMembers({ transactionId, original, authorizationCode }: Acquire
   };
 }
 
-function reversalMembers({ remainingAmount, reversalReason, chipData }: AcquirerRequest) {
-  return defined({ remainingAmount, reason: reversalReason, chipData });
-}
-
 /** Builds path and message. Only payments contain card data. */
 export function toSpiMessage(
   request: AcquirerRequest,
   institutionId: string,
   sentAt: string,
 ): SpiRequest {
-  const head = commonMembers(request, institutionId, sentAt);
+  const common = commonMembers(request, institutionId, sentAt);
   const path = pathByKind[request.kind];
-  switch (request.kind) {
-    case 'Authorization':
-    case 'Sale':
-    case 'OfflineSale':
-      return { path, message: { ...head, ...paymentMembers(request, request.kind) } };
-    case 'Capture': {
-      const final = request.final ?? false;
-      return { path, message: { ...head, ...followUpMembers(request), final } };
-    }
-    case 'Refund':
-      return { path, message: { ...head, ...followUpMembers(request) } };
-    case 'Reversal': {
-      return {
-        path,
-        message: { ...head, ...followUpMembers(request), ...reversalMembers(request) },
-      };
-    }
-  }
+  const { kind, final = false, remainingAmount, reversalReason, chipData } = request;
+  if (kind === 'Authorization' || kind === 'Sale' || kind === 'OfflineSale')
+    return { path, message: { ...common, ...paymentMembers(request, kind) } };
+  const message = { ...common, ...followUpMembers(request) };
+  if (kind === 'Capture') return { path, message: { ...message, final } };
+  if (kind === 'Refund') return { path, message };
+  const reversal = defined({ remainingAmount, reason: reversalReason, chipData });
+  return { path, message: { ...message, ...reversal } };
 }
-
-/** A response with a valid signature and schema. */
-export type VerifiedResponse = { status: number; response: SpiAnswer };
 
 const partialApprovalCode = '10';
 const formatErrorCode = '30';
 const overloadStatuses: ReadonlySet<number> = new Set([429, 503]);
-const invalidResponse: AcquirerOutcome = { outcome: 'Unknown', reason: 'InvalidResponse' };
 
-const cardNumberOf = (message: SpiMessage) => ('card' in message ? message.card.number : undefined);
-
-function additionalMembers(
-  { issuerData, addressResult }: SpiAnswer,
-  cardNumber: string | undefined,
-) {
-  // Issuer data that contains the card number is left out.
-  const hasSafeIssuerData =
-    issuerData !== undefined && !(cardNumber && issuerData.includes(cardNumber));
-  return {
-    ...(hasSafeIssuerData ? { issuerData } : {}),
-    ...defined({ addressResult }),
-  };
+function additionalMembers({ issuerData, addressResult }: SpiAnswer, message: SpiMessage) {
+  const cardNumber = 'card' in message ? message.card.number : undefined;
+  return defined({ issuerData: safeIssuerData(issuerData, cardNumber), addressResult });
 }
 
 function toApprovedOutcome(
-  { path, message: asked }: SpiRequest,
+  { path, message }: SpiRequest,
   response: SpiAnswer,
   responseCode: string,
 ): AcquirerOutcome {
   const { authorizationCode, currency } = response;
-  if (currency !== undefined && currency !== asked.currency) return invalidResponse;
-  // A partial approval without an amount is invalid.
-  if (responseCode === partialApprovalCode && response.amount === undefined) return invalidResponse;
+  if (currency !== undefined && currency !== message.currency) return invalidResponse;
+  const isPartial = responseCode === partialApprovalCode;
   // A second reversal reverses amount 0 and still counts as approved.
-  const namedAmount = path === '/v1/reversals' ? undefined : response.amount;
-  const amount = namedAmount ?? asked.amount;
-  if (amount > asked.amount || (amount === 0 && asked.amount > 0)) return invalidResponse;
-  if (amount !== asked.amount && responseCode !== partialApprovalCode) return invalidResponse;
+  const isReversal = path === '/v1/reversals' && response.amount !== undefined;
+  const approvedAmount = isReversal ? message.amount : response.amount;
+  const amount = checkApprovedAmount(message.amount, approvedAmount, isPartial);
+  if (amount === undefined) return invalidResponse;
   return {
     outcome: 'Approved',
     responseCode,
     amount,
     ...defined({ authorizationCode }),
-    ...additionalMembers(response, cardNumberOf(asked)),
+    ...additionalMembers(response, message),
   };
 }
 
@@ -182,32 +147,26 @@ function toApprovedOutcome(
  */
 export function toSpiOutcome(
   request: SpiRequest,
-  { status, response: answer }: VerifiedResponse,
+  { status, body }: VerifiedResponse,
 ): AcquirerOutcome | 'Pending' {
   const { message } = request;
-  if (answer.messageId !== message.messageId) return invalidResponse;
-  const isHttpError = status >= 400 && status < 600;
-  if (answer.outcome === 'NotProcessed' && isHttpError) {
+  const { outcome, responseCode } = body;
+  if (body.messageId !== message.messageId) return invalidResponse;
+  if (status >= 400 && status < 600) {
+    if (outcome !== 'NotProcessed') return invalidResponse;
     if (overloadStatuses.has(status))
       return { outcome: 'NotSent', reason: 'the acquirer rejects new requests' };
     return { outcome: 'Declined', responseCode: formatErrorCode };
   }
-  if (isHttpError) return invalidResponse;
-  if (answer.outcome === 'Pending') return 'Pending';
-  const responseCode = answer.responseCode;
+  if (outcome === 'Pending') return 'Pending';
   if (responseCode === undefined) return invalidResponse;
   const { approved, known } = responseCodeFacts(responseCode, { zeroAmount: message.amount === 0 });
-  if (answer.outcome === 'Declined' && !approved) {
-    const explicitDecline = known ? {} : ({ isExplicitDecline: true } as const);
-    const additionalData = additionalMembers(answer, cardNumberOf(message));
-    return {
-      outcome: 'Declined',
-      responseCode,
-      ...explicitDecline,
-      ...additionalData,
-    };
-  }
-  if (answer.outcome === 'Approved' && approved)
-    return toApprovedOutcome(request, answer, responseCode);
-  return invalidResponse;
+  if (outcome === 'Approved' && approved) return toApprovedOutcome(request, body, responseCode);
+  if (outcome !== 'Declined' || approved) return invalidResponse;
+  return {
+    outcome,
+    responseCode,
+    ...(known ? {} : { isExplicitDecline: true }),
+    ...additionalMembers(body, message),
+  };
 }

@@ -118,7 +118,7 @@ test('a response after an ambiguous one is late; a response after a definite one
   }
 });
 
-/** A 1993 host that echoes all fields of the request except DE30. */
+/** A 1993 host that answers requests and echoes all their fields except DE30. */
 async function host1993(t: TestContext) {
   const { messages, framing } = builtInHosts['iso1993-ascii'];
   const plain = { ...builtInHosts['iso1987-ascii'], messages, version: '1' } as const;
@@ -138,7 +138,8 @@ async function host1993(t: TestContext) {
       for (const { payload } of deframer.push(chunk)) {
         const message = wire.decode(payload);
         heard.push(message);
-        socket.write(encodeFrame(framing, wire.encode(answerOf(message))));
+        if (Number(message.mti[2]) % 2 === 0)
+          socket.write(encodeFrame(framing, wire.encode(answerOf(message))));
       }
     });
   });
@@ -153,6 +154,10 @@ async function host1993(t: TestContext) {
   return {
     port: address.port,
     heard,
+    /** Sends a message to each connection; its MTI is written as the platform reads it. */
+    tell(message: Message) {
+      for (const socket of sockets) socket.write(encodeFrame(framing, wire.encode(message)));
+    },
     /** Sets the amount of later responses. */
     name(other: string) {
       amount = other;
@@ -180,4 +185,25 @@ test('a 1993 host that echoes only the amount confirms a partial reversal', asyn
   host.name('000000000999');
   const wrong = { outcome: 'Unknown', reason: 'InvalidResponse' };
   assert.deepEqual(await connection.send(part('000003')), wrong);
+});
+
+test('a 1993 host that signs off by request or advice gets the response of its function and origin', async (t) => {
+  const host = await host1993(t);
+  const connection = connectTo(host.port, 'iso1993-ascii', () => {});
+  t.after(connection.close);
+  // The wire of the host reads and writes 1993 messages with the version digit 0.
+  for (const [request, response] of [
+    ['0804', '0814'],
+    ['0820', '0830'],
+    ['0825', '0834'],
+  ] as const) {
+    await eventually('signed on', () => connection.isAvailable());
+    const heardBefore = host.heard.length;
+    host.tell({ mti: request, fields: { 7: '0101120000', 11: '000778', 24: '802' } });
+    const isResponse = ({ fields }: Message) => fields[11] === '000778' && fields[24] === '802';
+    const responses = () => host.heard.slice(heardBefore).filter(isResponse);
+    await eventually('the response', () => responses().length > 0);
+    const [{ mti = '', fields = {} } = {}] = responses();
+    assert.deepEqual([mti, fields[39], fields[70]], [response, '800', undefined], request);
+  }
 });

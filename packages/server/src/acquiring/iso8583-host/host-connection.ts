@@ -1,11 +1,10 @@
 // One TCP or TLS connection to a host: connects, reconnects with backoff, and writes frames in batches.
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
-import { type Clock, jittered, type Log } from '../../platform/index.ts';
-import type { TlsIdentity } from '../keys/client-certificate-store.ts';
+import { jittered, type Log } from '../../platform/index.ts';
+import type { TlsIdentity } from '../spi/acquirer-spi.ts';
 import type { MessageFraming } from './message-framing.ts';
 
-/** A frame in the send queue. */
 export type OutgoingFrame = {
   bytes: Buffer;
   /** Called when the socket write starts: from then on bytes may have been sent. */
@@ -14,33 +13,22 @@ export type OutgoingFrame = {
   onWritten?: (() => void) | undefined;
 };
 
-export type HostConnection = {
-  /** True if the socket accepts frames. */
-  isOpen(): boolean;
-  enqueue(frame: OutgoingFrame): void;
-  /** Removes a frame from the queue; returns false if it is already written or not queued. */
-  dequeue(frame: OutgoingFrame): boolean;
-  /** Drops the socket and reconnects after a delay. */
-  reconnect(reason: string): void;
-  /** Resets the reconnect delay after a sign-on. */
-  resetBackoff(): void;
-  /** Closes the connection without a reconnect. */
-  close(): void;
-};
+export type HostConnection = ReturnType<typeof openHostConnection>;
 
-export type HostConnectionOptions = {
+export type HostTarget = {
   host: string;
   port: number;
   tls: boolean;
-  /** TLS client certificate and trusted CA. */
   tlsIdentity?: TlsIdentity | undefined;
-  framing: MessageFraming;
-  clock: Clock;
-  log: Log;
   /** Reconnect delays; the last one repeats. */
   reconnectDelaysMs: readonly number[];
   /** Unread payment bytes after which the connection counts as lost. */
   maxUnreadPaymentBytes?: number | undefined;
+};
+
+export type HostConnectionOptions = HostTarget & {
+  framing: MessageFraming;
+  log: Log;
   /** True if a sent payment has no response and must not arrive after the close. */
   hasUnconfirmedPayment(): boolean;
   onOpen(): void;
@@ -54,49 +42,37 @@ const connectTimeoutMs = 5000;
 const maxUnreadResponseBytes = 1_048_576;
 /** Large enough for several seconds of payments, so that a short pause of the host loses none. */
 const defaultMaxUnreadPaymentBytes = 16_777_216;
-
 const defaultReconnectDelayMs = 60_000;
 
-/** Reconnect delay after consecutive failures. */
-export const reconnectDelayAfter = (backOffMs: readonly number[], failures: number): number =>
-  backOffMs[Math.min(failures, backOffMs.length - 1)] ?? defaultReconnectDelayMs;
-
-/** TLS server name indication requires a host name, not an IP address. */
-const serverNameOption = (host: string): { servername?: string } =>
-  isIP(host) === 0 ? { servername: host } : {};
+export const reconnectDelayAfter = (delaysMs: readonly number[], failures: number): number =>
+  delaysMs[Math.min(failures, delaysMs.length - 1)] ?? defaultReconnectDelayMs;
 
 /** The TCP socket, and the stream over it: the TLS socket or the TCP socket itself. */
 type HostSockets = { readonly tcp: Socket; stream: Socket };
 
-/** Created before the first connect, so that an invalid certificate fails the opening of the link. */
-const createTlsContext = ({
-  tls,
-  tlsIdentity: identity,
-}: HostConnectionOptions): SecureContext | undefined =>
-  tls ? createSecureContext({ minVersion: 'TLSv1.2', ...identity }) : undefined;
-
-/** Starts TLS over our TCP socket, because a TLS socket cannot send a TCP reset. */
-const startTls = (tcp: Socket, host: string, secureContext: SecureContext): Socket =>
-  connectTls({ socket: tcp, host, secureContext, ...serverNameOption(host) });
+/**
+ * Starts TLS over our TCP socket, because a TLS socket cannot send a TCP reset. Server name indication
+ * requires a host name, not an IP address.
+ */
+const startTls = (socket: Socket, host: string, secureContext: SecureContext): Socket =>
+  connectTls({ socket, host, secureContext, ...(isIP(host) === 0 ? { servername: host } : {}) });
 
 /** A graceful close still delivers written bytes; a TCP reset discards them. */
-function closeSockets({ tcp, stream: over }: HostSockets, hasUnconfirmedPayment: boolean): void {
+function closeSockets({ tcp, stream }: HostSockets, hasUnconfirmedPayment: boolean): void {
   // A reset of a connecting socket would wait, and no byte has been sent on it.
   if (hasUnconfirmedPayment && !tcp.connecting) tcp.resetAndDestroy();
-  over.destroy();
+  stream.destroy();
   tcp.destroy();
 }
 
-/** @example const connection = openConnection({ host, port, tls, wire, …, onOpen, onPayload, onLost }); */
-export function openHostConnection(options: HostConnectionOptions): HostConnection {
-  const {
-    host,
-    port,
-    reconnectDelaysMs: backOffMs,
-    log,
-    maxUnreadPaymentBytes: unreadPaymentsMax = defaultMaxUnreadPaymentBytes,
-  } = options;
-  const tlsContext = createTlsContext(options);
+/** @example const connection = openHostConnection({ host, port, tls, framing, …, onOpen, onPayload, onLost }); */
+export function openHostConnection(options: HostConnectionOptions) {
+  const { host, port, log, reconnectDelaysMs } = options;
+  const { maxUnreadPaymentBytes = defaultMaxUnreadPaymentBytes } = options;
+  // Created before the first connect, so that an invalid certificate fails the opening of the link.
+  const tlsContext = options.tls
+    ? createSecureContext({ minVersion: 'TLSv1.2', ...options.tlsIdentity })
+    : undefined;
   let sockets: HostSockets | undefined;
   let isReady = false;
   let isClosed = false;
@@ -117,7 +93,7 @@ export function openHostConnection(options: HostConnectionOptions): HostConnecti
     closeSockets(lostSockets, options.hasUnconfirmedPayment());
     options.onLost();
     if (isClosed) return;
-    const baseDelayMs = reconnectDelayAfter(backOffMs, failures);
+    const baseDelayMs = reconnectDelayAfter(reconnectDelaysMs, failures);
     failures += 1;
     log.warn({ why: reason, retryInMs: baseDelayMs }, 'connection to the host lost; reconnecting');
     // Jitter between 50 % and 100 % spreads the reconnects of many processes.
@@ -133,17 +109,17 @@ export function openHostConnection(options: HostConnectionOptions): HostConnecti
     queue = new Set();
     queuedBytes = 0;
     isWriting = true;
-    for (const { onWriteStarted: leaving } of batch) leaving?.();
+    for (const { onWriteStarted } of batch) onWriteStarted?.();
     const [first] = batch;
     const bytes =
       batch.length === 1 && first !== undefined
         ? first.bytes
-        : Buffer.concat(batch.map((parcel) => parcel.bytes));
+        : Buffer.concat(batch.map(({ bytes }) => bytes));
     target.stream.write(bytes, (error) => {
       if (sockets !== target) return;
       isWriting = false;
       if (error) return;
-      for (const { onWritten: sent } of batch) sent?.();
+      for (const { onWritten } of batch) onWritten?.();
       writeBatch();
     });
   }
@@ -195,13 +171,14 @@ export function openHostConnection(options: HostConnectionOptions): HostConnecti
   connect();
 
   return {
-    isOpen: () => isReady && sockets?.stream.writable === true,
-    enqueue(frame) {
+    /** True if the socket accepts frames. */
+    isOpen: (): boolean => isReady && sockets?.stream.writable === true,
+    enqueue(frame: OutgoingFrame): void {
       queue.add(frame);
       queuedBytes += frame.bytes.length;
       // Limits memory if a host sends requests and never reads responses.
       const maxUnreadBytes =
-        frame.onWriteStarted === undefined ? maxUnreadResponseBytes : unreadPaymentsMax;
+        frame.onWriteStarted === undefined ? maxUnreadResponseBytes : maxUnreadPaymentBytes;
       if (queuedBytes + (sockets?.stream.writableLength ?? 0) > maxUnreadBytes) {
         dropAndReconnect(sockets, 'the host does not read sent messages');
         return;
@@ -211,16 +188,18 @@ export function openHostConnection(options: HostConnectionOptions): HostConnecti
       isFlushScheduled = true;
       process.nextTick(writeBatch);
     },
-    dequeue(frame) {
+    /** Returns false if the frame is already written or not queued. */
+    dequeue(frame: OutgoingFrame): boolean {
       if (!queue.delete(frame)) return false;
       queuedBytes -= frame.bytes.length;
       return true;
     },
-    reconnect: (reason) => dropAndReconnect(sockets, reason),
-    resetBackoff() {
+    /** Drops the socket and reconnects after a delay. */
+    reconnect: (reason: string): void => dropAndReconnect(sockets, reason),
+    resetBackoff(): void {
       failures = 0;
     },
-    close() {
+    close(): void {
       isClosed = true;
       clearTimeout(reconnectTimer);
       dropAndReconnect(sockets, 'closing');

@@ -13,7 +13,8 @@ import {
   startScriptedHost,
 } from '../../../test/scripted-host.ts';
 import { createLog, systemClock } from '../../platform/index.ts';
-import { type ExchangeResult, type HostLink, openHostLink } from './host-link.ts';
+import type { ExchangeResult } from '../spi/acquirer-spi.ts';
+import { type HostLink, openHostLink } from './host-link.ts';
 
 const spoken = compileHost(builtInHosts['iso1987-binary'], { now: Date.now });
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
@@ -166,7 +167,7 @@ describe('ISO 8583 host link', () => {
     const { socket } = host.asked[0] ?? assert.fail('nobody signed on');
     socket.pause();
     const filler = 'x'.repeat(999);
-    const fillers: Promise<ExchangeResult>[] = [];
+    const fillers: Promise<ExchangeResult<Message>>[] = [];
     let stan = 0;
     const next = () => {
       stan += 1;
@@ -177,7 +178,7 @@ describe('ISO 8583 host link', () => {
       fields: { ...message.fields, 48: filler, 60: filler, 61: filler, 62: filler, 63: filler },
     });
     // Fills the socket buffer, so that further messages stay in the queue.
-    let stuck: ExchangeResult = { result: 'Timeout' };
+    let stuck: ExchangeResult<Message> = { result: 'Timeout' };
     while (stuck.result === 'Timeout' && stan < 15_000) {
       for (let count = 0; count < 50; count += 1) {
         fillers.push(link.sendRequest(wide(next()), 60_000));
@@ -359,17 +360,22 @@ describe('ISO 8583 host link', () => {
     assert.deepEqual(states, [true, false, true]);
   });
 
-  test('acknowledges a sign-off advice (0820) and its repeat (0821) with 0830', async () => {
-    for (const mti of ['0820', '0821']) {
+  test('acknowledges a sign-off advice and its repeat with 0830, and that of another origin with 0834', async () => {
+    for (const [mti, response] of [
+      ['0820', '0830002'],
+      ['0821', '0830002'],
+      ['0824', '0834002'],
+      ['0825', '0834002'],
+    ] as const) {
       const { host, link } = await setUp();
       await signedOn(link);
       host.script(() => {});
       const fields = { 7: '0101120000', 11: '000778', 70: '002' };
       host.asked[0]?.socket.write(frameOf({ mti, fields }));
-      await eventually('acknowledged', () => host.heard().includes('0830002'));
+      await eventually('acknowledged', () => host.heard().includes(response));
       assert.equal(link.isAvailable(), false, mti);
       await eventually('a sign-on', () => host.heard().length === 3);
-      assert.deepEqual(host.heard(), ['0800001', '0830002', '0800001']);
+      assert.deepEqual(host.heard(), ['0800001', response, '0800001']);
     }
   });
 

@@ -1,12 +1,13 @@
 // Manages the sessions with a host, correlates responses, and answers network management requests.
 import type { Host, Message } from '@switchyard/iso8583';
 import { type Clock, isoTime, type Log } from '../../platform/index.ts';
-import type { Hsm } from '../../vault/index.ts';
-import type { TlsIdentity } from '../keys/client-certificate-store.ts';
 import type { ZoneKeyRing } from '../keys/zone-key-exchange.ts';
 import { formatStan } from '../numbering/stan-and-terminal-id.ts';
-import { type ExchangeResult, type HostSession, openHostSession } from './host-session.ts';
-import { createMessageFraming, MacError, type MessageFraming } from './message-framing.ts';
+import type { ExchangeResult } from '../spi/acquirer-spi.ts';
+import { drain } from '../spi/drain.ts';
+import type { HostTarget } from './host-connection.ts';
+import { type HostSession, openHostSession } from './host-session.ts';
+import { createMessageFraming, MacError, type MessageFramingOptions } from './message-framing.ts';
 import {
   isKeyUpdate,
   isRequest,
@@ -15,81 +16,35 @@ import {
   networkResponse,
   parseKeyUpdate,
 } from './network-management.ts';
-import { createPendingRequests, notSignedOn } from './pending-requests.ts';
+import {
+  createPendingRequests,
+  notSent,
+  notSignedOn,
+  type SendOptions,
+} from './pending-requests.ts';
 
-export type { ExchangeResult } from './host-session.ts';
+export type HostLink = ReturnType<typeof openHostLink>;
 
-export type HostLink = {
-  isAvailable(): boolean;
-  /** Number of signed-on sessions. */
-  countSignedOnSessions(): number;
-  sendRequest(
-    message: Message,
-    timeoutMs: number,
-    onPossiblySent?: () => void,
-  ): Promise<ExchangeResult>;
-  /** Rejects new messages, waits for pending responses, signs off and disconnects. */
-  close(drainTimeoutMs: number): Promise<void>;
-};
-
-export type HostLinkOptions = {
-  host: string;
-  port: number;
-  tls: boolean;
-  /** TLS client certificate for the host. */
-  tlsIdentity?: TlsIdentity | undefined;
-  /** Compiled dialect table. */
-  compiledHost: Host;
-  tpdu?: string | undefined;
-  /** Default 1. */
-  connectionCount?: number | undefined;
-  hsm?: Pick<Hsm, 'mac'> | undefined;
-  keyRing?: ZoneKeyRing | undefined;
-  clock: Clock;
-  log: Log;
-  /** Called for each response without a pending request. */
-  onUnmatchedResponse: (answer: Message) => void;
-  onAvailabilityChange?: (available: boolean) => void;
-  echoIntervalMs?: number;
-  /** Reconnect delays; the last one repeats. */
-  reconnectDelaysMs?: readonly number[];
-  /** Unread payment bytes after which the connection counts as lost. */
-  maxUnreadPaymentBytes?: number;
-};
+export type HostLinkOptions = Omit<HostTarget, 'reconnectDelaysMs'> &
+  Pick<MessageFramingOptions, 'tpdu' | 'hsm'> & {
+    compiledHost: Host;
+    /** Default 1. */
+    connectionCount?: number | undefined;
+    keyRing?: ZoneKeyRing | undefined;
+    clock: Clock;
+    log: Log;
+    /** Called for each response without a pending request. */
+    onUnmatchedResponse: (answer: Message) => void;
+    onAvailabilityChange?: ((available: boolean) => void) | undefined;
+    echoIntervalMs?: number;
+    reconnectDelaysMs?: readonly number[];
+  };
 
 /** Reconnect delays; jitter reduces each to between 50 % and 100 %. */
 export const defaultReconnectDelaysMs = [1000, 2000, 5000, 10_000, 30_000, 60_000] as const;
 const defaultEchoIntervalMs = 60_000;
 const keyRequestTimeoutMs = 5000;
 const keyRejectedCode = '96';
-
-const framingFor = ({
-  compiledHost: spoken,
-  tpdu,
-  hsm,
-  keyRing: keys,
-}: HostLinkOptions): MessageFraming =>
-  createMessageFraming({
-    host: spoken,
-    tpdu,
-    hsm,
-    listMacKeyRefs: () => keys?.listMacKeyRefs() ?? [],
-  });
-
-/** Address and TLS settings of the host. */
-const connectionTarget = ({
-  host,
-  port,
-  tls,
-  tlsIdentity,
-  maxUnreadPaymentBytes,
-}: HostLinkOptions) => ({
-  host,
-  port,
-  tls,
-  tlsIdentity,
-  maxUnreadPaymentBytes,
-});
 
 /** Trace numbers of network management messages, shared by all sessions. */
 function createTraceNumbers(clock: Clock): () => { stan: string; transmittedAt: string } {
@@ -101,17 +56,13 @@ function createTraceNumbers(clock: Clock): () => { stan: string; transmittedAt: 
   };
 }
 
-/** @example const link = openLink({ host, port, tls: false, spoken, clock, log, onUnmatched }); */
-export function openHostLink(options: HostLinkOptions): HostLink {
-  const {
-    clock,
-    log,
-    keyRing: keys,
-    reconnectDelaysMs: backOffMs = defaultReconnectDelaysMs,
-  } = options;
-  const framing = framingFor(options);
+/** @example const link = openHostLink({ host, port, tls: false, compiledHost, clock, log, onUnmatchedResponse }); */
+export function openHostLink(options: HostLinkOptions) {
+  const { clock, log, keyRing, compiledHost, tpdu, hsm } = options;
+  const listMacKeyRefs = () => keyRing?.listMacKeyRefs() ?? [];
+  const framing = createMessageFraming({ host: compiledHost, tpdu, hsm, listMacKeyRefs });
   const nextTraceNumber = createTraceNumbers(clock);
-  const pendingRequests = createPendingRequests({ freeSeat: nextSignedOnSession });
+  const pendingRequests = createPendingRequests(nextSignedOnSession);
   const sessions: HostSession[] = [];
   let nextSessionIndex = 0;
   let isClosed = false;
@@ -151,18 +102,15 @@ export function openHostLink(options: HostLinkOptions): HostLink {
   }
 
   // The pending request times out and is reversed. The stream is still in sync.
-  function logUnreadableMessage(error: unknown): void {
+  const logUnreadableMessage = (error: unknown): void =>
     log.warn({ err: error }, 'host sent a message that could not be decoded');
-  }
 
   function handleMessage(session: HostSession, message: Message): void {
-    if (isRequest(message)) {
-      if (session.exceedsRequestRate())
-        session.connection.reconnect('the host exceeded the request rate limit');
-      else void respondToHost(session, message);
-      return;
-    }
-    if (!pendingRequests.resolveResponse(message)) options.onUnmatchedResponse(message);
+    if (!isRequest(message)) {
+      if (!pendingRequests.resolveResponse(message)) options.onUnmatchedResponse(message);
+    } else if (session.exceedsRequestRate())
+      session.connection.reconnect('the host exceeded the request rate limit');
+    else void respondToHost(session, message);
   }
 
   // Hosts send echo, key update and sign-off requests. Other requests get no response.
@@ -183,69 +131,57 @@ export function openHostLink(options: HostLinkOptions): HostLink {
 
   async function importHostKey(message: Message): Promise<boolean> {
     const update = parseKeyUpdate(message);
-    const isAccepted = update !== undefined && (await keys?.importKey(update)) === true;
+    const isAccepted = update !== undefined && (await keyRing?.importKey(update)) === true;
     notifyAvailability();
     return isAccepted;
   }
 
-  function reportEncodingFailure(error: unknown): ExchangeResult {
-    const reason = error instanceof MacError ? 'MAC unavailable' : 'not encodable';
+  function reportEncodingFailure(error: unknown): ExchangeResult<Message> {
     log.error({ err: error }, 'message could not be encoded');
-    return { result: 'NotSent', reason };
+    return notSent(error instanceof MacError ? 'MAC unavailable' : 'not encodable');
   }
 
-  async function sendNetworkRequest(
-    session: HostSession,
+  /** Synchronous up to the write if the message has no MAC. */
+  function exchange(
     message: Message,
-    timeoutMs: number,
-  ): Promise<ExchangeResult> {
-    let bytes: Buffer;
+    sendOptions: SendOptions,
+    ownSession?: HostSession,
+  ): Promise<ExchangeResult<Message>> {
+    const sendBytes = (bytes: Buffer): Promise<ExchangeResult<Message>> => {
+      const session = ownSession ?? nextSignedOnSession();
+      if (session === undefined) return Promise.resolve(notSignedOn);
+      return pendingRequests.send(session, message, bytes, sendOptions);
+    };
     try {
-      bytes = await framing.encodeMessage(message);
+      const bytes = framing.encodeMessage(message);
+      return bytes instanceof Promise
+        ? bytes.then(sendBytes, reportEncodingFailure)
+        : sendBytes(bytes);
     } catch (error) {
-      return reportEncodingFailure(error);
+      return Promise.resolve(reportEncodingFailure(error));
     }
-    return pendingRequests.send(session, message, bytes, { timeoutMs, isNetworkMessage: true });
   }
 
-  function sendPayment(
-    message: Message,
-    bytes: Buffer,
-    timeoutMs: number,
-    onPossiblySent: (() => void) | undefined,
-  ): Promise<ExchangeResult> {
-    const session = nextSignedOnSession();
-    if (session === undefined) return Promise.resolve(notSignedOn);
-    return pendingRequests.send(session, message, bytes, {
-      timeoutMs,
-      onPossiblySent,
-      isNetworkMessage: false,
-    });
-  }
+  const sendNetworkRequest = (session: HostSession, message: Message, timeoutMs: number) =>
+    exchange(message, { timeoutMs, isNetworkMessage: true }, session);
 
   // Requests keys if the host has sent none yet. Some hosts do not support this request.
   async function requestKeys(session: HostSession): Promise<void> {
-    if (keys?.shouldRequestKeys() !== true) return;
-    const exchangeResult = await sendNetworkRequest(
-      session,
-      networkMessage('keyRequest', nextTraceNumber()),
-      keyRequestTimeoutMs,
-    );
-    if (exchangeResult.result !== 'Responded') return;
-    if (parseKeyUpdate(exchangeResult.response) !== undefined)
-      await importHostKey(exchangeResult.response);
+    if (keyRing?.shouldRequestKeys() !== true) return;
+    const keyRequest = networkMessage('keyRequest', nextTraceNumber());
+    const exchanged = await sendNetworkRequest(session, keyRequest, keyRequestTimeoutMs);
+    if (exchanged.result === 'Responded' && parseKeyUpdate(exchanged.response) !== undefined)
+      await importHostKey(exchanged.response);
   }
 
   for (let count = 0; count < (options.connectionCount ?? 1); count += 1) {
     const session = openHostSession({
-      ...connectionTarget(options),
+      ...options,
+      reconnectDelaysMs: options.reconnectDelaysMs ?? defaultReconnectDelaysMs,
+      echoIntervalMs: options.echoIntervalMs ?? defaultEchoIntervalMs,
       framing,
-      reconnectDelaysMs: backOffMs,
-      clock,
-      log,
       nextTraceNumber,
       sendNetworkRequest,
-      echoIntervalMs: options.echoIntervalMs ?? defaultEchoIntervalMs,
       onPayload: receivePayload,
       onLost: pendingRequests.handleConnectionLost,
       onSignedOnChange: notifyAvailability,
@@ -257,26 +193,21 @@ export function openHostLink(options: HostLinkOptions): HostLink {
   return {
     isAvailable,
     countSignedOnSessions: () => sessions.filter((session) => session.isSignedOn()).length,
-    sendRequest(message, timeoutMs, onPossiblySent) {
-      if (!isAvailable()) return Promise.resolve(notSignedOn);
-      try {
-        const bytes = framing.encodeMessage(message);
-        if (!(bytes instanceof Promise))
-          return sendPayment(message, bytes, timeoutMs, onPossiblySent);
-        return bytes.then(
-          (encodedBytes) => sendPayment(message, encodedBytes, timeoutMs, onPossiblySent),
-          reportEncodingFailure,
-        );
-      } catch (error) {
-        return Promise.resolve(reportEncodingFailure(error));
-      }
-    },
-    async close(drainTimeoutMs) {
+    sendRequest: (
+      message: Message,
+      timeoutMs: number,
+      onPossiblySent?: () => void,
+    ): Promise<ExchangeResult<Message>> =>
+      isAvailable()
+        ? exchange(message, { timeoutMs, onPossiblySent, isNetworkMessage: false })
+        : Promise.resolve(notSignedOn),
+    /** Rejects new messages, waits for pending responses, signs off and disconnects. */
+    async close(drainTimeoutMs: number): Promise<void> {
       // A signed-off host may still send pending responses.
       const needsDrain =
         sessions.some((session) => session.isSignedOn()) || pendingRequests.hasPendingPayments();
       isClosed = true;
-      if (needsDrain) await pendingRequests.waitUntilIdle(drainTimeoutMs);
+      if (needsDrain) await drain(pendingRequests.isIdle, drainTimeoutMs);
       await Promise.all(sessions.map((session) => session.signOff()));
       for (const session of sessions) session.close();
       notifyAvailability();

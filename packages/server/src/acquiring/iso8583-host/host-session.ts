@@ -1,20 +1,15 @@
 // One session with a host: a connection with sign-on, echo and sign-off.
 import type { Message } from '@switchyard/iso8583';
 import { type Clock, jittered, type Log } from '../../platform/index.ts';
+import type { ExchangeResult } from '../spi/acquirer-spi.ts';
 import {
   type HostConnection,
   type HostConnectionOptions,
+  type HostTarget,
   openHostConnection,
   reconnectDelayAfter,
 } from './host-connection.ts';
 import { type NetworkRequest, networkMessage } from './network-management.ts';
-
-/** Result of sending one message. */
-export type ExchangeResult =
-  | { result: 'Responded'; response: Message }
-  | { result: 'NotSent'; reason: string }
-  | { result: 'Timeout' }
-  | { result: 'ConnectionLost' };
 
 export type HostSession = {
   connection: HostConnection;
@@ -33,31 +28,22 @@ export type HostSession = {
   close(): void;
 };
 
-export type HostSessionDeps = Pick<
-  HostConnectionOptions,
-  | 'host'
-  | 'port'
-  | 'tls'
-  | 'tlsIdentity'
-  | 'framing'
-  | 'reconnectDelaysMs'
-  | 'maxUnreadPaymentBytes'
-> & {
+export type HostSessionOptions = HostTarget & {
+  framing: HostConnectionOptions['framing'];
   clock: Clock;
   log: Log;
   echoIntervalMs: number;
   nextTraceNumber(): { stan: string; transmittedAt: string };
   /** Sends a network management message over this session, signed on or not. */
   sendNetworkRequest(
-    seat: HostSession,
+    session: HostSession,
     message: Message,
     timeoutMs: number,
-  ): Promise<ExchangeResult>;
-  onPayload(seat: HostSession, payload: Buffer): void;
-  onLost(seat: HostSession): void;
-  onSignedOnChange(seat: HostSession): void;
-  /** Called after each sign-on. */
-  onSignedOn(seat: HostSession): void;
+  ): Promise<ExchangeResult<Message>>;
+  onPayload(session: HostSession, payload: Buffer): void;
+  onLost(session: HostSession): void;
+  onSignedOnChange(): void;
+  onSignedOn(session: HostSession): void;
 };
 
 const signOnTimeoutMs = 5000;
@@ -68,15 +54,15 @@ const approvedCode = '00';
 /** Hosts send about one echo per minute. The limit protects other links from a flood. */
 const maxHostRequestsPerSecond = 200;
 
-/** @example const seat = takeSeat({ host, port, tls, wire, clock, log, …, ask, onPayload }); */
-export function openHostSession(deps: HostSessionDeps): HostSession {
+/** @example const session = openHostSession({ host, port, tls, framing, clock, log, …, onPayload }); */
+export function openHostSession(options: HostSessionOptions): HostSession {
   let signedOn = false;
   let missedEchoes = 0;
   let isEchoing = false;
   let receivedCount = 0;
   let receivedCountAtLastEcho = 0;
-  let echoTimer: NodeJS.Timeout | undefined;
-  let signOnRetryTimer: NodeJS.Timeout | undefined;
+  /** The echo interval of a signed-on session, or the delay before the next sign-on. */
+  let timer: NodeJS.Timeout | undefined;
   /** Incremented at each connection and sign-off: older pending sign-ons and echoes are ignored. */
   let sessionGeneration = 0;
   /** Consecutive sign-off or sign-on failures on this connection. */
@@ -84,18 +70,17 @@ export function openHostSession(deps: HostSessionDeps): HostSession {
   let sentCount = 0;
   let lastPaymentSequence = 0;
   let lastConfirmedSequence = 0;
-
   let rateWindowSecond = 0;
   let requestsInWindow = 0;
 
   function setSignedOn(value: boolean): void {
     if (signedOn === value) return;
     signedOn = value;
-    deps.onSignedOnChange(session);
+    options.onSignedOnChange();
   }
 
   const sendNetworkMessage = (kind: NetworkRequest, timeoutMs: number) =>
-    deps.sendNetworkRequest(session, networkMessage(kind, deps.nextTraceNumber()), timeoutMs);
+    options.sendNetworkRequest(session, networkMessage(kind, options.nextTraceNumber()), timeoutMs);
 
   async function signOn(): Promise<void> {
     const generation = sessionGeneration;
@@ -113,21 +98,20 @@ export function openHostSession(deps: HostSessionDeps): HostSession {
     signOnFailures = 0;
     missedEchoes = 0;
     setSignedOn(true);
-    echoTimer = setInterval(() => void sendEcho(), deps.echoIntervalMs);
-    deps.log.info({ host: deps.host, port: deps.port }, 'signed on to the host');
-    deps.onSignedOn(session);
+    timer = setInterval(() => void sendEcho(), options.echoIntervalMs);
+    options.log.info({ host: options.host, port: options.port }, 'signed on to the host');
+    options.onSignedOn(session);
   }
 
   async function sendEcho(): Promise<void> {
     // Only one echo is pending at a time, because its time-out may exceed the interval.
     if (isEchoing) return;
-    const receivedCountBefore = receivedCount;
-    const isBusy = receivedCountBefore !== receivedCountAtLastEcho;
-    receivedCountAtLastEcho = receivedCountBefore;
-    if (isBusy) return;
+    const receivedCountBefore = receivedCountAtLastEcho;
+    receivedCountAtLastEcho = receivedCount;
+    if (receivedCount !== receivedCountBefore) return;
     const generation = sessionGeneration;
     isEchoing = true;
-    await sendNetworkMessage('echo', Math.min(deps.echoIntervalMs, echoTimeoutMs));
+    await sendNetworkMessage('echo', Math.min(options.echoIntervalMs, echoTimeoutMs));
     isEchoing = false;
     if (generation !== sessionGeneration) return;
     // Any received message proves that the host is alive.
@@ -143,37 +127,35 @@ export function openHostSession(deps: HostSessionDeps): HostSession {
 
   function suspend(): void {
     sessionGeneration += 1;
-    clearInterval(echoTimer);
-    clearTimeout(signOnRetryTimer);
+    clearTimeout(timer);
     setSignedOn(false);
-  }
-
-  function reset(): void {
-    suspend();
-    signOnFailures = 0;
-    sentCount = 0;
-    lastPaymentSequence = 0;
-    lastConfirmedSequence = 0;
   }
 
   /** Uses the same connection, because pending responses may still arrive on it. */
   function scheduleSignOn(): void {
     suspend();
-    const baseDelayMs = reconnectDelayAfter(deps.reconnectDelaysMs, signOnFailures);
+    const baseDelayMs = reconnectDelayAfter(options.reconnectDelaysMs, signOnFailures);
     signOnFailures += 1;
-    deps.log.warn({ retryInMs: baseDelayMs }, 'host signed off or declined the sign-on; retrying');
-    signOnRetryTimer = setTimeout(() => void signOn(), jittered(baseDelayMs));
+    options.log.warn(
+      { retryInMs: baseDelayMs },
+      'host signed off or declined the sign-on; retrying',
+    );
+    timer = setTimeout(() => void signOn(), jittered(baseDelayMs));
   }
 
   const session: HostSession = {
     connection: openHostConnection({
-      ...deps,
+      ...options,
       hasUnconfirmedPayment: () => lastPaymentSequence > lastConfirmedSequence,
       onOpen: () => void signOn(),
-      onPayload: (payload) => deps.onPayload(session, payload),
+      onPayload: (payload) => options.onPayload(session, payload),
       onLost() {
-        reset();
-        deps.onLost(session);
+        suspend();
+        signOnFailures = 0;
+        sentCount = 0;
+        lastPaymentSequence = 0;
+        lastConfirmedSequence = 0;
+        options.onLost(session);
       },
     }),
     isSignedOn: () => signedOn && session.connection.isOpen(),
@@ -193,19 +175,17 @@ export function openHostSession(deps: HostSessionDeps): HostSession {
       if (session.connection.isOpen()) scheduleSignOn();
     },
     exceedsRequestRate() {
-      const currentSecond = Math.floor(deps.clock.now() / 1000);
+      const currentSecond = Math.floor(options.clock.now() / 1000);
       requestsInWindow = currentSecond === rateWindowSecond ? requestsInWindow + 1 : 1;
       rateWindowSecond = currentSecond;
       return requestsInWindow > maxHostRequestsPerSecond;
     },
     async signOff() {
-      clearInterval(echoTimer);
-      clearTimeout(signOnRetryTimer);
+      clearTimeout(timer);
       if (signedOn) await sendNetworkMessage('signOff', signOffTimeoutMs);
     },
     close() {
-      clearInterval(echoTimer);
-      clearTimeout(signOnRetryTimer);
+      clearTimeout(timer);
       session.connection.close();
     },
   };

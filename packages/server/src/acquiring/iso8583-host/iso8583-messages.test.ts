@@ -146,6 +146,19 @@ test('a telephone order sets DE22 and DE25, and sends address and CVV2 in DE48',
   assert.deepEqual([plain[22], plain[25], plain[48]], ['011', '00', undefined]);
 });
 
+test('DE25 of a capture states whether more will follow, also for a remote order', () => {
+  for (const isRemoteOrder of [false, true]) {
+    for (const [final, code] of [
+      [true, '00'],
+      [false, '06'],
+    ] as const) {
+      const capture = { ...sale, kind: 'Capture', isRemoteOrder, final } as const;
+      const { fields } = toIso8583Message(capture, '123456');
+      assert.deepEqual([fields[22], fields[25]], [isRemoteOrder ? '012' : '011', code]);
+    }
+  }
+});
+
 test('the AVS result must be one letter', () => {
   const letter = (de48: string, code = '00') => {
     const outcome = toAcquirerOutcome(request, answered({ 39: code, 48: de48 }), 'EUR');

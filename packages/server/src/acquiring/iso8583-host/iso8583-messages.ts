@@ -3,71 +3,47 @@ import { defined, responseCodeFacts } from '@switchyard/contract';
 import { EmvError, parseIssuerResponse } from '@switchyard/emv';
 import type { Message } from '@switchyard/iso8583';
 import { alphaOf, numericOf } from '@switchyard/money';
-import type {
-  AcquirerOutcome,
-  AcquirerPin,
-  AcquirerReference,
-  AcquirerRequest,
-  AcquirerRequestKind,
-  AcquirerReversalReason,
-  EntryMode,
+import {
+  type AcquirerOutcome,
+  type AcquirerPin,
+  type AcquirerReference,
+  type AcquirerRequest,
+  type AcquirerReversalReason,
+  type EntryMode,
+  invalidResponse,
 } from '../spi/acquirer-spi.ts';
+import { checkApprovedAmount, safeIssuerData } from '../spi/check-approval.ts';
 import { encodeSubelement, readSubelement } from './private-data-subelements.ts';
-
-const mtiByKind: Readonly<Record<AcquirerRequestKind, string>> = {
-  Authorization: '0100',
-  Sale: '0200',
-  OfflineSale: '0220',
-  Capture: '0220',
-  Refund: '0200',
-  Reversal: '0420',
-};
-
-/** Message type indicator (MTI) of a request kind, without the repeat digit. */
-export function mtiOf(kind: AcquirerRequestKind): string {
-  return mtiByKind[kind];
-}
-
-const processingCodes: Readonly<Record<AcquirerRequestKind, string>> = {
-  Authorization: '000000',
-  Sale: '000000',
-  OfflineSale: '000000',
-  Capture: '000000',
-  Refund: '200000',
-  Reversal: '000000',
-};
 
 const amountDigits = 12;
 /** DE95: the first 12 digits are the remaining amount. */
 const replacementAmountsField = 95;
 const formatAmount = (minor: number) => String(minor).padStart(amountDigits, '0');
 
-/** DE3 of a purchase with cashback; follow-up messages keep the code of the sale. */
-const cashbackProcessingCode = '090000';
+/** DE3. Follow-up messages keep the code of the sale; a refund always returns goods. */
+const processingCodes = { purchase: '000000', cashback: '090000', refund: '200000' } as const;
 
 function selectProcessingCode({ kind, amounts }: AcquirerRequest): string {
-  return amounts?.cashback !== undefined && kind !== 'Refund'
-    ? cashbackProcessingCode
-    : processingCodes[kind];
+  if (kind === 'Refund') return processingCodes.refund;
+  return amounts?.cashback === undefined ? processingCodes.purchase : processingCodes.cashback;
 }
 
 /** Amount types of DE54, under the default account. */
 const amountTypes = { cashback: '40', tip: '44' } as const;
 
-/** True for the first message of a transaction. */
-function startsTransaction(kind: AcquirerRequestKind): boolean {
-  return kind === 'Sale' || kind === 'Authorization' || kind === 'OfflineSale';
-}
-
 /** DE54: account and amount type, currency, sign, twelve digits, for each part. */
-function formatAdditionalAmounts({ kind, amounts, currency }: AcquirerRequest): string | undefined {
-  if (amounts === undefined || !startsTransaction(kind)) return undefined;
-  const parts = (['cashback', 'tip'] as const).flatMap((name) => {
-    const minor = amounts[name];
-    if (minor === undefined) return [];
-    return [`00${amountTypes[name]}${numericOf(currency)}D${formatAmount(minor)}`];
-  });
-  return parts.join('');
+function formatAdditionalAmounts(request: AcquirerRequest): string | undefined {
+  const { amounts, kind, currency } = request;
+  // Only the first message of a transaction states the parts.
+  const isFollowUp = kind === 'Capture' || kind === 'Refund' || kind === 'Reversal';
+  if (amounts === undefined || isFollowUp) return undefined;
+  return (['cashback', 'tip'] as const)
+    .filter((name) => amounts[name] !== undefined)
+    .map((name) => {
+      const amount = formatAmount(amounts[name] ?? 0);
+      return `00${amountTypes[name]}${numericOf(currency)}D${amount}`;
+    })
+    .join('');
 }
 
 /** DE22, first two digits; the third says that the terminal can take a PIN. */
@@ -83,11 +59,14 @@ const entryModes: Readonly<Record<EntryMode, string>> = {
 /** DE22 of mail and telephone orders: keyed, without PIN capability. */
 const remoteOrderEntryMode = '012';
 
-const conditionNormal = '00';
-const conditionMoreToCome = '06';
-const conditionRemoteOrder = '08';
-/** DE25 of a card verification (zero amount). */
-const conditionVerification = '51';
+/** DE25. */
+const conditionCodes = {
+  normal: '00',
+  moreToCome: '06',
+  remoteOrder: '08',
+  /** Card verification with a zero amount. */
+  verification: '51',
+} as const;
 
 /** The time that identifies the original in DE90: DE7 or DE13 with DE12. */
 export type OriginalTime = 'Transmission' | 'Local';
@@ -118,23 +97,23 @@ const reversalReasons: Readonly<Record<AcquirerReversalReason, string>> = {
 const formatSecurityControl = ({ format, keyIndex = '00' }: AcquirerPin) =>
   `0${format}${keyIndex}`.padEnd(16, '0');
 
-function toRepeatMti(mti: string): string {
-  return mti.slice(0, 3) + String(Number(mti.slice(3)) + 1);
-}
+const toRepeatMti = (mti: string) => mti.slice(0, 3) + String(Number(mti.slice(3)) + 1);
 
 function selectConditionCode({ kind, amount, final, isRemoteOrder }: AcquirerRequest): string {
-  if (kind === 'Authorization' && amount === 0) return conditionVerification;
-  if (kind === 'Capture' && final !== true) return conditionMoreToCome;
-  return isRemoteOrder === true ? conditionRemoteOrder : conditionNormal;
+  if (kind === 'Authorization' && amount === 0) return conditionCodes.verification;
+  // A capture states whether more will follow. DE22 states the remote order.
+  if (kind === 'Capture') return final === true ? conditionCodes.normal : conditionCodes.moreToCome;
+  return isRemoteOrder === true ? conditionCodes.remoteOrder : conditionCodes.normal;
 }
 
 /** DE48 subelement 82 requests address verification; subelement 83 has the result. */
 const addressResultTag = '83';
 
 /** DE48: subelement 82 is the address (postal code padded to nine, house number); subelement 92 is the CVV2. */
-function formatPrivateData({ sensitive, addressCheck }: AcquirerRequest): string {
+function formatPrivateData({ sensitive, addressCheck }: AcquirerRequest): string | undefined {
   const address = addressCheck && addressCheck.postalCode.padEnd(9, ' ') + addressCheck.houseNumber;
-  return encodeSubelement('82', address) + encodeSubelement('92', sensitive?.securityCode);
+  const text = encodeSubelement('82', address) + encodeSubelement('92', sensitive?.securityCode);
+  return text === '' ? undefined : text;
 }
 
 const authorizationCodeLength = 6;
@@ -146,7 +125,8 @@ export function toIso8583Message(
   institutionId: string,
   originalTime?: OriginalTime,
 ): Message {
-  const { reference, sensitive } = request;
+  const { kind, reference, sensitive, original, reversalReason, remainingAmount } = request;
+  const isReasoned = kind === 'Reversal' && reversalReason !== undefined;
   const fields: Message['fields'] = {
     2: request.card.pan,
     3: selectProcessingCode(request),
@@ -158,38 +138,26 @@ export function toIso8583Message(
     14: request.card.expiry,
     18: request.mcc,
     22: request.isRemoteOrder === true ? remoteOrderEntryMode : entryModes[request.entryMode],
-    25: selectConditionCode(request),
+    23: request.panSequence?.padStart(3, '0'),
+    25: isReasoned ? reversalReasons[reversalReason] : selectConditionCode(request),
     32: institutionId,
+    35: sensitive?.track2,
     37: reference.rrn,
+    38: request.authorizationCode?.padEnd(authorizationCodeLength, ' '),
+    // DE39 in an advice distinguishes an offline sale from a capture.
+    39: kind === 'OfflineSale' ? offlineApprovedCode : undefined,
     41: reference.terminalId,
     42: request.merchantNumber.padEnd(15, ' '),
+    48: formatPrivateData(request),
     49: numericOf(request.currency),
+    52: sensitive?.pin?.block,
+    53: sensitive?.pin && formatSecurityControl(sensitive.pin),
+    54: formatAdditionalAmounts(request),
+    55: request.chipData,
+    90: original && formatOriginalData(original, institutionId, originalTime),
   };
-  if (request.panSequence !== undefined) fields[23] = request.panSequence.padStart(3, '0');
-  if (request.kind === 'Reversal' && request.reversalReason !== undefined) {
-    fields[25] = reversalReasons[request.reversalReason];
-  }
-  if (sensitive?.track2 !== undefined) fields[35] = sensitive.track2;
-  if (sensitive?.pin !== undefined) {
-    fields[52] = sensitive.pin.block;
-    fields[53] = formatSecurityControl(sensitive.pin);
-  }
-  if (request.authorizationCode !== undefined) {
-    fields[38] = request.authorizationCode.padEnd(authorizationCodeLength, ' ');
-  }
-  // DE39 in an advice distinguishes an offline sale from a capture.
-  if (request.kind === 'OfflineSale') fields[39] = offlineApprovedCode;
-  const privateData = formatPrivateData(request);
-  if (privateData !== '') fields[48] = privateData;
-  const additionalAmounts = formatAdditionalAmounts(request);
-  if (additionalAmounts !== undefined) fields[54] = additionalAmounts;
-  if (request.chipData !== undefined) fields[55] = request.chipData;
-  if (request.original !== undefined) {
-    fields[90] = formatOriginalData(request.original, institutionId, originalTime);
-  }
-  if (request.remainingAmount !== undefined) {
-    fields[replacementAmountsField] = formatAmount(request.remainingAmount).padEnd(42, '0');
-  }
+  if (remainingAmount !== undefined)
+    fields[replacementAmountsField] = formatAmount(remainingAmount).padEnd(42, '0');
   return { mti: request.repeat ? toRepeatMti(reference.mti) : reference.mti, fields };
 }
 
@@ -198,47 +166,32 @@ export function correlationKey(message: Message): string {
   return `${message.mti.slice(0, 2)}|${message.fields[41] ?? ''}|${message.fields[11] ?? ''}`;
 }
 
-const echoedFields = [3, 11, 41] as const;
-
 /** The MTI of a response has the next function digit; the origin digit is ignored. */
-function isResponseTo(request: Message, response: Message): boolean {
-  const expected = request.mti.slice(0, 2) + String(Number(request.mti[2]) + 1);
-  return response.mti.slice(0, 3) === expected;
-}
-
 function echoesRequest(request: Message, response: Message): boolean {
-  if (!isResponseTo(request, response)) return false;
-  const reference = response.fields[37];
-  if (reference !== undefined && reference !== request.fields[37]) return false;
-  for (const field of echoedFields) {
-    if (response.fields[field] !== request.fields[field]) return false;
-  }
-  return (response.fields[42] ?? '').trimEnd() === (request.fields[42] ?? '').trimEnd();
+  const responseClass = request.mti.slice(0, 2) + String(Number(request.mti[2]) + 1);
+  if (response.mti.slice(0, 3) !== responseClass) return false;
+  const { 3: code, 11: stan, 37: rrn, 41: terminalId, 42: merchant = '' } = response.fields;
+  const sent = request.fields;
+  if (code !== sent[3] || stan !== sent[11] || terminalId !== sent[41]) return false;
+  if (rrn !== undefined && rrn !== sent[37]) return false;
+  return merchant.trimEnd() === (sent[42] ?? '').trimEnd();
 }
 
-/**
- * Returns the issuer data for the chip without echoed card data. Invalid issuer data does not change
- * the outcome, so it is left out.
- */
-function parseIssuerData(
-  de55: string | undefined,
-  pan: string | undefined,
-): { issuerData?: string } {
-  if (de55 === undefined) return {};
+/** Returns the issuer data for the chip without echoed card data. Invalid data does not change the outcome. */
+function parseIssuerData(de55: string | undefined, pan: string | undefined): string | undefined {
+  if (de55 === undefined) return undefined;
   try {
-    const { emvResponse } = parseIssuerResponse(de55);
-    const repeatsCard = pan !== undefined && emvResponse.includes(pan);
-    return emvResponse === '' || repeatsCard ? {} : { issuerData: emvResponse };
+    return safeIssuerData(parseIssuerResponse(de55).emvResponse, pan);
   } catch (error) {
-    if (error instanceof EmvError) return {};
+    if (error instanceof EmvError) return undefined;
     throw error;
   }
 }
 
 /** Returns the AVS result if it is one letter. Hosts may use DE48 for other data. */
-function parseAddressResult(de48: string | undefined): { addressResult?: string } {
+function parseAddressResult(de48: string | undefined): string | undefined {
   const letter = de48 === undefined ? undefined : readSubelement(de48, addressResultTag);
-  return letter !== undefined && /^[A-Z]$/.test(letter) ? { addressResult: letter } : {};
+  return letter !== undefined && /^[A-Z]$/.test(letter) ? letter : undefined;
 }
 
 /** Meaning of DE4 in a partial reversal: the reversed or the remaining amount. */
@@ -248,15 +201,20 @@ type ReversedAmount = 'Reversed' | 'Remaining';
  * Returns the amount of the response. Without DE95, a host that expects the remaining amount in DE4
  * echoes it: this confirms the full requested amount.
  */
-function responseAmount(request: Message, response: Message, amountIs: ReversedAmount): number {
-  const requestedAmount = Number(request.fields[4]);
-  const namedAmount = Number(response.fields[4] ?? requestedAmount);
+function responseAmount(
+  request: Message,
+  response: Message,
+  amountIs: ReversedAmount,
+): number | undefined {
+  const { 4: amountText, [replacementAmountsField]: replacement } = response.fields;
+  if (amountText === undefined) return undefined;
   const remaining = request.fields[replacementAmountsField]?.slice(0, amountDigits);
   const repeatsSentAmount =
     amountIs === 'Remaining' &&
     remaining !== undefined &&
-    response.fields[replacementAmountsField] === undefined;
-  return repeatsSentAmount && namedAmount === Number(remaining) ? requestedAmount : namedAmount;
+    replacement === undefined &&
+    Number(amountText) === Number(remaining);
+  return repeatsSentAmount ? Number(request.fields[4]) : Number(amountText);
 }
 
 /**
@@ -274,29 +232,24 @@ export function toAcquirerOutcome(
   const responseCurrency = response.fields[49];
   if (responseCurrency !== undefined && alphaOf(responseCurrency) !== currency)
     return invalidResponse;
-  const additionalData = {
-    ...parseIssuerData(response.fields[55], request.fields[2]),
-    ...parseAddressResult(response.fields[48]),
-  };
+  const additionalData = defined({
+    issuerData: parseIssuerData(response.fields[55], request.fields[2]),
+    addressResult: parseAddressResult(response.fields[48]),
+  });
   const requestedAmount = Number(request.fields[4]);
   const { approved, category } = responseCodeFacts(code, { zeroAmount: requestedAmount === 0 });
-  const isPartialApproval = category === 'PartiallyApproved';
   if (!approved) return { outcome: 'Declined', responseCode: code, ...additionalData };
-  // A partial approval without an amount is invalid.
-  if (isPartialApproval && response.fields[4] === undefined) return invalidResponse;
-  const amount = responseAmount(request, response, amountIs);
-  if (!Number.isSafeInteger(amount) || amount > requestedAmount || amount < 0)
-    return invalidResponse;
-  if (amount === 0 && requestedAmount > 0) return invalidResponse;
-  if (amount !== requestedAmount && !isPartialApproval) return invalidResponse;
-  const authorizationCode = response.fields[38];
+  const amount = checkApprovedAmount(
+    requestedAmount,
+    responseAmount(request, response, amountIs),
+    category === 'PartiallyApproved',
+  );
+  if (amount === undefined) return invalidResponse;
   return {
     outcome: 'Approved',
     responseCode: code,
     amount,
-    ...defined({ authorizationCode }),
+    ...defined({ authorizationCode: response.fields[38] }),
     ...additionalData,
   };
 }
-
-const invalidResponse: AcquirerOutcome = { outcome: 'Unknown', reason: 'InvalidResponse' };

@@ -1,30 +1,16 @@
 // Encodes messages into frames and decodes payloads, with the MAC of the dialect table.
 import { timingSafeEqual } from 'node:crypto';
-import {
-  createDeframer,
-  type Deframer,
-  encodeFrame,
-  type Host,
-  type Message,
-} from '@switchyard/iso8583';
+import { createDeframer, encodeFrame, type Host, type Message } from '@switchyard/iso8583';
 import type { Hsm } from '../../vault/index.ts';
 
 /** A MAC is missing, is invalid or cannot be computed. */
 export class MacError extends Error {
-  override name = 'MacFault';
+  override name = 'MacError';
 }
 
-export type MessageFraming = {
-  /** Synchronous if the message has no MAC. */
-  encodeMessage(message: Message): Buffer | Promise<Buffer>;
-  /** @throws Iso8583Error, or MacError if the MAC is missing or invalid */
-  decodeMessage(payload: Buffer): Message | Promise<Message>;
-  createDeframer(): Deframer;
-  /** False if financial messages require a MAC key and none exists. */
-  hasRequiredKeys(): boolean;
-};
+export type MessageFraming = ReturnType<typeof createMessageFraming>;
 
-export type MessageFramingDeps = {
+export type MessageFramingOptions = {
   host: Host;
   /** Hexadecimal; default from the dialect table. */
   tpdu?: string | undefined;
@@ -36,13 +22,8 @@ const maxFrameBytes = 8192;
 const macBytes = 8;
 const financialMti = '0200';
 
-/** @example const wire = createWire({ host, hsm, macKeys: ring.macKeys }); */
-export function createMessageFraming({
-  host,
-  tpdu,
-  hsm,
-  listMacKeyRefs: macKeys,
-}: MessageFramingDeps): MessageFraming {
+/** @example const framing = createMessageFraming({ host, hsm, listMacKeyRefs }); */
+export function createMessageFraming({ host, tpdu, hsm, listMacKeyRefs }: MessageFramingOptions) {
   const { framing, table } = host;
   const algorithm = table.mac?.algorithm;
   const tpduHeader =
@@ -56,7 +37,7 @@ export function createMessageFraming({
   }
 
   async function encodeWithMac(message: Message): Promise<Buffer> {
-    const [keyRef] = macKeys();
+    const [keyRef] = listMacKeyRefs();
     if (keyRef === undefined) throw new MacError('the link has no MAC key');
     const { over, seal } = host.unsealed(message);
     return frame(seal(await computeMac(keyRef, over)));
@@ -67,19 +48,25 @@ export function createMessageFraming({
     if (!host.wantsMac(message.mti)) return message;
     if (code === undefined) throw new MacError('the MAC of the message is missing');
     // The host may use the previous key during a key update.
-    for (const keyRef of macKeys()) {
+    for (const keyRef of listMacKeyRefs()) {
       if (timingSafeEqual(await computeMac(keyRef, over), code)) return message;
     }
     throw new MacError('the MAC of the message is invalid');
   }
 
   return {
-    encodeMessage: (message) =>
+    /** Synchronous if the message has no MAC. */
+    encodeMessage: (message: Message): Buffer | Promise<Buffer> =>
       host.wantsMac(message.mti) ? encodeWithMac(message) : frame(host.encode(message)),
-    // The payload may be a view of a reused buffer, so it is copied before the HSM call.
-    decodeMessage: (payload) =>
+    /**
+     * Copies the payload before the HSM call, because it may be a view of a reused buffer.
+     *
+     * @throws Iso8583Error, or MacError if the MAC is missing or invalid
+     */
+    decodeMessage: (payload: Buffer): Message | Promise<Message> =>
       table.mac === undefined ? host.decode(payload) : decodeAndVerifyMac(Buffer.from(payload)),
     createDeframer: () => createDeframer(framing, { maxBytes: maxFrameBytes }),
-    hasRequiredKeys: () => !host.wantsMac(financialMti) || macKeys().length > 0,
+    /** False if financial messages require a MAC key and none exists. */
+    hasRequiredKeys: () => !host.wantsMac(financialMti) || listMacKeyRefs().length > 0,
   };
 }

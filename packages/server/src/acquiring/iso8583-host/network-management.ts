@@ -34,6 +34,12 @@ const networkManagementMti = /^08[02][0-5]$/;
 
 const echoedNetworkFields = [7, 11, 12, 13, 32, 33, 53, 70] as const;
 
+/** The response has the next function digit, and the origin digit without the repeat. */
+function responseMti(mti: string): string {
+  const origin = Number(mti[3]);
+  return `08${Number(mti[2]) + 1}${origin - (origin % 2)}`;
+}
+
 /** Builds the response to a network management request (0810) or advice (0830); undefined for other messages. */
 export function networkResponse(request: Message, responseCode = '00'): Message | undefined {
   if (!networkManagementMti.test(request.mti)) return undefined;
@@ -42,20 +48,16 @@ export function networkResponse(request: Message, responseCode = '00'): Message 
     const value = request.fields[field];
     if (value !== undefined) fields[field] = value;
   }
-  return { mti: request.mti.startsWith('082') ? '0830' : '0810', fields };
+  return { mti: responseMti(request.mti), fields };
 }
 
-/** True if the host signs off. */
-export function isSignOff(request: Message): boolean {
-  return (
-    networkManagementMti.test(request.mti) && request.fields[70] === networkManagementCodes.signOff
-  );
-}
+const hasNetworkCode = ({ mti, fields }: Message, code: string): boolean =>
+  networkManagementMti.test(mti) && fields[70] === code;
 
-/** True if the host sends a new key. */
-export function isKeyUpdate(request: Message): boolean {
-  return networkManagementMti.test(request.mti) && request.fields[70] === keyUpdateCode;
-}
+export const isSignOff = (request: Message): boolean =>
+  hasNetworkCode(request, networkManagementCodes.signOff);
+
+export const isKeyUpdate = (request: Message): boolean => hasNetworkCode(request, keyUpdateCode);
 
 const keyUpdatePattern = /^([PM])([TA])([0-9]{2})([0-9A-F]{6})(.+)$/i;
 const encryptedKeyPattern = /^[0-9A-F]{32,128}$/;

@@ -1,8 +1,9 @@
 // Pending requests of a host link: sends them over a session, correlates responses, handles time-outs.
 import type { Message } from '@switchyard/iso8583';
 import { createInFlight, whenOver } from '../../platform/index.ts';
+import type { ExchangeResult } from '../spi/acquirer-spi.ts';
 import type { OutgoingFrame } from './host-connection.ts';
-import type { ExchangeResult, HostSession } from './host-session.ts';
+import type { HostSession } from './host-session.ts';
 import { correlationKey } from './iso8583-messages.ts';
 
 export type SendOptions = {
@@ -12,28 +13,8 @@ export type SendOptions = {
   isNetworkMessage: boolean;
 };
 
-export type PendingRequests = {
-  /** Sends the encoded message and waits for the result. */
-  send(
-    seat: HostSession,
-    message: Message,
-    bytes: Buffer,
-    options: SendOptions,
-  ): Promise<ExchangeResult>;
-  /** Returns false if no request is pending for this response. */
-  resolveResponse(response: Message): boolean;
-  /** Connection lost: the outcome of sent messages is unknown. */
-  handleConnectionLost(seat: HostSession): void;
-  /** Host sign-off: sent messages may still get a response; queued payments move to another session. */
-  handleHostSignOff(seat: HostSession): void;
-  hasPendingPayments(): boolean;
-  /** Resolves when no request is pending, at latest after `withinMs`. */
-  waitUntilIdle(withinMs: number): Promise<void>;
-};
-
 type PendingRequest = {
-  resolve: (exchangeResult: ExchangeResult) => void;
-  /** Cancels the time-out. */
+  resolve: (result: ExchangeResult<Message>) => void;
   cancelTimeout: () => void;
   session: HostSession;
   frame: OutgoingFrame;
@@ -43,26 +24,21 @@ type PendingRequest = {
 };
 
 const maxPendingRequests = 20_000;
-export const notSignedOn: ExchangeResult = { result: 'NotSent', reason: 'not signed on' };
-const notSentBeforeTimeout: ExchangeResult = { result: 'NotSent', reason: 'not sent in time' };
+export const notSent = (reason: string) => ({ result: 'NotSent', reason }) as const;
+export const notSignedOn = notSent('not signed on');
 
-/**
- * @param deps `freeSeat` returns a session for unsent payments, or undefined after close
- * @example const questions = createQuestions({ freeSeat }); await questions.ask(seat, message, bytes, how);
- */
-export function createPendingRequests({
-  freeSeat: nextSession,
-}: {
-  freeSeat(): HostSession | undefined;
-}): PendingRequests {
+/** @param nextSession returns a session for unsent payments, or undefined after close */
+export function createPendingRequests(nextSession: () => HostSession | undefined) {
   const pending = createInFlight<PendingRequest>();
-  let onIdle: (() => void) | undefined;
 
-  function finishRequest(key: string, entry: PendingRequest, exchangeResult: ExchangeResult): void {
+  function finishRequest(
+    key: string,
+    entry: PendingRequest,
+    result: ExchangeResult<Message>,
+  ): void {
     pending.delete(key);
     entry.cancelTimeout();
-    entry.resolve(exchangeResult);
-    if (pending.size() === 0) onIdle?.();
+    entry.resolve(result);
   }
 
   function enqueueOn(session: HostSession, entry: PendingRequest): void {
@@ -80,35 +56,38 @@ export function createPendingRequests({
   // A queued message is removed at its time-out, because the caller already has the result `NotSent`.
   function expireRequest(key: string, entry: PendingRequest): void {
     const wasQueued = entry.session.connection.dequeue(entry.frame);
-    finishRequest(key, entry, wasQueued ? notSentBeforeTimeout : { result: 'Timeout' });
+    finishRequest(key, entry, wasQueued ? notSent('not sent in time') : { result: 'Timeout' });
   }
 
   return {
-    send(seat, message, bytes, { timeoutMs, onPossiblySent: onSent, isNetworkMessage: network }) {
+    /** Sends the encoded message and waits for the result. */
+    send(
+      session: HostSession,
+      message: Message,
+      bytes: Buffer,
+      { timeoutMs, onPossiblySent, isNetworkMessage }: SendOptions,
+    ): Promise<ExchangeResult<Message>> {
       const key = correlationKey(message);
-      if (pending.get(key) !== undefined)
-        return Promise.resolve({ result: 'NotSent', reason: 'duplicate trace' });
-      if (pending.size() >= maxPendingRequests)
-        return Promise.resolve({ result: 'NotSent', reason: 'busy' });
+      if (pending.get(key) !== undefined) return Promise.resolve(notSent('duplicate trace'));
+      if (pending.size() >= maxPendingRequests) return Promise.resolve(notSent('busy'));
       return new Promise((resolve) => {
-        const cancelTimeout = whenOver(timeoutMs, () => expireRequest(key, entry));
         const onWriteStarted = () => {
-          entry.sendSequence = entry.session.recordSent(!network);
+          entry.sendSequence = entry.session.recordSent(!isNetworkMessage);
         };
-        const frame: OutgoingFrame = { bytes, onWriteStarted, onWritten: onSent };
         const entry: PendingRequest = {
           resolve,
-          cancelTimeout,
-          session: seat,
-          frame,
+          cancelTimeout: whenOver(timeoutMs, () => expireRequest(key, entry)),
+          session,
+          frame: { bytes, onWriteStarted, onWritten: onPossiblySent },
           sendSequence: undefined,
-          isNetworkMessage: network,
+          isNetworkMessage,
         };
         pending.set(key, entry);
-        enqueueOn(seat, entry);
+        enqueueOn(session, entry);
       });
     },
-    resolveResponse(response) {
+    /** Returns false if no request is pending for this response. */
+    resolveResponse(response: Message): boolean {
       const key = correlationKey(response);
       const entry = pending.get(key);
       if (entry === undefined) return false;
@@ -116,31 +95,23 @@ export function createPendingRequests({
       finishRequest(key, entry, { result: 'Responded', response });
       return true;
     },
-    handleConnectionLost(seat) {
+    /** Connection lost: the outcome of sent messages is unknown. */
+    handleConnectionLost(session: HostSession): void {
       for (const [key, entry] of pending.entries()) {
-        if (entry.session !== seat) continue;
+        if (entry.session !== session) continue;
         if (entry.sendSequence === undefined && !entry.isNetworkMessage)
           moveToOtherSession(key, entry);
         else finishRequest(key, entry, { result: 'ConnectionLost' });
       }
     },
-    handleHostSignOff(seat) {
+    /** Host sign-off: sent messages may still get a response; queued payments move to another session. */
+    handleHostSignOff(session: HostSession): void {
       for (const [key, entry] of pending.entries()) {
-        const isPayment = entry.session === seat && !entry.isNetworkMessage;
-        if (isPayment && seat.connection.dequeue(entry.frame)) moveToOtherSession(key, entry);
+        const isPayment = entry.session === session && !entry.isNetworkMessage;
+        if (isPayment && session.connection.dequeue(entry.frame)) moveToOtherSession(key, entry);
       }
     },
-    hasPendingPayments: () =>
-      pending.entries().some(([, { isNetworkMessage: network }]) => !network),
-    waitUntilIdle(withinMs) {
-      if (pending.size() === 0) return Promise.resolve();
-      return new Promise((resolve) => {
-        const timer = setTimeout(resolve, withinMs);
-        onIdle = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    },
+    hasPendingPayments: () => pending.entries().some(([, entry]) => !entry.isNetworkMessage),
+    isIdle: () => pending.size() === 0,
   };
 }

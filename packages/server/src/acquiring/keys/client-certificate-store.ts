@@ -1,12 +1,10 @@
 // Loads TLS client certificates for acquirer links from a directory.
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Log } from '../../platform/index.ts';
+import { createFileCache, type Log } from '../../platform/index.ts';
+import type { TlsIdentity } from '../spi/acquirer-spi.ts';
 import { InvalidLinkSettingError } from '../spi/invalid-link-setting.ts';
-
-/** TLS client certificate, private key and trusted CA; without `ca` the default CAs of Node.js apply. */
-export type TlsIdentity = { readonly cert: string; readonly key: string; readonly ca?: string };
 
 export type ClientCertificate = {
   readonly tlsIdentity: TlsIdentity;
@@ -26,108 +24,67 @@ export type ClientCertificates = {
   find(organizationId: string, name: string): ClientCertificate;
 };
 
-type CertificatePaths = { cert: string; key: string; ca: string };
-type CachedCertificate = { version: string; certificate?: ClientCertificate; error?: string };
-
 const maxFileBytes = 65_536;
 const maxCachedCertificates = 2000;
 
-const certificatePaths = (directory: string, name: string): CertificatePaths => ({
-  cert: join(directory, `${name}.crt`),
-  key: join(directory, `${name}.key`),
-  ca: join(directory, `${name}.ca.crt`),
-});
-
-/** Returns modification time, size and inode, or undefined if the file does not exist. */
-function fileVersion(file: string): string | undefined {
-  const stats = statSync(file, { throwIfNoEntry: false });
-  if (stats === undefined) return undefined;
-  if (stats.size > maxFileBytes) throw new Error('is too large');
-  return `${stats.mtimeMs}.${stats.size}.${stats.ino}`;
-}
-
-/** @throws Error with a message that contains no key material */
-function loadCertificate(
-  paths: CertificatePaths,
-  hasCaFile: boolean,
-): Omit<ClientCertificate, 'version'> {
-  const cert = readFileSync(paths.cert, 'utf8');
-  const key = readFileSync(paths.key, 'utf8');
-  const leaf = parseCertificate(cert, 'is not a PEM certificate');
-  if (!leaf.checkPrivateKey(parsePrivateKey(key))) {
-    throw new Error('has a private key that does not match the certificate');
-  }
-  const expiresAt = Date.parse(leaf.validTo);
-  if (!hasCaFile) return { tlsIdentity: { cert, key }, expiresAt };
-  const ca = readFileSync(paths.ca, 'utf8');
-  parseCertificate(ca, 'has a CA file that is not a PEM certificate');
-  return { tlsIdentity: { cert, key, ca }, expiresAt };
-}
-
-function parseCertificate(pem: string, errorMessage: string): X509Certificate {
+/** @throws Error with the given message, which contains no key material */
+function parsePem<Value>(parse: () => Value, errorMessage: string): Value {
   try {
-    return new X509Certificate(pem);
+    return parse();
   } catch {
     throw new Error(errorMessage);
   }
 }
 
-function parsePrivateKey(pem: string) {
-  try {
-    return createPrivateKey(pem);
-  } catch {
-    throw new Error('has a key file that is not an unencrypted PEM private key');
-  }
+const parseCertificate = (pem: string, errorMessage: string) =>
+  parsePem(() => new X509Certificate(pem), errorMessage);
+
+/** @throws Error with a message that contains no key material */
+function loadCertificate(
+  paths: { cert: string; key: string; ca: string },
+  version: string,
+): ClientCertificate {
+  const cert = readFileSync(paths.cert, 'utf8');
+  const key = readFileSync(paths.key, 'utf8');
+  const leaf = parseCertificate(cert, 'is not a PEM certificate');
+  const privateKey = parsePem(
+    () => createPrivateKey(key),
+    'has a key file that is not an unencrypted PEM private key',
+  );
+  if (!leaf.checkPrivateKey(privateKey))
+    throw new Error('has a private key that does not match the certificate');
+  const expiresAt = Date.parse(leaf.validTo);
+  if (!existsSync(paths.ca)) return { tlsIdentity: { cert, key }, expiresAt, version };
+  const ca = readFileSync(paths.ca, 'utf8');
+  parseCertificate(ca, 'has a CA file that is not a PEM certificate');
+  return { tlsIdentity: { cert, key, ca }, expiresAt, version };
 }
 
-const describeReadError = (error: unknown): string => {
-  const { code } = error as NodeJS.ErrnoException;
-  if (code !== undefined) return `cannot be read (${code})`;
-  return error instanceof Error ? error.message : 'cannot be read';
-};
-
 /** @example const certificates = createClientCertificates({ directory, log }); */
-export function createClientCertificates(deps: {
+export function createClientCertificates(options: {
   directory: string;
   log: Log;
 }): ClientCertificates {
-  const { directory, log } = deps;
-  const cache = new Map<string, CachedCertificate>();
+  const { directory, log } = options;
+  const readFiles = createFileCache<ClientCertificate>({
+    maxBytes: maxFileBytes,
+    maxEntries: maxCachedCertificates,
+    onError: (file, fault) => log.error({ file, fault }, 'client certificate could not be loaded'),
+  });
 
-  /** Returns undefined if the files do not exist. */
-  function readIfChanged(folder: string, name: string): CachedCertificate | undefined {
-    const paths = certificatePaths(folder, name);
-    const previous = cache.get(paths.cert);
-    let version = '';
-    try {
-      const [cert, key, ca] = [paths.cert, paths.key, paths.ca].map(fileVersion);
-      if (cert === undefined && key === undefined) return undefined;
-      version = [cert, key, ca].join(' ');
-      if (previous?.version === version) return previous;
-      const certificate = { ...loadCertificate(paths, ca !== undefined), version };
-      return { version, certificate };
-    } catch (error) {
-      const errorText = describeReadError(error);
-      if (previous?.error !== errorText)
-        log.error({ file: paths.cert, fault: errorText }, 'client certificate could not be loaded');
-      // The previous certificate stays in use: an incomplete renewal must not close a working link.
-      return { ...previous, version, error: errorText };
-    }
-  }
-
-  function readCached(folder: string, name: string): CachedCertificate | undefined {
-    const entry = readIfChanged(folder, name);
-    const { cert } = certificatePaths(folder, name);
-    if (entry === undefined) cache.delete(cert);
-    else if (cache.has(cert) || cache.size < maxCachedCertificates) cache.set(cert, entry);
-    return entry;
+  function readCertificate(folder: string, name: string) {
+    const pathOf = (extension: string) => join(folder, `${name}.${extension}`);
+    const paths = { cert: pathOf('crt'), key: pathOf('key'), ca: pathOf('ca.crt') };
+    return readFiles({ required: [paths.cert, paths.key], optional: [paths.ca] }, (version) =>
+      loadCertificate(paths, version),
+    );
   }
 
   return {
     find(organizationId, name) {
       const entry =
-        readCached(join(directory, organizationId), name) ?? readCached(directory, name);
-      if (entry?.certificate !== undefined) return entry.certificate;
+        readCertificate(join(directory, organizationId), name) ?? readCertificate(directory, name);
+      if (entry?.value !== undefined) return entry.value;
       throw new InvalidLinkSettingError(
         '/clientCertificate',
         entry?.error ?? 'does not exist in the certificate directory',

@@ -1,93 +1,57 @@
 // Opens a link with the adapter that its settings name.
-import type { Clock, Log } from '../../platform/index.ts';
 import type { Hsm } from '../../vault/index.ts';
-import { connectHttpJson, type RequestSigners } from '../http-json/connect-http-json.ts';
+import { connectHttpJson } from '../http-json/connect-http-json.ts';
+import type { RequestSigners } from '../http-json/http-message-signatures.ts';
 import { connectIso8583Host } from '../iso8583-host/connect-iso8583-host.ts';
-import type { LoadedHost } from '../iso8583-host/host-tables.ts';
-import type { ClientCertificate, TlsIdentity } from '../keys/client-certificate-store.ts';
+import type { HostTables } from '../iso8583-host/host-tables.ts';
+import type { ClientCertificate, ClientCertificates } from '../keys/client-certificate-store.ts';
 import type { ZoneKeys } from '../keys/zone-key-exchange.ts';
-import type {
-  AcquirerConnection,
-  AcquirerLink,
-  HttpJsonLink,
-  Iso8583HostLink,
-  LateResponse,
-} from '../spi/acquirer-spi.ts';
+import type { AcquirerConnection, AcquirerLink, ConnectionPorts } from '../spi/acquirer-spi.ts';
 import { InvalidLinkSettingError } from '../spi/invalid-link-setting.ts';
+import { assertOwnKeys } from './link-configuration-errors.ts';
 
-export type AdapterDeps = {
-  link: AcquirerLink;
-  timeoutMs: number;
-  clock: Clock;
-  log: Log;
-  hsm?: Hsm | undefined;
+/** Keys, certificates and dialect tables that the settings of a link name. */
+export type LinkResources = {
+  hostTables: HostTables;
+  clientCertificates: ClientCertificates;
   zoneKeys: ZoneKeys;
+  /** Without signers, `http-json` links cannot be opened. */
   requestSigners?: RequestSigners | undefined;
-  findHost(link: Iso8583HostLink): LoadedHost;
-  /** @throws LinkSettingFault */
-  findCertificate(link: AcquirerLink, name: string): ClientCertificate;
-  onLateResponse: (late: LateResponse) => void;
-  onAvailabilityChange?: (available: boolean) => void;
+  /** Without an HSM, links have no MAC and no online PIN. */
+  hsm?: Hsm | undefined;
 };
 
-/** @throws LinkSettingFault */
-function findTlsIdentity(deps: AdapterDeps): TlsIdentity | undefined {
-  const { settings } = deps.link;
-  if (settings.clientCertificate === undefined) return undefined;
-  return deps.findCertificate(deps.link, settings.clientCertificate).tlsIdentity;
+const defaultDialect = 'iso1987-binary';
+
+/** @throws InvalidLinkSettingError for an invalid certificate */
+export function findCertificate(
+  clientCertificates: ClientCertificates,
+  { organizationId, settings: { clientCertificate: name } }: AcquirerLink,
+): ClientCertificate | undefined {
+  return name === undefined ? undefined : clientCertificates.find(organizationId, name);
 }
 
-function connectIso8583(deps: AdapterDeps, link: Iso8583HostLink): AcquirerConnection {
-  const { host } = deps.findHost(link);
-  const tlsIdentity = findTlsIdentity(deps);
-  return connectIso8583Host({
-    ...deps,
-    link,
-    compiledHost: host,
-    tlsIdentity,
-    keyRing: deps.zoneKeys.keyRingFor(link),
-  });
-}
-
-function connectHttp(deps: AdapterDeps, link: HttpJsonLink): AcquirerConnection {
+/** @throws Error if the link cannot be opened with its settings */
+export function connectAcquirer(
+  link: AcquirerLink,
+  resources: LinkResources,
+  ports: ConnectionPorts,
+): AcquirerConnection {
+  const { hsm, hostTables, zoneKeys, requestSigners } = resources;
+  assertOwnKeys(hsm, link);
+  const { tlsIdentity } = findCertificate(resources.clientCertificates, link) ?? {};
+  const common = { ...ports, tlsIdentity };
+  if (link.adapter === 'iso8583-host') {
+    const { dialect = defaultDialect } = link.settings;
+    const compiledHost = hostTables.find(dialect)?.host;
+    if (compiledHost === undefined)
+      throw new InvalidLinkSettingError('/dialect', `names the unknown dialect ${dialect}`);
+    const keyRing = zoneKeys.keyRingFor(link);
+    return connectIso8583Host({ ...common, link, compiledHost, hsm, keyRing });
+  }
   const { organizationId, linkId, settings } = link;
-  const { keyVersion } = settings;
-  const signer = deps.requestSigners?.signerFor({ organizationId, linkId, keyVersion });
+  const keyId = { organizationId, linkId, keyVersion: settings.keyVersion };
+  const signer = requestSigners?.signerFor(keyId);
   if (signer === undefined) throw new Error('the server has no signing key for HTTP acquirers');
-  return connectHttpJson({ ...deps, link, signer, tlsIdentity: findTlsIdentity(deps) });
-}
-
-/**
- * Rejects keys of other organisations and keys with another usage before they are used.
- *
- * @throws LinkSettingFault naming the key
- */
-export function assertOwnKeys(hsm: Pick<Hsm, 'mayUse'> | undefined, link: AcquirerLink): void {
-  const { macKey, zoneMasterKey } = link.adapter === 'iso8583-host' ? link.settings : {};
-  const keySettings = [
-    [link.settings.zonePinKey, 'ZonePin', '/zonePinKey/keyRef'],
-    [macKey, 'Mac', '/macKey/keyRef'],
-    [zoneMasterKey, 'KeyEncryption', '/zoneMasterKey/keyRef'],
-  ] as const;
-  for (const [key, usage, pointer] of keySettings) {
-    if (key === undefined || hsm === undefined) continue;
-    if (!hsm.mayUse(key.keyRef, usage, link.organizationId)) {
-      throw new InvalidLinkSettingError(
-        pointer,
-        `names ${key.keyRef}, which is not a ${usage} key of this organisation`,
-      );
-    }
-  }
-}
-
-/** Opens a link with the adapter that its settings name. */
-export function connectAcquirer(deps: AdapterDeps): AcquirerConnection {
-  const { link } = deps;
-  assertOwnKeys(deps.hsm, link);
-  switch (link.adapter) {
-    case 'iso8583-host':
-      return connectIso8583(deps, link);
-    case 'http-json':
-      return connectHttp(deps, link);
-  }
+  return connectHttpJson({ ...common, link, signer });
 }

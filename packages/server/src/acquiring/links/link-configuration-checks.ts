@@ -1,83 +1,57 @@
 // Checks link configurations in the background, one at a time, and repeats the checks periodically.
-import type { Clock, Log } from '../../platform/index.ts';
+import { createWorks, type Log } from '../../platform/index.ts';
 import type { AcquirerLink } from '../spi/acquirer-spi.ts';
 import type { LinkConfigurationError } from '../spi/invalid-link-setting.ts';
 import {
+  checkLinkConfiguration,
   dependenciesOf,
+  type LinkCheckPorts,
   type LinkCheckResult,
-  type LinkDependencies,
 } from './link-configuration-errors.ts';
 
-export type LinkConfigurationChecks = {
-  /** Schedules a check if the settings changed or the last check is too old. */
-  scheduleCheck(link: AcquirerLink, fingerprint: string): void;
-  getErrors(linkId: string): readonly LinkConfigurationError[];
-  /** Deletes the state of all other links. */
-  retainOnly(linkIds: ReadonlySet<string>): void;
-};
-
-type CheckState = {
-  fingerprint: string;
-  errors: readonly LinkConfigurationError[];
-  nextCheckAt: number;
+export type CheckedLink = {
+  link: AcquirerLink;
+  /** The last check; its errors remain until the next check completes. */
+  check?:
+    | { fingerprint: string; errors: readonly LinkConfigurationError[]; nextCheckAt: number }
+    | undefined;
 };
 
 const recheckIntervalMs = 600_000;
 /** Applies after an error or an incomplete check. */
 const recheckAfterErrorMs = 30_000;
 
-/** @example const inspections = createLinkInspections({ inspect, clock, log }); */
-export function createLinkConfigurationChecks(deps: {
-  inspect: (organizationId: string, dependencies: LinkDependencies) => Promise<LinkCheckResult>;
-  clock: Clock;
-  log: Log;
-}): LinkConfigurationChecks {
-  const { inspect: checkConfiguration, clock, log } = deps;
-  const stateByLink = new Map<string, CheckState>();
-  let checkQueue: Promise<void> = Promise.resolve();
+/** @returns schedules a check if the settings changed or the last check is too old */
+export function createConfigurationChecker(
+  ports: LinkCheckPorts & { log: Log },
+): (entry: CheckedLink, fingerprint: string) => void {
+  const { clock, log } = ports;
+  const tasks = createWorks<void>();
 
-  async function runCheck(link: AcquirerLink, fingerprint: string): Promise<void> {
-    const { organizationId, linkId, name } = link;
-    const isCurrent = () => stateByLink.get(linkId)?.fingerprint === fingerprint;
-    if (!isCurrent()) return;
+  async function runCheck(entry: CheckedLink, scheduled: CheckedLink['check']): Promise<void> {
+    // The settings changed or the link was removed after the check was scheduled.
+    if (scheduled === undefined || entry.check !== scheduled) return;
+    const { organizationId, name } = entry.link;
+    let result: LinkCheckResult = { errors: [], isIncomplete: true };
     try {
-      const { errors: faults, isIncomplete: isUndecided } = await checkConfiguration(
-        organizationId,
-        dependenciesOf(link),
-      );
-      if (!isCurrent()) return;
-      for (const { pointer, detail } of faults) {
-        log.warn({ link: name, pointer, detail }, 'acquirer link has an invalid setting');
-      }
-      const delayMs = isUndecided || faults.length > 0 ? recheckAfterErrorMs : recheckIntervalMs;
-      stateByLink.set(linkId, { fingerprint, errors: faults, nextCheckAt: clock.now() + delayMs });
+      result = await checkLinkConfiguration(ports, organizationId, dependenciesOf(entry.link));
     } catch (error) {
       log.error({ err: error, link: name }, 'configuration check of an acquirer link failed');
-      if (isCurrent())
-        stateByLink.set(linkId, {
-          fingerprint,
-          errors: [],
-          nextCheckAt: clock.now() + recheckAfterErrorMs,
-        });
     }
+    if (entry.check !== scheduled) return;
+    const { errors, isIncomplete } = result;
+    for (const { pointer, detail } of errors)
+      log.warn({ link: name, pointer, detail }, 'acquirer link has an invalid setting');
+    const delayMs = isIncomplete || errors.length > 0 ? recheckAfterErrorMs : recheckIntervalMs;
+    entry.check = { ...scheduled, errors, nextCheckAt: clock.now() + delayMs };
   }
 
-  return {
-    scheduleCheck(link, fingerprint) {
-      const previous = stateByLink.get(link.linkId);
-      const isUnchanged = previous?.fingerprint === fingerprint;
-      if (isUnchanged && clock.now() < previous.nextCheckAt) return;
-      const faults = isUnchanged ? previous.errors : [];
-      stateByLink.set(link.linkId, {
-        fingerprint,
-        errors: faults,
-        nextCheckAt: Number.POSITIVE_INFINITY,
-      });
-      checkQueue = checkQueue.then(() => runCheck(link, fingerprint));
-    },
-    getErrors: (linkId) => stateByLink.get(linkId)?.errors ?? [],
-    retainOnly(linkIds) {
-      for (const linkId of stateByLink.keys()) if (!linkIds.has(linkId)) stateByLink.delete(linkId);
-    },
+  return (entry, fingerprint) => {
+    const previous = entry.check?.fingerprint === fingerprint ? entry.check : undefined;
+    if (previous !== undefined && clock.now() < previous.nextCheckAt) return;
+    const errors = previous?.errors ?? [];
+    const scheduled = { fingerprint, errors, nextCheckAt: Number.POSITIVE_INFINITY };
+    entry.check = scheduled;
+    void tasks.inTurn('check', () => runCheck(entry, scheduled));
   };
 }

@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { builtInHosts, compileHost } from '@switchyard/iso8583';
+import { createLog } from '../../platform/index.ts';
 import { HsmError, type HsmErrorCode, type KeyFacts } from '../../vault/index.ts';
 import type { LoadedHost } from '../iso8583-host/host-tables.ts';
 import type { ClientCertificates } from '../keys/client-certificate-store.ts';
 import type { AcquirerLink } from '../spi/acquirer-spi.ts';
 import { InvalidLinkSettingError } from '../spi/invalid-link-setting.ts';
-import { createLinkConfigurationChecks } from './link-configuration-checks.ts';
+import { type CheckedLink, createConfigurationChecker } from './link-configuration-checks.ts';
 import {
   checkLinkConfiguration,
   dependenciesOf,
@@ -156,41 +157,51 @@ test('checks run in the background, after a change or an interval, one at a time
   let time = 0;
   let asked = 0;
   let answer = Promise.withResolvers<void>();
-  const faults = [{ pointer: '/macKey/keyRef', detail: 'is none' }];
-  const log = { warn() {}, error() {} };
-  const inspections = createLinkConfigurationChecks({
-    async inspect() {
-      asked += 1;
-      await answer.promise;
-      return { errors: asked === 1 ? faults : [], isIncomplete: false };
+  const detail = 'is not a MAC key of this organisation';
+  const faults = [{ pointer: '/macKey/keyRef', detail }];
+  const entry: CheckedLink = { link: link({ macKey: { keyRef: 'mac' } }) };
+  const scheduleCheck = createConfigurationChecker({
+    hsm: {
+      mayUse: () => true,
+      async checkKey() {
+        asked += 1;
+        const usage = asked === 1 ? 'ZonePin' : 'Mac';
+        await answer.promise;
+        return { usage, algorithm: 'Tdes', checkValue: '000000' };
+      },
     },
+    clientCertificates: certificates,
+    hostTables: hosts,
     clock: { now: () => time },
-    log: log as never,
+    log: createLog({ logLevel: 'silent', instanceName: 'test' }),
   });
   const turn = () => new Promise((resolve) => setImmediate(resolve));
-  inspections.scheduleCheck(link(), 'one');
-  inspections.scheduleCheck(link(), 'one');
+  scheduleCheck(entry, 'one');
+  scheduleCheck(entry, 'one');
   await turn();
   assert.equal(asked, 1);
-  assert.deepEqual(inspections.getErrors('l'), []);
+  assert.deepEqual(entry.check?.errors, []);
   answer.resolve();
   await turn();
-  assert.deepEqual(inspections.getErrors('l'), faults);
-  inspections.scheduleCheck(link(), 'one');
+  assert.deepEqual(entry.check.errors, faults);
+  scheduleCheck(entry, 'one');
   await turn();
   assert.equal(asked, 1);
   time += 30_000;
   answer = Promise.withResolvers();
-  inspections.scheduleCheck(link(), 'one');
+  scheduleCheck(entry, 'one');
   await turn();
   // The previous errors remain until the next check completes.
-  assert.deepEqual([asked, inspections.getErrors('l')], [2, faults]);
+  assert.deepEqual([asked, entry.check.errors], [2, faults]);
   answer.resolve();
   await turn();
-  assert.deepEqual(inspections.getErrors('l'), []);
-  inspections.scheduleCheck(link(), 'two');
+  assert.deepEqual(entry.check.errors, []);
+  scheduleCheck(entry, 'two');
   await turn();
   assert.equal(asked, 3);
-  inspections.retainOnly(new Set());
-  assert.deepEqual(inspections.getErrors('l'), []);
+  // A removed link has no check: its scheduled check does not run.
+  scheduleCheck(entry, 'three');
+  delete entry.check;
+  await turn();
+  assert.equal(asked, 3);
 });

@@ -9,7 +9,6 @@ import {
   type LinkConfigurationError,
 } from '../spi/invalid-link-setting.ts';
 
-/** The dialect, keys and certificate that a link depends on. */
 export type LinkDependencies = {
   readonly dialect?: string | undefined;
   readonly zonePinKey?: { keyRef: string; format: 'ISO0' | 'ISO3' | 'ISO4' };
@@ -18,7 +17,7 @@ export type LinkDependencies = {
   readonly clientCertificate?: string;
 };
 
-type Deps = {
+export type LinkCheckPorts = {
   readonly hsm?: Pick<Hsm, 'mayUse' | 'checkKey'> | undefined;
   readonly clientCertificates: ClientCertificates;
   readonly hostTables: Pick<HostTables, 'find'>;
@@ -31,30 +30,49 @@ export type LinkCheckResult = {
   readonly isIncomplete: boolean;
 };
 
-type ReferencedKey = {
-  readonly pointer: string;
-  readonly keyRef: string;
-  readonly usage: KeyFacts['usage'];
-  /** Returns an error if the algorithm of the key does not match the settings. */
-  findMismatch?(facts: KeyFacts): LinkConfigurationError | undefined;
-};
+const keySettings = [
+  { name: 'zonePinKey', usage: 'ZonePin', label: 'a zone PIN key' },
+  { name: 'macKey', usage: 'Mac', label: 'a MAC key' },
+  { name: 'zoneMasterKey', usage: 'KeyEncryption', label: 'a zone master key' },
+] as const;
 
-const keyAlgorithmByMac = { AesCmac: 'Aes', Iso9797Alg3: 'Tdes' } as const;
-const usageLabels = {
-  ZonePin: 'a zone PIN key',
-  Mac: 'a MAC key',
-  KeyEncryption: 'a zone master key',
-} as const;
+type ReferencedKey = (typeof keySettings)[number] & { pointer: string; keyRef: string };
 
-/** Extracts the dependencies from the settings of an open link. */
+const listReferencedKeys = (dependencies: LinkDependencies): ReferencedKey[] =>
+  keySettings.flatMap((setting) => {
+    const { [setting.name]: key } = dependencies;
+    const pointer = `/${setting.name}/keyRef`;
+    return key === undefined ? [] : [{ ...setting, pointer, keyRef: key.keyRef }];
+  });
+
+const algorithmByMac = { AesCmac: 'Aes', Iso9797Alg3: 'Tdes' } as const;
+
+/** ISO 9564-1 format 4 requires an AES key; formats 0 and 3 require a TDES key. */
+function findAlgorithmMismatch(
+  { name, pointer }: ReferencedKey,
+  algorithm: KeyFacts['algorithm'],
+  { zonePinKey, dialect = '' }: LinkDependencies,
+  hostTables: LinkCheckPorts['hostTables'],
+): LinkConfigurationError | undefined {
+  if (name === 'zonePinKey') {
+    if ((zonePinKey?.format === 'ISO4') === (algorithm === 'Aes')) return undefined;
+    const detail = `requires another algorithm than that of the key, ${algorithm}`;
+    return { pointer: '/zonePinKey/format', detail };
+  }
+  const mac = name === 'macKey' ? hostTables.find(dialect)?.host.table.mac : undefined;
+  if (mac === undefined || algorithmByMac[mac.algorithm] === algorithm) return undefined;
+  const detail = `is a key for ${algorithm}, but the dialect ${dialect} requires ${mac.algorithm}`;
+  return { pointer, detail };
+}
+
 export function dependenciesOf({ adapter, settings }: AcquirerLink): LinkDependencies {
   const { zonePinKey, clientCertificate } = settings;
   const { dialect, macKey, zoneMasterKey } = adapter === 'iso8583-host' ? settings : {};
   return defined({
-    zonePinKey:
-      zonePinKey === undefined
-        ? undefined
-        : { keyRef: zonePinKey.keyRef, format: `ISO${zonePinKey.format}` as const },
+    zonePinKey: zonePinKey && {
+      keyRef: zonePinKey.keyRef,
+      format: `ISO${zonePinKey.format}` as const,
+    },
     clientCertificate,
     dialect,
     macKey,
@@ -62,90 +80,45 @@ export function dependenciesOf({ adapter, settings }: AcquirerLink): LinkDepende
   });
 }
 
-/** ISO 9564-1 format 4 requires an AES key; formats 0 and 3 require a TDES key. */
-function pinKeyReference({ zonePinKey }: LinkDependencies): ReferencedKey | undefined {
-  if (zonePinKey === undefined) return undefined;
-  const { keyRef, format } = zonePinKey;
-  return {
-    pointer: '/zonePinKey/keyRef',
-    keyRef,
-    usage: 'ZonePin',
-    findMismatch({ algorithm }) {
-      if ((format === 'ISO4') === (algorithm === 'Aes')) return undefined;
-      return {
-        pointer: '/zonePinKey/format',
-        detail: `requires another algorithm than that of the key, ${algorithm}`,
-      };
-    },
-  };
+/** @throws InvalidLinkSettingError for a key of another organisation or with another usage */
+export function assertOwnKeys(hsm: Pick<Hsm, 'mayUse'> | undefined, link: AcquirerLink): void {
+  for (const { keyRef, usage, pointer } of listReferencedKeys(dependenciesOf(link))) {
+    if (hsm === undefined || hsm.mayUse(keyRef, usage, link.organizationId)) continue;
+    const detail = `names ${keyRef}, which is not a ${usage} key of this organisation`;
+    throw new InvalidLinkSettingError(pointer, detail);
+  }
 }
-
-function macKeyReference(
-  { macKey, dialect }: LinkDependencies,
-  hosts: Deps['hostTables'],
-): ReferencedKey | undefined {
-  if (macKey === undefined) return undefined;
-  const mac = dialect === undefined ? undefined : hosts.find(dialect)?.host.table.mac;
-  const pointer = '/macKey/keyRef';
-  return {
-    pointer,
-    keyRef: macKey.keyRef,
-    usage: 'Mac',
-    findMismatch({ algorithm }) {
-      if (mac === undefined || keyAlgorithmByMac[mac.algorithm] === algorithm) return undefined;
-      return {
-        pointer,
-        detail: `is a key for ${algorithm}, but the dialect ${dialect} requires ${mac.algorithm}`,
-      };
-    },
-  };
-}
-
-function masterKeyReference({ zoneMasterKey }: LinkDependencies): ReferencedKey | undefined {
-  if (zoneMasterKey === undefined) return undefined;
-  return {
-    pointer: '/zoneMasterKey/keyRef',
-    keyRef: zoneMasterKey.keyRef,
-    usage: 'KeyEncryption',
-  };
-}
-
-const hasUsageLabel = (usage: KeyFacts['usage']): usage is keyof typeof usageLabels =>
-  usage in usageLabels;
-
-/** The text hides owner and usage, because the key may belong to another organisation. */
-const foreignKeyError = ({ pointer, usage }: ReferencedKey): LinkConfigurationError => ({
-  pointer,
-  detail: `is not ${hasUsageLabel(usage) ? usageLabels[usage] : 'a key'} of this organisation`,
-});
 
 /** @returns an error, or `Incomplete` if the HSM did not respond */
 async function checkReferencedKey(
-  { hsm }: Deps,
+  { hsm, hostTables }: LinkCheckPorts,
   organizationId: string,
   key: ReferencedKey,
+  dependencies: LinkDependencies,
 ): Promise<LinkConfigurationError | 'Incomplete' | undefined> {
+  // The text hides owner and usage, because the key may belong to another organisation.
+  const foreignKey = { pointer: key.pointer, detail: `is not ${key.label} of this organisation` };
   if (hsm === undefined) return 'Incomplete';
-  if (!hsm.mayUse(key.keyRef, key.usage, organizationId)) return foreignKeyError(key);
+  if (!hsm.mayUse(key.keyRef, key.usage, organizationId)) return foreignKey;
   try {
-    const keyFacts = await hsm.checkKey(key.keyRef);
-    return keyFacts.usage === key.usage ? key.findMismatch?.(keyFacts) : foreignKeyError(key);
+    const { usage, algorithm } = await hsm.checkKey(key.keyRef);
+    if (usage !== key.usage) return foreignKey;
+    return findAlgorithmMismatch(key, algorithm, dependencies, hostTables);
   } catch (error) {
     if (!(error instanceof HsmError)) throw error;
-    if (error.code === 'KeyNotFound' || error.code === 'KeyUsage') return foreignKeyError(key);
-    return 'Incomplete';
+    return error.code === 'KeyNotFound' || error.code === 'KeyUsage' ? foreignKey : 'Incomplete';
   }
 }
 
 function checkCertificate(
-  { clientCertificates: certificates, clock }: Deps,
+  { clientCertificates, clock }: LinkCheckPorts,
   organizationId: string,
   name: string | undefined,
 ): LinkConfigurationError | undefined {
   if (name === undefined) return undefined;
   const pointer = '/clientCertificate';
   try {
-    const { expiresAt } = certificates.find(organizationId, name);
+    const { expiresAt } = clientCertificates.find(organizationId, name);
     return expiresAt > clock.now() ? undefined : { pointer, detail: 'has expired' };
   } catch (error) {
     if (!(error instanceof InvalidLinkSettingError)) throw error;
@@ -153,23 +126,18 @@ function checkCertificate(
   }
 }
 
-/** @example const { faults } = await inspectLink({ hsm, certificates, hosts, clock }, organizationId, names); */
+/** @example const { errors } = await checkLinkConfiguration(ports, organizationId, dependencies); */
 export async function checkLinkConfiguration(
-  deps: Deps,
+  ports: LinkCheckPorts,
   organizationId: string,
   dependencies: LinkDependencies,
 ): Promise<LinkCheckResult> {
-  const keys = [
-    pinKeyReference(dependencies),
-    macKeyReference(dependencies, deps.hostTables),
-    masterKeyReference(dependencies),
-  ];
   const keyResults = await Promise.all(
-    keys
-      .filter((key) => key !== undefined)
-      .map((key) => checkReferencedKey(deps, organizationId, key)),
+    listReferencedKeys(dependencies).map((key) =>
+      checkReferencedKey(ports, organizationId, key, dependencies),
+    ),
   );
-  const certificateError = checkCertificate(deps, organizationId, dependencies.clientCertificate);
+  const certificateError = checkCertificate(ports, organizationId, dependencies.clientCertificate);
   const errors = [...keyResults, certificateError].filter((each) => typeof each === 'object');
   return { errors, isIncomplete: keyResults.includes('Incomplete') };
 }

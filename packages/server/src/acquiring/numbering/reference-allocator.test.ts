@@ -14,7 +14,7 @@ const spell = ({ terminalId, stan }: Named) => `${terminalId} ${stan}`;
 async function setUp({ processes = 1, to = 'TERM9999' } = {}) {
   const database = await testDatabase();
   const contract = { organizationId: randomUUID(), contractId: randomUUID() };
-  const rest = { range: { from: 'TERM0001', to }, mti: '0200', timeZone: 'UTC' };
+  const rest = { range: { from: 'TERM0001', to }, kind: 'Sale', timeZone: 'UTC' } as const;
   const all = Array.from({ length: processes }, () =>
     createReferenceAllocator({ database, clock: systemClock }),
   );

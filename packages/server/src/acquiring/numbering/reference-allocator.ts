@@ -1,37 +1,34 @@
-// Numbers each message: terminal ids drawn from the contract's range, traces that outlive a crash.
+// Numbers each message: terminal ids from the contract's range, and trace numbers that survive a crash.
 import { refuse } from '@switchyard/contract';
 import type { Clock, Database } from '../../platform/index.ts';
-import { isoTime, jittered, pause } from '../../platform/index.ts';
-import type { AcquirerReference } from '../spi/acquirer-spi.ts';
+import { createWorks, isoTime, jittered, pause } from '../../platform/index.ts';
+import type { AcquirerReference, AcquirerRequestKind } from '../spi/acquirer-spi.ts';
 import { buildReference, terminalIdAt } from './stan-and-terminal-id.ts';
 
-export type TerminalRange = { from: string; to: string };
-
-export type ReferenceAllocator = {
-  /**
-   * Allocates the next reference of a logical device, or of the contract for a sale without device.
-   * Trace numbers are reserved in blocks, so a crash skips numbers and never repeats one.
-   */
-  allocate(request: {
-    organizationId: string;
-    contractId: string;
-    terminalOwnerId: string;
-    /** Required only for the first message of a device or contract. */
-    range?: TerminalRange;
-    mti: string;
-    timeZone: string;
-    /** Epoch ms of an earlier event; it sets the local time. */
-    occurredAt?: number | undefined;
-  }): Promise<AcquirerReference>;
+type TerminalOwner = {
+  organizationId: string;
+  contractId: string;
+  /** The logical device, or the contract for a sale without one. */
+  terminalOwnerId: string;
+  /** Required only for the first message of a device or contract. */
+  range?: { from: string; to: string };
 };
 
+type ReferenceRequest = TerminalOwner & {
+  kind: AcquirerRequestKind;
+  timeZone: string;
+  /** Epoch ms of an earlier event, such as an offline sale; it sets the local time. */
+  occurredAt?: number | undefined;
+};
+
+export type ReferenceAllocator = ReturnType<typeof createReferenceAllocator>;
+
 type StanBlock = { next: number; end: number };
-type Terminal = StanBlock & {
-  terminalId: string;
+type ClaimedTerminal = StanBlock & { terminalId: string };
+type Terminal = ClaimedTerminal & {
   /** A prefetched block that does not follow directly, because another process reserved the numbers between. */
   nextBlock?: StanBlock;
 };
-type ClaimedTerminal = { terminalId: string; block: StanBlock };
 
 const stanBlockSize = 100;
 const refillThreshold = 20;
@@ -61,60 +58,39 @@ const claimTerminalSql = {
     VALUES ($1, $2, $3, $4, 1, $5) ON CONFLICT DO NOTHING RETURNING terminal_id`,
 };
 
-type TerminalOwner = {
-  organizationId: string;
-  contractId: string;
-  terminalOwnerId: string;
-  range?: TerminalRange;
-};
-
 // The function is synchronous, so two callers never receive the same number.
 function takeStan(terminal: Terminal | undefined): number | undefined {
   if (terminal === undefined) return undefined;
   if (terminal.next >= terminal.end) {
-    const { nextBlock: following } = terminal;
-    if (following === undefined) return undefined;
-    terminal.next = following.next;
-    terminal.end = following.end;
+    if (terminal.nextBlock === undefined) return undefined;
+    Object.assign(terminal, terminal.nextBlock);
     delete terminal.nextBlock;
   }
-  const traceNumber = terminal.next;
   terminal.next += 1;
-  return traceNumber;
+  return terminal.next - 1;
 }
 
-function appendBlock(terminal: Terminal, block: StanBlock): void {
-  if (terminal.end === block.next) terminal.end = block.end;
-  else terminal.nextBlock = block;
+function appendBlock(terminal: Terminal, { next, end }: StanBlock): void {
+  if (terminal.end === next) terminal.end = end;
+  else terminal.nextBlock = { next, end };
 }
 
-/** @example const reference = await references.next({ organizationId, contractId, holderId, … }); */
-export function createReferenceAllocator(deps: {
-  database: Database;
-  clock: Clock;
-}): ReferenceAllocator {
-  const { database, clock } = deps;
+/** @example const reference = await createReferenceAllocator({ database, clock }).allocate(request); */
+export function createReferenceAllocator(ports: { database: Database; clock: Clock }) {
+  const { database, clock } = ports;
   const terminals = new Map<string, Terminal>();
-  const pendingFetches = new Map<string, Promise<void>>();
-  /** The last pending claim of each contract. */
-  const pendingClaims = new Map<string, Promise<unknown>>();
+  const fetches = createWorks<void>();
 
   async function reserveBlock(owner: TerminalOwner): Promise<ClaimedTerminal | undefined> {
-    const [row] = await database.hot(reserveStanBlockSql, [
-      owner.organizationId,
-      owner.contractId,
-      owner.terminalOwnerId,
-      stanBlockSize,
-    ]);
+    const { organizationId, contractId, terminalOwnerId } = owner;
+    const ownerKey = [organizationId, contractId, terminalOwnerId];
+    const [row] = await database.hot(reserveStanBlockSql, [...ownerKey, stanBlockSize]);
     if (row === undefined) return undefined;
-    const first = Number(row['first']);
-    return {
-      terminalId: String(row['terminal_id']),
-      block: { next: first, end: first + stanBlockSize },
-    };
+    const next = Number(row['first']);
+    return { terminalId: String(row['terminal_id']), next, end: next + stanBlockSize };
   }
 
-  async function claimNextTerminal(owner: TerminalOwner): Promise<ClaimedTerminal> {
+  async function claimTerminal(owner: TerminalOwner): Promise<ClaimedTerminal> {
     const { range } = owner;
     if (range === undefined)
       throw new Error('the first message of a device or contract requires a terminal range');
@@ -128,13 +104,8 @@ export function createReferenceAllocator(deps: {
           'All terminal ids in the range of the acquirer contract are in use. Extend the range.',
         );
       }
-      const createdAt = isoTime(clock.now());
-      await database.hot(claimTerminalSql, [
-        ...contractKey,
-        terminalId,
-        owner.terminalOwnerId,
-        createdAt,
-      ]);
+      const ownerColumns = [owner.terminalOwnerId, isoTime(clock.now())];
+      await database.hot(claimTerminalSql, [...contractKey, terminalId, ...ownerColumns]);
       const claimed = await reserveBlock(owner);
       if (claimed !== undefined) return claimed;
       await pause(jittered(Math.min(attempt, maxClaimPauseMs)));
@@ -142,40 +113,27 @@ export function createReferenceAllocator(deps: {
     return refuse('overloaded', 'Too many concurrent terminal id allocations. Retry the request.');
   }
 
-  // Claims of a contract run one at a time: concurrent claims would try the same terminal id.
-  function claimExclusively(owner: TerminalOwner): Promise<ClaimedTerminal> {
-    const { contractId } = owner;
-    const previousClaim = pendingClaims.get(contractId) ?? Promise.resolve();
-    const ownClaim = previousClaim.then(() => claimNextTerminal(owner));
-    const finished = ownClaim
-      .catch(() => undefined)
-      .then(() => {
-        if (pendingClaims.get(contractId) === finished) pendingClaims.delete(contractId);
-      });
-    pendingClaims.set(contractId, finished);
-    return ownClaim;
-  }
-
   async function fetchBlock(key: string, owner: TerminalOwner): Promise<void> {
-    const { terminalId, block } = (await reserveBlock(owner)) ?? (await claimExclusively(owner));
+    // Claims of a contract run one at a time: concurrent claims would try the same terminal id.
+    const claimed =
+      (await reserveBlock(owner)) ??
+      (await fetches.inTurn(owner.contractId, () => claimTerminal(owner)));
     const cached = terminals.get(key);
-    if (cached !== undefined) return appendBlock(cached, block);
+    if (cached !== undefined) return appendBlock(cached, claimed);
     if (terminals.size >= maxCachedTerminals) terminals.clear();
-    terminals.set(key, { terminalId, ...block });
+    terminals.set(key, claimed);
   }
 
   // Concurrent callers share one pending fetch.
-  function fetchBlockOnce(key: string, owner: TerminalOwner): Promise<void> {
-    let pending = pendingFetches.get(key);
-    if (pending === undefined) {
-      pending = fetchBlock(key, owner).finally(() => pendingFetches.delete(key));
-      pendingFetches.set(key, pending);
-    }
-    return pending;
-  }
+  const fetchBlockOnce = (key: string, owner: TerminalOwner): Promise<void> =>
+    fetches.find(key) ?? fetches.run(key, () => fetchBlock(key, owner));
 
   return {
-    async allocate(request) {
+    /**
+     * Allocates the next reference of a logical device, or of the contract for a sale without device.
+     * Trace numbers are reserved in blocks, so a crash skips numbers and never repeats one.
+     */
+    async allocate(request: ReferenceRequest): Promise<AcquirerReference> {
       const key = `${request.contractId}|${request.terminalOwnerId}`;
       for (;;) {
         const terminal = terminals.get(key);
@@ -187,16 +145,7 @@ export function createReferenceAllocator(deps: {
         // Prefetches the next block so that no sale waits. A later call reports a failure.
         if (terminal.end - terminal.next === refillThreshold)
           fetchBlockOnce(key, request).catch(() => {});
-        const { mti, timeZone, occurredAt: doneAt } = request;
-        const { terminalId } = terminal;
-        return buildReference({
-          trace: traceNumber,
-          terminalId,
-          mti,
-          timeZone,
-          now: clock.now(),
-          doneAt,
-        });
+        return buildReference(request, terminal.terminalId, traceNumber, clock.now());
       }
     },
   };

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { buildReference } from './stan-and-terminal-id.ts';
 
-const of = (now: number, timeZone: string, trace = 1) =>
-  buildReference({ trace, terminalId: 'TERM0001', mti: '0200', timeZone, now });
+const of = (now: number, timeZone: string, traceNumber = 1) =>
+  buildReference({ kind: 'Sale', timeZone }, 'TERM0001', traceNumber, now);
 
 test('cached times match the second and time zone of each call', () => {
   const now = Date.parse('2026-12-31T23:30:59.400Z');

@@ -1,4 +1,5 @@
 // The adapter interface: requests to an acquirer, outcomes, links and connections.
+import type { Clock, Log } from '../../platform/index.ts';
 
 /** Identifies one message at the acquirer, for repeats, reversals and lookups. */
 export type AcquirerReference = {
@@ -84,7 +85,6 @@ export type AcquirerRequest = {
   authorizedAt?: string;
   /** The original message of a capture, refund or reversal. */
   original?: AcquirerReference;
-  /** Only for reversals. */
   reversalReason?: AcquirerReversalReason;
   /** Amount that remains authorised after a partial reversal, minor units (DE95). */
   remainingAmount?: number;
@@ -93,6 +93,11 @@ export type AcquirerRequest = {
 };
 
 export type UnknownReason = 'Timeout' | 'ConnectionLost' | 'InvalidResponse';
+
+export type ExchangeResult<Response> =
+  | { result: 'Responded'; response: Response }
+  | { result: 'NotSent'; reason: string }
+  | { result: UnknownReason };
 
 /** After `Unknown` the transaction may be posted; after `NotSent` it is not. */
 export type AcquirerOutcome =
@@ -117,6 +122,9 @@ export type AcquirerOutcome =
   | { outcome: 'NotSent'; reason: string }
   | { outcome: 'Unknown'; reason: UnknownReason };
 
+/** The response does not match the request or is malformed. */
+export const invalidResponse: AcquirerOutcome = { outcome: 'Unknown', reason: 'InvalidResponse' };
+
 export type LateResponse = {
   organizationId: string;
   transactionId: string;
@@ -129,40 +137,7 @@ type LinkWithAdapter<Adapter extends string, Settings> = {
   linkId: string;
   name: string;
   adapter: Adapter;
-  settings: Settings;
-  /** The link is disabled or removed: it accepts no new sales and completes pending ones. */
-  isDraining?: boolean;
-};
-
-/** A link to an ISO 8583 host. */
-export type Iso8583HostLink = LinkWithAdapter<
-  'iso8583-host',
-  {
-    host: string;
-    port: number;
-    /** Required for any host beyond loopback. */
-    tls?: boolean;
-    /** Name of the TLS client certificate for the host. */
-    clientCertificate?: string;
-    /** DE32. */
-    institutionId: string;
-    /** Name of the dialect table; default `iso1987-binary`. */
-    dialect?: string;
-    /** Number of connections; default 1. */
-    connections?: number;
-    /** TPDU of each message, ten hexadecimal digits; default from the dialect table. */
-    tpdu?: string;
-    zonePinKey?: ZonePinKey;
-    macKey?: { keyRef: string };
-    /** The host encrypts new zone keys under this key. */
-    zoneMasterKey?: { keyRef: string };
-  }
->;
-
-/** A link to an acquirer that implements the HTTP acquirer SPI. */
-export type HttpJsonLink = LinkWithAdapter<
-  'http-json',
-  {
+  settings: Settings & {
     host: string;
     port: number;
     /** Required for any host beyond loopback. */
@@ -171,19 +146,53 @@ export type HttpJsonLink = LinkWithAdapter<
     clientCertificate?: string;
     /** Institution id of the platform at the acquirer (DE32). */
     institutionId: string;
+    zonePinKey?: ZonePinKey;
+  };
+  /** The link is disabled or removed: it accepts no new sales and completes pending ones. */
+  isDraining?: boolean;
+};
+
+export type Iso8583HostLink = LinkWithAdapter<
+  'iso8583-host',
+  {
+    /** Name of the dialect table; default `iso1987-binary`. */
+    dialect?: string;
+    /** Number of connections; default 1. */
+    connections?: number;
+    /** TPDU of each message, ten hexadecimal digits; default from the dialect table. */
+    tpdu?: string;
+    macKey?: { keyRef: string };
+    /** The host encrypts new zone keys under this key. */
+    zoneMasterKey?: { keyRef: string };
+  }
+>;
+
+export type HttpJsonLink = LinkWithAdapter<
+  'http-json',
+  {
     /** Path prefix of the SPI, such as `/switchyard`. */
     path?: string;
     /** Public Ed25519 keys of the acquirer (JWK `x`); two during key rotation. */
     acquirerKeys: readonly string[];
     /** Version of the platform's signing key; incremented for key rotation. */
     keyVersion: number;
-    /** The zone PIN key shared with the acquirer. */
-    zonePinKey?: ZonePinKey;
   }
 >;
 
-/** Address and settings of an acquirer. */
 export type AcquirerLink = Iso8583HostLink | HttpJsonLink;
+
+/** TLS client certificate, private key and trusted CA; without `ca` the default CAs of Node.js apply. */
+export type TlsIdentity = { readonly cert: string; readonly key: string; readonly ca?: string };
+
+/** The ports of every connection, whatever its adapter. */
+export type ConnectionPorts = {
+  tlsIdentity?: TlsIdentity | undefined;
+  timeoutMs: number;
+  clock: Clock;
+  log: Log;
+  onLateResponse(late: LateResponse): void;
+  onAvailabilityChange?(available: boolean): void;
+};
 
 /** A connected acquirer. Adapters do not access the database. */
 export type AcquirerConnection = {

@@ -2,7 +2,7 @@
 import { CompiledQuery, type Kysely } from 'kysely';
 import type { Database } from '../../platform/index.ts';
 import { findOperation } from '../repository/transaction-sql.ts';
-import type { OperationKind } from '../transaction/transaction.ts';
+import type { OperationType } from '../transaction/state-machine.ts';
 
 export type CodeRow = {
   approval_code_id: string;
@@ -42,7 +42,7 @@ export type AttemptLimit = { attemptedBy: string; maxFailures: number; windowEnd
 
 /** What a code is to approve: it may have been done meanwhile, in another process. */
 export type CodeCheckRequest = CodeUse & {
-  kind: OperationKind;
+  kind: OperationType;
   clientOperationId: string | undefined;
 };
 

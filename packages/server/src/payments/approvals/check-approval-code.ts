@@ -5,7 +5,7 @@ import { type Clock, createWorks, isoTime } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 import { DuplicateOperationId } from '../repository/transaction-repository.ts';
 import type { OperationType } from '../transaction/state-machine.ts';
-import type { OperationKind, TransactionRecord } from '../transaction/transaction.ts';
+import type { TransactionRecord } from '../transaction/transaction.ts';
 import type { ApprovalStore, CodeCheck, CodeUse } from './approval-code-sql.ts';
 
 /** What was sent, and by whom: tries are counted for each device, person or application. */
@@ -27,16 +27,9 @@ export type ApprovalCheckerDeps = {
 /** What is to be approved, and the code that came with it. */
 export type ApprovalRequest = {
   readonly operationType: OperationType;
-  readonly approval: ApprovalAttempt | undefined;
-  readonly kind: OperationKind;
+  readonly approval: ApprovalAttempt;
   readonly clientOperationId: string | undefined;
 };
-
-/** Gives what approves; nothing where none was needed. */
-export type ApproveFunction = (
-  transaction: TransactionRecord,
-  amount: number,
-) => Promise<ApprovedCode | undefined>;
 
 export type ApprovalChecker = {
   /**
@@ -106,7 +99,7 @@ export function createApprovalChecker(deps: ApprovalCheckerDeps): ApprovalChecke
 
   async function checkCode(
     { row }: TransactionRecord,
-    { kind, clientOperationId }: ApprovalRequest,
+    { operationType, clientOperationId }: ApprovalRequest,
     { code, attemptedBy }: { code: string; attemptedBy: string },
     amount: number,
   ): Promise<ApprovedCode> {
@@ -125,7 +118,7 @@ export function createApprovalChecker(deps: ApprovalCheckerDeps): ApprovalChecke
         at: isoTime(now),
       };
       const codeCheck = await store.judge(
-        { ...codeUse, kind, clientOperationId },
+        { ...codeUse, kind: operationType, clientOperationId },
         {
           attemptedBy,
           maxFailures: maxFailedAttempts,
@@ -141,7 +134,6 @@ export function createApprovalChecker(deps: ApprovalCheckerDeps): ApprovalChecke
   return {
     async approve(request, transaction, amount) {
       const { operationType, approval } = request;
-      if (approval === undefined) return undefined;
       const { code, attemptedBy } = approval;
       if (code !== undefined) return checkCode(transaction, request, { code, attemptedBy }, amount);
       if (await isRequired(transaction.row.organizationId, operationType)) {

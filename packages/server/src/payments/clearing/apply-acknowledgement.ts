@@ -2,7 +2,7 @@
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import type { Job, Later } from '../../platform/index.ts';
 import type { PaymentsDeps } from '../deps.ts';
-import { settleOperation } from '../operations/run-operation.ts';
+import { settleOperation } from '../operations/settle-operation.ts';
 import { createLinkConcurrency, createPacer } from '../runtime/link-concurrency.ts';
 import type { ClearingLineRow, ClearingStore } from './clearing-sql.ts';
 
@@ -36,8 +36,8 @@ export function createAcknowledgementHandler(
       const transaction = await deps.transactions.findById(organizationId, transactionId);
       if (transaction === undefined)
         throw new Error('the transaction of a clearing line does not exist');
-      const current = await settleOperation(deps, transaction, number, lineOutcome(row));
-      const operation = current.operations.find((each) => each.number === number);
+      const settled = await settleOperation(deps, transaction, number, lineOutcome(row));
+      const operation = settled.transaction.operations.find((each) => each.number === number);
       return { line: row.line, accepted: operation?.status === 'Succeeded' };
     } finally {
       release();

@@ -1,13 +1,13 @@
 // Route: state and backlog of the acquirer links.
 import { AcquirerLinkStates, defined, refuse } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
+import type { Acquiring } from '../../acquiring/index.ts';
 import { route } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
 import type { LinkBacklog, LinkQueue } from '../runtime/link-queue.ts';
 import { tags } from './route-schemas.ts';
 
-type Deps = Pick<PaymentsDeps, 'acquiring'> & { linkQueue: LinkQueue };
+type Ports = { acquiring: Pick<Acquiring, 'listLinks'>; linkQueue: Pick<LinkQueue, 'backlog'> };
 
 const emptyBacklog = { length: 0, attempts: 0, alarms: 0 };
 
@@ -17,7 +17,7 @@ const viewBacklog = (queue: LinkBacklog | undefined) => {
   return { ...backlog, alarms };
 };
 
-async function listLinkStates({ acquiring, linkQueue }: Deps, organizationId: string) {
+async function listLinkStates({ acquiring, linkQueue }: Ports, organizationId: string) {
   const queues = new Map(
     (await linkQueue.backlog(organizationId)).map((each) => [each.linkId, each]),
   );
@@ -44,14 +44,14 @@ async function listLinkStates({ acquiring, linkQueue }: Deps, organizationId: st
   return { items };
 }
 
-export function registerLinkRoutes(app: FastifyInstance, deps: Deps): void {
+export function registerLinkRoutes(app: FastifyInstance, ports: Ports): void {
   route(app, {
     method: 'GET',
     url: '/payment/v1/acquirer-links',
     operationId: 'listAcquirerLinkStates',
     summary: 'List the states of the acquirer links',
     description:
-      'Whether each link can be reached, and what waits for it: reversals, captures and other messages that are sent in order until the acquirer has answered. An alarm means that one of them has had no success for six tries. `faults` names settings of the link that cannot be used, such as a key for another purpose.',
+      'Availability and queue of each link. Reversals, captures and other messages are sent in order until the acquirer responds. An alarm means that six attempts of one message had no final response. `faults` names settings of the link that cannot be used, such as a key for another purpose.',
     tags,
     permission: 'rep.read',
     priority: 'list',
@@ -61,7 +61,7 @@ export function registerLinkRoutes(app: FastifyInstance, deps: Deps): void {
       if (caller.merchantId !== undefined) {
         refuse('permission_denied', 'Acquirer links are visible to organisation callers only.');
       }
-      return listLinkStates(deps, caller.organizationId);
+      return listLinkStates(ports, caller.organizationId);
     },
   });
 }

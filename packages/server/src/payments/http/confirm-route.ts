@@ -1,9 +1,8 @@
-// The route by which a till confirms that it has heard of an approval.
+// Route: confirm a sale.
 import { ConfirmRequest, Transaction } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { route } from '../../http/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
-import { confirmSale } from '../operations/confirm-sale.ts';
+import { type ConfirmPorts, confirmSale } from '../operations/confirm-sale.ts';
 import { findTransaction } from '../runtime/find-transaction.ts';
 import {
   MerchantQuery,
@@ -16,15 +15,17 @@ import {
 } from './route-schemas.ts';
 import { viewTransaction } from './transaction-view.ts';
 
-export function registerConfirmRoute(app: FastifyInstance, deps: PaymentsDeps): void {
+type FindPorts = Parameters<typeof findTransaction>[0];
+
+export function registerConfirmRoute(app: FastifyInstance, ports: ConfirmPorts & FindPorts): void {
   route(app, {
     method: 'POST',
     url: `${transactionsPath}/:transactionId/confirm`,
     operationId: 'confirmTransaction',
-    summary: 'Confirm a sale that awaits it',
+    summary: 'Confirm a sale',
     description:
-      'Of a sale with confirmWithinSeconds: without it in time the platform reverses the sale. The ' +
-      'same again is answered again; a sale that stands without it is answered as it stands.',
+      'For a sale with confirmWithinSeconds: without a confirmation in time the platform reverses the sale. ' +
+      'A second confirmation, and one of a sale that needs none, changes nothing.',
     tags,
     rateLimit,
     permission: 'pay.sale',
@@ -48,12 +49,12 @@ export function registerConfirmRoute(app: FastifyInstance, deps: PaymentsDeps): 
     ],
     handler: async ({ caller, params, query }, reply) => {
       const transaction = await findTransaction(
-        deps,
+        ports,
         caller,
         params.transactionId,
         query.merchantId,
       );
-      const { transaction: confirmed, replayed } = await confirmSale(deps, transaction);
+      const { transaction: confirmed, replayed } = await confirmSale(ports, transaction);
       setReplayedHeader(reply, replayed);
       return viewTransaction(confirmed);
     },

@@ -1,4 +1,4 @@
-// The routes of captures, refunds and cancels, by till and by web.
+// Routes: capture, refund, cancel, refund by web, manual resolution.
 import {
   AllowedOperations,
   CancelRequest,
@@ -13,15 +13,11 @@ import {
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import { type Caller, route } from '../../http/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
 import { wasPending } from '../operations/operation-idempotency.ts';
+import type { OperationInput, OperationResult } from '../operations/operation-request.ts';
 import { getAllowedOperations, refundOrVoid } from '../operations/refund-or-void.ts';
-import { resolveManually } from '../operations/resolve-manually.ts';
-import {
-  type OperationInput,
-  type OperationResult,
-  runOperation,
-} from '../operations/run-operation.ts';
+import { type ResolvePorts, resolveManually } from '../operations/resolve-manually.ts';
+import { type OperationPorts, runOperation } from '../operations/run-operation.ts';
 import { findTransaction } from '../runtime/find-transaction.ts';
 import type { OperationType } from '../transaction/state-machine.ts';
 import { validateChipCompletionData } from '../validation/chip-completion-data.ts';
@@ -48,7 +44,7 @@ function viewResult({ transaction, operation }: OperationResult) {
   return { ...viewTransaction(transaction), ...defined({ operation: operationView }) };
 }
 
-/** A replay has the status of the first answer, and tells what has become of it since. */
+/** A replay has the HTTP status of the first response and the current body. */
 function sendOperationResponse(reply: FastifyReply, result: OperationResult) {
   const { transaction, operation, replayed } = result;
   setReplayedHeader(reply, replayed);
@@ -60,13 +56,16 @@ function sendOperationResponse(reply: FastifyReply, result: OperationResult) {
   return view;
 }
 
+type FindPorts = Parameters<typeof findTransaction>[0];
+type RunPorts = OperationPorts & FindPorts & Parameters<typeof validateChipCompletionData>[0];
+
 type OperationBody = Omit<OperationInput, 'actor' | 'approval' | 'chipData'> & {
   approvalCode?: string;
   emvData?: string;
 };
 
 async function handleOperation(
-  deps: PaymentsDeps,
+  ports: RunPorts,
   request: {
     caller: Caller;
     headers: Record<string, unknown>;
@@ -80,12 +79,12 @@ async function handleOperation(
   const { caller, params, query } = request;
   const { approvalCode, emvData: _emvData, ...body } = request.body;
   const clientOperationId = resolveOperationId(request.headers, body.clientOperationId);
-  const transaction = await findTransaction(deps, caller, params.transactionId, query.merchantId);
-  const chipData = validateChipCompletionData(deps, transaction, request.body);
+  const transaction = await findTransaction(ports, caller, params.transactionId, query.merchantId);
+  const chipData = validateChipCompletionData(ports, transaction, request.body);
   const attemptedBy = caller.deviceId ?? caller.userId ?? caller.clientId;
   const approval = { code: approvalCode, attemptedBy };
   const input = { ...body, clientOperationId, approval, chipData };
-  const result = await runOperation(deps, transaction, operationType, input);
+  const result = await runOperation(ports, transaction, operationType, input);
   return sendOperationResponse(reply, result);
 }
 
@@ -99,7 +98,7 @@ const cancelErrors: ErrorCode[] = [
   'partial_reversal_not_supported',
 ];
 
-export function registerOperationRoutes(app: FastifyInstance, deps: PaymentsDeps): void {
+export function registerOperationRoutes(app: FastifyInstance, ports: RunPorts): void {
   const shared = {
     method: 'POST',
     tags,
@@ -117,7 +116,7 @@ export function registerOperationRoutes(app: FastifyInstance, deps: PaymentsDeps
     url: `${transactionsPath}/:transactionId/capture`,
     operationId: 'captureTransaction',
     summary: 'Capture an authorised transaction',
-    description: 'In full or in part, several times where the acquirer contract allows it.',
+    description: 'In full or in part, and several times if the acquirer contract allows it.',
     permission: 'pay.capture',
     body: CaptureRequest,
     errors: [
@@ -128,15 +127,15 @@ export function registerOperationRoutes(app: FastifyInstance, deps: PaymentsDeps
       'capture_amount_exceeded',
       'multiple_capture_not_supported',
     ],
-    handler: (request, reply) =>
-      handleOperation(deps, { ...pickRequestParts(request), body: request.body }, reply, 'Capture'),
+    handler: (request, reply) => handleOperation(ports, request, reply, 'Capture'),
   });
   route(app, {
     ...shared,
     url: `${transactionsPath}/:transactionId/refund`,
     operationId: 'refundTransaction',
     summary: 'Refund a captured transaction',
-    description: 'Asynchronous: 202 with a Pending operation where the answer is not final.',
+    description:
+      'Answers 202 with a Pending operation if the acquirer has given no final response.',
     permission: 'pay.refund',
     body: RefundRequest,
     errors: [
@@ -147,8 +146,7 @@ export function registerOperationRoutes(app: FastifyInstance, deps: PaymentsDeps
       'already_refunded',
       'refund_amount_exceeded',
     ],
-    handler: (request, reply) =>
-      handleOperation(deps, { ...pickRequestParts(request), body: request.body }, reply, 'Refund'),
+    handler: (request, reply) => handleOperation(ports, request, reply, 'Refund'),
   });
   route(app, {
     ...shared,
@@ -162,28 +160,16 @@ export function registerOperationRoutes(app: FastifyInstance, deps: PaymentsDeps
     body: CancelRequest,
     errors: [...operationErrors, ...stateErrors, ...approvalErrors, ...cancelErrors],
     handler: (request, reply) => {
-      const operationType = request.body.cancelReason === 'Technical' ? 'Reverse' : 'Cancel';
-      return handleOperation(
-        deps,
-        { ...pickRequestParts(request), body: request.body },
-        reply,
-        operationType,
-      );
+      const operationType = request.body.cancelReason === 'Technical' ? 'Reversal' : 'Cancel';
+      return handleOperation(ports, request, reply, operationType);
     },
   });
 }
 
-function pickRequestParts(request: {
-  caller: Caller;
-  headers: Record<string, unknown>;
-  params: { transactionId: string };
-  query: { merchantId?: string };
-}) {
-  const { caller, headers, params, query } = request;
-  return { caller, headers, params, query };
-}
-
-export function registerRefundByWebRoutes(app: FastifyInstance, deps: PaymentsDeps): void {
+export function registerRefundByWebRoutes(
+  app: FastifyInstance,
+  ports: OperationPorts & FindPorts,
+): void {
   route(app, {
     method: 'GET',
     url: `${transactionsPath}/:transactionId/allowedoperations`,
@@ -198,8 +184,8 @@ export function registerRefundByWebRoutes(app: FastifyInstance, deps: PaymentsDe
     errors: transactionErrors,
     handler: async ({ caller, params, query }) =>
       getAllowedOperations(
-        deps,
-        await findTransaction(deps, caller, params.transactionId, query.merchantId),
+        ports,
+        await findTransaction(ports, caller, params.transactionId, query.merchantId),
       ),
   });
   route(app, {
@@ -207,7 +193,7 @@ export function registerRefundByWebRoutes(app: FastifyInstance, deps: PaymentsDe
     url: `${transactionsPath}/:transactionId/refundbyweb`,
     operationId: 'refundTransactionByWeb',
     summary: 'Refund or cancel by web',
-    description: 'Refunds where something captured is left to refund, else cancels.',
+    description: 'Refunds if a captured amount can be refunded, else cancels.',
     tags,
     rateLimit,
     permission: 'pay.refundbyweb',
@@ -232,13 +218,13 @@ export function registerRefundByWebRoutes(app: FastifyInstance, deps: PaymentsDe
       const { caller, params, query, body } = request;
       const clientOperationId = resolveOperationId(request.headers, body.clientOperationId);
       const transaction = await findTransaction(
-        deps,
+        ports,
         caller,
         params.transactionId,
         query.merchantId,
       );
       const { amount } = body;
-      const result = await refundOrVoid(deps, caller, transaction, { amount, clientOperationId });
+      const result = await refundOrVoid(ports, caller, transaction, { amount, clientOperationId });
       return sendOperationResponse(reply, result);
     },
   });
@@ -255,14 +241,14 @@ const OperationParams = Type.Object({
   }),
 });
 
-export function registerResolveRoute(app: FastifyInstance, deps: PaymentsDeps): void {
+export function registerResolveRoute(app: FastifyInstance, ports: ResolvePorts & FindPorts): void {
   route(app, {
     method: 'POST',
     url: `${transactionsPath}/:transactionId/operations/:number/resolve`,
     operationId: 'resolveOperation',
     summary: 'Resolve an operation without a response',
     description:
-      'Of a Pending operation whose numbers the acquirer has had from something else, or that is without an answer for ten minutes: somebody has looked into its books, and says whether it was done. It is not sent again. Who decided stands in its event and in the audit.',
+      'For a Pending operation with a reference collision, or without a response for ten minutes, after a check with the acquirer. The operation is not sent again. The event and the audit record name the user.',
     tags,
     rateLimit,
     permission: 'pay.refundbyweb',
@@ -275,14 +261,14 @@ export function registerResolveRoute(app: FastifyInstance, deps: PaymentsDeps): 
     errors: [...transactionErrors, 'resolution_not_possible', 'concurrent_modification'],
     handler: async ({ caller, id, params, query, body }, reply) => {
       const transaction = await findTransaction(
-        deps,
+        ports,
         caller,
         params.transactionId,
         query.merchantId,
       );
       const number = operationNumberPattern.test(params.number) ? Number(params.number) : 0;
       const decision = { ...body, number };
-      const result = await resolveManually(deps, { caller, id }, transaction, decision);
+      const result = await resolveManually(ports, { caller, id }, transaction, decision);
       setReplayedHeader(reply, result.replayed);
       return viewResult(result);
     },

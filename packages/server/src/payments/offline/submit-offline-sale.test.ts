@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { dueClockOf } from '../../../test/movable-clock.ts';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import type { Job } from '../../platform/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
+import { createRetryDriver } from '../runtime/retry-driver.ts';
 import { deriveState, type Phase, zeroAmounts } from '../transaction/state-machine.ts';
 import { alertAfterAttempts } from '../transaction/timeouts.ts';
 import type { TransactionChange, TransactionRecord } from '../transaction/transaction.ts';
@@ -63,7 +63,8 @@ function setUp(input: {
   const sent: { repeat: boolean }[] = [];
   let forgotten = 0;
   let alarms = 0;
-  const deps = {
+  const ports = {
+    linkQueue: { isBlocked: async () => input.isBlocked ?? false },
     clock: { now: () => now },
     dueClock: dueClockOf({ now: () => now }),
     ids: { uuid: () => 'id' },
@@ -106,8 +107,9 @@ function setUp(input: {
         return true;
       },
     },
-  } as unknown as PaymentsDeps;
-  const submit = createOfflineSubmission(deps, { isBlocked: async () => input.isBlocked ?? false });
+  } as unknown as Parameters<typeof createOfflineSubmission>[0] &
+    Parameters<typeof createRetryDriver>[0];
+  const submit = createRetryDriver(ports, createOfflineSubmission(ports));
   return {
     submit,
     changes,

@@ -1,7 +1,8 @@
 // Reads a transaction, optionally after waiting for a change (long polling).
 import type { Caller } from '../../http/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
+import type { Clock } from '../../platform/index.ts';
 import { findTransaction } from '../runtime/find-transaction.ts';
+import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import type { State } from '../transaction/state-machine.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
 
@@ -14,32 +15,39 @@ function isUnfinished({ row, operations }: TransactionRecord): boolean {
   return operations.some(({ status }) => status === 'Sent' || status === 'Pending');
 }
 
+type ReadPorts = Parameters<typeof findTransaction>[0] & {
+  inFlightTransactions: Pick<
+    InFlightTransactions,
+    'acquireWaitSlot' | 'isStopping' | 'waitForChange'
+  >;
+  dueClock: Clock;
+};
+
 /**
- * The transaction under an identifier; waits up to `waitSeconds` while something is under way, if
- * not too many wait already.
+ * Waits up to `waitSeconds` for a change of an unfinished transaction, unless too many readers wait.
  *
  * @throws Refusal transaction_not_found, transaction_ambiguous
  */
 export async function getTransaction(
-  deps: PaymentsDeps,
+  ports: ReadPorts,
   caller: Caller,
   query: { identifier: string; merchantId?: string | undefined; waitSeconds: number },
 ): Promise<TransactionRecord> {
-  const readTransaction = () => findTransaction(deps, caller, query.identifier, query.merchantId);
-  const deadlineMs = deps.dueClock.now() + query.waitSeconds * 1000;
+  const readTransaction = () => findTransaction(ports, caller, query.identifier, query.merchantId);
+  const deadlineMs = ports.dueClock.now() + query.waitSeconds * 1000;
   let transaction = await readTransaction();
   if (query.waitSeconds === 0 || !isUnfinished(transaction)) return transaction;
-  const releaseSlot = deps.inFlightTransactions.acquireWaitSlot(
+  const releaseSlot = ports.inFlightTransactions.acquireWaitSlot(
     `${caller.organizationId}|${caller.clientId}`,
   );
   if (releaseSlot === undefined) return transaction;
   try {
     const { version } = transaction.row;
     const isWaitOver = () =>
-      deps.inFlightTransactions.isStopping() || deps.dueClock.now() >= deadlineMs;
+      ports.inFlightTransactions.isStopping() || ports.dueClock.now() >= deadlineMs;
     while (isUnfinished(transaction) && transaction.row.version === version && !isWaitOver()) {
-      const waitMs = Math.min(pollEveryMs, deadlineMs - deps.dueClock.now());
-      await deps.inFlightTransactions.waitForChange(transaction.row.transactionId, waitMs);
+      const waitMs = Math.min(pollEveryMs, deadlineMs - ports.dueClock.now());
+      await ports.inFlightTransactions.waitForChange(transaction.row.transactionId, waitMs);
       transaction = await readTransaction();
     }
     return transaction;

@@ -1,13 +1,17 @@
 // Availability of the acquirer links for a caller.
 import { type Availability, Refusal } from '@switchyard/contract';
+import type { Acquiring } from '../../acquiring/index.ts';
 import type { Caller } from '../../http/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
+import type { Provisioning } from '../../provisioning/index.ts';
 
-type Deps = Pick<PaymentsDeps, 'acquiring' | 'provisioning'>;
+type Ports = {
+  acquiring: Pick<Acquiring, 'listLinks'>;
+  provisioning: Pick<Provisioning, 'resolve'>;
+};
 
-/** The links of the merchant's contracts; undefined for a caller who is bound to no merchant. */
+/** The links of the merchant's contracts; undefined for a caller of the organisation. */
 async function linksOfCaller(
-  { provisioning }: Deps,
+  { provisioning }: Pick<Ports, 'provisioning'>,
   caller: Caller,
 ): Promise<Set<string> | undefined> {
   const { organizationId, merchantId } = caller;
@@ -16,16 +20,16 @@ async function linksOfCaller(
     const { contracts } = await provisioning.resolve(organizationId, { merchantId });
     return new Set(contracts.map(({ acquirerLink }) => acquirerLink));
   } catch (error) {
-    // Whoever can take no sale now, for whatever reason, had better work offline.
+    // A merchant that cannot take a sale now should work offline.
     if (error instanceof Refusal) return new Set();
     throw error;
   }
 }
 
-/** The links that the caller's sales could take; one that is up is enough to be available. */
-export async function getAvailability(deps: Deps, caller: Caller): Promise<Availability> {
-  const callerLinks = await linksOfCaller(deps, caller);
-  const links = deps.acquiring
+/** The links that a sale of the caller could use. */
+export async function getAvailability(ports: Ports, caller: Caller): Promise<Availability> {
+  const callerLinks = await linksOfCaller(ports, caller);
+  const links = ports.acquiring
     .listLinks(caller.organizationId)
     .filter(({ linkId, isDraining }) => !isDraining && (callerLinks?.has(linkId) ?? true))
     .map(({ name, available }) => ({ name, available }));

@@ -7,15 +7,10 @@ import {
   type Phase,
   zeroAmounts,
 } from '../transaction/state-machine.ts';
-import type {
-  OperationKind,
-  TransactionRecord,
-  TransactionRow,
-} from '../transaction/transaction.ts';
+import type { TransactionRecord, TransactionRow } from '../transaction/transaction.ts';
 import { allowedOperations, decideOperation } from './operation-decision.ts';
 
 test('in every phase the listed maximum amount is accepted and one more is refused', () => {
-  const verbs = { Capture: 'Capture', Refund: 'Refund', Cancel: 'Cancel', Reversal: 'Reverse' };
   const terms = { partialCancel: true, multipleCapture: true, overCapture: 0 };
   const amounts: Readonly<Partial<Record<Phase, object>>> = {
     Approved: { authorized: 1234, captured: 1000, refunded: 100 },
@@ -26,9 +21,9 @@ test('in every phase the listed maximum amount is accepted and one more is refus
     const position = { ...zeroAmounts, phase, ...amounts[phase] };
     const row = { amount: 1234, currency: 'EUR', position, state: deriveState(position) };
     const loaded = { row, events: [], operations: [] } as unknown as TransactionRecord;
-    const tried = (operation: OperationKind, amount: number) => {
+    const tried = (operation: OperationType, amount: number) => {
       try {
-        return decideOperation(loaded, verbs[operation] as OperationType, { amount }, terms);
+        return decideOperation(loaded, operation, { amount }, terms);
       } catch (error) {
         assert.ok(error instanceof Refusal);
         return error;

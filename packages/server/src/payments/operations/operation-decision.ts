@@ -1,5 +1,12 @@
 // Decides which operations a transaction allows, and with which amounts. Pure.
-import { type AllowedOperation, type ErrorCode, fieldError, refuse } from '@switchyard/contract';
+import {
+  type AllowedOperation,
+  defined,
+  type ErrorCode,
+  errorCodes,
+  fieldError,
+  refuse,
+} from '@switchyard/contract';
 import {
   type ContractTerms,
   checkAllowed,
@@ -9,48 +16,43 @@ import {
   remainingAuthorized,
   reversibleAmount,
 } from '../transaction/state-machine.ts';
-import type {
-  OperationKind,
-  TransactionRecord,
-  TransactionRow,
-} from '../transaction/transaction.ts';
-
-export const operationKindByType: Readonly<Record<OperationType, OperationKind>> = {
-  Capture: 'Capture',
-  Cancel: 'Cancel',
-  Reverse: 'Reversal',
-  Refund: 'Refund',
-};
+import type { TransactionRecord, TransactionRow } from '../transaction/transaction.ts';
+import type { OperationInput } from './operation-request.ts';
 
 const amountExceededCodes: Readonly<Record<OperationType, ErrorCode>> = {
   Capture: 'capture_amount_exceeded',
   Cancel: 'cancel_amount_exceeded',
-  Reverse: 'partial_reversal_not_supported',
+  Reversal: 'partial_reversal_not_supported',
   Refund: 'refund_amount_exceeded',
 };
 
 /** Allowed operations with maximum amounts, for `allowedoperations` and for conflict errors. */
 export function allowedOperations(row: TransactionRow, terms: ContractTerms): AllowedOperation[] {
-  const operationTypes: OperationType[] = ['Capture', 'Refund', 'Cancel', 'Reverse'];
+  const operationTypes: OperationType[] = ['Capture', 'Refund', 'Cancel', 'Reversal'];
   const { position, currency } = row;
   const results: AllowedOperation[] = operationTypes.map((operationType) => {
     const result = checkAllowed(position, operationType, terms);
-    const operation = operationKindByType[operationType];
     if (!result.allowed) {
-      return { operation, allowed: false, maxAmount: 0, currency, reason: result.reason };
+      return {
+        operation: operationType,
+        allowed: false,
+        maxAmount: 0,
+        currency,
+        reason: result.reason,
+      };
     }
     const maxAmount = maxAmountOf(row, result);
     const allowed = maxAmount > 0 || isFullSaleRule(result.mode);
     if (!allowed) {
       return {
-        operation,
+        operation: operationType,
         allowed,
         maxAmount: 0,
         currency,
         reason: nothingLeftReason(operationType),
       };
     }
-    return { operation, allowed, maxAmount, currency };
+    return { operation: operationType, allowed, maxAmount, currency };
   });
   if (confirmRuleFor(position) !== 'Confirm') return results;
   const maxAmount = reversibleAmount(position);
@@ -58,17 +60,17 @@ export function allowedOperations(row: TransactionRow, terms: ContractTerms): Al
 }
 
 /** Whether a verb takes all of the sale, whatever of it was approved by now. */
-const isFullSaleRule = (rule: string): boolean => rule === 'Queue' || rule === 'Withdraw';
+const isFullSaleRule = (rule: string): boolean => rule === 'AfterOutcome' || rule === 'VoidLocally';
 
 const maxAmountOf = (row: TransactionRow, result: { mode: string; maxAmount: number }): number =>
   isFullSaleRule(result.mode) ? row.amount : result.maxAmount;
 
 // The state allows the operation, but no amount is left or nothing needs to be done.
 function nothingLeftReason(operationType: OperationType): ErrorCode {
-  return operationType === 'Reverse' ? 'already_cancelled' : amountExceededCodes[operationType];
+  return operationType === 'Reversal' ? 'already_cancelled' : amountExceededCodes[operationType];
 }
 
-export function conflictExtensions(
+function conflictExtensions(
   transaction: TransactionRecord,
   terms: ContractTerms,
 ): Record<string, unknown> {
@@ -83,35 +85,44 @@ export function conflictExtensions(
   };
 }
 
-export type OperationRequest = {
-  amount?: number | undefined;
-  currency?: string | undefined;
-  final?: boolean | undefined;
-};
+/** A client polls the pending operation in the same interval. */
+const retryAfterMs = 2000;
 
-export type OperationDecision =
-  | {
-      amount: number;
-      isAfterOutcome: boolean;
-      isFinal: boolean;
-      /** Voided before submission: no message to the acquirer is needed. */
-      isVoidedLocally?: true;
-    }
-  | 'Nothing'
-  | 'Replay';
+/** @throws Refusal with the allowed operations, and with the time of the next attempt if there is one */
+export function refuseState(
+  code: ErrorCode,
+  detail: string,
+  transaction: TransactionRecord,
+  terms: ContractTerms,
+): never {
+  return refuse(code, detail, {
+    extensions: conflictExtensions(transaction, terms),
+    ...defined({ retryAfterMs: errorCodes[code].retryable ? retryAfterMs : undefined }),
+  });
+}
+
+export type ReservedAmount = {
+  /** Minor units. */
+  amount: number;
+  /** Sent after the outcome of the sale. */
+  isAfterOutcome: boolean;
+  isFinal: boolean;
+  /** No message to the acquirer is needed. */
+  isVoidedLocally?: true;
+};
 
 /**
  * Decides about an operation: the state first, then the amount, then the configuration.
  *
- * @returns the amount to reserve, minor units, or that nothing is to be done
+ * @returns the amount to reserve, or that nothing must be done
  * @throws Refusal of the state, the amount or the configuration, with what is allowed instead
  */
 export function decideOperation(
   transaction: TransactionRecord,
   operationType: OperationType,
-  request: OperationRequest,
+  request: OperationInput,
   terms: ContractTerms,
-): OperationDecision {
+): ReservedAmount | 'NoOp' | 'ReturnExisting' {
   const { row } = transaction;
   const extensions = () => ({ extensions: conflictExtensions(transaction, terms) });
   if (request.currency !== undefined && request.currency !== row.currency) {
@@ -123,13 +134,10 @@ export function decideOperation(
   }
   const result = checkAllowed(row.position, operationType, terms);
   if (!result.allowed) {
-    refuse(
-      result.reason,
-      `${operationKindByType[operationType]} is not possible while the transaction is ${row.state}.`,
-      extensions(),
-    );
+    const detail = `${operationType} is not possible now. The state of the transaction is ${row.state}.`;
+    refuseState(result.reason, detail, transaction, terms);
   }
-  if (result.mode === 'Nothing' || result.mode === 'Replay') return result.mode;
+  if (result.mode === 'NoOp' || result.mode === 'ReturnExisting') return result.mode;
   const maxAmount = maxAmountOf(row, result);
   const amount = operationAmount(row, operationType, request, maxAmount);
   if (amount === undefined || amount > maxAmount) {
@@ -139,7 +147,7 @@ export function decideOperation(
       errors: [{ pointer: '/amount', code: 'too_large', detail: remainingText }],
     });
   }
-  const isFullOnly = result.mode === 'Withdraw' || !terms.partialCancel;
+  const isFullOnly = result.mode === 'VoidLocally' || !terms.partialCancel;
   if (operationType === 'Cancel' && amount < maxAmount && isFullOnly) {
     refuse(
       'partial_cancel_not_supported',
@@ -151,12 +159,12 @@ export function decideOperation(
   if (final && hasReservation(row.position)) {
     const detail =
       'A final capture is not possible while another operation has no response. Retry later.';
-    refuse('transaction_in_progress', detail, extensions());
+    refuseState('transaction_in_progress', detail, transaction, terms);
   }
-  const isVoidedLocally = result.mode === 'Withdraw';
+  const isVoidedLocally = result.mode === 'VoidLocally';
   return {
     amount,
-    isAfterOutcome: result.mode === 'Queue',
+    isAfterOutcome: result.mode === 'AfterOutcome',
     isFinal: final,
     ...(isVoidedLocally ? { isVoidedLocally: true } : {}),
   };
@@ -166,11 +174,11 @@ export function decideOperation(
 function operationAmount(
   row: TransactionRow,
   operationType: OperationType,
-  request: OperationRequest,
+  request: OperationInput,
   maxAmount: number,
 ): number | undefined {
   const amount = request.amount ?? defaultAmount(row, operationType, maxAmount);
-  if (operationType === 'Reverse') return amount === maxAmount ? maxAmount : undefined;
+  if (operationType === 'Reversal') return amount === maxAmount ? maxAmount : undefined;
   return amount > 0 ? amount : undefined;
 }
 
@@ -187,7 +195,7 @@ function defaultAmount(
 
 function isFinalCapture(
   operationType: OperationType,
-  request: OperationRequest,
+  request: OperationInput,
   terms: ContractTerms,
 ): boolean {
   if (operationType !== 'Capture') return false;

@@ -1,19 +1,25 @@
 // Idempotency of operations: a repeated identifier returns the existing operation.
-
-import type { PaymentsDeps } from '../deps.ts';
-import { DuplicateOperationId } from '../repository/transaction-repository.ts';
+import { refuse } from '@switchyard/contract';
+import type { Clock } from '../../platform/index.ts';
+import {
+  DuplicateOperationId,
+  type TransactionRepository,
+} from '../repository/transaction-repository.ts';
+import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import type { OperationType } from '../transaction/state-machine.ts';
 import { duplicateRequestWaitMs } from '../transaction/timeouts.ts';
-import type {
-  OperationKind,
-  StoredOperation,
-  TransactionRecord,
-} from '../transaction/transaction.ts';
+import type { StoredOperation, TransactionRecord } from '../transaction/transaction.ts';
 import { refuseIdentifierReuse } from '../validation/request-fingerprint.ts';
-import { operationKindByType } from './operation-decision.ts';
-import type { OperationInput, OperationResult } from './run-operation.ts';
+import type { OperationInput, OperationResult } from './operation-request.ts';
 
-/** The members that tell one request from another. */
+export type IdempotencyPorts = {
+  transactions: Pick<TransactionRepository, 'findById' | 'findOperation'>;
+  inFlightTransactions: Pick<InFlightTransactions, 'waitForChange'>;
+  dueClock: Clock;
+  acquirerTimeoutMs: number;
+};
+
+/** The members that distinguish two requests. */
 export function operationFingerprint(input: OperationInput): Record<string, unknown> {
   const {
     clientOperationId: _id,
@@ -27,9 +33,23 @@ export function operationFingerprint(input: OperationInput): Record<string, unkn
 
 const pollEveryMs = 250;
 
-/** The operation that already has the client's identifier, once it is answered or time is up. */
-export async function replayOperation(
-  deps: PaymentsDeps,
+export function refuseNotSent(): never {
+  return refuse('not_sent', 'No message was sent. Retry with a new clientOperationId.');
+}
+
+/** Void and reversal have one route, so one identifier cannot name one of each. */
+const otherCancelType: Readonly<Partial<Record<OperationType, OperationType>>> = {
+  Cancel: 'Reversal',
+  Reversal: 'Cancel',
+};
+
+/**
+ * Finds the operation with the identifier of the request and waits for its outcome.
+ *
+ * @throws Refusal client_id_reused; not_sent if the first request had this result
+ */
+export async function findExistingResult(
+  ports: IdempotencyPorts,
   transaction: TransactionRecord,
   operationType: OperationType,
   input: OperationInput,
@@ -37,13 +57,17 @@ export async function replayOperation(
   const { clientOperationId } = input;
   if (clientOperationId === undefined) return undefined;
   const { organizationId, merchantId, transactionId } = transaction.row;
-  const kind = operationKindByType[operationType];
-  const existing = await deps.transactions.findOperation({
-    organizationId,
-    merchantId,
-    kind,
-    clientOperationId,
-  });
+  const findByType = (kind: OperationType) =>
+    ports.transactions.findOperation({ organizationId, merchantId, kind, clientOperationId });
+  const otherType = otherCancelType[operationType];
+  if (otherType !== undefined && (await findByType(otherType)) !== undefined) {
+    refuseIdentifierReuse(
+      { cancelReason: otherType },
+      { cancelReason: operationType },
+      'clientOperationId',
+    );
+  }
+  const existing = await findByType(operationType);
   if (existing === undefined) return undefined;
   if (existing.transactionId !== transactionId) {
     refuseIdentifierReuse(
@@ -52,10 +76,10 @@ export async function replayOperation(
       'clientOperationId',
     );
   }
-  const deadlineMs = deps.dueClock.now() + deps.acquirerTimeoutMs + duplicateRequestWaitMs;
+  const deadlineMs = ports.dueClock.now() + ports.acquirerTimeoutMs + duplicateRequestWaitMs;
   for (;;) {
     const current =
-      (await deps.transactions.findById(organizationId, transactionId)) ?? transaction;
+      (await ports.transactions.findById(organizationId, transactionId)) ?? transaction;
     const operation = current.operations.find((each) => each.number === existing.number);
     if (operation === undefined) throw new Error('the operation does not exist');
     refuseIdentifierReuse(
@@ -63,76 +87,37 @@ export async function replayOperation(
       operationFingerprint(input),
       'clientOperationId',
     );
-    if (operation.status !== 'Sent' || deps.dueClock.now() >= deadlineMs) {
+    if (operation.status === 'Failed') refuseNotSent();
+    if (operation.status !== 'Sent' || ports.dueClock.now() >= deadlineMs) {
       return { transaction: current, operation, replayed: true };
     }
-    await deps.inFlightTransactions.waitForChange(transactionId, pollEveryMs);
+    await ports.inFlightTransactions.waitForChange(transactionId, pollEveryMs);
   }
 }
 
-/** By web one identifier stands for a refund or a cancel, and the other one was first. */
+/** By web one identifier names a refund or a cancel, and the other one exists. */
 export class OtherOperationTypeTaken extends Error {}
 
-/** @throws OtherKindTaken where the same identifier has done the other of the two meanwhile */
-export function requireSameOperationType(
-  { operations }: TransactionRecord,
-  operationType: OperationType,
-  { actor, clientOperationId }: OperationInput,
-): void {
-  if (actor === undefined || clientOperationId === undefined) return;
-  const otherType = operationType === 'Cancel' ? 'Refund' : 'Cancel';
-  const isUsedByOther = operations.some(
-    (each) => each.kind === otherType && each.clientOperationId === clientOperationId,
-  );
-  if (isUsedByOther) throw new OtherOperationTypeTaken();
-}
-
 /**
- * Whoever came a moment earlier has the identifier now: what is left to do behind that is no matter of this
- * request.
+ * A concurrent request may have used the identifier since {@link findExistingResult}.
  *
- * @throws OperationIdTaken where the same was done between the first look and this turn
+ * @throws DuplicateOperationId, OtherOperationTypeTaken
  */
 export function requireNewOperationId(
   { operations }: TransactionRecord,
   operationType: OperationType,
-  { clientOperationId }: OperationInput,
+  { actor, clientOperationId }: OperationInput,
 ): void {
   if (clientOperationId === undefined) return;
-  const isTaken = operations.some(
-    (each) =>
-      (each.kind === operationKindByType[operationType] ||
-        each.kind === otherCancelType[operationType]) &&
-      each.clientOperationId === clientOperationId,
-  );
-  if (isTaken) throw new DuplicateOperationId();
+  const isUsedBy = (kind: OperationType | undefined) =>
+    operations.some((each) => each.kind === kind && each.clientOperationId === clientOperationId);
+  if (actor !== undefined && isUsedBy(operationType === 'Cancel' ? 'Refund' : 'Cancel'))
+    throw new OtherOperationTypeTaken();
+  if (isUsedBy(operationType) || isUsedBy(otherCancelType[operationType]))
+    throw new DuplicateOperationId();
 }
 
-const otherCancelType: Readonly<Partial<Record<OperationType, OperationKind>>> = {
-  Cancel: 'Reversal',
-  Reverse: 'Cancel',
-};
-
-/** Both are asked for at one address, so one identifier cannot stand for a void and a reversal. */
-export async function refuseIdOfOtherCancel(
-  deps: PaymentsDeps,
-  { row }: TransactionRecord,
-  operationType: OperationType,
-  clientOperationId: string | undefined,
-): Promise<void> {
-  const kind = otherCancelType[operationType];
-  if (kind === undefined || clientOperationId === undefined) return;
-  const { organizationId, merchantId } = row;
-  const key = { organizationId, merchantId, kind, clientOperationId };
-  if ((await deps.transactions.findOperation(key)) === undefined) return;
-  refuseIdentifierReuse(
-    { cancelReason: kind },
-    { cancelReason: operationType },
-    'clientOperationId',
-  );
-}
-
-/** Whether it was left to the jobs table or to a clearing file: whoever asked first was told to come again. */
+/** The first request was answered with 202. */
 export function wasPending(
   { events }: TransactionRecord,
   { number }: Pick<StoredOperation, 'number'>,

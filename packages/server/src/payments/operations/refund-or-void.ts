@@ -1,7 +1,7 @@
 // Refund or void by web: the state of the transaction decides which one applies.
 import type { AllowedOperations } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
+import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import {
   type ContractTerms,
   checkAllowed,
@@ -10,15 +10,17 @@ import {
 } from '../transaction/state-machine.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
 import { refuseIdentifierReuse } from '../validation/request-fingerprint.ts';
+import { type ContractPorts, getContractTerms } from './contract-limits.ts';
 import { allowedOperations } from './operation-decision.ts';
 import { OtherOperationTypeTaken } from './operation-idempotency.ts';
-import { getContractTerms, type OperationResult, runOperation } from './run-operation.ts';
+import type { OperationResult } from './operation-request.ts';
+import { type OperationPorts, runOperation } from './run-operation.ts';
 
 type WebOperationType = Extract<OperationType, 'Refund' | 'Cancel'>;
 
 /**
- * Refund where something captured is left to refund, else cancel. Where neither can be any more the reason
- * is that of the refund: whoever hears that it is captured would try to refund what is refunded already.
+ * Refund if a captured amount can be refunded, else cancel. If neither is possible after a full capture, the
+ * refund gives the reason of the refusal.
  */
 function chooseWebOperation(
   transaction: TransactionRecord,
@@ -30,12 +32,12 @@ function chooseWebOperation(
   return position.captured > 0 && remainingAuthorized(position) === 0 ? 'Refund' : 'Cancel';
 }
 
-/** What may be done now, of every operation, and first of refund or cancel by web. */
+/** The allowed operations, and the operation that refund by web would choose. */
 export async function getAllowedOperations(
-  deps: PaymentsDeps,
+  ports: ContractPorts,
   transaction: TransactionRecord,
 ): Promise<AllowedOperations> {
-  const terms = await getContractTerms(deps, transaction);
+  const terms = await getContractTerms(ports, transaction);
   const operations = allowedOperations(transaction.row, terms);
   const operationType = chooseWebOperation(transaction, terms);
   const chosen = operations.find(({ operation }) => operation === operationType);
@@ -46,14 +48,14 @@ export async function getAllowedOperations(
 
 /** @throws Refusal of the state, the amount or the configuration */
 export async function refundOrVoid(
-  deps: PaymentsDeps,
+  ports: OperationPorts,
   caller: Caller,
   transaction: TransactionRecord,
   request: { amount?: number | undefined; clientOperationId?: string | undefined },
 ): Promise<OperationResult> {
   const attemptOnce = async (current: TransactionRecord): Promise<OperationResult> => {
-    const operationType = await chooseReplayedOperation(deps, current, request.clientOperationId);
-    return runOperation(deps, current, operationType, {
+    const operationType = await chooseReplayedOperation(ports, current, request.clientOperationId);
+    return runOperation(ports, current, operationType, {
       ...request,
       actor: caller.subject,
       ...(operationType === 'Cancel' ? { cancelReason: 'Functional' as const } : {}),
@@ -63,20 +65,20 @@ export async function refundOrVoid(
     return await attemptOnce(transaction);
   } catch (error) {
     if (!(error instanceof OtherOperationTypeTaken)) throw error;
-    // The same request came twice at once, and a capture between them: what the first did stands.
+    // A concurrent copy of this request chose the other operation before a capture.
     const { organizationId, transactionId } = transaction.row;
     return attemptOnce(
-      (await deps.transactions.findById(organizationId, transactionId)) ?? transaction,
+      (await ports.transactions.findById(organizationId, transactionId)) ?? transaction,
     );
   }
 }
 
 const webOperationTypes: ReadonlySet<string> = new Set<WebOperationType>(['Refund', 'Cancel']);
 
-// A replay must choose what the first call chose, whatever is left to refund by now. A capture may have
-// the same identifier: each kind of operation has its own.
+// A replay chooses what the first call chose. A capture may have the same identifier: each type of
+// operation has its own.
 async function chooseReplayedOperation(
-  deps: PaymentsDeps,
+  ports: OperationPorts,
   transaction: TransactionRecord,
   clientOperationId: string | undefined,
 ): Promise<WebOperationType> {
@@ -88,18 +90,15 @@ async function chooseReplayedOperation(
   );
   if (firstOperation?.kind === 'Refund' || firstOperation?.kind === 'Cancel')
     return firstOperation.kind;
-  const operationType = chooseWebOperation(transaction, await getContractTerms(deps, transaction));
+  const operationType = chooseWebOperation(transaction, await getContractTerms(ports, transaction));
   return clientOperationId === undefined
     ? operationType
-    : chooseByIdentifierUse(deps, transaction, operationType, clientOperationId);
+    : chooseByIdentifierUse(ports, transaction, operationType, clientOperationId);
 }
 
-/**
- * Both are asked for at one address, so one identifier cannot stand for a refund of one transaction and a
- * cancel of another.
- */
+/** One route serves both, so one identifier cannot name a refund of one transaction and a cancel of another. */
 async function chooseByIdentifierUse(
-  deps: PaymentsDeps,
+  { transactions }: { transactions: Pick<TransactionRepository, 'findOperation'> },
   { row }: TransactionRecord,
   operationType: WebOperationType,
   clientOperationId: string,
@@ -107,7 +106,7 @@ async function chooseByIdentifierUse(
   const { organizationId, merchantId, transactionId } = row;
   const otherType = operationType === 'Refund' ? 'Cancel' : 'Refund';
   const key = { organizationId, merchantId, kind: otherType, clientOperationId };
-  const existing = await deps.transactions.findOperation(key);
+  const existing = await transactions.findOperation(key);
   if (existing === undefined) return operationType;
   refuseIdentifierReuse(
     { transactionId: existing.transactionId },

@@ -1,126 +1,291 @@
-// Reserves the amount of a capture, refund or cancellation before the acquirer is called.
-
-import { defined } from '@switchyard/contract';
-import { isoTime } from '../../platform/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
-import { allocateMessageReference, reversalTransition } from '../reversals/create-reversal.ts';
+// Reserves the amount of an operation in the database before the acquirer is called.
+import { defined, refuse } from '@switchyard/contract';
+import { CompiledQuery, type Kysely } from 'kysely';
+import type { Acquiring } from '../../acquiring/index.ts';
+import { type Clock, isoTime } from '../../platform/index.ts';
+import {
+  type ApprovalChecker,
+  ApprovalCodeUsed,
+  type ApprovedCode,
+} from '../approvals/check-approval-code.ts';
+import {
+  DuplicateOperationId,
+  type TransactionRepository,
+} from '../repository/transaction-repository.ts';
+import { refuseConcurrentModification, updateWithRetry } from '../repository/update-with-retry.ts';
+import { type ReversalPorts, reversalTransition } from '../reversals/create-reversal.ts';
+import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
+import { allocateMessageReference } from '../runtime/message-reference.ts';
+import { clearingEntryTransition, usesClearingFile } from '../transaction/clearing-entry.ts';
 import {
   type OperationType,
   type PositionChanges,
   remainingAuthorized,
 } from '../transaction/state-machine.ts';
 import { commitGraceMs } from '../transaction/timeouts.ts';
-import type {
-  OperationDetails,
-  StoredOperation,
-  TransactionRecord,
+import {
+  authorizationContext,
+  type OperationDetails,
+  type StoredOperation,
+  type TransactionChange,
+  type TransactionRecord,
 } from '../transaction/transaction.ts';
-import type { Transition } from '../transaction/transition.ts';
-import { operationKindByType } from './operation-decision.ts';
-import { operationFingerprint } from './operation-idempotency.ts';
-import type { OperationInput } from './run-operation.ts';
+import { applyTransition, type Transition, withChange } from '../transaction/transition.ts';
+import { voidUnsubmittedSale } from '../transaction/void-before-submission.ts';
+import { type ContractPorts, getContractTerms } from './contract-limits.ts';
+import { decideOperation, type ReservedAmount } from './operation-decision.ts';
+import { operationFingerprint, requireNewOperationId } from './operation-idempotency.ts';
+import type { OperationInput, OperationResult } from './operation-request.ts';
 
-type ReservedOperation = { amount: number; isFinal: boolean; approvalCodeId: string | undefined };
+export type ReservationPorts = ReversalPorts &
+  ContractPorts & {
+    transactions: Pick<TransactionRepository, 'findById' | 'update' | 'updateWith'>;
+    approvals: Pick<ApprovalChecker, 'approve' | 'consume'>;
+    acquiring: Pick<Acquiring, 'isLinkAvailable'>;
+    inFlightTransactions: Pick<InFlightTransactions, 'inTurn' | 'notifyChange'>;
+    clock: Clock;
+  };
 
-const reservedAmountField: Readonly<
-  Record<Exclude<OperationType, 'Reverse'>, keyof PositionChanges>
-> = {
-  Capture: 'captureReserved',
-  Cancel: 'cancelReserved',
-  Refund: 'refundReserved',
-};
+export type Reservation = { needsSending: boolean; result: OperationResult };
 
-/** The step that reserves what was decided. */
-export async function reservationTransition(
-  deps: PaymentsDeps,
+/**
+ * Decides and reserves, one request of a transaction after the other.
+ *
+ * @param transaction a recent read; an update from an older one fails its version check and reads again
+ */
+export function reserveAmount(
+  ports: ReservationPorts,
   transaction: TransactionRecord,
   operationType: OperationType,
   input: OperationInput,
-  decision: ReservedOperation & { isAfterOutcome: boolean; isDeferred: boolean },
-): Promise<Transition> {
-  const at = deps.clock.now();
-  const details = createOperationDetails(transaction, operationType, input, decision);
-  if (operationType === 'Reverse') {
-    const transition = await reversalTransition(deps, transaction, {
-      at,
-      amount: decision.amount,
-      reason: input.reversalReason ?? 'Technical',
-      clientOperationId: input.clientOperationId,
-      details,
-      // A sale that still runs at the host is reversed only once its time is over.
-      ...(decision.isAfterOutcome
-        ? { notBefore: lastPossibleSendTime(deps, transaction, at) }
-        : {}),
-    });
-    if (decision.isDeferred || transition.operation === undefined) return transition;
-    const { job: _job, ...withoutJob } = transition;
-    return { ...withoutJob, operation: { ...transition.operation, status: 'Sent' } };
+): Promise<Reservation> {
+  return ports.inFlightTransactions.inTurn(transaction.row.transactionId, () =>
+    updateWithRetry(
+      ports.transactions,
+      transaction,
+      (current) => tryReserve(ports, current, operationType, input),
+      refuseConcurrentModification,
+    ),
+  );
+}
+
+async function tryReserve(
+  ports: ReservationPorts,
+  transaction: TransactionRecord,
+  operationType: OperationType,
+  input: OperationInput,
+): Promise<Reservation | undefined> {
+  requireNewOperationId(transaction, operationType, input);
+  const terms = await getContractTerms(ports, transaction);
+  const decision = decideOperation(transaction, operationType, input, terms);
+  if (typeof decision === 'string') return withoutChange(transaction, decision);
+  const { isVoidedLocally = false } = decision;
+  const isInClearingFile = usesClearingFile(transaction, operationType);
+  const needsLink = !isVoidedLocally && !isInClearingFile;
+  const isReachable =
+    !needsLink || ports.acquiring.isLinkAvailable(authorizationContext(transaction).linkId);
+  // A reversal is accepted without the link; the server sends it later.
+  if (!isReachable && operationType !== 'Reversal') {
+    refuse('acquirer_unavailable', 'The acquirer link is not available. No message was sent.');
   }
+  const { approval, clientOperationId } = input;
+  const approved =
+    approval &&
+    (await ports.approvals.approve(
+      { operationType, approval, clientOperationId },
+      transaction,
+      decision.amount,
+    ));
+  const details = createOperationDetails(
+    transaction,
+    operationType,
+    input,
+    decision,
+    approved?.approvalCodeId,
+  );
+  const needsSending = needsLink && isReachable && !decision.isAfterOutcome;
+  let transition =
+    operationType === 'Reversal'
+      ? await reverseOnRequest(ports, transaction, input, { ...decision, details, needsSending })
+      : await reservationTransition(ports, transaction, operationType, input, {
+          amount: decision.amount,
+          details,
+        });
+  if (isVoidedLocally) transition = voidUnsubmittedSale(transition);
+  if (isInClearingFile) transition = clearingEntryTransition(transaction, transition);
+  const change = applyTransition(transaction.row, transition);
+  if (!(await commitReservation(ports, change, approved))) return undefined;
+  ports.inFlightTransactions.notifyChange(transaction.row.transactionId);
+  const result = {
+    transaction: withChange(transaction, change),
+    operation: transition.operation,
+    replayed: false,
+  };
+  return { needsSending, result };
+}
+
+function withoutChange(
+  transaction: TransactionRecord,
+  decision: 'NoOp' | 'ReturnExisting',
+): Reservation {
+  const replayed = decision === 'ReturnExisting';
+  const lastReversal = transaction.operations.findLast(({ kind }) => kind === 'Reversal');
+  const operation = replayed ? lastReversal : undefined;
+  return { needsSending: false, result: { transaction, operation, replayed } };
+}
+
+type PlannedOperation = ReservedAmount & {
+  details: Omit<OperationDetails, 'reference'>;
+  needsSending: boolean;
+};
+
+async function reverseOnRequest(
+  ports: ReservationPorts,
+  transaction: TransactionRecord,
+  input: OperationInput,
+  { amount, details, isAfterOutcome, needsSending }: PlannedOperation,
+): Promise<Transition> {
+  const at = ports.clock.now();
+  const { job, operation, ...transition } = await reversalTransition(ports, transaction, {
+    at,
+    amount,
+    reason: input.reversalReason ?? 'Technical',
+    clientOperationId: input.clientOperationId,
+    details,
+    // A sale that the host still processes is reversed after its time-out.
+    ...defined({
+      notBefore: isAfterOutcome
+        ? lastPossibleSendTime(ports.acquirerTimeoutMs, transaction, at)
+        : undefined,
+    }),
+  });
+  if (operation === undefined) throw new Error('a reversal has no operation');
+  return needsSending
+    ? { ...transition, operation: { ...operation, status: 'Sent' } }
+    : { ...transition, operation, ...defined({ job }) };
+}
+
+const reservedAmountFields = {
+  Capture: 'captureReserved',
+  Cancel: 'cancelReserved',
+  Refund: 'refundReserved',
+} as const;
+
+async function reservationTransition(
+  ports: ReservationPorts,
+  transaction: TransactionRecord,
+  operationType: Exclude<OperationType, 'Reversal'>,
+  { actor, clientOperationId }: OperationInput,
+  { amount, details }: Pick<PlannedOperation, 'amount' | 'details'>,
+): Promise<Transition> {
+  const at = ports.clock.now();
   const iso = isoTime(at);
+  const messageKind = operationType === 'Cancel' ? 'Reversal' : operationType;
+  const reference = await allocateMessageReference(ports, transaction, messageKind);
   const operation: StoredOperation = {
     number: transaction.row.operationCount + 1,
-    operationId: deps.ids.uuid(),
-    kind: operationKindByType[operationType],
+    operationId: ports.ids.uuid(),
+    kind: operationType,
     status: 'Sent',
-    amount: decision.amount,
-    clientOperationId: input.clientOperationId,
-    details: {
-      ...details,
-      reference: await allocateMessageReference(
-        deps,
-        transaction,
-        operationType === 'Cancel' ? 'Reversal' : operationType,
-      ),
-    },
-    deadline: at + deps.acquirerTimeoutMs + commitGraceMs,
+    amount,
+    clientOperationId,
+    details: { ...details, reference },
+    deadline: at + ports.acquirerTimeoutMs + commitGraceMs,
     createdAt: iso,
     updatedAt: iso,
   };
+  const changes: PositionChanges = { [reservedAmountFields[operationType]]: amount };
+  if (details.released !== undefined) changes.cancelReserved = details.released;
   return {
     at,
     type: `transaction.${operationType.toLowerCase()}_pending`,
-    changes: reservationChanges(operationType, decision.amount, details.released),
-    data: { amount: decision.amount, ...defined({ actor: input.actor }) },
+    changes,
+    data: { amount, ...defined({ actor }) },
     operation,
   };
 }
 
-/** When nothing of a running sale can be on its way any more; an offline one is sent at any time. */
-function lastPossibleSendTime(deps: PaymentsDeps, { row }: TransactionRecord, at: number): number {
+/** After this time the sale is not sent any more. An offline sale may be sent at any time. */
+function lastPossibleSendTime(
+  acquirerTimeoutMs: number,
+  { row }: TransactionRecord,
+  at: number,
+): number {
   const isOffline = row.position.phase === 'Sending';
-  return isOffline ? at + deps.acquirerTimeoutMs + commitGraceMs : row.deadline;
-}
-
-function reservationChanges(
-  operationType: Exclude<OperationType, 'Reverse'>,
-  amount: number,
-  released: number | undefined,
-): PositionChanges {
-  const changes = { [reservedAmountField[operationType]]: amount };
-  return released === undefined ? changes : { ...changes, cancelReserved: released };
+  return isOffline ? at + acquirerTimeoutMs + commitGraceMs : row.deadline;
 }
 
 function createOperationDetails(
   transaction: TransactionRecord,
   operationType: OperationType,
   input: OperationInput,
-  decision: ReservedOperation,
+  { amount, isFinal }: ReservedAmount,
+  approvalCodeId: string | undefined,
 ): Omit<OperationDetails, 'reference'> {
   const { authorized, cancelled } = transaction.row.position;
-  const released = Math.max(0, remainingAuthorized(transaction.row.position) - decision.amount);
-  // DE95 names what stays of the whole authorisation, captured or not.
-  const remainingAmount = authorized - cancelled - decision.amount;
+  const released = Math.max(0, remainingAuthorized(transaction.row.position) - amount);
+  // DE95: the part of the authorization that stays, captured or not.
+  const remainingAmount = authorized - cancelled - amount;
   return {
     request: operationFingerprint(input),
-    ...defined({ actor: input.actor, approvalCodeId: decision.approvalCodeId }),
-    ...(decision.isFinal ? { final: true, ...(released > 0 ? { released } : {}) } : {}),
+    ...defined({ actor: input.actor, approvalCodeId }),
+    ...(isFinal ? { final: true, ...(released > 0 ? { released } : {}) } : {}),
     ...defined({
       cancelReason: input.cancelReason,
       reversalReason: input.reversalReason,
       chipData: input.chipData,
     }),
-    ...(operationType === 'Cancel' && remainingAmount > 0
-      ? { remainingAmount: remainingAmount }
-      : {}),
+    ...(operationType === 'Cancel' && remainingAmount > 0 ? { remainingAmount } : {}),
   };
+}
+
+/**
+ * By web one identifier names a refund or a cancel, of any transaction. A concurrent insert waits for the row of
+ * the first one, also in another process.
+ */
+const claimWebOperationIdText = `INSERT INTO operations_by_web
+    (organization_id, client_operation_id, merchant_id, transaction_id, number)
+  VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING RETURNING number`;
+
+async function claimWebOperationId(
+  trx: Kysely<unknown>,
+  { after, operation }: TransactionChange,
+): Promise<void> {
+  const { organizationId, merchantId, transactionId } = after;
+  const { rows } = await trx.executeQuery(
+    CompiledQuery.raw(claimWebOperationIdText, [
+      organizationId,
+      operation?.clientOperationId,
+      merchantId,
+      transactionId,
+      operation?.number,
+    ]),
+  );
+  if (rows.length === 0) throw new DuplicateOperationId();
+}
+
+/**
+ * Commits the reservation with the use of its approval code and of its identifier by web. False after a concurrent
+ * change of the transaction or of the approval code.
+ *
+ * @throws DuplicateOperationId
+ */
+async function commitReservation(
+  { transactions, approvals }: ReservationPorts,
+  change: TransactionChange,
+  approvedCode: ApprovedCode | undefined,
+): Promise<boolean> {
+  const { operation } = change;
+  const isWebOperation =
+    operation?.details.actor !== undefined && operation.clientOperationId !== undefined;
+  if (approvedCode === undefined && !isWebOperation) return transactions.update(change);
+  try {
+    return await transactions.updateWith(change, async (trx) => {
+      if (isWebOperation) await claimWebOperationId(trx, change);
+      if (approvedCode !== undefined) await approvals.consume(trx, approvedCode);
+    });
+  } catch (error) {
+    if (error instanceof ApprovalCodeUsed) return false;
+    throw error;
+  }
 }

@@ -1,26 +1,22 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Refusal } from '@switchyard/contract';
-import { type Position, zeroAmounts } from '../transaction/state-machine.ts';
-import type {
-  OperationKind,
-  StoredOperation,
-  TransactionRecord,
-} from '../transaction/transaction.ts';
+import { type OperationType, type Position, zeroAmounts } from '../transaction/state-machine.ts';
+import type { StoredOperation, TransactionRecord } from '../transaction/transaction.ts';
 import { applyTransition } from '../transaction/transition.ts';
 import { type ManualResolution, resolutionTransition } from './resolve-manually.ts';
 
 const made = Date.parse('2026-03-01T10:00:00.000Z');
 const of = { at: made + 600_000, actor: 'somebody' };
 
-const positions: Readonly<Record<OperationKind, Partial<Position>>> = {
+const positions: Readonly<Record<OperationType, Partial<Position>>> = {
   Capture: { authorized: 100, captureReserved: 60 },
   Refund: { authorized: 100, captured: 100, refundReserved: 60 },
   Cancel: { authorized: 100, cancelReserved: 60 },
   Reversal: { authorized: 100, phase: 'Reversing' },
 };
 
-function transaction(kind: OperationKind, members: Partial<StoredOperation> = {}) {
+function transaction(kind: OperationType, members: Partial<StoredOperation> = {}) {
   const position = { ...zeroAmounts, phase: 'Approved', ...positions[kind] };
   const facts = { timeZone: 'UTC', card: {} };
   const createdAt = new Date(made).toISOString();

@@ -1,19 +1,23 @@
 // Expires authorizations after their validity, in small batches with a version check.
-import type { PaymentsDeps } from '../deps.ts';
-import type { TransactionKey } from '../repository/transaction-repository.ts';
+import type { Clock, Log } from '../../platform/index.ts';
+import type {
+  TransactionKey,
+  TransactionRepository,
+} from '../repository/transaction-repository.ts';
+import { commitTransition } from '../repository/update-with-retry.ts';
+import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { createPeriodicTask, type PeriodicTask } from '../runtime/periodic-task.ts';
 import { hasReservation, remainingAuthorized } from '../transaction/state-machine.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
-import { applyTransition, type Transition } from '../transaction/transition.ts';
+import type { Transition } from '../transaction/transition.ts';
 
 const intervalMs = 2000;
 /** Small batches keep the load on sales low. */
 const batchSize = 50;
 
 /**
- * What lapses: a sale of which nothing was captured has expired; else the rest is given back. None
- * where part of it awaits an answer, which decides first. Nothing is sent: the issuer lets a hold
- * go by itself.
+ * Expires the sale if nothing was captured; else releases the remaining amount. Undefined while a part is
+ * reserved for a pending operation. No message is sent: the issuer releases the hold itself.
  */
 export function expirationTransition(
   { row }: TransactionRecord,
@@ -31,36 +35,44 @@ export function expirationTransition(
   };
 }
 
-async function expireAuthorization(deps: PaymentsDeps, key: TransactionKey): Promise<boolean> {
-  const transaction = await deps.transactions.findById(key.organizationId, key.transactionId);
-  const transition =
-    transaction === undefined ? undefined : expirationTransition(transaction, deps.clock.now());
+type Ports = {
+  transactions: Pick<TransactionRepository, 'findById' | 'update' | 'findExpiredAuthorizations'>;
+  inFlightTransactions: Pick<InFlightTransactions, 'isStopping' | 'notifyChange'>;
+  clock: Clock;
+  dueClock: Clock;
+  log: Pick<Log, 'warn'>;
+};
+
+async function expireAuthorization(ports: Ports, key: TransactionKey): Promise<boolean> {
+  const transaction = await ports.transactions.findById(key.organizationId, key.transactionId);
+  const transition = transaction && expirationTransition(transaction, ports.clock.now());
   if (transaction === undefined || transition === undefined) return false;
-  // A concurrent update has captured, cancelled or expired it.
-  const isUpdated = await deps.transactions.update(applyTransition(transaction.row, transition));
-  if (isUpdated) deps.inFlightTransactions.notifyChange(key.transactionId);
-  return isUpdated;
+  const expired = await commitTransition(ports.transactions, transaction, transition);
+  // A concurrent request has captured, cancelled or expired it.
+  if (expired === undefined) return false;
+  ports.inFlightTransactions.notifyChange(key.transactionId);
+  return true;
 }
 
-/** @example const expiry = createExpiry(deps); expiry.start(); */
-export function createAuthorizationExpiry(deps: PaymentsDeps): PeriodicTask {
+/** @example const expiry = createAuthorizationExpiry(ports); expiry.start(); */
+export function createAuthorizationExpiry(ports: Ports): PeriodicTask {
   async function expireDue(): Promise<number> {
     let expired = 0;
     for (;;) {
-      const keys = await deps.transactions.findExpiredAuthorizations(
-        deps.dueClock.now(),
+      const keys = await ports.transactions.findExpiredAuthorizations(
+        ports.dueClock.now(),
         batchSize,
       );
-      const results = await Promise.all(keys.map((key) => expireAuthorization(deps, key)));
+      const results = await Promise.all(keys.map((key) => expireAuthorization(ports, key)));
       const count = results.filter(Boolean).length;
       expired += count;
       // Without progress the same rows would be found again.
-      if (keys.length < batchSize || count === 0 || deps.inFlightTransactions.isStopping())
+      if (keys.length < batchSize || count === 0 || ports.inFlightTransactions.isStopping())
         return expired;
     }
   }
 
   const onError = (error: unknown) =>
-    deps.log.warn({ err: error }, 'expiration of authorizations failed');
-  return createPeriodicTask({ intervalMs: intervalMs, run: expireDue, onError });
+    ports.log.warn({ err: error }, 'expiration of authorizations failed');
+  return createPeriodicTask({ intervalMs, run: expireDue, onError });
 }

@@ -1,64 +1,76 @@
 // Crash recovery: reverses unfinished sales and schedules retries of unfinished operations.
-import type { PaymentsDeps } from '../deps.ts';
-import { reversalTransition } from '../reversals/create-reversal.ts';
+import type { Clock, Jobs, Log } from '../../platform/index.ts';
+import type {
+  TransactionKey,
+  TransactionRepository,
+} from '../repository/transaction-repository.ts';
+import { commitTransition } from '../repository/update-with-retry.ts';
+import { type ReversalPorts, reversalTransition } from '../reversals/create-reversal.ts';
 import { retryTransition } from '../reversals/schedule-retry.ts';
+import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { createPeriodicTask, type PeriodicTask } from '../runtime/periodic-task.ts';
 import { saleKey } from '../sale/sale-idempotency.ts';
-import { applyTransition } from '../transaction/transition.ts';
 
 const intervalMs = 1000;
 const batchSize = 200;
 
-async function reverseSale(
-  deps: PaymentsDeps,
-  key: { organizationId: string; transactionId: string },
-): Promise<void> {
-  const transaction = await deps.transactions.findById(key.organizationId, key.transactionId);
+type Ports = ReversalPorts & {
+  transactions: Pick<
+    TransactionRepository,
+    'findById' | 'update' | 'findSalesWithoutOutcome' | 'findOperationsWithoutOutcome'
+  >;
+  inFlightTransactions: Pick<InFlightTransactions, 'find' | 'notifyChange'>;
+  jobs: Pick<Jobs, 'poke'>;
+  clock: Clock;
+  log: Pick<Log, 'warn'>;
+};
+
+async function reverseSale(ports: Ports, key: TransactionKey): Promise<void> {
+  const transaction = await ports.transactions.findById(key.organizationId, key.transactionId);
   if (transaction === undefined || transaction.row.position.phase !== 'Received') return;
-  // A sale that runs here ends by itself.
   const { organizationId, merchantId, clientTransactionId } = transaction.row;
   const { lockKey } = saleKey(organizationId, merchantId, clientTransactionId);
-  if (deps.inFlightTransactions.find(lockKey) !== undefined) return;
-  const transition = await reversalTransition(deps, transaction, {
-    at: deps.clock.now(),
+  // A sale that runs in this process stores its own outcome.
+  if (ports.inFlightTransactions.find(lockKey) !== undefined) return;
+  const transition = await reversalTransition(ports, transaction, {
+    at: ports.clock.now(),
     reason: 'Unanswered',
   });
-  await deps.transactions.update(applyTransition(transaction.row, transition));
-  deps.inFlightTransactions.notifyChange(key.transactionId);
+  await commitTransition(ports.transactions, transaction, transition);
+  ports.inFlightTransactions.notifyChange(key.transactionId);
 }
 
 async function scheduleRetry(
-  deps: PaymentsDeps,
-  key: { organizationId: string; transactionId: string; number: number },
+  ports: Ports,
+  key: TransactionKey & { number: number },
 ): Promise<void> {
-  const transaction = await deps.transactions.findById(key.organizationId, key.transactionId);
+  const transaction = await ports.transactions.findById(key.organizationId, key.transactionId);
   const operation = transaction?.operations.find((each) => each.number === key.number);
   if (transaction === undefined || operation?.status !== 'Sent') return;
-  await deps.transactions.update(
-    applyTransition(transaction.row, retryTransition(deps, transaction, operation)),
-  );
-  deps.inFlightTransactions.notifyChange(key.transactionId);
+  const transition = retryTransition(ports, ports.clock.now(), transaction, operation);
+  await commitTransition(ports.transactions, transaction, transition);
+  ports.inFlightTransactions.notifyChange(key.transactionId);
 }
 
-/** @example const recovery = createRecovery(deps); recovery.start(); */
-export function createCrashRecovery(deps: PaymentsDeps): PeriodicTask {
+/** @example const recovery = createCrashRecovery(ports); recovery.start(); */
+export function createCrashRecovery(ports: Ports): PeriodicTask {
   async function recoverDue(): Promise<number> {
-    const sales = await deps.transactions.findSalesWithoutOutcome(batchSize);
-    const operations = await deps.transactions.findOperationsWithoutOutcome(batchSize);
+    const sales = await ports.transactions.findSalesWithoutOutcome(batchSize);
+    const operations = await ports.transactions.findOperationsWithoutOutcome(batchSize);
     if (sales.length + operations.length === 0) return 0;
-    deps.log.warn(
+    ports.log.warn(
       { sales: sales.length, operations: operations.length },
       'recovering transactions without an outcome',
     );
-    // The writes of a sweep travel together in group commits; the sweep's limit bounds them.
+    // The writes of one run share group commits; the batch size limits them.
     await Promise.all([
-      ...sales.map((key) => reverseSale(deps, key)),
-      ...operations.map((key) => scheduleRetry(deps, key)),
+      ...sales.map((key) => reverseSale(ports, key)),
+      ...operations.map((key) => scheduleRetry(ports, key)),
     ]);
-    deps.jobs.poke();
+    ports.jobs.poke();
     return sales.length + operations.length;
   }
 
-  const onError = (error: unknown) => deps.log.warn({ err: error }, 'crash recovery run failed');
-  return createPeriodicTask({ intervalMs: intervalMs, run: recoverDue, onError });
+  const onError = (error: unknown) => ports.log.warn({ err: error }, 'crash recovery run failed');
+  return createPeriodicTask({ intervalMs, run: recoverDue, onError });
 }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { dueClockOf } from '../../../test/movable-clock.ts';
 import type { Job } from '../../platform/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
 import { maxRetriesPerLink, maxRetriesPerUnresponsiveLink } from '../runtime/retry-concurrency.ts';
+import { createRetryDriver } from '../runtime/retry-driver.ts';
 import { createOperationRetry } from './retry-operations.ts';
 
 const now = 1_000_000;
@@ -21,7 +21,7 @@ function unresponsiveAcquirers() {
   const sent: string[] = [];
   let silence = Promise.withResolvers<void>();
   const operation = { number: 1, kind: 'Reversal', status: 'Pending', amount: 1, details: {} };
-  const deps = {
+  const ports = {
     clock: { now: () => now },
     dueClock: dueClockOf({ now: () => now }),
     transactions: {
@@ -55,12 +55,14 @@ function unresponsiveAcquirers() {
     },
     failPoints: { hit: () => {} },
     log: { error: () => {}, warn: () => {} },
-  } as unknown as PaymentsDeps;
+    linkQueue: { isBlocked: async () => false },
+  } as unknown as Parameters<typeof createOperationRetry>[0] &
+    Parameters<typeof createRetryDriver>[0];
   const holdResponses = () => {
     silence = Promise.withResolvers();
   };
   return {
-    retry: createOperationRetry(deps, { isBlocked: async () => false }),
+    retry: createRetryDriver(ports, createOperationRetry(ports)),
     sent,
     releaseResponses: () => silence.resolve(),
     holdResponses,

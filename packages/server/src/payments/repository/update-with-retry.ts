@@ -1,4 +1,5 @@
 // Repeats an optimistic update until its version check passes.
+import { refuse } from '@switchyard/contract';
 import type { TransactionRecord } from '../transaction/transaction.ts';
 import { applyTransition, type Transition, withChange } from '../transaction/transition.ts';
 import type { TransactionRepository } from './transaction-repository.ts';
@@ -15,13 +16,13 @@ export const maxConflictRetries = 100;
 export async function updateWithRetry<Result>(
   transactions: Pick<TransactionRepository, 'findById'>,
   initial: TransactionRecord,
-  attempt: (current: TransactionRecord) => Promise<Result | undefined>,
+  attempt: (current: TransactionRecord, conflicts: number) => Promise<Result | undefined>,
   onExhausted: (transactionId: string) => never = throwExhausted,
 ): Promise<Result> {
   const { organizationId, transactionId } = initial.row;
   let current = initial;
   for (let conflicts = 0; conflicts < maxConflictRetries; conflicts += 1) {
-    const result = await attempt(current);
+    const result = await attempt(current, conflicts);
     if (result !== undefined) return result;
     const reloaded = await transactions.findById(organizationId, transactionId);
     if (reloaded === undefined) throw new Error(`transaction ${transactionId} does not exist`);
@@ -43,5 +44,13 @@ export async function commitTransition(
 function throwExhausted(transactionId: string): never {
   throw new Error(
     `transaction ${transactionId} was changed concurrently ${maxConflictRetries} times`,
+  );
+}
+
+/** For a client that can retry the request. */
+export function refuseConcurrentModification(): never {
+  return refuse(
+    'concurrent_modification',
+    'Too many concurrent requests for this transaction. Retry the request.',
   );
 }

@@ -1,9 +1,11 @@
 // Creates reversals. A sale with unknown outcome is not approved and is reversed.
-
 import { defined } from '@switchyard/contract';
-import { isoTime } from '../../platform/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
-import { retryWhileUnavailable } from '../runtime/retry-while-database-down.ts';
+import { type Clock, type DueClock, type Ids, isoTime, type Jobs } from '../../platform/index.ts';
+import type { TransactionRepository } from '../repository/transaction-repository.ts';
+import { commitTransition, updateWithRetry } from '../repository/update-with-retry.ts';
+import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
+import { allocateMessageReference, type ReferencePorts } from '../runtime/message-reference.ts';
+import { withDatabaseRetry } from '../runtime/retry-while-database-down.ts';
 import { commitGraceMs, databaseRetryMs } from '../transaction/timeouts.ts';
 import {
   authorizationContext,
@@ -13,7 +15,7 @@ import {
   type StoredOperation,
   type TransactionRecord,
 } from '../transaction/transaction.ts';
-import { applyTransition, type Transition, withChange } from '../transaction/transition.ts';
+import type { Transition } from '../transaction/transition.ts';
 
 export const retryOperationJob = 'payments.retry-operation';
 
@@ -21,66 +23,57 @@ export type ReversalInput = {
   /** Epoch ms. */
   at: number;
   reason: string;
-  /** Minor units; the whole sale where left out. */
+  /** Minor units; the full sale if absent. */
   amount?: number;
   response?: { code: string };
-  /** What the issuer says to the chip and of the address. */
   issuer?: Pick<EventData, 'issuerData' | 'addressResult'>;
-  /** The host's, which its reversal names again. */
   authorizationCode?: string | undefined;
-  /** Epoch ms before which the reversal is not sent; now where left out. */
+  /** Epoch ms before which the reversal is not sent; `at` if absent. */
   notBefore?: number;
   clientOperationId?: string | undefined;
   details?: Partial<OperationDetails>;
 };
 
-/** The job that sends an operation, and sends it again until it is answered. */
+export type ReversalPorts = ReferencePorts & {
+  ids: Pick<Ids, 'uuid'>;
+  dueClock: Pick<DueClock, 'toDue'>;
+  acquirerTimeoutMs: number;
+};
+
+/** The job that sends an operation until it has a final response. */
 export function createRetryJob(
-  deps: PaymentsDeps,
-  transactionId: string,
+  { ids, dueClock }: Pick<ReversalPorts, 'ids' | 'dueClock'>,
+  transaction: TransactionRecord,
   number: number,
-  dueAt: number,
-  { sent: isPossiblySent = false, lane }: { sent?: boolean; lane?: string } = {},
+  { dueAt, isPossiblySent }: { dueAt: number; isPossiblySent: boolean },
 ): JobRequest {
   return {
-    jobId: deps.ids.uuid(),
+    jobId: ids.uuid(),
     kind: retryOperationJob,
-    // What may have been sent before travels with the repeat digit from the first job on.
-    payload: { transactionId, number, ...(isPossiblySent ? { sent: isPossiblySent } : {}) },
-    dueAt: isoTime(deps.dueClock.toDue(dueAt)),
-    ...defined({ lane }),
+    payload: {
+      transactionId: transaction.row.transactionId,
+      number,
+      // The first message of the job is then already a repeat.
+      ...(isPossiblySent ? { sent: true } : {}),
+    },
+    dueAt: isoTime(dueClock.toDue(dueAt)),
+    lane: authorizationContext(transaction).linkId,
   };
-}
-
-/** A new reference of the terminal that made the sale. */
-export function allocateMessageReference(
-  deps: PaymentsDeps,
-  transaction: TransactionRecord,
-  kind: 'Capture' | 'Refund' | 'Reversal',
-) {
-  const { row } = transaction;
-  return deps.acquiring.allocateReference({
-    organizationId: row.organizationId,
-    contractId: row.contractId,
-    terminalOwnerId: row.deviceId ?? row.contractId,
-    kind,
-    timeZone: authorizationContext(transaction).timeZone,
-  });
 }
 
 /** Puts the reversal into the same commit as the decision that the sale is not approved. */
 export async function reversalTransition(
-  deps: PaymentsDeps,
+  ports: ReversalPorts,
   transaction: TransactionRecord,
   input: ReversalInput,
 ): Promise<Transition> {
   const { row } = transaction;
   const number = row.operationCount + 1;
   const at = isoTime(input.at);
-  const reference = await allocateMessageReference(deps, transaction, 'Reversal');
+  const reference = await allocateMessageReference(ports, transaction, 'Reversal');
   const operation: StoredOperation = {
     number,
-    operationId: deps.ids.uuid(),
+    operationId: ports.ids.uuid(),
     kind: 'Reversal',
     status: 'Pending',
     amount: input.amount ?? row.amount,
@@ -92,7 +85,7 @@ export async function reversalTransition(
       ...input.details,
       reference,
     },
-    deadline: input.at + deps.acquirerTimeoutMs + commitGraceMs,
+    deadline: input.at + ports.acquirerTimeoutMs + commitGraceMs,
     createdAt: at,
     updatedAt: at,
   };
@@ -108,49 +101,39 @@ export async function reversalTransition(
       ...defined({ authorizationCode: input.authorizationCode }),
     },
     operation,
-    job: createRetryJob(deps, row.transactionId, number, dueAt, {
-      lane: authorizationContext(transaction).linkId,
-    }),
+    job: createRetryJob(ports, transaction, number, { dueAt, isPossiblySent: false }),
   };
 }
 
-const maxConflictRetries = 20;
+export type ReverseAgainPorts = ReversalPorts & {
+  transactions: Pick<TransactionRepository, 'findById' | 'update'>;
+  clock: Clock;
+  dueClock: DueClock;
+  inFlightTransactions: Pick<InFlightTransactions, 'notifyChange'>;
+  jobs: Pick<Jobs, 'poke'>;
+};
 
 /**
- * Reverses once more what was reversed before and may be held at the acquirer all the same.
+ * Reverses a reversed sale once more, because the host may hold it after all.
  *
- * @returns the transaction as it stands then
+ * @returns the current transaction
  */
-export async function reverseOnceMore(
-  deps: PaymentsDeps,
+export function reverseOnceMore(
+  ports: ReverseAgainPorts,
   transaction: TransactionRecord,
   reason: string,
   { approvedAtHost }: { approvedAtHost: boolean },
 ): Promise<TransactionRecord> {
-  const clock = deps.dueClock;
-  const deadlineMs = clock.now() + databaseRetryMs;
-  let current = transaction;
-  for (let attempt = 0; attempt < maxConflictRetries; attempt += 1) {
+  const transactions = withDatabaseRetry(ports, databaseRetryMs);
+  const details = approvedAtHost ? { approvedAtHost } : {};
+  return updateWithRetry(transactions, transaction, async (current) => {
     if (current.row.position.phase !== 'Reversed') return current;
-    const details = approvedAtHost ? { approvedAtHost } : {};
-    const transition = await reversalTransition(deps, current, {
-      at: deps.clock.now(),
-      reason,
-      details,
-    });
-    const change = applyTransition(current.row, transition);
-    if (
-      await retryWhileUnavailable({ clock }, deadlineMs, () => deps.transactions.update(change))
-    ) {
-      deps.inFlightTransactions.notifyChange(current.row.transactionId);
-      deps.jobs.poke();
-      return withChange(current, change);
-    }
-    const { organizationId, transactionId } = current.row;
-    const reloaded = await retryWhileUnavailable({ clock }, deadlineMs, () =>
-      deps.transactions.findById(organizationId, transactionId),
-    );
-    current = reloaded ?? current;
-  }
-  throw new Error('the second reversal could not be stored after all retries');
+    const input = { at: ports.clock.now(), reason, details };
+    const transition = await reversalTransition(ports, current, input);
+    const reversed = await commitTransition(transactions, current, transition);
+    if (reversed === undefined) return undefined;
+    ports.inFlightTransactions.notifyChange(current.row.transactionId);
+    ports.jobs.poke();
+    return reversed;
+  });
 }

@@ -1,58 +1,54 @@
 // Stores a late response. The reversal stays valid.
-
 import type { LateResponse } from '../../acquiring/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
-import { retryWhileUnavailable } from '../runtime/retry-while-database-down.ts';
+import type { Log } from '../../platform/index.ts';
+import { commitTransition, updateWithRetry } from '../repository/update-with-retry.ts';
+import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
+import { withDatabaseRetry } from '../runtime/retry-while-database-down.ts';
 import { isApprovalOfSale } from '../transaction/approval-evidence.ts';
 import { databaseRetryMs } from '../transaction/timeouts.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
-import { applyTransition, withChange } from '../transaction/transition.ts';
-import { reverseOnceMore } from './create-reversal.ts';
-import { alertLateContradiction } from './schedule-retry.ts';
+import { type ReverseAgainPorts, reverseOnceMore } from './create-reversal.ts';
+import { alertLateContradiction } from './reconciliation-alerts.ts';
 
-const maxConflictRetries = 20;
+export type LateResponsePorts = ReverseAgainPorts & { log: Pick<Log, 'error'> };
 
 /**
- * Makes the answer durable; where it approves and its reversal has ended, the sale is reversed once more.
+ * Stores the response. After an approval a finished reversal is sent once more: it may have reached the host
+ * before the sale.
  *
- * @returns the transaction as it stands then
+ * @returns the current transaction
  */
 export async function storeLateResponse(
-  deps: PaymentsDeps,
+  ports: LateResponsePorts,
   lateResponse: LateResponse,
 ): Promise<TransactionRecord | undefined> {
-  const clock = deps.dueClock;
-  const deadlineMs = clock.now() + databaseRetryMs;
-  for (let attempt = 0; attempt < maxConflictRetries; attempt += 1) {
-    const transaction = await retryWhileUnavailable({ clock }, deadlineMs, () =>
-      deps.transactions.findById(lateResponse.organizationId, lateResponse.transactionId),
-    );
-    if (transaction === undefined) return undefined;
-    const change = applyTransition(transaction.row, {
-      at: deps.clock.now(),
+  const { organizationId, transactionId, kind, responseCode } = lateResponse;
+  const transactions = withDatabaseRetry(ports, databaseRetryMs);
+  const transaction = await transactions.findById(organizationId, transactionId);
+  if (transaction === undefined) return undefined;
+  const current = await updateWithRetry(transactions, transaction, (latest) =>
+    commitTransition(transactions, latest, {
+      at: ports.clock.now(),
       type: 'transaction.late_response',
       changes: {},
-      data: { response: { code: lateResponse.responseCode }, reason: lateResponse.kind },
-    });
-    if (
-      !(await retryWhileUnavailable({ clock }, deadlineMs, () => deps.transactions.update(change)))
-    )
-      continue;
-    alertLateContradiction(deps, transaction, lateResponse);
-    const current = withChange(transaction, change);
-    if (!isApprovalOfSale(lateResponse.kind, lateResponse.responseCode)) return current;
-    // Its reversal has ended and may have come first: an approval behind it is taken back again.
-    return reverseOnceMore(deps, current, 'LateApproval', { approvedAtHost: true });
-  }
-  throw new Error('the late response could not be stored after all retries');
+      data: { response: { code: responseCode }, reason: kind },
+    }),
+  );
+  alertLateContradiction(ports, current, lateResponse);
+  if (!isApprovalOfSale(kind, responseCode)) return current;
+  return reverseOnceMore(ports, current, 'LateApproval', { approvedAtHost: true });
 }
 
-/** A stop waits for it: the host does not tell it again. */
-export function recordLateResponse(deps: PaymentsDeps, lateResponse: LateResponse): void {
-  deps.inFlightTransactions
-    .inTurn(`late ${lateResponse.transactionId}`, () => storeLateResponse(deps, lateResponse))
+type RecordPorts = LateResponsePorts & {
+  inFlightTransactions: Pick<InFlightTransactions, 'inTurn'>;
+};
+
+/** Runs in turn, so that a shutdown waits for it: the host does not repeat the response. */
+export function recordLateResponse(ports: RecordPorts, lateResponse: LateResponse): void {
+  ports.inFlightTransactions
+    .inTurn(`late ${lateResponse.transactionId}`, () => storeLateResponse(ports, lateResponse))
     .catch((error: unknown) => {
-      deps.log.error(
+      ports.log.error(
         { err: error, transactionId: lateResponse.transactionId },
         'storing a late response failed',
       );

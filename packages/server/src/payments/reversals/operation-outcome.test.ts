@@ -1,13 +1,23 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
-import { type Position, zeroAmounts } from '../transaction/state-machine.ts';
-import type {
-  OperationKind,
-  StoredOperation,
-  TransactionRecord,
-} from '../transaction/transaction.ts';
-import { outcomeTransition } from './operation-outcome.ts';
+import { finalTransition } from '../operations/finish-operation.ts';
+import { type OperationType, type Position, zeroAmounts } from '../transaction/state-machine.ts';
+import type { StoredOperation, TransactionRecord } from '../transaction/transaction.ts';
+import type { Transition } from '../transaction/transition.ts';
+import {
+  classifyResponse,
+  decideOutcome,
+  findRule,
+  manualResolutionRules,
+  type OutcomeInput,
+  type OutcomeResult,
+  offlineSaleRules,
+  operationRules,
+  type ResponseClass,
+  responseClasses,
+  reversalRules,
+} from './operation-outcome.ts';
 
 const position: Position = {
   ...zeroAmounts,
@@ -18,24 +28,47 @@ const position: Position = {
 };
 const transaction = (of: Partial<Position> = {}, members: Partial<TransactionRecord> = {}) =>
   ({
-    row: { position: { ...position, ...of } },
+    row: { position: { ...position, ...of }, deadline: 0 },
     events: [],
     operations: [],
     ...members,
   }) as unknown as TransactionRecord;
 const loaded = transaction();
 
-function operation(kind: OperationKind, status: 'Sent' | 'Pending'): StoredOperation {
-  return { kind, status, amount: 60, number: 1, details: {} } as unknown as StoredOperation;
+function operation(kind: OperationType, status: 'Sent' | 'Pending'): StoredOperation {
+  const createdAt = new Date(0).toISOString();
+  return {
+    kind,
+    status,
+    amount: 60,
+    number: 1,
+    details: {},
+    createdAt,
+  } as unknown as StoredOperation;
 }
 
 const declined = (responseCode: string): AcquirerOutcome => ({ outcome: 'Declined', responseCode });
 const when = {
   at: 1000,
   isRepeat: false,
-  originalNotFoundFinalAt: 5000,
+  acquirerTimeoutMs: 5000,
   transactionWhenSent: loaded,
 };
+
+/** The transition of a final outcome. */
+function outcomeTransition(
+  current: TransactionRecord,
+  pending: StoredOperation,
+  outcome: AcquirerOutcome,
+  input: OutcomeInput,
+): Transition | 'Unanswered' {
+  const { status } = decideOutcome(current, pending, outcome, input);
+  if (status === 'Pending') return 'Unanswered';
+  const response =
+    'responseCode' in outcome ? { code: outcome.responseCode } : { reason: 'AcquirerUnavailable' };
+  const approvedAmount = outcome.outcome === 'Approved' ? outcome.amount : undefined;
+  return finalTransition(current, pending, { at: input.at, status, response, approvedAmount });
+}
 
 test('a duplicate response means success for a repeat and a retry for a first message', () => {
   for (const code of ['94', '26']) {
@@ -201,4 +234,129 @@ test('an unsent first message fails and an unsent repeat is retried', () => {
     outcomeTransition(loaded, operation('Reversal', 'Sent'), outcome, when),
     'Unanswered',
   );
+});
+
+type Choices = Readonly<Record<string, readonly unknown[]>>;
+
+/** Every combination of the choices. */
+const combinationsOf = (choices: Choices): Record<string, unknown>[] =>
+  Object.entries(choices).reduce<Record<string, unknown>[]>(
+    (all, [name, values]) =>
+      all.flatMap((each) => values.map((value) => ({ ...each, [name]: value }))),
+    [{}],
+  );
+
+const booleans = [false, true];
+const message = { response: responseClasses, isRepeat: booleans, hasCollision: booleans };
+const tables: readonly (readonly [string, readonly object[], Choices])[] = [
+  ['operation', operationRules, { ...message, isScheduled: booleans, isClearingLine: [false] }],
+  [
+    'reversal',
+    reversalRules,
+    {
+      ...message,
+      saleApproval: ['Never', 'BeforeSend', 'AfterSend'],
+      earlierReversal: ['None', 'WithoutHostResponse', 'AcceptedByHost'],
+      canSaleArrive: booleans,
+    },
+  ],
+  ['offline', offlineSaleRules, message],
+];
+type Conditions = {
+  response: ResponseClass;
+  isRepeat: boolean;
+  hasCollision: boolean;
+  earlierReversal?: string;
+  saleApproval?: string;
+  canSaleArrive?: boolean;
+};
+
+/** Calls `check` with every combination of conditions and its result. */
+function forEachOutcome(
+  check: (table: string, conditions: Conditions, result: OutcomeResult, label: string) => void,
+): void {
+  for (const [table, rules, choices] of tables) {
+    for (const conditions of combinationsOf(choices)) {
+      const rule = findRule(rules as never, conditions as never) as { result: OutcomeResult };
+      const label = `${table} ${JSON.stringify(conditions)}`;
+      check(table, conditions as Conditions, rule.result, label);
+    }
+  }
+}
+
+test('every combination of conditions has a rule, and every rule applies to a combination', () => {
+  for (const [table, rules, choices] of tables) {
+    const isClearingLine = table === 'operation' ? { isClearingLine: booleans } : {};
+    const used = new Set(
+      combinationsOf({ ...choices, ...isClearingLine }).map((conditions) =>
+        findRule(rules as never, conditions as never),
+      ),
+    );
+    assert.deepEqual(
+      [...rules].filter((rule) => !used.has(rule as never)),
+      [],
+      table,
+    );
+  }
+  const manual = combinationsOf({ ...message, resolvedAs: ['Succeeded', 'Declined'] });
+  const used = new Set(manual.map((each) => findRule(manualResolutionRules, each as never)));
+  assert.equal(used.size, manualResolutionRules.length);
+});
+
+test('only a final response finishes an operation, and a reversal is never declined', () => {
+  forEachOutcome((table, { response, isRepeat }, { status }, label) => {
+    if (table === 'reversal') assert.match(status, /^(Succeeded|Pending)$/, label);
+    // The host may have processed the message: its amount stays reserved.
+    if (response === 'NoResponse' || response === 'Indeterminate')
+      assert.equal(status, 'Pending', label);
+    if (response === 'HostError' && isRepeat) assert.equal(status, 'Pending', label);
+    if (status === 'Failed') assert.equal(response, 'NotSent', label);
+  });
+});
+
+test('a duplicate proves success only after an earlier copy or an earlier reversal', () => {
+  forEachOutcome((_table, conditions, result, label) => {
+    if (conditions.response !== 'Duplicate') return;
+    const { isRepeat, hasCollision, earlierReversal = 'None', saleApproval } = conditions;
+    const isOurs = isRepeat && !hasCollision;
+    const isProof = (isOurs || earlierReversal !== 'None') && saleApproval !== 'AfterSend';
+    assert.equal(result.status, isProof ? 'Succeeded' : 'Pending', label);
+    if (result.status !== 'Pending') return;
+    assert.equal(result.isCollision === true, !isRepeat && !hasCollision, label);
+  });
+});
+
+test('a reversal that the host may have processed before the sale is sent once more', () => {
+  forEachOutcome(
+    (table, { response, saleApproval, canSaleArrive, earlierReversal }, result, label) => {
+      if (table !== 'reversal') return;
+      if (saleApproval === 'AfterSend') assert.equal(result.status, 'Pending', label);
+      else if (response === 'Approved') assert.equal(result.status, 'Succeeded', label);
+      if (response !== 'OriginalNotFound' || saleApproval === 'AfterSend') return;
+      const isGone = saleApproval === 'Never' || earlierReversal === 'AcceptedByHost';
+      assert.equal(result.status, !canSaleArrive && isGone ? 'Succeeded' : 'Pending', label);
+    },
+  );
+});
+
+test('a missing response blocks the link queue and an unsent message is not counted', () => {
+  forEachOutcome((_table, { response }, result, label) => {
+    if (result.status !== 'Pending') return;
+    const uncounted = response === 'NotSent' ? 'WhenLinkIsUp' : 'Backoff';
+    const expected = response === 'NoResponse' ? 'BackoffInOrder' : uncounted;
+    assert.equal(result.retry, expected, label);
+  });
+});
+
+test('response codes belong to the classes of the tables', () => {
+  const classes = {
+    Declined: ['05', '51'],
+    OriginalNotFound: ['25'],
+    HostError: ['06', '19', '90', '91', '92', '96', 'N0'],
+    Indeterminate: ['09', '68', '16', 'ZZ', '400'],
+    Duplicate: ['94', '26'],
+  };
+  for (const [expected, codes] of Object.entries(classes)) {
+    for (const code of codes) assert.equal(classifyResponse(declined(code)), expected, code);
+  }
 });

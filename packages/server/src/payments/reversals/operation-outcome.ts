@@ -1,281 +1,310 @@
-// Decides the transition of an operation from the acquirer outcome. Pure.
-
+// Which response of the acquirer decides an operation, a reversal or an offline sale. Pure; generates the documentation.
 import {
   type AcquirerOutcome,
   isDuplicateDecline,
   isIndeterminate,
 } from '../../acquiring/index.ts';
-import { isoTime } from '../../platform/index.ts';
+import type { RetryTime } from '../runtime/retry-driver.ts';
 import { wasApprovedAtHost } from '../transaction/approval-evidence.ts';
-import { settlementDayForContext } from '../transaction/contract-terms.ts';
-import {
-  type Position,
-  type PositionChanges,
-  reversibleAmount,
-} from '../transaction/state-machine.ts';
-import {
-  authorizationContext,
-  type OperationStatus,
-  type StoredOperation,
-  type TransactionRecord,
-} from '../transaction/transaction.ts';
-import type { Transition } from '../transaction/transition.ts';
+import type { StoredOperation, TransactionRecord } from '../transaction/transaction.ts';
 
-/** The host knows no such original; it may still be on its way there for a while. */
 const originalNotFoundCode = '25';
-/** Nobody has judged the message: the host, or the way to the issuer, is out of order for a while. */
-const hostErrorCodes: ReadonlySet<string> = new Set([
-  '06',
-  '09',
-  '19',
-  '68',
-  '90',
-  '91',
-  '92',
-  '96',
-  'N0',
-]);
+/** The host or the connection to the issuer is out of order: the message was not decided. */
+export const hostErrorCodes: readonly string[] = ['06', '19', '90', '91', '92', '96', 'N0'];
 
-/** The host reports a technical error that does not decide the operation. */
-export const isHostError = (outcome: AcquirerOutcome): boolean =>
-  outcome.outcome === 'Declined' && hostErrorCodes.has(outcome.responseCode);
+export const responseClasses = [
+  'Approved',
+  'Declined',
+  'OriginalNotFound',
+  'HostError',
+  'Indeterminate',
+  'Duplicate',
+  'NoResponse',
+  'NotSent',
+] as const;
+export type ResponseClass = (typeof responseClasses)[number];
 
-/** The host reports a duplicate of our earlier message, so the operation is done. */
-export const isDuplicateOfOurMessage = (
+export function classifyResponse(outcome: AcquirerOutcome): ResponseClass {
+  if (outcome.outcome === 'Unknown') return 'NoResponse';
+  if (outcome.outcome !== 'Declined') return outcome.outcome;
+  if (isDuplicateDecline(outcome)) return 'Duplicate';
+  if (isIndeterminate(outcome)) return 'Indeterminate';
+  if (hostErrorCodes.includes(outcome.responseCode)) return 'HostError';
+  return outcome.responseCode === originalNotFoundCode ? 'OriginalNotFound' : 'Declined';
+}
+
+export type MessageConditions = {
+  response: ResponseClass;
+  /** An earlier copy of the message may have been sent. */
+  isRepeat: boolean;
+  /** The host knew the references of the first copy: they belong to another message. */
+  hasCollision: boolean;
+};
+type OperationConditions = MessageConditions & {
+  /** A job sends the operation again. */
+  isScheduled: boolean;
+  /** The capture was a line of a clearing file. */
+  isClearingLine: boolean;
+};
+type ReversalConditions = MessageConditions & {
+  /** When the platform learned that the host approved the sale. */
+  saleApproval: 'Never' | 'BeforeSend' | 'AfterSend';
+  earlierReversal: 'None' | 'WithoutHostResponse' | 'AcceptedByHost';
+  /** The sale may still be on its way to the host. */
+  canSaleArrive: boolean;
+};
+type ManualConditions = MessageConditions & { resolvedAs: 'Succeeded' | 'Declined' };
+
+export type OutcomeResult =
+  | { status: 'Succeeded' | 'Declined' | 'Failed' }
+  | {
+      status: 'Pending';
+      retry: RetryTime;
+      /** Record the collision and raise an alert. */
+      isCollision?: true;
+      /** New references; `UpToLimit` stops after some renewals. */
+      newReference?: 'UpToLimit' | 'Always';
+      /** Record that the host accepted this reversal, perhaps before the sale arrived. */
+      isAccepted?: true;
+    };
+
+/** A row of a table. A condition that is absent matches any value; the first matching row applies. */
+export type OutcomeRule<Conditions, Result = OutcomeResult> = {
+  when: { readonly [Name in keyof Conditions]?: Conditions[Name] | readonly Conditions[Name][] };
+  result: Result;
+  because: string;
+};
+
+const rule = <Conditions, Result>(
+  when: OutcomeRule<Conditions, Result>['when'],
+  result: Result,
+  because: string,
+): OutcomeRule<Conditions, Result> => ({ when, result, because });
+
+const succeeded = { status: 'Succeeded' } as const;
+const declined = { status: 'Declined' } as const;
+const retry = { status: 'Pending', retry: 'Backoff' } as const;
+const retryInOrder = { status: 'Pending', retry: 'BackoffInOrder' } as const;
+const retryWhenLinkIsUp = { status: 'Pending', retry: 'WhenLinkIsUp' } as const;
+
+const declines = ['Declined', 'OriginalNotFound'] as const;
+
+const duplicateOfEarlierCopy: OutcomeRule<MessageConditions> = rule(
+  { response: 'Duplicate', isRepeat: true, hasCollision: false },
+  succeeded,
+  'the host has the earlier copy',
+);
+const collision: OutcomeRule<MessageConditions> = rule(
+  { response: 'Duplicate', hasCollision: false },
+  { ...retry, isCollision: true },
+  'no copy was sent before: another message used these references',
+);
+const afterCollision: OutcomeRule<MessageConditions> = rule(
+  { response: 'Duplicate' },
+  retry,
+  'the references belong to another message',
+);
+const noResponse: OutcomeRule<MessageConditions> = rule(
+  { response: 'NoResponse' },
+  retryInOrder,
+  'the host may have processed the message',
+);
+
+/** Captures, refunds and cancels. */
+export const operationRules: readonly OutcomeRule<OperationConditions>[] = [
+  rule({ response: 'Approved' }, succeeded, 'the host has done it'),
+  rule(
+    {
+      response: ['Declined', 'OriginalNotFound', 'HostError', 'Indeterminate', 'Duplicate'],
+      isClearingLine: true,
+    },
+    declined,
+    'the acknowledgement of a clearing file is final',
+  ),
+  rule({ response: declines }, declined, 'the host has refused it'),
+  rule(
+    { response: 'HostError', isRepeat: false },
+    declined,
+    'the host did not process the only copy',
+  ),
+  rule({ response: 'HostError' }, retry, 'the host may have processed an earlier copy'),
+  rule({ response: 'Indeterminate' }, retry, 'the issuer may have processed it'),
+  duplicateOfEarlierCopy,
+  collision,
+  afterCollision,
+  noResponse,
+  rule(
+    { response: 'NotSent', isScheduled: false },
+    { status: 'Failed' },
+    'no copy was sent: the reserved amount is released',
+  ),
+  rule({ response: 'NotSent' }, retryWhenLinkIsUp, 'an earlier copy may have been sent'),
+];
+
+const acceptedTooEarly = {
+  status: 'Pending',
+  retry: 'Backoff',
+  newReference: 'Always',
+  isAccepted: true,
+} as const;
+const tooEarly = 'the host may have processed the reversal before the sale';
+
+/** Reversals: a reversal ends only after the host has accepted it, or holds no sale. */
+export const reversalRules: readonly OutcomeRule<ReversalConditions>[] = [
+  rule({ response: 'Approved', saleApproval: 'AfterSend' }, acceptedTooEarly, tooEarly),
+  rule({ ...duplicateOfEarlierCopy.when, saleApproval: 'AfterSend' }, acceptedTooEarly, tooEarly),
+  rule({ response: 'Approved' }, succeeded, 'the host has done it'),
+  duplicateOfEarlierCopy,
+  rule(
+    {
+      response: 'Duplicate',
+      earlierReversal: ['WithoutHostResponse', 'AcceptedByHost'],
+      saleApproval: ['Never', 'BeforeSend'],
+    },
+    succeeded,
+    'the host has the earlier reversal of this sale',
+  ),
+  rule(
+    collision.when,
+    { ...retry, isCollision: true, newReference: 'UpToLimit' },
+    collision.because,
+  ),
+  rule(afterCollision.when, { ...retry, newReference: 'UpToLimit' }, afterCollision.because),
+  rule(
+    { response: 'OriginalNotFound', canSaleArrive: true },
+    retry,
+    'the sale may reach the host later',
+  ),
+  rule(
+    { response: 'OriginalNotFound', saleApproval: 'Never' },
+    succeeded,
+    'the sale did not reach the host',
+  ),
+  rule(
+    { response: 'OriginalNotFound', saleApproval: 'BeforeSend', earlierReversal: 'AcceptedByHost' },
+    succeeded,
+    'the earlier reversal has removed the sale',
+  ),
+  rule(
+    { response: 'OriginalNotFound' },
+    retry,
+    'the host has approved the sale: it looks under other references',
+  ),
+  rule(
+    { response: ['Declined', 'HostError', 'Indeterminate'] },
+    retry,
+    'the host has not accepted the reversal',
+  ),
+  noResponse,
+  rule({ response: 'NotSent' }, retryWhenLinkIsUp, 'the host does not have the reversal'),
+];
+
+/** Advices of offline sales. The goods are with the customer, so nothing is reversed. */
+export const offlineSaleRules: readonly OutcomeRule<MessageConditions>[] = [
+  rule({ response: 'Approved' }, succeeded, 'the host has booked the sale'),
+  rule({ response: declines }, declined, 'the host has refused the sale'),
+  rule({ response: ['HostError', 'Indeterminate'] }, retry, 'the host has not decided'),
+  duplicateOfEarlierCopy,
+  collision,
+  afterCollision,
+  noResponse,
+  rule({ response: 'NotSent' }, retryWhenLinkIsUp, 'the host does not have the advice'),
+];
+
+export type ContradictionAlert = 'Contradiction' | 'PossiblyProcessed' | 'None';
+
+/** Responses that arrive after a user resolved the operation manually. */
+export const manualResolutionRules: readonly OutcomeRule<ManualConditions, ContradictionAlert>[] = [
+  rule({ resolvedAs: 'Declined', response: 'Approved' }, 'Contradiction', 'the host has done it'),
+  rule(
+    { ...duplicateOfEarlierCopy.when, resolvedAs: 'Declined' },
+    'Contradiction',
+    duplicateOfEarlierCopy.because,
+  ),
+  rule(
+    { resolvedAs: 'Declined', response: ['NoResponse', 'Indeterminate'] },
+    'PossiblyProcessed',
+    'the host may have processed the last copy',
+  ),
+  rule({ resolvedAs: 'Succeeded', response: declines }, 'Contradiction', 'the host has refused it'),
+  rule({}, 'None', 'the response agrees or proves nothing'),
+];
+
+/** The first row whose conditions all match. */
+export function findRule<Conditions extends object, Result>(
+  rules: readonly OutcomeRule<Conditions, Result>[],
+  conditions: Conditions,
+): OutcomeRule<Conditions, Result> {
+  const rule = rules.find(({ when }) =>
+    (Object.keys(when) as (keyof Conditions)[]).every((name) => {
+      const expected: unknown = when[name];
+      return Array.isArray(expected)
+        ? expected.includes(conditions[name])
+        : expected === conditions[name];
+    }),
+  );
+  if (rule === undefined) throw new Error(`no rule for the outcome ${JSON.stringify(conditions)}`);
+  return rule;
+}
+
+export const messageConditions = (
   { details }: StoredOperation,
   outcome: AcquirerOutcome,
   isRepeat: boolean,
-): boolean => isDuplicateDecline(outcome) && isRepeat && details.collided !== true;
+): MessageConditions => ({
+  response: classifyResponse(outcome),
+  isRepeat,
+  hasCollision: details.collided === true,
+});
 
-/** The host reports a duplicate of a first message: another message used the references. */
-export const isReferenceCollision = (
-  operation: StoredOperation,
-  outcome: AcquirerOutcome,
-): boolean => isDuplicateDecline(outcome) && operation.details.collided !== true;
-
-/** Earlier reversals of the sale that have ended, but for those of a sale that the host did not know. */
-const earlierSucceededReversals = (
+/** An original that the host did not find proves nothing about a later copy of the sale. */
+function findEarlierReversal(
   { operations }: TransactionRecord,
-  { number }: StoredOperation,
-) =>
-  operations.filter(
-    ({ kind, status, details, ...each }) =>
-      kind === 'Reversal' &&
-      each.number < number &&
-      status === 'Succeeded' &&
-      details.response?.code !== originalNotFoundCode,
-  );
-
-/** The host has taken an earlier reversal, or its books say so: a second one may be a duplicate to it. */
-const hasEarlierReversal = (transaction: TransactionRecord, operation: StoredOperation): boolean =>
-  operation.details.takenBefore === true ||
-  earlierSucceededReversals(transaction, operation).length > 0;
-
-/** The host itself has said so: one that was ended by hand is no proof that a later approval is gone. */
-const isReversalAcceptedByHost = (
-  transaction: TransactionRecord,
-  operation: StoredOperation,
-): boolean =>
-  operation.details.takenBefore === true ||
-  earlierSucceededReversals(transaction, operation).some(
-    ({ details }) => details.response?.code !== undefined,
-  );
-
-function successChanges(
-  transaction: TransactionRecord,
-  operation: StoredOperation,
-  amount: number,
-): PositionChanges {
-  const { details } = operation;
-  const { released = 0 } = details;
-  switch (operation.kind) {
-    case 'Capture':
-      return {
-        captured: amount,
-        captureReserved: -operation.amount,
-        ...(released > 0 ? { cancelled: released, cancelReserved: -released } : {}),
-      };
-    case 'Refund':
-      return { refunded: amount, refundReserved: -operation.amount };
-    case 'Cancel':
-      return { cancelled: operation.amount, cancelReserved: -operation.amount };
-    case 'Reversal':
-      return reversalChanges(transaction.row.position);
-  }
+  { number, details }: StoredOperation,
+): ReversalConditions['earlierReversal'] {
+  if (details.takenBefore === true) return 'AcceptedByHost';
+  const responseCodes = operations
+    .filter(
+      (each) => each.kind === 'Reversal' && each.number < number && each.status === 'Succeeded',
+    )
+    .map((each) => each.details.response?.code)
+    .filter((code) => code !== originalNotFoundCode);
+  if (responseCodes.length === 0) return 'None';
+  return responseCodes.some((code) => code !== undefined)
+    ? 'AcceptedByHost'
+    : 'WithoutHostResponse';
 }
-
-/** All that was approved is given back; of an unconfirmed sale that which was captured with it too. */
-function reversalChanges(position: Position): PositionChanges {
-  const { captured } = position;
-  return {
-    phase: 'Reversed',
-    cancelled: reversibleAmount(position),
-    ...(captured > 0 ? { captured: -captured } : {}),
-  };
-}
-
-function releaseChanges(operation: StoredOperation): PositionChanges {
-  const { released = 0 } = operation.details;
-  switch (operation.kind) {
-    case 'Capture':
-      return {
-        captureReserved: -operation.amount,
-        ...(released > 0 ? { cancelReserved: -released } : {}),
-      };
-    case 'Refund':
-      return { refundReserved: -operation.amount };
-    case 'Cancel':
-      return { cancelReserved: -operation.amount };
-    case 'Reversal':
-      return {};
-  }
-}
-
-const successEventTypes: Readonly<Record<StoredOperation['kind'], string>> = {
-  Capture: 'transaction.captured',
-  Refund: 'transaction.refunded',
-  Cancel: 'transaction.cancelled',
-  Reversal: 'transaction.reversed',
-};
-
-const failureEventTypes: Readonly<Record<StoredOperation['kind'], string>> = {
-  Capture: 'transaction.capture_failed',
-  Refund: 'transaction.refund_failed',
-  Cancel: 'transaction.cancel_failed',
-  Reversal: 'transaction.reversal_queued',
-};
 
 export type OutcomeInput = {
   /** Epoch ms. */
   at: number;
-  /** Whether the message may have been sent before. */
   isRepeat: boolean;
-  /** Epoch ms after which an original that the host does not know will not come any more. */
-  originalNotFoundFinalAt: number;
-  /** The transaction as it stood when the message was sent. */
+  acquirerTimeoutMs: number;
+  /** As it was when the message was sent. */
   transactionWhenSent: TransactionRecord;
 };
 
-/** An offline sale may be sent until its reversal is queued, long behind its own deadline. */
-export const originalNotFoundFinalAt = (
-  { acquirerTimeoutMs }: { acquirerTimeoutMs: number },
-  { row }: TransactionRecord,
-  { createdAt }: StoredOperation,
-): number => Math.max(row.deadline, Date.parse(createdAt)) + acquirerTimeoutMs;
-
-/** The store's day that a capture belongs to: when it was approved, or went into a file. */
-function settlementMembers(
-  transaction: TransactionRecord,
-  { kind, details }: StoredOperation,
-  status: OperationStatus,
-  at: number,
-): { settlementDate?: string } {
-  if (kind !== 'Capture' || status !== 'Succeeded') return {};
-  const settlementDate =
-    details.settlementDate ?? settlementDayForContext(authorizationContext(transaction), at).date;
-  return { settlementDate };
-}
-
-/**
- * A sale that was approved while its reversal was on its way: the host may have had the reversal first, and
- * holds the sale since.
- */
-export const isApprovedSinceSend = (
-  transaction: TransactionRecord,
-  { kind }: StoredOperation,
-  transactionWhenSent: TransactionRecord,
-): boolean =>
-  kind === 'Reversal' && wasApprovedAtHost(transaction) && !wasApprovedAtHost(transactionWhenSent);
-
-/** The part that a host approved of a capture or refund; all of what is taken back. */
-function finalAmount(operation: StoredOperation, approved: number): number {
-  const isPartial = operation.kind === 'Capture' || operation.kind === 'Refund';
-  return isPartial ? Math.min(operation.amount, approved) : operation.amount;
-}
-
-/** The step that ends an operation: what was reserved is done, or free again. */
-export function finalTransition(
-  transaction: TransactionRecord,
-  operation: StoredOperation,
-  result: {
-    /** Epoch ms. */
-    at: number;
-    status: 'Succeeded' | 'Declined' | 'Failed';
-    response: { code?: string; reason?: string };
-    amount?: number;
-  },
-): Transition {
-  const { at, status, response, amount = operation.amount } = result;
-  const isDone = status === 'Succeeded';
-  // Once the acquirer has it, what the chip said is nobody's any more.
-  const { chipData: _chip, ...details } = operation.details;
-  const outcomeMembers = { ...settlementMembers(transaction, operation, status, at), response };
-  return {
-    at,
-    type: (isDone ? successEventTypes : failureEventTypes)[operation.kind],
-    changes: isDone ? successChanges(transaction, operation, amount) : releaseChanges(operation),
-    data: { amount, ...outcomeMembers },
-    operation: {
-      ...operation,
-      amount,
-      status,
-      details: { ...details, ...outcomeMembers },
-      updatedAt: isoTime(at),
-    },
-  };
-}
-
-/**
- * The step that an outcome makes, or that it is no answer. A reversal ends only when the host has
- * taken it; what was refused, or may not have arrived, is sent again.
- */
-export function outcomeTransition(
+/** Decides what the outcome means for the operation. */
+export function decideOutcome(
   transaction: TransactionRecord,
   operation: StoredOperation,
   outcome: AcquirerOutcome,
-  { at, isRepeat, originalNotFoundFinalAt: notFoundFinalAtMs, transactionWhenSent }: OutcomeInput,
-): Transition | 'Unanswered' {
-  if (isApprovedSinceSend(transaction, operation, transactionWhenSent)) return 'Unanswered';
-  const endWith = (
-    status: 'Succeeded' | 'Declined' | 'Failed',
-    response: { code?: string; reason?: string },
-    amount = operation.amount,
-  ) => finalTransition(transaction, operation, { at, status, response, amount });
-  switch (outcome.outcome) {
-    case 'Approved': {
-      const amount = finalAmount(operation, outcome.amount);
-      return endWith('Succeeded', { code: outcome.responseCode }, amount);
-    }
-    case 'Declined': {
-      const code = outcome.responseCode;
-      const succeed = () => endWith('Succeeded', { code });
-      // A line that was not taken: whatever the code, nobody asks for it again.
-      if (operation.status === 'Filed') return endWith('Declined', { code });
-      if (isDuplicateDecline(outcome)) {
-        const isSecondReversal =
-          operation.kind === 'Reversal' && hasEarlierReversal(transaction, operation);
-        const isAccepted =
-          isDuplicateOfOurMessage(operation, outcome, isRepeat) || isSecondReversal;
-        return isAccepted ? succeed() : 'Unanswered';
-      }
-      if (operation.kind !== 'Reversal') {
-        // The message before may have been booked: its amount is not free because of that.
-        const hasNoOutcome = isIndeterminate(outcome) || (isRepeat && isHostError(outcome));
-        return hasNoOutcome ? 'Unanswered' : endWith('Declined', { code });
-      }
-      // It never came, or is gone since a reversal was taken. One that the host has approved is there else,
-      // under whatever numbers it looks.
-      const isOriginalPossiblyMissing =
-        !wasApprovedAtHost(transaction) || isReversalAcceptedByHost(transaction, operation);
-      const isOriginalGone =
-        code === originalNotFoundCode && at >= notFoundFinalAtMs && isOriginalPossiblyMissing;
-      return isOriginalGone ? succeed() : 'Unanswered';
-    }
-    case 'NotSent':
-      // A first send that did not leave can be taken back; a repeat cannot, nor can a reversal.
-      if (operation.status !== 'Sent' || operation.kind === 'Reversal') return 'Unanswered';
-      return endWith('Failed', { reason: 'AcquirerUnavailable' });
-    default:
-      return 'Unanswered';
+  { at, isRepeat, acquirerTimeoutMs, transactionWhenSent }: OutcomeInput,
+): OutcomeResult {
+  const message = messageConditions(operation, outcome, isRepeat);
+  if (operation.kind !== 'Reversal') {
+    const { status } = operation;
+    const isScheduled = status !== 'Sent';
+    const isClearingLine = status === 'Filed';
+    return findRule(operationRules, { ...message, isScheduled, isClearingLine }).result;
   }
+  const approvalTime = wasApprovedAtHost(transactionWhenSent) ? 'BeforeSend' : 'AfterSend';
+  // An offline sale may be sent until its reversal is queued, long after its own deadline.
+  const lastSendAt = Math.max(transaction.row.deadline, Date.parse(operation.createdAt));
+  return findRule(reversalRules, {
+    ...message,
+    saleApproval: wasApprovedAtHost(transaction) ? approvalTime : 'Never',
+    earlierReversal: findEarlierReversal(transaction, operation),
+    canSaleArrive: at < lastSendAt + acquirerTimeoutMs,
+  }).result;
 }

@@ -16,7 +16,7 @@ const acquirerReasonByCause: Readonly<Record<string, AcquirerReversalReason>> = 
   CardRemoved: 'CardRemoved',
 };
 
-/** A void is the customer's or the merchant's wish; what has no better word is suspect. */
+/** `Suspect` if no other reason applies. */
 export function acquirerReversalReason({ kind, details }: StoredOperation): AcquirerReversalReason {
   if (kind === 'Cancel') return 'CustomerCancel';
   return acquirerReasonByCause[details.reversalReason ?? details.cause ?? ''] ?? 'Suspect';

@@ -1,18 +1,17 @@
 // Records an acquirer outcome that arrives after the sale was reversed.
 import { type AcquirerOutcome, isAmbiguousDecline } from '../../acquiring/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
 import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
 import { reverseOnceMore } from './create-reversal.ts';
-import { storeLateResponse } from './late-response.ts';
+import { type LateResponsePorts, storeLateResponse } from './late-response.ts';
 
 /**
- * An approval that meets the reversal on its way is noted: a host that denies the sale then does not end it.
- * Behind a reversal that has ended, and may have come to the host before the sale, it is sent again.
+ * An approval during the reversal is stored: the host then holds the sale although it denies it. After a
+ * finished reversal the sale is reversed once more.
  *
- * @returns the transaction as it stands then
+ * @returns the current transaction
  */
 export async function recordSupersededOutcome(
-  deps: PaymentsDeps,
+  ports: LateResponsePorts,
   current: TransactionRecord,
   outcome: AcquirerOutcome,
 ): Promise<TransactionRecord> {
@@ -21,16 +20,11 @@ export async function recordSupersededOutcome(
   if (approvedAtHost && position.phase === 'Reversing') {
     const { kind } = authorizationContext(current);
     const { responseCode } = outcome;
-    const recorded = await storeLateResponse(deps, {
-      organizationId,
-      transactionId,
-      kind,
-      responseCode,
-    });
-    return recorded ?? current;
+    const lateResponse = { organizationId, transactionId, kind, responseCode };
+    return (await storeLateResponse(ports, lateResponse)) ?? current;
   }
   const isPossiblyAuthorized =
     approvedAtHost || outcome.outcome === 'Unknown' || isAmbiguousDecline(outcome);
   if (!isPossiblyAuthorized || position.phase !== 'Reversed') return current;
-  return reverseOnceMore(deps, current, 'ApprovedAfterReversal', { approvedAtHost });
+  return reverseOnceMore(ports, current, 'ApprovedAfterReversal', { approvedAtHost });
 }

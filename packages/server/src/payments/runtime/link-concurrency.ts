@@ -2,11 +2,11 @@
 import { type Clock, pause } from '../../platform/index.ts';
 
 export type LinkConcurrency = {
-  /** Waits for a place on the link; it is left by calling what it gives. */
+  /** Waits for a slot of the link. The returned function releases it. */
   acquire(linkId: string): Promise<() => void>;
 };
 
-/** @example const leave = await places.enter(linkId); */
+/** @example const release = await concurrency.acquire(linkId); */
 export function createLinkConcurrency(limitPerLink: number): LinkConcurrency {
   const links = new Map<string, { activeCount: number; waiting: (() => void)[] }>();
 
@@ -31,17 +31,16 @@ export function createLinkConcurrency(limitPerLink: number): LinkConcurrency {
   };
 }
 
-/** Of many links at the slowest pace; who would wait longer waits behind a clock that was set back. */
+/** Above the longest regular wait: a longer one means that the clock was set back. */
 const maxWaitMs = 20_000;
-/** At 1,250 a second 25 go at once: about as many as a statement of the store writes together. */
+/** At 1,250 per second one group has 25 items, about the size of one group commit. */
 const groupIntervalMs = 20;
 
 /**
- * Spreads work over small groups: what goes at once is committed at once, which costs the database
- * half, and a group is small enough that nobody at a till feels it.
+ * Spreads work over small groups. One group shares a group commit, and does not delay sales.
  *
- * @param perSecond may be another number at each turn
- * @returns waits for the next turn
+ * @param perSecond is read before each item
+ * @returns a function that waits for the next slot
  */
 export function createPacer(clock: Clock, perSecond: () => number): () => Promise<void> {
   let nextSlotAt = 0;

@@ -2,29 +2,29 @@
 import type { Metrics } from '../../platform/index.ts';
 
 type LinkSample = { linkId: string };
-export type Gauges<Facts> = Readonly<
-  Record<string, { help: string; value: (facts: Facts) => number }>
+export type Gauges<Sample> = Readonly<
+  Record<string, { help: string; value: (sample: Sample) => number }>
 >;
 
-/** Seconds from a moment, RFC 3339, until now, epoch milliseconds. */
+/** @param at RFC 3339 @param now epoch ms */
 export const elapsedSeconds = (at: string, now: number): number =>
   Math.max(0, now - Date.parse(at)) / 1000;
 
 /**
- * Where the facts cannot be read, the gauges stay as they were: a metric is no reason to fail.
+ * If the samples cannot be read, the gauges keep their values.
  *
- * @example measureLinks(metrics, 'acquirer_queue', gauges, () => lanes.queues());
+ * @example registerLinkGauges(metrics, 'acquirer_queue', gauges, () => linkQueue.backlog());
  */
-export function registerLinkGauges<Facts extends LinkSample>(
+export function registerLinkGauges<Sample extends LinkSample>(
   metrics: Metrics,
   prefix: string,
-  gauges: Gauges<Facts>,
-  readSamples: () => Promise<Facts[]>,
+  gauges: Gauges<Sample>,
+  readSamples: () => Promise<Sample[]>,
 ): void {
-  let pendingRead: Promise<Facts[] | undefined> | undefined;
+  let pendingRead: Promise<Sample[] | undefined> | undefined;
 
-  // All gauges are read together: one question is enough.
-  function readOnce(): Promise<Facts[] | undefined> {
+  // One read serves all gauges of a scrape.
+  function readOnce(): Promise<Sample[] | undefined> {
     pendingRead ??= readSamples()
       .catch(() => undefined)
       .finally(() => {

@@ -10,23 +10,22 @@ export const noResponseNote = 'Unanswered';
 export type LinkBacklog = {
   linkId: string;
   length: number;
-  /** RFC 3339: since when the oldest message waits. */
+  /** RFC 3339 */
   oldestAt: string;
-  /** The most tries that one of them has behind it. */
+  /** Of the message with most attempts. */
   attempts: number;
-  /** Messages with so many tries that a person should look. */
+  /** Messages that have reached the alert threshold. */
   alerts: number;
 };
 
 export type LinkQueue = {
-  /** Whether an older message of the link is without an answer: then this one waits behind it. */
+  /** True while an earlier message of the link has no response. */
   isBlocked(job: Job): Promise<boolean>;
-  /** The queues that are not empty, of one organisation or of all. */
+  /** The queues that are not empty, of one organisation or of all organisations. */
   backlog(organizationId?: string): Promise<LinkBacklog[]>;
 };
 
-// One that had no answer for long enough to alarm somebody lets the others past: it may be the message
-// that the host cannot bear.
+// After the alert a message no longer blocks the others: it may be one that the host cannot process.
 const selectBlockingJob = `SELECT 1 FROM jobs
   WHERE organization_id = $1 AND lane = $2 AND job_id < $3 AND last_error = '${noResponseNote}'
     AND attempts <= ${alertAfterAttempts} LIMIT 1`;
@@ -39,7 +38,7 @@ const selectBacklog = `SELECT lane, count(*)::int AS length, min(created_at) AS 
 
 type Row = { lane: string; length: number; oldest_at: Date; attempts: number; alerts: number };
 
-/** @example const lanes = createLanes({ database }); if (await lanes.isHeld(job)) … */
+/** @example const linkQueue = createLinkQueue({ database }); if (await linkQueue.isBlocked(job)) … */
 export function createLinkQueue({ database }: { database: Database }): LinkQueue {
   return {
     async isBlocked({ organizationId, lane, jobId }) {
@@ -79,7 +78,7 @@ export function registerBacklogGauges(
     },
     alarms: {
       help: 'Messages in the queue of an acquirer link that have reached the alert threshold',
-      value: ({ alerts: alarms }) => alarms,
+      value: ({ alerts }) => alerts,
     },
   };
   registerLinkGauges(deps.metrics, 'acquirer_queue', gauges, () => linkQueue.backlog());

@@ -1,19 +1,19 @@
 // Periodic task: one run at a time; stop waits for the current run.
 export type PeriodicTask = {
   start(): void;
-  /** Looks now, or joins the look that is under way. */
+  /** Runs now, or joins the current run. */
   runNow(): Promise<number>;
   stop(): Promise<void>;
 };
 
-/** @example const sweep = createSweep({ everyMs: 1000, look, onFault }); sweep.start(); */
+/** @example const task = createPeriodicTask({ intervalMs: 1000, run, onError }); task.start(); */
 export function createPeriodicTask({
   intervalMs,
   run,
   onError,
 }: {
   intervalMs: number;
-  /** @returns how much was found and done */
+  /** @returns the number of processed items */
   run: () => Promise<number>;
   onError: (error: unknown) => void;
 }): PeriodicTask {

@@ -8,31 +8,29 @@ export const maxRetriesPerUnresponsiveLink = 2;
 export type RetryConcurrency = {
   /** False when the limit of the link is reached. */
   acquire(linkId: string): boolean;
-  /** `answered` is left out where nothing was sent: that says nothing about the acquirer. */
-  release(linkId: string, answered?: boolean): void;
+  /** `hasResponse` is absent if nothing was sent. */
+  release(linkId: string, hasResponse?: boolean): void;
 };
 
-/** @example const places = createRepeatPlaces(); if (places.take(linkId)) … */
+/** @example const concurrency = createRetryConcurrency(); if (concurrency.acquire(linkId)) … */
 export function createRetryConcurrency(): RetryConcurrency {
   const activeByLink = new Map<string, number>();
   const unresponsiveLinks = new Set<string>();
   return {
     acquire(linkId) {
       const activeCount = activeByLink.get(linkId) ?? 0;
-      if (
-        activeCount >=
-        (unresponsiveLinks.has(linkId) ? maxRetriesPerUnresponsiveLink : maxRetriesPerLink)
-      )
-        return false;
+      const isUnresponsive = unresponsiveLinks.has(linkId);
+      const limit = isUnresponsive ? maxRetriesPerUnresponsiveLink : maxRetriesPerLink;
+      if (activeCount >= limit) return false;
       activeByLink.set(linkId, activeCount + 1);
       return true;
     },
-    release(linkId, answered) {
+    release(linkId, hasResponse) {
       const remainingCount = (activeByLink.get(linkId) ?? 1) - 1;
       if (remainingCount === 0) activeByLink.delete(linkId);
       else activeByLink.set(linkId, remainingCount);
-      if (answered === true) unresponsiveLinks.delete(linkId);
-      if (answered === false) unresponsiveLinks.add(linkId);
+      if (hasResponse === true) unresponsiveLinks.delete(linkId);
+      if (hasResponse === false) unresponsiveLinks.add(linkId);
     },
   };
 }

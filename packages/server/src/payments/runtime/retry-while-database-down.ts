@@ -1,16 +1,17 @@
 // Retries an operation while the database is unavailable, until a deadline.
 import { Refusal } from '@switchyard/contract';
 import { type Clock, pause } from '../../platform/index.ts';
+import type { TransactionRepository } from '../repository/transaction-repository.ts';
 
 const retryDelayMs = 100;
 const transientErrorCodes: ReadonlySet<string> = new Set(['database_unavailable', 'overloaded']);
 
 /**
- * @param deadlineMs epoch ms from which on the failure is thrown
- * @param operation may be done a second time though the first try has come through
+ * @param deadlineMs epoch ms after which the error is thrown
+ * @param operation may run again although its first run has succeeded
  */
 export async function retryWhileUnavailable<T>(
-  { clock }: { clock: Pick<Clock, 'now'> },
+  { clock }: { clock: Clock },
   deadlineMs: number,
   operation: () => Promise<T>,
 ): Promise<T> {
@@ -23,4 +24,22 @@ export async function retryWhileUnavailable<T>(
       await pause(retryDelayMs);
     }
   }
+}
+
+type ReadAndUpdate = Pick<TransactionRepository, 'findById' | 'update'>;
+
+/** The repository functions that are retried while the database is unavailable, for `durationMs`. */
+export function withDatabaseRetry(
+  { transactions, dueClock: clock }: { transactions: ReadAndUpdate; dueClock: Clock },
+  durationMs: number,
+): ReadAndUpdate {
+  const deadlineMs = clock.now() + durationMs;
+  return {
+    findById: (organizationId, transactionId) =>
+      retryWhileUnavailable({ clock }, deadlineMs, () =>
+        transactions.findById(organizationId, transactionId),
+      ),
+    update: (change) =>
+      retryWhileUnavailable({ clock }, deadlineMs, () => transactions.update(change)),
+  };
 }

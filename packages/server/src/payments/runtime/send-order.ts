@@ -9,7 +9,7 @@ export type SendQueueEntry = {
 
 export type SendQueue = { enter(linkId: string): SendQueueEntry };
 
-/** @example const turn = turns.take(linkId); await turn.mine; send(); turn.pass(); */
+/** @example const entry = queue.enter(linkId); await entry.ready; send(); entry.release(); */
 export function createSendQueue(): SendQueue {
   const lastEntryByLink = new Map<string, Promise<void>>();
   return {

@@ -1,10 +1,7 @@
 // Sets the error outcome to Unknown after the acquirer may have received the message.
 import { Refusal } from '@switchyard/contract';
 
-/**
- * Passes a result on; a refusal that knows of no money, such as a lost database, is told as
- * `Unknown`: the acquirer may have acted, and only the status tells.
- */
+/** A refusal such as a lost database would say `NotProcessed`, but only the status of the transaction tells. */
 export async function markOutcomeUnknown<T>(operation: Promise<T>): Promise<T> {
   try {
     return await operation;

@@ -3,7 +3,7 @@ import type { RecentTransactions } from '../repository/recent-transactions.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import { commitTransition, updateWithRetry } from '../repository/update-with-retry.ts';
 import { reversalTransition } from '../reversals/create-reversal.ts';
-import { logNotSent } from '../reversals/schedule-retry.ts';
+import { logNotSent } from '../reversals/reconciliation-alerts.ts';
 import { recordSupersededOutcome } from '../reversals/superseded-outcome.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { retryWhileUnavailable } from '../runtime/retry-while-database-down.ts';

@@ -5,7 +5,6 @@ import type { OperationType } from './state-machine.ts';
 import { authorizationContext, saleOutcome, type TransactionRecord } from './transaction.ts';
 import type { Transition } from './transition.ts';
 
-/** Whether an operation goes into a file in place of a message. */
 export function usesClearingFile(
   transaction: TransactionRecord,
   operationType: OperationType,
@@ -15,14 +14,14 @@ export function usesClearingFile(
   );
 }
 
-/** The step of a capture that waits for the acknowledgement of a file. */
+/** The capture waits for the acknowledgement of its clearing file. */
 export function clearingEntryTransition(
   transaction: TransactionRecord,
   transition: Transition,
 ): Transition {
   const context = authorizationContext(transaction);
   const { operation } = transition;
-  if (operation === undefined) throw new Error('a capture without its operation');
+  if (operation === undefined) throw new Error('the transition of a capture has no operation');
   const { date, endsAt } = settlementDayForContext(context, transition.at);
   const { reference, final = false } = operation.details;
   return {

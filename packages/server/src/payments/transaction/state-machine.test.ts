@@ -53,12 +53,12 @@ test('a remaining amount can be captured or cancelled in every state', () => {
   assert.equal(deriveState(position), 'PartiallyRefunded');
   assert.deepEqual(checkAllowed(position, 'Capture', terms), {
     allowed: true,
-    mode: 'Open',
+    mode: 'PartialAllowed',
     maxAmount: 60,
   });
   assert.deepEqual(checkAllowed(position, 'Cancel', terms), {
     allowed: true,
-    mode: 'Open',
+    mode: 'PartialAllowed',
     maxAmount: 60,
   });
   assert.equal(checkAllowed(position, 'Refund', terms).allowed, false);
@@ -87,7 +87,7 @@ test('an operation on the full rest is refused while another operation is pendin
     return verdict.allowed ? verdict.maxAmount : verdict.reason;
   };
   assert.equal(reasonOf(cancelling, 'Cancel'), 'transaction_in_progress');
-  assert.equal(reasonOf(cancelling, 'Reverse'), 'transaction_in_progress');
+  assert.equal(reasonOf(cancelling, 'Reversal'), 'transaction_in_progress');
   assert.equal(reasonOf(cancelling, 'Capture'), 70);
   assert.equal(reasonOf(capturing, 'Cancel'), 70);
   assert.equal(reasonOf(capturing, 'Capture'), 70);
@@ -95,12 +95,50 @@ test('an operation on the full rest is refused while another operation is pendin
   assert.equal(reasonOf(capturing, 'Capture', single), 'transaction_in_progress');
 });
 
+test('a refusal is temporary while a pending operation can make the operation possible', () => {
+  const single = { ...terms, multipleCapture: false, partialCancel: false };
+  const inProgress: [OperationType, Partial<Position>, ContractTerms?][] = [
+    ['Refund', { captureReserved: 100 }],
+    ['Refund', { captured: 40, refunded: 40, captureReserved: 60 }],
+    ['Refund', { captured: 100, refundReserved: 100 }],
+    ['Capture', { captureReserved: 100 }],
+    ['Capture', { cancelReserved: 100 }],
+    ['Cancel', { captureReserved: 100 }],
+    ['Cancel', { captureReserved: 100 }, single],
+    ['Reversal', { captureReserved: 100 }],
+  ];
+  const final: [OperationType, Partial<Position>, string, ContractTerms?][] = [
+    ['Refund', {}, 'not_captured'],
+    ['Refund', { cancelReserved: 100 }, 'not_captured'],
+    ['Refund', { captured: 100, refunded: 100 }, 'already_refunded'],
+    ['Capture', { captured: 100, refundReserved: 100 }, 'nothing_to_capture'],
+    ['Cancel', { captured: 100, refundReserved: 100 }, 'already_captured'],
+    ['Cancel', { captured: 40, captureReserved: 60 }, 'partial_cancel_not_supported', single],
+    ['Reversal', { captured: 40, captureReserved: 60 }, 'already_captured'],
+  ];
+  const reasonOf = (
+    type: OperationType,
+    amounts: Partial<Position>,
+    limits: ContractTerms = terms,
+  ) => {
+    const result = checkAllowed(approved({ authorized: 100, ...amounts }), type, limits);
+    return result.allowed ? undefined : result.reason;
+  };
+  for (const [type, amounts, limits] of inProgress) {
+    const label = `${type} ${JSON.stringify(amounts)}`;
+    assert.equal(reasonOf(type, amounts, limits), 'transaction_in_progress', label);
+  }
+  for (const [type, amounts, reason, limits] of final) {
+    assert.equal(reasonOf(type, amounts, limits), reason, `${type} ${JSON.stringify(amounts)}`);
+  }
+});
+
 test('over-capture allowance is rounded down to minor units', () => {
   assert.equal(calculateOverCaptureAllowance(999, 10), 99);
   assert.equal(calculateOverCaptureAllowance(999_999_999_999, 100), 999_999_999_999);
   const position = approved({ authorized: 100, captured: 50 });
   const verdict = checkAllowed(position, 'Capture', { ...terms, overCapture: 15 });
-  assert.deepEqual(verdict, { allowed: true, mode: 'Open', maxAmount: 65 });
+  assert.deepEqual(verdict, { allowed: true, mode: 'PartialAllowed', maxAmount: 65 });
 });
 
 test('a sale that waits for confirmation allows a full reversal only', () => {
@@ -116,12 +154,12 @@ test('a sale that waits for confirmation allows a full reversal only', () => {
     const verdict = checkAllowed(position, verb, terms);
     assert.equal(verdict.allowed ? undefined : verdict.reason, 'confirmation_pending', verb);
   }
-  const whole = { allowed: true, mode: 'Whole', maxAmount: 100 };
-  assert.deepEqual(checkAllowed(position, 'Reverse', terms), whole);
+  const whole = { allowed: true, mode: 'FullOnly', maxAmount: 100 };
+  assert.deepEqual(checkAllowed(position, 'Reversal', terms), whole);
   const confirmed = applyPositionChanges(position, { phase: 'Approved' });
   assert.equal(deriveState(confirmed), 'Captured');
-  assert.equal(confirmRuleFor(confirmed), 'Nothing');
-  const verdict = checkAllowed(confirmed, 'Reverse', terms);
+  assert.equal(confirmRuleFor(confirmed), 'NoOp');
+  const verdict = checkAllowed(confirmed, 'Reversal', terms);
   assert.equal(verdict.allowed ? undefined : verdict.reason, 'already_captured');
 });
 
@@ -129,21 +167,23 @@ test('an offline sale can be voided locally until its advice may have been sent'
   const stored: Position = { ...zeroAmounts, phase: 'Stored' };
   const sending = applyPositionChanges(stored, { phase: 'Sending' });
   assert.deepEqual([deriveState(stored), deriveState(sending)], ['Stored', 'Stored']);
-  for (const verb of ['Cancel', 'Reverse'] as const) {
+  for (const verb of ['Cancel', 'Reversal'] as const) {
     assert.deepEqual(checkAllowed(stored, verb, terms), {
       allowed: true,
-      mode: 'Withdraw',
+      mode: 'VoidLocally',
       maxAmount: 0,
     });
   }
-  const queued = { allowed: true, mode: 'Queue', maxAmount: 0 };
-  assert.deepEqual(checkAllowed(sending, 'Reverse', terms), queued);
-  const verdict = checkAllowed(sending, 'Cancel', terms);
-  assert.equal(verdict.allowed ? undefined : verdict.reason, 'transaction_in_progress');
+  const queued = { allowed: true, mode: 'AfterOutcome', maxAmount: 0 };
+  assert.deepEqual(checkAllowed(sending, 'Reversal', terms), queued);
+  for (const verb of ['Cancel', 'Refund'] as const) {
+    const verdict = checkAllowed(sending, verb, terms);
+    assert.equal(verdict.allowed ? undefined : verdict.reason, 'transaction_in_progress');
+  }
 });
 
 type Move = {
-  verb: Exclude<OperationType, 'Reverse'>;
+  verb: Exclude<OperationType, 'Reversal'>;
   part: number;
   succeeds: boolean;
   settle: boolean;

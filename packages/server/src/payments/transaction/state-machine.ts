@@ -101,22 +101,23 @@ export function deriveState(position: Position): State {
   return remaining === 0 ? 'Captured' : 'PartiallyCaptured';
 }
 
-export type OperationType = 'Capture' | 'Cancel' | 'Reverse' | 'Refund';
+/** `Cancel` is a void (functional cancel), `Reversal` a technical cancel of the full sale. */
+export type OperationType = 'Capture' | 'Cancel' | 'Refund' | 'Reversal';
 
 /**
- * What a verb meets in a state. `Open` and `Refundable` name the amount that limits it, `Whole`
- * takes everything or nothing, `Queue` waits for the running sale to end, `Withdraw` takes back
- * what nobody was asked for yet, `Nothing` is a no-op that succeeds, `Replay` tells again what is
- * under way; the rest are refusal codes.
+ * What a state allows. `PartialAllowed`: up to the remaining amount. `Refundable`: up to the captured
+ * amount. `FullOnly`: the full amount. `AfterOutcome`: accepted now, sent after the outcome of the sale.
+ * `VoidLocally`: the full amount, without a message to the acquirer. `NoOp`: succeeds without effect.
+ * `ReturnExisting`: returns the reversal in progress. Any other value is the error code of the refusal.
  */
 export type OperationRule =
-  | 'Open'
+  | 'PartialAllowed'
   | 'Refundable'
-  | 'Whole'
-  | 'Queue'
-  | 'Withdraw'
-  | 'Nothing'
-  | 'Replay'
+  | 'FullOnly'
+  | 'AfterOutcome'
+  | 'VoidLocally'
+  | 'NoOp'
+  | 'ReturnExisting'
   | RefusalCode;
 
 export type RefusalCode =
@@ -133,81 +134,85 @@ export type RefusalCode =
   | 'confirmation_pending'
   | 'authorization_expired';
 
-/** `Cancel` is the Functional cancel (a void), `Reverse` the Technical one (a reversal). */
 export const operationRulesByState: Readonly<
   Record<State, Readonly<Record<OperationType, OperationRule>>>
 > = {
   Received: {
     Capture: 'transaction_in_progress',
     Cancel: 'transaction_in_progress',
-    Reverse: 'Queue',
+    Reversal: 'AfterOutcome',
     Refund: 'transaction_in_progress',
   },
   Stored: {
     Capture: 'not_authorized',
-    Cancel: 'Withdraw',
-    Reverse: 'Withdraw',
+    Cancel: 'VoidLocally',
+    Reversal: 'VoidLocally',
     Refund: 'not_captured',
   },
-  Authorized: { Capture: 'Open', Cancel: 'Open', Reverse: 'Whole', Refund: 'not_captured' },
+  Authorized: {
+    Capture: 'PartialAllowed',
+    Cancel: 'PartialAllowed',
+    Reversal: 'FullOnly',
+    Refund: 'not_captured',
+  },
   PartiallyCaptured: {
-    Capture: 'Open',
-    Cancel: 'Open',
-    Reverse: 'already_captured',
+    Capture: 'PartialAllowed',
+    Cancel: 'PartialAllowed',
+    Reversal: 'already_captured',
     Refund: 'Refundable',
   },
   Captured: {
     Capture: 'nothing_to_capture',
     Cancel: 'already_captured',
-    Reverse: 'already_captured',
+    Reversal: 'already_captured',
     Refund: 'Refundable',
   },
   PartiallyRefunded: {
-    Capture: 'Open',
-    Cancel: 'Open',
-    Reverse: 'already_captured',
+    Capture: 'PartialAllowed',
+    Cancel: 'PartialAllowed',
+    Reversal: 'already_captured',
     Refund: 'Refundable',
   },
   Refunded: {
     Capture: 'nothing_to_capture',
     Cancel: 'already_captured',
-    Reverse: 'already_captured',
+    Reversal: 'already_captured',
     Refund: 'already_refunded',
   },
   Cancelled: {
     Capture: 'already_cancelled',
     Cancel: 'already_cancelled',
-    Reverse: 'Nothing',
+    Reversal: 'NoOp',
     Refund: 'not_captured',
   },
   Declined: {
     Capture: 'transaction_declined',
     Cancel: 'transaction_declined',
-    Reverse: 'Nothing',
+    Reversal: 'NoOp',
     Refund: 'transaction_declined',
   },
   Failed: {
     Capture: 'not_authorized',
     Cancel: 'not_authorized',
-    Reverse: 'Nothing',
+    Reversal: 'NoOp',
     Refund: 'not_captured',
   },
   Reversing: {
     Capture: 'reversal_in_progress',
     Cancel: 'reversal_in_progress',
-    Reverse: 'Replay',
+    Reversal: 'ReturnExisting',
     Refund: 'reversal_in_progress',
   },
   Reversed: {
     Capture: 'not_authorized',
     Cancel: 'already_cancelled',
-    Reverse: 'Nothing',
+    Reversal: 'NoOp',
     Refund: 'not_captured',
   },
   Expired: {
     Capture: 'authorization_expired',
     Cancel: 'authorization_expired',
-    Reverse: 'authorization_expired',
+    Reversal: 'authorization_expired',
     Refund: 'not_captured',
   },
 };
@@ -216,33 +221,30 @@ export const operationRulesByState: Readonly<
 export const submittedRules: Readonly<Record<OperationType, OperationRule>> = {
   Capture: 'not_authorized',
   Cancel: 'transaction_in_progress',
-  Reverse: 'Queue',
-  Refund: 'not_captured',
+  Reversal: 'AfterOutcome',
+  Refund: 'transaction_in_progress',
 };
 
 /** Replaces the row of the state while a sale waits for its confirmation (ADR 0037). */
 export const awaitingConfirmationRules: Readonly<Record<OperationType, OperationRule>> = {
   Capture: 'confirmation_pending',
   Cancel: 'confirmation_pending',
-  Reverse: 'Whole',
+  Reversal: 'FullOnly',
   Refund: 'confirmation_pending',
 };
 
-/**
- * What a confirmation meets: `Confirm` where it is awaited, `Nothing` where the sale stands without
- * it, so that whoever confirms twice hears the same.
- */
-export type ConfirmRule = 'Confirm' | 'Nothing' | RefusalCode | 'transaction_reversed';
+/** `Confirm` if the sale waits for its confirmation, `NoOp` if it needs none; else the error code. */
+export type ConfirmRule = 'Confirm' | 'NoOp' | RefusalCode | 'transaction_reversed';
 
 export const confirmRulesByState: Readonly<Record<State, ConfirmRule>> = {
   Received: 'transaction_in_progress',
   Stored: 'not_authorized',
-  Authorized: 'Nothing',
-  PartiallyCaptured: 'Nothing',
-  Captured: 'Nothing',
-  PartiallyRefunded: 'Nothing',
-  Refunded: 'Nothing',
-  Cancelled: 'Nothing',
+  Authorized: 'NoOp',
+  PartiallyCaptured: 'NoOp',
+  Captured: 'NoOp',
+  PartiallyRefunded: 'NoOp',
+  Refunded: 'NoOp',
+  Cancelled: 'NoOp',
   Declined: 'transaction_declined',
   Failed: 'not_authorized',
   Reversing: 'reversal_in_progress',
@@ -258,7 +260,7 @@ export function confirmRuleFor(position: Position): ConfirmRule {
 export const accountVerificationRules: Readonly<Record<OperationType, OperationRule>> = {
   Capture: 'nothing_to_capture',
   Cancel: 'nothing_to_cancel',
-  Reverse: 'Nothing',
+  Reversal: 'NoOp',
   Refund: 'not_captured',
 };
 
@@ -283,11 +285,11 @@ export type ContractTerms = {
 };
 
 export type AllowedResult =
-  | { allowed: true; maxAmount: number; mode: 'Open' | 'Refundable' | 'Whole' }
+  | { allowed: true; maxAmount: number; mode: 'PartialAllowed' | 'Refundable' | 'FullOnly' }
   /** Applies to the full sale; the position holds no amount yet. */
-  | { allowed: true; maxAmount: 0; mode: 'Queue' | 'Withdraw' }
+  | { allowed: true; maxAmount: 0; mode: 'AfterOutcome' | 'VoidLocally' }
   | { allowed: false; maxAmount: 0; reason: RefusalCode | 'partial_cancel_not_supported' }
-  | { allowed: true; maxAmount: 0; mode: 'Nothing' | 'Replay' };
+  | { allowed: true; maxAmount: 0; mode: 'NoOp' | 'ReturnExisting' };
 
 /** The highest amount above the authorised one that the contract lets be captured, minor units. */
 export function calculateOverCaptureAllowance(amount: number, percent: number): number {
@@ -333,7 +335,7 @@ function checkPartialAllowed(
     if (remaining === 0) return notAllowed('nothing_to_capture');
     if (!terms.multipleCapture && hasReservation(position))
       return notAllowed('transaction_in_progress');
-    return { allowed: true, mode: 'Open', maxAmount: capturableAmount(position, terms) };
+    return { allowed: true, mode: 'PartialAllowed', maxAmount: capturableAmount(position, terms) };
   }
   if (remaining === 0) return notAllowed('already_captured');
   // Each cancel names what stays of the hold, so the acquirer must get them one after the other.
@@ -341,11 +343,53 @@ function checkPartialAllowed(
   if (position.captured + position.captureReserved > 0 && !terms.partialCancel) {
     return notAllowed('partial_cancel_not_supported');
   }
-  return { allowed: true, mode: 'Open', maxAmount: cancellableAmount(position) };
+  return { allowed: true, mode: 'PartialAllowed', maxAmount: cancellableAmount(position) };
 }
 
-/** Decides whether an operation is allowed and its maximum amount (invariant I9). */
+/** False also if nothing is left for the operation. */
+const isPossible = (result: AllowedResult): boolean =>
+  result.allowed &&
+  (result.maxAmount > 0 || (result.mode !== 'PartialAllowed' && result.mode !== 'Refundable'));
+
+/** The positions after the pending operations, each of which succeeds or fails. */
+function positionsAfterPending(position: Position): Position[] {
+  const endings =
+    ([finalName, reservedName]: (typeof reservedAmountNames)[number]) =>
+    (each: Position): Position[] => {
+      const failed = { ...each, [reservedName]: 0 };
+      return [failed, { ...failed, [finalName]: each[finalName] + each[reservedName] }];
+    };
+  return reservedAmountNames.reduce<Position[]>(
+    (positions, names) => positions.flatMap(endings(names)),
+    [position],
+  );
+}
+
+const reservedAmountNames = [
+  ['captured', 'captureReserved'],
+  ['cancelled', 'cancelReserved'],
+  ['refunded', 'refundReserved'],
+] as const;
+
+/**
+ * Decides whether an operation is allowed and its maximum amount (invariant I9). A refusal is
+ * `transaction_in_progress` if the outcome of a pending operation can make the operation possible.
+ */
 export function checkAllowed(
+  position: Position,
+  operationType: OperationType,
+  terms: ContractTerms,
+): AllowedResult {
+  const result = checkRules(position, operationType, terms);
+  const hasPending = hasReservation(position) || position.refundReserved > 0;
+  if (!hasPending || isPossible(result)) return result;
+  const canBecomePossible = positionsAfterPending(position).some((next) =>
+    isPossible(checkRules(next, operationType, terms)),
+  );
+  return canBecomePossible ? notAllowed('transaction_in_progress') : result;
+}
+
+function checkRules(
   position: Position,
   operationType: OperationType,
   terms: ContractTerms,
@@ -355,19 +399,19 @@ export function checkAllowed(
     return notAllowed('authorization_expired');
   const rule = operationRulesFor(position)[operationType];
   switch (rule) {
-    case 'Open':
+    case 'PartialAllowed':
       return checkPartialAllowed(position, operationType, terms);
     case 'Refundable':
       if (position.refunded === position.captured) return notAllowed('already_refunded');
       return { allowed: true, mode: 'Refundable', maxAmount: refundableAmount(position) };
-    case 'Whole':
+    case 'FullOnly':
       if (hasReservation(position)) return notAllowed('transaction_in_progress');
-      return { allowed: true, mode: 'Whole', maxAmount: reversibleAmount(position) };
-    case 'Queue':
-    case 'Withdraw':
+      return { allowed: true, mode: 'FullOnly', maxAmount: reversibleAmount(position) };
+    case 'AfterOutcome':
+    case 'VoidLocally':
       return { allowed: true, mode: rule, maxAmount: 0 };
-    case 'Nothing':
-    case 'Replay':
+    case 'NoOp':
+    case 'ReturnExisting':
       return { allowed: true, mode: rule, maxAmount: 0 };
     default:
       return notAllowed(rule);

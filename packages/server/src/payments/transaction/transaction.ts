@@ -5,7 +5,7 @@ import type {
   AcquirerRequestKind,
   ClearingLine,
 } from '../../acquiring/index.ts';
-import type { Position, PositionChanges, State } from './state-machine.ts';
+import type { OperationType, Position, PositionChanges, State } from './state-machine.ts';
 
 /** Parts of the amount in minor units; an absent part is not included in the amount. */
 export type AmountParts = { readonly tip?: number; readonly cashback?: number };
@@ -41,8 +41,6 @@ export type StoredEvent = {
   at: string;
   data: EventData;
 };
-
-export type OperationKind = 'Capture' | 'Refund' | 'Cancel' | 'Reversal';
 
 /**
  * `Sent` runs in some process until its deadline; `Pending` waits in the jobs table, `Filed` for the
@@ -87,7 +85,7 @@ export const manualResolutionReason = 'Resolved';
 export type StoredOperation = {
   number: number;
   operationId: string;
-  kind: OperationKind;
+  kind: OperationType;
   status: OperationStatus;
   amount: number;
   clientOperationId: string | undefined;
@@ -140,7 +138,7 @@ export type EventData = {
   state: State;
   changes: PositionChanges;
   amount?: number;
-  operation?: { operationId: string; number: number; kind: OperationKind; status: OperationStatus };
+  operation?: { operationId: string; number: number; kind: OperationType; status: OperationStatus };
   response?: { code?: string; reason?: string };
   authorizationCode?: string;
   /** RFC 3339: until when the approval must be confirmed. */

@@ -1,7 +1,7 @@
 // Voids an offline sale before its submission. No message to the acquirer is needed.
 import type { Transition } from './transition.ts';
 
-/** The step of a void or a reversal, ended with its own commit. */
+/** Finishes the void or the reversal in the commit of its reservation. */
 export function voidUnsubmittedSale({
   job: _job,
   operation,

@@ -1,0 +1,81 @@
+// Alerts for cases that a person must compare with the records of the acquirer.
+import { responseCodeFacts } from '@switchyard/contract';
+import type { AcquirerOutcome, AcquirerRequestKind } from '../../acquiring/index.ts';
+import type { Log } from '../../platform/index.ts';
+import type { OperationType } from '../transaction/state-machine.ts';
+import {
+  manualResolutionReason,
+  type StoredOperation,
+  type TransactionRecord,
+} from '../transaction/transaction.ts';
+import { findRule, manualResolutionRules, messageConditions } from './operation-outcome.ts';
+
+type AlertPorts = { log: Pick<Log, 'error'> };
+type MessageKey = { transactionId: string; number?: number };
+
+/** Another terminal may use the same reference numbers. */
+export function alertReferenceCollision({ log }: AlertPorts, message: MessageKey): void {
+  log.error(
+    message,
+    'the acquirer reports a duplicate for the first message with these references',
+  );
+}
+
+/** Debug level: an unavailable link has its own warning, and every sale would log this line. */
+export function logNotSent(
+  { log }: { log: Pick<Log, 'debug'> },
+  outcome: AcquirerOutcome,
+  message: MessageKey,
+): void {
+  if (outcome.outcome !== 'NotSent') return;
+  log.debug({ ...message, reason: outcome.reason }, 'no message was sent to the acquirer');
+}
+
+const contradictionMessage = 'the acquirer response contradicts the manual resolution';
+const alertMessages = {
+  Contradiction: contradictionMessage,
+  PossiblyProcessed:
+    'an operation that was resolved as not done may have been processed by the acquirer',
+} as const;
+
+/** A user resolved the operation while its last message was on its way. */
+export function alertContradiction(
+  { log }: AlertPorts,
+  operation: StoredOperation,
+  { outcome, isRepeat }: { outcome: AcquirerOutcome; isRepeat: boolean },
+  transactionId: string,
+): void {
+  const { number, status, details } = operation;
+  if (details.response?.reason !== manualResolutionReason) return;
+  const resolvedAs = status === 'Succeeded' ? 'Succeeded' : 'Declined';
+  const conditions = { ...messageConditions(operation, outcome, isRepeat), resolvedAs } as const;
+  const alert = findRule(manualResolutionRules, conditions).result;
+  if (alert !== 'None') log.error({ transactionId, number, status }, alertMessages[alert]);
+}
+
+const operationTypeByRequestKind: Readonly<Partial<Record<AcquirerRequestKind, OperationType>>> = {
+  Capture: 'Capture',
+  Refund: 'Refund',
+  Reversal: 'Cancel',
+};
+
+/** A late approval names only the kind of its message, not the operation. */
+export function alertLateContradiction(
+  { log }: AlertPorts,
+  { row, operations }: TransactionRecord,
+  { kind, responseCode }: { kind: AcquirerRequestKind; responseCode: string },
+): void {
+  if (!responseCodeFacts(responseCode).approved) return;
+  const resolvedOperation = operations.find(
+    ({ details, ...each }) =>
+      each.kind === operationTypeByRequestKind[kind] &&
+      each.status === 'Declined' &&
+      details.response?.reason === manualResolutionReason,
+  );
+  if (resolvedOperation === undefined) return;
+  const { number, status } = resolvedOperation;
+  log.error(
+    { transactionId: row.transactionId, number, status, isLate: true },
+    contradictionMessage,
+  );
+}

@@ -1,0 +1,147 @@
+// docs/reference/operation-outcomes.md: the tables that decide what a response of the acquirer means.
+import {
+  hostErrorCodes,
+  manualResolutionRules,
+  type OutcomeResult,
+  type OutcomeRule,
+  offlineSaleRules,
+  operationRules,
+  reversalRules,
+} from '../../packages/server/src/payments/reversals/operation-outcome.ts';
+import { code, table } from './markdown.ts';
+
+const opening = `# Outcomes of operations
+
+These tables decide what the platform does with the response of the acquirer to a message. The first row whose
+conditions match applies; an empty cell matches everything. The server evaluates the same tables.
+
+| Response | Meaning |
+|---|---|
+| Approved | The host approved the message. |
+| Declined | The host declined the message. |
+| Original not found | Response code \`25\`: the host does not know the sale. |
+| Host error | ${hostErrorCodes.map(code).join(', ')}: the host or the connection to the issuer is out of order. |
+| Indeterminate | \`09\`, \`68\`, or a response code that is in no table: the message may have been processed. |
+| Duplicate | \`94\` or \`26\`: the host knows the reference numbers of the message. |
+| No response | The message was sent, and no valid response arrived in time. |
+| Not sent | No byte of the message left the platform. |
+
+A copy is *repeated* if an earlier copy of the same message may have been sent.
+`;
+
+const words: Readonly<Record<string, string>> = {
+  OriginalNotFound: 'Original not found',
+  HostError: 'Host error',
+  NoResponse: 'No response',
+  NotSent: 'Not sent',
+  BeforeSend: 'before this copy was sent',
+  AfterSend: 'after this copy was sent',
+  Never: 'never',
+  None: 'none',
+  WithoutHostResponse: 'finished without a response of the host',
+  AcceptedByHost: 'accepted by the host',
+  true: 'yes',
+  false: 'no',
+};
+
+const headings: Readonly<Record<string, string>> = {
+  response: 'Response',
+  isRepeat: 'Repeated',
+  hasCollision: 'Collision recorded',
+  isScheduled: 'Retry scheduled',
+  isClearingLine: 'In a clearing file',
+  saleApproval: 'Host approved the sale',
+  earlierReversal: 'Earlier reversal',
+  canSaleArrive: 'Sale may still arrive',
+  resolvedAs: 'Resolved as',
+};
+
+const cell = (value: unknown): string =>
+  [value]
+    .flat()
+    .map((each) => (each === undefined ? '' : (words[String(each)] ?? String(each))))
+    .join(' or ');
+
+function rulesTable<Conditions, Result>(
+  rules: readonly OutcomeRule<Conditions, Result>[],
+  conditions: readonly (keyof Conditions & string)[],
+  resultHeadings: readonly string[],
+  resultCells: (result: Result) => readonly string[],
+): string {
+  const head = [...conditions.map((name) => headings[name] ?? name), ...resultHeadings, 'Reason'];
+  return table(
+    head,
+    rules.map(({ when, result, because }) => [
+      ...conditions.map((name) => cell(when[name])),
+      ...resultCells(result),
+      because,
+    ]),
+  );
+}
+
+const retryWords = {
+  Backoff: 'with a growing delay',
+  BackoffInOrder: 'with a growing delay; later messages of the link wait',
+  WhenLinkIsUp: 'when the link is available; not counted as an attempt',
+};
+const outcomeHeadings = ['Status', 'Sent again', 'Recorded'];
+
+function outcomeCells(result: OutcomeResult): string[] {
+  if (result.status !== 'Pending') return [code(result.status), 'no', ''];
+  const { retry, isCollision, newReference, isAccepted } = result;
+  const recorded = [
+    isCollision ? 'the collision, with an alert' : undefined,
+    newReference === undefined ? undefined : 'new reference numbers',
+    newReference === 'UpToLimit' ? 'at most 6 times' : undefined,
+    isAccepted ? 'the acceptance' : undefined,
+  ].filter((each) => each !== undefined);
+  return [code('Pending'), retryWords[retry], recorded.join(', ')];
+}
+
+const message = ['response', 'isRepeat', 'hasCollision'] as const;
+
+export function operationOutcomesDocument(): string {
+  const alerts = {
+    Contradiction: 'the response contradicts the resolution',
+    PossiblyProcessed: 'the operation may have been processed',
+    None: 'none',
+  };
+  const sections = [
+    [
+      'Captures, refunds and cancels',
+      'While the status is `Pending`, the amount stays reserved.',
+      rulesTable(
+        operationRules,
+        [...message, 'isScheduled', 'isClearingLine'],
+        outcomeHeadings,
+        outcomeCells,
+      ),
+    ],
+    [
+      'Reversals',
+      'A reversal ends only after the host accepted it, or when the host cannot hold the sale. It is never declined.',
+      rulesTable(
+        reversalRules,
+        [...message, 'saleApproval', 'earlierReversal', 'canSaleArrive'],
+        outcomeHeadings,
+        outcomeCells,
+      ),
+    ],
+    [
+      'Advices of offline sales',
+      'The customer has the goods, so the platform does not reverse the sale.',
+      rulesTable(offlineSaleRules, message, outcomeHeadings, outcomeCells),
+    ],
+    [
+      'Responses after a manual resolution',
+      'A user resolved the operation while its last message was on its way. The status does not change.',
+      rulesTable(manualResolutionRules, [...message, 'resolvedAs'], ['Alert'], (alert) => [
+        alerts[alert],
+      ]),
+    ],
+  ];
+  return [
+    opening,
+    ...sections.map(([title, text, rows]) => `## ${title}\n\n${text}\n\n${rows}\n`),
+  ].join('\n');
+}
