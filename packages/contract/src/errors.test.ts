@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { errorCodes, isErrorCode, listErrorCodes } from './errors.ts';
+import { type ErrorCode, errorCodes, isErrorCode, listErrorCodes, type Outcome } from './errors.ts';
 import { Refusal, refuse } from './refusal.ts';
 
 test('every code has its own title and its own sentence, in the agreed form', () => {
@@ -16,13 +16,19 @@ test('every code has its own title and its own sentence, in the agreed form', ()
   }
 });
 
+/** These refuse a request because of an earlier one, whose outcome they give. */
+const outcomesOfEarlierRequests: Readonly<Partial<Record<ErrorCode, Outcome>>> = {
+  service_id_reused: 'Unknown',
+  request_interrupted: 'Unknown',
+  offline_sale_already_uploaded: 'Processed',
+};
+
 test('below 500 nothing was processed; a state that cannot change is not worth repeating', () => {
   for (const code of listErrorCodes()) {
     const { status, outcome, retryable } = errorCodes[code];
     assert.ok(status >= 400 && status <= 599, code);
-    // What is refused because of one before it: that one may have been done.
-    const isOfBefore = code === 'service_id_reused' || code === 'request_interrupted';
-    if (status < 500) assert.equal(outcome, isOfBefore ? 'Unknown' : 'NotProcessed', code);
+    if (status < 500)
+      assert.equal(outcome, outcomesOfEarlierRequests[code] ?? 'NotProcessed', code);
     if (status === 422 || status === 403 || status === 404) assert.equal(retryable, false, code);
     // A ServiceID is good once: what a terminal did not answer is asked about, and not repeated.
     const isGoodOnce = code === 'timeout';

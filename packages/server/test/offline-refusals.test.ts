@@ -53,7 +53,8 @@ describe('what of offline sales is refused', { concurrency: 4 }, () => {
       ...body,
       clientTransactionId: randomUUID(),
     });
-    assert.equal(renamed.body.transactionId, first.body.transactionId, renamed.text);
+    assertRefused(renamed, { code: 'offline_sale_already_uploaded', outcome: 'Processed' });
+    assert.equal(renamed.body.transaction.transactionId, first.body.transactionId);
     const none = await upload(on, { authorizedAt: ago(1000), terminalSequence: 4 }, { amount: 1 });
     assertRefused(none, { code: 'offline_limit_exceeded', pointer });
   });
