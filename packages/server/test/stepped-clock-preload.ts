@@ -15,17 +15,12 @@ function readOffset(): void {
   if (Number.isInteger(value)) offsetMs = value;
 }
 
-class SteppedDate extends SystemDate {
-  constructor(...values: [] | [number]) {
-    if (values.length === 0) super(systemNow() + offsetMs);
-    else super(...values);
-  }
-
-  static override now(): number {
-    return systemNow() + offsetMs;
-  }
-}
+const now = () => systemNow() + offsetMs;
 
 readOffset();
 setInterval(readOffset, readEveryMs).unref();
-globalThis.Date = SteppedDate as DateConstructor;
+globalThis.Date = new Proxy(SystemDate, {
+  construct: (target, values: unknown[]) =>
+    Reflect.construct(target, values.length === 0 ? [now()] : values),
+  get: (target, name) => (name === 'now' ? now : Reflect.get(target, name)),
+});

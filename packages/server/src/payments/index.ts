@@ -1,8 +1,19 @@
 // Interface of the payments module.
 import type { FastifyInstance } from 'fastify';
-import type { LateResponse } from '../acquiring/index.ts';
-import type { Database, Jobs } from '../platform/index.ts';
+import type { Acquiring, LateResponse } from '../acquiring/index.ts';
+import type { Recorder } from '../audit/index.ts';
+import type {
+  Clock,
+  Database,
+  DueClock,
+  FailPoints,
+  Ids,
+  Jobs,
+  Log,
+  Metrics,
+} from '../platform/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
+import type { Hsm, Vault } from '../vault/index.ts';
 import { createApprovalStore } from './approvals/approval-code-sql.ts';
 import { createApprovalChecker } from './approvals/check-approval-code.ts';
 import { createApprovalCodeManager } from './approvals/manage-approval-codes.ts';
@@ -22,7 +33,6 @@ import {
 import { createClearingFiles, createClearingTask } from './clearing/clearing-files.ts';
 import { registerClearingGauges } from './clearing/clearing-gauges.ts';
 import { createClearingStore } from './clearing/clearing-sql.ts';
-import type { PaymentsDeps } from './deps.ts';
 import { registerLinkRoutes } from './http/acquirer-link-routes.ts';
 import { registerApprovalCodes } from './http/approval-code-routes.ts';
 import { registerClearingRoutes } from './http/clearing-routes.ts';
@@ -35,6 +45,7 @@ import { createAuthorizationExpiry } from './recovery/expire-authorizations.ts';
 import { createCrashRecovery } from './recovery/recover-after-crash.ts';
 import { createOperationRetry } from './recovery/retry-operations.ts';
 import { findLinksInUse } from './repository/links-in-use.ts';
+import type { RecentTransactions } from './repository/recent-transactions.ts';
 import { createRerouteStore } from './repository/reroute-sql.ts';
 import { createTransactionRepository } from './repository/transaction-repository.ts';
 import { retryOperationJob } from './reversals/create-reversal.ts';
@@ -80,26 +91,30 @@ export type Payments = {
   stop(): Promise<void>;
 };
 
-type StoreMembers = 'ksnStore' | 'pinKsnStore' | 'stepUpStore' | 'terminalClock' | 'offlineStore';
-/** Dependencies that the module creates or receives in another form. */
-type CreatedMembers =
-  | 'transactions'
-  | 'rerouteStore'
-  | 'inFlightTransactions'
-  | 'jobs'
-  | 'approvals'
-  | 'provisioning'
-  | StoreMembers;
-
-/** Of each kind that is short and that money waits for: reversals, deadlines, advices. */
+/** Concurrent jobs of each short kind that money waits for: reversals, deadlines, advices. */
 const maxShortJobs = 64;
-/** Links of batches that are worked at once: one of them may take an hour. */
+/** Links whose batches are captured at once. One batch may take an hour. */
 const maxLinkJobs = 16;
 
-type Deps = Omit<PaymentsDeps, CreatedMembers> & {
+type Ports = {
   database: Database;
   jobs: Jobs;
   provisioning: Provisioning;
+  acquiring: Acquiring;
+  vault: Vault;
+  hsm: Hsm;
+  audit: Pick<Recorder, 'record'>;
+  clock: Clock;
+  /** Due times are compared with this clock. */
+  dueClock: DueClock;
+  ids: Ids;
+  log: Log;
+  metrics: Metrics;
+  failPoints: FailPoints;
+  /** Absent when this process publishes no transaction events. */
+  recentTransactions?: RecentTransactions | undefined;
+  /** Time limit for a response of the acquirer, in ms. */
+  acquirerTimeoutMs: number;
 };
 
 /**
@@ -107,71 +122,74 @@ type Deps = Omit<PaymentsDeps, CreatedMembers> & {
  *
  * @example const payments = createPayments({ database, acquiring, provisioning, vault, jobs, … });
  */
-export function createPayments({ database, jobs, audit, ...rest }: Deps): Payments {
-  const approvalDeps = {
-    ...rest,
+export function createPayments(ports: Ports): Payments {
+  const { database, jobs, vault, ids, clock } = ports;
+  const approvalPorts = {
+    ...ports,
     store: createApprovalStore(database),
     hashCode: (organizationId: string, code: string) =>
-      rest.vault.digest(`approval|${organizationId}|${code}`),
+      vault.digest(`approval|${organizationId}|${code}`),
   };
-  const deps = {
-    ...rest,
-    audit,
-    jobs,
-    transactions: createTransactionRepository({ database, ids: rest.ids, clock: rest.clock }),
-    rerouteStore: createRerouteStore({ database, ids: rest.ids }),
+  const parts = {
+    ...ports,
+    transactions: createTransactionRepository({ database, ids, clock }),
+    rerouteStore: createRerouteStore({ database, ids }),
     inFlightTransactions: createInFlightTransactions(),
-    pinKsnStore: createPinKsnStore({ database, clock: rest.clock }),
-    ksnStore: createKsnStore({ database, clock: rest.clock }),
-    stepUpStore: createStepUpStore({ database, clock: rest.clock }),
-    terminalClock: createTerminalClockCheck(rest),
+    pinKsnStore: createPinKsnStore({ database, clock }),
+    ksnStore: createKsnStore({ database, clock }),
+    stepUpStore: createStepUpStore({ database, clock }),
+    terminalClock: createTerminalClockCheck(ports),
     offlineStore: createOfflineStore({ database, jobs }),
-    batches: createBatchStore({ database, ids: rest.ids }),
-    clearing: createClearingStore({ database, ids: rest.ids }),
-    approvals: createApprovalChecker(approvalDeps),
+    batches: createBatchStore({ database, ids }),
+    clearing: createClearingStore({ database, ids }),
+    approvals: createApprovalChecker(approvalPorts),
   };
-  const approvalCodes = createApprovalCodeManager({ ...approvalDeps, database, audit });
-  const recovery = createCrashRecovery(deps);
+  const approvalCodes = createApprovalCodeManager(approvalPorts);
+  const recovery = createCrashRecovery(parts);
   const linkQueue = createLinkQueue({ database });
-  registerBacklogGauges(linkQueue, deps);
-  const driverDeps = { ...deps, linkQueue };
-  jobs.handle(retryOperationJob, createRetryDriver(driverDeps, createOperationRetry(deps)), {
+  registerBacklogGauges(linkQueue, parts);
+  const driverPorts = { ...parts, linkQueue };
+  jobs.handle(retryOperationJob, createRetryDriver(driverPorts, createOperationRetry(parts)), {
     most: maxShortJobs,
   });
-  jobs.handle(confirmDeadlineJob, createConfirmDeadlineHandler(deps), { most: maxShortJobs });
-  jobs.handle(submitOfflineSaleJob, createRetryDriver(driverDeps, createOfflineSubmission(deps)), {
-    most: maxShortJobs,
-  });
-  jobs.handle(gapReportJob, createGapReporter(deps));
-  const batchWorker = createBatchWorker(deps);
+  jobs.handle(confirmDeadlineJob, createConfirmDeadlineHandler(parts), { most: maxShortJobs });
+  jobs.handle(
+    submitOfflineSaleJob,
+    createRetryDriver(driverPorts, createOfflineSubmission(parts)),
+    {
+      most: maxShortJobs,
+    },
+  );
+  jobs.handle(gapReportJob, createGapReporter(parts));
+  const batchWorker = createBatchWorker(parts);
   jobs.handle(batchCaptureJob, batchWorker.assignLinks);
   jobs.handle(batchCaptureLinkJob, batchWorker.captureLinkItems, { most: maxLinkJobs });
-  jobs.handle(applyAcknowledgementJob, createAcknowledgementHandler(deps));
-  registerClearingGauges(deps);
+  jobs.handle(applyAcknowledgementJob, createAcknowledgementHandler(parts));
+  registerClearingGauges(parts);
   const periodicTasks = [
     recovery,
-    createAuthorizationExpiry(deps),
-    createClearingTask(deps),
-    createKsnCleanup(deps),
+    createAuthorizationExpiry(parts),
+    createClearingTask(parts),
+    createKsnCleanup(parts),
   ];
   return {
     register(app) {
-      registerPaymentRoutes(app, deps);
-      registerLinkRoutes(app, driverDeps);
+      registerPaymentRoutes(app, parts);
+      registerLinkRoutes(app, driverPorts);
       registerApprovalCodes(app, approvalCodes);
-      registerClearingRoutes(app, createClearingFiles(deps));
+      registerClearingRoutes(app, createClearingFiles(parts));
     },
     start() {
       for (const sweep of periodicTasks) sweep.start();
     },
-    queueUtilization: deps.transactions.queueUtilization,
+    queueUtilization: parts.transactions.queueUtilization,
     findLinksInUse: () => findLinksInUse(database),
-    recordLateResponse: (lateResponse) => recordLateResponse(deps, lateResponse),
-    stopWaitingReaders: deps.inFlightTransactions.stop,
+    recordLateResponse: (lateResponse) => recordLateResponse(parts, lateResponse),
+    stopWaitingReaders: parts.inFlightTransactions.stop,
     async stop() {
       await Promise.all(periodicTasks.map((sweep) => sweep.stop()));
-      await deps.inFlightTransactions.idle();
-      await deps.transactions.flush();
+      await parts.inFlightTransactions.idle();
+      await parts.transactions.flush();
     },
   };
 }

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ProcessRequest, Refusal } from '@switchyard/contract';
 import { HsmError, type HsmErrorCode, type PinTranslationRequest } from '../../vault/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
 import type { PinKsnUse } from './pin-ksn-sql.ts';
 import { translatePin } from './translate-pin.ts';
 import { validatePinMembers } from './validate-pin-block.ts';
@@ -68,7 +67,13 @@ function platform({ fault, isFresh = true, isFirst = true, ...given }: Given = {
     },
     log: { warn: (entry: unknown) => warned.push(entry) },
   };
-  return { deps: deps as unknown as PaymentsDeps, hsmRequests, takenUses, confirmedUses, warned };
+  return {
+    deps: deps as unknown as Parameters<typeof translatePin>[0],
+    hsmRequests,
+    takenUses,
+    confirmedUses,
+    warned,
+  };
 }
 
 async function codeOf(work: () => unknown): Promise<string> {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Caller } from '../../http/index.ts';
-import type { PaymentsDeps } from '../deps.ts';
 import { getTransaction } from '../operations/get-transaction.ts';
 import {
   createInFlightTransactions,
+  type InFlightTransactions,
   maxWaitingReaders,
   maxWaitingReadersPerClient,
 } from './in-flight-transactions.ts';
@@ -51,7 +51,7 @@ describe('waiting readers', () => {
 });
 
 /** A sale without an outcome. The clock advances with each read. */
-function setUp(inFlightTransactions: PaymentsDeps['inFlightTransactions']) {
+function setUp(inFlightTransactions: InFlightTransactions) {
   let reads = 0;
   const deps = {
     inFlightTransactions,
@@ -63,7 +63,7 @@ function setUp(inFlightTransactions: PaymentsDeps['inFlightTransactions']) {
         return { row: { transactionId, state: 'Received', version: 1 }, operations: [] };
       },
     },
-  } as unknown as PaymentsDeps & { reads(): number };
+  } as unknown as Parameters<typeof getTransaction>[0] & { reads(): number };
   const caller = { organizationId, clientId: 'till' } as Caller;
   return { deps, caller };
 }
