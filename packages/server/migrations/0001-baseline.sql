@@ -999,38 +999,41 @@ CREATE TABLE vault_rounds (
 -- acquiring: terminal identifiers and keys at the acquirers
 -- ---------------------------------------------------------------------------------------------------------
 
--- The terminal identifier of a device at its acquirer, and its next trace number (STAN).
+-- A terminal identifier at an acquirer, and its next system trace audit number (STAN). terminal_owner_id is the
+-- logical device, or the contract for sales without a device.
 CREATE TABLE acquirer_terminals (
   organization_id uuid NOT NULL,
   contract_id uuid NOT NULL,
   terminal_id text NOT NULL,
-  holder_id uuid NOT NULL,
-  next_trace bigint NOT NULL,
+  terminal_owner_id uuid NOT NULL,
+  next_stan bigint NOT NULL,
   created_at timestamptz NOT NULL,
   PRIMARY KEY (organization_id, contract_id, terminal_id),
-  UNIQUE (organization_id, contract_id, holder_id)
+  UNIQUE (organization_id, contract_id, terminal_owner_id)
 );
 
--- A key that a host sent in a key exchange. The newest of each usage is active; the one before it is accepted for a
--- while. configured_key_ref is the key of the link at that time: a later configuration replaces the exchanged key.
+-- A key that a host sent in a key exchange. The highest generation of each usage is active; the one before it is
+-- accepted for a while. configured_key_ref is the key of the link at that time: a later configuration replaces the
+-- exchanged key.
 CREATE TABLE acquirer_link_keys (
   organization_id uuid NOT NULL,
   acquirer_link_id uuid NOT NULL,
   usage text NOT NULL,
-  number integer NOT NULL,
+  generation integer NOT NULL,
   key_ref text NOT NULL,
   check_value text NOT NULL,
   key_index text,
   configured_key_ref text,
   created_at timestamptz NOT NULL,
-  PRIMARY KEY (organization_id, acquirer_link_id, usage, number)
+  PRIMARY KEY (organization_id, acquirer_link_id, usage, generation)
 );
 
 -- ---------------------------------------------------------------------------------------------------------
 -- payments: card transactions
 -- ---------------------------------------------------------------------------------------------------------
 
--- A card transaction with its amounts in minor units. hold_until is when the authorisation expires.
+-- A card transaction with its amounts in minor units. over_capture_allowance may be captured above the authorised
+-- amount. authorization_expires_at is null for a sale that is captured at once.
 CREATE TABLE transactions (
   organization_id uuid NOT NULL,
   transaction_id uuid NOT NULL,
@@ -1043,7 +1046,7 @@ CREATE TABLE transactions (
   phase text NOT NULL,
   amount bigint NOT NULL,
   currency text NOT NULL,
-  over_capture bigint NOT NULL,
+  over_capture_allowance bigint NOT NULL,
   authorized bigint NOT NULL,
   captured bigint NOT NULL,
   cancelled bigint NOT NULL,
@@ -1056,24 +1059,25 @@ CREATE TABLE transactions (
   deadline timestamptz NOT NULL,
   created_at timestamptz NOT NULL,
   updated_at timestamptz NOT NULL,
-  hold_until timestamptz,
+  authorization_expires_at timestamptz,
   PRIMARY KEY (organization_id, transaction_id),
   CHECK (amount >= 0 AND authorized >= 0 AND captured >= 0 AND cancelled >= 0 AND refunded >= 0),
   CHECK (capture_reserved >= 0 AND cancel_reserved >= 0 AND refund_reserved >= 0),
   CHECK (refunded + refund_reserved <= captured),
-  CHECK (captured + capture_reserved + cancelled + cancel_reserved <= authorized + over_capture)
+  CHECK (captured + capture_reserved + cancelled + cancel_reserved
+    <= authorized + over_capture_allowance)
 );
 
-CREATE UNIQUE INDEX transactions_client ON transactions
+CREATE UNIQUE INDEX transactions_client_transaction_id ON transactions
   (organization_id, client_transaction_id, merchant_id) WHERE client_transaction_id IS NOT NULL;
-CREATE INDEX transactions_unanswered ON transactions (deadline) WHERE phase = 'Received';
-CREATE INDEX transactions_open ON transactions (organization_id, merchant_id, transaction_id)
+CREATE INDEX transactions_without_outcome ON transactions (deadline) WHERE phase = 'Received';
+CREATE INDEX transactions_capturable ON transactions (organization_id, merchant_id, transaction_id)
   WHERE state IN ('Authorized', 'PartiallyCaptured');
 -- The acquirer links that advices still have to be sent to.
-CREATE INDEX transactions_stored ON transactions (organization_id, transaction_id)
-  WHERE phase IN ('Stored', 'Sending');
+CREATE INDEX transactions_to_submit ON transactions (organization_id, transaction_id)
+  WHERE phase IN ('Stored', 'Submitted');
 -- Open authorisations only: a sale that is captured at once is never in this index.
-CREATE INDEX transactions_holds ON transactions (hold_until)
+CREATE INDEX transactions_authorization_expiry ON transactions (authorization_expires_at)
   WHERE phase = 'Approved' AND authorized > captured + cancelled;
 
 -- An event in the history of a transaction.
@@ -1091,7 +1095,7 @@ CREATE TABLE transaction_events (
 CREATE TABLE operations (
   organization_id uuid NOT NULL,
   transaction_id uuid NOT NULL,
-  number integer NOT NULL,
+  operation_number integer NOT NULL,
   operation_id uuid NOT NULL,
   merchant_id uuid NOT NULL,
   kind text NOT NULL,
@@ -1102,22 +1106,22 @@ CREATE TABLE operations (
   deadline timestamptz NOT NULL,
   created_at timestamptz NOT NULL,
   updated_at timestamptz NOT NULL,
-  PRIMARY KEY (organization_id, transaction_id, number),
+  PRIMARY KEY (organization_id, transaction_id, operation_number),
   UNIQUE (organization_id, client_operation_id, merchant_id, kind),
   CHECK (amount >= 0)
 );
 
-CREATE INDEX operations_unanswered ON operations (deadline) WHERE status = 'Sent';
+CREATE INDEX operations_without_outcome ON operations (deadline) WHERE status = 'Sent';
 CREATE INDEX operations_pending ON operations (organization_id, transaction_id)
   WHERE status = 'Pending';
 
 -- The identifier of a refund or cancel by web, which is unique over both kinds of operation.
-CREATE TABLE operations_by_web (
+CREATE TABLE refund_by_web_ids (
   organization_id uuid NOT NULL,
   client_operation_id text NOT NULL,
   merchant_id uuid NOT NULL,
   transaction_id uuid NOT NULL,
-  number integer NOT NULL,
+  operation_number integer NOT NULL,
   PRIMARY KEY (organization_id, client_operation_id, merchant_id)
 );
 
@@ -1156,7 +1160,7 @@ CREATE INDEX capture_batch_items_pending ON capture_batch_items
   (organization_id, batch_id, link_id, transaction_id) WHERE status = 'Pending';
 
 -- A clearing file. sequence has no gaps per link, so that the acquirer notices a missing file; a rejected file uses
--- no number. amounts are minor units by numeric currency code. acknowledgement is the hash of the acquirer's
+-- no number. amounts are minor units by numeric currency code. acknowledgement_digest is the hash of the acquirer's
 -- acknowledgement, so that a repeated one changes nothing. reason is why the acquirer rejected the file.
 CREATE TABLE clearing_files (
   organization_id uuid NOT NULL,
@@ -1170,7 +1174,7 @@ CREATE TABLE clearing_files (
   accepted integer NOT NULL,
   rejected integer NOT NULL,
   reason text,
-  acknowledgement text,
+  acknowledgement_digest text,
   created_at timestamptz NOT NULL,
   acknowledged_at timestamptz,
   PRIMARY KEY (organization_id, file_id)
@@ -1179,14 +1183,14 @@ CREATE TABLE clearing_files (
 CREATE UNIQUE INDEX clearing_files_sequence ON clearing_files (organization_id, link_id, sequence)
   WHERE state <> 'Rejected';
 -- Files without an acknowledgement, for the metrics.
-CREATE INDEX clearing_files_made ON clearing_files (organization_id, link_id, created_at)
+CREATE INDEX clearing_files_unacknowledged ON clearing_files (organization_id, link_id, created_at)
   WHERE state = 'Made';
 
 -- A capture in a clearing file, with a masked card number. file_id is null until a file contains it.
 CREATE TABLE clearing_lines (
   organization_id uuid NOT NULL,
   transaction_id uuid NOT NULL,
-  number integer NOT NULL,
+  operation_number integer NOT NULL,
   link_id uuid NOT NULL,
   settlement_date date NOT NULL,
   due_at timestamptz NOT NULL,
@@ -1197,12 +1201,12 @@ CREATE TABLE clearing_lines (
   line integer,
   status text NOT NULL,
   code text,
-  PRIMARY KEY (organization_id, transaction_id, number)
+  PRIMARY KEY (organization_id, transaction_id, operation_number)
 );
 
 CREATE INDEX clearing_lines_waiting ON clearing_lines (due_at, organization_id, link_id)
   WHERE file_id IS NULL;
-CREATE UNIQUE INDEX clearing_lines_of_file ON clearing_lines (organization_id, file_id, line)
+CREATE UNIQUE INDEX clearing_lines_file ON clearing_lines (organization_id, file_id, line)
   WHERE file_id IS NOT NULL;
 
 -- An approval code for refunds and cancels, known only by a keyed hash. A code is never issued twice.
@@ -1212,7 +1216,7 @@ CREATE TABLE approval_codes (
   merchant_id uuid,
   store_id uuid,
   name text NOT NULL,
-  code_mark text NOT NULL,
+  code_hash text NOT NULL,
   one_time boolean NOT NULL,
   max_amount bigint,
   currency text,
@@ -1225,91 +1229,92 @@ CREATE TABLE approval_codes (
   PRIMARY KEY (organization_id, approval_code_id)
 );
 
-CREATE UNIQUE INDEX approval_codes_mark ON approval_codes (organization_id, code_mark);
+CREATE UNIQUE INDEX approval_codes_code_hash ON approval_codes (organization_id, code_hash);
 
 -- Wrong approval codes per sender, against guessing.
-CREATE TABLE approval_failures (
+CREATE TABLE approval_code_failures (
   organization_id uuid NOT NULL,
-  tried_by text NOT NULL,
+  attempted_by text NOT NULL,
   failures integer NOT NULL,
-  counted_until timestamptz NOT NULL,
-  PRIMARY KEY (organization_id, tried_by)
+  window_ends_at timestamptz NOT NULL,
+  PRIMARY KEY (organization_id, attempted_by)
 );
 
--- The counter of the last PIN key serial number (KSN) of a device, and the transaction that used it.
-CREATE TABLE pin_counters (
+-- The counter of the last PIN key serial number (KSN), and the sale that used it. counter_scope is the serial number
+-- without its counter, followed by the merchant until the PIN was translated.
+CREATE TABLE pin_ksn_counters (
   organization_id uuid NOT NULL,
-  device text NOT NULL,
+  counter_scope text NOT NULL,
   counter bigint NOT NULL,
   used_by text NOT NULL,
   updated_at timestamptz NOT NULL,
-  PRIMARY KEY (organization_id, device)
+  PRIMARY KEY (organization_id, counter_scope)
 );
 
--- A key serial number (KSN) of encrypted card data that a sale used. device is the serial number without its
+-- A key serial number (KSN) of encrypted card data that a sale used. ksn_device_part is the serial number without its
 -- counter. The newest of each device is never deleted, nor the newest that is older than any offline sale.
-CREATE TABLE device_data_uses (
+CREATE TABLE card_data_ksn_uses (
   organization_id uuid NOT NULL,
-  device text NOT NULL,
+  ksn_device_part text NOT NULL,
   counter bigint NOT NULL,
   used_by text NOT NULL,
   used_at timestamptz NOT NULL,
-  PRIMARY KEY (organization_id, device, counter)
+  PRIMARY KEY (organization_id, ksn_device_part, counter)
 );
 
-CREATE INDEX device_data_uses_old ON device_data_uses (used_at);
+CREATE INDEX card_data_ksn_uses_used_at ON card_data_ksn_uses (used_at);
 
--- A declined sale that was repeated with a PIN or a chip (step-up).
+-- The step-up of a declined sale: claimed_by is the sale that repeats it with a PIN or by contact chip.
 CREATE TABLE step_ups (
   organization_id uuid NOT NULL,
-  declined_id uuid NOT NULL,
-  taken_by text NOT NULL,
+  declined_transaction_id uuid NOT NULL,
+  claimed_by text NOT NULL,
   created_at timestamptz NOT NULL,
-  PRIMARY KEY (organization_id, declined_id)
+  PRIMARY KEY (organization_id, declined_transaction_id)
 );
 
--- A device that uploads offline sales; its row is locked while its sales of a day are counted.
-CREATE TABLE offline_holders (
+-- A logical device, or a contract, that uploads offline sales. An upload locks the row to count the sales of a day.
+CREATE TABLE offline_terminal_owners (
   organization_id uuid NOT NULL,
-  holder_id uuid NOT NULL,
-  PRIMARY KEY (organization_id, holder_id)
+  terminal_owner_id uuid NOT NULL,
+  PRIMARY KEY (organization_id, terminal_owner_id)
 );
 
--- The range of offline sequence numbers of a counter: the hardware named by the sale, else the device. A sale
--- without a device has a counter of its own.
-CREATE TABLE offline_terminals (
+-- The range of the uploaded offline sequence numbers. sequence_scope is the serial number of the hardware, if the sale
+-- names it. A sale without a device has a scope of its own.
+CREATE TABLE offline_sequence_ranges (
   organization_id uuid NOT NULL,
-  holder_id uuid NOT NULL,
-  counter text NOT NULL,
+  terminal_owner_id uuid NOT NULL,
+  sequence_scope text NOT NULL,
   first_sequence integer NOT NULL,
   last_sequence integer NOT NULL,
-  PRIMARY KEY (organization_id, holder_id, counter)
+  PRIMARY KEY (organization_id, terminal_owner_id, sequence_scope)
 );
 
 -- An uploaded offline sale. chip_data is encrypted, and null once the acquirer has answered.
 CREATE TABLE offline_uploads (
   organization_id uuid NOT NULL,
-  holder_id uuid NOT NULL,
-  counter text NOT NULL,
+  terminal_owner_id uuid NOT NULL,
+  sequence_scope text NOT NULL,
   terminal_sequence integer NOT NULL,
   transaction_id uuid NOT NULL,
   authorized_at timestamptz NOT NULL,
   chip_data bytea,
-  PRIMARY KEY (organization_id, holder_id, counter, terminal_sequence)
+  PRIMARY KEY (organization_id, terminal_owner_id, sequence_scope, terminal_sequence)
 );
 
-CREATE INDEX offline_uploads_recent ON offline_uploads (organization_id, holder_id, authorized_at);
+CREATE INDEX offline_uploads_recent ON offline_uploads (organization_id, terminal_owner_id, authorized_at);
 CREATE UNIQUE INDEX offline_uploads_transaction ON offline_uploads (organization_id, transaction_id);
 -- Finds a sale that is uploaded again with another terminal, or without one.
-CREATE INDEX offline_uploads_number
+CREATE INDEX offline_uploads_sequence
   ON offline_uploads (organization_id, terminal_sequence, authorized_at);
 
--- A range of offline sequence numbers that were not uploaded. Ranges of a counter do not touch each other.
-CREATE TABLE offline_gaps (
+-- A range of offline sequence numbers that were not uploaded. Ranges of a scope do not touch each other.
+CREATE TABLE missing_offline_sequences (
   organization_id uuid NOT NULL,
   gap_id uuid NOT NULL,
-  holder_id uuid NOT NULL,
-  counter text NOT NULL,
+  terminal_owner_id uuid NOT NULL,
+  sequence_scope text NOT NULL,
   first_missing integer NOT NULL,
   last_missing integer NOT NULL,
   transaction_id uuid NOT NULL,
@@ -1320,8 +1325,8 @@ CREATE TABLE offline_gaps (
   CHECK (first_missing <= last_missing)
 );
 
-CREATE INDEX offline_gaps_terminal
-  ON offline_gaps (organization_id, holder_id, counter, first_missing);
+CREATE INDEX missing_offline_sequences_scope
+  ON missing_offline_sequences (organization_id, terminal_owner_id, sequence_scope, first_missing);
 
 -- ---------------------------------------------------------------------------------------------------------
 -- qr: QR payments. No card data; a scanned code is not stored.
