@@ -65,7 +65,7 @@ function factsOf(number: number): AuthorizationContext {
       instrument: merchantId,
     },
     linkId,
-    merchantNumber: 'BENCH0000000001',
+    acquirerMerchantId: 'BENCH0000000001',
     merchantName: 'Bench merchant 1',
     mcc: '5411',
     timeZone: 'Europe/Paris',
@@ -98,7 +98,7 @@ function intent(number: number): { row: TransactionRow; event: StoredEvent } {
     contractId,
     amount: 1234,
     currency: 'EUR',
-    overCapture: 0,
+    overCaptureAllowance: 0,
     position: { phase: 'Received', ...amounts, ...reserved },
     state: 'Received',
     version: 1,
@@ -111,7 +111,7 @@ function intent(number: number): { row: TransactionRow; event: StoredEvent } {
     state: 'Received',
     changes: { phase: 'Received' },
     amount: 1234,
-    facts: factsOf(number),
+    context: factsOf(number),
   };
   return { row, event: { sequence: 1, type: 'transaction.received', at, data } };
 }

@@ -79,7 +79,7 @@ const sales: readonly [string, string, string][] = [
 ];
 
 const asked = 3;
-const terms = { partialCancel: true, multipleCapture: true, overCapture: 0 };
+const terms = { partialCancel: true, multipleCapture: true, overCaptureAllowance: 0 };
 const operations: readonly [OperationType, string, (amount: number) => PositionChanges][] = [
   ['Capture', 'capture', (captured) => ({ captured })],
   ['Cancel', 'cancel', (cancelled) => ({ cancelled })],

@@ -41,7 +41,7 @@ export async function withPlatform<T>(work: (open: Open) => Promise<T>): Promise
   // No card is seen here, so the keys of cards are left alone.
   const settings = readSettings(withoutCards(process.env));
   return withDatabase(settings, { name: 'operator', connections: 2 }, async ({ database, log }) => {
-    await prepareDatabase({ database, log });
+    await prepareDatabase({ settings, database, log });
     // Never started: what is ordered here, such as a mail, a running platform does.
     const house = await composeHouse({ settings, database, log });
     try {

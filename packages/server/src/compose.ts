@@ -42,6 +42,7 @@ import {
   createOutbox,
   createOutgoingCalls,
   type Database,
+  explainSchemaMismatch,
   type Ids,
   type Jobs,
   type Log,
@@ -122,13 +123,22 @@ export type House = {
   stopLimitMs: number;
 };
 
-/** Brings the schema up to date; safe while other processes do the same. */
-export async function prepareDatabase(deps: Pick<HouseDeps, 'database' | 'log'>): Promise<void> {
-  await migrate(deps.database, migrationsDirectory, {
-    log: deps.log,
-    clock: systemClock,
-    ids: systemIds,
-  });
+/**
+ * Brings the schema up to date; safe while other processes do the same.
+ *
+ * @throws Error for a database of another commit, with how to remove it
+ */
+export async function prepareDatabase({
+  settings,
+  database,
+  log,
+}: Pick<HouseDeps, 'settings' | 'database' | 'log'>): Promise<void> {
+  const deps = { log, clock: systemClock, ids: systemIds };
+  try {
+    await migrate(database, migrationsDirectory, deps);
+  } catch (error) {
+    throw explainSchemaMismatch(error, settings);
+  }
 }
 
 /** What identity asks of provisioning about the devices that come to it. */

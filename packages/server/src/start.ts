@@ -60,7 +60,7 @@ async function openDatabaseOf({ settings, log, lifecycle }: Started): Promise<Da
     preparedStatements: settings.preparedStatements === 'on',
   });
   lifecycle.onStop('database', database.close);
-  await prepareDatabase({ database, log });
+  await prepareDatabase({ settings, database, log });
   return database;
 }
 

@@ -267,9 +267,9 @@ describe('keys that the acquirer sends', () => {
     const dialect = table.name;
     const of = await scene({}, { acquirerPort: port, link: { dialect, ...link } });
     const stored = () =>
-      database.query<{ usage: string; number: number; check_value: string }>(
-        `SELECT usage, number, check_value FROM acquirer_link_keys
-         WHERE organization_id = $1 ORDER BY usage, number`,
+      database.query<{ usage: string; generation: number; check_value: string }>(
+        `SELECT usage, generation, check_value FROM acquirer_link_keys
+         WHERE organization_id = $1 ORDER BY usage, generation`,
         [of.organizationId],
       );
     await until(async () => ((await stored()).length === 2 ? true : undefined), 'both keys');
@@ -292,10 +292,11 @@ describe('keys that the acquirer sends', () => {
     assert.deepEqual(await withPin('1234'), ['Captured', '00']);
     // All that came are known, so that none is taken twice.
     host.changeKey('M');
-    const numbers = async () => (await stored()).map(({ usage, number }) => `${usage} ${number}`);
+    const generations = async () =>
+      (await stored()).map(({ usage, generation }) => `${usage} ${generation}`);
     const expected = ['Mac 1', 'Mac 2', 'Mac 3', 'ZonePin 1', 'ZonePin 2'].join();
-    await until(async () => (await numbers()).join() === expected, 'a third key');
-    assert.ok(before.every(({ number }) => number === 1));
+    await until(async () => (await generations()).join() === expected, 'a third key');
+    assert.ok(before.every(({ generation }) => generation === 1));
 
     // Both sides come back with the keys that they have agreed on.
     await host.stop();
@@ -303,7 +304,7 @@ describe('keys that the acquirer sends', () => {
     const isAvailable = () => call(of, 'GET', '/technical/isAvailable');
     await until(async () => (await isAvailable()).body.available === true, 'the link');
     assert.deepEqual(await withPin('1234'), ['Captured', '00']);
-    assert.equal((await numbers()).join(), expected);
+    assert.equal((await generations()).join(), expected);
     await assertAgreement({ ...of, host });
   });
 });

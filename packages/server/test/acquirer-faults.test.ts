@@ -495,15 +495,15 @@ describe('what a process leaves that is no more', { concurrency: 4 }, () => {
     // The same intent under another trace number, which the host has never seen.
     await database.query(
       `INSERT INTO transactions SELECT organization_id, $3::uuid, merchant_id, $3::uuid, store_id,
-          device_id, contract_id, 'Received', 'Received', amount, currency, over_capture, 0, 0, 0, 0,
+          device_id, contract_id, 'Received', 'Received', amount, currency, over_capture_allowance, 0, 0, 0, 0,
           0, 0, 0, 1, 0, $4, created_at, updated_at
         FROM transactions WHERE organization_id = $1 AND transaction_id = $2`,
       [on.organizationId, sold.transactionId, copy, longAgo()],
     );
     await database.query(
       `INSERT INTO transaction_events SELECT organization_id, $3::uuid, 1, type, at,
-          jsonb_set(jsonb_set(data, '{facts,reference,stan}', '"999999"'),
-            '{facts,reference,rrn}', '"000000999999"')
+          jsonb_set(jsonb_set(data, '{context,reference,stan}', '"999999"'),
+            '{context,reference,rrn}', '"000000999999"')
         FROM transaction_events WHERE organization_id = $1 AND transaction_id = $2 AND sequence = 1`,
       [on.organizationId, sold.transactionId, copy],
     );

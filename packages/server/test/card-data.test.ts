@@ -243,7 +243,7 @@ describe('card data', () => {
       const withCode = securityCode === undefined ? card : { ...card, securityCode };
       const sold = await sell({ instrument: { card: withCode } }, 'Captured');
       const [row] = await database.query<{ facts: Record<string, unknown> }>(
-        `SELECT data->'facts' AS facts FROM transaction_events
+        `SELECT data->'context' AS facts FROM transaction_events
           WHERE organization_id = $1 AND transaction_id = $2 AND sequence = 1`,
         [on.organizationId, sold.transactionId],
       );
@@ -269,9 +269,9 @@ describe('card data', () => {
     });
     const database = await testDatabase();
     const facts = await database.query<{ token: string; instrument: string }>(
-      `SELECT data #>> '{facts,card,token}' AS token, data #>> '{facts,request,instrument}' AS instrument
+      `SELECT data #>> '{context,card,token}' AS token, data #>> '{context,request,instrument}' AS instrument
         FROM transaction_events WHERE organization_id IN ($1, $2) AND sequence = 1
-        AND data #>> '{facts,card,maskedNumber}' = $3`,
+        AND data #>> '{context,card,maskedNumber}' = $3`,
       [on.organizationId, other.organizationId, sold.card.maskedNumber],
     );
     const mine = facts.filter(({ token }) => token !== sold.card.token);

@@ -151,7 +151,7 @@ test('a sum beyond 2^53 is exact in the file, in its view and in its event', asy
   const greatest = 999_999_999_999;
   const count = 9009;
   await database.query(
-    `INSERT INTO clearing_lines (organization_id, transaction_id, number, link_id, settlement_date,
+    `INSERT INTO clearing_lines (organization_id, transaction_id, operation_number, link_id, settlement_date,
         due_at, amount, currency, content, status)
       SELECT $1, gen_random_uuid(), 1, $2, '2099-03-01', '2099-03-02', $3, line.currency,
         jsonb_build_object('settlementDate', '2099-03-01', 'merchantNumber', $4::text,

@@ -186,7 +186,7 @@ describe('encrypted card data', () => {
     const database = await testDatabase();
     const age = (interval: string) =>
       database.query(
-        `UPDATE device_data_uses SET used_by = replace(used_by, $2, 'gone'),
+        `UPDATE card_data_ksn_uses SET used_by = replace(used_by, $2, 'gone'),
           used_at = now() - $3::interval
           WHERE organization_id = $1 AND (used_by LIKE '%' || $2 || '%' OR used_by LIKE '%|gone|%')`,
         [on.organizationId, one.clientTransactionId, interval],
@@ -302,7 +302,7 @@ describe('serial numbers that were used', () => {
     for (const counter of [9, 12]) assert.ok(await uses.take(by(counter)));
     assert.ok((await uses.deleteOld()) >= 2);
     const left = await database.query<{ counter: number }>(
-      'SELECT counter FROM device_data_uses WHERE organization_id = $1 ORDER BY counter',
+      'SELECT counter FROM card_data_ksn_uses WHERE organization_id = $1 ORDER BY counter',
       [organizationId],
     );
     assert.deepEqual(

@@ -50,8 +50,8 @@ const shorter: Readonly<Record<string, readonly string[]>> = {
     'client_transaction_id',
   ],
   // What is overdue, oldest first, of an index that holds only what is unanswered.
-  'payments-unanswered-sales transactions': ['deadline'],
-  'payments-unanswered-operations operations': ['deadline'],
+  'payments-sales-without-outcome transactions': ['deadline'],
+  'payments-operations-without-outcome operations': ['deadline'],
   // The oldest enabled contract of the merchant.
   'provisioning-resolve acquirer_contracts': ['organization_id', 'merchant_id'],
 };
@@ -117,7 +117,7 @@ describe('the plans of the hot statements', () => {
     const again = keyedSale({ clientTransactionId, instrument: { token: card.token } });
     await call('POST', '/process', again);
     await call('POST', '/process', keyedSale({ deviceId: on.shop.deviceIds[0] }));
-    await until(() => (on.hot.has('payments-unanswered-sales') ? true : undefined), 'a sweep');
+    await until(() => (on.hot.has('payments-sales-without-outcome') ? true : undefined), 'a sweep');
   }
 
   async function keysOf(index: string): Promise<string[]> {
@@ -160,17 +160,17 @@ describe('the plans of the hot statements', () => {
 
   test('the house has used the statements that matter', () => {
     for (const name of [
-      'payments-begin',
-      'payments-commit-event',
-      'payments-commit-operation',
-      'payments-find',
+      'payments-insert-transaction',
+      'payments-update-with-event',
+      'payments-update-with-operation',
+      'payments-find-transactions',
       'payments-find-by-client-id',
       'payments-find-operation',
-      'payments-unanswered-sales',
-      'payments-unanswered-operations',
+      'payments-sales-without-outcome',
+      'payments-operations-without-outcome',
       'vault-protect',
       'vault-reveal',
-      'acquiring-reserve-traces',
+      'acquiring-reserve-stans',
       'provisioning-resolve',
       'provisioning-contract',
     ]) {

@@ -19,7 +19,7 @@ import { until } from './until.ts';
 
 type Event = { sequence: number; type: string; data: EventData };
 type Operation = {
-  number: number;
+  operationNumber: number;
   operationId: string;
   kind: 'Capture' | 'Refund' | 'Cancel' | 'Reversal';
   status: string;
@@ -54,9 +54,9 @@ const databaseOf = async ({ database }: Keeper): Promise<Database> =>
 const selectOpen = `SELECT json_build_object('transaction', transaction_id, 'state', state,
     'phase', phase, 'amount', amount, 'updatedAt', updated_at) AS open
   FROM transactions WHERE organization_id = $1
-    AND (state IN ('Received', 'Stored', 'Reversing') OR phase = 'Unconfirmed')
-  UNION ALL SELECT json_build_object('transaction', transaction_id, 'number', number, 'kind', kind,
-    'status', status, 'amount', amount, 'updatedAt', updated_at)
+    AND (state IN ('Received', 'Stored', 'Reversing') OR phase = 'AwaitingConfirmation')
+  UNION ALL SELECT json_build_object('transaction', transaction_id, 'operationNumber', operation_number,
+    'kind', kind, 'status', status, 'amount', amount, 'updatedAt', updated_at)
   FROM operations WHERE organization_id = $1 AND status IN ('Sent', 'Pending')
   UNION ALL SELECT json_build_object('batch', batch_id, 'updatedAt', updated_at)
   FROM capture_batches WHERE organization_id = $1 AND state = 'Running'`;
@@ -93,15 +93,15 @@ export async function booksOf(on: Keeper): Promise<Book[]> {
   const database = await databaseOf(on);
   const rows = await database.query<Omit<Book, 'position'> & Position>(
     `SELECT transaction_id AS "transactionId", merchant_id AS "merchantId",
-      contract_id AS "contractId", state, currency, amount, over_capture AS "overCapture", version,
+      contract_id AS "contractId", state, currency, amount, over_capture_allowance AS "overCapture", version,
       operation_count AS "operationCount", phase, authorized, captured, cancelled, refunded,
       capture_reserved AS "captureReserved", cancel_reserved AS "cancelReserved",
       refund_reserved AS "refundReserved",
       (SELECT json_agg(json_build_object('sequence', sequence, 'type', type, 'data', data)
         ORDER BY sequence) FROM transaction_events e WHERE e.organization_id = t.organization_id
         AND e.transaction_id = t.transaction_id) AS events,
-      coalesce((SELECT json_agg(json_build_object('number', number, 'operationId', operation_id,
-        'kind', kind, 'status', status, 'amount', amount, 'details', details) ORDER BY number)
+      coalesce((SELECT json_agg(json_build_object('operationNumber', operation_number, 'operationId', operation_id,
+        'kind', kind, 'status', status, 'amount', amount, 'details', details) ORDER BY operation_number)
         FROM operations o WHERE o.organization_id = t.organization_id
         AND o.transaction_id = t.transaction_id), '[]') AS operations
     FROM transactions t WHERE organization_id = $1`,
@@ -150,7 +150,7 @@ const terminal = new Set(['Succeeded', 'Declined', 'Failed']);
 /** I6: an operation ends once, and its row says how. */
 function assertEnds({ events, operations, operationCount, transactionId }: Book): void {
   assert.deepEqual(
-    operations.map(({ number }) => number),
+    operations.map(({ operationNumber }) => operationNumber),
     operations.map((_, index) => index + 1),
     transactionId,
   );
@@ -168,19 +168,19 @@ function assertEnds({ events, operations, operationCount, transactionId }: Book)
 
 type Sums = { captured: number; refunded: number; cancelled: number };
 
-const approvals: ReadonlySet<string> = new Set(['Approved', 'Unconfirmed']);
+const approvals: ReadonlySet<string> = new Set(['Approved', 'AwaitingConfirmation']);
 
 /** What the sale and its operations add up to, without a look at the stored amounts. */
 function sumsOf({ events, operations, position }: Book): Sums {
   const sums: Sums = { captured: 0, refunded: 0, cancelled: 0 };
-  const facts = events[0]?.data.facts;
+  const facts = events[0]?.data.context;
   const approval = events.find(({ data }) => approvals.has(data.changes.phase ?? ''))?.data;
   const isSale = facts?.kind === 'Sale' || facts?.kind === 'OfflineSale';
   if (isSale) sums.captured += approval?.amount ?? 0;
   for (const { kind, status, amount, details } of operations) {
     if (status !== 'Succeeded') continue;
     if (kind === 'Capture') sums.captured += amount;
-    if (kind === 'Capture') sums.cancelled += details.released ?? 0;
+    if (kind === 'Capture') sums.cancelled += details.releasedAmount ?? 0;
     if (kind === 'Refund') sums.refunded += amount;
     // What was never known to be approved leaves nothing to cancel.
     if (position.authorized === 0 || (kind !== 'Cancel' && kind !== 'Reversal')) continue;
@@ -197,7 +197,7 @@ function assertSums(book: Book): void {
   const open = book.operations.filter(({ status }) => !terminal.has(status));
   const sum = (kind: string) =>
     open.reduce((all, each) => all + (each.kind === kind ? each.amount : 0), 0);
-  const released = open.reduce((all, { details }) => all + (details.released ?? 0), 0);
+  const released = open.reduce((all, { details }) => all + (details.releasedAmount ?? 0), 0);
   assert.equal(book.position.captureReserved, sum('Capture'), book.transactionId);
   assert.equal(book.position.cancelReserved, sum('Cancel') + released, book.transactionId);
   assert.equal(book.position.refundReserved, sum('Refund'), book.transactionId);
@@ -227,7 +227,7 @@ function assertReferences(books: readonly Book[]): void {
   const seen = new Set<string>();
   for (const { contractId, events, operations } of books) {
     const references = operations.map(({ details }) => details.reference);
-    const sale = events[0]?.data.facts?.reference;
+    const sale = events[0]?.data.context?.reference;
     for (const each of sale === undefined ? references : [sale, ...references]) {
       const key = `${contractId} ${each.terminalId} ${each.stan} ${each.transmittedAt.slice(0, 4)}`;
       assert.ok(!seen.has(key), `a trace number twice: ${key}`);

@@ -26,8 +26,8 @@ const all = (on: Scene, one: (at: number) => [Members, Members]): Promise<Answer
 
 async function uploadsOf(on: Scene) {
   const database = await testDatabase();
-  return database.query<{ counter: string; terminal_sequence: number }>(
-    'SELECT counter, terminal_sequence FROM offline_uploads WHERE organization_id = $1',
+  return database.query<{ sequence_scope: string; terminal_sequence: number }>(
+    'SELECT sequence_scope, terminal_sequence FROM offline_uploads WHERE organization_id = $1',
     [on.organizationId],
   );
 }
@@ -63,9 +63,9 @@ describe('offline sales of one device that arrive at once', { concurrency: 4 }, 
     await assertCounted(on, answers);
     // What was refused was not counted either: the gaps are those between what was taken.
     const taken = await uploadsOf(on);
-    const missing = ['10000001', '10000002'].reduce((sum, counter) => {
+    const missing = ['10000001', '10000002'].reduce((sum, scope) => {
       const numbers = taken
-        .filter((each) => each.counter === counter)
+        .filter((each) => each.sequence_scope === scope)
         .map((each) => each.terminal_sequence);
       if (numbers.length === 0) return sum;
       return sum + Math.max(...numbers) - Math.min(...numbers) + 1 - numbers.length;

@@ -35,7 +35,7 @@ const newRow = (clientTransactionId: string = randomUUID()): TransactionRow => (
   contractId: randomUUID(),
   amount: 1000,
   currency: 'EUR',
-  overCapture: 0,
+  overCaptureAllowance: 0,
   position: { phase: 'Received', ...zeroAmounts },
   state: 'Received',
   version: 1,
@@ -60,7 +60,7 @@ const authorized: Transition = {
 
 const captureOf = (clientOperationId: string): Transition => {
   const operation: StoredOperation = {
-    number: 1,
+    operationNumber: 1,
     operationId: randomUUID(),
     kind: 'Capture',
     status: 'Sent',

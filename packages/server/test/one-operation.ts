@@ -53,13 +53,13 @@ function transactionWith(
       operationCount: 1,
       deadline: 0,
     },
-    events: [{ sequence: 1, type: 'transaction.received', at: '', data: { facts: context } }],
+    events: [{ sequence: 1, type: 'transaction.received', at: '', data: { context } }],
     operations: [
       {
         kind,
         status: 'Sent',
         amount: 60,
-        number: 1,
+        operationNumber: 1,
         createdAt,
         details: { reference: numbers(0) },
       },

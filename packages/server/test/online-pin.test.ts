@@ -297,7 +297,7 @@ describe('online PIN', () => {
     const rows = await database.query<{ row: string }>(
       `SELECT t::text AS row FROM transaction_events t WHERE organization_id = $1 AND transaction_id = $2
         UNION ALL SELECT o::text FROM operations o WHERE organization_id = $1
-        UNION ALL SELECT p::text FROM pin_counters p WHERE organization_id = $1`,
+        UNION ALL SELECT p::text FROM pin_ksn_counters p WHERE organization_id = $1`,
       [on.organizationId, body.transactionId],
     );
     assert.ok(rows.length >= 3);

@@ -57,7 +57,7 @@ async function countedOf(on: Scene) {
     if (outcome === undefined) continue;
     counts.count += 1;
     const phase = outcome.data.changes.phase ?? '';
-    if (['Approved', 'Unconfirmed'].includes(phase)) counts.approved += 1;
+    if (['Approved', 'AwaitingConfirmation'].includes(phase)) counts.approved += 1;
     else if (phase === 'Declined') counts.declined += 1;
     else if (['Failed', 'Reversing'].includes(phase)) counts.failed += 1;
   }

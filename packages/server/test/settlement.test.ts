@@ -29,12 +29,12 @@ async function lapse(on: Scene, transactionId: string): Promise<void> {
   const database = await testDatabase();
   const key = [on.organizationId, transactionId];
   await database.query(
-    `UPDATE transaction_events SET data = jsonb_set(data, '{facts,holdDays}', '0')
+    `UPDATE transaction_events SET data = jsonb_set(data, '{context,holdDays}', '0')
       WHERE organization_id = $1 AND transaction_id = $2 AND sequence = 1`,
     key,
   );
   await database.query(
-    `UPDATE transactions SET hold_until = created_at
+    `UPDATE transactions SET authorization_expires_at = created_at
       WHERE organization_id = $1 AND transaction_id = $2`,
     key,
   );
@@ -51,17 +51,17 @@ test('a hold is kept as long as the contract says', async () => {
   const id = await authorize(on);
   const database = await testDatabase();
   const [row] = await database.query<{ days: number }>(
-    `SELECT extract(epoch FROM hold_until - created_at)::int / 86400 AS days FROM transactions
+    `SELECT extract(epoch FROM authorization_expires_at - created_at)::int / 86400 AS days FROM transactions
       WHERE organization_id = $1 AND transaction_id = $2`,
     [on.organizationId, id],
   );
   assert.equal(row?.days, 3);
   const sale = await call(on, 'POST', '/process', keyedSale());
-  const [none] = await database.query<{ hold_until: Date | null }>(
-    'SELECT hold_until FROM transactions WHERE organization_id = $1 AND transaction_id = $2',
+  const [none] = await database.query<{ authorization_expires_at: Date | null }>(
+    'SELECT authorization_expires_at FROM transactions WHERE organization_id = $1 AND transaction_id = $2',
     [on.organizationId, sale.body.transactionId],
   );
-  assert.equal(none?.hold_until, null);
+  assert.equal(none?.authorization_expires_at, null);
 });
 
 test('what nothing was captured of expires, and a late capture is refused', async () => {

@@ -210,9 +210,9 @@ describe('a step-up of which nothing was sent', () => {
     const database = await testDatabase();
     const begun = (ago: string) =>
       database.query(
-        `INSERT INTO step_ups (organization_id, declined_id, taken_by, created_at)
+        `INSERT INTO step_ups (organization_id, declined_transaction_id, claimed_by, created_at)
           VALUES ($1, $2, $3, now() - $4::interval)
-          ON CONFLICT (organization_id, declined_id) DO UPDATE SET created_at = excluded.created_at`,
+          ON CONFLICT (organization_id, declined_transaction_id) DO UPDATE SET created_at = excluded.created_at`,
         [on.organizationId, stepUpOf, `${shop.merchantId}|never-stored`, ago],
       );
     await begun('1 second');

@@ -12,6 +12,7 @@ import { type Database, openDatabase } from './database.ts';
 import { systemIds } from './ids.ts';
 import { createLog } from './log.ts';
 import { migrate } from './migrations.ts';
+import { SchemaMismatchError } from './schema-mismatch.ts';
 import { splitStatements } from './sql-statements.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
@@ -65,17 +66,41 @@ describe('migrations', () => {
   });
 
   test('a changed, a missing and a late one are refused', async () => {
-    await expectMigrated({ '0001-a.sql': first, '0003-b.sql': second }, async (database, dir) => {
+    const third = '-- Makes c.\nCREATE TABLE c (n int);';
+    const files = { '0001-a.sql': first, '0002-b.sql': second, '0004-c.sql': third };
+    await expectMigrated(files, async (database, dir) => {
       await migrate(database, dir, deps);
-      await writeFile(join(dir, '0001-a.sql'), first.replaceAll('\n', '\r\n'));
+      await writeFile(join(dir, '0002-b.sql'), second.replaceAll('\n', '\r\n'));
       assert.deepEqual(await migrate(database, dir, deps), [], 'line ends are no change');
-      await writeFile(join(dir, '0001-a.sql'), `${first} `);
-      await assert.rejects(migrate(database, dir, deps), /0001-a was changed/);
-      await rm(join(dir, '0001-a.sql'));
-      await assert.rejects(migrate(database, dir, deps), /0001-a is missing/);
-      await writeFile(join(dir, '0001-a.sql'), first);
-      await writeFile(join(dir, '0002-late.sql'), '-- Late.\nSELECT 1;');
-      await assert.rejects(migrate(database, dir, deps), /0002-late comes after a newer one/);
+      await writeFile(join(dir, '0002-b.sql'), `${second} `);
+      await assert.rejects(migrate(database, dir, deps), /0002-b was changed/);
+      await rm(join(dir, '0002-b.sql'));
+      await assert.rejects(migrate(database, dir, deps), /0002-b is missing/);
+      await writeFile(join(dir, '0002-b.sql'), second);
+      await writeFile(join(dir, '0003-late.sql'), '-- Late.\nSELECT 1;');
+      await assert.rejects(migrate(database, dir, deps), /0003-late comes after a newer one/);
+    });
+  });
+
+  test('another first migration is a schema mismatch, and nothing is changed', async () => {
+    await expectMigrated({ '0001-a.sql': first, '0002-b.sql': second }, async (database, dir) => {
+      await migrate(database, dir, deps);
+      for (const [name, text] of [
+        ['0001-a.sql', `${first} `],
+        ['0001-baseline.sql', first.replaceAll('a', 'c')],
+      ] as const) {
+        const files = { [name]: text, '0002-c.sql': '-- Makes d.\nCREATE TABLE d (n int);' };
+        await assert.rejects(migrate(database, await directoryOf(files), deps), (error) => {
+          assert.ok(error instanceof SchemaMismatchError);
+          assert.match(error.message, /begins with 0001-a of another commit/);
+          return true;
+        });
+      }
+      assert.deepEqual(
+        await database.query(`SELECT to_regclass('c') AS c, to_regclass('d') AS d`),
+        [{ c: null, d: null }],
+      );
+      assert.deepEqual(await migrate(database, dir, deps), []);
     });
   });
 

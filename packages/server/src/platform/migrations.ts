@@ -6,10 +6,12 @@ import type { Log } from './log.ts';
 import { type Migration, readMigrations } from './migration-files.ts';
 import { codeOf, dropInvalidIndex, existsAlready, isDoneAlready } from './resumed-statement.ts';
 import { holdLease } from './schema-lease.ts';
+import { SchemaMismatchError } from './schema-mismatch.ts';
 
 const defaultLeaseMs = 30_000;
 const pollMs = 100;
 const bootstrapTries = 10;
+const baselineVersion = 1;
 /** IF NOT EXISTS does not keep two first starts from colliding: it is there, or its name in the catalogue is. */
 const collisions = new Set([...existsAlready, '23505']);
 
@@ -28,7 +30,8 @@ const bootstrap = [
      held_until timestamptz NOT NULL
    )`,
 ];
-const history = `SELECT version, name, checksum, statements_done AS done, finished_at IS NOT NULL AS finished
+const history = `SELECT version, name, checksum, statements_done AS done, finished_at IS NOT NULL AS finished,
+    current_database() AS database
   FROM schema_migrations ORDER BY version`;
 const begun = `INSERT INTO schema_migrations (version, name, note, checksum, statements_done, finished_at)
   VALUES ($1, $2, $3, $4, 0, NULL) ON CONFLICT (version) DO NOTHING`;
@@ -38,14 +41,22 @@ const finished = `UPDATE schema_migrations SET statements_done = $2, finished_at
 
 export type MigrateDeps = { log: Log; clock: Clock; ids: Ids; leaseMs?: number };
 
-type Applied = { version: number; name: string; checksum: string; done: number; finished: boolean };
+type Applied = {
+  version: number;
+  name: string;
+  checksum: string;
+  done: number;
+  finished: boolean;
+  database: string;
+};
 type Pending = { migration: Migration; done: number };
 type Fence = () => Promise<void>;
 
 /**
  * Applies what is missing and returns the names. Of two processes that start at once, one migrates and the
  * other waits; the lease of one that was killed runs out, and the other goes on where it stopped.
- * @throws Error where an applied migration was changed, is gone, or a newer one was applied before it
+ * @throws SchemaMismatchError before any change, where the first migration was another one
+ * @throws Error where a later migration was changed, is gone, or a newer one was applied before it
  */
 export async function migrate(
   database: Database,
@@ -153,6 +164,9 @@ function record(query: SessionQuery, { version, name, note, checksum }: Migratio
 function pendingOf(migrations: readonly Migration[], past: readonly Applied[]): Pending[] {
   for (const applied of past) {
     const file = migrations.find(({ version }) => version === applied.version);
+    if (applied.version === baselineVersion && file?.checksum !== applied.checksum) {
+      throw new SchemaMismatchError(applied.name, applied.database);
+    }
     if (file === undefined) throw new Error(`the applied migration ${applied.name} is missing`);
     if (file.checksum !== applied.checksum) {
       throw new Error(`the applied migration ${applied.name} was changed`);

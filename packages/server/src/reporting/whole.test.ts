@@ -1,11 +1,8 @@
 // Work on reports waits while they are being made anew, and costs no try.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { CompiledQuery } from 'kysely';
-import { migrations, testDatabase } from '../../test/database.ts';
+import { testDatabase } from '../../test/database.ts';
 import { type Job, systemClock } from '../platform/index.ts';
 import { whenWhole } from './whole.ts';
 
@@ -46,23 +43,6 @@ for (const [name, stage, writtenAsOf, isDone] of positions) {
     assert.equal((later?.retryAt ?? 0) > systemClock.now(), !isDone);
   });
 }
-
-test('waits for reports that a version with other codes of cards has made, whatever was paid', async () => {
-  const organizationId = randomUUID();
-  const database = await testDatabase();
-  const text = await readFile(join(migrations, '0051-reports-of-settled-qr-payments.sql'), 'utf8');
-  const undone = new Error('others use this database');
-  const work = database.transaction(async (trx) => {
-    const run = (sql: string) => trx.executeQuery<{ n: string }>(CompiledQuery.raw(sql));
-    await run(`INSERT INTO report_positions (organization_id, position, as_of, stage, written_as_of)
-      VALUES ('${organizationId}', 0, '${asOf}', 'Following', '${asOf}')`);
-    await run(text);
-    const wrong = 'SELECT count(*) AS n FROM report_positions WHERE written_as_of IS NOT NULL';
-    assert.equal(Number((await run(wrong)).rows[0]?.n), 0);
-    throw undone;
-  });
-  await assert.rejects(work, undone);
-});
 
 test('is done for an organisation in which nothing has happened', async () => {
   const organizationId = randomUUID();

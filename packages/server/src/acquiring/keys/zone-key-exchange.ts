@@ -43,18 +43,18 @@ const maxWaitingImports = 4;
 const activeKeysPerUsage = 2;
 const rememberedKeysPerUsage = 64;
 
-const insertKeySql = `INSERT INTO acquirer_link_keys (organization_id, acquirer_link_id, usage, number,
+const insertKeySql = `INSERT INTO acquirer_link_keys (organization_id, acquirer_link_id, usage, generation,
     key_ref, check_value, key_index, configured_key_ref, created_at)
-  SELECT $1, $2, $3, coalesce(max(number), 0) + 1, $4, $5, $6, $7, $8 FROM acquirer_link_keys
+  SELECT $1, $2, $3, coalesce(max(generation), 0) + 1, $4, $5, $6, $7, $8 FROM acquirer_link_keys
   WHERE organization_id = $1 AND acquirer_link_id = $2 AND usage = $3
-  ON CONFLICT DO NOTHING RETURNING number`;
+  ON CONFLICT DO NOTHING RETURNING generation`;
 
 const deleteOldKeysSql = `DELETE FROM acquirer_link_keys
-  WHERE organization_id = $1 AND acquirer_link_id = $2 AND usage = $3 AND number <= $4`;
+  WHERE organization_id = $1 AND acquirer_link_id = $2 AND usage = $3 AND generation <= $4`;
 
 const selectKeysSql = `SELECT acquirer_link_id AS "linkId", usage, key_ref AS "keyRef",
     check_value AS "checkValue", key_index AS "keyIndex", configured_key_ref AS "configuredKeyRef"
-  FROM acquirer_link_keys ORDER BY organization_id, acquirer_link_id, usage, number DESC`;
+  FROM acquirer_link_keys ORDER BY organization_id, acquirer_link_id, usage, generation DESC`;
 
 const configuredKeyRefFor = (
   { settings: { macKey, zonePinKey } }: Iso8583HostLink,
@@ -96,13 +96,16 @@ export function createZoneKeys(ports: {
     const configuredKeyRef = configuredKeyRefFor(link, usage);
     const createdAt = isoTime(clock.now());
     const newColumns = [keyRef, checkValue, keyIndex, configuredKeyRef, createdAt];
-    const [row] = await database.query<{ number: number }>(insertKeySql, [
+    const [row] = await database.query<{ generation: number }>(insertKeySql, [
       ...keyColumns,
       ...newColumns,
     ]);
     // On a conflict another process has stored the same key, and its row is valid.
     if (row !== undefined)
-      await database.query(deleteOldKeysSql, [...keyColumns, row.number - rememberedKeysPerUsage]);
+      await database.query(deleteOldKeysSql, [
+        ...keyColumns,
+        row.generation - rememberedKeysPerUsage,
+      ]);
     await reload();
   }
 

@@ -39,10 +39,10 @@ const maxClaimPauseMs = 20;
 const maxCachedTerminals = 50_000;
 
 const reserveStanBlockSql = {
-  name: 'acquiring-reserve-traces',
-  text: `UPDATE acquirer_terminals SET next_trace = next_trace + $4
-    WHERE organization_id = $1 AND contract_id = $2 AND holder_id = $3
-    RETURNING terminal_id, next_trace - $4 AS first`,
+  name: 'acquiring-reserve-stans',
+  text: `UPDATE acquirer_terminals SET next_stan = next_stan + $4
+    WHERE organization_id = $1 AND contract_id = $2 AND terminal_owner_id = $3
+    RETURNING terminal_id, next_stan - $4 AS first`,
 };
 
 const countTerminalsSql = {
@@ -54,7 +54,7 @@ const countTerminalsSql = {
 const claimTerminalSql = {
   name: 'acquiring-claim-terminal',
   text: `INSERT INTO acquirer_terminals
-      (organization_id, contract_id, terminal_id, holder_id, next_trace, created_at)
+      (organization_id, contract_id, terminal_id, terminal_owner_id, next_stan, created_at)
     VALUES ($1, $2, $3, $4, 1, $5) ON CONFLICT DO NOTHING RETURNING terminal_id`,
 };
 

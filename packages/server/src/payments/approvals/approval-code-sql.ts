@@ -75,9 +75,9 @@ const columns = `approval_code_id AS "approvalCodeId", merchant_id AS "merchantI
   created_at AS "createdAt", revoked_at AS "revokedAt"`;
 
 const insertSql = `INSERT INTO approval_codes (organization_id, approval_code_id, merchant_id,
-    store_id, name, code_mark, one_time, max_amount, currency, valid_until, created_by, created_at)
+    store_id, name, code_hash, one_time, max_amount, currency, valid_until, created_by, created_at)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
-  ON CONFLICT (organization_id, code_mark) DO NOTHING RETURNING ${columns}`;
+  ON CONFLICT (organization_id, code_hash) DO NOTHING RETURNING ${columns}`;
 
 const revokeSql = `UPDATE approval_codes SET revoked_at = $4
   WHERE organization_id = $1 AND approval_code_id = $2 AND revoked_at IS NULL
@@ -93,7 +93,7 @@ const resultSql = `CASE
       AND (valid_until IS NULL OR valid_until > $7)) IS NOT TRUE THEN 'Invalid'
     ELSE 'Approved' END`;
 
-const codeKeySql = 'organization_id = $1 AND code_mark = $2';
+const codeKeySql = 'organization_id = $1 AND code_hash = $2';
 
 const checkCodeSql = `SELECT approval_code_id AS "approvalCodeId", ${resultSql} AS result
   FROM approval_codes WHERE ${codeKeySql}`;
@@ -106,15 +106,15 @@ const restoreCodeSql = `UPDATE approval_codes SET uses = uses - 1
   WHERE organization_id = $1 AND approval_code_id = $2 AND uses > 0`;
 
 /** Locks the row, so that concurrent attempts do not exceed the limit. */
-const lockFailuresSql = `INSERT INTO approval_failures AS f
-    (organization_id, tried_by, failures, counted_until) VALUES ($1, $2, 0, $3)
-  ON CONFLICT (organization_id, tried_by) DO UPDATE SET
-    failures = CASE WHEN f.counted_until > $3 THEN f.failures ELSE 0 END
-  RETURNING failures, counted_until AS "countedUntil"`;
+const lockFailuresSql = `INSERT INTO approval_code_failures AS f
+    (organization_id, attempted_by, failures, window_ends_at) VALUES ($1, $2, 0, $3)
+  ON CONFLICT (organization_id, attempted_by) DO UPDATE SET
+    failures = CASE WHEN f.window_ends_at > $3 THEN f.failures ELSE 0 END
+  RETURNING failures, window_ends_at AS "windowEndsAt"`;
 
-const countFailureSql = `UPDATE approval_failures SET failures = failures + 1,
-    counted_until = CASE WHEN failures = 0 THEN $3 ELSE counted_until END
-  WHERE organization_id = $1 AND tried_by = $2`;
+const countFailureSql = `UPDATE approval_code_failures SET failures = failures + 1,
+    window_ends_at = CASE WHEN failures = 0 THEN $3 ELSE window_ends_at END
+  WHERE organization_id = $1 AND attempted_by = $2`;
 
 const findCodeSql = `SELECT ${columns} FROM approval_codes
   WHERE organization_id = $1 AND approval_code_id = $2`;
@@ -183,7 +183,7 @@ export function createApprovalStore(database: Database) {
     /** After too many attempts with unknown codes no code is checked until the window ends. */
     check: (request: CodeCheckRequest, limit: AttemptLimit): Promise<CodeCheck> =>
       database.transaction(async (trx) => {
-        type FailureCount = { failures: number; countedUntil: Date };
+        type FailureCount = { failures: number; windowEndsAt: Date };
         type CodeResult = { approvalCodeId: string; result: 'Approved' | 'Used' | 'Invalid' };
         const counter = [request.organizationId, limit.attemptedBy];
         const [count] = await rowsIn<FailureCount>(trx, lockFailuresSql, [...counter, request.at]);
@@ -195,7 +195,7 @@ export function createApprovalStore(database: Database) {
         if (code?.result === 'Approved') return { approvalCodeId: code.approvalCodeId };
         // After the code was read: a request that used it for the same operation has committed both.
         if (await isOperationStored(trx, request)) return 'OperationExists';
-        if (isLocked) return { lockedUntil: count.countedUntil.getTime() };
+        if (isLocked) return { lockedUntil: count.windowEndsAt.getTime() };
         if (code !== undefined) return code.result;
         await rowsIn(trx, countFailureSql, [...counter, limit.windowEndsAt]);
         return 'Unknown';

@@ -149,14 +149,14 @@ const missingLinkId = '00000000-0000-0000-0000-000000000000';
 export const placeholderLinkIds: ReadonlySet<string> = new Set([clearingFileLinkId, missingLinkId]);
 
 // The planner expects one or two items in a new batch, and a join would then read all items for each:
-// an array of keys is looked up in the index. The link is in the latest facts of the sale.
+// an array of keys is looked up in the index. The link is in the latest context of the sale.
 const assignLinksSql = `WITH assigned AS (
     UPDATE capture_batch_items i SET link_id = coalesce((
-      SELECT CASE WHEN e.data->'facts'->>'captureTransport' = 'File' THEN '${clearingFileLinkId}'
-        ELSE e.data->'facts'->>'linkId' END
+      SELECT CASE WHEN e.data->'context'->>'captureTransport' = 'File' THEN '${clearingFileLinkId}'
+        ELSE e.data->'context'->>'linkId' END
       FROM transaction_events e
       WHERE e.organization_id = $1 AND e.transaction_id = i.transaction_id
-        AND e.data->'facts' IS NOT NULL
+        AND e.data->'context' IS NOT NULL
       ORDER BY e.sequence DESC LIMIT 1)::uuid, '${missingLinkId}')
     WHERE i.organization_id = $1 AND i.batch_id = $2 AND i.transaction_id = ANY(ARRAY(
       SELECT transaction_id FROM capture_batch_items

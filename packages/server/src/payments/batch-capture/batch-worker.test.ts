@@ -50,7 +50,7 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
         merchantId: 'm',
         currency: 'EUR',
         amount: 100,
-        overCapture: 0,
+        overCaptureAllowance: 0,
         state: 'Authorized',
         version: 2,
         operationCount: (operations.get(transactionId) ?? []).length,
@@ -70,7 +70,7 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
         {
           sequence: 1,
           data: {
-            facts: {
+            context: {
               linkId: linkOf(transactionId),
               timeZone: 'UTC',
               card: { token: 't' },
@@ -126,7 +126,7 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
         if (operation === undefined) return true;
         if (operation.status === 'Sent') named.push(String(operation.clientOperationId));
         const others = (operations.get(after.transactionId) ?? []).filter(
-          ({ number }) => number !== operation.number,
+          ({ operationNumber }) => operationNumber !== operation.operationNumber,
         );
         operations.set(after.transactionId, [...others, operation]);
         return true;

@@ -31,31 +31,31 @@ const batchSize = 1000;
  * was made offline beyond those alone that are older than it can be, since the rest are known one by one.
  */
 const takeKsnStatement = {
-  name: 'payments-data-use',
-  text: `INSERT INTO device_data_uses AS u (organization_id, device, counter, used_by, used_at)
+  name: 'payments-take-card-data-ksn',
+  text: `INSERT INTO card_data_ksn_uses AS u (organization_id, ksn_device_part, counter, used_by, used_at)
     SELECT $1::uuid, $2::text, $3::bigint, $4::text, $5::timestamptz
-    WHERE NOT EXISTS (SELECT 1 FROM device_data_uses d
-        WHERE d.organization_id = $1::uuid AND d.device = $2::text AND d.counter > $3::bigint
+    WHERE NOT EXISTS (SELECT 1 FROM card_data_ksn_uses d
+        WHERE d.organization_id = $1::uuid AND d.ksn_device_part = $2::text AND d.counter > $3::bigint
           AND d.used_at < $6::timestamptz)
-      OR EXISTS (SELECT 1 FROM device_data_uses d
-        WHERE d.organization_id = $1::uuid AND d.device = $2::text AND d.counter = $3::bigint
+      OR EXISTS (SELECT 1 FROM card_data_ksn_uses d
+        WHERE d.organization_id = $1::uuid AND d.ksn_device_part = $2::text AND d.counter = $3::bigint
           AND d.used_by = ANY ($7::text[]))
-    ON CONFLICT (organization_id, device, counter) DO UPDATE SET used_by = excluded.used_by
+    ON CONFLICT (organization_id, ksn_device_part, counter) DO UPDATE SET used_by = excluded.used_by
       WHERE u.used_by = ANY ($7::text[])
     RETURNING counter`,
 };
 
-const findKsnUserText = `SELECT used_by, used_at FROM device_data_uses
-  WHERE organization_id = $1 AND device = $2 AND counter = $3`;
+const findKsnUserText = `SELECT used_by, used_at FROM card_data_ksn_uses
+  WHERE organization_id = $1 AND ksn_device_part = $2 AND counter = $3`;
 
 /** Of each device the newest old one stays: nothing below it is taken any more. */
-const deleteOldKsnUsesText = `DELETE FROM device_data_uses u
-  USING (SELECT o.organization_id, o.device, o.counter FROM device_data_uses o
-    WHERE o.used_at < $1 AND o.used_at >= $3 AND EXISTS (SELECT 1 FROM device_data_uses h
-      WHERE h.organization_id = o.organization_id AND h.device = o.device
+const deleteOldKsnUsesText = `DELETE FROM card_data_ksn_uses u
+  USING (SELECT o.organization_id, o.ksn_device_part, o.counter FROM card_data_ksn_uses o
+    WHERE o.used_at < $1 AND o.used_at >= $3 AND EXISTS (SELECT 1 FROM card_data_ksn_uses h
+      WHERE h.organization_id = o.organization_id AND h.ksn_device_part = o.ksn_device_part
         AND h.counter > o.counter AND h.used_at < $1)
     ORDER BY o.used_at LIMIT $2) AS f
-  WHERE u.organization_id = f.organization_id AND u.device = f.device AND u.counter = f.counter
+  WHERE u.organization_id = f.organization_id AND u.ksn_device_part = f.ksn_device_part AND u.counter = f.counter
   RETURNING u.used_at`;
 
 function takeKsnValues({

@@ -23,7 +23,7 @@ export type PinKsnStore = {
   confirmUse(ksnUse: PinKsnUse): Promise<boolean>;
 };
 
-const increaseCounterClause = `ON CONFLICT (organization_id, device) DO UPDATE
+const increaseCounterClause = `ON CONFLICT (organization_id, counter_scope) DO UPDATE
       SET counter = excluded.counter, used_by = excluded.used_by, updated_at = excluded.updated_at
       WHERE p.counter < excluded.counter
         OR (p.counter = excluded.counter AND p.used_by = excluded.used_by)
@@ -34,17 +34,17 @@ const increaseCounterClause = `ON CONFLICT (organization_id, device) DO UPDATE
  * nobody could read must not cost other merchants the device: anybody can write a serial number down.
  */
 const takeStatement = {
-  name: 'payments-pin-try',
-  text: `INSERT INTO pin_counters AS p (organization_id, device, counter, used_by, updated_at)
+  name: 'payments-take-pin-ksn',
+  text: `INSERT INTO pin_ksn_counters AS p (organization_id, counter_scope, counter, used_by, updated_at)
     SELECT $1::uuid, $6::text, $3::bigint, $4::text, $5::timestamptz WHERE NOT EXISTS (
-      SELECT 1 FROM pin_counters d WHERE d.organization_id = $1::uuid AND d.device = $2::text
+      SELECT 1 FROM pin_ksn_counters d WHERE d.organization_id = $1::uuid AND d.counter_scope = $2::text
         AND (d.counter > $3::bigint OR (d.counter = $3::bigint AND d.used_by <> $4::text)))
     ${increaseCounterClause}`,
 };
 
 const confirmStatement = {
-  name: 'payments-pin-read',
-  text: `INSERT INTO pin_counters AS p (organization_id, device, counter, used_by, updated_at)
+  name: 'payments-confirm-pin-ksn',
+  text: `INSERT INTO pin_ksn_counters AS p (organization_id, counter_scope, counter, used_by, updated_at)
     VALUES ($1, $2, $3, $4, $5)
     ${increaseCounterClause}`,
 };

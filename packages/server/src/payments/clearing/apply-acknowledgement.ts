@@ -38,13 +38,15 @@ export function createAcknowledgementHandler(
     const release = await concurrency.acquire(organizationId);
     try {
       await waitForSlot();
-      const { transactionId, operationNumber: number } = row;
+      const { transactionId, operationNumber } = row;
       const transaction = await ports.transactions.findById(organizationId, transactionId);
       if (transaction === undefined) {
         throw new Error(`transaction ${transactionId} of a clearing line does not exist`);
       }
-      const settled = await settleOperation(ports, transaction, number, lineOutcome(row));
-      const operation = settled.transaction.operations.find((each) => each.number === number);
+      const settled = await settleOperation(ports, transaction, operationNumber, lineOutcome(row));
+      const operation = settled.transaction.operations.find(
+        (each) => each.operationNumber === operationNumber,
+      );
       return { line: row.line, accepted: operation?.status === 'Succeeded' };
     } finally {
       release();

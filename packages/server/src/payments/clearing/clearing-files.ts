@@ -269,7 +269,7 @@ export function createClearingFiles(ports: Ports) {
           ? await clearing.acknowledgeFile({ ...record, accepted, rejections, job })
           : await clearing.rejectFile({ ...record, reason: rejectionReason });
       const current = await findFile(caller, fileId);
-      if (!isStored && current.acknowledgement !== documentDigest) {
+      if (!isStored && current.acknowledgementDigest !== documentDigest) {
         refuse('clearing_file_acknowledged', 'The file already has a different acknowledgement.');
       }
       if (isStored && rejectionReason === undefined) ports.jobs.poke();

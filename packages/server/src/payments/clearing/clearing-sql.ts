@@ -17,7 +17,7 @@ export type ClearingFileRow = {
   rejected: number;
   reason: string | null;
   /** SHA-256. */
-  acknowledgement: string | null;
+  acknowledgementDigest: string | null;
   createdAt: Date;
   acknowledgedAt: Date | null;
 };
@@ -52,13 +52,13 @@ const nextFileSequence = `SELECT coalesce(min(rank) FILTER (WHERE sequence > ran
 // While a file is rejected, two processes may find different free numbers. Locked lines keep them from filing
 // the same lines.
 const createFileSql = `WITH due AS (
-    SELECT transaction_id, number, amount, currency, due_at FROM clearing_lines
+    SELECT transaction_id, operation_number, amount, currency, due_at FROM clearing_lines
     WHERE organization_id = $1 AND link_id = $2 AND file_id IS NULL
       AND ($4::timestamptz IS NULL OR due_at <= $4)
-    ORDER BY due_at, transaction_id, number LIMIT $5 FOR UPDATE
+    ORDER BY due_at, transaction_id, operation_number LIMIT $5 FOR UPDATE
   ), picked AS (
-    SELECT transaction_id, number,
-      (row_number() OVER (ORDER BY due_at, transaction_id, number))::int AS line FROM due
+    SELECT transaction_id, operation_number,
+      (row_number() OVER (ORDER BY due_at, transaction_id, operation_number))::int AS line FROM due
   ), sums AS (
     SELECT currency, sum(amount)::text AS amount FROM due GROUP BY currency
   ), file AS (
@@ -72,7 +72,7 @@ const createFileSql = `WITH due AS (
   ), filed AS (
     UPDATE clearing_lines l SET file_id = file.file_id, line = picked.line, status = 'Filed'
     FROM picked, file WHERE l.organization_id = $1 AND l.transaction_id = picked.transaction_id
-      AND l.number = picked.number
+      AND l.operation_number = picked.operation_number
   ), outbox_insert AS (${insertFileEvent('made', '$8', '$7')})
   SELECT file_id FROM file`;
 
@@ -89,7 +89,7 @@ const fileKeySql = 'organization_id = $1 AND file_id = $2';
 
 const fileColumns = `file_id AS "fileId", link_id AS "linkId", sequence,
   institution_id AS "institutionId", state, line_count AS "lineCount", amounts, accepted, rejected,
-  reason, acknowledgement, created_at AS "createdAt", acknowledged_at AS "acknowledgedAt"`;
+  reason, acknowledgement_digest AS "acknowledgementDigest", created_at AS "createdAt", acknowledged_at AS "acknowledgedAt"`;
 
 const findFileSql = `SELECT ${fileColumns} FROM clearing_files WHERE ${fileKeySql}`;
 
@@ -101,7 +101,7 @@ const listFilesSql = `SELECT ${fileColumns} FROM clearing_files WHERE organizati
     AND ($4::uuid IS NULL OR file_id < $4)
   ORDER BY file_id DESC LIMIT $5`;
 
-const listLinesSql = `SELECT line, transaction_id AS "transactionId", number AS "operationNumber",
+const listLinesSql = `SELECT line, transaction_id AS "transactionId", operation_number AS "operationNumber",
     settlement_date::text AS "settlementDate", amount, currency, content, status, code
   FROM clearing_lines
   WHERE ${fileKeySql} AND line > $3 AND ($5::text IS NULL OR status = $5) ORDER BY line LIMIT $4`;
@@ -113,7 +113,7 @@ const referenceMismatchSql = `SELECT line FROM clearing_lines WHERE ${fileKeySql
 // Lines are named in an array or an object: the planner expects a file of one line and would choose a slow join.
 const acknowledgeFileSql = `WITH file AS (
     UPDATE clearing_files SET state = 'Acknowledged', accepted = $3, rejected = $4,
-      acknowledgement = $6, acknowledged_at = $7
+      acknowledgement_digest = $6, acknowledged_at = $7
     WHERE ${fileKeySql} AND state = 'Made' RETURNING file_id
   ), rejected_lines AS (
     UPDATE clearing_lines l SET code = $5::jsonb->>l.line::text FROM file
@@ -126,7 +126,7 @@ const acknowledgeFileSql = `WITH file AS (
 
 const rejectFileSql = `WITH file AS (
     UPDATE clearing_files SET state = 'Rejected', rejected = line_count, reason = $3,
-      acknowledgement = $4, acknowledged_at = $5
+      acknowledgement_digest = $4, acknowledged_at = $5
     WHERE ${fileKeySql} AND state = 'Made' RETURNING file_id
   ), freed_lines AS (
     UPDATE clearing_lines l SET file_id = NULL, line = NULL, status = 'Waiting' FROM file

@@ -32,18 +32,18 @@ const receiptOperationNames = {
 } as const;
 
 function receiptMembers(context: AuthorizationContext) {
-  const { merchantAddress, panSequence, chip, reference } = context;
+  const { merchantAddress, panSequenceNumber, receiptChipTags, reference } = context;
   const { purpose } = context.request;
   return {
     merchantName: context.merchantName,
     ...defined({ merchantAddress }),
-    acquirerMerchantId: context.merchantNumber,
+    acquirerMerchantId: context.acquirerMerchantId,
     terminalId: reference.terminalId,
     operation: purpose === undefined ? receiptOperationNames[context.kind] : String(purpose),
     scheme: context.card.scheme,
     entryMode: context.entryMode,
-    ...defined({ panSequence }),
-    ...chip,
+    ...defined({ panSequence: panSequenceNumber }),
+    ...receiptChipTags,
     retrievalReferenceNumber: reference.rrn,
     systemTraceAuditNumber: reference.stan,
   };
@@ -51,10 +51,10 @@ function receiptMembers(context: AuthorizationContext) {
 
 /** A PIN that went to the issuer was verified where the issuer approved, whatever the chip knew. */
 function pinVerificationMember(
-  { pinSent }: AuthorizationContext,
+  { isPinSent }: AuthorizationContext,
   state: State,
 ): Pick<ReceiptCopy, 'cardholderVerification'> {
-  if (pinSent !== true) return {};
+  if (isPinSent !== true) return {};
   return { cardholderVerification: approvedStates.has(state) ? 'PinVerified' : 'None' };
 }
 

@@ -33,7 +33,7 @@ export function viewOperation(
   const { details, status } = operation;
   return {
     operationId: operation.operationId,
-    number: operation.number,
+    number: operation.operationNumber,
     kind: operation.kind,
     status: status === 'Sent' || status === 'Filed' ? 'Pending' : status,
     amount: operation.amount,
@@ -66,13 +66,13 @@ function viewResponse(
   const outcome = saleOutcome(transaction);
   const response = saleResponse(transaction);
   if (outcome === undefined || response === undefined) return {};
-  const { addressAsked } = authorizationContext(transaction);
+  const { isAvsRequested } = authorizationContext(transaction);
   return {
     response,
     ...defined({ authorizationCode: outcome.authorizationCode, emvResponse: outcome.issuerData }),
-    ...(addressAsked === undefined || outcome.response === undefined
+    ...(isAvsRequested === undefined || outcome.response === undefined
       ? {}
-      : { addressVerification: addressVerificationOf(outcome.addressResult) }),
+      : { addressVerification: addressVerificationOf(outcome.avsResultCode) }),
   };
 }
 
@@ -144,10 +144,10 @@ export function viewTransaction(transaction: TransactionRecord): Transaction {
 
 function viewEvent({ sequence, type, at, data }: StoredEvent): TransactionEvent {
   const {
-    facts: _facts,
+    context: _context,
     changes: _changes,
     issuerData: _issuerData,
-    addressResult: _addressResult,
+    avsResultCode: _avsResultCode,
     ...eventData
   } = data;
   return { sequence, type: type as TransactionEventType, at, data: eventData };

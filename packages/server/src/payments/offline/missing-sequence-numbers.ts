@@ -43,8 +43,8 @@ function viewGap(gap: Gap): OfflineGap {
   return {
     merchantId: gap.merchant_id,
     ...(gap.store_id === null ? {} : { storeId: gap.store_id }),
-    deviceId: gap.holder_id,
-    ...(gap.counter === '' ? {} : { serialNumber: gap.counter }),
+    deviceId: gap.terminal_owner_id,
+    ...(gap.sequence_scope === '' ? {} : { serialNumber: gap.sequence_scope }),
     firstMissing: gap.first_missing,
     lastMissing: gap.last_missing,
     missing: gap.last_missing - gap.first_missing + 1,

@@ -32,8 +32,8 @@ export type StoreResult =
 
 export type Gap = {
   gap_id: string;
-  holder_id: string;
-  counter: string;
+  terminal_owner_id: string;
+  sequence_scope: string;
   first_missing: number;
   last_missing: number;
   transaction_id: string;
@@ -52,24 +52,24 @@ export type GapListQuery = {
 };
 
 /**
- * Whoever sells waits for his own uploads, also for those that another counter of his has numbered: the
- * row is held until the transaction ends.
+ * Serialises the uploads of one terminal owner, also those of its other sequence scopes: the row stays locked until
+ * the transaction ends.
  */
-const lockHolderText = `INSERT INTO offline_holders AS h (organization_id, holder_id) VALUES ($1, $2)
-  ON CONFLICT (organization_id, holder_id) DO UPDATE SET holder_id = h.holder_id`;
+const lockTerminalOwnerText = `INSERT INTO offline_terminal_owners AS h (organization_id, terminal_owner_id) VALUES ($1, $2)
+  ON CONFLICT (organization_id, terminal_owner_id) DO UPDATE SET terminal_owner_id = h.terminal_owner_id`;
 
-const selectSequenceRangeText = `INSERT INTO offline_terminals
-    (organization_id, holder_id, counter, first_sequence, last_sequence)
+const selectSequenceRangeText = `INSERT INTO offline_sequence_ranges
+    (organization_id, terminal_owner_id, sequence_scope, first_sequence, last_sequence)
   VALUES ($1, $2, $3, $4, $4)
-  ON CONFLICT (organization_id, holder_id, counter)
-    DO UPDATE SET counter = offline_terminals.counter
+  ON CONFLICT (organization_id, terminal_owner_id, sequence_scope)
+    DO UPDATE SET sequence_scope = offline_sequence_ranges.sequence_scope
   RETURNING first_sequence, last_sequence`;
 
-const updateSequenceRangeText = `UPDATE offline_terminals SET first_sequence = $4, last_sequence = $5
-  WHERE organization_id = $1 AND holder_id = $2 AND counter = $3`;
+const updateSequenceRangeText = `UPDATE offline_sequence_ranges SET first_sequence = $4, last_sequence = $5
+  WHERE organization_id = $1 AND terminal_owner_id = $2 AND sequence_scope = $3`;
 
 const findUploadText = `SELECT transaction_id FROM offline_uploads
-  WHERE organization_id = $1 AND holder_id = $2 AND counter = $3 AND terminal_sequence = $4`;
+  WHERE organization_id = $1 AND terminal_owner_id = $2 AND sequence_scope = $3 AND terminal_sequence = $4`;
 
 const findSameSaleText = `SELECT u.transaction_id FROM offline_uploads u JOIN transactions t
     ON t.organization_id = u.organization_id AND t.transaction_id = u.transaction_id
@@ -78,16 +78,16 @@ const findSameSaleText = `SELECT u.transaction_id FROM offline_uploads u JOIN tr
 
 /**
  * The upload is there unless there are too many: the most sales in 24 hours that the new one lies in,
- * itself among them, of whichever counter; uploads come in any order.
+ * itself among them, of all sequence scopes; uploads come in any order.
  */
-const insertText = `INSERT INTO offline_uploads (organization_id, holder_id, counter,
+const insertText = `INSERT INTO offline_uploads (organization_id, terminal_owner_id, sequence_scope,
     terminal_sequence, transaction_id, authorized_at, chip_data)
   SELECT $1::uuid, $2::uuid, $3::text, $4::integer, $5::uuid, $6::timestamptz, $7::bytea
   WHERE (SELECT max(count) FROM (
       SELECT at, count(*) OVER (ORDER BY at
         RANGE BETWEEN interval '23:59:59.999999' PRECEDING AND CURRENT ROW) AS count
       FROM (SELECT authorized_at AS at FROM offline_uploads
-          WHERE organization_id = $1 AND holder_id = $2
+          WHERE organization_id = $1 AND terminal_owner_id = $2
             AND authorized_at > $6::timestamptz - interval '24 hours'
             AND authorized_at < $6::timestamptz + interval '24 hours'
         UNION ALL SELECT $6::timestamptz) AS near) AS spans
@@ -113,20 +113,21 @@ const outboxText = `INSERT INTO outbox
     (organization_id, outbox_id, kind, subject_id, sequence, created_at)
   VALUES ($1, $2, $3, $4, $5, $6)`;
 
-const gapText = `INSERT INTO offline_gaps (organization_id, gap_id, holder_id, counter,
+const gapText = `INSERT INTO missing_offline_sequences (organization_id, gap_id, terminal_owner_id, sequence_scope,
     first_missing, last_missing, transaction_id, merchant_id, store_id, detected_at)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;
 
 const findGapText = `SELECT gap_id, first_missing, last_missing, transaction_id, detected_at
-  FROM offline_gaps WHERE organization_id = $1 AND holder_id = $2 AND counter = $3
+  FROM missing_offline_sequences WHERE organization_id = $1 AND terminal_owner_id = $2 AND sequence_scope = $3
     AND first_missing <= $4 AND last_missing >= $4`;
 
-const shrinkGapText = `UPDATE offline_gaps SET first_missing = $3, last_missing = $4
+const shrinkGapText = `UPDATE missing_offline_sequences SET first_missing = $3, last_missing = $4
   WHERE organization_id = $1 AND gap_id = $2`;
 
-const deleteGapText = 'DELETE FROM offline_gaps WHERE organization_id = $1 AND gap_id = $2';
+const deleteGapText =
+  'DELETE FROM missing_offline_sequences WHERE organization_id = $1 AND gap_id = $2';
 
-const gapColumns = `gap_id, holder_id, counter, first_missing, last_missing, transaction_id,
+const gapColumns = `gap_id, terminal_owner_id, sequence_scope, first_missing, last_missing, transaction_id,
   merchant_id, store_id, detected_at`;
 
 /** Terminals of one merchant that sell under the same number in the same millisecond. */
@@ -152,12 +153,12 @@ type SequenceRange = { first_sequence: number; last_sequence: number };
 
 /** A number that was missing has come: what is left of its gap lies on both sides of it. */
 async function shrinkGap(trx: Kysely<unknown>, upload: NewUpload): Promise<void> {
-  const { row, holderId, counter, sequence } = upload;
+  const { row, terminalOwnerId, sequenceScope, sequence } = upload;
   const { organizationId } = row;
   const [gap] = await queryRows<Gap>(trx, findGapText, [
     organizationId,
-    holderId,
-    counter,
+    terminalOwnerId,
+    sequenceScope,
     sequence,
   ]);
   if (gap === undefined) throw new Error('the sequence number is neither stored nor in a gap');
@@ -177,8 +178,8 @@ async function shrinkGap(trx: Kysely<unknown>, upload: NewUpload): Promise<void>
   await queryRows(trx, gapText, [
     organizationId,
     upload.gapId,
-    holderId,
-    counter,
+    terminalOwnerId,
+    sequenceScope,
     ...above,
     gap.transaction_id,
     row.merchantId,
@@ -193,15 +194,15 @@ async function recordSequenceNumber(
   upload: NewUpload,
   { first_sequence: first, last_sequence: last }: SequenceRange,
 ): Promise<void> {
-  const { row, holderId, counter, sequence, event } = upload;
+  const { row, terminalOwnerId, sequenceScope, sequence, event } = upload;
   if (sequence > first && sequence < last) return shrinkGap(trx, upload);
   const [from, to] = sequence > last ? [last + 1, sequence - 1] : [sequence + 1, first - 1];
   if (sequence !== first && from <= to) {
     await queryRows(trx, gapText, [
       row.organizationId,
       upload.gapId,
-      holderId,
-      counter,
+      terminalOwnerId,
+      sequenceScope,
       from,
       to,
       row.transactionId,
@@ -211,7 +212,7 @@ async function recordSequenceNumber(
     ]);
     await jobs.enqueue(upload.gapJob, trx);
   }
-  const key = [row.organizationId, holderId, counter];
+  const key = [row.organizationId, terminalOwnerId, sequenceScope];
   await queryRows(trx, updateSequenceRangeText, [
     ...key,
     Math.min(first, sequence),
@@ -224,10 +225,10 @@ async function storeInTransaction(
   jobs: Pick<Jobs, 'enqueue'>,
   upload: NewUpload,
 ): Promise<StoreResult> {
-  const { row, event, holderId, counter, isGapChecked: counts, sequence } = upload;
+  const { row, event, terminalOwnerId, sequenceScope, isGapChecked, sequence } = upload;
   const { organizationId, transactionId } = row;
-  await queryRows(trx, lockHolderText, [organizationId, holderId]);
-  const sequenceKey = [organizationId, holderId, counter, sequence];
+  await queryRows(trx, lockTerminalOwnerText, [organizationId, terminalOwnerId]);
+  const sequenceKey = [organizationId, terminalOwnerId, sequenceScope, sequence];
   const [existingUpload] = await queryRows<{ transaction_id: string }>(
     trx,
     findUploadText,
@@ -258,7 +259,7 @@ async function storeInTransaction(
     event.at,
   ]);
   await jobs.enqueue(upload.job, trx);
-  if (!counts) return { result: 'Stored' };
+  if (!isGapChecked) return { result: 'Stored' };
   const [range] = await queryRows<SequenceRange>(trx, selectSequenceRangeText, sequenceKey);
   if (range === undefined) throw new Error('the sequence range of the terminal does not exist');
   await recordSequenceNumber(trx, jobs, upload, range);
@@ -275,8 +276,12 @@ export function createOfflineStore({
 }) {
   return {
     /** The transaction under a number that was uploaded before. */
-    async find(organizationId: string, { holderId, counter }: OfflineSequence, sequence: number) {
-      const values = [organizationId, holderId, counter, sequence];
+    async find(
+      organizationId: string,
+      { terminalOwnerId, sequenceScope }: OfflineSequence,
+      sequence: number,
+    ) {
+      const values = [organizationId, terminalOwnerId, sequenceScope, sequence];
       const [row] = await database.query<{ transaction_id: string }>(findUploadText, values);
       return row?.transaction_id;
     },
@@ -341,8 +346,8 @@ export function createOfflineStore({
     /** What is still missing of the gaps that an upload has left behind, at most `limit`. */
     gapsOf(organizationId: string, transactionId: string, limit: number): Promise<Gap[]> {
       return database.query<Gap>(
-        `SELECT ${gapColumns} FROM offline_gaps WHERE (organization_id, holder_id, counter) IN (
-            SELECT organization_id, holder_id, counter FROM offline_uploads
+        `SELECT ${gapColumns} FROM missing_offline_sequences WHERE (organization_id, terminal_owner_id, sequence_scope) IN (
+            SELECT organization_id, terminal_owner_id, sequence_scope FROM offline_uploads
             WHERE organization_id = $1 AND transaction_id = $2)
           AND transaction_id = $2 ORDER BY first_missing LIMIT $3`,
         [organizationId, transactionId, limit],
@@ -353,9 +358,9 @@ export function createOfflineStore({
     listGaps({ organizationId, ...query }: GapListQuery): Promise<Gap[]> {
       const { merchantId, storeId, deviceId, after, limit } = query;
       return database.query<Gap>(
-        `SELECT ${gapColumns} FROM offline_gaps
+        `SELECT ${gapColumns} FROM missing_offline_sequences
           WHERE organization_id = $1 AND ($2::uuid IS NULL OR merchant_id = $2)
-            AND ($3::uuid IS NULL OR store_id = $3) AND ($4::uuid IS NULL OR holder_id = $4)
+            AND ($3::uuid IS NULL OR store_id = $3) AND ($4::uuid IS NULL OR terminal_owner_id = $4)
             AND gap_id > coalesce($5, '00000000-0000-0000-0000-000000000000'::uuid)
           ORDER BY gap_id LIMIT $6`,
         [

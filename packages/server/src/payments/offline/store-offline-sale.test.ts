@@ -79,7 +79,7 @@ test('a currency is checked at the time of the offline sale', async () => {
 test('a duplicate upload waits and is not registered as the running sale', async () => {
   const inFlightTransactions = createInFlightTransactions();
   const context = { request: {}, linkId: 'link' };
-  const events = [{ sequence: 1, type: 'transaction.received', at: '', data: { facts: context } }];
+  const events = [{ sequence: 1, type: 'transaction.received', at: '', data: { context } }];
   const row = { transactionId: 't', clientTransactionId: 'c-1', organizationId: 'o', position: {} };
   let state: string | undefined;
   const runningWhileWaiting: unknown[] = [];

@@ -41,7 +41,7 @@ function transaction(phase: Phase): TransactionRecord {
       operationCount: 0,
       deadline: 0,
     },
-    events: [{ sequence: 1, type: 'transaction.stored', at: '', data: { facts: context } }],
+    events: [{ sequence: 1, type: 'transaction.stored', at: '', data: { context } }],
     operations: [],
   } as unknown as TransactionRecord;
 }
@@ -136,13 +136,13 @@ test('a sale is marked as submitted before the send and captured by the approval
 
 test('a sale that may have been sent is repeated, and a duplicate response captures it', async () => {
   for (const [phase, state, again] of [
-    ['Sending', 'Captured', false],
+    ['Submitted', 'Captured', false],
     ['Stored', 'Stored', true],
   ] as const) {
     const outcome = { outcome: 'Declined', responseCode: '94' } as const;
     const { submit, sent, state: now } = setUp({ phase, outcome });
     const later = await submit(job());
-    assert.equal(sent[0]?.repeat, phase === 'Sending');
+    assert.equal(sent[0]?.repeat, phase === 'Submitted');
     assert.equal(now(), state);
     assert.equal(later !== undefined, again);
   }
@@ -171,7 +171,7 @@ test('an unavailable link, a blocked queue and an unsent message do not count as
 
 test('a missing response is retried and blocks the link queue', async () => {
   const outcome = { outcome: 'Unknown', reason: 'Timeout' } as const;
-  const { submit, state } = setUp({ phase: 'Sending', outcome });
+  const { submit, state } = setUp({ phase: 'Submitted', outcome });
   const later = await submit(job());
   assert.deepEqual([later?.note, later?.untried], ['Unanswered', undefined]);
   assert.equal(state(), 'Stored');
@@ -181,7 +181,7 @@ test('a host error never decides the sale', async () => {
   for (const responseCode of ['06', '09', '19', '68', '90', '91', '92', '96', '16']) {
     for (const attempts of [0, alertAfterAttempts - 1, 9, 1000]) {
       const outcome = { outcome: 'Declined', responseCode } as const;
-      const { submit, state, forgotten } = setUp({ phase: 'Sending', outcome });
+      const { submit, state, forgotten } = setUp({ phase: 'Submitted', outcome });
       const later = await submit(job(attempts));
       assert.deepEqual([state(), forgotten()], ['Stored', 0], `${responseCode} at ${attempts}`);
       assert.deepEqual(
@@ -192,10 +192,10 @@ test('a host error never decides the sale', async () => {
     }
   }
   const judged = { outcome: 'Declined', responseCode: '51' } as const;
-  const declined = setUp({ phase: 'Sending', outcome: judged });
+  const declined = setUp({ phase: 'Submitted', outcome: judged });
   assert.equal(await declined.submit(job(9)), undefined);
   assert.equal(declined.state(), 'Declined');
-  const cured = setUp({ phase: 'Sending', outcome: approved });
+  const cured = setUp({ phase: 'Submitted', outcome: approved });
   assert.equal(await cured.submit(job(10)), undefined);
   assert.equal(cured.state(), 'Captured');
 });
@@ -212,34 +212,34 @@ test('a voided sale is not sent, also not by a paused process', async () => {
 });
 
 test('a sale that is voided during the send is reversed at the host', async () => {
-  const queued = setUp({ phase: 'Sending', phaseDuringSend: 'Reversing' });
+  const queued = setUp({ phase: 'Submitted', phaseDuringSend: 'Reversing' });
   assert.equal(await queued.submit(job()), undefined);
   assert.equal(queued.state(), 'Reversing');
   assert.deepEqual(typesOf(queued.changes), ['late_response']);
   // The host has approved the sale, so the reversal is retried until the host accepts it.
   assert.equal(queued.changes[0]?.event.data.reason, 'OfflineSale');
   const silent = { outcome: 'Unknown', reason: 'Timeout' } as const;
-  const unknown = setUp({ phase: 'Sending', phaseDuringSend: 'Reversing', outcome: silent });
+  const unknown = setUp({ phase: 'Submitted', phaseDuringSend: 'Reversing', outcome: silent });
   await unknown.submit(job());
   assert.deepEqual(unknown.changes, []);
   const open = ['09', '68', '26', '94'].map(
     (responseCode): AcquirerOutcome => ({ outcome: 'Declined', responseCode }),
   );
   for (const outcome of [approved, { outcome: 'Unknown', reason: 'Timeout' } as const, ...open]) {
-    const ended = setUp({ phase: 'Sending', phaseDuringSend: 'Reversed', outcome });
+    const ended = setUp({ phase: 'Submitted', phaseDuringSend: 'Reversed', outcome });
     assert.equal(await ended.submit(job()), undefined);
     assert.equal(ended.state(), 'Reversing', JSON.stringify(outcome));
     assert.equal(ended.changes[0]?.event.data.reason, 'ApprovedAfterReversal');
   }
   const declined = { outcome: 'Declined', responseCode: '51' } as const;
-  const nothing = setUp({ phase: 'Sending', phaseDuringSend: 'Reversed', outcome: declined });
+  const nothing = setUp({ phase: 'Submitted', phaseDuringSend: 'Reversed', outcome: declined });
   await nothing.submit(job());
   assert.equal(nothing.state(), 'Reversed');
 });
 
 test('a partial approval captures the approved amount', async () => {
   const outcome = { outcome: 'Approved', responseCode: '10', amount: 40 } as const;
-  const { submit, changes } = setUp({ phase: 'Sending', outcome });
+  const { submit, changes } = setUp({ phase: 'Submitted', outcome });
   await submit(job());
   const { authorized, captured } = changes[0]?.after.position ?? {};
   assert.deepEqual([authorized, captured], [40, 40]);

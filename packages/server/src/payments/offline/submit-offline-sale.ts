@@ -82,12 +82,12 @@ function markSubmitted(
 ): Promise<SubmittedSale | undefined> {
   return updateWithRetry(transactions, stored, async (current) => {
     const { phase } = current.row.position;
-    if (phase === 'Sending') return { sale: { transaction: current, isRepeat: true, readAt } };
+    if (phase === 'Submitted') return { sale: { transaction: current, isRepeat: true, readAt } };
     if (phase !== 'Stored') return { sale: undefined };
     const transaction = await commitTransition(transactions, current, {
       at: clock.now(),
       type: sentEventType,
-      changes: { phase: 'Sending' },
+      changes: { phase: 'Submitted' },
     });
     return transaction && { sale: { transaction, isRepeat: false, readAt } };
   }).then(({ sale }) => sale);
@@ -101,7 +101,7 @@ async function sendAdvice(
   const { row } = transaction;
   const { organizationId, transactionId } = row;
   const context = authorizationContext(transaction);
-  const { offline, amounts, panSequence } = context;
+  const { offline, amounts, panSequenceNumber } = context;
   const card = await ports.vault.reveal(organizationId, context.card.token, {
     purpose: 'OfflineSale',
     actor: `merchant ${row.merchantId}`,
@@ -124,7 +124,7 @@ async function sendAdvice(
       transactionId,
       linkId: context.linkId,
       reference: context.reference,
-      merchantNumber: context.merchantNumber,
+      merchantNumber: context.acquirerMerchantId,
       mcc: context.mcc,
       amount: row.amount,
       currency: row.currency,
@@ -132,7 +132,7 @@ async function sendAdvice(
       card,
       authorizationCode: offline.authorizationCode,
       authorizedAt: offline.authorizedAt,
-      ...defined({ panSequence, chipData, amounts }),
+      ...defined({ panSequence: panSequenceNumber, chipData, amounts }),
     },
     () => {
       onPossiblySent();
@@ -155,7 +155,7 @@ async function storeOutcome(
     ports.transactions,
     submitted,
     async (current, conflicts) => {
-      if (current.row.position.phase !== 'Sending') {
+      if (current.row.position.phase !== 'Submitted') {
         await recordSupersededOutcome(ports, current, outcome);
         return {};
       }

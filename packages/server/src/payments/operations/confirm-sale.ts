@@ -70,7 +70,7 @@ function isPastConfirmDeadline(
   dueClock: Pick<DueClock, 'isOver'>,
   transaction: TransactionRecord,
 ): boolean {
-  if (transaction.row.position.phase !== 'Unconfirmed') return false;
+  if (transaction.row.position.phase !== 'AwaitingConfirmation') return false;
   const confirmBy = confirmDeadline(transaction);
   if (confirmBy === undefined) throw new Error('an unconfirmed sale has no confirm deadline');
   const deadline = Date.parse(confirmBy);
@@ -85,7 +85,7 @@ function reverseUnconfirmed(
 ): Promise<TransactionRecord> {
   return updateWithRetry(ports.transactions, transaction, async (current) => {
     const { position, transactionId } = current.row;
-    if (position.phase !== 'Unconfirmed') return current;
+    if (position.phase !== 'AwaitingConfirmation') return current;
     const transition = await reversalTransition(ports, current, {
       at: ports.clock.now(),
       amount: reversibleAmount(position),
@@ -107,7 +107,7 @@ export function createConfirmDeadlineHandler(
   return async ({ organizationId, payload }) => {
     const { transactionId } = payload as { transactionId: string };
     const transaction = await ports.transactions.findById(organizationId, transactionId);
-    if (transaction?.row.position.phase === 'Unconfirmed')
+    if (transaction?.row.position.phase === 'AwaitingConfirmation')
       await reverseUnconfirmed(ports, transaction);
   };
 }

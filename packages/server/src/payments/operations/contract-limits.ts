@@ -11,17 +11,17 @@ export async function getContractTerms(
   { provisioning, dueClock }: ContractPorts,
   transaction: TransactionRecord,
 ): Promise<ContractTerms> {
-  const { organizationId, contractId, overCapture, position } = transaction.row;
+  const { organizationId, contractId, overCaptureAllowance, position } = transaction.row;
   const contract = await provisioning.contract(organizationId, contractId);
   if (contract === undefined)
     throw new Error('the acquirer contract of the transaction does not exist');
   const { partialCancel, multipleCapture, overCapturePercent } = contract;
-  // The approved amount may be lower than the requested amount, on which `overCapture` is based.
+  // The approved amount may be lower than the requested amount, on which `overCaptureAllowance` is based.
   const allowance = calculateOverCaptureAllowance(position.authorized, overCapturePercent);
   return {
     partialCancel,
     multipleCapture,
-    overCapture: Math.min(overCapture, allowance),
+    overCaptureAllowance: Math.min(overCaptureAllowance, allowance),
     isAuthorizationExpired: isAuthorizationExpired(
       transaction,
       authorizationContext(transaction),

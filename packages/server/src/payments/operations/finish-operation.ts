@@ -21,13 +21,15 @@ function successChanges(
   amount: number,
 ): PositionChanges {
   const { details } = operation;
-  const { released = 0 } = details;
+  const { releasedAmount = 0 } = details;
   switch (operation.kind) {
     case 'Capture':
       return {
         captured: amount,
         captureReserved: -operation.amount,
-        ...(released > 0 ? { cancelled: released, cancelReserved: -released } : {}),
+        ...(releasedAmount > 0
+          ? { cancelled: releasedAmount, cancelReserved: -releasedAmount }
+          : {}),
       };
     case 'Refund':
       return { refunded: amount, refundReserved: -operation.amount };
@@ -49,12 +51,12 @@ function reversalChanges(position: Position): PositionChanges {
 }
 
 function releaseChanges(operation: StoredOperation): PositionChanges {
-  const { released = 0 } = operation.details;
+  const { releasedAmount = 0 } = operation.details;
   switch (operation.kind) {
     case 'Capture':
       return {
         captureReserved: -operation.amount,
-        ...(released > 0 ? { cancelReserved: -released } : {}),
+        ...(releasedAmount > 0 ? { cancelReserved: -releasedAmount } : {}),
       };
     case 'Refund':
       return { refundReserved: -operation.amount };

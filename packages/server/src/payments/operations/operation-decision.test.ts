@@ -11,12 +11,12 @@ import type { TransactionRecord, TransactionRow } from '../transaction/transacti
 import { allowedOperations, decideOperation } from './operation-decision.ts';
 
 test('in every phase the listed maximum amount is accepted and one more is refused', () => {
-  const terms = { partialCancel: true, multipleCapture: true, overCapture: 0 };
+  const terms = { partialCancel: true, multipleCapture: true, overCaptureAllowance: 0 };
   const amounts: Readonly<Partial<Record<Phase, object>>> = {
     Approved: { authorized: 1234, captured: 1000, refunded: 100 },
-    Unconfirmed: { authorized: 1234 },
+    AwaitingConfirmation: { authorized: 1234 },
   };
-  const phases = ['Received', 'Stored', 'Sending', 'Unconfirmed', 'Approved'] as const;
+  const phases = ['Received', 'Stored', 'Submitted', 'AwaitingConfirmation', 'Approved'] as const;
   for (const phase of phases) {
     const position = { ...zeroAmounts, phase, ...amounts[phase] };
     const row = { amount: 1234, currency: 'EUR', position, state: deriveState(position) };

@@ -80,7 +80,9 @@ export async function findExistingResult(
   for (;;) {
     const current =
       (await ports.transactions.findById(organizationId, transactionId)) ?? transaction;
-    const operation = current.operations.find((each) => each.number === existing.number);
+    const operation = current.operations.find(
+      (each) => each.operationNumber === existing.operationNumber,
+    );
     if (operation === undefined) throw new Error('the operation does not exist');
     refuseIdentifierReuse(
       operation.details.request,
@@ -120,10 +122,10 @@ export function requireNewOperationId(
 /** The first request was answered with 202. */
 export function wasPending(
   { events }: TransactionRecord,
-  { number }: Pick<StoredOperation, 'number'>,
+  { operationNumber }: Pick<StoredOperation, 'operationNumber'>,
 ): boolean {
   return events.some(({ data: { operation } }) => {
-    if (operation?.number !== number) return false;
+    if (operation?.number !== operationNumber) return false;
     return operation.status === 'Pending' || operation.status === 'Filed';
   });
 }

@@ -183,7 +183,7 @@ async function reservationTransition(
   const messageKind = operationType === 'Cancel' ? 'Reversal' : operationType;
   const reference = await allocateMessageReference(ports, transaction, messageKind);
   const operation: StoredOperation = {
-    number: transaction.row.operationCount + 1,
+    operationNumber: transaction.row.operationCount + 1,
     operationId: ports.ids.uuid(),
     kind: operationType,
     status: 'Sent',
@@ -195,7 +195,7 @@ async function reservationTransition(
     updatedAt: iso,
   };
   const changes: PositionChanges = { [reservedAmountFields[operationType]]: amount };
-  if (details.released !== undefined) changes.cancelReserved = details.released;
+  if (details.releasedAmount !== undefined) changes.cancelReserved = details.releasedAmount;
   return {
     at,
     type: `transaction.${operationType.toLowerCase()}_pending`,
@@ -211,7 +211,7 @@ function lastPossibleSendTime(
   { row }: TransactionRecord,
   at: number,
 ): number {
-  const isOffline = row.position.phase === 'Sending';
+  const isOffline = row.position.phase === 'Submitted';
   return isOffline ? at + acquirerTimeoutMs + commitGraceMs : row.deadline;
 }
 
@@ -223,13 +223,13 @@ function createOperationDetails(
   approvalCodeId: string | undefined,
 ): Omit<OperationDetails, 'reference'> {
   const { authorized, cancelled } = transaction.row.position;
-  const released = Math.max(0, remainingAuthorized(transaction.row.position) - amount);
+  const releasedAmount = Math.max(0, remainingAuthorized(transaction.row.position) - amount);
   // DE95: the part of the authorization that stays, captured or not.
   const remainingAmount = authorized - cancelled - amount;
   return {
     request: operationFingerprint(input),
     ...defined({ actor: input.actor, approvalCodeId }),
-    ...(isFinal ? { final: true, ...(released > 0 ? { released } : {}) } : {}),
+    ...(isFinal ? { final: true, ...(releasedAmount > 0 ? { releasedAmount } : {}) } : {}),
     ...defined({
       cancelReason: input.cancelReason,
       reversalReason: input.reversalReason,
@@ -243,9 +243,9 @@ function createOperationDetails(
  * By web one identifier names a refund or a cancel, of any transaction. A concurrent insert waits for the row of
  * the first one, also in another process.
  */
-const claimWebOperationIdText = `INSERT INTO operations_by_web
-    (organization_id, client_operation_id, merchant_id, transaction_id, number)
-  VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING RETURNING number`;
+const claimWebOperationIdText = `INSERT INTO refund_by_web_ids
+    (organization_id, client_operation_id, merchant_id, transaction_id, operation_number)
+  VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING RETURNING operation_number`;
 
 async function claimWebOperationId(
   trx: Kysely<unknown>,
@@ -258,7 +258,7 @@ async function claimWebOperationId(
       operation?.clientOperationId,
       merchantId,
       transactionId,
-      operation?.number,
+      operation?.operationNumber,
     ]),
   );
   if (rows.length === 0) throw new DuplicateOperationId();

@@ -18,12 +18,19 @@ const positions: Readonly<Record<OperationType, Partial<Position>>> = {
 
 function transaction(kind: OperationType, members: Partial<StoredOperation> = {}) {
   const position = { ...zeroAmounts, phase: 'Approved', ...positions[kind] };
-  const facts = { timeZone: 'UTC', card: {} };
+  const context = { timeZone: 'UTC', card: {} };
   const createdAt = new Date(made).toISOString();
-  const operation = { number: 2, kind, status: 'Pending', amount: 60, details: {}, createdAt };
+  const operation = {
+    operationNumber: 2,
+    kind,
+    status: 'Pending',
+    amount: 60,
+    details: {},
+    createdAt,
+  };
   return {
     row: { position, version: 3, operationCount: 2, deadline: made },
-    events: [{ sequence: 1, type: 'transaction.received', at: createdAt, data: { facts } }],
+    events: [{ sequence: 1, type: 'transaction.received', at: createdAt, data: { context } }],
     operations: [{ ...operation, ...members }],
   } as unknown as TransactionRecord;
 }
@@ -87,7 +94,7 @@ describe('an operation that is resolved manually', () => {
       () => resolutionTransition(loaded, decided('Failed', 3), of),
       (error) => error instanceof Refusal && error.code === 'transaction_not_found',
     );
-    const collided = transaction('Refund', { details: { collided: true } } as never);
+    const collided = transaction('Refund', { details: { hasReferenceCollision: true } } as never);
     assert.notEqual(resolutionTransition(collided, decided('Failed'), { ...of, at: made }), 'Done');
     for (const status of ['Sent', 'Filed', 'Succeeded', 'Declined', 'Failed'] as const) {
       refuses(transaction('Refund', { status }), decided('Failed'));

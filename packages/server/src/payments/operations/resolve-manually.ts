@@ -35,7 +35,7 @@ function checkNote(note: string): void {
 /** A Pending operation with an alert, for its attempts or for a reference collision. */
 function isResolvable({ status, details, createdAt }: StoredOperation, now: number): boolean {
   if (status !== 'Pending') return false;
-  return details.collided === true || now >= Date.parse(createdAt) + resolvableAfterMs;
+  return details.hasReferenceCollision === true || now >= Date.parse(createdAt) + resolvableAfterMs;
 }
 
 const isResolvedManually = ({ details }: StoredOperation) =>
@@ -47,7 +47,7 @@ export function resolutionTransition(
   { number, outcome, note }: ManualResolution,
   { at, actor }: { at: number; actor: string },
 ): Transition | 'Done' {
-  const operation = current.operations.find((each) => each.number === number);
+  const operation = current.operations.find((each) => each.operationNumber === number);
   if (operation === undefined) {
     return refuse('transaction_not_found', 'The transaction has no operation of this number.');
   }
@@ -89,7 +89,9 @@ export async function resolveManually(
   const attempt = async (current: TransactionRecord): Promise<OperationResult | undefined> => {
     const actorAndTime = { at: clock.now(), actor: caller.subject };
     const transition = resolutionTransition(current, resolution, actorAndTime);
-    const operationBefore = current.operations.find(({ number }) => number === resolution.number);
+    const operationBefore = current.operations.find(
+      ({ operationNumber }) => operationNumber === resolution.number,
+    );
     if (transition === 'Done')
       return { transaction: current, operation: operationBefore, replayed: true };
     const { operation } = transition;

@@ -83,10 +83,14 @@ async function reserveAndSend(
   const outcome: AcquirerOutcome = isPastSendDeadline
     ? { outcome: 'NotSent', reason: 'send deadline has passed' }
     : await markOutcomeUnknown(sendOperation(ports, transaction, operation, false));
-  const { number } = operation;
-  logNotSent(ports, outcome, { transactionId: transaction.row.transactionId, number });
-  const settled = await markOutcomeUnknown(settleOperation(ports, transaction, number, outcome));
-  const settledOperation = settled.transaction.operations.find((each) => each.number === number);
+  const { operationNumber } = operation;
+  logNotSent(ports, outcome, { transactionId: transaction.row.transactionId, operationNumber });
+  const settled = await markOutcomeUnknown(
+    settleOperation(ports, transaction, operationNumber, outcome),
+  );
+  const settledOperation = settled.transaction.operations.find(
+    (each) => each.operationNumber === operationNumber,
+  );
   if (outcome.outcome === 'NotSent' && settledOperation?.status === 'Failed') refuseNotSent();
   return { transaction: settled.transaction, operation: settledOperation, replayed: false };
 }

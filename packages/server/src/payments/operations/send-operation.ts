@@ -48,7 +48,7 @@ export async function sendOperation(
     transactionId: row.transactionId,
     linkId: context.linkId,
     reference: details.reference,
-    merchantNumber: context.merchantNumber,
+    merchantNumber: context.acquirerMerchantId,
     mcc: context.mcc,
     amount: operation.amount,
     currency: row.currency,

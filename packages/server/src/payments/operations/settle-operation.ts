@@ -57,13 +57,13 @@ function responseOf(outcome: AcquirerOutcome): { code?: string; reason?: string 
 export function settleOperation(
   ports: SettlePorts,
   transactionWhenSent: TransactionRecord,
-  number: number,
+  operationNumber: number,
   outcome: AcquirerOutcome,
   isRepeat = false,
 ): Promise<SettledOperation> {
   const { transactionId } = transactionWhenSent.row;
   return updateWithRetry(ports.transactions, transactionWhenSent, async (current, conflicts) => {
-    const operation = current.operations.find((each) => each.number === number);
+    const operation = current.operations.find((each) => each.operationNumber === operationNumber);
     if (operation === undefined) throw new Error('the operation does not exist');
     if (!unfinishedStatuses.has(operation.status)) {
       alertContradiction(ports, operation, { outcome, isRepeat }, transactionId);
@@ -93,7 +93,7 @@ export function settleOperation(
     }
     const transaction = await commitTransition(ports.transactions, current, transition);
     if (transaction === undefined) return undefined;
-    if (result.isCollision) alertReferenceCollision(ports, { transactionId, number });
+    if (result.isCollision) alertReferenceCollision(ports, { transactionId, operationNumber });
     return { transaction, retry };
   });
 }

@@ -42,10 +42,12 @@ async function reverseSale(ports: Ports, key: TransactionKey): Promise<void> {
 
 async function scheduleRetry(
   ports: Ports,
-  key: TransactionKey & { number: number },
+  key: TransactionKey & { operationNumber: number },
 ): Promise<void> {
   const transaction = await ports.transactions.findById(key.organizationId, key.transactionId);
-  const operation = transaction?.operations.find((each) => each.number === key.number);
+  const operation = transaction?.operations.find(
+    (each) => each.operationNumber === key.operationNumber,
+  );
   if (transaction === undefined || operation?.status !== 'Sent') return;
   const transition = retryTransition(ports, ports.clock.now(), transaction, operation);
   await commitTransition(ports.transactions, transaction, transition);

@@ -13,14 +13,20 @@ const jobFor = (linkId: string) =>
     jobId: `${linkId}-1`,
     lane: linkId,
     attempts: 0,
-    payload: { transactionId: linkId, number: 1 },
+    payload: { transactionId: linkId, operationNumber: 1 },
   }) as unknown as Job;
 
 /** Acquirers that do not respond until `releaseResponses` is called. */
 function unresponsiveAcquirers() {
   const sent: string[] = [];
   let silence = Promise.withResolvers<void>();
-  const operation = { number: 1, kind: 'Reversal', status: 'Pending', amount: 1, details: {} };
+  const operation = {
+    operationNumber: 1,
+    kind: 'Reversal',
+    status: 'Pending',
+    amount: 1,
+    details: {},
+  };
   const ports = {
     clock: { now: () => now },
     dueClock: dueClockOf({ now: () => now }),
@@ -37,7 +43,7 @@ function unresponsiveAcquirers() {
           {
             sequence: 1,
             type: 'transaction.received',
-            data: { facts: { linkId, card: {}, request: {} } },
+            data: { context: { linkId, card: {}, request: {} } },
           },
         ],
         operations: [operation],

@@ -15,34 +15,38 @@ type PendingOperation = {
 /** The messages of one sale are sent strictly one after the other. */
 const hasEarlierUnfinished = (
   { operations }: TransactionRecord,
-  { number }: StoredOperation,
+  { operationNumber }: StoredOperation,
 ): boolean =>
   operations.some(
-    (each) => each.number < number && (each.status === 'Pending' || each.status === 'Sent'),
+    (each) =>
+      each.operationNumber < operationNumber &&
+      (each.status === 'Pending' || each.status === 'Sent'),
   );
 
 /** @example createRetryDriver(ports, createOperationRetry(ports)) */
 export function createOperationRetry(ports: SendPorts & SettlePorts): RetrySteps<PendingOperation> {
   return {
     async load({ organizationId, payload, attempts }: Job) {
-      const { transactionId, number, sent } = payload as {
+      const { transactionId, operationNumber, isPossiblySent } = payload as {
         transactionId: string;
-        number: number;
-        sent?: boolean;
+        operationNumber: number;
+        isPossiblySent?: boolean;
       };
       const transaction = await ports.transactions.findById(organizationId, transactionId);
-      const operation = transaction?.operations.find((each) => each.number === number);
+      const operation = transaction?.operations.find(
+        (each) => each.operationNumber === operationNumber,
+      );
       if (transaction === undefined || operation?.status !== 'Pending') return 'Done';
       if (hasEarlierUnfinished(transaction, operation)) return 'Blocked';
-      return { transaction, operation, isRepeat: sent === true || attempts > 0 };
+      return { transaction, operation, isRepeat: isPossiblySent === true || attempts > 0 };
     },
     send: ({ transaction, operation, isRepeat }, onPossiblySent) =>
       sendOperation(ports, transaction, operation, isRepeat, onPossiblySent),
-    async settle({ transaction, operation: { number }, isRepeat }, outcome) {
-      return (await settleOperation(ports, transaction, number, outcome, isRepeat)).retry;
+    async settle({ transaction, operation: { operationNumber }, isRepeat }, outcome) {
+      return (await settleOperation(ports, transaction, operationNumber, outcome, isRepeat)).retry;
     },
-    noResponseAlert: ({ transaction, operation: { number, kind } }) => [
-      { transactionId: transaction.row.transactionId, number, kind },
+    noResponseAlert: ({ transaction, operation: { operationNumber, kind } }) => [
+      { transactionId: transaction.row.transactionId, operationNumber, kind },
       'an operation has no response from the acquirer after many attempts',
     ],
   };

@@ -3,7 +3,7 @@ import type { Database, Ids } from '../../platform/index.ts';
 import type { StoredEvent, TransactionRow } from '../transaction/transaction.ts';
 
 const updateRouteSql = `WITH tx AS (
-    UPDATE transactions SET contract_id = $4, over_capture = $5, version = $6, updated_at = $7
+    UPDATE transactions SET contract_id = $4, over_capture_allowance = $5, version = $6, updated_at = $7
     WHERE organization_id = $1 AND transaction_id = $2 AND version = $3 AND phase = 'Received'
     RETURNING organization_id, transaction_id
   ), ev AS (
@@ -29,7 +29,7 @@ export function createRerouteStore({ database, ids }: { database: Database; ids:
         before.transactionId,
         before.version,
         after.contractId,
-        after.overCapture,
+        after.overCaptureAllowance,
         after.version,
         event.at,
         event.type,

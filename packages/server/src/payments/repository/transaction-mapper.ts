@@ -21,7 +21,7 @@ const transactionColumns = [
   'phase',
   'currency',
   'amount',
-  'over_capture',
+  'over_capture_allowance',
   'authorized',
   'captured',
   'cancelled',
@@ -52,11 +52,11 @@ export const transactionSelectList = `concat_ws('${fieldSeparator}', ${transacti
       FROM transaction_events e WHERE e.organization_id = t.organization_id
         AND e.transaction_id = t.transaction_id) AS events,
     CASE WHEN t.operation_count > 0 THEN
-      (SELECT json_agg(json_build_object('number', o.number, 'operationId', o.operation_id,
+      (SELECT json_agg(json_build_object('operationNumber', o.operation_number, 'operationId', o.operation_id,
           'kind', o.kind, 'status', o.status, 'amount', o.amount,
           'clientOperationId', o.client_operation_id, 'details', o.details,
           'deadline', o.deadline, 'createdAt', o.created_at, 'updatedAt', o.updated_at)
-          ORDER BY o.number)
+          ORDER BY o.operation_number)
         FROM operations o WHERE o.organization_id = t.organization_id
           AND o.transaction_id = t.transaction_id)
     END AS operations`;
@@ -97,7 +97,7 @@ function toTransactionRow(text: string): TransactionRow {
     phase,
     currency,
     amount,
-    overCapture,
+    overCaptureAllowance,
     authorized,
     captured,
     cancelled,
@@ -125,7 +125,7 @@ function toTransactionRow(text: string): TransactionRow {
     contractId,
     amount: safeInteger(amount),
     currency,
-    overCapture: safeInteger(overCapture),
+    overCaptureAllowance: safeInteger(overCaptureAllowance),
     position: {
       phase: phase as Phase,
       authorized: safeInteger(authorized),

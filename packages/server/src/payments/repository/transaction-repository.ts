@@ -36,10 +36,12 @@ export type TransactionRepository = {
     merchantId: string;
     kind: string;
     clientOperationId: string;
-  }): Promise<{ transactionId: string; number: number } | undefined>;
+  }): Promise<{ transactionId: string; operationNumber: number } | undefined>;
   /** Sales whose deadline has passed without an outcome. */
   findSalesWithoutOutcome(limit: number): Promise<TransactionKey[]>;
-  findOperationsWithoutOutcome(limit: number): Promise<(TransactionKey & { number: number })[]>;
+  findOperationsWithoutOutcome(
+    limit: number,
+  ): Promise<(TransactionKey & { operationNumber: number })[]>;
   /** Sales with a remaining amount whose authorization has expired at this time (epoch ms). */
   findExpiredAuthorizations(at: number, limit: number): Promise<TransactionKey[]>;
   /** Reports the duration of each sale write in ms. The returned function ends the subscription. */
@@ -84,7 +86,7 @@ type Deps = { database: Database; ids: Ids; clock: Clock };
 /** @example const store = createStore({ database, ids, clock }); */
 export function createTransactionRepository({ database, ids, clock }: Deps): TransactionRepository {
   const inserts = createGroupCommit<{ row: TransactionRow; event: StoredEvent }, boolean>({
-    name: 'payments-begin',
+    name: 'payments-insert',
     queueLimit: maxQueuedWrites,
     // The unique key of the client's identifier is what two batches could fight over.
     key: ({ row }) => `${row.organizationId}${row.clientTransactionId}${row.merchantId}`,
@@ -192,11 +194,11 @@ export function createTransactionRepository({ database, ids, clock }: Deps): Tra
         kind,
       ]);
       if (row === undefined) return undefined;
-      const { transaction_id: transactionId, number } = row as {
+      const { transaction_id: transactionId, operation_number: operationNumber } = row as {
         transaction_id: string;
-        number: number;
+        operation_number: number;
       };
-      return { transactionId, number };
+      return { transactionId, operationNumber };
     },
     async findSalesWithoutOutcome(limit) {
       const rows = await database.hot(statements.selectSalesWithoutOutcome, [limit]);
@@ -208,11 +210,15 @@ export function createTransactionRepository({ database, ids, clock }: Deps): Tra
     async findOperationsWithoutOutcome(limit) {
       const rows = await database.hot(statements.selectOperationsWithoutOutcome, [limit]);
       return rows.map((row) => {
-        const each = row as { organization_id: string; transaction_id: string; number: number };
+        const each = row as {
+          organization_id: string;
+          transaction_id: string;
+          operation_number: number;
+        };
         return {
           organizationId: each.organization_id,
           transactionId: each.transaction_id,
-          number: each.number,
+          operationNumber: each.operation_number,
         };
       });
     },

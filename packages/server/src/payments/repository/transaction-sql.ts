@@ -11,20 +11,20 @@ import { transactionSelectList } from './transaction-mapper.ts';
  * condition, which would walk through all that was inserted for each row.
  */
 export const insertTransaction = {
-  name: 'payments-begin',
+  name: 'payments-insert-transaction',
   text: `WITH r AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(organization_id uuid, transaction_id uuid,
       merchant_id uuid, client_transaction_id text, store_id uuid, device_id uuid,
-      contract_id uuid, phase text, amount bigint, currency text, over_capture bigint,
-      allowed_ms integer, hold_until timestamptz, at timestamptz, type text, data jsonb)
+      contract_id uuid, phase text, amount bigint, currency text, over_capture_allowance bigint,
+      allowed_ms integer, authorization_expires_at timestamptz, at timestamptz, type text, data jsonb)
   ), tx AS (
     INSERT INTO transactions (organization_id, transaction_id, merchant_id, client_transaction_id,
-      store_id, device_id, contract_id, state, phase, amount, currency, over_capture, authorized,
+      store_id, device_id, contract_id, state, phase, amount, currency, over_capture_allowance, authorized,
       captured, cancelled, refunded, capture_reserved, cancel_reserved, refund_reserved, version,
-      operation_count, deadline, hold_until, created_at, updated_at)
+      operation_count, deadline, authorization_expires_at, created_at, updated_at)
     SELECT organization_id, transaction_id, merchant_id, client_transaction_id, store_id,
-      device_id, contract_id, coalesce(phase, 'Received'), coalesce(phase, 'Received'), amount, currency, over_capture, 0, 0, 0, 0,
-      0, 0, 0, 1, 0, now() + r.allowed_ms * interval '1 millisecond', hold_until, at, at
+      device_id, contract_id, coalesce(phase, 'Received'), coalesce(phase, 'Received'), amount, currency, over_capture_allowance, 0, 0, 0, 0,
+      0, 0, 0, 1, 0, now() + r.allowed_ms * interval '1 millisecond', authorization_expires_at, at, at
     FROM r WHERE (SELECT a.transaction_id FROM offline_sale_identifiers a
         WHERE a.organization_id = r.organization_id AND a.merchant_id = r.merchant_id
           AND a.client_transaction_id = r.client_transaction_id) IS NULL
@@ -52,7 +52,7 @@ export function toInsertRow(row: TransactionRow, event: StoredEvent): Record<str
     ...(row.position.phase === 'Received' ? {} : { phase: row.position.phase }),
     amount: row.amount,
     currency: row.currency,
-    over_capture: row.overCapture,
+    over_capture_allowance: row.overCaptureAllowance,
     allowed_ms: row.deadline - Date.parse(row.createdAt),
     ...authorizationExpiryColumn(row, event),
     at: event.at,
@@ -65,10 +65,10 @@ export function toInsertRow(row: TransactionRow, event: StoredEvent): Record<str
 function authorizationExpiryColumn(
   row: TransactionRow,
   { data }: StoredEvent,
-): { hold_until?: string } {
+): { authorization_expires_at?: string } {
   const end =
-    data.facts === undefined ? undefined : authorizationExpiresAt(row.createdAt, data.facts);
-  return end === undefined ? {} : { hold_until: isoTime(end) };
+    data.context === undefined ? undefined : authorizationExpiresAt(row.createdAt, data.context);
+  return end === undefined ? {} : { authorization_expires_at: isoTime(end) };
 }
 
 const changeRecordDefinition = `organization_id uuid, transaction_id uuid, expected integer, i integer,
@@ -96,7 +96,7 @@ const updateTransactionCte = `tx AS (
 
 /** A change without an operation: the outcome of a sale. */
 export const updateWithEvent = {
-  name: 'payments-commit-event',
+  name: 'payments-update-with-event',
   text: `WITH r AS (
     SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(${changeRecordDefinition})
   ), ${updateTransactionCte}
@@ -105,29 +105,29 @@ export const updateWithEvent = {
 
 /** Update with an operation and an optional job. */
 export const updateWithOperation = {
-  name: 'payments-commit-operation',
+  name: 'payments-update-with-operation',
   text: `WITH r AS (
     SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(${changeRecordDefinition},
-      merchant_id uuid, number integer, operation_id uuid, kind text, status text, amount bigint,
+      merchant_id uuid, operation_number integer, operation_id uuid, kind text, status text, amount bigint,
       client_operation_id text, details jsonb, allowed_ms integer, made_at timestamptz,
       job_id uuid, job_kind text, payload jsonb, due_at timestamptz, lane uuid, clearing_link uuid,
       settlement_date date, settlement_end timestamptz, currency text, line jsonb)
   ), ${updateTransactionCte}, op AS (
-    INSERT INTO operations (organization_id, transaction_id, number, operation_id, merchant_id,
+    INSERT INTO operations (organization_id, transaction_id, operation_number, operation_id, merchant_id,
       kind, status, amount, client_operation_id, details, deadline, created_at, updated_at)
-    SELECT organization_id, transaction_id, number, operation_id, merchant_id, kind, status, amount,
+    SELECT organization_id, transaction_id, operation_number, operation_id, merchant_id, kind, status, amount,
       client_operation_id, details, now() + allowed_ms * interval '1 millisecond', made_at, at
-    FROM tx WHERE number IS NOT NULL
-    ON CONFLICT (organization_id, transaction_id, number) DO UPDATE
+    FROM tx WHERE operation_number IS NOT NULL
+    ON CONFLICT (organization_id, transaction_id, operation_number) DO UPDATE
       SET status = excluded.status, amount = excluded.amount, details = excluded.details, updated_at = excluded.updated_at
   ), jb AS (
     INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at, lane)
     SELECT organization_id, job_id, job_kind, payload, due_at, 0, at, lane
     FROM tx WHERE job_id IS NOT NULL
   ), cl AS (
-    INSERT INTO clearing_lines (organization_id, transaction_id, number, link_id, settlement_date,
+    INSERT INTO clearing_lines (organization_id, transaction_id, operation_number, link_id, settlement_date,
       due_at, amount, currency, content, status)
-    SELECT organization_id, transaction_id, number, clearing_link, settlement_date, settlement_end,
+    SELECT organization_id, transaction_id, operation_number, clearing_link, settlement_date, settlement_end,
       amount, currency, line, 'Waiting'
     FROM tx WHERE clearing_link IS NOT NULL
   )
@@ -162,7 +162,7 @@ export function toUpdateRow(
     outbox_id: outboxId,
     ...defined({
       merchant_id: operation === undefined ? undefined : after.merchantId,
-      number: operation?.number,
+      operation_number: operation?.operationNumber,
       operation_id: operation === undefined ? undefined : operation.operationId,
       kind: operation?.kind,
       status: operation?.status,
@@ -188,7 +188,7 @@ export function toUpdateRow(
 
 /** Each row names the server's identifier, or the client's with its merchant, also of a repeated upload. */
 export const findTransactions = {
-  name: 'payments-find',
+  name: 'payments-find-transactions',
   text: `SELECT r.i, ${transactionSelectList}
     FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[]) WITH ORDINALITY
       AS r(organization_id, transaction_id, client_transaction_id, merchant_id, i)
@@ -215,7 +215,7 @@ export const findTransactionsByClientId = {
 
 export const findOperation = {
   name: 'payments-find-operation',
-  text: `SELECT transaction_id, number FROM operations
+  text: `SELECT transaction_id, operation_number FROM operations
     WHERE organization_id = $1 AND client_operation_id = $2 AND merchant_id = $3 AND kind = $4`,
 };
 
@@ -226,21 +226,21 @@ export const findOperation = {
 const deadlineMargin = "interval '250 milliseconds'";
 
 export const selectSalesWithoutOutcome = {
-  name: 'payments-unanswered-sales',
+  name: 'payments-sales-without-outcome',
   text: `SELECT organization_id, transaction_id FROM transactions
     WHERE phase = 'Received' AND deadline < now() - ${deadlineMargin} ORDER BY deadline LIMIT $1`,
 };
 
 export const selectExpiredAuthorizations = {
-  name: 'payments-lapsed-holds',
+  name: 'payments-expired-authorizations',
   text: `SELECT organization_id, transaction_id FROM transactions
-    WHERE phase = 'Approved' AND authorized > captured + cancelled AND hold_until <= $1
+    WHERE phase = 'Approved' AND authorized > captured + cancelled AND authorization_expires_at <= $1
       AND capture_reserved = 0 AND cancel_reserved = 0
-    ORDER BY hold_until LIMIT $2`,
+    ORDER BY authorization_expires_at LIMIT $2`,
 };
 
 export const selectOperationsWithoutOutcome = {
-  name: 'payments-unanswered-operations',
-  text: `SELECT organization_id, transaction_id, number FROM operations
+  name: 'payments-operations-without-outcome',
+  text: `SELECT organization_id, transaction_id, operation_number FROM operations
     WHERE status = 'Sent' AND deadline < now() - ${deadlineMargin} ORDER BY deadline LIMIT $1`,
 };

@@ -26,7 +26,7 @@ export type ReversalInput = {
   /** Minor units; the full sale if absent. */
   amount?: number;
   response?: { code: string };
-  issuer?: Pick<EventData, 'issuerData' | 'addressResult'>;
+  issuer?: Pick<EventData, 'issuerData' | 'avsResultCode'>;
   authorizationCode?: string | undefined;
   /** Epoch ms before which the reversal is not sent; `at` if absent. */
   notBefore?: number;
@@ -44,7 +44,7 @@ export type ReversalPorts = ReferencePorts & {
 export function createRetryJob(
   { ids, dueClock }: Pick<ReversalPorts, 'ids' | 'dueClock'>,
   transaction: TransactionRecord,
-  number: number,
+  operationNumber: number,
   { dueAt, isPossiblySent }: { dueAt: number; isPossiblySent: boolean },
 ): JobRequest {
   return {
@@ -52,9 +52,9 @@ export function createRetryJob(
     kind: retryOperationJob,
     payload: {
       transactionId: transaction.row.transactionId,
-      number,
+      operationNumber,
       // The first message of the job is then already a repeat.
-      ...(isPossiblySent ? { sent: true } : {}),
+      ...(isPossiblySent ? { isPossiblySent } : {}),
     },
     dueAt: isoTime(dueClock.toDue(dueAt)),
     lane: authorizationContext(transaction).linkId,
@@ -68,11 +68,11 @@ export async function reversalTransition(
   input: ReversalInput,
 ): Promise<Transition> {
   const { row } = transaction;
-  const number = row.operationCount + 1;
+  const operationNumber = row.operationCount + 1;
   const at = isoTime(input.at);
   const reference = await allocateMessageReference(ports, transaction, 'Reversal');
   const operation: StoredOperation = {
-    number,
+    operationNumber,
     operationId: ports.ids.uuid(),
     kind: 'Reversal',
     status: 'Pending',
@@ -81,7 +81,7 @@ export async function reversalTransition(
     details: {
       request: {},
       cancelReason: 'Technical',
-      cause: input.reason,
+      systemReversalReason: input.reason,
       ...input.details,
       reference,
     },
@@ -101,7 +101,7 @@ export async function reversalTransition(
       ...defined({ authorizationCode: input.authorizationCode }),
     },
     operation,
-    job: createRetryJob(ports, transaction, number, { dueAt, isPossiblySent: false }),
+    job: createRetryJob(ports, transaction, operationNumber, { dueAt, isPossiblySent: false }),
   };
 }
 

@@ -41,7 +41,7 @@ function operation(kind: OperationType, status: 'Sent' | 'Pending'): StoredOpera
     kind,
     status,
     amount: 60,
-    number: 1,
+    operationNumber: 1,
     details: {},
     createdAt,
   } as unknown as StoredOperation;
@@ -145,7 +145,7 @@ test('response code 25 does not end the reversal of an approved sale', () => {
   const nothing = { phase: 'Reversing', authorized: 0, captured: 0 } as const;
   const late = (code: string, reason: string) =>
     [{ type: 'transaction.late_response', data: { response: { code }, reason } }] as never;
-  const taken = [{ ...reversal, number: 0, details: { approvedAtHost: true } }] as never;
+  const taken = [{ ...reversal, operationNumber: 0, details: { approvedAtHost: true } }] as never;
   const atLast = (of: TransactionRecord) =>
     outcomeTransition(of, reversal, declined('25'), { ...when, at: 9000 });
   assert.equal(atLast(transaction({ phase: 'Reversing', captured: 0 })), 'Unanswered');
@@ -156,14 +156,14 @@ test('response code 25 does not end the reversal of an approved sale', () => {
 });
 
 test('response code 25 ends the reversal after the host accepted an earlier reversal', () => {
-  const reversal = { ...operation('Reversal', 'Pending'), number: 2 };
+  const reversal = { ...operation('Reversal', 'Pending'), operationNumber: 2 };
   const events = [
     { type: 'transaction.late_response', data: { response: { code: '00' }, reason: 'Sale' } },
   ] as never;
   const after = (status: string, response: object) =>
     transaction({ phase: 'Reversing', authorized: 0, captured: 0 }, {
       events,
-      operations: [{ ...reversal, number: 1, status, details: { response } }, reversal],
+      operations: [{ ...reversal, operationNumber: 1, status, details: { response } }, reversal],
     } as never);
   const answered = (of: TransactionRecord, at = 9000) =>
     outcomeTransition(of, reversal, declined('25'), { ...when, at });
@@ -179,17 +179,20 @@ test('response code 25 ends the reversal after the host accepted an earlier reve
 });
 
 test('a duplicate response ends a second reversal, but not the first message of the first one', () => {
-  const reversal = { ...operation('Reversal', 'Pending'), number: 2 };
+  const reversal = { ...operation('Reversal', 'Pending'), operationNumber: 2 };
   const before = (code: string, status = 'Succeeded') =>
     transaction({}, {
-      operations: [{ ...reversal, number: 1, status, details: { response: { code } } }, reversal],
+      operations: [
+        { ...reversal, operationNumber: 1, status, details: { response: { code } } },
+        reversal,
+      ],
     } as never);
   for (const code of ['94', '26']) {
     const states = [
       outcomeTransition(loaded, reversal, declined(code), when),
       outcomeTransition(
         loaded,
-        { ...reversal, details: { collided: true } } as never,
+        { ...reversal, details: { hasReferenceCollision: true } } as never,
         declined(code),
         {
           ...when,

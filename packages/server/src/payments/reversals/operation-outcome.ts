@@ -254,18 +254,21 @@ export const messageConditions = (
 ): MessageConditions => ({
   response: classifyResponse(outcome),
   isRepeat,
-  hasCollision: details.collided === true,
+  hasCollision: details.hasReferenceCollision === true,
 });
 
 /** An original that the host did not find proves nothing about a later copy of the sale. */
 function findEarlierReversal(
   { operations }: TransactionRecord,
-  { number, details }: StoredOperation,
+  { operationNumber, details }: StoredOperation,
 ): ReversalConditions['earlierReversal'] {
-  if (details.takenBefore === true) return 'AcceptedByHost';
+  if (details.reversalAcceptedBefore === true) return 'AcceptedByHost';
   const responseCodes = operations
     .filter(
-      (each) => each.kind === 'Reversal' && each.number < number && each.status === 'Succeeded',
+      (each) =>
+        each.kind === 'Reversal' &&
+        each.operationNumber < operationNumber &&
+        each.status === 'Succeeded',
     )
     .map((each) => each.details.response?.code)
     .filter((code) => code !== originalNotFoundCode);

@@ -11,7 +11,7 @@ import {
 import { findRule, manualResolutionRules, messageConditions } from './operation-outcome.ts';
 
 type AlertPorts = { log: Pick<Log, 'error'> };
-type MessageKey = { transactionId: string; number?: number };
+type MessageKey = { transactionId: string; operationNumber?: number };
 
 /** Another terminal may use the same reference numbers. */
 export function alertReferenceCollision({ log }: AlertPorts, message: MessageKey): void {
@@ -45,12 +45,12 @@ export function alertContradiction(
   { outcome, isRepeat }: { outcome: AcquirerOutcome; isRepeat: boolean },
   transactionId: string,
 ): void {
-  const { number, status, details } = operation;
+  const { operationNumber, status, details } = operation;
   if (details.response?.reason !== manualResolutionReason) return;
   const resolvedAs = status === 'Succeeded' ? 'Succeeded' : 'Declined';
   const conditions = { ...messageConditions(operation, outcome, isRepeat), resolvedAs } as const;
   const alert = findRule(manualResolutionRules, conditions).result;
-  if (alert !== 'None') log.error({ transactionId, number, status }, alertMessages[alert]);
+  if (alert !== 'None') log.error({ transactionId, operationNumber, status }, alertMessages[alert]);
 }
 
 const operationTypeByRequestKind: Readonly<Partial<Record<AcquirerRequestKind, OperationType>>> = {
@@ -73,9 +73,9 @@ export function alertLateContradiction(
       details.response?.reason === manualResolutionReason,
   );
   if (resolvedOperation === undefined) return;
-  const { number, status } = resolvedOperation;
+  const { operationNumber, status } = resolvedOperation;
   log.error(
-    { transactionId: row.transactionId, number, status, isLate: true },
+    { transactionId: row.transactionId, operationNumber, status, isLate: true },
     contradictionMessage,
   );
 }

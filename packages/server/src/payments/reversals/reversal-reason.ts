@@ -19,5 +19,7 @@ const acquirerReasonByCause: Readonly<Record<string, AcquirerReversalReason>> = 
 /** `Suspect` if no other reason applies. */
 export function acquirerReversalReason({ kind, details }: StoredOperation): AcquirerReversalReason {
   if (kind === 'Cancel') return 'CustomerCancel';
-  return acquirerReasonByCause[details.reversalReason ?? details.cause ?? ''] ?? 'Suspect';
+  return (
+    acquirerReasonByCause[details.reversalReason ?? details.systemReversalReason ?? ''] ?? 'Suspect'
+  );
 }

@@ -17,16 +17,17 @@ export async function pendingTransition(
   operation: StoredOperation,
   { isCollision, newReference, isAccepted }: Extract<OutcomeResult, { status: 'Pending' }>,
 ): Promise<Transition | undefined> {
-  const { renewals = 0 } = operation.details;
+  const { referenceRenewalCount = 0 } = operation.details;
   const details = { ...operation.details };
-  if (isCollision) details.collided = true;
+  if (isCollision) details.hasReferenceCollision = true;
   const needsReference =
-    newReference === 'Always' || (newReference === 'UpToLimit' && renewals < maxReferenceRenewals);
+    newReference === 'Always' ||
+    (newReference === 'UpToLimit' && referenceRenewalCount < maxReferenceRenewals);
   if (needsReference) {
     details.reference = await allocateMessageReference(ports, transaction, 'Reversal');
-    details.renewals = renewals + 1;
+    details.referenceRenewalCount = referenceRenewalCount + 1;
   }
-  if (isAccepted) details.takenBefore = true;
+  if (isAccepted) details.reversalAcceptedBefore = true;
   const isScheduled = operation.status === 'Pending';
   if (isScheduled && !isCollision && !needsReference) return undefined;
   const transition = retryTransition(ports, at, transaction, { ...operation, details });
@@ -51,6 +52,9 @@ export function retryTransition(
     changes: {},
     data: { amount: operation.amount, reason: 'Unanswered' },
     operation: { ...operation, status: 'Pending', updatedAt: isoTime(at) },
-    job: createRetryJob(ports, transaction, operation.number, { dueAt: at, isPossiblySent: true }),
+    job: createRetryJob(ports, transaction, operation.operationNumber, {
+      dueAt: at,
+      isPossiblySent: true,
+    }),
   };
 }

@@ -13,10 +13,10 @@ import {
 import { type FailoverPorts, sendWithFailover } from './acquirer-failover.ts';
 import type { SaleIntent } from './sale-intent.ts';
 
-const facts = {
+const context = {
   kind: 'Authorization',
   linkId: 'first',
-  merchantNumber: 'M1',
+  acquirerMerchantId: 'M1',
   mcc: '5411',
   timeZone: 'UTC',
   holdDays: 30,
@@ -41,7 +41,7 @@ function intentOf(sensitive?: object): SaleIntent {
   return {
     request: { amount: 1000 },
     card: { pan: '4111111111111111', ...defined({ sensitive }) },
-    context: facts,
+    context,
     failoverContracts: [contract('second'), contract('third')],
     transaction: {
       row: {
@@ -49,12 +49,12 @@ function intentOf(sensitive?: object): SaleIntent {
         transactionId: 't',
         contractId: 'contract first',
         amount: 1000,
-        overCapture: 0,
+        overCaptureAllowance: 0,
         version: 1,
         deadline: 20_000,
         position: { ...zeroAmounts, phase: 'Received' },
       },
-      events: [{ sequence: 1, type: 'transaction.received', at: '', data: { facts } }],
+      events: [{ sequence: 1, type: 'transaction.received', at: '', data: { context } }],
       operations: [],
     },
   } as unknown as SaleIntent;
@@ -117,10 +117,10 @@ test('an unsent sale fails over to the next contract after the failover is store
   const [{ before, after, event } = assert.fail()] = reroutes;
   assert.equal(event.type, 'transaction.rerouted');
   assert.deepEqual([before.version, after.version, event.sequence], [1, 2, 2]);
-  assert.deepEqual([after.contractId, after.overCapture], ['contract second', 100]);
+  assert.deepEqual([after.contractId, after.overCaptureAllowance], ['contract second', 100]);
   const now = authorizationContext(intent.transaction);
   assert.deepEqual(
-    [now.linkId, now.merchantNumber, now.mcc, now.reference.stan],
+    [now.linkId, now.acquirerMerchantId, now.mcc, now.reference.stan],
     ['second', 'M second', '5812', '000002'],
   );
   // The hold lasts as long as the intent says; how its captures travel is the new acquirer's.

@@ -89,7 +89,7 @@ function sendToAcquirer(
       transactionId: transaction.row.transactionId,
       linkId: context.linkId,
       reference: context.reference,
-      merchantNumber: context.merchantNumber,
+      merchantNumber: context.acquirerMerchantId,
       mcc: context.mcc,
       amount: request.amount,
       currency: request.currency,
@@ -142,12 +142,15 @@ async function reroute(
     sequence: version,
     type: 'transaction.rerouted',
     at,
-    data: { state: 'Received', changes: {}, reason: 'NotSent', facts: context },
+    data: { state: 'Received', changes: {}, reason: 'NotSent', context },
   };
   const row: TransactionRow = {
     ...previousRow,
     contractId: contract.contractId,
-    overCapture: calculateOverCaptureAllowance(previousRow.amount, contract.overCapturePercent),
+    overCaptureAllowance: calculateOverCaptureAllowance(
+      previousRow.amount,
+      contract.overCapturePercent,
+    ),
     version,
     updatedAt: at,
   };
@@ -181,7 +184,7 @@ async function contextForContract(
     ...unchangedContext,
     ...settlement,
     linkId: contract.acquirerLink,
-    merchantNumber: contract.acquirerMerchantId,
+    acquirerMerchantId: contract.acquirerMerchantId,
     mcc: contract.mcc,
     reference,
   };

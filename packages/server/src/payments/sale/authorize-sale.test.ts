@@ -13,7 +13,7 @@ import {
 import { type AuthorizePorts, authorizeSale } from './authorize-sale.ts';
 import type { SaleIntent } from './sale-intent.ts';
 
-const facts = {
+const context = {
   kind: 'Sale',
   linkId: 'link',
   timeZone: 'UTC',
@@ -33,7 +33,7 @@ function transaction(phase: Phase, version = 1): TransactionRecord {
       operationCount: 0,
       deadline: 15_000,
     },
-    events: [{ sequence: 1, type: 'transaction.received', at: '', data: { facts } }],
+    events: [{ sequence: 1, type: 'transaction.received', at: '', data: { context } }],
     operations: [],
   } as unknown as TransactionRecord;
 }
@@ -77,7 +77,7 @@ function setUp(of: { now: number; outcome: AcquirerOutcome; stored?: Transaction
 const intent: SaleIntent = {
   request: { amount: 100, currency: 'EUR', entryMode: 'Keyed' },
   card: { pan: '4111111111111111', expiry: '3012' },
-  context: facts,
+  context,
   failoverContracts: [],
   transaction: transaction('Received'),
 } as unknown as SaleIntent;
@@ -179,8 +179,8 @@ test('issuer data beside an unknown response code is returned with the reversal'
   const issuer = { issuerData: '71099F180400000001', addressResult: 'N' };
   const { ports, made } = setUp({ now: 100, outcome: { ...declinedBy('ZZ'), ...issuer } });
   assert.equal((await authorizeSale(ports, intent)).row.state, 'Reversing');
-  const { issuerData, addressResult } = made[0]?.event.data ?? {};
-  assert.deepEqual({ issuerData, addressResult }, issuer);
+  const { issuerData, avsResultCode } = made[0]?.event.data ?? {};
+  assert.deepEqual([issuerData, avsResultCode], ['71099F180400000001', 'N']);
 });
 
 test('an explicit refusal beside an unknown response code is a decline', async () => {

@@ -35,8 +35,13 @@ export async function claimSingleUseData(
   // Last, so that an earlier refusal keeps the declined sale and the KSN for the next attempt.
   if (declinedSale !== undefined) {
     const { clientTransactionId } = request;
-    const declinedId = declinedSale.transactionId;
-    await claimStepUp(ports, { organizationId, declinedId, merchantId, clientTransactionId });
+    const declinedTransactionId = declinedSale.transactionId;
+    await claimStepUp(ports, {
+      organizationId,
+      declinedTransactionId,
+      merchantId,
+      clientTransactionId,
+    });
   }
   await takeKsn(ports, request, {
     organizationId,

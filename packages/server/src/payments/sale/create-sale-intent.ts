@@ -64,7 +64,7 @@ export async function createSaleIntent(
     card: { scheme: card.scheme, maskedNumber: card.maskedNumber, token },
     request: sale.requestFingerprint,
     linkId: contract.acquirerLink,
-    merchantNumber: contract.acquirerMerchantId,
+    acquirerMerchantId: contract.acquirerMerchantId,
     merchantName: merchant.name,
     mcc: contract.mcc,
     timeZone,
@@ -74,11 +74,11 @@ export async function createSaleIntent(
   };
   const address = addressLine((store ?? merchant).address);
   if (address !== undefined) context.merchantAddress = address;
-  if (card.panSequenceNumber !== undefined) context.panSequence = card.panSequenceNumber;
-  if (card.receiptChipTags !== undefined) context.chip = card.receiptChipTags;
+  if (card.panSequenceNumber !== undefined) context.panSequenceNumber = card.panSequenceNumber;
+  if (card.receiptChipTags !== undefined) context.receiptChipTags = card.receiptChipTags;
   if (request.amounts !== undefined) context.amounts = request.amounts;
-  if (request.zipCode !== undefined) context.addressAsked = true;
-  if (card.sensitive?.pin !== undefined) context.pinSent = true;
+  if (request.zipCode !== undefined) context.isAvsRequested = true;
+  if (card.sensitive?.pin !== undefined) context.isPinSent = true;
   if (phase === 'Stored') context.offline = options.offlineData;
   else if (options.stepUpOf !== undefined) context.stepUpOf = options.stepUpOf;
   const { confirmWithinSeconds } = request;
@@ -98,7 +98,10 @@ export async function createSaleIntent(
     contractId: contract.contractId,
     amount: request.amount,
     currency: request.currency,
-    overCapture: calculateOverCaptureAllowance(request.amount, contract.overCapturePercent),
+    overCaptureAllowance: calculateOverCaptureAllowance(
+      request.amount,
+      contract.overCapturePercent,
+    ),
     position: { phase, ...zeroAmounts },
     state: phase,
     version: 1,
@@ -111,7 +114,7 @@ export async function createSaleIntent(
     sequence: 1,
     type: phase === 'Stored' ? 'transaction.stored' : 'transaction.received',
     at,
-    data: { state: phase, changes: { phase }, amount: request.amount, facts: context },
+    data: { state: phase, changes: { phase }, amount: request.amount, context },
   };
   return {
     request,

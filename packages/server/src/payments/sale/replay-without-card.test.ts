@@ -15,7 +15,7 @@ const fingerprint = (amount: number) => ({
 });
 
 function saleOf(amount: number): TransactionRecord {
-  const facts = { card: { token: 'token' }, request: fingerprint(amount) };
+  const context = { card: { token: 'token' }, request: fingerprint(amount) };
   return {
     row: {
       organizationId: 'o',
@@ -25,7 +25,7 @@ function saleOf(amount: number): TransactionRecord {
       transactionId: 't',
       clientTransactionId: 'c-1',
     },
-    events: [{ sequence: 1, type: 'transaction.received', at: '', data: { facts } }],
+    events: [{ sequence: 1, type: 'transaction.received', at: '', data: { context } }],
     operations: [],
   } as unknown as TransactionRecord;
 }

@@ -36,7 +36,7 @@ export function decideSaleOutcome(
         at,
         type: isCaptured ? 'transaction.captured' : 'transaction.authorized',
         changes: {
-          phase: confirmation ? 'Unconfirmed' : 'Approved',
+          phase: confirmation ? 'AwaitingConfirmation' : 'Approved',
           authorized: amount,
           ...defined({ captured: isCaptured ? amount : undefined }),
         },
@@ -85,4 +85,4 @@ const issuerData = ({
 }: {
   issuerData?: string;
   addressResult?: string;
-}) => defined({ issuerData, addressResult });
+}) => defined({ issuerData, avsResultCode: addressResult });

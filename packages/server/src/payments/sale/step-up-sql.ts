@@ -1,31 +1,31 @@
 // SQL of step-ups: a declined sale has one.
 import { type Clock, type Database, isoTime } from '../../platform/index.ts';
 
-export type DeclinedSaleKey = { organizationId: string; declinedId: string };
+export type DeclinedSaleKey = { organizationId: string; declinedTransactionId: string };
 
 export type StepUpStore = {
   /**
    * Claims a declined sale for its one step-up. False when another sale than `takesOver` has claimed it.
    */
-  claim(claim: DeclinedSaleKey & { takenBy: string; takesOver?: string }): Promise<boolean>;
+  claim(claim: DeclinedSaleKey & { claimedBy: string; takesOver?: string }): Promise<boolean>;
   /** The sale that claims it, and since when, epoch ms. */
-  findClaim(declined: DeclinedSaleKey): Promise<{ takenBy: string; at: number } | undefined>;
+  findClaim(declined: DeclinedSaleKey): Promise<{ claimedBy: string; at: number } | undefined>;
 };
 
 const claimStatement = {
-  name: 'payments-step-up',
-  text: `INSERT INTO step_ups AS s (organization_id, declined_id, taken_by, created_at)
+  name: 'payments-claim-step-up',
+  text: `INSERT INTO step_ups AS s (organization_id, declined_transaction_id, claimed_by, created_at)
     VALUES ($1, $2, $3, $4)
-    ON CONFLICT (organization_id, declined_id)
-      DO UPDATE SET taken_by = excluded.taken_by, created_at = excluded.created_at
-      WHERE s.taken_by = ANY ($5::text[])
-    RETURNING declined_id`,
+    ON CONFLICT (organization_id, declined_transaction_id)
+      DO UPDATE SET claimed_by = excluded.claimed_by, created_at = excluded.created_at
+      WHERE s.claimed_by = ANY ($5::text[])
+    RETURNING declined_transaction_id`,
 };
 
-const findClaimText = `SELECT taken_by, created_at FROM step_ups
-  WHERE organization_id = $1 AND declined_id = $2`;
+const findClaimText = `SELECT claimed_by, created_at FROM step_ups
+  WHERE organization_id = $1 AND declined_transaction_id = $2`;
 
-/** @example const isClaimed = await stepUpStore.claim({ organizationId, declinedId, takenBy }); */
+/** @example const isClaimed = await stepUpStore.claim({ organizationId, declinedTransactionId, claimedBy }); */
 export function createStepUpStore({
   database,
   clock,
@@ -34,17 +34,17 @@ export function createStepUpStore({
   clock: Clock;
 }): StepUpStore {
   return {
-    async claim({ organizationId, declinedId, takenBy, takesOver = takenBy }) {
-      const values = [organizationId, declinedId, takenBy, isoTime(clock.now())];
-      return (await database.hot(claimStatement, [...values, [takenBy, takesOver]])).length > 0;
+    async claim({ organizationId, declinedTransactionId, claimedBy, takesOver = claimedBy }) {
+      const values = [organizationId, declinedTransactionId, claimedBy, isoTime(clock.now())];
+      return (await database.hot(claimStatement, [...values, [claimedBy, takesOver]])).length > 0;
     },
-    async findClaim({ organizationId, declinedId }) {
-      const values = [organizationId, declinedId];
-      const [row] = await database.query<{ taken_by: string; created_at: Date }>(
+    async findClaim({ organizationId, declinedTransactionId }) {
+      const values = [organizationId, declinedTransactionId];
+      const [row] = await database.query<{ claimed_by: string; created_at: Date }>(
         findClaimText,
         values,
       );
-      return row && { takenBy: row.taken_by, at: row.created_at.getTime() };
+      return row && { claimedBy: row.claimed_by, at: row.created_at.getTime() };
     },
   };
 }

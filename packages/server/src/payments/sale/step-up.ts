@@ -79,22 +79,23 @@ export async function claimStepUp(
   ports: StepUpPorts,
   claim: DeclinedSaleKey & { merchantId: string; clientTransactionId: string },
 ): Promise<void> {
-  const { organizationId, declinedId, merchantId, clientTransactionId } = claim;
-  const ownClaim = { organizationId, declinedId, takenBy: `${merchantId}|${clientTransactionId}` };
+  const { organizationId, declinedTransactionId, merchantId, clientTransactionId } = claim;
+  const claimedBy = `${merchantId}|${clientTransactionId}`;
+  const ownClaim = { organizationId, declinedTransactionId, claimedBy };
   if (await ports.stepUpStore.claim(ownClaim)) return;
   const existingClaim = await ports.stepUpStore.findClaim(ownClaim);
   if (existingClaim !== undefined && (await isUnusedClaim(ports, { ...claim, ...existingClaim }))) {
-    if (await ports.stepUpStore.claim({ ...ownClaim, takesOver: existingClaim.takenBy })) return;
+    if (await ports.stepUpStore.claim({ ...ownClaim, takesOver: existingClaim.claimedBy })) return;
   }
   refuseStepUp('Another step-up of this declined sale exists.');
 }
 
 async function isUnusedClaim(
   ports: StepUpPorts,
-  claim: { organizationId: string; merchantId: string; takenBy: string; at: number },
+  claim: { organizationId: string; merchantId: string; claimedBy: string; at: number },
 ): Promise<boolean> {
-  const { organizationId, merchantId, takenBy, at } = claim;
-  const claimantId = takenBy.slice(`${merchantId}|`.length);
+  const { organizationId, merchantId, claimedBy, at } = claim;
+  const claimantId = claimedBy.slice(`${merchantId}|`.length);
   const [sale] = await ports.transactions.findByClientId(organizationId, claimantId, merchantId);
   if (sale === undefined) return ports.clock.now() >= at + ports.acquirerTimeoutMs + commitGraceMs;
   return sale.row.state === 'Failed';

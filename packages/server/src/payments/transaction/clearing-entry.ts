@@ -38,7 +38,7 @@ export function clearingEntryTransition(
       dueAt: isoTime(endsAt),
       line: {
         settlementDate: date,
-        merchantNumber: context.merchantNumber,
+        merchantNumber: context.acquirerMerchantId,
         amount: operation.amount,
         currency: transaction.row.currency,
         final,

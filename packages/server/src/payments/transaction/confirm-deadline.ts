@@ -33,6 +33,6 @@ export function createConfirmDeadline(
 
 /** RFC 3339; undefined when the sale needs no confirmation, or no longer. */
 export function confirmDeadline(transaction: TransactionRecord): string | undefined {
-  if (transaction.row.position.phase !== 'Unconfirmed') return undefined;
+  if (transaction.row.position.phase !== 'AwaitingConfirmation') return undefined;
   return saleOutcome(transaction)?.confirmBy;
 }

@@ -18,7 +18,11 @@ import {
   zeroAmounts,
 } from './state-machine.ts';
 
-const terms: ContractTerms = { partialCancel: true, multipleCapture: true, overCapture: 0 };
+const terms: ContractTerms = {
+  partialCancel: true,
+  multipleCapture: true,
+  overCaptureAllowance: 0,
+};
 const approved = (amounts: Partial<Position>): Position => ({
   ...zeroAmounts,
   phase: 'Approved',
@@ -137,14 +141,14 @@ test('over-capture allowance is rounded down to minor units', () => {
   assert.equal(calculateOverCaptureAllowance(999, 10), 99);
   assert.equal(calculateOverCaptureAllowance(999_999_999_999, 100), 999_999_999_999);
   const position = approved({ authorized: 100, captured: 50 });
-  const verdict = checkAllowed(position, 'Capture', { ...terms, overCapture: 15 });
+  const verdict = checkAllowed(position, 'Capture', { ...terms, overCaptureAllowance: 15 });
   assert.deepEqual(verdict, { allowed: true, mode: 'PartialAllowed', maxAmount: 65 });
 });
 
 test('a sale that waits for confirmation allows a full reversal only', () => {
   const position: Position = {
     ...zeroAmounts,
-    phase: 'Unconfirmed',
+    phase: 'AwaitingConfirmation',
     authorized: 100,
     captured: 100,
   };
@@ -165,7 +169,7 @@ test('a sale that waits for confirmation allows a full reversal only', () => {
 
 test('an offline sale can be voided locally until its advice may have been sent', () => {
   const stored: Position = { ...zeroAmounts, phase: 'Stored' };
-  const sending = applyPositionChanges(stored, { phase: 'Sending' });
+  const sending = applyPositionChanges(stored, { phase: 'Submitted' });
   assert.deepEqual([deriveState(stored), deriveState(sending)], ['Stored', 'Stored']);
   for (const verb of ['Cancel', 'Reversal'] as const) {
     assert.deepEqual(checkAllowed(stored, verb, terms), {
@@ -236,7 +240,10 @@ test('random operation sequences keep the amount invariants and event replay res
         const finish = ({ verb, amount, succeeds }: (typeof open)[number]) =>
           step({ [reservedOf[verb]]: -amount, ...(succeeds ? { [settledOf[verb]]: amount } : {}) });
         for (const { verb, part, succeeds, settle } of sequence) {
-          const verdict = checkAllowed(position, verb, { ...terms, overCapture });
+          const verdict = checkAllowed(position, verb, {
+            ...terms,
+            overCaptureAllowance: overCapture,
+          });
           if (verdict.allowed && verdict.maxAmount > 0) {
             const amount = Math.max(1, Math.floor((verdict.maxAmount * part) / 100));
             step({ [reservedOf[verb]]: amount });

@@ -1,16 +1,16 @@
 // State machine of card transactions. One table enforces the rules and generates the documentation.
 
 /**
- * How far the sale itself has come; the amounts say the rest. `Sending` is an offline sale whose
- * message may have left, and is shown as Stored; `Unconfirmed` is approved, and is reversed unless
+ * How far the sale itself has come; the amounts say the rest. `Submitted` is an offline sale whose
+ * message may have left, and is shown as Stored; `AwaitingConfirmation` is approved, and is reversed unless
  * the till confirms it.
  */
 export type Phase =
   | 'Received'
   | 'Stored'
-  | 'Sending'
+  | 'Submitted'
   | 'Approved'
-  | 'Unconfirmed'
+  | 'AwaitingConfirmation'
   | 'Cancelled'
   | 'Declined'
   | 'Failed'
@@ -75,7 +75,7 @@ export function remainingAuthorized(position: Position): number {
 
 /** True in the phases Approved and AwaitingConfirmation. */
 export function isApprovedPhase({ phase }: Position): boolean {
-  return phase === 'Approved' || phase === 'Unconfirmed';
+  return phase === 'Approved' || phase === 'AwaitingConfirmation';
 }
 
 /** Amount of a full reversal: the authorized amount minus the cancelled amount. */
@@ -91,8 +91,8 @@ export function isAccountVerificationPosition(position: Position): boolean {
 /** Derives the state. The first matching condition decides. */
 export function deriveState(position: Position): State {
   const { phase } = position;
-  if (phase === 'Sending') return 'Stored';
-  if (phase !== 'Approved' && phase !== 'Unconfirmed') return phase;
+  if (phase === 'Submitted') return 'Stored';
+  if (phase !== 'Approved' && phase !== 'AwaitingConfirmation') return phase;
   const remaining = remainingAuthorized(position);
   if (isAccountVerificationPosition(position)) return 'Authorized';
   if (position.captured === 0) return remaining === 0 ? 'Cancelled' : 'Authorized';
@@ -253,7 +253,9 @@ export const confirmRulesByState: Readonly<Record<State, ConfirmRule>> = {
 };
 
 export function confirmRuleFor(position: Position): ConfirmRule {
-  return position.phase === 'Unconfirmed' ? 'Confirm' : confirmRulesByState[deriveState(position)];
+  return position.phase === 'AwaitingConfirmation'
+    ? 'Confirm'
+    : confirmRulesByState[deriveState(position)];
 }
 
 /** Rules of an approved account verification: no operation applies. */
@@ -269,8 +271,8 @@ export function operationRulesFor(
   position: Position,
 ): Readonly<Record<OperationType, OperationRule>> {
   if (isAccountVerificationPosition(position)) return accountVerificationRules;
-  if (position.phase === 'Unconfirmed') return awaitingConfirmationRules;
-  return position.phase === 'Sending'
+  if (position.phase === 'AwaitingConfirmation') return awaitingConfirmationRules;
+  return position.phase === 'Submitted'
     ? submittedRules
     : operationRulesByState[deriveState(position)];
 }
@@ -279,7 +281,7 @@ export function operationRulesFor(
 export type ContractTerms = {
   partialCancel: boolean;
   multipleCapture: boolean;
-  overCapture: number;
+  overCaptureAllowance: number;
   /** The authorization has expired; the remaining amount cannot be captured. */
   isAuthorizationExpired?: boolean;
 };
@@ -304,7 +306,7 @@ export function hasReservation(position: Position): boolean {
 function capturableAmount(position: Position, terms: ContractTerms): number {
   const usedAmount = position.captured + position.captureReserved + position.cancelled;
   // A pending cancellation excludes over-capture.
-  const allowance = position.cancelReserved > 0 ? 0 : terms.overCapture;
+  const allowance = position.cancelReserved > 0 ? 0 : terms.overCaptureAllowance;
   return Math.max(0, position.authorized + allowance - usedAmount - position.cancelReserved);
 }
 

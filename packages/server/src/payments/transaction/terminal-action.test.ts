@@ -4,15 +4,15 @@ import { defined, noAnswer } from '@switchyard/contract';
 import { summarizeResponse, terminalActionFor } from './terminal-action.ts';
 import type { AuthorizationContext, TransactionRecord } from './transaction.ts';
 
-type Sale = { code?: string; entryMode?: string; pinSent?: true; state?: string };
+type Sale = { code?: string; entryMode?: string; isPinSent?: true; state?: string };
 
 /** A sale with an outcome, as far as the next action looks at it. */
-function saleOf({ code = '05', entryMode = 'ContactlessChip', pinSent, state }: Sale) {
-  const facts = { entryMode, ...defined({ pinSent }) } as AuthorizationContext;
+function saleOf({ code = '05', entryMode = 'ContactlessChip', isPinSent, state }: Sale) {
+  const context = { entryMode, ...defined({ isPinSent }) } as AuthorizationContext;
   const loaded = {
     row: { state: state ?? 'Declined', amount: 1234 },
     events: [
-      { sequence: 1, type: 'transaction.received', at: '', data: { facts } },
+      { sequence: 1, type: 'transaction.received', at: '', data: { context } },
       { sequence: 2, type: 'transaction.declined', at: '', data: { response: { code } } },
     ],
     operations: [],
@@ -35,15 +35,15 @@ test('a declined contactless sale asks for the chip or a PIN', () => {
   assert.equal(saleOf({ code: '65', entryMode: 'ContactlessMagStripe' }), 'UseChip');
   for (const code of ['1A', '70']) {
     assert.equal(saleOf({ code }), 'AskPin', code);
-    assert.equal(saleOf({ code, pinSent: true }), 'UseChip', 'the PIN was there');
+    assert.equal(saleOf({ code, isPinSent: true }), 'UseChip', 'the PIN was there');
   }
 });
 
 test('asks for a PIN when a reader is present and again after a wrong PIN', () => {
-  assert.equal(saleOf({ code: '55', pinSent: true }), 'AskPin');
-  assert.equal(saleOf({ code: '55', entryMode: 'ContactChip', pinSent: true }), 'AskPin');
+  assert.equal(saleOf({ code: '55', isPinSent: true }), 'AskPin');
+  assert.equal(saleOf({ code: '55', entryMode: 'ContactChip', isPinSent: true }), 'AskPin');
   assert.equal(saleOf({ code: '70', entryMode: 'ContactChip' }), 'AskPin');
-  assert.equal(saleOf({ code: '70', entryMode: 'ContactChip', pinSent: true }), 'Decline');
+  assert.equal(saleOf({ code: '70', entryMode: 'ContactChip', isPinSent: true }), 'Decline');
   assert.equal(saleOf({ code: '55', entryMode: 'Keyed' }), 'Decline');
 });
 

@@ -78,7 +78,7 @@ function fallbackAction(
   if (response?.retry === 'OtherInterface') return isContactless(context) ? 'UseChip' : 'Decline';
   if (response?.retry !== 'WithPin' || context.entryMode === 'Keyed') return 'Decline';
   // A wrong PIN is asked for again; where one was sent and is wanted all the same, the chip is left.
-  if (context.pinSent !== true || response.reason === 'InvalidPin') return 'AskPin';
+  if (context.isPinSent !== true || response.reason === 'InvalidPin') return 'AskPin';
   return isContactless(context) ? 'UseChip' : 'Decline';
 }
 

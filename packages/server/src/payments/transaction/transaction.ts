@@ -22,7 +22,7 @@ export type TransactionRow = {
   amount: number;
   currency: string;
   /** Minor units that may be captured above the authorised amount. */
-  overCapture: number;
+  overCaptureAllowance: number;
   position: Position;
   state: State;
   /** The number of events so far; every change adds one and names the version it was made on. */
@@ -57,21 +57,21 @@ export type OperationDetails = {
   approvalCodeId?: string;
   final?: boolean;
   /** Amount of the authorization that a final capture releases, in minor units. */
-  released?: number;
+  releasedAmount?: number;
   cancelReason?: 'Technical' | 'Functional';
   reversalReason?: string;
   /** Reason why the platform reverses the sale. */
-  cause?: string;
+  systemReversalReason?: string;
   /** DE55 chip completion data of a pending reversal, without card data. */
   chipData?: string;
   /** What stays authorised after a partial cancel. */
   remainingAmount?: number;
   /** The host already knew the references of the first message, so a duplicate response proves nothing. */
-  collided?: true;
+  hasReferenceCollision?: true;
   /** Number of new references allocated because the host already knew the old ones. */
-  renewals?: number;
+  referenceRenewalCount?: number;
   /** The host accepted the reversal and approved the sale; the order of both is unknown. */
-  takenBefore?: true;
+  reversalAcceptedBefore?: true;
   /** The acquirer approved the sale, but the platform recorded no authorized amount. */
   approvedAtHost?: true;
   response?: { code?: string; reason?: string };
@@ -83,7 +83,7 @@ export type OperationDetails = {
 export const manualResolutionReason = 'Resolved';
 
 export type StoredOperation = {
-  number: number;
+  operationNumber: number;
   operationId: string;
   kind: OperationType;
   status: OperationStatus;
@@ -102,7 +102,7 @@ export type AuthorizationContext = {
   card: { scheme: string; maskedNumber: string; token: string };
   request: Record<string, unknown>;
   linkId: string;
-  merchantNumber: string;
+  acquirerMerchantId: string;
   merchantName: string;
   /** In one line, of the store where it has one. */
   merchantAddress?: string;
@@ -116,16 +116,16 @@ export type AuthorizationContext = {
   captureTransport?: 'File';
   kind: Extract<AcquirerRequestKind, 'Authorization' | 'Sale' | 'OfflineSale'>;
   reference: AcquirerReference;
-  panSequence?: string;
+  panSequenceNumber?: string;
   partialApproval: boolean;
   /** Chip data that a receipt prints. */
-  chip?: Record<string, string>;
+  receiptChipTags?: Record<string, string>;
   /** Tip and cashback that were sent to the issuer. */
   amounts?: AmountParts;
   /** Address verification was asked for. */
-  addressAsked?: true;
+  isAvsRequested?: true;
   /** A PIN went to the acquirer. */
-  pinSent?: true;
+  isPinSent?: true;
   /** The client must confirm the approval within this time. */
   confirmWithinSeconds?: number;
   /** Data of the offline approval by the terminal. */
@@ -149,13 +149,13 @@ export type EventData = {
   settlementDate?: string;
   issuerData?: string;
   /** The letter of the address verification. */
-  addressResult?: string;
+  avsResultCode?: string;
   actor?: string;
   reason?: string;
   /** Note of the user who resolved the operation. */
   note?: string;
   /** Set on the first event and on each failover; never part of a response. */
-  facts?: AuthorizationContext;
+  context?: AuthorizationContext;
 };
 
 export type TransactionRecord = {
@@ -215,7 +215,7 @@ export function saleOutcomeEvent({ events }: TransactionRecord): StoredEvent | u
 
 /** Authorization context of the intent or of the last failover. */
 export function authorizationContext({ events }: TransactionRecord): AuthorizationContext {
-  const context = events.findLast(({ data }) => data.facts !== undefined)?.data.facts;
+  const context = events.findLast(({ data }) => data.context !== undefined)?.data.context;
   if (context === undefined) throw new Error('the transaction has no authorization context');
   return context;
 }

@@ -31,8 +31,8 @@ export function applyTransition(before: TransactionRow, transition: Transition):
   const { operation } = transition;
   const data: EventData = { ...transition.data, state, changes: transition.changes };
   if (operation !== undefined) {
-    const { operationId, number, kind, status } = operation;
-    data.operation = { operationId, number, kind, status };
+    const { operationId, operationNumber, kind, status } = operation;
+    data.operation = { operationId, number: operationNumber, kind, status };
   }
   return {
     before,
@@ -41,7 +41,7 @@ export function applyTransition(before: TransactionRow, transition: Transition):
       position,
       state,
       version: before.version + 1,
-      operationCount: Math.max(before.operationCount, operation?.number ?? 0),
+      operationCount: Math.max(before.operationCount, operation?.operationNumber ?? 0),
       updatedAt: at,
     },
     event: { sequence: before.version + 1, type: transition.type, at, data },
@@ -56,7 +56,7 @@ export function withChange(
 ): TransactionRecord {
   const { operation } = change;
   const otherOperations = transaction.operations.filter(
-    (each) => each.number !== operation?.number,
+    (each) => each.operationNumber !== operation?.operationNumber,
   );
   return {
     row: change.after,

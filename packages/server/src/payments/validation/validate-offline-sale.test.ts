@@ -135,17 +135,17 @@ test('the sequence belongs to the device or to its serial number', () => {
   const saleDigest = () => 'sale:digest';
   const serialNumber = { ...offlineData, serialNumber: '1' };
   assert.deepEqual(offlineSequenceOf(location, request(), saleDigest), {
-    holderId: 'device',
-    counter: '',
+    terminalOwnerId: 'device',
+    sequenceScope: '',
     isGapChecked: true,
   });
   assert.equal(
-    offlineSequenceOf(location, request({ offlineData: serialNumber }), saleDigest).counter,
+    offlineSequenceOf(location, request({ offlineData: serialNumber }), saleDigest).sequenceScope,
     '1',
   );
   assert.deepEqual(offlineSequenceOf({ ...location, deviceId: undefined }, request(), saleDigest), {
-    holderId: 'contract',
-    counter: 'sale:digest',
+    terminalOwnerId: 'contract',
+    sequenceScope: 'sale:digest',
     isGapChecked: false,
   });
 });

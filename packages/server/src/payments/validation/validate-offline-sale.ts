@@ -110,7 +110,7 @@ export function checkOfflineLimits(
     `${maxAmount} ${request.currency} minor units are taken offline.`,
     {
       ...fieldError('/amount', 'offline_limit_exceeded', 'More than is taken offline.'),
-      extensions: { maxAmount: maxAmount },
+      extensions: { maxAmount },
     },
   );
 }
@@ -151,9 +151,9 @@ export function differingSaleMembers(
 
 /** Who counts, and under which name: see the table of uploads. */
 export type OfflineSequence = {
-  holderId: string;
+  terminalOwnerId: string;
   /** The hardware, where it was named; of a sale without a device the sale itself. */
-  counter: string;
+  sequenceScope: string;
   /** Whose numbers follow each other: a sale without a device leaves no gap behind. */
   isGapChecked: boolean;
 };
@@ -166,6 +166,10 @@ export function offlineSequenceOf(
 ): OfflineSequence {
   const { deviceId, contractId } = location;
   if (deviceId === undefined)
-    return { holderId: contractId, counter: saleDigest(), isGapChecked: false };
-  return { holderId: deviceId, counter: offlineData.serialNumber ?? '', isGapChecked: true };
+    return { terminalOwnerId: contractId, sequenceScope: saleDigest(), isGapChecked: false };
+  return {
+    terminalOwnerId: deviceId,
+    sequenceScope: offlineData.serialNumber ?? '',
+    isGapChecked: true,
+  };
 }

@@ -30,7 +30,7 @@ function madeAt({ row }: TransactionRecord, { offline }: AuthorizationContext): 
 function endingOf({ data }: StoredEvent): Ending {
   switch (data.changes.phase) {
     case 'Approved':
-    case 'Unconfirmed':
+    case 'AwaitingConfirmation':
       return 'approved';
     case 'Declined':
       return 'declined';
@@ -111,11 +111,11 @@ function movementOf(
   facts: AuthorizationContext,
 ): Movement {
   const number = event.data.operation?.number ?? 0;
-  const operation = operations.find((each) => each.number === number);
+  const operation = operations.find((each) => each.operationNumber === number);
   const { terminalId, stan, rrn } = operation?.details.reference ?? facts.reference;
   return {
     number,
-    merchantNumber: facts.merchantNumber,
+    merchantNumber: facts.acquirerMerchantId,
     terminal: terminalId,
     trace: stan,
     retrievalReference: rrn,

@@ -16,12 +16,12 @@ const at = '2026-03-01T10:00:00.000Z';
 /** A sale, captured at once, as its process has committed it. */
 function captured(transactionId: string): TransactionRecord {
   const reference = { terminalId: 'T', stan: '1', rrn: '2' };
-  const facts = {
+  const context = {
     card: { scheme: 'Visa', maskedNumber: 'x', token: '' },
     entryMode: 'Chip',
     request: {},
     timeZone: 'UTC',
-    merchantNumber: 'M',
+    acquirerMerchantId: 'M',
     linkId: organizationId,
     reference,
   };
@@ -29,7 +29,7 @@ function captured(transactionId: string): TransactionRecord {
     sequence,
     at,
     type: `transaction.${state.toLowerCase()}`,
-    data: { state, changes, ...(sequence === 1 ? { facts } : { response: { code: '00' } }) },
+    data: { state, changes, ...(sequence === 1 ? { context } : { response: { code: '00' } }) },
   });
   const position = { phase: 'Approved', authorized: 5, captured: 5, cancelled: 0, refunded: 0 };
   return {
