@@ -1309,6 +1309,15 @@ CREATE UNIQUE INDEX offline_uploads_transaction ON offline_uploads (organization
 CREATE INDEX offline_uploads_sequence
   ON offline_uploads (organization_id, terminal_sequence, authorized_at);
 
+-- Further client identifiers under which an offline sale was uploaded. No other sale may use them.
+CREATE TABLE offline_sale_identifiers (
+  organization_id uuid NOT NULL,
+  client_transaction_id text NOT NULL,
+  merchant_id uuid NOT NULL,
+  transaction_id uuid NOT NULL,
+  PRIMARY KEY (organization_id, client_transaction_id, merchant_id)
+);
+
 -- A range of offline sequence numbers that were not uploaded. Ranges of a scope do not touch each other.
 CREATE TABLE missing_offline_sequences (
   organization_id uuid NOT NULL,
