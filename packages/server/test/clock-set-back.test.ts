@@ -1,77 +1,89 @@
-// A process whose clock is set back by an hour: what is due does not wait for the clock.
+// A server whose clock is set back by an hour: due times do not wait for the clock.
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import type { Answer } from './client.ts';
+import { fileURLToPath } from 'node:url';
+import { testCopyUrl } from './database.ts';
+import { type FaultPlatform, faultPlatform } from './fault-platform.ts';
 import { keyedSale } from './keyed-sale.ts';
-import { type Scene, scene } from './scene.ts';
-import { approve, networkOnly, type ScriptedHost, startScriptedHost } from './scripted-host.ts';
-import { type SecondProcess, secondProcess } from './second-process.ts';
+import { base } from './load.ts';
 import { until } from './until.ts';
 
-const base = '/payment/v1/transactions';
 const hourMs = 3_600_000;
 /** Far less than an hour, and enough for a slow machine. */
 const limitMs = 60_000;
+const preload = fileURLToPath(new URL('stepped-clock-preload.ts', import.meta.url));
+/** The acquirer simulator sends no response to this amount, and loses the first reversals of this card. */
+const unanswered = {
+  amount: 9091,
+  instrument: { card: { number: '4000000000004202', expiryMonth: 12, expiryYear: 2030 } },
+};
 
-let host: ScriptedHost;
-let on: Scene;
-let process: SecondProcess;
-/** Ahead of the other process on the database, to which nothing of this one is due for an hour. */
-let aheadMs = hourMs;
+let directory: string;
+let offsetFile: string;
+let platform: FaultPlatform;
 
 before(async () => {
-  host = await startScriptedHost();
-  on = await scene({}, { acquirerPort: host.port });
-  const clock = { now: () => Date.now() + aheadMs };
-  process = await secondProcess(on, { clock, identityClock: { now: () => Date.now() } });
+  directory = await mkdtemp(join(tmpdir(), 'switchyard-clock-'));
+  offsetFile = join(directory, 'offset');
+  await writeFile(offsetFile, '0');
+  // A database of its own: the jobs of other tests must not become due by this clock.
+  platform = await faultPlatform({
+    databaseUrl: await testCopyUrl(),
+    settings: { NODE_OPTIONS: `--import ${preload}`, STEPPED_CLOCK_FILE: offsetFile },
+  });
+  await platform.server.start();
 });
+
 after(async () => {
-  await process.stop();
-  await host.stop();
+  await platform.stop();
+  await rm(directory, { recursive: true, force: true });
 });
-
-const call = (method: string, path: string, body?: object): Promise<Answer> =>
-  process.client.call(method, base + path, { token: on.shop.token, ...(body && { body }) });
-
-const inState = (id: string, state: string) =>
-  until(
-    async () => {
-      const { body } = await call('GET', `/${id}`);
-      return body.state === state ? body : undefined;
-    },
-    `${id} to be ${state}`,
-    limitMs,
-  );
-
-const repeats = () => host.asked.filter(({ message }) => message.mti.startsWith('042'));
 
 test('a queued reversal and a confirmation deadline are acted on within seconds after the clock goes back an hour', async () => {
-  const sale = keyedSale({ confirmWithinSeconds: 20 });
-  const unconfirmed = await call('POST', '/process', sale);
-  assert.ok(Date.parse(unconfirmed.body.confirmBy) > Date.now() + hourMs, unconfirmed.text);
-  host.script(networkOnly);
-  const unanswered = await call('POST', '/process', keyedSale());
-  assert.equal(unanswered.body.state, 'Reversing', unanswered.text);
-  await until(() => repeats()[0], 'the first reversal');
+  const earlier = await platform.entrance();
+  const sell = async (members: Record<string, unknown>, { client, token } = earlier) => {
+    const { body } = await client.call('POST', `${base}/process`, {
+      token,
+      body: keyedSale(members),
+    });
+    return body;
+  };
+  const unconfirmed = await sell({ confirmWithinSeconds: 20 });
+  const withoutResponse = await sell(unanswered);
+  assert.equal(withoutResponse.state, 'Reversing');
 
-  aheadMs = 0;
+  await writeFile(offsetFile, String(-hourMs));
   await until(
-    () => on.logged.find((line) => line.includes('the process clock went back')),
+    () => platform.server.output().includes('the process clock went back') || undefined,
     'the step in the log',
   );
-  host.script(approve);
-  const reversed = await inState(unanswered.body.transactionId, 'Reversed');
-  const ended = await inState(unconfirmed.body.transactionId, 'Reversed');
-
-  // What users see are times by the process clock.
-  for (const { updatedAt } of [reversed, ended]) {
-    assert.ok(Date.parse(updatedAt) < Date.now() + limitMs, updatedAt);
+  // A token that was issued before the step may be refused after it.
+  const later = await platform.entrance();
+  const reversed = (transactionId: string) =>
+    until(
+      async () => {
+        const { body } = await later.client.call('GET', `${base}/${transactionId}`, {
+          token: later.token,
+        });
+        return body.state === 'Reversed' ? body : undefined;
+      },
+      `${transactionId} to be Reversed`,
+      limitMs,
+    );
+  // Users see times by the process clock.
+  for (const { transactionId } of [withoutResponse, unconfirmed]) {
+    const { updatedAt } = await reversed(transactionId);
+    assert.ok(Date.parse(updatedAt) < Date.now() - hourMs + limitMs * 2, updatedAt);
   }
   // A deadline that is set after the step is neither over at once nor an hour away.
-  const next = await call('POST', '/process', keyedSale({ confirmWithinSeconds: 8 }));
-  const { transactionId, confirmBy } = next.body;
-  assert.ok(Date.parse(confirmBy) < Date.now() + limitMs, next.text);
-  const { body: standing } = await call('GET', `/${transactionId}`);
-  assert.equal(standing.confirmBy, confirmBy);
-  await inState(transactionId, 'Reversed');
+  const next = await sell({ confirmWithinSeconds: 8 }, later);
+  assert.ok(Date.parse(next.confirmBy) < Date.now() - hourMs + limitMs, next.confirmBy);
+  const { body: current } = await later.client.call('GET', `${base}/${next.transactionId}`, {
+    token: later.token,
+  });
+  assert.equal(current.confirmBy, next.confirmBy);
+  await reversed(next.transactionId);
 });
