@@ -10,9 +10,9 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { openPage, pageQuery, route, sealPage } from '../../http/index.ts';
 import type { ApprovalCodeManager } from '../approvals/manage-approval-codes.ts';
+import { tags } from './route-schemas.ts';
 
 const base = '/payment/v1/approval-codes';
-const tags = ['Card payments'];
 const permission = 'pay.approve';
 const params = Type.Object({ approvalCodeId: Type.String({ format: 'uuid' }) });
 const scopeErrors: ErrorCode[] = ['entity_out_of_scope', 'database_unavailable'];

@@ -14,9 +14,9 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { openPage, pageQuery, route, sealPage } from '../../http/index.ts';
 import type { ClearingFiles } from '../clearing/clearing-files.ts';
+import { tags } from './route-schemas.ts';
 
 const base = '/payment/v1/clearing-files';
-const tags = ['Card payments'];
 const noAdditionalProperties = { additionalProperties: false };
 const params = Type.Object({ clearingFileId: Type.String({ format: 'uuid' }) });
 const scopeErrors: ErrorCode[] = ['permission_denied', 'database_unavailable'];
