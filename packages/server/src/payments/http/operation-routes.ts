@@ -59,8 +59,7 @@ function sendOperationResponse(reply: FastifyReply, result: OperationResult) {
   return view;
 }
 
-type WebPorts = OperationPorts & FindPorts;
-export type RunPorts = WebPorts & ChipDataPorts;
+export type RunPorts = OperationPorts & FindPorts & ChipDataPorts;
 
 type OperationBody = Omit<OperationInput, 'actor' | 'approval' | 'chipData'> & {
   approvalCode?: string;
@@ -169,7 +168,21 @@ export function registerOperationRoutes(app: FastifyInstance, ports: RunPorts): 
   });
 }
 
-export function registerRefundByWebRoutes(app: FastifyInstance, ports: WebPorts): void {
+const operationNumberPattern = /^[1-9]\d{0,8}$/;
+
+const OperationParams = Type.Object({
+  ...TransactionParams.properties,
+  number: Type.String({
+    minLength: 1,
+    maxLength: 36,
+    description: 'The number of the operation within its transaction.',
+  }),
+});
+
+export function registerWebOperationRoutes(
+  app: FastifyInstance,
+  ports: OperationPorts & FindPorts & ResolvePorts,
+): void {
   route(app, {
     method: 'GET',
     url: `${transactionsPath}/:transactionId/allowedoperations`,
@@ -210,20 +223,6 @@ export function registerRefundByWebRoutes(app: FastifyInstance, ports: WebPorts)
       return sendOperationResponse(reply, result);
     },
   });
-}
-
-const operationNumberPattern = /^[1-9]\d{0,8}$/;
-
-const OperationParams = Type.Object({
-  ...TransactionParams.properties,
-  number: Type.String({
-    minLength: 1,
-    maxLength: 36,
-    description: 'The number of the operation within its transaction.',
-  }),
-});
-
-export function registerResolveRoute(app: FastifyInstance, ports: ResolvePorts & FindPorts): void {
   route(app, {
     method: 'POST',
     url: `${transactionsPath}/:transactionId/operations/:number/resolve`,

@@ -12,8 +12,7 @@ import { registerOfflineRoutes } from './offline-routes.ts';
 import {
   type RunPorts,
   registerOperationRoutes,
-  registerRefundByWebRoutes,
-  registerResolveRoute,
+  registerWebOperationRoutes,
 } from './operation-routes.ts';
 import { registerReadRoutes } from './read-routes.ts';
 import { registerSaleRoute, type SalePorts } from './sale-route.ts';
@@ -31,8 +30,7 @@ export function registerPaymentRoutes(app: FastifyInstance, ports: Ports): void 
   registerSaleRoute(app, ports);
   registerOperationRoutes(app, ports);
   registerConfirmRoute(app, ports);
-  registerRefundByWebRoutes(app, ports);
-  registerResolveRoute(app, ports);
+  registerWebOperationRoutes(app, ports);
   registerReadRoutes(app, ports);
   registerBatchCaptureRoutes(app, ports);
   registerOfflineRoutes(app, ports);
