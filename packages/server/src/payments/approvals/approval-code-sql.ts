@@ -83,7 +83,7 @@ const revokeSql = `UPDATE approval_codes SET revoked_at = $4
     AND merchant_id IS NOT DISTINCT FROM coalesce($3::uuid, merchant_id)
   RETURNING ${columns}`;
 
-/** The location comes first: a code of another location must not be reported as used. */
+/** A code of another location or a revoked code must not be reported as used. */
 const resultSql = `CASE
     WHEN ((merchant_id IS NULL OR merchant_id = $3) AND (store_id IS NULL OR store_id = $4)
       AND revoked_at IS NULL) IS NOT TRUE THEN 'Invalid'

@@ -31,7 +31,7 @@ export async function updateWithRetry<Result>(
   return onExhausted(transactionId);
 }
 
-/** Commits one transition. Returns undefined if another request changed the transaction first. */
+/** Undefined if another request changed the transaction first. */
 export async function commitTransition(
   transactions: Pick<TransactionRepository, 'update'>,
   current: TransactionRecord,

@@ -31,7 +31,6 @@ export function authorizationExpiresAt(
   return holdDays === undefined ? undefined : Date.parse(createdAt) + holdDays * msPerDay;
 }
 
-/** True when the remaining amount can no longer be captured. */
 export function isAuthorizationExpired(
   { row }: TransactionRecord,
   context: SettlementContext,

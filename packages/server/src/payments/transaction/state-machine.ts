@@ -240,7 +240,6 @@ export function confirmRuleFor(position: Position): ConfirmRule {
     : confirmRulesByState[deriveState(position)];
 }
 
-/** Rules of an approved account verification: no operation applies. */
 export const accountVerificationRules: OperationRules = {
   Capture: 'nothing_to_capture',
   Cancel: 'nothing_to_cancel',
@@ -255,7 +254,6 @@ export function operationRulesFor(position: Position): OperationRules {
   return operationRulesByState[deriveState(position)];
 }
 
-/** Options of the acquirer contract that extend the rules. */
 export type ContractTerms = {
   partialCancel: boolean;
   multipleCapture: boolean;

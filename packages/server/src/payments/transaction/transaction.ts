@@ -10,7 +10,6 @@ import type { OperationType, Position, PositionChanges, State } from './state-ma
 /** Parts of the amount in minor units; an absent part is not included in the amount. */
 export type AmountParts = { readonly tip?: number; readonly cashback?: number };
 
-/** One row of the table `transactions`. */
 export type TransactionRow = {
   organizationId: string;
   transactionId: string;
@@ -51,7 +50,6 @@ export type OperationDetails = {
   releasedAmount?: number;
   cancelReason?: 'Technical' | 'Functional';
   reversalReason?: string;
-  /** Reason why the platform reverses the sale. */
   systemReversalReason?: string;
   /** DE55 chip completion data of a pending reversal, without card data. */
   chipData?: string;
@@ -110,12 +108,10 @@ export type AuthorizationContext = {
   panSequenceNumber?: string;
   partialApproval: boolean;
   receiptChipTags?: Record<string, string>;
-  /** Tip and cashback that were sent to the issuer. */
   amounts?: AmountParts;
   isAvsRequested?: true;
   isPinSent?: true;
   confirmWithinSeconds?: number;
-  /** Data of the offline approval by the terminal. */
   offline?: OfflineData;
   /** Transaction id of the declined sale that this sale steps up. */
   stepUpOf?: string;
@@ -138,7 +134,6 @@ export type EventData = {
   avsResultCode?: string;
   actor?: string;
   reason?: string;
-  /** Note of the user who resolved the operation. */
   note?: string;
   /** Set on the first event and on each failover; never part of a response. */
   context?: AuthorizationContext;
@@ -188,7 +183,6 @@ const nonOutcomeEventTypes: ReadonlySet<string> = new Set([
   'offline.gap_detected',
 ]);
 
-/** The event that decided the outcome of the sale. */
 export function saleOutcomeEvent({ events }: TransactionRecord): StoredEvent | undefined {
   return events.find(({ sequence, type }) => sequence > 1 && !nonOutcomeEventTypes.has(type));
 }
