@@ -17,7 +17,7 @@ import {
   reversibleAmount,
 } from '../transaction/state-machine.ts';
 import type { TransactionRecord, TransactionRow } from '../transaction/transaction.ts';
-import type { OperationInput } from './operation-request.ts';
+import type { OperationInput } from './operation-types.ts';
 
 const amountExceededCodes: Readonly<Record<OperationType, ErrorCode>> = {
   Capture: 'capture_amount_exceeded',

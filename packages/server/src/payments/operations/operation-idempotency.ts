@@ -10,7 +10,7 @@ import type { OperationType } from '../transaction/state-machine.ts';
 import { duplicateRequestWaitMs } from '../transaction/timeouts.ts';
 import type { StoredOperation, TransactionRecord } from '../transaction/transaction.ts';
 import { refuseIdentifierReuse } from '../validation/request-fingerprint.ts';
-import type { OperationInput, OperationResult } from './operation-request.ts';
+import type { OperationInput, OperationResult } from './operation-types.ts';
 
 export type IdempotencyPorts = {
   transactions: Pick<TransactionRepository, 'findById' | 'findOperation'>;

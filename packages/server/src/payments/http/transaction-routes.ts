@@ -3,19 +3,19 @@ import type { FastifyInstance } from 'fastify';
 import type { CaptureAllPorts } from '../batch-capture/batch-capture.ts';
 import type { ListGapsPorts } from '../offline/missing-sequence-numbers.ts';
 import type { ConfirmPorts } from '../operations/confirm-sale.ts';
-import type { ReadPorts } from '../operations/get-transaction.ts';
 import type { AvailabilityPorts } from '../operations/operation-availability.ts';
 import type { ResolvePorts } from '../operations/resolve-manually.ts';
+import type { ReadPorts } from '../operations/wait-for-transaction.ts';
 import { registerBatchCaptureRoutes } from './batch-capture-routes.ts';
 import { registerConfirmRoute } from './confirm-route.ts';
-import { registerOfflineRoutes } from './offline-routes.ts';
+import { registerOfflineRoutes } from './offline-gap-route.ts';
 import {
   type RunPorts,
   registerOperationRoutes,
   registerWebOperationRoutes,
 } from './operation-routes.ts';
-import { registerReadRoutes } from './read-routes.ts';
 import { registerSaleRoute, type SalePorts } from './sale-route.ts';
+import { registerReadRoutes } from './transaction-status-routes.ts';
 
 type Ports = SalePorts &
   RunPorts &
