@@ -46,15 +46,13 @@ const hasSameAmount = (
   { amount, currency }: RequestedAmount,
 ): boolean => row.amount === amount && row.currency === currency;
 
-/** After a wrong PIN the terminal sends the same encrypted card data with another PIN. */
-function isPinRetry({ sale }: PreviousKsnUse, request: ProcessRequest): boolean {
-  if (request.pinblock === undefined || sale?.row.state !== 'Declined') return false;
-  return hasSameAmount(sale, request) && terminalActionFor(sale) === 'AskPin';
+/** The terminal repeats a sale that was not sent, or had a wrong PIN, with the same encrypted card data. */
+function mayReuseKsn({ sale }: PreviousKsnUse, request: ProcessRequest): boolean {
+  if (sale === undefined || !hasSameAmount(sale, request)) return false;
+  if (sale.row.state === 'Failed') return true;
+  if (request.pinblock === undefined || sale.row.state !== 'Declined') return false;
+  return terminalActionFor(sale) === 'AskPin';
 }
-
-/** After a sale that was not sent the terminal repeats it with the same encrypted card data. */
-const wasNotSent = ({ sale }: PreviousKsnUse, request: ProcessRequest): boolean =>
-  sale?.row.state === 'Failed' && hasSameAmount(sale, request);
 
 /** @throws Refusal ksn_reused, encryption_key_unknown */
 export async function takeKsn(
@@ -65,8 +63,7 @@ export async function takeKsn(
   const ksnUse = createKsnUse(request, input);
   if (ksnUse === undefined || (await ports.ksnStore.take(ksnUse))) return;
   const previous = await findPreviousUse(ports, ksnUse);
-  if (previous === undefined) return refuseReusedKsn();
-  if (!isPinRetry(previous, request) && !wasNotSent(previous, request)) refuseReusedKsn();
+  if (previous === undefined || !mayReuseKsn(previous, request)) return refuseReusedKsn();
   if (!(await ports.ksnStore.take({ ...ksnUse, takesOverFrom: previous.usedBy }))) {
     refuseReusedKsn();
   }

@@ -1,11 +1,5 @@
 // KSN store for replay protection: one KSN is valid for one sale (ADR 0071).
-import {
-  type ErrorCode,
-  fieldError,
-  type Instrument,
-  type ProcessRequest,
-  refuse,
-} from '@switchyard/contract';
+import { type ErrorCode, fieldError, type ProcessRequest, refuse } from '@switchyard/contract';
 import { PinError, readKsn } from '@switchyard/pin';
 import { CompiledQuery, type Kysely } from 'kysely';
 import { type Clock, type Database, isoTime, type Log } from '../../platform/index.ts';
@@ -84,11 +78,7 @@ export function createKsnStore({ database, clock }: { database: Database; clock:
     async take(ksnUse: KsnUse): Promise<boolean> {
       return (await database.hot(takeKsnStatement, takeKsnValues(ksnUse))).length > 0;
     },
-    async findUser({
-      organizationId,
-      ksnDevicePart,
-      counter,
-    }: Pick<KsnUse, 'organizationId' | 'ksnDevicePart' | 'counter'>) {
+    async findUser({ organizationId, ksnDevicePart, counter }: KsnUse) {
       type Row = { used_by: string; used_at: Date };
       const values = [organizationId, ksnDevicePart, counter];
       const [row] = await database.query<Row>(findKsnUserText, values);
@@ -149,9 +139,7 @@ export type KsnUseInput = {
  * @throws Refusal encryption_key_unknown if the KSN format is unknown
  */
 export function createKsnUse(
-  request: Pick<ProcessRequest, 'clientTransactionId' | 'offlineTransaction'> & {
-    instrument: Instrument;
-  },
+  request: Pick<ProcessRequest, 'clientTransactionId' | 'offlineTransaction' | 'instrument'>,
   { organizationId, merchantId, cardFingerprint, at, stepUpOf }: KsnUseInput,
 ): KsnUse | undefined {
   const { encrypted } = request.instrument;

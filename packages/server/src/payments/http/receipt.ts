@@ -47,15 +47,6 @@ function receiptMembers(context: AuthorizationContext) {
   };
 }
 
-/** An approval of the issuer verifies an online PIN, regardless of the chip data. */
-function pinVerificationMember(
-  { isPinSent }: AuthorizationContext,
-  state: State,
-): Pick<ReceiptCopy, 'cardholderVerification'> {
-  if (isPinSent !== true) return {};
-  return { cardholderVerification: approvedStates.has(state) ? 'PinVerified' : 'None' };
-}
-
 /**
  * Undefined without an outcome. Follows EMV Book 4, 11.4: no expiry date, at most the first six and the last
  * four digits of the card number.
@@ -66,7 +57,8 @@ export function createReceipt(transaction: TransactionRecord): Receipt | undefin
   const { row } = transaction;
   const context = authorizationContext(transaction);
   const { authorizationCode, amount: approvedAmount } = outcome.data;
-  const amount = approvedStates.has(row.state) ? (approvedAmount ?? row.amount) : row.amount;
+  const isApproved = approvedStates.has(row.state);
+  const amount = (isApproved ? approvedAmount : undefined) ?? row.amount;
   const merchant: ReceiptCopy = {
     ...receiptMembers(context),
     at: context.offline?.authorizedAt ?? outcome.at,
@@ -74,11 +66,12 @@ export function createReceipt(transaction: TransactionRecord): Receipt | undefin
     currency: row.currency,
     amountText: formatAmount(amount, row.currency),
     maskedNumber: context.card.maskedNumber,
-    ...defined({ authorizationCode }),
-    ...pinVerificationMember(context, row.state),
-    responseText: approvedStates.has(row.state)
-      ? 'APPROVED'
-      : (responseTextByState[row.state] ?? notCompletedText),
+    ...defined({
+      authorizationCode,
+      // An approval of the issuer verifies an online PIN, regardless of the chip data.
+      cardholderVerification: context.isPinSent && (isApproved ? 'PinVerified' : 'None'),
+    }),
+    responseText: isApproved ? 'APPROVED' : (responseTextByState[row.state] ?? notCompletedText),
   };
   const maskedNumber = maskToLastFour(context.card.maskedNumber);
   const cardholder = { ...merchant, maskedNumber };

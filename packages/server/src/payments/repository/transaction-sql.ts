@@ -54,7 +54,7 @@ export function toInsertRow(row: TransactionRow, event: StoredEvent): Record<str
     currency: row.currency,
     over_capture_allowance: row.overCaptureAllowance,
     allowed_ms: row.deadline - Date.parse(row.createdAt),
-    ...(expiresAt === undefined ? {} : { authorization_expires_at: isoTime(expiresAt) }),
+    authorization_expires_at: expiresAt === undefined ? undefined : isoTime(expiresAt),
     at: event.at,
     type: event.type,
     data: event.data,
