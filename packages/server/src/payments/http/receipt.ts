@@ -58,6 +58,10 @@ export function createReceipt(transaction: TransactionRecord): Receipt | undefin
   const context = authorizationContext(transaction);
   const { authorizationCode, amount: approvedAmount } = outcome.data;
   const isApproved = approvedStates.has(row.state);
+  // An approval of the issuer verifies an online PIN, regardless of the chip data.
+  const pinVerification: ReceiptCopy['cardholderVerification'] = isApproved
+    ? 'PinVerified'
+    : 'None';
   const amount = (isApproved ? approvedAmount : undefined) ?? row.amount;
   const merchant: ReceiptCopy = {
     ...receiptMembers(context),
@@ -68,8 +72,7 @@ export function createReceipt(transaction: TransactionRecord): Receipt | undefin
     maskedNumber: context.card.maskedNumber,
     ...defined({
       authorizationCode,
-      // An approval of the issuer verifies an online PIN, regardless of the chip data.
-      cardholderVerification: context.isPinSent && (isApproved ? 'PinVerified' : 'None'),
+      cardholderVerification: context.isPinSent && pinVerification,
     }),
     responseText: isApproved ? 'APPROVED' : (responseTextByState[row.state] ?? notCompletedText),
   };

@@ -132,10 +132,7 @@ export function createTransactionRepository({ database, ids, clock }: Ports) {
       });
       return write.catch(throwDuplicateId);
     },
-    findById: (
-      organizationId: string,
-      transactionId: string,
-    ): Promise<TransactionRecord | undefined> =>
+    findById: (organizationId: string, transactionId: string) =>
       transactionReads.submit({
         organizationId,
         transactionId,
