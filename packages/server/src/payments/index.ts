@@ -54,7 +54,6 @@ import { createInFlightTransactions } from './runtime/in-flight-transactions.ts'
 import { createLinkQueue, registerBacklogGauges } from './runtime/link-queue.ts';
 import { createRetryDriver } from './runtime/retry-driver.ts';
 import { createStepUpStore } from './sale/step-up-sql.ts';
-
 import { confirmDeadlineJob } from './transaction/confirm-deadline.ts';
 
 export * from './reporting-queries.ts';
@@ -75,25 +74,9 @@ export {
 } from './transaction/transaction.ts';
 export { paymentEvents } from './webhook-payloads.ts';
 
-export type Payments = {
-  register(app: FastifyInstance): void;
-  /** Begins to end what crashed processes left, and what is due. */
-  start(): void;
-  /** How full the queues of writes are, 0 to 1. */
-  queueUtilization(): number;
-  /** The acquirer links, of any status, that something is left to finish on. */
-  findLinksInUse(): Promise<string[]>;
-  /** Records an answer that came after its request was given up. */
-  recordLateResponse(lateResponse: LateResponse): void;
-  /** Answers the readers that wait for a change, so that they do not hold up a stop. */
-  stopWaitingReaders(): void;
-  /** Ends the sweep and waits for what runs, so that outcomes are durable before the links close. */
-  stop(): Promise<void>;
-};
-
-/** Concurrent jobs of each short kind that money waits for: reversals, deadlines, advices. */
-const maxShortJobs = 64;
-/** Links whose batches are captured at once. One batch may take an hour. */
+/** For each kind of job that delays money: reversals, confirm deadlines, offline sales. */
+const shortJobOptions = { most: 64 };
+/** Concurrent capture batches. One batch may take an hour. */
 const maxLinkJobs = 16;
 
 type Ports = {
@@ -117,12 +100,8 @@ type Ports = {
   acquirerTimeoutMs: number;
 };
 
-/**
- * Creates the payments module.
- *
- * @example const payments = createPayments({ database, acquiring, provisioning, vault, jobs, … });
- */
-export function createPayments(ports: Ports): Payments {
+/** @example const payments = createPayments({ database, acquiring, provisioning, vault, jobs, … }); */
+export function createPayments(ports: Ports) {
   const { database, jobs, vault, ids, clock } = ports;
   const approvalPorts = {
     ...ports,
@@ -144,22 +123,14 @@ export function createPayments(ports: Ports): Payments {
     clearing: createClearingStore({ database, ids }),
     approvals: createApprovalChecker(approvalPorts),
   };
-  const approvalCodes = createApprovalCodeManager(approvalPorts);
-  const recovery = createCrashRecovery(parts);
   const linkQueue = createLinkQueue({ database });
   registerBacklogGauges(linkQueue, parts);
   const driverPorts = { ...parts, linkQueue };
-  jobs.handle(retryOperationJob, createRetryDriver(driverPorts, createOperationRetry(parts)), {
-    most: maxShortJobs,
-  });
-  jobs.handle(confirmDeadlineJob, createConfirmDeadlineHandler(parts), { most: maxShortJobs });
-  jobs.handle(
-    submitOfflineSaleJob,
-    createRetryDriver(driverPorts, createOfflineSubmission(parts)),
-    {
-      most: maxShortJobs,
-    },
-  );
+  const operationRetry = createRetryDriver(driverPorts, createOperationRetry(parts));
+  const offlineSubmission = createRetryDriver(driverPorts, createOfflineSubmission(parts));
+  jobs.handle(retryOperationJob, operationRetry, shortJobOptions);
+  jobs.handle(confirmDeadlineJob, createConfirmDeadlineHandler(parts), shortJobOptions);
+  jobs.handle(submitOfflineSaleJob, offlineSubmission, shortJobOptions);
   jobs.handle(gapReportJob, createGapReporter(parts));
   const batchWorker = createBatchWorker(parts);
   jobs.handle(batchCaptureJob, batchWorker.assignLinks);
@@ -167,29 +138,35 @@ export function createPayments(ports: Ports): Payments {
   jobs.handle(applyAcknowledgementJob, createAcknowledgementHandler(parts));
   registerClearingGauges(parts);
   const periodicTasks = [
-    recovery,
+    createCrashRecovery(parts),
     createAuthorizationExpiry(parts),
     createClearingTask(parts),
     createKsnCleanup(parts),
   ];
   return {
-    register(app) {
+    register(app: FastifyInstance): void {
       registerPaymentRoutes(app, parts);
       registerLinkRoutes(app, driverPorts);
-      registerApprovalCodes(app, approvalCodes);
+      registerApprovalCodes(app, createApprovalCodeManager(approvalPorts));
       registerClearingRoutes(app, createClearingFiles(parts));
     },
-    start() {
-      for (const sweep of periodicTasks) sweep.start();
+    start(): void {
+      for (const task of periodicTasks) task.start();
     },
     queueUtilization: parts.transactions.queueUtilization,
+    /** Acquirer links of any status with an unfinished sale or operation. */
     findLinksInUse: () => findLinksInUse(database),
-    recordLateResponse: (lateResponse) => recordLateResponse(parts, lateResponse),
+    /** Records a response that arrived after the time-out of its request. */
+    recordLateResponse: (lateResponse: LateResponse) => recordLateResponse(parts, lateResponse),
+    /** Ends all long polls, so that they do not delay a shutdown. */
     stopWaitingReaders: parts.inFlightTransactions.stop,
-    async stop() {
-      await Promise.all(periodicTasks.map((sweep) => sweep.stop()));
+    /** Waits for work in progress, so that outcomes are stored before the links close. */
+    async stop(): Promise<void> {
+      await Promise.all(periodicTasks.map((task) => task.stop()));
       await parts.inFlightTransactions.idle();
       await parts.transactions.flush();
     },
   };
 }
+
+export type Payments = ReturnType<typeof createPayments>;

@@ -1,9 +1,8 @@
 // Queries of the reporting module. They also run in processes without vault keys.
-import type { ClearingFile, TransactionWithEvents } from '@switchyard/contract';
-import { isoTime, plainArray } from '../platform/index.ts';
+import type { ClearingFile } from '@switchyard/contract';
+import { plainArray } from '../platform/index.ts';
 import { clearingFileName } from './clearing/clearing-files.ts';
 import { type ClearingFileRow, findFilesSql } from './clearing/clearing-sql.ts';
-import { viewWithEvents } from './http/transaction-view.ts';
 import {
   type TransactionResultRow,
   toTransactionRecord,
@@ -12,7 +11,8 @@ import {
 import { isUuid } from './runtime/find-transaction.ts';
 import type { TransactionRecord } from './transaction/transaction.ts';
 
-/** One statement, inside a transaction or not. */
+export { viewWithEvents as viewTransactionWithEvents } from './http/transaction-view.ts';
+
 export type RunQuery = <Row extends object>(
   text: string,
   values: readonly unknown[],
@@ -34,28 +34,23 @@ export async function readTransactions(
   return (await run<TransactionResultRow>(selectTransactionsText, values)).map(toTransactionRecord);
 }
 
-export const listTransactionIdsText = `SELECT transaction_id FROM transactions
-  WHERE organization_id = $1 AND transaction_id > $2 ORDER BY transaction_id LIMIT $3`;
-
 /** Identifiers greater than `after`, in the order of time. */
-export async function listTransactionIds(
-  run: RunQuery,
-  organizationId: string,
-  after: string,
-  limit: number,
-): Promise<string[]> {
-  const rows = await run<{ transaction_id: string }>(listTransactionIdsText, [
-    organizationId,
-    after,
-    limit,
-  ]);
-  return rows.map((row) => row.transaction_id);
-}
+const createIdList =
+  (table: string, column: string) =>
+  async (run: RunQuery, organizationId: string, after: string, limit: number) => {
+    const text = `SELECT ${column} AS id FROM ${table}
+      WHERE organization_id = $1 AND ${column} > $2 ORDER BY ${column} LIMIT $3`;
+    const rows = await run<{ id: string }>(text, [organizationId, after, limit]);
+    return rows.map(({ id }) => id);
+  };
+
+export const listTransactionIds = createIdList('transactions', 'transaction_id');
+export const listClearingFileIds = createIdList('clearing_files', 'file_id');
 
 const maxMatches = 20;
 
 /** By the client's or the server's identifier. $3 is null if the text cannot be one of the server. */
-export const findByIdentifierText = `(SELECT transaction_id, created_at FROM transactions
+const findByIdentifierText = `(SELECT transaction_id AS "paymentId", created_at AS "createdAt" FROM transactions
     WHERE organization_id = $1 AND client_transaction_id = $2 LIMIT ${maxMatches})
   UNION ALL
   (SELECT transaction_id, created_at FROM transactions
@@ -70,17 +65,10 @@ export async function findTransactionsByIdentifier(
   identifier: string,
 ): Promise<TransactionReference[]> {
   const id = isUuid(identifier) ? identifier.toLowerCase() : null;
-  const values = [organizationId, identifier, id];
-  type Row = { transaction_id: string; created_at: Date };
-  const rows = await run<Row>(findByIdentifierText, values);
-  return rows.map((row) => ({
-    paymentId: row.transaction_id,
-    createdAt: isoTime(row.created_at.getTime()),
-  }));
+  type Row = { paymentId: string; createdAt: Date };
+  const rows = await run<Row>(findByIdentifierText, [organizationId, identifier, id]);
+  return rows.map((row) => ({ ...row, createdAt: row.createdAt.toISOString() }));
 }
-
-export const viewTransactionWithEvents = (transaction: TransactionRecord): TransactionWithEvents =>
-  viewWithEvents(transaction);
 
 export type ClearingTotal = {
   linkId: string;
@@ -118,21 +106,4 @@ export async function readClearingFiles(
     fileName: clearingFileName(row),
     state: row.state,
   }));
-}
-
-const listClearingFileIdsText = `SELECT file_id FROM clearing_files
-  WHERE organization_id = $1 AND file_id > $2 ORDER BY file_id LIMIT $3`;
-
-export async function listClearingFileIds(
-  run: RunQuery,
-  organizationId: string,
-  after: string,
-  limit: number,
-): Promise<string[]> {
-  const rows = await run<{ file_id: string }>(listClearingFileIdsText, [
-    organizationId,
-    after,
-    limit,
-  ]);
-  return rows.map((row) => row.file_id);
 }

@@ -28,12 +28,6 @@ const selectEventDataText = `SELECT r.i - 1 AS i, e.data, concat_ws('|', t.merch
 /** One text instead of six columns: the driver parses each column separately. */
 type EventDataRow = { i: number; data: EventData; fields: string };
 
-function eventResponse({ response, reason }: EventData, zeroAmount: boolean) {
-  if (response === undefined) return undefined;
-  const responseWithReason = { ...defined({ reason }), ...response };
-  return summarizeResponse(responseWithReason, { contactless: false, zeroAmount });
-}
-
 const publishedMembers = [
   'amount',
   'operation',
@@ -76,19 +70,22 @@ function createEventFacts(event: EventData, sale: SaleMembers, transactionId: st
   for (const name of publishedMembers) {
     if (event[name] !== undefined) data[name] = event[name];
   }
-  const response = eventResponse(event, amount === 0);
-  if (response !== undefined) data['response'] = response;
+  if (event.response !== undefined) {
+    const response = { ...defined({ reason: event.reason }), ...event.response };
+    data['response'] = summarizeResponse(response, {
+      contactless: false,
+      zeroAmount: amount === 0,
+    });
+  }
   return { merchantId, data };
 }
 
 type RecentLookup = Pick<RecentTransactions, 'find'>;
 
-/** The facts of an event, if this process has committed the transaction recently. */
 function recentEventFacts(
   recent: RecentLookup | undefined,
-  row: OutboxRow,
+  { organizationId, subjectId, sequence }: OutboxRow,
 ): EventFacts | undefined {
-  const { organizationId, subjectId, sequence } = row;
   const transaction = recent?.find(organizationId, subjectId, sequence);
   const event = transaction?.events[sequence - 1];
   if (transaction === undefined || event?.sequence !== sequence) return undefined;
@@ -114,21 +111,15 @@ const createEventReader =
       ]),
     );
     for (const { i, data, fields } of eventRows) {
-      const subject = missing[i];
-      if (subject === undefined) continue;
-      facts.set(
-        subject.outboxId,
-        createEventFacts(data, parseSaleMembers(fields), subject.subjectId),
-      );
+      const row = missing[i];
+      if (row === undefined) continue;
+      const sale = parseSaleMembers(fields);
+      facts.set(row.outboxId, createEventFacts(data, sale, row.subjectId));
     }
     return facts;
   };
 
-/**
- * The event sources of the module. They also run in processes without vault keys.
- *
- * @param recent transactions that this process has committed
- */
+/** Also for processes without vault keys. `recent` has the transactions that this process has committed. */
 export function paymentEvents(recent?: RecentLookup): readonly EventSource[] {
   const read = createEventReader(recent);
   return [

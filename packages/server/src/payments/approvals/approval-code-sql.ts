@@ -27,7 +27,6 @@ export type NewCode = Omit<CodeRow, 'uses' | 'lastUsedAt' | 'revokedAt' | 'valid
   validUntil: string | null;
 };
 
-/** The operation that a code is to approve. */
 export type CodeUse = {
   organizationId: string;
   codeHash: string;
@@ -40,7 +39,7 @@ export type CodeUse = {
   at: string;
 };
 
-/** The window begins with the first failed attempt. RFC 3339. */
+/** `windowEndsAt` is RFC 3339; the window begins with the first failed attempt. */
 export type AttemptLimit = { attemptedBy: string; maxFailures: number; windowEndsAt: string };
 
 export type CodeCheckRequest = CodeUse & {
@@ -49,8 +48,8 @@ export type CodeCheckRequest = CodeUse & {
 };
 
 /**
- * `Invalid`: the code exists and does not approve this operation. `Unknown`: no such code, which counts as
- * a failed attempt. `OperationExists`: another request has stored the same operation, perhaps with this code.
+ * `Invalid`: the code exists and does not approve this operation. `Unknown`: a failed attempt.
+ * `OperationExists`: another request has stored the same operation.
  */
 export type CodeCheck =
   | { approvalCodeId: string }
@@ -84,7 +83,7 @@ const revokeSql = `UPDATE approval_codes SET revoked_at = $4
     AND merchant_id IS NOT DISTINCT FROM coalesce($3::uuid, merchant_id)
   RETURNING ${columns}`;
 
-/** A code of another place or a revoked one must not be reported as used. */
+/** A code of another location or a revoked code must not be reported as used. */
 const resultSql = `CASE
     WHEN ((merchant_id IS NULL OR merchant_id = $3) AND (store_id IS NULL OR store_id = $4)
       AND revoked_at IS NULL) IS NOT TRUE THEN 'Invalid'
@@ -98,7 +97,7 @@ const codeKeySql = 'organization_id = $1 AND code_hash = $2';
 const checkCodeSql = `SELECT approval_code_id AS "approvalCodeId", ${resultSql} AS result
   FROM approval_codes WHERE ${codeKeySql}`;
 
-/** The statement repeats the check: of two concurrent operations, a one-time code approves one. */
+/** Repeats the check, so that a one-time code approves only one of two concurrent operations. */
 const consumeCodeSql = `UPDATE approval_codes SET uses = uses + 1, last_used_at = $7
   WHERE ${codeKeySql} AND ${resultSql} = 'Approved' RETURNING approval_code_id`;
 
@@ -148,7 +147,6 @@ async function isOperationStored(
   return (await rowsIn(trx, findOperation.text, values)).length > 0;
 }
 
-/** @example const store = createApprovalStore(database); */
 export function createApprovalStore(database: Database) {
   return {
     /** Undefined if the organisation has this code already. */
@@ -176,8 +174,7 @@ export function createApprovalStore(database: Database) {
       at: string,
     ): Promise<CodeRow | undefined> {
       const { organizationId, approvalCodeId, merchantId = null } = code;
-      const [row] = await rowsIn(trx, revokeSql, [organizationId, approvalCodeId, merchantId, at]);
-      return row;
+      return (await rowsIn(trx, revokeSql, [organizationId, approvalCodeId, merchantId, at]))[0];
     },
 
     /** After too many attempts with unknown codes no code is checked until the window ends. */
@@ -193,7 +190,7 @@ export function createApprovalStore(database: Database) {
           ? []
           : await rowsIn<CodeResult>(trx, checkCodeSql, codeUseValues(request));
         if (code?.result === 'Approved') return { approvalCodeId: code.approvalCodeId };
-        // After the code was read: a request that used it for the same operation has committed both.
+        // After the code is read: a concurrent request commits the operation and its use of the code together.
         if (await isOperationStored(trx, request)) return 'OperationExists';
         if (isLocked) return { lockedUntil: count.windowEndsAt.getTime() };
         if (code !== undefined) return code.result;
@@ -201,7 +198,7 @@ export function createApprovalStore(database: Database) {
         return 'Unknown';
       }),
 
-    /** Within the commit of the approved operation. False if the code does not approve it any more. */
+    /** In the commit of the operation. False if the code no longer approves it. */
     consume: async (trx: Kysely<unknown>, codeUse: CodeUse): Promise<boolean> =>
       (await rowsIn(trx, consumeCodeSql, codeUseValues(codeUse))).length > 0,
 
@@ -213,10 +210,8 @@ export function createApprovalStore(database: Database) {
       await rowsIn(trx, restoreCodeSql, [organizationId, approvalCodeId]);
     },
 
-    async find(organizationId: string, id: string): Promise<CodeRow | undefined> {
-      const [row] = await database.query<CodeRow>(findCodeSql, [organizationId, id]);
-      return row;
-    },
+    find: async (organizationId: string, id: string): Promise<CodeRow | undefined> =>
+      (await database.query<CodeRow>(findCodeSql, [organizationId, id]))[0],
 
     /** In the order of creation. */
     list({ organizationId, merchantId, storeId, includeRevoked, after, limit }: CodeListQuery) {

@@ -2,8 +2,6 @@
 import { type ApprovalCode, type ApprovalCodeStatus, defined } from '@switchyard/contract';
 import type { CodeRow } from './approval-code-sql.ts';
 
-const timeOf = (at: Date | null) => at?.toISOString();
-
 function approvalCodeStatus(row: CodeRow, now: number): ApprovalCodeStatus {
   if (row.revokedAt !== null) return 'Revoked';
   if (row.oneTime && row.uses > 0) return 'Used';
@@ -25,9 +23,9 @@ export function viewApprovalCode(row: CodeRow, now: number): ApprovalCode {
       storeId: row.storeId ?? undefined,
       maxAmount: row.maxAmount ?? undefined,
       currency: row.currency ?? undefined,
-      validUntil: timeOf(row.validUntil),
-      lastUsedAt: timeOf(row.lastUsedAt),
-      revokedAt: timeOf(row.revokedAt),
+      validUntil: row.validUntil?.toISOString(),
+      lastUsedAt: row.lastUsedAt?.toISOString(),
+      revokedAt: row.revokedAt?.toISOString(),
     }),
   };
 }

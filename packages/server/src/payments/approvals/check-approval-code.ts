@@ -11,7 +11,6 @@ import type { ApprovalStore, CodeCheck, CodeUse } from './approval-code-sql.ts';
 /** Failed attempts are counted by `attemptedBy`: a device, a user or an application. */
 export type ApprovalAttempt = { readonly code: string | undefined; readonly attemptedBy: string };
 
-/** A code that approves, unless another operation uses it first. */
 export type ApprovedCode = { readonly approvalCodeId: string; readonly codeUse: CodeUse };
 
 /** Another operation has used the code since it was checked. */
@@ -57,14 +56,15 @@ function refuseCode(check: Exclude<CodeCheck, { approvalCodeId: string }>, now: 
   }
 }
 
-/** @example const approvals = createApprovalChecker({ store, clock, provisioning, hashCode }); */
-export function createApprovalChecker(ports: {
+type Ports = {
   store: Pick<ApprovalStore, 'check' | 'consume' | 'restore'>;
   clock: Clock;
   provisioning: Pick<Provisioning, 'findOrganization'>;
   hashCode: (organizationId: string, code: string) => string;
-}) {
-  const { store, clock, provisioning } = ports;
+};
+
+/** @example const approvals = createApprovalChecker({ store, clock, provisioning, hashCode }); */
+export function createApprovalChecker({ store, clock, provisioning, hashCode }: Ports) {
   const keyedTasks = createWorks<string>();
 
   /** A reversal needs no code: a terminal in an error state must not wait for a supervisor. */
@@ -80,8 +80,8 @@ export function createApprovalChecker(ports: {
     amount: number,
   ): Promise<ApprovedCode> {
     const { organizationId, merchantId, storeId, currency } = row;
-    const codeHash = ports.hashCode(organizationId, code);
-    // One at a time: each attempt that waits for the row of the failures would occupy a connection.
+    const codeHash = hashCode(organizationId, code);
+    // In turn: each attempt that waits for the lock on the failure count occupies a connection.
     return keyedTasks.inTurn(`${organizationId}|${attemptedBy}`, async () => {
       const now = clock.now();
       const at = isoTime(now);
@@ -98,10 +98,9 @@ export function createApprovalChecker(ports: {
 
   return {
     /**
-     * Finds the code that approves an operation of this amount. It does not use the code, so an operation
-     * that is refused later leaves it free.
+     * Does not use the code, so that an operation that is refused later leaves it free.
      *
-     * @throws DuplicateOperationId if another request stored the same operation, perhaps with this code
+     * @throws DuplicateOperationId if another request stored the same operation
      */
     async approve(
       request: ApprovalRequest,

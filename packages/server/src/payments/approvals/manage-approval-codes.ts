@@ -26,7 +26,7 @@ type Ports = {
   hashCode: (organizationId: string, code: string) => string;
 };
 
-/** The caller and the identifier of the request. */
+/** `id` is the identifier of the request. */
 type RequestSource = { readonly caller: Caller; readonly id: string };
 
 const codeDigits = 8;
@@ -64,7 +64,7 @@ function validateInput({ maxAmount, currency, validUntil }: ApprovalCodeInput, n
   }
 }
 
-/** A store decides its merchant. Resources outside the caller's scope are refused as unknown. */
+/** Locations outside the caller's scope are refused as unknown. */
 async function resolveLocation(
   { provisioning }: Pick<Ports, 'provisioning'>,
   caller: Caller,
@@ -80,7 +80,6 @@ async function resolveLocation(
   return { merchantId: view.merchantId, storeId };
 }
 
-/** A caller with a merchant or a store sees only the codes of that merchant or store. */
 function isVisibleTo(caller: Caller, row: CodeRow): boolean {
   const { merchantId = row.merchantId, storeId = row.storeId } = caller;
   return merchantId === row.merchantId && storeId === row.storeId;
@@ -167,10 +166,9 @@ export function createApprovalCodeManager(ports: Ports) {
 
     async revoke(source: RequestSource, approvalCodeId: string): Promise<ApprovalCode> {
       const { caller } = source;
-      const { organizationId } = caller;
+      const { organizationId, merchantId } = caller;
       const current = await get(caller, approvalCodeId);
       if (current.status === 'Revoked') return current;
-      const merchantId = resolveMerchantScope(caller, undefined);
       const now = clock.now();
       const revoked = await database.transaction(async (trx) => {
         const key = { organizationId, approvalCodeId, merchantId };

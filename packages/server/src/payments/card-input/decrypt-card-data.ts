@@ -3,6 +3,7 @@ import {
   Card,
   defined,
   type ErrorCode,
+  fieldError,
   type Instrument,
   Refusal,
   refuse,
@@ -15,16 +16,15 @@ import { type Hsm, HsmError } from '../../vault/index.ts';
 type EncryptedInstrument = NonNullable<Instrument['encrypted']>;
 type ClearInstrument = Pick<Instrument, 'card' | 'emvData' | 'track2'>;
 
-/** What an encrypted instrument stands in for. */
 export const clearMemberByKind = { Card: 'card', Emv: 'emvData', Track2: 'track2' } as const;
 
 const pointer = '/instrument/encrypted';
 
 function refuseMember(code: ErrorCode, detail: string, member = ''): never {
-  return refuse(code, detail, { errors: [{ pointer: pointer + member, code, detail }] });
+  return refuse(code, detail, fieldError(pointer + member, code, detail));
 }
 
-/** One answer for whatever is wrong with the data: a finer one would help to guess at it. */
+/** The same error for every fault, so that it does not help an attacker to guess. */
 function refuseEncryptedData(): never {
   return refuseMember(
     'encrypted_data_invalid',
@@ -32,12 +32,16 @@ function refuseEncryptedData(): never {
   );
 }
 
+export function refuseHsmUnavailable(): never {
+  return refuse('hsm_unavailable', 'The HSM is not available. No message was sent.');
+}
+
 function refuseHsmError(error: unknown): never {
   if (!(error instanceof HsmError)) throw error;
   switch (error.code) {
     case 'HsmBusy':
     case 'HsmUnavailable':
-      return refuse('hsm_unavailable', 'The HSM is not available. No message was sent.');
+      return refuseHsmUnavailable();
     case 'KeyNotFound':
     case 'KeyUsage':
     case 'KsnInvalid':
@@ -51,7 +55,7 @@ function refuseHsmError(error: unknown): never {
   }
 }
 
-/** Without the padding at its end: zeros, and the 80 that may stand before them (ISO/IEC 9797-1). */
+/** Padding is zeros, with an optional 80 before them (ISO/IEC 9797-1). */
 function removePadding(bytes: Buffer): Buffer {
   let end = bytes.length;
   while (end > 0 && bytes[end - 1] === 0) end -= 1;
@@ -87,7 +91,7 @@ function toClearInstrument(kind: EncryptedInstrument['of'], bytes: Buffer): Clea
     case 'Card':
       return parseCardJson(bytes);
     case 'Emv': {
-      // Zeros between objects mean nothing, but an 80 at the end may be a value or padding.
+      // An 80 at the end may be a value or padding.
       const objects = isTlv(bytes) ? bytes : removePadding(bytes);
       return { emvData: objects.toString('hex').toUpperCase() };
     }
@@ -98,11 +102,7 @@ function toClearInstrument(kind: EncryptedInstrument['of'], bytes: Buffer): Clea
   }
 }
 
-/**
- * The instrument that an encrypted one stands in for.
- *
- * @throws Refusal encrypted_data_invalid, encryption_key_unknown, hsm_unavailable
- */
+/** @throws Refusal encrypted_data_invalid, encryption_key_unknown, hsm_unavailable */
 export async function decryptInstrument(
   decrypt: Hsm['decryptData'],
   { of: kind, scheme, ksn, keyId, data }: EncryptedInstrument,
@@ -111,8 +111,8 @@ export async function decryptInstrument(
   if ((longKsn.length === 24) !== (scheme === 'DukptAes')) {
     refuseMember('field_invalid', 'The KSN length does not match the scheme.', '/ksn');
   }
-  const keyOption = defined({ keyId });
-  const bytes = await decrypt({ scheme, ksn: longKsn, data, ...keyOption }).catch(refuseHsmError);
+  const request = { scheme, ksn: longKsn, data, ...defined({ keyId }) };
+  const bytes = await decrypt(request).catch(refuseHsmError);
   try {
     return toClearInstrument(kind, bytes);
   } finally {
@@ -126,7 +126,7 @@ const cardDataErrorCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'track_data_invalid',
 ]);
 
-/** An error of decrypted data has one code, so that it helps no guess, and points at the encrypted member. */
+/** Errors of decrypted card data get one code and point to the encrypted member. */
 export function readAsEncrypted<Result>(
   kind: EncryptedInstrument['of'],
   read: () => Result,

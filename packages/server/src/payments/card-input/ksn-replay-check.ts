@@ -1,5 +1,4 @@
 // KSN replay check: a KSN is valid for one sale, and again after a sale that was not sent (ADR 0071).
-
 import { type ProcessRequest, refuse } from '@switchyard/contract';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import type { State } from '../transaction/state-machine.ts';
@@ -17,14 +16,14 @@ import {
 export type TakeKsnPorts = {
   ksnStore: Pick<KsnStore, 'take' | 'findUser'>;
   transactions: Pick<TransactionRepository, 'findByClientId'>;
-  /** How long an acquirer may take, ms. */
   acquirerTimeoutMs: number;
 };
 type RequestedAmount = Pick<ProcessRequest, 'amount' | 'currency'>;
 
-/** Who has the number, where that is a sale of the same merchant and card. */
+/** `sale` is undefined if it was not stored. */
 type PreviousKsnUse = { usedBy: string; at: number; sale: TransactionRecord | undefined };
 
+/** Undefined if another merchant or card has used the KSN. */
 async function findPreviousUse(
   ports: TakeKsnPorts,
   ksnUse: KsnUse,
@@ -34,13 +33,12 @@ async function findPreviousUse(
   const [ownMerchantId, , ownCardFingerprint] = ksnUse.usedBy.split('|');
   if (previousUser === undefined || clientTransactionId === undefined) return undefined;
   if (merchantId !== ownMerchantId || cardFingerprint !== ownCardFingerprint) return undefined;
-  const { organizationId } = ksnUse;
-  const matches = await ports.transactions.findByClientId(
-    organizationId,
+  const [sale] = await ports.transactions.findByClientId(
+    ksnUse.organizationId,
     clientTransactionId,
     merchantId,
   );
-  return { ...previousUser, sale: matches[0] };
+  return { ...previousUser, sale };
 }
 
 const hasSameAmount = (
@@ -48,18 +46,13 @@ const hasSameAmount = (
   { amount, currency }: RequestedAmount,
 ): boolean => row.amount === amount && row.currency === currency;
 
-/**
- * Whoever swipes once and errs in his PIN is not asked for the card again: the terminal sends the same with
- * another PIN.
- */
-function isPinRetry({ sale }: PreviousKsnUse, request: ProcessRequest): boolean {
-  if (request.pinblock === undefined || sale?.row.state !== 'Declined') return false;
-  return hasSameAmount(sale, request) && terminalActionFor(sale) === 'AskPin';
+/** The terminal repeats a sale that was not sent, or had a wrong PIN, with the same encrypted card data. */
+function mayReuseKsn({ sale }: PreviousKsnUse, request: ProcessRequest): boolean {
+  if (sale === undefined || !hasSameAmount(sale, request)) return false;
+  if (sale.row.state === 'Failed') return true;
+  if (request.pinblock === undefined || sale.row.state !== 'Declined') return false;
+  return terminalActionFor(sale) === 'AskPin';
 }
-
-/** Nothing of it was sent: the terminal is told to sell again, and has read the card once. */
-const wasNotSent = ({ sale }: PreviousKsnUse, request: ProcessRequest): boolean =>
-  sale?.row.state === 'Failed' && hasSameAmount(sale, request);
 
 /** @throws Refusal ksn_reused, encryption_key_unknown */
 export async function takeKsn(
@@ -70,21 +63,19 @@ export async function takeKsn(
   const ksnUse = createKsnUse(request, input);
   if (ksnUse === undefined || (await ports.ksnStore.take(ksnUse))) return;
   const previous = await findPreviousUse(ports, ksnUse);
-  if (previous === undefined) return refuseReusedKsn();
-  if (!isPinRetry(previous, request) && !wasNotSent(previous, request)) refuseReusedKsn();
-  const takesOver = previous.usedBy;
-  if (!(await ports.ksnStore.take({ ...ksnUse, takesOverFrom: takesOver }))) refuseReusedKsn();
+  if (previous === undefined || !mayReuseKsn(previous, request)) return refuseReusedKsn();
+  if (!(await ports.ksnStore.take({ ...ksnUse, takesOverFrom: previous.usedBy }))) {
+    refuseReusedKsn();
+  }
 }
 
-/** Final states without a charge. */
 const statesWithoutMoney: ReadonlySet<State> = new Set<State>(['Failed', 'Reversing', 'Reversed']);
 
 /**
- * The terminal has tried the sale at the till, heard nothing or no, and made it alone: the goods are gone,
- * so it takes over the number of a try that ended without money, or was never stored.
+ * After an online attempt without a charge the terminal may make the sale offline. It takes over the KSN of
+ * that attempt.
  *
- * @returns the use with which it is stored
- * @throws Refusal ksn_reused; concurrent_modification while that try still runs
+ * @throws Refusal ksn_reused; concurrent_modification while the online attempt is in progress
  */
 export async function takeOverKsnOffline(
   ports: TakeKsnPorts,
@@ -93,8 +84,8 @@ export async function takeOverKsnOffline(
 ): Promise<KsnUse> {
   const previous = await findPreviousUse(ports, ksnUse);
   if (previous === undefined) return refuseReusedKsn();
-  const { sale, usedBy: takesOver, at } = previous;
-  // One that is not stored may be about to be, or to be sent, as long as a request can take.
+  const { sale, usedBy, at } = previous;
+  // An attempt that is not stored may still be in progress until its time-out.
   const isPossiblyRunning =
     sale === undefined
       ? ksnUse.at < at + ports.acquirerTimeoutMs + commitGraceMs
@@ -107,5 +98,5 @@ export async function takeOverKsnOffline(
   const isFree =
     sale === undefined ||
     (statesWithoutMoney.has(sale.row.state) && hasSameAmount(sale, requested));
-  return isFree ? { ...ksnUse, takesOverFrom: takesOver } : refuseReusedKsn();
+  return isFree ? { ...ksnUse, takesOverFrom: usedBy } : refuseReusedKsn();
 }

@@ -1,5 +1,5 @@
 // KSN store for replay protection: one KSN is valid for one sale (ADR 0071).
-import { type ErrorCode, type Instrument, type ProcessRequest, refuse } from '@switchyard/contract';
+import { type ErrorCode, fieldError, type ProcessRequest, refuse } from '@switchyard/contract';
 import { PinError, readKsn } from '@switchyard/pin';
 import { CompiledQuery, type Kysely } from 'kysely';
 import { type Clock, type Database, isoTime, type Log } from '../../platform/index.ts';
@@ -7,28 +7,28 @@ import { createPeriodicTask, type PeriodicTask } from '../runtime/periodic-task.
 
 export type KsnUse = {
   organizationId: string;
-  /** All of the serial number but its counter. */
+  /** The KSN without its counter. */
   ksnDevicePart: string;
   counter: number;
-  /** The sale that it is used up by: it may come again. */
+  /** Key of the sale. The same sale may use the KSN again. */
   usedBy: string;
-  /** The declined sale that this one repeats, with what the terminal has read once. */
+  /** Key of an earlier sale whose KSN this sale may use. */
   takesOverFrom: string | undefined;
   /** Epoch ms. */
   at: number;
-  /** Made some time ago: what the device has counted since does not speak against it. */
+  /** An offline sale may have a lower counter than later uses of the device. */
   isOffline: boolean;
 };
 
 const dayMs = 86_400_000;
-/** Longer than a contract can take offline sales for (`maxAgeHours`). */
+/** Longer than the maximum age of an offline sale (`maxAgeHours`). */
 const retentionMs = 370 * dayMs;
 const intervalMs = 3_600_000;
 const batchSize = 1000;
 
 /**
- * One statement: of two sales with one number, one goes on. A sale counts beyond all before it; one that
- * was made offline beyond those alone that are older than it can be, since the rest are known one by one.
+ * One statement, so that of two sales with one KSN only one proceeds. The counter of a sale must exceed all
+ * earlier ones; that of an offline sale only those older than $6, since each later one has a row.
  */
 const takeKsnStatement = {
   name: 'payments-take-card-data-ksn',
@@ -48,7 +48,7 @@ const takeKsnStatement = {
 const findKsnUserText = `SELECT used_by, used_at FROM card_data_ksn_uses
   WHERE organization_id = $1 AND ksn_device_part = $2 AND counter = $3`;
 
-/** Of each device the newest old one stays: nothing below it is taken any more. */
+/** Keeps the highest old counter of each device as its lower limit. */
 const deleteOldKsnUsesText = `DELETE FROM card_data_ksn_uses u
   USING (SELECT o.organization_id, o.ksn_device_part, o.counter FROM card_data_ksn_uses o
     WHERE o.used_at < $1 AND o.used_at >= $3 AND EXISTS (SELECT 1 FROM card_data_ksn_uses h
@@ -58,78 +58,40 @@ const deleteOldKsnUsesText = `DELETE FROM card_data_ksn_uses u
   WHERE u.organization_id = f.organization_id AND u.ksn_device_part = f.ksn_device_part AND u.counter = f.counter
   RETURNING u.used_at`;
 
-function takeKsnValues({
-  usedBy,
-  takesOverFrom: takesOver,
-  at,
-  isOffline,
-  ...ksn
-}: KsnUse): unknown[] {
-  const users = takesOver === undefined ? [usedBy] : [usedBy, takesOver];
+function takeKsnValues({ usedBy, takesOverFrom, at, isOffline, ...ksn }: KsnUse): unknown[] {
+  const { organizationId, ksnDevicePart, counter } = ksn;
+  const users = takesOverFrom === undefined ? [usedBy] : [usedBy, takesOverFrom];
   const olderThan = isOffline ? isoTime(at - retentionMs) : 'infinity';
-  return [
-    ksn.organizationId,
-    ksn.ksnDevicePart,
-    ksn.counter,
-    usedBy,
-    isoTime(at),
-    olderThan,
-    users,
-  ];
+  return [organizationId, ksnDevicePart, counter, usedBy, isoTime(at), olderThan, users];
 }
 
-/** Within a transaction: it is used up with its sale, or not at all. */
-export async function takeKsnInTransaction(
-  trx: Kysely<unknown>,
-  dataUse: KsnUse,
-): Promise<boolean> {
-  const { rows } = await trx.executeQuery(
-    CompiledQuery.raw(takeKsnStatement.text, takeKsnValues(dataUse)),
-  );
-  return rows.length > 0;
+/** For the commit that stores the sale. */
+export async function takeKsnInTransaction(trx: Kysely<unknown>, ksnUse: KsnUse): Promise<boolean> {
+  const query = CompiledQuery.raw(takeKsnStatement.text, takeKsnValues(ksnUse));
+  return (await trx.executeQuery(query)).rows.length > 0;
 }
 
-export type KsnStore = {
-  /** Uses a serial number up. False where another sale did, or the device has counted on. */
-  take(dataUse: KsnUse): Promise<boolean>;
-  /** By which sale it was used up and when, epoch ms, if it was. */
-  findUser(
-    ksn: Pick<KsnUse, 'organizationId' | 'ksnDevicePart' | 'counter'>,
-  ): Promise<{ usedBy: string; at: number } | undefined>;
-  /** Forgets what is too old to matter, a part at a time. @returns how many */
-  deleteOld(): Promise<number>;
-};
-
-/** @example const dataUses = createDataUses({ database, clock }); await ksnStore.take(use); */
-export function createKsnStore({
-  database,
-  clock,
-}: {
-  database: Database;
-  clock: Clock;
-}): KsnStore {
+/** @example const ksnStore = createKsnStore({ database, clock }); await ksnStore.take(ksnUse); */
+export function createKsnStore({ database, clock }: { database: Database; clock: Clock }) {
   return {
-    async take(dataUse) {
-      return (await database.hot(takeKsnStatement, takeKsnValues(dataUse))).length > 0;
+    /** False if another sale has used the KSN or the device has used a later one. */
+    async take(ksnUse: KsnUse): Promise<boolean> {
+      return (await database.hot(takeKsnStatement, takeKsnValues(ksnUse))).length > 0;
     },
-    async findUser({ organizationId, ksnDevicePart: device, counter }) {
-      const values = [organizationId, device, counter];
-      const [row] = await database.query<{ used_by: string; used_at: Date }>(
-        findKsnUserText,
-        values,
-      );
+    async findUser({ organizationId, ksnDevicePart, counter }: KsnUse) {
+      type Row = { used_by: string; used_at: Date };
+      const values = [organizationId, ksnDevicePart, counter];
+      const [row] = await database.query<Row>(findKsnUserText, values);
       return row && { usedBy: row.used_by, at: row.used_at.getTime() };
     },
-    async deleteOld() {
+    /** @returns the number of deleted rows */
+    async deleteOld(): Promise<number> {
       const usedBefore = isoTime(clock.now() - retentionMs);
       let deletedCount = 0;
-      // What stays is passed over once, and not with each part.
+      // `from` skips the rows that earlier batches have kept.
       for (let from = isoTime(0); ; ) {
-        const rows = await database.query<{ used_at: Date }>(deleteOldKsnUsesText, [
-          usedBefore,
-          batchSize,
-          from,
-        ]);
+        const values = [usedBefore, batchSize, from];
+        const rows = await database.query<{ used_at: Date }>(deleteOldKsnUsesText, values);
         deletedCount += rows.length;
         if (rows.length < batchSize) return deletedCount;
         from = isoTime(Math.max(...rows.map((row) => row.used_at.getTime())));
@@ -138,58 +100,51 @@ export function createKsnStore({
   };
 }
 
-/** @example const sweep = createDataUseSweep(deps); sweep.start(); */
-export function createKsnCleanup({
-  ksnStore,
-  log,
-}: {
-  ksnStore: Pick<KsnStore, 'deleteOld'>;
-  log: Log;
-}): PeriodicTask {
+export type KsnStore = ReturnType<typeof createKsnStore>;
+
+type CleanupPorts = { ksnStore: Pick<KsnStore, 'deleteOld'>; log: Log };
+
+/** @example createKsnCleanup({ ksnStore, log }).start(); */
+export function createKsnCleanup({ ksnStore, log }: CleanupPorts): PeriodicTask {
   const onError = (error: unknown) =>
     log.warn({ err: error }, 'deletion of old KSN records failed');
-  return createPeriodicTask({ intervalMs: intervalMs, run: ksnStore.deleteOld, onError });
+  return createPeriodicTask({ intervalMs, run: ksnStore.deleteOld, onError });
 }
 
-const pointer = '/instrument/encrypted/ksn';
-
-function refuseKsn(code: ErrorCode, detail: string): never {
-  return refuse(code, detail, { errors: [{ pointer, code, detail }] });
-}
+const refuseKsn = (code: ErrorCode, detail: string): never =>
+  refuse(code, detail, fieldError('/instrument/encrypted/ksn', code, detail));
 
 /** @throws Refusal ksn_reused, always */
 export function refuseReusedKsn(): never {
   return refuseKsn('ksn_reused', 'The device has already used this KSN or a later one.');
 }
 
-/** Of a keyed hash of the card: enough to tell two of them apart. */
-const cardFingerprintDigits = 16;
+/** Digits of the keyed card hash in a KSN use: enough to distinguish two cards. */
+export const cardFingerprintDigits = 16;
 
 export type KsnUseInput = {
   organizationId: string;
   merchantId: string;
-  /** The keyed hash of the card. */
+  /** Keyed hash of the card. */
   cardFingerprint: string;
   at: number;
-  /** The client's identifier of the declined sale that this one repeats. */
+  /** The client's identifier of the declined sale that this sale steps up. */
   stepUpOf?: string | undefined;
 };
 
 /**
- * What a sale uses up; nothing where its card was not encrypted by the device. Called once the data was
- * decrypted: nobody without the key of the device uses anything up.
+ * Undefined if the device did not encrypt the card. Call it after decryption: a client without the key of the
+ * device must not use up a KSN.
  *
- * @throws Refusal encryption_key_unknown where no device counts so
+ * @throws Refusal encryption_key_unknown if the KSN format is unknown
  */
 export function createKsnUse(
-  request: Pick<ProcessRequest, 'clientTransactionId' | 'offlineTransaction'> & {
-    instrument: Instrument;
-  },
+  request: Pick<ProcessRequest, 'clientTransactionId' | 'offlineTransaction' | 'instrument'>,
   { organizationId, merchantId, cardFingerprint, at, stepUpOf }: KsnUseInput,
 ): KsnUse | undefined {
   const { encrypted } = request.instrument;
   if (encrypted === undefined) return undefined;
-  const userOf = (clientTransactionId: string) =>
+  const userKey = (clientTransactionId: string) =>
     [merchantId, clientTransactionId, cardFingerprint.slice(0, cardFingerprintDigits)].join('|');
   try {
     const { device, counter } = readKsn(encrypted.ksn);
@@ -198,8 +153,8 @@ export function createKsnUse(
       ksnDevicePart: device,
       counter,
       at,
-      usedBy: userOf(request.clientTransactionId),
-      takesOverFrom: stepUpOf === undefined ? undefined : userOf(stepUpOf),
+      usedBy: userKey(request.clientTransactionId),
+      takesOverFrom: stepUpOf === undefined ? undefined : userKey(stepUpOf),
       isOffline: request.offlineTransaction === true,
     };
   } catch (error) {

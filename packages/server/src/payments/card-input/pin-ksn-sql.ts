@@ -1,26 +1,15 @@
 // PIN KSN store: the KSN counter of each device only increases.
-import type { Clock, Database } from '../../platform/index.ts';
-import { isoTime } from '../../platform/index.ts';
+import { type Clock, type Database, isoTime } from '../../platform/index.ts';
 
 export type PinKsnUse = {
   organizationId: string;
-  /** Whose sale it is: what it tries moves its own count alone, until a PIN was read. */
+  /** Until the PIN is translated, the use increases the counter of this merchant only. */
   merchantId: string;
-  /** All of the serial number but its counter. */
+  /** The KSN without its counter. */
   ksnDevicePart: string;
   counter: number;
-  /** The sale that the counter is used up by; it may come again. */
+  /** Key of the sale. The same sale may use the KSN again. */
   usedBy: string;
-};
-
-export type PinKsnStore = {
-  /**
-   * Uses a counter up before anything is tried with it. False where it, or a later one, was used up
-   * by another try of the merchant, or by a PIN that was read anywhere.
-   */
-  take(ksnUse: PinKsnUse): Promise<boolean>;
-  /** Moves the device itself on, once its PIN was read. False where another sale was faster. */
-  confirmUse(ksnUse: PinKsnUse): Promise<boolean>;
 };
 
 const increaseCounterClause = `ON CONFLICT (organization_id, counter_scope) DO UPDATE
@@ -30,8 +19,8 @@ const increaseCounterClause = `ON CONFLICT (organization_id, counter_scope) DO U
     RETURNING counter`;
 
 /**
- * The condition stands in the one statement: of two sales with one counter, one goes on. A try that
- * nobody could read must not cost other merchants the device: anybody can write a serial number down.
+ * One statement, so that of two sales with one KSN only one proceeds. An attempt whose PIN cannot be
+ * translated must not block the device for other merchants, since a KSN is not secret.
  */
 const takeStatement = {
   name: 'payments-take-pin-ksn',
@@ -49,30 +38,25 @@ const confirmStatement = {
     ${increaseCounterClause}`,
 };
 
-/** @example const fresh = await pinCounters.take({ organizationId, merchantId, device, counter, usedBy }); */
-export function createPinKsnStore({
-  database,
-  clock,
-}: {
-  database: Database;
-  clock: Clock;
-}): PinKsnStore {
-  const toValues = ({ organizationId, ksnDevicePart: device, counter, usedBy }: PinKsnUse) => [
+/** @example const isNew = await createPinKsnStore({ database, clock }).take(ksnUse); */
+export function createPinKsnStore({ database, clock }: { database: Database; clock: Clock }) {
+  const toValues = ({ organizationId, ksnDevicePart, counter, usedBy }: PinKsnUse) => [
     organizationId,
-    device,
+    ksnDevicePart,
     counter,
     usedBy,
     isoTime(clock.now()),
   ];
   return {
-    async take(ksnUse) {
-      const merchantCounterKey = `${ksnUse.ksnDevicePart}|${ksnUse.merchantId}`;
-      return (
-        (await database.hot(takeStatement, [...toValues(ksnUse), merchantCounterKey])).length > 0
-      );
+    /** False if another sale of the merchant, or any translated PIN, has used this KSN or a later one. */
+    async take(ksnUse: PinKsnUse): Promise<boolean> {
+      const values = [...toValues(ksnUse), `${ksnUse.ksnDevicePart}|${ksnUse.merchantId}`];
+      return (await database.hot(takeStatement, values)).length > 0;
     },
-    async confirmUse(ksnUse) {
-      return (await database.hot(confirmStatement, toValues(ksnUse))).length > 0;
-    },
+    /** Increases the counter of the device after its PIN was translated. False if another sale did so first. */
+    confirmUse: async (ksnUse: PinKsnUse): Promise<boolean> =>
+      (await database.hot(confirmStatement, toValues(ksnUse))).length > 0,
   };
 }
+
+export type PinKsnStore = ReturnType<typeof createPinKsnStore>;

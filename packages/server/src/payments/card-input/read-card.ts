@@ -9,7 +9,6 @@ import {
 } from '@switchyard/contract';
 import {
   type ChipData,
-  type ChipReceipt,
   checkChipData,
   EmvError,
   isValidPan,
@@ -24,7 +23,7 @@ import type { AcquirerRequest } from '../../acquiring/index.ts';
 import type { Hsm } from '../../vault/index.ts';
 import { clearMemberByKind, decryptInstrument, readAsEncrypted } from './decrypt-card-data.ts';
 
-/** A card as it was presented; lives in memory until the acquirer has answered. */
+/** Kept in memory only, until the acquirer has responded. */
 export type PresentedCard = {
   pan: string;
   /** YYMM */
@@ -33,17 +32,15 @@ export type PresentedCard = {
   maskedNumber: string;
   sensitive?: NonNullable<AcquirerRequest['sensitive']>;
   panSequenceNumber?: string;
-  /** The tags that go to the acquirer, hex. */
+  /** DE55, hex. */
   chipData?: string;
-  /** The tags that a receipt prints. */
   receiptChipTags?: Record<string, string>;
-  /** YYMMDD, the day on the terminal's clock. */
+  /** YYMMDD, from the terminal's clock. */
   chipTransactionDate?: string;
 };
 
 type InstrumentKind = Exclude<keyof Instrument, 'address' | 'encrypted'>;
 
-/** What each way of reading a card yields. */
 const instrumentKindsByEntryMode: Readonly<Record<EntryMode, readonly InstrumentKind[]>> = {
   ContactChip: ['emvData'],
   ContactlessChip: ['emvData'],
@@ -53,9 +50,9 @@ const instrumentKindsByEntryMode: Readonly<Record<EntryMode, readonly Instrument
   Keyed: ['card', 'token'],
 };
 
-/** Interchange rules, first digit of the service code: the card has a chip (ISO/IEC 7813). */
+/** Interchange, first digit of the service code: the card has a chip (ISO/IEC 7813). */
 const chipServiceCodeDigits: ReadonlySet<string> = new Set(['2', '6']);
-/** Services, third digit: goods and services, and no cash. */
+/** Services, third digit of the service code: no cash. */
 const noCashServiceCodeDigits: ReadonlySet<string> = new Set(['2', '5', '7']);
 
 function toPresentedCard(pan: string, expiry: string): PresentedCard {
@@ -79,12 +76,9 @@ function readKeyedCard(card: NonNullable<Instrument['card']>): PresentedCard {
 }
 
 /** On-device cardholder verification (CDCVM) applies to contactless only. */
-function chipReceiptTags(
-  entryMode: EntryMode,
-  { receipt, verifiedOnDevice }: ChipData,
-): ChipReceipt {
-  const onDevice = entryMode === 'ContactlessChip' && verifiedOnDevice;
-  return onDevice ? { ...receipt, cardholderVerification: 'OnDevice' } : receipt;
+function chipReceiptTags(entryMode: EntryMode, { receipt, verifiedOnDevice }: ChipData) {
+  const isOnDevice = entryMode === 'ContactlessChip' && verifiedOnDevice;
+  return isOnDevice ? { ...receipt, cardholderVerification: 'OnDevice' } : receipt;
 }
 
 function readChipCard(
@@ -101,11 +95,11 @@ function readChipCard(
       isContact: request.entryMode === 'ContactChip',
     });
     if (mismatch !== undefined) {
-      refuse('emv_data_mismatch', `The chip data does not agree with the request: ${mismatch}.`, {
-        errors: [
-          { pointer: '/instrument/emvData', code: mismatch, detail: 'Differs from the request.' },
-        ],
-      });
+      refuse(
+        'emv_data_mismatch',
+        `The chip data does not agree with the request: ${mismatch}.`,
+        fieldError('/instrument/emvData', mismatch, 'Differs from the request.'),
+      );
     }
     checkCashbackService(chip.serviceCode, request);
     return {
@@ -120,13 +114,15 @@ function readChipCard(
     };
   } catch (error) {
     if (!(error instanceof EmvError)) throw error;
-    return refuse('emv_data_invalid', `The chip data cannot be read: ${error.code}.`, {
-      errors: [{ pointer: '/instrument/emvData', code: error.code, detail: 'Cannot be read.' }],
-    });
+    return refuse(
+      'emv_data_invalid',
+      `The chip data cannot be read: ${error.code}.`,
+      fieldError('/instrument/emvData', error.code, 'Cannot be read.'),
+    );
   }
 }
 
-/** A card with a chip is swiped only once its chip could not be read, and no other card is then. */
+/** `FallbackMagStripe` is for chip cards whose chip cannot be read, `MagStripe` for cards without a chip. */
 function checkMagstripeEntryMode(entryMode: EntryMode, serviceCode: string): void {
   const hasChip = chipServiceCodeDigits.has(serviceCode.slice(0, 1));
   if (entryMode === 'MagStripe' && hasChip) {
@@ -149,7 +145,6 @@ function checkMagstripeEntryMode(entryMode: EntryMode, serviceCode: string): voi
   }
 }
 
-/** Some cards are for goods alone, whichever way they are read. */
 function checkCashbackService(serviceCode: string | undefined, { amounts }: ProcessRequest): void {
   if (amounts?.cashback === undefined || !noCashServiceCodeDigits.has(serviceCode?.slice(2) ?? ''))
     return;
@@ -160,7 +155,7 @@ function checkCashbackService(serviceCode: string | undefined, { amounts }: Proc
   );
 }
 
-/** Of UnionPay some cards have no check digit; a stripe has its own parity, while a typist errs. */
+/** Some UnionPay cards have no check digit; the track has its own parity check. */
 const isAcceptedTrackPan = (pan: string): boolean =>
   schemeOf(pan) === 'UnionPay' || isValidPan(pan);
 
@@ -185,13 +180,12 @@ function readTrack(text: string): Track2 {
   );
 }
 
-/** The kind of data that is presented, in clear or encrypted. */
 function instrumentKindOf({ encrypted, address: _address, ...clear }: Instrument): InstrumentKind {
   const kinds = Object.keys(clear) as InstrumentKind[];
   if (encrypted !== undefined) kinds.push(clearMemberByKind[encrypted.of]);
   const [kind, ...more] = kinds;
   if (kind !== undefined && more.length === 0) return kind;
-  // Some readers give the card as track 2 and leave tags 57 and 5A out of the chip data.
+  // Some readers send track 2 and omit the tags 57 and 5A from the chip data.
   if (more.length === 1 && kinds.includes('emvData') && kinds.includes('track2')) return 'emvData';
   return refuse(
     'instrument_invalid',
@@ -211,7 +205,7 @@ function requireInstrumentKind({ entryMode, instrument }: ProcessRequest): void 
   );
 }
 
-/** Reads data in clear; undefined for a token. */
+/** Undefined for a token. */
 function readClearCardData(request: ProcessRequest): PresentedCard | undefined {
   const { emvData, track2, card } = request.instrument;
   if (emvData !== undefined) return readChipCard(emvData, track2, request);
@@ -219,15 +213,12 @@ function readClearCardData(request: ProcessRequest): PresentedCard | undefined {
   return card === undefined ? undefined : readKeyedCard(card);
 }
 
-/** Functions that resolve tokens and decrypt device-encrypted data. */
 export type CardDataProviders = {
   reveal(token: string): Promise<{ pan: string; expiry: string } | undefined>;
   decrypt: Hsm['decryptData'];
 };
 
 /**
- * The card behind an instrument.
- *
  * @throws Refusal instrument_invalid, entry_mode_invalid, card_number_invalid, card_token_unknown,
  *   emv_data_invalid, emv_data_mismatch, track_data_invalid, and those of encrypted data
  */

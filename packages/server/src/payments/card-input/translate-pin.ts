@@ -3,12 +3,11 @@ import { defined, fieldError, type ProcessRequest, refuse } from '@switchyard/co
 import { type KeySerialNumber, PinError, readKsn } from '@switchyard/pin';
 import type { AcquirerRequest, Acquiring } from '../../acquiring/index.ts';
 import type { Log } from '../../platform/index.ts';
-import { type Hsm, HsmError, type HsmErrorCode, type PinFormat } from '../../vault/index.ts';
+import { type Hsm, HsmError, type PinFormat } from '../../vault/index.ts';
+import { refuseHsmUnavailable } from './decrypt-card-data.ts';
+import { cardFingerprintDigits, type KsnUseInput } from './ksn-sql.ts';
 import type { PinKsnStore } from './pin-ksn-sql.ts';
 import type { PinData } from './validate-pin-block.ts';
-
-/** Of the keyed hash of a card: enough to tell two cards apart. */
-const cardFingerprintDigits = 16;
 
 export type TranslatePinPorts = {
   acquiring: Pick<Acquiring, 'getZonePinKey'>;
@@ -17,7 +16,6 @@ export type TranslatePinPorts = {
   log: Pick<Log, 'warn'>;
 };
 
-/** The PIN as the acquirer takes it. */
 export type ZonePin = NonNullable<NonNullable<AcquirerRequest['sensitive']>['pin']>;
 
 const isoFormatNumbers = { ISO0: 0, ISO1: 1, ISO3: 3, ISO4: 4 } as const satisfies Record<
@@ -25,7 +23,7 @@ const isoFormatNumbers = { ISO0: 0, ISO1: 1, ISO3: 3, ISO4: 4 } as const satisfi
   PinFormat
 >;
 
-/** One and the same answer for every fault that a guess at a PIN could learn from. */
+/** The same error for every fault, so that it does not help an attacker to guess a PIN. */
 function refusePinBlock(): never {
   return refuse(
     'pin_block_invalid',
@@ -33,19 +31,6 @@ function refusePinBlock(): never {
     fieldError('/pinblock', 'pin_block_invalid', 'PIN block, KSN and card do not match.'),
   );
 }
-
-const refusalByHsmError: Readonly<Record<HsmErrorCode, () => never>> = {
-  PinBlockInvalid: refusePinBlock,
-  PanMismatch: refusePinBlock,
-  KsnInvalid: refusePinBlock,
-  DataInvalid: refusePinBlock,
-  KeyNotFound: refusePinNotSupported,
-  KeyUsage: refusePinNotSupported,
-  FormatNotAllowed: refusePinFormat,
-  Unsupported: refusePinFormat,
-  HsmBusy: refuseHsmUnavailable,
-  HsmUnavailable: refuseHsmUnavailable,
-};
 
 function refusePinNotSupported(): never {
   return refuse('pin_not_supported', 'The acquirer link has no PIN key.');
@@ -61,10 +46,6 @@ function refusePinFormat(): never {
       'Cannot become the format of the acquirer.',
     ),
   );
-}
-
-function refuseHsmUnavailable(): never {
-  return refuse('hsm_unavailable', 'The HSM is not available. No message was sent.');
 }
 
 function refuseReusedKsn(): never {
@@ -84,22 +65,29 @@ function parseKsn(ksn: string): KeySerialNumber {
   }
 }
 
-/** The operator has to correct a key, so the log names it, without a value. */
 function refuseHsmError({ log }: TranslatePinPorts, linkId: string, error: unknown): never {
   if (!(error instanceof HsmError)) throw error;
-  const refusal = refusalByHsmError[error.code];
-  if (refusal === refusePinNotSupported)
-    log.warn(
-      { linkId, code: error.code },
-      'the PIN key of the acquirer link is missing or not usable',
-    );
-  return refusal();
+  const { code } = error;
+  switch (code) {
+    case 'KeyNotFound':
+    case 'KeyUsage':
+      // An operator must correct the key.
+      log.warn({ linkId, code }, 'the PIN key of the acquirer link is missing or not usable');
+      return refusePinNotSupported();
+    case 'FormatNotAllowed':
+    case 'Unsupported':
+      return refusePinFormat();
+    case 'HsmBusy':
+    case 'HsmUnavailable':
+      return refuseHsmUnavailable();
+    default:
+      return refusePinBlock();
+  }
 }
 
 /**
- * Takes the PIN of a sale under the key of its acquirer link. The counter of the device is used up
- * by it: the same try, under the same clientTransactionId and of the same card, may come again,
- * another one may not.
+ * Re-encrypts the PIN block under the zone key of the acquirer link. Only the same sale with the same card may
+ * use the KSN again.
  *
  * @returns undefined for a sale without a PIN
  * @throws Refusal pin_not_supported, ksn_reused, pin_block_invalid, pin_format_unsupported,
@@ -108,13 +96,7 @@ function refuseHsmError({ log }: TranslatePinPorts, linkId: string, error: unkno
 export async function translatePin(
   ports: TranslatePinPorts,
   request: ProcessRequest,
-  sale: {
-    organizationId: string;
-    merchantId: string;
-    linkId: string;
-    pan: string;
-    cardFingerprint: string;
-  },
+  sale: Omit<KsnUseInput, 'at' | 'stepUpOf'> & { linkId: string; pan: string },
 ): Promise<ZonePin | undefined> {
   if (request.pinblock === undefined) return undefined;
   const { ksn, pinblock, pinblockFormat } = request as ProcessRequest & PinData;
@@ -122,7 +104,7 @@ export async function translatePin(
   const zoneKey = ports.acquiring.getZonePinKey(linkId);
   if (zoneKey === undefined) return refusePinNotSupported();
   const { scheme, device, counter, bytes } = parseKsn(ksn);
-  // The same try is of the same card and format: many of them would tell something about the PIN.
+  // Attempts with other cards or formats would help an attacker to guess the PIN.
   const { clientTransactionId } = request;
   const shortCardFingerprint = cardFingerprint.slice(0, cardFingerprintDigits);
   const usedBy = [merchantId, clientTransactionId, pinblockFormat, shortCardFingerprint].join('|');

@@ -1,4 +1,4 @@
-// The form of the PIN of a sale; pure, so that no rule of a sale loads a security module.
+// Validates the PIN members of a sale. Pure, so that validation does not load the HSM.
 import { fieldError, type ProcessRequest, refuse } from '@switchyard/contract';
 
 export type PinData = {
@@ -9,21 +9,15 @@ export type PinData = {
 
 const pinMembers = ['ksn', 'pinblock', 'pinblockFormat'] as const;
 
-/**
- * The form of the PIN members.
- *
- * @throws Refusal pin_data_incomplete, pin_format_unsupported, entry_mode_invalid
- */
+/** @throws Refusal pin_data_incomplete, pin_format_unsupported, entry_mode_invalid */
 export function validatePinMembers(request: ProcessRequest): void {
   const missing = pinMembers.filter((name) => request[name] === undefined);
   if (missing.length === pinMembers.length) return;
   if (missing.length > 0) {
-    refuse('pin_data_incomplete', 'ksn, pinblock and pinblockFormat must be sent together.', {
-      errors: missing.map((name) => ({
-        pointer: `/${name}`,
-        code: 'pin_data_incomplete',
-        detail: 'Is needed beside the others.',
-      })),
+    const code = 'pin_data_incomplete';
+    const detail = 'Is needed beside the others.';
+    refuse(code, 'ksn, pinblock and pinblockFormat must be sent together.', {
+      errors: missing.map((name) => ({ pointer: `/${name}`, code, detail })),
     });
   }
   if (request.entryMode === 'Keyed') {
@@ -33,14 +27,13 @@ export function validatePinMembers(request: ProcessRequest): void {
       fieldError('/entryMode', 'entry_mode_invalid', 'Not Keyed, with a PIN.'),
     );
   }
-  // Format 4 is encrypted with AES, the others with TDES, whose keys AES DUKPT derives too (ANSI X9.24-3).
+  // Format 4 uses AES, the others TDES. AES DUKPT can derive both kinds of keys (ANSI X9.24-3).
   const { ksn, pinblock, pinblockFormat } = request as PinData;
   const isFormat4 = pinblockFormat === 'ISO4';
   if ((isFormat4 && ksn.length !== 24) || (pinblock.length === 32) !== isFormat4) {
-    const detail = 'ISO4 goes with AES DUKPT and 32 digits, the others with 16 digits.';
     refuse(
       'pin_format_unsupported',
-      detail,
+      'ISO4 goes with AES DUKPT and 32 digits, the others with 16 digits.',
       fieldError('/pinblockFormat', 'pin_format_unsupported', 'Does not fit ksn and pinblock.'),
     );
   }

@@ -4,34 +4,24 @@ import type { FastifyInstance } from 'fastify';
 import type { Acquiring } from '../../acquiring/index.ts';
 import { route } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
-import type { LinkBacklog, LinkQueue } from '../runtime/link-queue.ts';
+import type { LinkQueue } from '../runtime/link-queue.ts';
 import { tags } from './shared-route-parts.ts';
 
 type Ports = { acquiring: Pick<Acquiring, 'listLinks'>; linkQueue: Pick<LinkQueue, 'backlog'> };
 
-const emptyBacklog = { length: 0, attempts: 0, alarms: 0 };
-
-const viewBacklog = (queue: LinkBacklog | undefined) => {
-  if (queue === undefined) return emptyBacklog;
-  const { linkId: _linkId, alerts: alarms, ...backlog } = queue;
-  return { ...backlog, alarms };
-};
-
 async function listLinkStates({ acquiring, linkQueue }: Ports, organizationId: string) {
-  const queues = new Map(
-    (await linkQueue.backlog(organizationId)).map((each) => [each.linkId, each]),
-  );
-  const openLinks = acquiring.listLinks(organizationId);
-  const items = openLinks.map((link) => {
+  const backlogs = await linkQueue.backlog(organizationId);
+  const items = acquiring.listLinks(organizationId).map((link) => {
     const { linkId, name, available, connections, clientCertificateExpiresAt, faults } = link;
-    const queue = viewBacklog(queues.get(linkId));
+    const backlog = backlogs.find((each) => each.linkId === linkId);
+    const { length = 0, attempts = 0, alerts: alarms = 0, oldestAt } = backlog ?? {};
     return {
       acquirerLinkId: linkId,
       name,
       available,
       ...defined({ connections }),
-      queue,
-      alarm: queue.alarms > 0,
+      queue: { length, ...defined({ oldestAt }), attempts, alarms },
+      alarm: alarms > 0,
       ...defined({
         clientCertificateExpiresAt:
           clientCertificateExpiresAt === undefined

@@ -10,23 +10,22 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { openPage, pageQuery, route, sealPage } from '../../http/index.ts';
 import type { ApprovalCodeManager } from '../approvals/manage-approval-codes.ts';
+import { tags } from './shared-route-parts.ts';
 
 const base = '/payment/v1/approval-codes';
-const tags = ['Card payments'];
-const permission = 'pay.approve';
+const shared = { tags, permission: 'pay.approve' } as const;
 const params = Type.Object({ approvalCodeId: Type.String({ format: 'uuid' }) });
 const scopeErrors: ErrorCode[] = ['entity_out_of_scope', 'database_unavailable'];
 
 export function registerApprovalCodes(app: FastifyInstance, codes: ApprovalCodeManager): void {
   route(app, {
+    ...shared,
     method: 'POST',
     url: base,
     operationId: 'createApprovalCode',
     summary: 'Make an approval code',
     description:
       'With it a supervisor approves refunds and cancels at a terminal. The code is shown this once; a merchant makes codes for its own stores.',
-    tags,
-    permission,
     takesKey: true,
     body: ApprovalCodeInput,
     examples: {
@@ -42,13 +41,12 @@ export function registerApprovalCodes(app: FastifyInstance, codes: ApprovalCodeM
     },
   });
   route(app, {
+    ...shared,
     method: 'GET',
     url: base,
     operationId: 'listApprovalCodes',
     summary: 'List approval codes',
     description: 'In the order of making, without the codes themselves.',
-    tags,
-    permission,
     priority: 'list',
     query: Type.Object(
       {
@@ -66,25 +64,23 @@ export function registerApprovalCodes(app: FastifyInstance, codes: ApprovalCodeM
     },
   });
   route(app, {
+    ...shared,
     method: 'GET',
     url: `${base}/:approvalCodeId`,
     operationId: 'getApprovalCode',
     summary: 'Read an approval code',
-    tags,
-    permission,
     params,
     response: { 200: ApprovalCode },
     errors: [...scopeErrors, 'resource_not_found'],
     handler: ({ caller, params: { approvalCodeId } }) => codes.get(caller, approvalCodeId),
   });
   route(app, {
+    ...shared,
     method: 'DELETE',
     url: `${base}/:approvalCodeId`,
     operationId: 'revokeApprovalCode',
     summary: 'Revoke an approval code',
     description: 'It approves nothing from now on. Revoking twice is the same as once.',
-    tags,
-    permission,
     params,
     bodyOptional: true,
     response: { 200: ApprovalCode },

@@ -14,26 +14,26 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { openPage, pageQuery, route, sealPage } from '../../http/index.ts';
 import type { ClearingFiles } from '../clearing/clearing-files.ts';
+import { tags } from './shared-route-parts.ts';
 
 const base = '/payment/v1/clearing-files';
-const tags = ['Card payments'];
 const noAdditionalProperties = { additionalProperties: false };
 const params = Type.Object({ clearingFileId: Type.String({ format: 'uuid' }) });
 const scopeErrors: ErrorCode[] = ['permission_denied', 'database_unavailable'];
 const fileErrors: ErrorCode[] = [...scopeErrors, 'resource_not_found'];
 const plainText = 'text/plain';
+const readOptions = { method: 'GET', tags, permission: 'rep.read' } as const;
+const exportOptions = { tags, permission: 'rep.export' } as const;
 const acknowledgementLimitBytes = 4_194_304;
 const lineNumberPattern = /^[0-9]{1,9}$/;
 
 function registerReadRoutes(app: FastifyInstance, files: ClearingFiles): void {
   route(app, {
-    method: 'GET',
+    ...readOptions,
     url: base,
     operationId: 'listClearingFiles',
     summary: 'List clearing files',
     description: 'The newest first.',
-    tags,
-    permission: 'rep.read',
     priority: 'list',
     query: Type.Object(
       {
@@ -51,25 +51,21 @@ function registerReadRoutes(app: FastifyInstance, files: ClearingFiles): void {
     },
   });
   route(app, {
-    method: 'GET',
+    ...readOptions,
     url: `${base}/:clearingFileId`,
     operationId: 'getClearingFile',
     summary: 'Read a clearing file',
     description: 'What it holds and what became of it; the file itself is its content.',
-    tags,
-    permission: 'rep.read',
     params,
     response: { 200: ClearingFile },
     errors: fileErrors,
     handler: ({ caller, params: { clearingFileId } }) => files.get(caller, clearingFileId),
   });
   route(app, {
-    method: 'GET',
+    ...readOptions,
     url: `${base}/:clearingFileId/lines`,
     operationId: 'listClearingFileLines',
     summary: 'List the captures of a clearing file',
-    tags,
-    permission: 'rep.read',
     priority: 'list',
     params,
     query: Type.Object(
@@ -86,13 +82,12 @@ function registerReadRoutes(app: FastifyInstance, files: ClearingFiles): void {
     },
   });
   route(app, {
+    ...exportOptions,
     method: 'GET',
     url: `${base}/:clearingFileId/content`,
     operationId: 'getClearingFileContent',
     summary: 'Fetch a clearing file',
     description: 'As it goes to the acquirer: the same bytes however often it is fetched.',
-    tags,
-    permission: 'rep.export',
     priority: 'report',
     params,
     produces: [plainText],
@@ -113,14 +108,13 @@ function registerReadRoutes(app: FastifyInstance, files: ClearingFiles): void {
 export function registerClearingRoutes(app: FastifyInstance, files: ClearingFiles): void {
   registerReadRoutes(app, files);
   route(app, {
+    ...exportOptions,
     method: 'POST',
     url: base,
     operationId: 'makeClearingFile',
     summary: 'Make a clearing file',
     description:
       'Of the captures of a link whose settlement day has ended; the platform makes it by itself within seconds of that.',
-    tags,
-    permission: 'rep.export',
     body: ClearingFileRequest,
     response: { 201: ClearingFile },
     errors: [...fileErrors, 'nothing_to_clear'],
@@ -134,14 +128,13 @@ export function registerClearingRoutes(app: FastifyInstance, files: ClearingFile
     done(null, { acknowledgement: body });
   });
   route(app, {
+    ...exportOptions,
     method: 'PUT',
     url: `${base}/:clearingFileId/acknowledgement`,
     operationId: 'acknowledgeClearingFile',
     summary: 'Acknowledge a clearing file',
     description:
       'Hands over what the acquirer says of it, as text/plain or within JSON: captures are settled, and those that it rejects have failed. The same acknowledgement again changes nothing.',
-    tags,
-    permission: 'rep.export',
     params,
     consumes: [plainText],
     bodyLimitBytes: acknowledgementLimitBytes,

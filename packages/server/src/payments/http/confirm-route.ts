@@ -3,7 +3,7 @@ import { ConfirmRequest, Transaction } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { route } from '../../http/index.ts';
 import { type ConfirmPorts, confirmSale } from '../operations/confirm-sale.ts';
-import { findTransaction } from '../runtime/find-transaction.ts';
+import { type FindPorts, findTransaction } from '../runtime/find-transaction.ts';
 import {
   MerchantQuery,
   rateLimit,
@@ -14,8 +14,6 @@ import {
   transactionsPath,
 } from './shared-route-parts.ts';
 import { viewTransaction } from './transaction-view.ts';
-
-type FindPorts = Parameters<typeof findTransaction>[0];
 
 export function registerConfirmRoute(app: FastifyInstance, ports: ConfirmPorts & FindPorts): void {
   route(app, {
@@ -47,16 +45,11 @@ export function registerConfirmRoute(app: FastifyInstance, ports: ConfirmPorts &
       'not_authorized',
       'authorization_expired',
     ],
-    handler: async ({ caller, params, query }, reply) => {
-      const transaction = await findTransaction(
-        ports,
-        caller,
-        params.transactionId,
-        query.merchantId,
-      );
-      const { transaction: confirmed, replayed } = await confirmSale(ports, transaction);
+    handler: async ({ caller, params: { transactionId }, query }, reply) => {
+      const found = await findTransaction(ports, caller, transactionId, query.merchantId);
+      const { transaction, replayed } = await confirmSale(ports, found);
       setReplayedHeader(reply, replayed);
-      return viewTransaction(confirmed);
+      return viewTransaction(transaction);
     },
   });
 }

@@ -1,18 +1,15 @@
-// The route of the gaps in what terminals have uploaded.
+// Route: missing sequence numbers of offline sales.
 import { OfflineGap, pageOf } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { openPage, pageQuery, route, sealPage } from '../../http/index.ts';
-import { listGaps } from '../offline/missing-sequence-numbers.ts';
+import { type ListGapsPorts, listGaps } from '../offline/missing-sequence-numbers.ts';
 import { rateLimit, tags } from './shared-route-parts.ts';
 
 const idFilter = (description: string) =>
   Type.Optional(Type.String({ format: 'uuid', description }));
 
-export function registerOfflineRoutes(
-  app: FastifyInstance,
-  ports: Parameters<typeof listGaps>[0],
-): void {
+export function registerOfflineRoutes(app: FastifyInstance, ports: ListGapsPorts): void {
   route(app, {
     method: 'GET',
     url: '/payment/v1/offline-gaps',

@@ -18,9 +18,12 @@ import type { OperationInput, OperationResult } from '../operations/operation-ty
 import { getAllowedOperations, refundOrVoid } from '../operations/refund-or-void.ts';
 import { type ResolvePorts, resolveManually } from '../operations/resolve-manually.ts';
 import { type OperationPorts, runOperation } from '../operations/run-operation.ts';
-import { findTransaction } from '../runtime/find-transaction.ts';
+import { type FindPorts, findTransaction } from '../runtime/find-transaction.ts';
 import type { OperationType } from '../transaction/state-machine.ts';
-import { validateChipCompletionData } from '../validation/chip-completion-data.ts';
+import {
+  type ChipDataPorts,
+  validateChipCompletionData,
+} from '../validation/chip-completion-data.ts';
 import {
   acceptedHeaders,
   approvalErrors,
@@ -56,8 +59,7 @@ function sendOperationResponse(reply: FastifyReply, result: OperationResult) {
   return view;
 }
 
-type FindPorts = Parameters<typeof findTransaction>[0];
-type RunPorts = OperationPorts & FindPorts & Parameters<typeof validateChipCompletionData>[0];
+export type RunPorts = OperationPorts & FindPorts & ChipDataPorts;
 
 type OperationBody = Omit<OperationInput, 'actor' | 'approval' | 'chipData'> & {
   approvalCode?: string;
@@ -77,13 +79,12 @@ async function handleOperation(
   operationType: OperationType,
 ) {
   const { caller, params, query } = request;
-  const { approvalCode, emvData: _emvData, ...body } = request.body;
+  const { approvalCode: code, emvData: _emvData, ...body } = request.body;
   const clientOperationId = resolveOperationId(request.headers, body.clientOperationId);
   const transaction = await findTransaction(ports, caller, params.transactionId, query.merchantId);
   const chipData = validateChipCompletionData(ports, transaction, request.body);
   const attemptedBy = caller.deviceId ?? caller.userId ?? caller.clientId;
-  const approval = { code: approvalCode, attemptedBy };
-  const input = { ...body, clientOperationId, approval, chipData };
+  const input = { ...body, clientOperationId, approval: { code, attemptedBy }, chipData };
   const result = await runOperation(ports, transaction, operationType, input);
   return sendOperationResponse(reply, result);
 }
@@ -98,19 +99,20 @@ const cancelErrors: ErrorCode[] = [
   'partial_reversal_not_supported',
 ];
 
+const shared = {
+  method: 'POST',
+  tags,
+  rateLimit,
+  headers: idempotencyHeaders,
+  bodyOptional: true,
+  faultOutcome: 'Unknown',
+  params: TransactionParams,
+  query: MerchantQuery,
+  response: { 200: OperationAnswer, 202: OperationAnswer },
+  answerHeaders: acceptedHeaders,
+} as const;
+
 export function registerOperationRoutes(app: FastifyInstance, ports: RunPorts): void {
-  const shared = {
-    method: 'POST',
-    tags,
-    rateLimit,
-    headers: idempotencyHeaders,
-    bodyOptional: true,
-    faultOutcome: 'Unknown',
-    params: TransactionParams,
-    query: MerchantQuery,
-    response: { 200: OperationAnswer, 202: OperationAnswer },
-    answerHeaders: acceptedHeaders,
-  } as const;
   route(app, {
     ...shared,
     url: `${transactionsPath}/:transactionId/capture`,
@@ -166,9 +168,20 @@ export function registerOperationRoutes(app: FastifyInstance, ports: RunPorts): 
   });
 }
 
-export function registerRefundByWebRoutes(
+const operationNumberPattern = /^[1-9]\d{0,8}$/;
+
+const OperationParams = Type.Object({
+  ...TransactionParams.properties,
+  number: Type.String({
+    minLength: 1,
+    maxLength: 36,
+    description: 'The number of the operation within its transaction.',
+  }),
+});
+
+export function registerWebOperationRoutes(
   app: FastifyInstance,
-  ports: OperationPorts & FindPorts,
+  ports: OperationPorts & FindPorts & ResolvePorts,
 ): void {
   route(app, {
     method: 'GET',
@@ -182,29 +195,17 @@ export function registerRefundByWebRoutes(
     query: MerchantQuery,
     response: { 200: AllowedOperations },
     errors: transactionErrors,
-    handler: async ({ caller, params, query }) =>
-      getAllowedOperations(
-        ports,
-        await findTransaction(ports, caller, params.transactionId, query.merchantId),
-      ),
+    handler: async ({ caller, params: { transactionId }, query: { merchantId } }) =>
+      getAllowedOperations(ports, await findTransaction(ports, caller, transactionId, merchantId)),
   });
   route(app, {
-    method: 'POST',
+    ...shared,
     url: `${transactionsPath}/:transactionId/refundbyweb`,
     operationId: 'refundTransactionByWeb',
     summary: 'Refund or cancel by web',
     description: 'Refunds if a captured amount can be refunded, else cancels.',
-    tags,
-    rateLimit,
     permission: 'pay.refundbyweb',
-    faultOutcome: 'Unknown',
-    headers: idempotencyHeaders,
-    bodyOptional: true,
-    params: TransactionParams,
-    query: MerchantQuery,
     body: RefundByWebRequest,
-    response: { 200: OperationAnswer, 202: OperationAnswer },
-    answerHeaders: acceptedHeaders,
     errors: [
       ...operationErrors,
       ...stateErrors,
@@ -214,34 +215,14 @@ export function registerRefundByWebRoutes(
       'cancel_amount_exceeded',
       'partial_cancel_not_supported',
     ],
-    handler: async (request, reply) => {
-      const { caller, params, query, body } = request;
-      const clientOperationId = resolveOperationId(request.headers, body.clientOperationId);
-      const transaction = await findTransaction(
-        ports,
-        caller,
-        params.transactionId,
-        query.merchantId,
-      );
+    handler: async ({ caller, headers, params, query: { merchantId }, body }, reply) => {
       const { amount } = body;
+      const clientOperationId = resolveOperationId(headers, body.clientOperationId);
+      const transaction = await findTransaction(ports, caller, params.transactionId, merchantId);
       const result = await refundOrVoid(ports, caller, transaction, { amount, clientOperationId });
       return sendOperationResponse(reply, result);
     },
   });
-}
-
-const operationNumberPattern = /^[1-9]\d{0,8}$/;
-
-const OperationParams = Type.Object({
-  ...TransactionParams.properties,
-  number: Type.String({
-    minLength: 1,
-    maxLength: 36,
-    description: 'The number of the operation within its transaction.',
-  }),
-});
-
-export function registerResolveRoute(app: FastifyInstance, ports: ResolvePorts & FindPorts): void {
   route(app, {
     method: 'POST',
     url: `${transactionsPath}/:transactionId/operations/:number/resolve`,
@@ -259,13 +240,8 @@ export function registerResolveRoute(app: FastifyInstance, ports: ResolvePorts &
     response: { 200: OperationAnswer },
     answerHeaders: { 200: ['Idempotent-Replayed'] },
     errors: [...transactionErrors, 'resolution_not_possible', 'concurrent_modification'],
-    handler: async ({ caller, id, params, query, body }, reply) => {
-      const transaction = await findTransaction(
-        ports,
-        caller,
-        params.transactionId,
-        query.merchantId,
-      );
+    handler: async ({ caller, id, params, query: { merchantId }, body }, reply) => {
+      const transaction = await findTransaction(ports, caller, params.transactionId, merchantId);
       const number = operationNumberPattern.test(params.number) ? Number(params.number) : 0;
       const decision = { ...body, number };
       const result = await resolveManually(ports, { caller, id }, transaction, decision);

@@ -18,13 +18,11 @@ const responseTextByState: Readonly<Partial<Record<State, string>>> = {
   Expired: 'EXPIRED',
 };
 
-/** What stands on paper must not read as a payment where money may yet go back. */
+/** For states without a final outcome: the paper must not read as a payment. */
 const notCompletedText = 'NOT COMPLETED';
 
-/** Stars for all but the last four digits: the copy of the cardholder tells no more. */
 const maskToLastFour = (masked: string) => masked.slice(-4).padStart(masked.length, '*');
 
-/** Paper does not care on which way a sale came to the acquirer. */
 const receiptOperationNames = {
   Sale: 'Sale',
   Authorization: 'Authorization',
@@ -49,19 +47,9 @@ function receiptMembers(context: AuthorizationContext) {
   };
 }
 
-/** A PIN that went to the issuer was verified where the issuer approved, whatever the chip knew. */
-function pinVerificationMember(
-  { isPinSent }: AuthorizationContext,
-  state: State,
-): Pick<ReceiptCopy, 'cardholderVerification'> {
-  if (isPinSent !== true) return {};
-  return { cardholderVerification: approvedStates.has(state) ? 'PinVerified' : 'None' };
-}
-
 /**
- * The receipt of a sale that has an outcome, after EMV Book 4, 11.4: never an expiry, never more of
- * the number than its first six and last four digits. It follows the transaction: a sale that was
- * taken back says so.
+ * Undefined without an outcome. Follows EMV Book 4, 11.4: no expiry date, at most the first six and the last
+ * four digits of the card number.
  */
 export function createReceipt(transaction: TransactionRecord): Receipt | undefined {
   const outcome = saleOutcomeEvent(transaction);
@@ -69,7 +57,12 @@ export function createReceipt(transaction: TransactionRecord): Receipt | undefin
   const { row } = transaction;
   const context = authorizationContext(transaction);
   const { authorizationCode, amount: approvedAmount } = outcome.data;
-  const amount = approvedStates.has(row.state) ? (approvedAmount ?? row.amount) : row.amount;
+  const isApproved = approvedStates.has(row.state);
+  // An approval of the issuer verifies an online PIN, regardless of the chip data.
+  const pinVerification: ReceiptCopy['cardholderVerification'] = isApproved
+    ? 'PinVerified'
+    : 'None';
+  const amount = (isApproved ? approvedAmount : undefined) ?? row.amount;
   const merchant: ReceiptCopy = {
     ...receiptMembers(context),
     at: context.offline?.authorizedAt ?? outcome.at,
@@ -77,15 +70,15 @@ export function createReceipt(transaction: TransactionRecord): Receipt | undefin
     currency: row.currency,
     amountText: formatAmount(amount, row.currency),
     maskedNumber: context.card.maskedNumber,
-    ...defined({ authorizationCode }),
-    ...pinVerificationMember(context, row.state),
-    responseText: approvedStates.has(row.state)
-      ? 'APPROVED'
-      : (responseTextByState[row.state] ?? notCompletedText),
+    ...defined({
+      authorizationCode,
+      cardholderVerification: context.isPinSent && pinVerification,
+    }),
+    responseText: isApproved ? 'APPROVED' : (responseTextByState[row.state] ?? notCompletedText),
   };
   const maskedNumber = maskToLastFour(context.card.maskedNumber);
   const cardholder = { ...merchant, maskedNumber };
-  // Why an issuer declines is for the merchant: on the other copy it would help a thief.
+  // The decline reason is on the merchant copy only: it would help a thief.
   const reason = row.state === 'Declined' ? saleResponse(transaction)?.reason : undefined;
   if (reason !== undefined) merchant.responseReason = reason;
   return { merchant, cardholder };

@@ -1,10 +1,10 @@
 // Bodies of a sale to show in the API reference; all of them are approved by the acquirer simulator.
 import type { ProcessRequest } from '@switchyard/contract';
 
-/** A published test number, spelled so that no search for card numbers finds it here. */
+/** A published test number, composed so that a scan for card numbers does not report it. */
 const testCard = `4${'1'.repeat(15)}`;
 
-/** What a terminal sends of a contact chip sale of 10.50 EUR, object by object. */
+/** Tags of a contact chip sale of EUR 10.50. */
 const chipObjects: Readonly<Record<string, string>> = {
   57: `${testCard}D30032010000000000000F`,
   '5F34': '01',
@@ -32,14 +32,16 @@ const emvData = Object.entries(chipObjects)
   .map(([tag, value]) => `${tag}${hexOfByte(value.length / 2)}${value}`)
   .join('');
 
+const keyedSale = {
+  clientTransactionId: 'till-7:000123',
+  amount: 1050,
+  currency: 'EUR',
+  entryMode: 'Keyed',
+  instrument: { card: { number: testCard, expiryMonth: 3, expiryYear: 2030 } },
+} as const;
+
 export const saleExamples: Readonly<Record<string, ProcessRequest>> = {
-  Keyed: {
-    clientTransactionId: 'till-7:000123',
-    amount: 1050,
-    currency: 'EUR',
-    entryMode: 'Keyed',
-    instrument: { card: { number: testCard, expiryMonth: 3, expiryYear: 2030 } },
-  },
+  Keyed: keyedSale,
   Chip: {
     clientTransactionId: 'till-7:000124',
     amount: 1050,
@@ -48,21 +50,16 @@ export const saleExamples: Readonly<Record<string, ProcessRequest>> = {
     instrument: { emvData },
   },
   'Telephone order': {
+    ...keyedSale,
     clientTransactionId: 'desk-1:000125',
-    amount: 1050,
-    currency: 'EUR',
-    entryMode: 'Keyed',
     orderChannel: 'TelephoneOrder',
     zipCode: 'SW1A 2AA',
     houseNumber: '10',
-    instrument: { card: { number: testCard, expiryMonth: 3, expiryYear: 2030 } },
   },
   'Account verification': {
+    ...keyedSale,
     clientTransactionId: 'desk-1:000126',
     amount: 0,
-    currency: 'EUR',
     purpose: 'AccountVerification',
-    entryMode: 'Keyed',
-    instrument: { card: { number: testCard, expiryMonth: 3, expiryYear: 2030 } },
   },
 };

@@ -1,4 +1,4 @@
-// The route of a sale.
+// Route: process a sale.
 import { type ErrorCode, ProcessRequest, refuse, Transaction } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { type Caller, route, withClientTransactionId } from '../../http/index.ts';
@@ -23,7 +23,6 @@ import {
 } from './shared-route-parts.ts';
 import { viewTransaction } from './transaction-view.ts';
 
-/** Of the merchant, store and device that a sale is made at. */
 const locationErrors: ErrorCode[] = [
   'merchant_not_found',
   'store_not_found',
@@ -34,7 +33,7 @@ const locationErrors: ErrorCode[] = [
   'device_not_active',
 ];
 
-type SalePorts = PreparePorts & ProcessPorts & StoreOfflinePorts;
+export type SalePorts = PreparePorts & ProcessPorts & StoreOfflinePorts;
 
 export function registerSaleRoute(app: FastifyInstance, ports: SalePorts): void {
   route(app, {
@@ -103,18 +102,13 @@ export function registerSaleRoute(app: FastifyInstance, ports: SalePorts): void 
       const sale = withClientTransactionId(request.headers, request.body);
       const { transaction, replayed } = await processOrStore(ports, request.caller, sale);
       setReplayedHeader(reply, replayed);
-      if (transaction.row.state === 'Failed') {
+      const { transactionId, clientTransactionId, state } = transaction.row;
+      if (state === 'Failed') {
         refuse('not_sent', 'No message was sent. Retry with a new clientTransactionId.', {
-          extensions: {
-            transaction: {
-              transactionId: transaction.row.transactionId,
-              clientTransactionId: transaction.row.clientTransactionId,
-              state: transaction.row.state,
-            },
-          },
+          extensions: { transaction: { transactionId, clientTransactionId, state } },
         });
       }
-      if (transaction.row.state === 'Received') respondAccepted(reply, transaction);
+      if (state === 'Received') respondAccepted(reply, transaction);
       return viewTransaction(transaction);
     },
   });

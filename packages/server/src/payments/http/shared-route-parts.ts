@@ -25,7 +25,6 @@ export const MerchantQuery = Type.Object(
   { additionalProperties: false },
 );
 
-/** Of everything that takes an identifier of the client. */
 export const identifierErrors: ErrorCode[] = [
   'client_id_reused',
   'client_id_invalid',
@@ -34,7 +33,6 @@ export const identifierErrors: ErrorCode[] = [
   'entity_out_of_scope',
   'database_unavailable',
 ];
-/** Of everything that names a transaction. */
 export const transactionErrors: ErrorCode[] = [
   'transaction_not_found',
   'transaction_ambiguous',
@@ -48,7 +46,7 @@ export const operationErrors: ErrorCode[] = [
   'concurrent_modification',
   'acquirer_unavailable',
   'not_sent',
-  // Of the kept card that the acquirer is told.
+  // Of the stored card, which the message to the acquirer contains.
   'card_keys_unavailable',
   'card_token_unknown',
 ];
@@ -63,7 +61,6 @@ export const stateErrors: ErrorCode[] = [
   'currency_mismatch',
 ];
 
-/** Of what a supervisor may have to approve. */
 export const approvalErrors: ErrorCode[] = [
   'approval_code_required',
   'approval_code_invalid',
@@ -71,18 +68,15 @@ export const approvalErrors: ErrorCode[] = [
   'approval_code_locked',
 ];
 
-/** For the document: the header means the same as the member of the body. */
 export const idempotencyHeaders = {
   [idempotencyKeyHeader]: 'Means the same as clientOperationId; both must agree.',
 };
 
-/** For the document: the header alone names the sale. */
 export const saleIdempotencyHeaders = {
   [idempotencyKeyHeader]:
     'Means the same as clientTransactionId, which may be left out then; both must agree.',
 };
 
-/** The identifier of an operation, from the body or the header. */
 export function resolveOperationId(
   headers: Record<string, unknown>,
   inBody: string | undefined,
@@ -96,13 +90,11 @@ export function setReplayedHeader(reply: FastifyReply, replayed: boolean): void 
   if (replayed) reply.header('Idempotent-Replayed', 'true');
 }
 
-/** For the document: where it is still under way. */
 export const acceptedHeaders = { 202: ['Location', 'Retry-After'] } as const;
 
 const retryAfterSeconds = '2';
 
 export function respondAccepted(reply: FastifyReply, transaction: TransactionRecord): void {
-  reply.code(202);
-  reply.header('Location', `${transactionsPath}/${transaction.row.transactionId}`);
-  reply.header('Retry-After', retryAfterSeconds);
+  const location = `${transactionsPath}/${transaction.row.transactionId}`;
+  reply.code(202).headers({ location, 'retry-after': retryAfterSeconds });
 }

@@ -1,35 +1,36 @@
-// Every route of the card payments.
+// Routes of transactions.
 import type { FastifyInstance } from 'fastify';
+import type { CaptureAllPorts } from '../batch-capture/batch-capture.ts';
+import type { ListGapsPorts } from '../offline/missing-sequence-numbers.ts';
+import type { ConfirmPorts } from '../operations/confirm-sale.ts';
+import type { AvailabilityPorts } from '../operations/operation-availability.ts';
+import type { ResolvePorts } from '../operations/resolve-manually.ts';
+import type { ReadPorts } from '../operations/wait-for-transaction.ts';
 import { registerBatchCaptureRoutes } from './batch-capture-routes.ts';
 import { registerConfirmRoute } from './confirm-route.ts';
 import { registerOfflineRoutes } from './offline-gap-route.ts';
 import {
+  type RunPorts,
   registerOperationRoutes,
-  registerRefundByWebRoutes,
-  registerResolveRoute,
+  registerWebOperationRoutes,
 } from './operation-routes.ts';
-import { registerSaleRoute } from './sale-route.ts';
+import { registerSaleRoute, type SalePorts } from './sale-route.ts';
 import { registerReadRoutes } from './transaction-status-routes.ts';
 
-type PortsOf<Register extends (app: FastifyInstance, ports: never) => void> =
-  Parameters<Register>[1];
+type Ports = SalePorts &
+  RunPorts &
+  ConfirmPorts &
+  ResolvePorts &
+  ReadPorts &
+  AvailabilityPorts &
+  CaptureAllPorts &
+  ListGapsPorts;
 
-type Ports = PortsOf<typeof registerSaleRoute> &
-  PortsOf<typeof registerOperationRoutes> &
-  PortsOf<typeof registerConfirmRoute> &
-  PortsOf<typeof registerRefundByWebRoutes> &
-  PortsOf<typeof registerResolveRoute> &
-  PortsOf<typeof registerReadRoutes> &
-  PortsOf<typeof registerBatchCaptureRoutes> &
-  PortsOf<typeof registerOfflineRoutes>;
-
-/** Registers all routes of the payments module. */
 export function registerPaymentRoutes(app: FastifyInstance, ports: Ports): void {
   registerSaleRoute(app, ports);
   registerOperationRoutes(app, ports);
   registerConfirmRoute(app, ports);
-  registerRefundByWebRoutes(app, ports);
-  registerResolveRoute(app, ports);
+  registerWebOperationRoutes(app, ports);
   registerReadRoutes(app, ports);
   registerBatchCaptureRoutes(app, ports);
   registerOfflineRoutes(app, ports);

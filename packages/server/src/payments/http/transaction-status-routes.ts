@@ -3,8 +3,8 @@ import { Availability, TransactionWithEvents } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { route } from '../../http/index.ts';
-import { getAvailability } from '../operations/operation-availability.ts';
-import { getTransaction } from '../operations/wait-for-transaction.ts';
+import { type AvailabilityPorts, getAvailability } from '../operations/operation-availability.ts';
+import { getTransaction, type ReadPorts } from '../operations/wait-for-transaction.ts';
 import {
   rateLimit,
   TransactionParams,
@@ -28,9 +28,10 @@ const WaitQuery = Type.Object(
   { additionalProperties: false },
 );
 
-type ReadPorts = Parameters<typeof getTransaction>[0] & Parameters<typeof getAvailability>[0];
-
-export function registerReadRoutes(app: FastifyInstance, ports: ReadPorts): void {
+export function registerReadRoutes(
+  app: FastifyInstance,
+  ports: ReadPorts & AvailabilityPorts,
+): void {
   route(app, {
     method: 'GET',
     url: `${transactionsPath}/:transactionId`,

@@ -30,7 +30,7 @@ export function viewOperation(
   operation: StoredOperation,
   transaction: TransactionRecord,
 ): Operation {
-  const { details, status } = operation;
+  const { clientOperationId, details, status } = operation;
   return {
     operationId: operation.operationId,
     number: operation.operationNumber,
@@ -38,21 +38,15 @@ export function viewOperation(
     status: status === 'Sent' || status === 'Filed' ? 'Pending' : status,
     amount: operation.amount,
     currency: transaction.row.currency,
-    // One that begins with `~` is the platform's own.
-    ...(operation.clientOperationId === undefined || operation.clientOperationId.startsWith('~')
-      ? {}
-      : { clientOperationId: operation.clientOperationId }),
     ...defined({
+      // The platform's own identifiers begin with `~`.
+      clientOperationId: clientOperationId?.startsWith('~') ? undefined : clientOperationId,
       response:
-        details.response === undefined
-          ? undefined
-          : summarizeResponse(details.response, { contactless: false, zeroAmount: false }),
+        details.response &&
+        summarizeResponse(details.response, { contactless: false, zeroAmount: false }),
       approvalCodeId: details.approvalCodeId,
       cancelReason: details.cancelReason,
-      reversalReason:
-        details.reversalReason === undefined
-          ? undefined
-          : (details.reversalReason as NonNullable<Operation['reversalReason']>),
+      reversalReason: details.reversalReason as Operation['reversalReason'],
       settlementDate: details.settlementDate,
     }),
     createdAt: operation.createdAt,
@@ -67,26 +61,27 @@ function viewResponse(
   const response = saleResponse(transaction);
   if (outcome === undefined || response === undefined) return {};
   const { isAvsRequested } = authorizationContext(transaction);
+  const hasAvsResult = isAvsRequested !== undefined && outcome.response !== undefined;
   return {
     response,
-    ...defined({ authorizationCode: outcome.authorizationCode, emvResponse: outcome.issuerData }),
-    ...(isAvsRequested === undefined || outcome.response === undefined
-      ? {}
-      : { addressVerification: addressVerificationOf(outcome.avsResultCode) }),
+    ...defined({
+      authorizationCode: outcome.authorizationCode,
+      emvResponse: outcome.issuerData,
+      addressVerification: hasAvsResult ? addressVerificationOf(outcome.avsResultCode) : undefined,
+    }),
   };
 }
 
 function viewRequest(request: Record<string, unknown>) {
   const { order, metadata, purpose } = request;
   return defined({
-    purpose: purpose === undefined ? undefined : (purpose as NonNullable<Transaction['purpose']>),
-    order: order === undefined ? undefined : (order as NonNullable<Transaction['order']>),
-    metadata:
-      metadata === undefined ? undefined : (metadata as NonNullable<Transaction['metadata']>),
+    purpose: purpose as Transaction['purpose'],
+    order: order as Transaction['order'],
+    metadata: metadata as Transaction['metadata'],
   });
 }
 
-/** An offline sale was answered before the acquirer knew of it. */
+/** The response to an offline sale was sent before its submission to the acquirer. */
 function answeredState(transaction: TransactionRecord): State {
   if (authorizationContext(transaction).offline !== undefined) return 'Stored';
   return saleOutcome(transaction)?.state ?? transaction.row.state;
@@ -94,23 +89,14 @@ function answeredState(transaction: TransactionRecord): State {
 
 function viewOffline({ offline }: AuthorizationContext): Partial<Transaction> {
   if (offline === undefined) return {};
-  return {
-    offlineTransaction: true,
-    offlineData: offline,
-    authorizationCode: offline.authorizationCode,
-  };
+  const { authorizationCode } = offline;
+  return { offlineTransaction: true, offlineData: offline, authorizationCode };
 }
 
-/** The complete transaction as returned by every operation. */
 export function viewTransaction(transaction: TransactionRecord): Transaction {
   const { row } = transaction;
   const { position } = row;
   const context = authorizationContext(transaction);
-  const responseView = viewResponse(transaction);
-  const action = terminalActionFor(transaction);
-  const receipt = createReceipt(transaction);
-  const confirmBy = confirmDeadline(transaction);
-  const settlementDate = saleOutcome(transaction)?.settlementDate;
   return {
     transactionId: row.transactionId,
     clientTransactionId: row.clientTransactionId,
@@ -128,14 +114,20 @@ export function viewTransaction(transaction: TransactionRecord): Transaction {
     captureMode: context.captureMode,
     entryMode: context.entryMode as Transaction['entryMode'],
     card: context.card,
-    ...responseView,
+    ...viewResponse(transaction),
     ...viewOffline(context),
-    ...defined({ confirmBy }),
+    ...defined({ confirmBy: confirmDeadline(transaction) }),
     retrievalReferenceNumber: context.reference.rrn,
     systemTraceAuditNumber: context.reference.stan,
-    ...defined({ terminalAction: action, receipt }),
+    ...defined({
+      terminalAction: terminalActionFor(transaction),
+      receipt: createReceipt(transaction),
+    }),
     ...viewRequest(context.request),
-    ...defined({ stepUpOf: context.stepUpOf, settlementDate }),
+    ...defined({
+      stepUpOf: context.stepUpOf,
+      settlementDate: saleOutcome(transaction)?.settlementDate,
+    }),
     operations: transaction.operations.map((each) => viewOperation(each, transaction)),
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,

@@ -18,8 +18,10 @@ const gapEventType = 'offline.gap_detected';
 
 export type GapQuery = { merchantId?: string; storeId?: string; deviceId?: string };
 
+export type ListGapsPorts = { offlineStore: Pick<OfflineStore, 'listGaps'> };
+
 export async function listGaps(
-  { offlineStore }: { offlineStore: Pick<OfflineStore, 'listGaps'> },
+  { offlineStore }: ListGapsPorts,
   caller: Caller,
   query: GapQuery,
   { limit, after }: { limit: number; after?: string },

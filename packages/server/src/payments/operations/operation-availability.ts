@@ -4,14 +4,14 @@ import type { Acquiring } from '../../acquiring/index.ts';
 import type { Caller } from '../../http/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 
-type Ports = {
+export type AvailabilityPorts = {
   acquiring: Pick<Acquiring, 'listLinks'>;
   provisioning: Pick<Provisioning, 'resolve'>;
 };
 
 /** The links of the merchant's contracts; undefined for a caller of the organisation. */
 async function linksOfCaller(
-  { provisioning }: Pick<Ports, 'provisioning'>,
+  { provisioning }: Pick<AvailabilityPorts, 'provisioning'>,
   caller: Caller,
 ): Promise<Set<string> | undefined> {
   const { organizationId, merchantId } = caller;
@@ -27,7 +27,10 @@ async function linksOfCaller(
 }
 
 /** The links that a sale of the caller could use. */
-export async function getAvailability(ports: Ports, caller: Caller): Promise<Availability> {
+export async function getAvailability(
+  ports: AvailabilityPorts,
+  caller: Caller,
+): Promise<Availability> {
   const callerLinks = await linksOfCaller(ports, caller);
   const links = ports.acquiring
     .listLinks(caller.organizationId)

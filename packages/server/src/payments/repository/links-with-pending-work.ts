@@ -1,7 +1,7 @@
 // Finds acquirer links that still have unfinished sales, operations or reversals.
 import type { Database } from '../../platform/index.ts';
 
-// Each condition has a partial index; the events with a context say over which links the sale was sent.
+// Each condition has a partial index. The events with a context name the links of the sale.
 const selectLinksInUse = `SELECT DISTINCT e.data->'context'->>'linkId' AS link_id
   FROM (
     SELECT organization_id, transaction_id FROM transactions WHERE phase = 'Received'

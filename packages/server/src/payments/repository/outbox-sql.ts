@@ -1,12 +1,5 @@
 // SQL part that inserts an outbox row in the same commit (transactional outbox).
-
-export const insertOutboxRow = ({
-  kind,
-  subjectQuery,
-  sequence,
-  outboxId,
-  at,
-}: {
+type OutboxInsert = {
   kind: string;
   /** Query with one column `id`. No row is inserted when it is empty. */
   subjectQuery: string;
@@ -14,6 +7,8 @@ export const insertOutboxRow = ({
   /** SQL parameters, as `at`. The organisation is `$1`. */
   outboxId: string;
   at: string;
-}) =>
+};
+
+export const insertOutboxRow = ({ kind, subjectQuery, sequence, outboxId, at }: OutboxInsert) =>
   `INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
     SELECT $1, ${outboxId}::uuid, '${kind}', subject.id, ${sequence}, ${at}::timestamptz FROM (${subjectQuery}) subject`;

@@ -5,24 +5,11 @@ import type { TransactionRecord } from '../transaction/transaction.ts';
 /** Enough entries for some seconds of sales; each saves one read from the database. */
 const defaultMaxEntries = 4096;
 
-export type RecentTransactions = {
-  /** Adds a committed transaction. */
-  add(transaction: TransactionRecord): void;
-  /** Finds a transaction with at least this number of events. */
-  find(
-    organizationId: string,
-    transactionId: string,
-    minEventCount: number,
-  ): TransactionRecord | undefined;
-  /** Removes a transaction that is no longer needed. */
-  remove(transactionId: string): void;
-};
-
 /** @example const recent = createRecentTransactions(); recent.add(transaction); */
-export function createRecentTransactions(maxEntries = defaultMaxEntries): RecentTransactions {
+export function createRecentTransactions(maxEntries = defaultMaxEntries) {
   const entries = createInFlight<TransactionRecord>();
   return {
-    add(transaction) {
+    add(transaction: TransactionRecord): void {
       const { transactionId, version } = transaction.row;
       entries.delete(transactionId);
       if (transaction.events.length !== version) return;
@@ -30,7 +17,11 @@ export function createRecentTransactions(maxEntries = defaultMaxEntries): Recent
       const oldest = entries.size() > maxEntries ? entries.oldest() : undefined;
       if (oldest !== undefined) entries.delete(oldest);
     },
-    find(organizationId, transactionId, minEventCount) {
+    find(
+      organizationId: string,
+      transactionId: string,
+      minEventCount: number,
+    ): TransactionRecord | undefined {
       const transaction = entries.get(transactionId);
       const isUsable =
         transaction?.row.organizationId === organizationId &&
@@ -40,3 +31,5 @@ export function createRecentTransactions(maxEntries = defaultMaxEntries): Recent
     remove: entries.delete,
   };
 }
+
+export type RecentTransactions = ReturnType<typeof createRecentTransactions>;

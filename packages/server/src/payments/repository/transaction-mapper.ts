@@ -43,10 +43,7 @@ const fieldSeparator = '|';
 const asText = (column: string) =>
   nullableColumns.has(column) ? `coalesce(t.${column}::text, '')` : `t.${column}`;
 
-/**
- * What a statement selects of the transaction `t`, for `toLoaded`. One text in place of 24 columns: the driver
- * describes and reads each column of each answer on its own.
- */
+/** For {@link toTransactionRecord}. One text in place of 24 columns: the driver parses each column separately. */
 export const transactionSelectList = `concat_ws('${fieldSeparator}', ${transactionColumns.map(asText).join(', ')}) AS fields,
     (SELECT json_agg(json_build_array(e.sequence, e.type, e.at, e.data) ORDER BY e.sequence)
       FROM transaction_events e WHERE e.organization_id = t.organization_id
@@ -73,11 +70,11 @@ export type TransactionResultRow = {
   operations: OperationRow[] | null;
 };
 
-type TextTuple<Names extends readonly string[]> = { [Place in keyof Names]: string };
+type TextTuple<Names extends readonly string[]> = { [Index in keyof Names]: string };
 
 const millisecondTimeLength = '2026-01-02T03:04:05.678'.length;
 
-/** As the platform writes it; PostgreSQL has a blank or a `T`, up to six digits, and names the zone. */
+/** PostgreSQL separates date and time by a space or `T` and has up to six fractional digits and an offset. */
 function toIsoTime(text: string): string {
   const zone = text.indexOf('+', millisecondTimeLength);
   const isUtc = zone > 0 && (text.endsWith('+00') || text.endsWith('+00:00'));
@@ -145,28 +142,23 @@ function toTransactionRow(text: string): TransactionRow {
   };
 }
 
-function toEvent([sequence, type, at, data]: EventRow): StoredEvent {
-  return { sequence, type, at: toIsoTime(at), data };
-}
+const toEvent = ([sequence, type, at, data]: EventRow): StoredEvent => ({
+  sequence,
+  type,
+  at: toIsoTime(at),
+  data,
+});
 
-function toOperation(row: OperationRow): StoredOperation {
-  return {
-    ...row,
-    clientOperationId: row.clientOperationId ?? undefined,
-    deadline: Date.parse(toIsoTime(row.deadline)),
-    createdAt: toIsoTime(row.createdAt),
-    updatedAt: toIsoTime(row.updatedAt),
-  };
-}
+const toOperation = (row: OperationRow): StoredOperation => ({
+  ...row,
+  clientOperationId: row.clientOperationId ?? undefined,
+  deadline: Date.parse(toIsoTime(row.deadline)),
+  createdAt: toIsoTime(row.createdAt),
+  updatedAt: toIsoTime(row.updatedAt),
+});
 
-export function toTransactionRecord({
-  fields,
-  events,
-  operations,
-}: TransactionResultRow): TransactionRecord {
-  return {
-    row: toTransactionRow(fields),
-    events: (events ?? []).map(toEvent),
-    operations: (operations ?? []).map(toOperation),
-  };
-}
+export const toTransactionRecord = (result: TransactionResultRow): TransactionRecord => ({
+  row: toTransactionRow(result.fields),
+  events: (result.events ?? []).map(toEvent),
+  operations: (result.operations ?? []).map(toOperation),
+});

@@ -11,47 +11,8 @@ import type {
 import { type TransactionResultRow, toTransactionRecord } from './transaction-mapper.ts';
 import * as statements from './transaction-sql.ts';
 
-export type TransactionRepository = {
-  /** Makes the intent durable. False where the client's identifier is taken. */
-  insert(row: TransactionRow, event: StoredEvent): Promise<boolean>;
-  /** Commits one change. False when another request changed the transaction first. */
-  update(change: TransactionChange): Promise<boolean>;
-  /** Commits a change with an operation and further writes in one database transaction. */
-  updateWith(
-    change: TransactionChange,
-    writeAlso: (trx: Kysely<unknown>) => Promise<void>,
-  ): Promise<boolean>;
-  findById(organizationId: string, transactionId: string): Promise<TransactionRecord | undefined>;
-  /**
-   * At most a few: each merchant may use a client identifier once. The transaction has another identifier
-   * when it is an offline sale that was uploaded again under this one.
-   */
-  findByClientId(
-    organizationId: string,
-    clientTransactionId: string,
-    merchantId?: string,
-  ): Promise<TransactionRecord[]>;
-  findOperation(key: {
-    organizationId: string;
-    merchantId: string;
-    kind: string;
-    clientOperationId: string;
-  }): Promise<{ transactionId: string; operationNumber: number } | undefined>;
-  /** Sales whose deadline has passed without an outcome. */
-  findSalesWithoutOutcome(limit: number): Promise<TransactionKey[]>;
-  findOperationsWithoutOutcome(
-    limit: number,
-  ): Promise<(TransactionKey & { operationNumber: number })[]>;
-  /** Sales with a remaining amount whose authorization has expired at this time (epoch ms). */
-  findExpiredAuthorizations(at: number, limit: number): Promise<TransactionKey[]>;
-  /** Reports the duration of each sale write in ms. The returned function ends the subscription. */
-  onSaleWrite(onDuration: (ms: number) => void): () => void;
-  /** Share of the write queue that is in use, 0 to 1. */
-  queueUtilization(): number;
-  flush(): Promise<void>;
-};
-
 export type TransactionKey = { organizationId: string; transactionId: string };
+type OperationKey = { transactionId: string; operationNumber: number };
 
 /** By the server's identifier, or by the client's and the merchant. */
 type TransactionLookup = {
@@ -61,42 +22,37 @@ type TransactionLookup = {
   merchantId: string | null;
 };
 
-/** A second operation with the client's identifier of a first. */
+/** Another operation of the merchant has the same client identifier. */
 export class DuplicateOperationId extends Error {}
 
+const uniqueViolation = '23505';
+
 function throwDuplicateId(error: unknown): never {
-  throw isUniqueViolation(error) ? new DuplicateOperationId() : error;
+  const isDuplicate = error instanceof Error && 'code' in error && error.code === uniqueViolation;
+  throw isDuplicate ? new DuplicateOperationId() : error;
 }
 
-const uniqueViolation = '23505';
 const maxMatches = 20;
 /** Limit of queued writes. In load tests a few hundred wait at the saturation point. */
 const maxQueuedWrites = 5000;
 
-function isUniqueViolation(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error
-    ? error.code === uniqueViolation
-    : false;
-}
-
 const transactionKey = (row: TransactionKey) => row.organizationId + row.transactionId;
 
-type Deps = { database: Database; ids: Ids; clock: Clock };
+type Ports = { database: Database; ids: Ids; clock: Clock };
 
-/** @example const store = createStore({ database, ids, clock }); */
-export function createTransactionRepository({ database, ids, clock }: Deps): TransactionRepository {
+/** @example const transactions = createTransactionRepository({ database, ids, clock }); */
+export function createTransactionRepository({ database, ids, clock }: Ports) {
   const inserts = createGroupCommit<{ row: TransactionRow; event: StoredEvent }, boolean>({
     name: 'payments-insert',
     queueLimit: maxQueuedWrites,
-    // The unique key of the client's identifier is what two batches could fight over.
+    // Two batches with the same unique key would block each other.
     key: ({ row }) => `${row.organizationId}${row.clientTransactionId}${row.merchantId}`,
     run: async (rows) => {
       const batch = rows.map(({ row, event }) => statements.toInsertRow(row, event));
-      const insertedRows = await database.hot(statements.insertTransaction, [
-        JSON.stringify(batch),
-      ]);
-      const inserted = new Set(insertedRows.map((each) => (each as { id: string }).id));
-      return rows.map(({ row }) => inserted.has(row.transactionId));
+      const values = [JSON.stringify(batch)];
+      const insertedRows = await database.hot<{ id: string }>(statements.insertTransaction, values);
+      const insertedIds = new Set(insertedRows.map(({ id }) => id));
+      return rows.map(({ row }) => insertedIds.has(row.transactionId));
     },
   });
 
@@ -107,8 +63,8 @@ export function createTransactionRepository({ database, ids, clock }: Deps): Tra
       key: ({ after }) => transactionKey(after),
       run: async (changes) => {
         const batch = changes.map((change, i) => statements.toUpdateRow(change, i, ids.uuid()));
-        const insertedRows = await database.hot(statement, [JSON.stringify(batch)]);
-        const updatedIndexes = new Set(insertedRows.map((each) => (each as { i: number }).i));
+        const updatedRows = await database.hot<{ i: number }>(statement, [JSON.stringify(batch)]);
+        const updatedIndexes = new Set(updatedRows.map(({ i }) => i));
         return changes.map((_, i) => updatedIndexes.has(i));
       },
     });
@@ -152,13 +108,20 @@ export function createTransactionRepository({ database, ids, clock }: Deps): Tra
   }
 
   return {
-    insert: (row, event) => measureWrite(inserts.submit({ row, event })),
-    update(change) {
+    /** False if the client's identifier is taken. */
+    insert: (row: TransactionRow, event: StoredEvent): Promise<boolean> =>
+      measureWrite(inserts.submit({ row, event })),
+    /** False if another request changed the transaction first. */
+    update(change: TransactionChange): Promise<boolean> {
       const queue = chooseUpdateQueue(change);
       const write = queue.submit(change);
       return (queue === outcomeUpdates ? measureWrite(write) : write).catch(throwDuplicateId);
     },
-    updateWith(change, writeAlso) {
+    /** Commits a change with an operation and further writes in one database transaction. */
+    updateWith(
+      change: TransactionChange,
+      writeAlso: (trx: Kysely<unknown>) => Promise<void>,
+    ): Promise<boolean> {
       const write = database.transaction(async (trx) => {
         const values = [JSON.stringify([statements.toUpdateRow(change, 0, ids.uuid())])];
         const { text } = statements.updateWithOperation;
@@ -169,77 +132,64 @@ export function createTransactionRepository({ database, ids, clock }: Deps): Tra
       });
       return write.catch(throwDuplicateId);
     },
-    findById: (organizationId, transactionId) =>
+    findById: (organizationId: string, transactionId: string) =>
       transactionReads.submit({
         organizationId,
         transactionId,
         clientTransactionId: null,
         merchantId: null,
       }),
-    async findByClientId(organizationId, clientTransactionId, merchantId) {
+    /**
+     * Each merchant may use a client identifier once. The transaction has another identifier when it is an
+     * offline sale that was uploaded again under this one.
+     */
+    async findByClientId(
+      organizationId: string,
+      clientTransactionId: string,
+      merchantId?: string,
+    ): Promise<TransactionRecord[]> {
       if (merchantId !== undefined) {
         const lookup = { organizationId, transactionId: null, clientTransactionId, merchantId };
         return [await transactionReads.submit(lookup)].filter((each) => each !== undefined);
       }
       const values = [organizationId, clientTransactionId, maxMatches];
-      return (
-        await database.hot<TransactionResultRow>(statements.findTransactionsByClientId, values)
-      ).map(toTransactionRecord);
+      const statement = statements.findTransactionsByClientId;
+      return (await database.hot<TransactionResultRow>(statement, values)).map(toTransactionRecord);
     },
-    async findOperation({ organizationId, merchantId, kind, clientOperationId }) {
-      const [row] = await database.hot(statements.findOperation, [
-        organizationId,
-        clientOperationId,
-        merchantId,
-        kind,
-      ]);
-      if (row === undefined) return undefined;
-      const { transaction_id: transactionId, operation_number: operationNumber } = row as {
-        transaction_id: string;
-        operation_number: number;
-      };
-      return { transactionId, operationNumber };
+    async findOperation(key: {
+      organizationId: string;
+      merchantId: string;
+      kind: string;
+      clientOperationId: string;
+    }): Promise<OperationKey | undefined> {
+      const values = [key.organizationId, key.clientOperationId, key.merchantId, key.kind];
+      return (await database.hot<OperationKey>(statements.findOperation, values))[0];
     },
-    async findSalesWithoutOutcome(limit) {
-      const rows = await database.hot(statements.selectSalesWithoutOutcome, [limit]);
-      return rows.map((row) => {
-        const each = row as { organization_id: string; transaction_id: string };
-        return { organizationId: each.organization_id, transactionId: each.transaction_id };
-      });
-    },
-    async findOperationsWithoutOutcome(limit) {
-      const rows = await database.hot(statements.selectOperationsWithoutOutcome, [limit]);
-      return rows.map((row) => {
-        const each = row as {
-          organization_id: string;
-          transaction_id: string;
-          operation_number: number;
-        };
-        return {
-          organizationId: each.organization_id,
-          transactionId: each.transaction_id,
-          operationNumber: each.operation_number,
-        };
-      });
-    },
-    async findExpiredAuthorizations(at, limit) {
-      const rows = await database.hot(statements.selectExpiredAuthorizations, [isoTime(at), limit]);
-      return rows.map((row) => {
-        const each = row as { organization_id: string; transaction_id: string };
-        return { organizationId: each.organization_id, transactionId: each.transaction_id };
-      });
-    },
-    onSaleWrite(onDuration) {
+    /** Sales whose deadline has passed without an outcome. */
+    findSalesWithoutOutcome: (limit: number) =>
+      database.hot<TransactionKey>(statements.selectSalesWithoutOutcome, [limit]),
+    findOperationsWithoutOutcome: (limit: number) =>
+      database.hot<TransactionKey & OperationKey>(statements.selectOperationsWithoutOutcome, [
+        limit,
+      ]),
+    /** @param at epoch ms */
+    findExpiredAuthorizations: (at: number, limit: number) =>
+      database.hot<TransactionKey>(statements.selectExpiredAuthorizations, [isoTime(at), limit]),
+    /** Reports the duration of each sale write in ms. The returned function ends the subscription. */
+    onSaleWrite(onDuration: (ms: number) => void): () => void {
       durationListeners.add(onDuration);
       return () => void durationListeners.delete(onDuration);
     },
-    queueUtilization: () =>
+    /** Share of the write queue that is in use, 0 to 1. */
+    queueUtilization: (): number =>
       Math.max(...[inserts, outcomeUpdates, operationUpdates].map((queue) => queue.waiting())) /
       maxQueuedWrites,
-    async flush() {
+    async flush(): Promise<void> {
       await Promise.all(
         [inserts, outcomeUpdates, operationUpdates, transactionReads].map((queue) => queue.drain()),
       );
     },
   };
 }
+
+export type TransactionRepository = ReturnType<typeof createTransactionRepository>;

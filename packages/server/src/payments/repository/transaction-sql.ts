@@ -6,9 +6,8 @@ import type { StoredEvent, TransactionChange, TransactionRow } from '../transact
 import { transactionSelectList } from './transaction-mapper.ts';
 
 /**
- * Intents: a row whose identifier is taken, also by a repeated upload of an offline sale, is not inserted and
- * not returned. A scalar subquery and `IS TRUE` keep the planner from hashing a table or making a join of a
- * condition, which would walk through all that was inserted for each row.
+ * A row whose identifier is taken, also by a repeated upload of an offline sale, is not inserted and not
+ * returned. The scalar subquery and `IS TRUE` prevent a hash of the whole table and a nested-loop join.
  */
 export const insertTransaction = {
   name: 'payments-insert-transaction',
@@ -40,6 +39,8 @@ export const insertTransaction = {
 };
 
 export function toInsertRow(row: TransactionRow, event: StoredEvent): Record<string, unknown> {
+  const { context } = event.data;
+  const expiresAt = context && authorizationExpiresAt(row.createdAt, context);
   return {
     organization_id: row.organizationId,
     transaction_id: row.transactionId,
@@ -48,27 +49,16 @@ export function toInsertRow(row: TransactionRow, event: StoredEvent): Record<str
     store_id: row.storeId,
     device_id: row.deviceId,
     contract_id: row.contractId,
-    // Left out where it is the usual one: the record of a sale is as short as it can be.
     ...(row.position.phase === 'Received' ? {} : { phase: row.position.phase }),
     amount: row.amount,
     currency: row.currency,
     over_capture_allowance: row.overCaptureAllowance,
     allowed_ms: row.deadline - Date.parse(row.createdAt),
-    ...authorizationExpiryColumn(row, event),
+    authorization_expires_at: expiresAt === undefined ? undefined : isoTime(expiresAt),
     at: event.at,
     type: event.type,
     data: event.data,
   };
-}
-
-/** Only an authorization has an expiry; other records omit the column. */
-function authorizationExpiryColumn(
-  row: TransactionRow,
-  { data }: StoredEvent,
-): { authorization_expires_at?: string } {
-  const end =
-    data.context === undefined ? undefined : authorizationExpiresAt(row.createdAt, data.context);
-  return end === undefined ? {} : { authorization_expires_at: isoTime(end) };
 }
 
 const changeRecordDefinition = `organization_id uuid, transaction_id uuid, expected integer, i integer,
@@ -94,7 +84,6 @@ const updateTransactionCte = `tx AS (
     SELECT organization_id, outbox_id, type, transaction_id, expected + 1, at FROM tx
   )`;
 
-/** A change without an operation: the outcome of a sale. */
 export const updateWithEvent = {
   name: 'payments-update-with-event',
   text: `WITH r AS (
@@ -103,7 +92,6 @@ export const updateWithEvent = {
   SELECT i FROM tx`,
 };
 
-/** Update with an operation and an optional job. */
 export const updateWithOperation = {
   name: 'payments-update-with-operation',
   text: `WITH r AS (
@@ -161,18 +149,17 @@ export function toUpdateRow(
     data: event.data,
     outbox_id: outboxId,
     ...defined({
-      merchant_id: operation === undefined ? undefined : after.merchantId,
+      merchant_id: operation && after.merchantId,
       operation_number: operation?.operationNumber,
-      operation_id: operation === undefined ? undefined : operation.operationId,
+      operation_id: operation?.operationId,
       kind: operation?.kind,
       status: operation?.status,
       amount: operation?.amount,
       client_operation_id: operation?.clientOperationId,
       details: operation?.details,
-      allowed_ms:
-        operation === undefined ? undefined : operation.deadline - Date.parse(operation.createdAt),
+      allowed_ms: operation && operation.deadline - Date.parse(operation.createdAt),
       made_at: operation?.createdAt,
-      job_id: job === undefined ? undefined : job.jobId,
+      job_id: job?.jobId,
       job_kind: job?.kind,
       payload: job?.payload,
       due_at: job?.dueAt,
@@ -186,7 +173,7 @@ export function toUpdateRow(
   };
 }
 
-/** Each row names the server's identifier, or the client's with its merchant, also of a repeated upload. */
+/** By the server's identifier, or by the client's and the merchant, also of a repeated upload. */
 export const findTransactions = {
   name: 'payments-find-transactions',
   text: `SELECT r.i, ${transactionSelectList}
@@ -201,7 +188,7 @@ export const findTransactions = {
           AND a.client_transaction_id = r.client_transaction_id))`,
 };
 
-/** `OFFSET 0` makes the planner name the whole key of a transaction, also in tables that it knows nothing of. */
+/** `OFFSET 0` makes the planner use the whole primary key, also on tables without statistics. */
 export const findTransactionsByClientId = {
   name: 'payments-find-by-client-id',
   text: `SELECT ${transactionSelectList} FROM (
@@ -215,25 +202,25 @@ export const findTransactionsByClientId = {
 
 export const findOperation = {
   name: 'payments-find-operation',
-  text: `SELECT transaction_id, operation_number FROM operations
+  text: `SELECT transaction_id AS "transactionId", operation_number AS "operationNumber" FROM operations
     WHERE organization_id = $1 AND client_operation_id = $2 AND merchant_id = $3 AND kind = $4`,
 };
 
-/**
- * Deadlines are set and judged by the database's clock, which all processes share. The margin is
- * for a live process to make an outcome durable after its deadline.
- */
+/** Time for a live process to store an outcome after its deadline. All processes share the database's clock. */
 const deadlineMargin = "interval '250 milliseconds'";
+
+const transactionKeyColumns =
+  'organization_id AS "organizationId", transaction_id AS "transactionId"';
 
 export const selectSalesWithoutOutcome = {
   name: 'payments-sales-without-outcome',
-  text: `SELECT organization_id, transaction_id FROM transactions
+  text: `SELECT ${transactionKeyColumns} FROM transactions
     WHERE phase = 'Received' AND deadline < now() - ${deadlineMargin} ORDER BY deadline LIMIT $1`,
 };
 
 export const selectExpiredAuthorizations = {
   name: 'payments-expired-authorizations',
-  text: `SELECT organization_id, transaction_id FROM transactions
+  text: `SELECT ${transactionKeyColumns} FROM transactions
     WHERE phase = 'Approved' AND authorized > captured + cancelled AND authorization_expires_at <= $1
       AND capture_reserved = 0 AND cancel_reserved = 0
     ORDER BY authorization_expires_at LIMIT $2`,
@@ -241,6 +228,6 @@ export const selectExpiredAuthorizations = {
 
 export const selectOperationsWithoutOutcome = {
   name: 'payments-operations-without-outcome',
-  text: `SELECT organization_id, transaction_id, operation_number FROM operations
+  text: `SELECT ${transactionKeyColumns}, operation_number AS "operationNumber" FROM operations
     WHERE status = 'Sent' AND deadline < now() - ${deadlineMargin} ORDER BY deadline LIMIT $1`,
 };

@@ -8,10 +8,10 @@ import type { TransactionRepository } from './transaction-repository.ts';
 export const maxConflictRetries = 100;
 
 /**
- * Calls `attempt` with the current transaction until it returns a value. `undefined` means that
- * another request changed the transaction first; it is read again then.
+ * Calls `attempt` until it returns a value. `undefined` means that another request changed the transaction
+ * first; it is read again then.
  *
- * @param onExhausted called after {@link maxConflictRetries} conflicts; throws
+ * @param onExhausted called after {@link maxConflictRetries} conflicts
  */
 export async function updateWithRetry<Result>(
   transactions: Pick<TransactionRepository, 'findById'>,
@@ -31,7 +31,7 @@ export async function updateWithRetry<Result>(
   return onExhausted(transactionId);
 }
 
-/** Commits one transition. Returns undefined if another request changed the transaction first. */
+/** Undefined if another request changed the transaction first. */
 export async function commitTransition(
   transactions: Pick<TransactionRepository, 'update'>,
   current: TransactionRecord,
@@ -47,7 +47,6 @@ function throwExhausted(transactionId: string): never {
   );
 }
 
-/** For a client that can retry the request. */
 export function refuseConcurrentModification(): never {
   return refuse(
     'concurrent_modification',

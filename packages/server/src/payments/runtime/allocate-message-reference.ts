@@ -4,17 +4,16 @@ import { authorizationContext, type TransactionRecord } from '../transaction/tra
 
 export type ReferencePorts = { acquiring: Pick<Acquiring, 'allocateReference'> };
 
-/** A new reference of the terminal that made the sale. */
 export function allocateMessageReference(
   { acquiring }: ReferencePorts,
   transaction: TransactionRecord,
   kind: 'Capture' | 'Refund' | 'Reversal',
 ): Promise<AcquirerReference> {
-  const { row } = transaction;
+  const { organizationId, contractId, deviceId } = transaction.row;
   return acquiring.allocateReference({
-    organizationId: row.organizationId,
-    contractId: row.contractId,
-    terminalOwnerId: row.deviceId ?? row.contractId,
+    organizationId,
+    contractId,
+    terminalOwnerId: deviceId ?? contractId,
     kind,
     timeZone: authorizationContext(transaction).timeZone,
   });

@@ -2,38 +2,22 @@
 import { refuse } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 
-/**
- * The merchant that a request is about: the token's, or for an organisation the one it names.
- *
- * @throws Refusal entity_out_of_scope where the token is good for another merchant
- */
-export function resolveMerchantScope(
-  caller: Caller,
-  requestedMerchantId: string | undefined,
+function resolveScope(
+  kind: 'merchant' | 'store',
+  callerId: string | undefined,
+  requestedId: string | undefined,
 ): string | undefined {
-  if (caller.merchantId === undefined) return requestedMerchantId?.toLowerCase();
-  if (
-    requestedMerchantId !== undefined &&
-    requestedMerchantId.toLowerCase() !== caller.merchantId
-  ) {
-    refuse('entity_out_of_scope', 'The token belongs to another merchant.');
-  }
-  return caller.merchantId;
+  const normalizedId = requestedId?.toLowerCase();
+  if (callerId === undefined || normalizedId === undefined) return callerId ?? normalizedId;
+  if (normalizedId !== callerId)
+    refuse('entity_out_of_scope', `The token belongs to another ${kind}.`);
+  return callerId;
 }
 
-/**
- * The store that a request is about: the token's, or the one it names.
- *
- * @throws Refusal entity_out_of_scope where the token is good for another store
- */
-export function resolveStoreScope(
-  caller: Caller,
-  requestedStoreId: string | undefined,
-): string | undefined {
-  const normalizedStoreId = requestedStoreId?.toLowerCase();
-  if (caller.storeId === undefined) return normalizedStoreId;
-  if (normalizedStoreId !== undefined && normalizedStoreId !== caller.storeId) {
-    refuse('entity_out_of_scope', 'The token belongs to another store.');
-  }
-  return caller.storeId;
-}
+/** @throws Refusal entity_out_of_scope if the token belongs to another merchant */
+export const resolveMerchantScope = (caller: Caller, requestedMerchantId: string | undefined) =>
+  resolveScope('merchant', caller.merchantId, requestedMerchantId);
+
+/** @throws Refusal entity_out_of_scope if the token belongs to another store */
+export const resolveStoreScope = (caller: Caller, requestedStoreId: string | undefined) =>
+  resolveScope('store', caller.storeId, requestedStoreId);

@@ -9,66 +9,53 @@ import { resolveMerchantScope } from './caller-scope.ts';
 const identifierPattern = /^[A-Za-z0-9._:-]{1,64}$/;
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** True for the text form of a UUID. */
 export const isUuid = (name: string): boolean => uuidPattern.test(name);
 
 const serverIdPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 
-/** True for the text form of a UUID version 7; only such text is looked up as a server id. */
+/** The server's identifiers are UUIDs of version 7. */
 export const hasServerIdFormat = (name: string): boolean => serverIdPattern.test(name);
 
-function createVisibilityFilter(caller: Caller, merchantId: string | undefined) {
-  return ({ row }: TransactionRecord) =>
-    (merchantId === undefined || row.merchantId === merchantId) &&
-    (caller.storeId === undefined || row.storeId === caller.storeId);
-}
+export type FindPorts = {
+  transactions: Pick<TransactionRepository, 'findById' | 'findByClientId'>;
+};
 
 /**
- * The transaction under an identifier: the server's first, then the client's.
+ * Tries the server's identifier first, then the client's.
  *
- * @param requestedMerchantId the merchant that an organisation's caller names, to decide between several
  * @throws Refusal transaction_not_found, also for transactions of another tenant;
- *   transaction_ambiguous
+ *   transaction_ambiguous; offline_sale_already_uploaded
  */
 export async function findTransaction(
-  ports: { transactions: Pick<TransactionRepository, 'findById' | 'findByClientId'> },
+  { transactions }: FindPorts,
   caller: Caller,
   identifier: string,
   requestedMerchantId?: string,
 ): Promise<TransactionRecord> {
+  const { organizationId, storeId } = caller;
   const merchantId = resolveMerchantScope(caller, requestedMerchantId);
-  const isVisible = createVisibilityFilter(caller, merchantId);
+  const isVisible = ({ row }: TransactionRecord) =>
+    (merchantId === undefined || row.merchantId === merchantId) &&
+    (storeId === undefined || row.storeId === storeId);
   if (!identifierPattern.test(identifier)) return refuseNotFound();
   if (hasServerIdFormat(identifier)) {
-    const transactionById = await ports.transactions.findById(
-      caller.organizationId,
-      identifier.toLowerCase(),
-    );
-    if (transactionById !== undefined && isVisible(transactionById)) return transactionById;
+    const transaction = await transactions.findById(organizationId, identifier.toLowerCase());
+    if (transaction !== undefined && isVisible(transaction)) return transaction;
   }
-  const matches = await ports.transactions.findByClientId(
-    caller.organizationId,
-    identifier,
-    merchantId,
-  );
-  const [transaction, secondMatch] = matches.filter(isVisible);
+  const records = await transactions.findByClientId(organizationId, identifier, merchantId);
+  const matches = records.filter(isVisible);
+  const [transaction] = matches;
   if (transaction === undefined) return refuseNotFound();
   requireOwnIdentifier(transaction, identifier);
-  if (secondMatch !== undefined) {
-    refuse(
-      'transaction_ambiguous',
-      'Several merchants use this identifier. Send merchantId to select one.',
-      {
-        extensions: {
-          merchantIds: matches.filter(isVisible).map(({ row }) => row.merchantId),
-        },
-      },
-    );
-  }
-  return transaction;
+  if (matches.length === 1) return transaction;
+  return refuse(
+    'transaction_ambiguous',
+    'Several merchants use this identifier. Send merchantId to select one.',
+    { extensions: { merchantIds: matches.map(({ row }) => row.merchantId) } },
+  );
 }
 
-/** @throws Refusal offline_sale_already_uploaded when the sale was found by the identifier of another upload */
+/** @throws Refusal offline_sale_already_uploaded if the sale was found by the identifier of another upload */
 export function requireOwnIdentifier(
   { row: { transactionId, clientTransactionId, state } }: TransactionRecord,
   identifier: string,

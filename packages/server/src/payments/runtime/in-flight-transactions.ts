@@ -1,30 +1,15 @@
 // Transactions in progress in this process. Duplicates wait for the result; readers wait for the next change.
-import { createWorks, pause, type Works } from '../../platform/index.ts';
+import { createWorks, pause } from '../../platform/index.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
-
-/** The result is undefined when another request has stored the same sale. */
-export type InFlightTransactions = Works<TransactionRecord | undefined> & {
-  notifyChange(transactionId: string): void;
-  /** Ends at the next change of the transaction, or after the time. */
-  waitForChange(transactionId: string, timeoutMs: number): Promise<void>;
-  /**
-   * Takes a place among the readers that wait; undefined where there is none, for the client or in
-   * all, or once a stop has begun: it is told at once how things stand. The place is left by
-   * calling what it gives.
-   */
-  acquireWaitSlot(client: string): (() => void) | undefined;
-  /** Releases all waiting readers and admits no new ones. */
-  stop(): void;
-  isStopping(): boolean;
-};
 
 const maxChangeListeners = 10_000;
 /** Limit of waiting readers; each one holds a connection. */
 export const maxWaitingReaders = 5000;
 export const maxWaitingReadersPerClient = 200;
 
-/** @example const running = createRunning(); */
-export function createInFlightTransactions(): InFlightTransactions {
+/** @example const inFlightTransactions = createInFlightTransactions(); */
+export function createInFlightTransactions() {
+  // The result is undefined when another request has stored the same sale.
   const keyedTasks = createWorks<TransactionRecord | undefined>();
   const listenersByTransaction = new Map<string, Set<() => void>>();
   const waitingByClient = new Map<string, number>();
@@ -34,10 +19,11 @@ export function createInFlightTransactions(): InFlightTransactions {
 
   return {
     ...keyedTasks,
-    notifyChange(transactionId) {
+    notifyChange(transactionId: string): void {
       for (const wake of listenersByTransaction.get(transactionId) ?? []) wake();
     },
-    waitForChange(transactionId, timeoutMs) {
+    /** Resolves at the next change of the transaction or after the timeout. */
+    waitForChange(transactionId: string, timeoutMs: number): Promise<void> {
       // The pause prevents a busy loop of the caller.
       if (listenerCount >= maxChangeListeners) return pause(timeoutMs);
       listenerCount += 1;
@@ -55,7 +41,8 @@ export function createInFlightTransactions(): InFlightTransactions {
         listeners.add(wake);
       });
     },
-    acquireWaitSlot(client) {
+    /** The returned function releases the slot. Undefined if a limit is reached or a stop has begun. */
+    acquireWaitSlot(client: string): (() => void) | undefined {
       const waitingCount = waitingByClient.get(client) ?? 0;
       const isFull =
         waitingCount >= maxWaitingReadersPerClient || waitingTotal >= maxWaitingReaders;
@@ -69,10 +56,13 @@ export function createInFlightTransactions(): InFlightTransactions {
         else waitingByClient.set(client, remainingCount);
       };
     },
-    stop() {
+    /** Releases all waiting readers and admits no new ones. */
+    stop(): void {
       isStopping = true;
       for (const set of [...listenersByTransaction.values()]) for (const wake of [...set]) wake();
     },
-    isStopping: () => isStopping,
+    isStopping: (): boolean => isStopping,
   };
 }
+
+export type InFlightTransactions = ReturnType<typeof createInFlightTransactions>;

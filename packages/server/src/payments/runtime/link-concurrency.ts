@@ -1,13 +1,8 @@
 // Limits the concurrency and the rate of batch work for each acquirer link.
 import { type Clock, pause } from '../../platform/index.ts';
 
-export type LinkConcurrency = {
-  /** Waits for a slot of the link. The returned function releases it. */
-  acquire(linkId: string): Promise<() => void>;
-};
-
 /** @example const release = await concurrency.acquire(linkId); */
-export function createLinkConcurrency(limitPerLink: number): LinkConcurrency {
+export function createLinkConcurrency(limitPerLink: number) {
   const links = new Map<string, { activeCount: number; waiting: (() => void)[] }>();
 
   function release(linkId: string): void {
@@ -21,7 +16,8 @@ export function createLinkConcurrency(limitPerLink: number): LinkConcurrency {
   }
 
   return {
-    async acquire(linkId) {
+    /** Waits for a slot of the link. The returned function releases it. */
+    async acquire(linkId: string): Promise<() => void> {
       const link = links.get(linkId) ?? { activeCount: 0, waiting: [] };
       links.set(linkId, link);
       if (link.activeCount < limitPerLink) link.activeCount += 1;
@@ -36,12 +32,7 @@ const maxWaitMs = 20_000;
 /** At 1,250 per second one group has 25 items, about the size of one group commit. */
 const groupIntervalMs = 20;
 
-/**
- * Spreads work over small groups. One group shares a group commit, and does not delay sales.
- *
- * @param perSecond is read before each item
- * @returns a function that waits for the next slot
- */
+/** The returned function waits for the next slot. Items leave in small groups that share a group commit. */
 export function createPacer(clock: Clock, perSecond: () => number): () => Promise<void> {
   let nextSlotAt = 0;
   return async () => {

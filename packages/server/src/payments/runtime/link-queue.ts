@@ -1,5 +1,4 @@
 // Store-and-forward queue of each acquirer link: blocking and backlog.
-
 import type { Clock, Database, Job, Metrics } from '../../platform/index.ts';
 import { alertAfterAttempts } from '../transaction/timeouts.ts';
 import { elapsedSeconds, type Gauges, registerLinkGauges } from './register-link-gauges.ts';
@@ -7,61 +6,51 @@ import { elapsedSeconds, type Gauges, registerLinkGauges } from './register-link
 /** Note on a job without a response. Later messages of the link must wait for it. */
 export const noResponseNote = 'Unanswered';
 
-export type LinkBacklog = {
+// After the alert a message no longer blocks the others: it may be one that the host cannot process.
+const selectBlockingJob = `SELECT 1 FROM jobs
+  WHERE organization_id = $1 AND lane = $2 AND job_id < $3 AND last_error = '${noResponseNote}'
+    AND attempts <= ${alertAfterAttempts} LIMIT 1`;
+
+const selectBacklog = `SELECT lane AS "linkId", count(*)::int AS length, min(created_at) AS "oldestAt",
+    max(attempts)::int AS attempts,
+    (count(*) FILTER (WHERE attempts >= ${alertAfterAttempts}))::int AS alerts
+  FROM jobs WHERE lane IS NOT NULL AND ($1::uuid IS NULL OR organization_id = $1)
+  GROUP BY organization_id, lane`;
+
+type BacklogRow = {
   linkId: string;
   length: number;
-  /** RFC 3339 */
-  oldestAt: string;
+  oldestAt: Date;
   /** Of the message with most attempts. */
   attempts: number;
   /** Messages that have reached the alert threshold. */
   alerts: number;
 };
 
-export type LinkQueue = {
-  /** True while an earlier message of the link has no response. */
-  isBlocked(job: Job): Promise<boolean>;
-  /** The queues that are not empty, of one organisation or of all organisations. */
-  backlog(organizationId?: string): Promise<LinkBacklog[]>;
-};
-
-// After the alert a message no longer blocks the others: it may be one that the host cannot process.
-const selectBlockingJob = `SELECT 1 FROM jobs
-  WHERE organization_id = $1 AND lane = $2 AND job_id < $3 AND last_error = '${noResponseNote}'
-    AND attempts <= ${alertAfterAttempts} LIMIT 1`;
-
-const selectBacklog = `SELECT lane, count(*)::int AS length, min(created_at) AS oldest_at,
-    max(attempts)::int AS attempts,
-    (count(*) FILTER (WHERE attempts >= ${alertAfterAttempts}))::int AS alerts
-  FROM jobs WHERE lane IS NOT NULL AND ($1::uuid IS NULL OR organization_id = $1)
-  GROUP BY organization_id, lane`;
-
-type Row = { lane: string; length: number; oldest_at: Date; attempts: number; alerts: number };
+/** `oldestAt` is RFC 3339. */
+export type LinkBacklog = Omit<BacklogRow, 'oldestAt'> & { oldestAt: string };
 
 /** @example const linkQueue = createLinkQueue({ database }); if (await linkQueue.isBlocked(job)) … */
-export function createLinkQueue({ database }: { database: Database }): LinkQueue {
+export function createLinkQueue({ database }: { database: Database }) {
   return {
-    async isBlocked({ organizationId, lane, jobId }) {
+    /** True while an earlier message of the link has no response. */
+    async isBlocked({ organizationId, lane, jobId }: Job): Promise<boolean> {
       if (lane === undefined) return false;
       return (await database.query(selectBlockingJob, [organizationId, lane, jobId])).length > 0;
     },
-    async backlog(organizationId) {
-      const rows = await database.query<Row>(selectBacklog, [organizationId ?? null]);
-      return rows.map(({ lane, length, oldest_at: oldestAt, attempts, alerts }) => ({
-        linkId: lane,
-        length,
-        oldestAt: oldestAt.toISOString(),
-        attempts,
-        alerts,
-      }));
+    /** The queues that are not empty, of one organisation or of all organisations. */
+    async backlog(organizationId?: string): Promise<LinkBacklog[]> {
+      const rows = await database.query<BacklogRow>(selectBacklog, [organizationId ?? null]);
+      return rows.map((row) => ({ ...row, oldestAt: row.oldestAt.toISOString() }));
     },
   };
 }
 
-/** Registers the backlog gauges. */
+export type LinkQueue = ReturnType<typeof createLinkQueue>;
+
 export function registerBacklogGauges(
-  linkQueue: LinkQueue,
-  deps: { metrics: Metrics; clock: Clock },
+  linkQueue: Pick<LinkQueue, 'backlog'>,
+  { metrics, clock }: { metrics: Metrics; clock: Clock },
 ): void {
   const gauges: Gauges<LinkBacklog> = {
     length: {
@@ -70,7 +59,7 @@ export function registerBacklogGauges(
     },
     oldest_seconds: {
       help: 'Age of the oldest message in the queue of an acquirer link, in seconds',
-      value: ({ oldestAt }) => elapsedSeconds(oldestAt, deps.clock.now()),
+      value: ({ oldestAt }) => elapsedSeconds(oldestAt, clock.now()),
     },
     attempts: {
       help: 'Highest number of attempts of a message in the queue of an acquirer link',
@@ -81,5 +70,5 @@ export function registerBacklogGauges(
       value: ({ alerts }) => alerts,
     },
   };
-  registerLinkGauges(deps.metrics, 'acquirer_queue', gauges, () => linkQueue.backlog());
+  registerLinkGauges(metrics, 'acquirer_queue', gauges, () => linkQueue.backlog());
 }

@@ -1,25 +1,17 @@
 // Periodic task: one run at a time; stop waits for the current run.
-export type PeriodicTask = {
-  start(): void;
-  /** Runs now, or joins the current run. */
-  runNow(): Promise<number>;
-  stop(): Promise<void>;
-};
-
-/** @example const task = createPeriodicTask({ intervalMs: 1000, run, onError }); task.start(); */
-export function createPeriodicTask({
-  intervalMs,
-  run,
-  onError,
-}: {
+type TaskOptions = {
   intervalMs: number;
   /** @returns the number of processed items */
   run: () => Promise<number>;
   onError: (error: unknown) => void;
-}): PeriodicTask {
+};
+
+/** @example const task = createPeriodicTask({ intervalMs: 1000, run, onError }); task.start(); */
+export function createPeriodicTask({ intervalMs, run, onError }: TaskOptions) {
   let timer: NodeJS.Timeout | undefined;
   let currentRun: Promise<number> | undefined;
 
+  /** Runs now, or joins the current run. */
   function runNow(): Promise<number> {
     currentRun ??= run().finally(() => {
       currentRun = undefined;
@@ -29,13 +21,15 @@ export function createPeriodicTask({
 
   return {
     runNow,
-    start() {
+    start(): void {
       timer = setInterval(() => void runNow().catch(onError), intervalMs);
     },
-    async stop() {
+    async stop(): Promise<void> {
       clearInterval(timer);
       // The caller of the run has received the error.
       await currentRun?.catch(() => 0);
     },
   };
 }
+
+export type PeriodicTask = ReturnType<typeof createPeriodicTask>;

@@ -1,21 +1,15 @@
 // Gauges for each acquirer link. Values are read when metrics are scraped.
 import type { Metrics } from '../../platform/index.ts';
 
-type LinkSample = { linkId: string };
 export type Gauges<Sample> = Readonly<
   Record<string, { help: string; value: (sample: Sample) => number }>
 >;
 
-/** @param at RFC 3339 @param now epoch ms */
 export const elapsedSeconds = (at: string, now: number): number =>
   Math.max(0, now - Date.parse(at)) / 1000;
 
-/**
- * If the samples cannot be read, the gauges keep their values.
- *
- * @example registerLinkGauges(metrics, 'acquirer_queue', gauges, () => linkQueue.backlog());
- */
-export function registerLinkGauges<Sample extends LinkSample>(
+/** If the samples cannot be read, the gauges keep their values. */
+export function registerLinkGauges<Sample extends { linkId: string }>(
   metrics: Metrics,
   prefix: string,
   gauges: Gauges<Sample>,

@@ -5,19 +5,13 @@ export const maxRetriesPerLink = 16;
 /** Limit for a link whose last retry had no response. */
 export const maxRetriesPerUnresponsiveLink = 2;
 
-export type RetryConcurrency = {
-  /** False when the limit of the link is reached. */
-  acquire(linkId: string): boolean;
-  /** `hasResponse` is absent if nothing was sent. */
-  release(linkId: string, hasResponse?: boolean): void;
-};
-
 /** @example const concurrency = createRetryConcurrency(); if (concurrency.acquire(linkId)) … */
-export function createRetryConcurrency(): RetryConcurrency {
+export function createRetryConcurrency() {
   const activeByLink = new Map<string, number>();
   const unresponsiveLinks = new Set<string>();
   return {
-    acquire(linkId) {
+    /** False when the limit of the link is reached. */
+    acquire(linkId: string): boolean {
       const activeCount = activeByLink.get(linkId) ?? 0;
       const isUnresponsive = unresponsiveLinks.has(linkId);
       const limit = isUnresponsive ? maxRetriesPerUnresponsiveLink : maxRetriesPerLink;
@@ -25,7 +19,8 @@ export function createRetryConcurrency(): RetryConcurrency {
       activeByLink.set(linkId, activeCount + 1);
       return true;
     },
-    release(linkId, hasResponse) {
+    /** @param hasResponse absent if nothing was sent */
+    release(linkId: string, hasResponse?: boolean): void {
       const remainingCount = (activeByLink.get(linkId) ?? 1) - 1;
       if (remainingCount === 0) activeByLink.delete(linkId);
       else activeByLink.set(linkId, remainingCount);

@@ -35,7 +35,7 @@ export type RetrySteps<Message> = {
   noResponseAlert(message: Message): readonly [Record<string, unknown>, string];
 };
 
-/** @example jobs.handle(retryOperationJob, createRetryDriver(deps, createOperationRetry(deps))); */
+/** @example jobs.handle(retryOperationJob, createRetryDriver(ports, createOperationRetry(ports))); */
 export function createRetryDriver<Message>(
   { acquiring, clock, linkQueue, log }: RetryPorts,
   steps: RetrySteps<Message>,

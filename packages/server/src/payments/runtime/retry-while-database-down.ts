@@ -30,16 +30,14 @@ type ReadAndUpdate = Pick<TransactionRepository, 'findById' | 'update'>;
 
 /** The repository functions that are retried while the database is unavailable, for `durationMs`. */
 export function withDatabaseRetry(
-  { transactions, dueClock: clock }: { transactions: ReadAndUpdate; dueClock: Clock },
+  { transactions, dueClock }: { transactions: ReadAndUpdate; dueClock: Clock },
   durationMs: number,
 ): ReadAndUpdate {
-  const deadlineMs = clock.now() + durationMs;
+  const deadlineMs = dueClock.now() + durationMs;
+  const retry = <T>(operation: () => Promise<T>) =>
+    retryWhileUnavailable({ clock: dueClock }, deadlineMs, operation);
   return {
-    findById: (organizationId, transactionId) =>
-      retryWhileUnavailable({ clock }, deadlineMs, () =>
-        transactions.findById(organizationId, transactionId),
-      ),
-    update: (change) =>
-      retryWhileUnavailable({ clock }, deadlineMs, () => transactions.update(change)),
+    findById: (...key) => retry(() => transactions.findById(...key)),
+    update: (change) => retry(() => transactions.update(change)),
   };
 }

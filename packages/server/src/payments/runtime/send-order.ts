@@ -1,19 +1,11 @@
 // FIFO queue for each acquirer link: messages are sent in order of arrival.
 
-export type SendQueueEntry = {
-  /** Resolves after all earlier entries are released. */
-  ready: Promise<void>;
-  /** Releases the next entry. A second call has no effect. */
-  release(): void;
-};
-
-export type SendQueue = { enter(linkId: string): SendQueueEntry };
-
 /** @example const entry = queue.enter(linkId); await entry.ready; send(); entry.release(); */
-export function createSendQueue(): SendQueue {
+export function createSendQueue() {
   const lastEntryByLink = new Map<string, Promise<void>>();
   return {
-    enter(linkId) {
+    /** `ready` resolves after all earlier entries are released. A second `release` has no effect. */
+    enter(linkId: string) {
       const ready = lastEntryByLink.get(linkId) ?? Promise.resolve();
       const released = Promise.withResolvers<void>();
       // An early release must not let the next entry overtake earlier entries.

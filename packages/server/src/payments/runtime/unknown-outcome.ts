@@ -1,7 +1,7 @@
 // Sets the error outcome to Unknown after the acquirer may have received the message.
 import { Refusal } from '@switchyard/contract';
 
-/** A refusal such as a lost database would say `NotProcessed`, but only the status of the transaction tells. */
+/** A refusal such as `database_unavailable` says `NotProcessed`, but the message may have been sent. */
 export async function markOutcomeUnknown<T>(operation: Promise<T>): Promise<T> {
   try {
     return await operation;

@@ -5,16 +5,9 @@ import type { OperationType } from './state-machine.ts';
 import { authorizationContext, saleOutcome, type TransactionRecord } from './transaction.ts';
 import type { Transition } from './transition.ts';
 
-export function usesClearingFile(
-  transaction: TransactionRecord,
-  operationType: OperationType,
-): boolean {
-  return (
-    operationType === 'Capture' && authorizationContext(transaction).captureTransport === 'File'
-  );
-}
+export const usesClearingFile = (transaction: TransactionRecord, type: OperationType): boolean =>
+  type === 'Capture' && authorizationContext(transaction).captureTransport === 'File';
 
-/** The capture waits for the acknowledgement of its clearing file. */
 export function clearingEntryTransition(
   transaction: TransactionRecord,
   transition: Transition,
@@ -22,22 +15,18 @@ export function clearingEntryTransition(
   const context = authorizationContext(transaction);
   const { operation } = transition;
   if (operation === undefined) throw new Error('the transition of a capture has no operation');
-  const { date, endsAt } = settlementDayForContext(context, transition.at);
+  const { date: settlementDate, endsAt } = settlementDayForContext(context, transition.at);
   const { reference, final = false } = operation.details;
   return {
     ...transition,
-    data: { ...transition.data, reason: 'ClearingFile', settlementDate: date },
-    operation: {
-      ...operation,
-      status: 'Filed',
-      details: { ...operation.details, settlementDate: date },
-    },
+    data: { ...transition.data, reason: 'ClearingFile', settlementDate },
+    operation: { ...operation, status: 'Filed', details: { ...operation.details, settlementDate } },
     clearing: {
       linkId: context.linkId,
-      settlementDate: date,
+      settlementDate,
       dueAt: isoTime(endsAt),
       line: {
-        settlementDate: date,
+        settlementDate,
         merchantNumber: context.acquirerMerchantId,
         amount: operation.amount,
         currency: transaction.row.currency,

@@ -14,10 +14,7 @@ export type ConfirmDeadlinePorts = {
 
 export const confirmDeadlineJob = 'payments.confirm-deadline';
 
-/**
- * The time of an approval that must be confirmed, and the job that reverses the sale then. Both belong
- * into the commit of the approval, so that no crash loses the deadline.
- */
+/** Deadline and reversal job are stored in the commit of the approval, so that a crash loses neither. */
 export function createConfirmDeadline(
   { ids, dueClock }: ConfirmDeadlinePorts,
   { confirmWithinSeconds }: AuthorizationContext,
@@ -31,7 +28,7 @@ export function createConfirmDeadline(
   return { confirmBy: isoTime(deadline), job };
 }
 
-/** RFC 3339; undefined when the sale needs no confirmation, or no longer. */
+/** RFC 3339; undefined when the sale needs no confirmation now. */
 export function confirmDeadline(transaction: TransactionRecord): string | undefined {
   if (transaction.row.position.phase !== 'AwaitingConfirmation') return undefined;
   return saleOutcome(transaction)?.confirmBy;

@@ -1,30 +1,23 @@
 // Contract terms for authorization expiry and settlement. Pure.
-
 import { midnight, type SettlementDay, settlementDayForTime } from './settlement-date.ts';
 import { remainingAuthorized } from './state-machine.ts';
 import type { AuthorizationContext, TransactionRecord } from './transaction.ts';
 
-/** What is usual is left out. */
+/** Default values are omitted. */
 type SettlementContext = Pick<
   AuthorizationContext,
   'holdDays' | 'cutOverTime' | 'captureTransport'
 >;
 
-type SettlementTerms = {
-  holdDays: number;
-  cutOverTime: string;
-  captureTransport: 'Advice' | 'File';
-};
-
 export function settlementContext(
   kind: AuthorizationContext['kind'],
-  { holdDays, cutOverTime, captureTransport }: SettlementTerms,
+  terms: { holdDays: number; cutOverTime: string; captureTransport: 'Advice' | 'File' },
 ): SettlementContext {
   const context: SettlementContext = {};
-  if (cutOverTime !== midnight) context.cutOverTime = cutOverTime;
+  if (terms.cutOverTime !== midnight) context.cutOverTime = terms.cutOverTime;
   if (kind !== 'Authorization') return context;
-  context.holdDays = holdDays;
-  if (captureTransport === 'File') context.captureTransport = captureTransport;
+  context.holdDays = terms.holdDays;
+  if (terms.captureTransport === 'File') context.captureTransport = 'File';
   return context;
 }
 
@@ -38,7 +31,6 @@ export function authorizationExpiresAt(
   return holdDays === undefined ? undefined : Date.parse(createdAt) + holdDays * msPerDay;
 }
 
-/** True when the remaining amount can no longer be captured. */
 export function isAuthorizationExpired(
   { row }: TransactionRecord,
   context: SettlementContext,
@@ -49,7 +41,6 @@ export function isAuthorizationExpired(
   return row.position.phase === 'Approved' && remainingAuthorized(row.position) > 0;
 }
 
-/** The day to which a capture of that moment belongs. */
 export function settlementDayForContext(context: AuthorizationContext, at: number): SettlementDay {
   return settlementDayForTime(at, context.timeZone, context.cutOverTime);
 }

@@ -3,11 +3,10 @@
 export type SettlementDay = {
   /** YYYY-MM-DD. */
   date: string;
-  /** Epoch ms of the first moment of the next one. */
+  /** Epoch ms at which the next settlement day begins. */
   endsAt: number;
 };
 
-/** The end of the day itself. */
 export const midnight = '00:00';
 
 const msPerMinute = 60_000;
@@ -18,7 +17,7 @@ type UtcOffsetFunction = (at: number) => number;
 
 const offsetFunctionByZone = new Map<string, UtcOffsetFunction>();
 
-/** How far the clocks of a zone are ahead of UTC at a moment, ms. */
+/** The returned function gives local time minus UTC in ms. */
 function getUtcOffsetFunction(timeZone: string): UtcOffsetFunction {
   const cached = offsetFunctionByZone.get(timeZone);
   if (cached !== undefined) return cached;
@@ -44,10 +43,9 @@ function getUtcOffsetFunction(timeZone: string): UtcOffsetFunction {
 }
 
 /**
- * The first moment at which the clocks of a zone show a time or a later one. An hour that comes
- * twice counts when it comes first, and one that is left out when it would have come.
+ * Of a local time that occurs twice, the first occurrence; of one that is skipped, the time of the change.
  *
- * @param localTimeMs the time on the clock, as if it were UTC, epoch ms
+ * @param localTimeMs the local time as if it were UTC, epoch ms
  */
 function firstTimeAtLocalClock(localTimeMs: number, offsetAt: UtcOffsetFunction): number {
   const offsetBefore = offsetAt(localTimeMs - msPerDay);
@@ -56,7 +54,6 @@ function firstTimeAtLocalClock(localTimeMs: number, offsetAt: UtcOffsetFunction)
   const offsetAfter = offsetAt(localTimeMs + msPerDay);
   const lateMs = localTimeMs - offsetAfter;
   if (offsetAt(lateMs) === offsetAfter) return lateMs;
-  // The local time does not exist (daylight saving change): use the time of the change.
   let [low, high] = [lateMs, earlyMs];
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
@@ -66,7 +63,7 @@ function firstTimeAtLocalClock(localTimeMs: number, offsetAt: UtcOffsetFunction)
   return high;
 }
 
-/** When the day of a date ends, which is named by its midnight as if that were UTC. */
+/** @param day midnight of the date as if it were UTC, epoch ms */
 function endOfSettlementDay(day: number, cutOver: string, offsetAt: UtcOffsetFunction): number {
   const [hour = 0, minute = 0] = cutOver.split(':').map(Number);
   const minutes = hour * 60 + minute;
@@ -79,11 +76,10 @@ type SettlementDayWindow = SettlementDay & { from: number };
 const settlementDayByZone = new Map<string, SettlementDayWindow>();
 
 /**
- * The settlement day of a moment. Days follow each other without a gap and never go back, whatever
- * the clocks do.
+ * Settlement days have no gap and no overlap, also when daylight saving time changes.
  *
- * @param cutOver `HH:MM` on the store's clocks, from which on the next day counts
- * @example settlementDayAt(Date.now(), 'Europe/Paris', '22:00').date
+ * @param cutOver `HH:MM` local time at which the next settlement day begins
+ * @example settlementDayForTime(Date.now(), 'Europe/Paris', '22:00').date
  */
 export function settlementDayForTime(
   at: number,

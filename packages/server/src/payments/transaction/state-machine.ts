@@ -1,9 +1,8 @@
 // State machine of card transactions. One table enforces the rules and generates the documentation.
 
 /**
- * How far the sale itself has come; the amounts say the rest. `Submitted` is an offline sale whose
- * message may have left, and is shown as Stored; `AwaitingConfirmation` is approved, and is reversed unless
- * the till confirms it.
+ * Progress of the sale itself. `Submitted`: an offline sale whose message may have been sent, shown as Stored.
+ * `AwaitingConfirmation`: approved, and reversed unless the client confirms it.
  */
 export type Phase =
   | 'Received'
@@ -19,34 +18,15 @@ export type Phase =
   | 'Expired';
 
 export type State =
-  | 'Received'
-  | 'Stored'
+  | Exclude<Phase, 'Submitted' | 'Approved' | 'AwaitingConfirmation'>
   | 'Authorized'
   | 'PartiallyCaptured'
   | 'Captured'
   | 'PartiallyRefunded'
-  | 'Refunded'
-  | 'Cancelled'
-  | 'Declined'
-  | 'Failed'
-  | 'Reversing'
-  | 'Reversed'
-  | 'Expired';
+  | 'Refunded';
 
 /** Amounts in minor units. Reserved amounts wait for the response of the acquirer. */
-export type Amounts = {
-  authorized: number;
-  captured: number;
-  cancelled: number;
-  refunded: number;
-  captureReserved: number;
-  cancelReserved: number;
-  refundReserved: number;
-};
-
-export type Position = Amounts & { phase: Phase };
-
-export const zeroAmounts: Amounts = {
+export const zeroAmounts = {
   authorized: 0,
   captured: 0,
   cancelled: 0,
@@ -55,6 +35,9 @@ export const zeroAmounts: Amounts = {
   cancelReserved: 0,
   refundReserved: 0,
 };
+
+type Amounts = typeof zeroAmounts;
+export type Position = Amounts & { phase: Phase };
 
 /** Changes of one event: a new phase, and amounts to add or subtract. */
 export type PositionChanges = { phase?: Phase } & { [K in keyof Amounts]?: number };
@@ -73,7 +56,6 @@ export function remainingAuthorized(position: Position): number {
   return Math.max(0, position.authorized - position.captured - position.cancelled);
 }
 
-/** True in the phases Approved and AwaitingConfirmation. */
 export function isApprovedPhase({ phase }: Position): boolean {
   return phase === 'Approved' || phase === 'AwaitingConfirmation';
 }
@@ -93,8 +75,8 @@ export function deriveState(position: Position): State {
   const { phase } = position;
   if (phase === 'Submitted') return 'Stored';
   if (phase !== 'Approved' && phase !== 'AwaitingConfirmation') return phase;
-  const remaining = remainingAuthorized(position);
   if (isAccountVerificationPosition(position)) return 'Authorized';
+  const remaining = remainingAuthorized(position);
   if (position.captured === 0) return remaining === 0 ? 'Cancelled' : 'Authorized';
   if (position.refunded === position.captured && remaining === 0) return 'Refunded';
   if (position.refunded > 0) return 'PartiallyRefunded';
@@ -134,9 +116,9 @@ export type RefusalCode =
   | 'confirmation_pending'
   | 'authorization_expired';
 
-export const operationRulesByState: Readonly<
-  Record<State, Readonly<Record<OperationType, OperationRule>>>
-> = {
+type OperationRules = Readonly<Record<OperationType, OperationRule>>;
+
+export const operationRulesByState: Readonly<Record<State, OperationRules>> = {
   Received: {
     Capture: 'transaction_in_progress',
     Cancel: 'transaction_in_progress',
@@ -218,7 +200,7 @@ export const operationRulesByState: Readonly<
 };
 
 /** Replaces the row Stored after the advice of an offline sale may have been sent. */
-export const submittedRules: Readonly<Record<OperationType, OperationRule>> = {
+export const submittedRules: OperationRules = {
   Capture: 'not_authorized',
   Cancel: 'transaction_in_progress',
   Reversal: 'AfterOutcome',
@@ -226,7 +208,7 @@ export const submittedRules: Readonly<Record<OperationType, OperationRule>> = {
 };
 
 /** Replaces the row of the state while a sale waits for its confirmation (ADR 0037). */
-export const awaitingConfirmationRules: Readonly<Record<OperationType, OperationRule>> = {
+export const awaitingConfirmationRules: OperationRules = {
   Capture: 'confirmation_pending',
   Cancel: 'confirmation_pending',
   Reversal: 'FullOnly',
@@ -258,26 +240,20 @@ export function confirmRuleFor(position: Position): ConfirmRule {
     : confirmRulesByState[deriveState(position)];
 }
 
-/** Rules of an approved account verification: no operation applies. */
-export const accountVerificationRules: Readonly<Record<OperationType, OperationRule>> = {
+export const accountVerificationRules: OperationRules = {
   Capture: 'nothing_to_capture',
   Cancel: 'nothing_to_cancel',
   Reversal: 'NoOp',
   Refund: 'not_captured',
 };
 
-/** The rules that apply to a position. */
-export function operationRulesFor(
-  position: Position,
-): Readonly<Record<OperationType, OperationRule>> {
+export function operationRulesFor(position: Position): OperationRules {
   if (isAccountVerificationPosition(position)) return accountVerificationRules;
   if (position.phase === 'AwaitingConfirmation') return awaitingConfirmationRules;
-  return position.phase === 'Submitted'
-    ? submittedRules
-    : operationRulesByState[deriveState(position)];
+  if (position.phase === 'Submitted') return submittedRules;
+  return operationRulesByState[deriveState(position)];
 }
 
-/** Options of the acquirer contract that extend the rules. */
 export type ContractTerms = {
   partialCancel: boolean;
   multipleCapture: boolean;
@@ -286,14 +262,19 @@ export type ContractTerms = {
   isAuthorizationExpired?: boolean;
 };
 
+type RefusalReason = RefusalCode | 'partial_cancel_not_supported';
+
+/** `AfterOutcome` and `VoidLocally` apply to the full sale; the position holds no amount yet. */
 export type AllowedResult =
   | { allowed: true; maxAmount: number; mode: 'PartialAllowed' | 'Refundable' | 'FullOnly' }
-  /** Applies to the full sale; the position holds no amount yet. */
-  | { allowed: true; maxAmount: 0; mode: 'AfterOutcome' | 'VoidLocally' }
-  | { allowed: false; maxAmount: 0; reason: RefusalCode | 'partial_cancel_not_supported' }
-  | { allowed: true; maxAmount: 0; mode: 'NoOp' | 'ReturnExisting' };
+  | {
+      allowed: true;
+      maxAmount: 0;
+      mode: 'AfterOutcome' | 'VoidLocally' | 'NoOp' | 'ReturnExisting';
+    }
+  | { allowed: false; maxAmount: 0; reason: RefusalReason };
 
-/** The highest amount above the authorised one that the contract lets be captured, minor units. */
+/** Minor units that may be captured above the authorised amount. */
 export function calculateOverCaptureAllowance(amount: number, percent: number): number {
   return Number((BigInt(amount) * BigInt(percent)) / 100n);
 }
@@ -310,42 +291,34 @@ function capturableAmount(position: Position, terms: ContractTerms): number {
   return Math.max(0, position.authorized + allowance - usedAmount - position.cancelReserved);
 }
 
-function cancellableAmount(position: Position): number {
-  return Math.max(
-    0,
-    remainingAuthorized(position) - position.captureReserved - position.cancelReserved,
-  );
-}
-
-function refundableAmount(position: Position): number {
-  return position.captured - position.refunded - position.refundReserved;
-}
-
-const notAllowed = (reason: RefusalCode | 'partial_cancel_not_supported'): AllowedResult => ({
+const notAllowed = (reason: RefusalReason): AllowedResult => ({
   allowed: false,
   maxAmount: 0,
   reason,
 });
 
-function checkPartialAllowed(
-  position: Position,
-  operationType: OperationType,
-  terms: ContractTerms,
-): AllowedResult {
+function checkCapture(position: Position, terms: ContractTerms): AllowedResult {
+  if (remainingAuthorized(position) === 0) return notAllowed('nothing_to_capture');
+  if (!terms.multipleCapture && hasReservation(position))
+    return notAllowed('transaction_in_progress');
+  return { allowed: true, mode: 'PartialAllowed', maxAmount: capturableAmount(position, terms) };
+}
+
+function checkPartialCancel(position: Position, terms: ContractTerms): AllowedResult {
+  const { captured, captureReserved, cancelReserved } = position;
   const remaining = remainingAuthorized(position);
-  if (operationType === 'Capture') {
-    if (remaining === 0) return notAllowed('nothing_to_capture');
-    if (!terms.multipleCapture && hasReservation(position))
-      return notAllowed('transaction_in_progress');
-    return { allowed: true, mode: 'PartialAllowed', maxAmount: capturableAmount(position, terms) };
-  }
   if (remaining === 0) return notAllowed('already_captured');
-  // Each cancel names what stays of the hold, so the acquirer must get them one after the other.
-  if (position.cancelReserved > 0) return notAllowed('transaction_in_progress');
-  if (position.captured + position.captureReserved > 0 && !terms.partialCancel) {
+  // Each cancel names the amount that stays authorised, so the acquirer must get one after the other.
+  if (cancelReserved > 0) return notAllowed('transaction_in_progress');
+  if (captured + captureReserved > 0 && !terms.partialCancel)
     return notAllowed('partial_cancel_not_supported');
-  }
-  return { allowed: true, mode: 'PartialAllowed', maxAmount: cancellableAmount(position) };
+  const maxAmount = Math.max(0, remaining - captureReserved);
+  return { allowed: true, mode: 'PartialAllowed', maxAmount };
+}
+
+function checkRefund({ captured, refunded, refundReserved }: Position): AllowedResult {
+  if (refunded === captured) return notAllowed('already_refunded');
+  return { allowed: true, mode: 'Refundable', maxAmount: captured - refunded - refundReserved };
 }
 
 /** False also if nothing is left for the operation. */
@@ -355,16 +328,14 @@ const isPossible = (result: AllowedResult): boolean =>
 
 /** The positions after the pending operations, each of which succeeds or fails. */
 function positionsAfterPending(position: Position): Position[] {
-  const endings =
-    ([finalName, reservedName]: (typeof reservedAmountNames)[number]) =>
-    (each: Position): Position[] => {
+  let positions = [position];
+  for (const [finalName, reservedName] of reservedAmountNames) {
+    positions = positions.flatMap((each) => {
       const failed = { ...each, [reservedName]: 0 };
       return [failed, { ...failed, [finalName]: each[finalName] + each[reservedName] }];
-    };
-  return reservedAmountNames.reduce<Position[]>(
-    (positions, names) => positions.flatMap(endings(names)),
-    [position],
-  );
+    });
+  }
+  return positions;
 }
 
 const reservedAmountNames = [
@@ -396,22 +367,22 @@ function checkRules(
   operationType: OperationType,
   terms: ContractTerms,
 ): AllowedResult {
-  // As in the state Expired, which it is once the job has come to it.
+  // The same refusal as in the state Expired, which a periodic task sets later.
   if (terms.isAuthorizationExpired === true && operationType !== 'Refund')
     return notAllowed('authorization_expired');
   const rule = operationRulesFor(position)[operationType];
   switch (rule) {
     case 'PartialAllowed':
-      return checkPartialAllowed(position, operationType, terms);
+      return operationType === 'Capture'
+        ? checkCapture(position, terms)
+        : checkPartialCancel(position, terms);
     case 'Refundable':
-      if (position.refunded === position.captured) return notAllowed('already_refunded');
-      return { allowed: true, mode: 'Refundable', maxAmount: refundableAmount(position) };
+      return checkRefund(position);
     case 'FullOnly':
       if (hasReservation(position)) return notAllowed('transaction_in_progress');
       return { allowed: true, mode: 'FullOnly', maxAmount: reversibleAmount(position) };
     case 'AfterOutcome':
     case 'VoidLocally':
-      return { allowed: true, mode: rule, maxAmount: 0 };
     case 'NoOp':
     case 'ReturnExisting':
       return { allowed: true, mode: rule, maxAmount: 0 };

@@ -16,10 +16,8 @@ import {
   type TransactionRecord,
 } from './transaction.ts';
 
-type ResponseData = NonNullable<EventData['response']>;
 type TerminalAction = NonNullable<Transaction['terminalAction']>;
 
-/** The states in which a sale stands approved. */
 export const approvedStates: ReadonlySet<State> = new Set<State>([
   'Authorized',
   'PartiallyCaptured',
@@ -44,9 +42,8 @@ function summarizeWithoutResponse(reason: string): ResponseSummary {
   return { category, reason, ...defined({ retry }) };
 }
 
-/** An answer in the words of the contract, or the reason why there is none. */
 export function summarizeResponse(
-  response: ResponseData,
+  response: NonNullable<EventData['response']>,
   context: { contactless: boolean; zeroAmount: boolean },
 ): ResponseSummary {
   if (response.code === undefined) return summarizeWithoutResponse(response.reason ?? 'NoAnswer');
@@ -56,7 +53,7 @@ export function summarizeResponse(
 
 const isContactless = ({ entryMode }: AuthorizationContext) => entryMode.startsWith('Contactless');
 
-/** What the acquirer answered to the sale; undefined while there is no outcome to tell. */
+/** The acquirer's response to the sale; undefined while the sale has no outcome. */
 export function saleResponse(transaction: TransactionRecord): ResponseSummary | undefined {
   const outcome = saleOutcome(transaction);
   if (outcome?.response === undefined && outcome?.reason === undefined) return undefined;
@@ -77,12 +74,12 @@ function fallbackAction(
 ): TerminalAction {
   if (response?.retry === 'OtherInterface') return isContactless(context) ? 'UseChip' : 'Decline';
   if (response?.retry !== 'WithPin' || context.entryMode === 'Keyed') return 'Decline';
-  // A wrong PIN is asked for again; where one was sent and is wanted all the same, the chip is left.
+  // After an accepted PIN a second one does not help; a contactless card is then read by its chip.
   if (context.isPinSent !== true || response.reason === 'InvalidPin') return 'AskPin';
   return isContactless(context) ? 'UseChip' : 'Decline';
 }
 
-/** What the terminal does now; undefined while the sale has no outcome. */
+/** Undefined while the sale has no outcome. */
 export function terminalActionFor(transaction: TransactionRecord): TerminalAction | undefined {
   const { state } = transaction.row;
   if (approvedStates.has(state)) return 'Approve';

@@ -18,7 +18,5 @@ export const alertAfterAttempts = 6;
 const retryDelaysMs = [1000, 2000, 5000, 10_000, 30_000, 60_000] as const;
 const maxRetryDelayMs = 300_000;
 
-/** Delay before the next attempt; it grows to {@link maxRetryDelayMs} and stays there. */
-export function retryDelayMs(attempts: number): number {
-  return retryDelaysMs[attempts] ?? maxRetryDelayMs;
-}
+export const retryDelayMs = (attempts: number): number =>
+  retryDelaysMs[attempts] ?? maxRetryDelayMs;

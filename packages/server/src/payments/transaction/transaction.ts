@@ -10,7 +10,6 @@ import type { OperationType, Position, PositionChanges, State } from './state-ma
 /** Parts of the amount in minor units; an absent part is not included in the amount. */
 export type AmountParts = { readonly tip?: number; readonly cashback?: number };
 
-/** One row of the table `transactions`. */
 export type TransactionRow = {
   organizationId: string;
   transactionId: string;
@@ -25,7 +24,7 @@ export type TransactionRow = {
   overCaptureAllowance: number;
   position: Position;
   state: State;
-  /** The number of events so far; every change adds one and names the version it was made on. */
+  /** Number of events. An update is refused when the version has changed. */
   version: number;
   operationCount: number;
   /** Epoch ms. After this time a sale in progress counts as unanswered. */
@@ -35,17 +34,9 @@ export type TransactionRow = {
   updatedAt: string;
 };
 
-export type StoredEvent = {
-  sequence: number;
-  type: string;
-  at: string;
-  data: EventData;
-};
+export type StoredEvent = { sequence: number; type: string; at: string; data: EventData };
 
-/**
- * `Sent` runs in some process until its deadline; `Pending` waits in the jobs table, `Filed` for the
- * acknowledgement of a clearing file.
- */
+/** `Sent` runs until its deadline; `Pending` has a job; `Filed` waits for a clearing acknowledgement. */
 export type OperationStatus = 'Sent' | 'Pending' | 'Filed' | 'Succeeded' | 'Declined' | 'Failed';
 
 export type OperationDetails = {
@@ -53,18 +44,16 @@ export type OperationDetails = {
   /** The request members that distinguish a replay from another request. */
   request: Record<string, unknown>;
   actor?: string;
-  /** The approval code that approved it. */
   approvalCodeId?: string;
   final?: boolean;
   /** Amount of the authorization that a final capture releases, in minor units. */
   releasedAmount?: number;
   cancelReason?: 'Technical' | 'Functional';
   reversalReason?: string;
-  /** Reason why the platform reverses the sale. */
   systemReversalReason?: string;
   /** DE55 chip completion data of a pending reversal, without card data. */
   chipData?: string;
-  /** What stays authorised after a partial cancel. */
+  /** Authorised amount after a partial cancel, in minor units. */
   remainingAmount?: number;
   /** The host already knew the references of the first message, so a duplicate response proves nothing. */
   hasReferenceCollision?: true;
@@ -104,31 +93,25 @@ export type AuthorizationContext = {
   linkId: string;
   acquirerMerchantId: string;
   merchantName: string;
-  /** In one line, of the store where it has one. */
+  /** One line; the address of the store if it has one. */
   merchantAddress?: string;
   mcc: string;
   timeZone: string;
-  /** `HH:MM` on the store's clocks at which its settlement day ends; midnight where left out. */
+  /** `HH:MM` local time at which the settlement day ends; default midnight. */
   cutOverTime?: string;
   /** Days of 24 hours until the authorization expires. */
   holdDays?: number;
-  /** Captures are lines of a clearing file, and no messages. */
+  /** Captures are lines of a clearing file instead of messages. */
   captureTransport?: 'File';
   kind: Extract<AcquirerRequestKind, 'Authorization' | 'Sale' | 'OfflineSale'>;
   reference: AcquirerReference;
   panSequenceNumber?: string;
   partialApproval: boolean;
-  /** Chip data that a receipt prints. */
   receiptChipTags?: Record<string, string>;
-  /** Tip and cashback that were sent to the issuer. */
   amounts?: AmountParts;
-  /** Address verification was asked for. */
   isAvsRequested?: true;
-  /** A PIN went to the acquirer. */
   isPinSent?: true;
-  /** The client must confirm the approval within this time. */
   confirmWithinSeconds?: number;
-  /** Data of the offline approval by the terminal. */
   offline?: OfflineData;
   /** Transaction id of the declined sale that this sale steps up. */
   stepUpOf?: string;
@@ -141,18 +124,16 @@ export type EventData = {
   operation?: { operationId: string; number: number; kind: OperationType; status: OperationStatus };
   response?: { code?: string; reason?: string };
   authorizationCode?: string;
-  /** RFC 3339: until when the approval must be confirmed. */
+  /** RFC 3339. */
   confirmBy?: string;
   /** Ranges of terminal sequence numbers that the terminal has not uploaded. */
   missing?: { first: number; last: number }[];
-  /** YYYY-MM-DD, of what was captured. */
+  /** YYYY-MM-DD. */
   settlementDate?: string;
   issuerData?: string;
-  /** The letter of the address verification. */
   avsResultCode?: string;
   actor?: string;
   reason?: string;
-  /** Note of the user who resolved the operation. */
   note?: string;
   /** Set on the first event and on each failover; never part of a response. */
   context?: AuthorizationContext;
@@ -191,14 +172,8 @@ export type TransactionChange = {
   event: StoredEvent;
   operation?: StoredOperation;
   job?: JobRequest;
-  /** Of a capture that goes into a clearing file. */
   clearing?: ClearingEntry;
 };
-
-/** Data of the event that decided the response to the sale. */
-export function saleOutcome(transaction: TransactionRecord): EventData | undefined {
-  return saleOutcomeEvent(transaction)?.data;
-}
 
 /** Event types that do not decide the outcome of a sale. */
 const nonOutcomeEventTypes: ReadonlySet<string> = new Set([
@@ -208,10 +183,12 @@ const nonOutcomeEventTypes: ReadonlySet<string> = new Set([
   'offline.gap_detected',
 ]);
 
-/** The event that decided the outcome of the sale. */
 export function saleOutcomeEvent({ events }: TransactionRecord): StoredEvent | undefined {
   return events.find(({ sequence, type }) => sequence > 1 && !nonOutcomeEventTypes.has(type));
 }
+
+export const saleOutcome = (transaction: TransactionRecord): EventData | undefined =>
+  saleOutcomeEvent(transaction)?.data;
 
 /** Authorization context of the intent or of the last failover. */
 export function authorizationContext({ events }: TransactionRecord): AuthorizationContext {

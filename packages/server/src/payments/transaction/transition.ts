@@ -23,13 +23,14 @@ export type Transition = {
   clearing?: ClearingEntry;
 };
 
-/** Applies a transition. The update checks the version on which the decision was made. */
+/** The update checks the version on which the decision was made. */
 export function applyTransition(before: TransactionRow, transition: Transition): TransactionChange {
   const position = applyPositionChanges(before.position, transition.changes);
   const state = deriveState(position);
+  const version = before.version + 1;
   const at = isoTime(transition.at);
-  const { operation } = transition;
-  const data: EventData = { ...transition.data, state, changes: transition.changes };
+  const { operation, job, clearing, changes } = transition;
+  const data: EventData = { ...transition.data, state, changes };
   if (operation !== undefined) {
     const { operationId, operationNumber, kind, status } = operation;
     data.operation = { operationId, number: operationNumber, kind, status };
@@ -40,12 +41,12 @@ export function applyTransition(before: TransactionRow, transition: Transition):
       ...before,
       position,
       state,
-      version: before.version + 1,
+      version,
       operationCount: Math.max(before.operationCount, operation?.operationNumber ?? 0),
       updatedAt: at,
     },
-    event: { sequence: before.version + 1, type: transition.type, at, data },
-    ...defined({ operation, job: transition.job, clearing: transition.clearing }),
+    event: { sequence: version, type: transition.type, at, data },
+    ...defined({ operation, job, clearing }),
   };
 }
 

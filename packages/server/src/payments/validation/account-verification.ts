@@ -1,15 +1,10 @@
 // Rules of an account verification (zero amount).
 import { fieldError, type ProcessRequest, refuse } from '@switchyard/contract';
 
-/** Whether a request asks the issuer about the card, and for no money. */
 export const isAccountVerification = ({ purpose }: Pick<ProcessRequest, 'purpose'>): boolean =>
   purpose === 'AccountVerification';
 
-/**
- * Nothing is taken by a verification, and by everything else something is; pure.
- *
- * @throws Refusal amount_zero, amount_invalid, field_invalid
- */
+/** @throws Refusal amount_zero, amount_invalid, field_invalid */
 export function validatePurpose(request: ProcessRequest): void {
   const { amount } = request;
   if (!isAccountVerification(request)) {

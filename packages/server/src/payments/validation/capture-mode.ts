@@ -2,7 +2,6 @@
 import { fieldError, type ProcessRequest, refuse } from '@switchyard/contract';
 import { isAccountVerification } from './account-verification.ts';
 
-/** Terms of the acquirer contract that limit a sale. */
 export type SaleContractTerms = {
   currencies: readonly string[];
   captureModes: readonly string[];
@@ -11,7 +10,10 @@ export type SaleContractTerms = {
   partialApproval: boolean;
 };
 
-/** What the contract allows. @throws Refusal of the configuration */
+/**
+ * @throws Refusal currency_not_supported, capture_mode_not_supported, partial_approval_not_supported,
+ *   clear_card_data_refused
+ */
 export function chooseCaptureMode(
   request: ProcessRequest,
   terms: SaleContractTerms,
@@ -24,7 +26,7 @@ export function chooseCaptureMode(
     );
   }
   const { encrypted, token } = request.instrument;
-  // What captures nothing is an authorisation, whichever modes the contract names.
+  // An account verification captures nothing, so the capture modes of the contract do not apply.
   const isZeroAmount = isAccountVerification(request);
   const mode = isZeroAmount ? 'Deferred' : (request.captureMode ?? terms.defaultCaptureMode);
   if (!isZeroAmount && !terms.captureModes.includes(mode)) {

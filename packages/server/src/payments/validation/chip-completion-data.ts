@@ -1,23 +1,20 @@
 // Validates chip completion data against the sale before the reversal is sent.
-import { type ErrorCode, refuse } from '@switchyard/contract';
+import { type ErrorCode, fieldError, refuse } from '@switchyard/contract';
 import { type ChipOutcome, EmvError, maskPan, parseChipOutcome } from '@switchyard/emv';
 import type { Vault } from '../../vault/index.ts';
 import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
 import { cardFingerprintFrom } from './request-fingerprint.ts';
 
-/** The members of a cancel that matter here. */
 type CancelMembers = {
   cancelReason?: string | undefined;
   reversalReason?: string | undefined;
   emvData?: string | undefined;
 };
 
-type ChipDataPorts = { vault: Pick<Vault, 'mark'> };
-
-const pointer = '/emvData';
+export type ChipDataPorts = { vault: Pick<Vault, 'mark'> };
 
 function refuseChipData(code: ErrorCode, detail: string, reason: string = code): never {
-  return refuse(code, detail, { errors: [{ pointer, code: reason, detail }] });
+  return refuse(code, detail, fieldError('/emvData', reason, detail));
 }
 
 function readCompletionData(emvData: string): ChipOutcome {
@@ -25,17 +22,14 @@ function readCompletionData(emvData: string): ChipOutcome {
     return parseChipOutcome(emvData);
   } catch (error) {
     if (!(error instanceof EmvError)) throw error;
-    return refuseChipData(
-      'emv_data_invalid',
-      `The chip data cannot be read: ${error.code}.`,
-      error.code,
-    );
+    const detail = `The chip data cannot be read: ${error.code}.`;
+    return refuseChipData('emv_data_invalid', detail, error.code);
   }
 }
 
-/** Whether the card is the one of the sale; what names no card is not compared. */
+/** True also if the chip data contains no card number. */
 function isSameCard(
-  ports: ChipDataPorts,
+  { vault }: ChipDataPorts,
   transaction: TransactionRecord,
   { pan, expiry, contradicts }: ChipOutcome,
 ): boolean {
@@ -43,16 +37,12 @@ function isSameCard(
   if (pan === undefined) return true;
   const { card, request } = authorizationContext(transaction);
   if (expiry === undefined) return maskPan(pan) === card.maskedNumber;
-  const cardFingerprint = ports.vault.mark(transaction.row.organizationId, { pan, expiry });
-  return (
-    cardFingerprintFrom(request) === cardFingerprint.slice(0, cardFingerprintFrom(request).length)
-  );
+  const fingerprint = vault.mark(transaction.row.organizationId, { pan, expiry });
+  return fingerprint.startsWith(cardFingerprintFrom(request));
 }
 
 /**
- * The objects of the chip that go with the reversal of its sale.
- *
- * @returns undefined where the cancel brings none
+ * @returns DE55 of the reversal, undefined without chip data
  * @throws Refusal field_invalid, emv_data_invalid, emv_data_mismatch
  */
 export function validateChipCompletionData(

@@ -7,10 +7,8 @@ import type { Vault } from '../../vault/index.ts';
 const cardFingerprintDigits = 32;
 
 /**
- * The members that distinguish two requests with the same identifier. Card, cardholder and address enter
- * as keyed hashes, so that nothing of a refused request is kept.
- *
- * @param cardFingerprint keyed hash of the card
+ * The members that distinguish two requests with the same identifier. Card, cardholder and address are keyed
+ * hashes, so that no card data or personal data is stored.
  */
 export function createRequestFingerprint(
   { digest }: Pick<Vault, 'digest'>,
@@ -45,10 +43,9 @@ export function createRequestFingerprint(
   };
 }
 
-/** The keyed hash of the card in a fingerprint; the cardholder's name and address follow it. */
-export function cardFingerprintFrom(fingerprint: Record<string, unknown>): string {
-  return String(fingerprint['instrument']).split('|')[0] ?? '';
-}
+/** The hashes of the cardholder's name and address follow the hash of the card. */
+export const cardFingerprintFrom = (fingerprint: Record<string, unknown>): string =>
+  String(fingerprint['instrument']).split('|')[0] ?? '';
 
 const canonicalJson = (value: unknown): string =>
   JSON.stringify(value, (_key, each: unknown) =>
@@ -57,7 +54,6 @@ const canonicalJson = (value: unknown): string =>
       : each,
   ) ?? 'null';
 
-/** The names of the members in which two requests differ; never their values. */
 export function differingMembers(
   first: Record<string, unknown>,
   second: Record<string, unknown>,
@@ -68,7 +64,7 @@ export function differingMembers(
     .sort();
 }
 
-/** @throws Refusal client_id_reused, naming the members that differ */
+/** @throws Refusal client_id_reused with the names, not the values, of the members that differ */
 export function refuseIdentifierReuse(
   first: Record<string, unknown>,
   second: Record<string, unknown>,
@@ -76,11 +72,9 @@ export function refuseIdentifierReuse(
 ): void {
   const memberNames = differingMembers(first, second);
   if (memberNames.length === 0) return;
-  refuse('client_id_reused', `This ${identifierName} was used for a different request.`, {
-    errors: memberNames.map((name) => ({
-      pointer: `/${name}`,
-      code: 'client_id_reused',
-      detail: 'Differs from the first request.',
-    })),
+  const code = 'client_id_reused';
+  const detail = 'Differs from the first request.';
+  refuse(code, `This ${identifierName} was used for a different request.`, {
+    errors: memberNames.map((name) => ({ pointer: `/${name}`, code, detail })),
   });
 }

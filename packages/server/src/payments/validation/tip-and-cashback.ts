@@ -1,7 +1,7 @@
 // Tip and cashback: parts of the amount that are sent to the issuer separately.
 import { fieldError, type ProcessRequest, refuse } from '@switchyard/contract';
 
-/** The parts are within the amount, and something is left that was bought. @throws Refusal amount_invalid */
+/** @throws Refusal amount_invalid, field_invalid, entry_mode_invalid */
 export function validateAmountParts(request: ProcessRequest) {
   const { amount, amounts, entryMode, orderChannel } = request;
   if (amounts === undefined) return;

@@ -2,12 +2,12 @@
 import { fieldError, type OfflineData, type ProcessRequest, refuse } from '@switchyard/contract';
 import type { OfflineLimits } from '../../provisioning/index.ts';
 import type { PresentedCard } from '../card-input/read-card.ts';
+import { parseRequestTime } from './expiry-checks.ts';
 import { differingMembers } from './request-fingerprint.ts';
 
-/** A sale that the terminal has approved already. */
 export type OfflineRequest = ProcessRequest & { offlineData: OfflineData };
 
-/** Members that ask for what cannot be any more once the sale is made. */
+/** Members that have no effect after the terminal has approved the sale. */
 const notAllowedMembers = [
   'confirmWithinSeconds',
   'purpose',
@@ -18,7 +18,7 @@ const notAllowedMembers = [
   'orderChannel',
 ] as const;
 
-/** Faults of the members. @throws Refusal field_required, field_invalid */
+/** @throws Refusal field_required, field_invalid */
 export function validateOfflineSale(request: ProcessRequest): void {
   const { offlineTransaction = false, offlineData } = request;
   if (!offlineTransaction) {
@@ -51,16 +51,13 @@ function notAllowedValue(request: ProcessRequest): string | undefined {
   return request.partialApproval === true ? 'partialApproval' : undefined;
 }
 
-/** Clocks of terminals that lie less far apart than this are right. */
 const clockSkewMs = 5 * 60_000;
 const hourMs = 3_600_000;
 
-/** When the sale was made, epoch ms; a leap second is the one after it. */
-export function offlineSaleTime({ authorizedAt }: Pick<OfflineData, 'authorizedAt'>): number {
-  return Date.parse(authorizedAt.replace(/:60(?=[.Zz+-])/, ':59'));
-}
+export const offlineSaleTime = ({ authorizedAt }: Pick<OfflineData, 'authorizedAt'>): number =>
+  parseRequestTime(authorizedAt);
 
-/** @throws Refusal field_invalid where the sale is yet to come */
+/** @throws Refusal field_invalid */
 export function checkNotInFuture(request: OfflineRequest, now: number): void {
   if (offlineSaleTime(request.offlineData) <= now + clockSkewMs) return;
   refuse(
@@ -70,18 +67,15 @@ export function checkNotInFuture(request: OfflineRequest, now: number): void {
   );
 }
 
-/** The upper two bits of tag 9F27: the chip has approved the sale itself (EMV Book 3, 6.5.5.4). */
+/** The upper two bits of tag 9F27: 01 is a TC, the approval of the chip (EMV Book 3, 6.5.5.4). */
 const cryptogramTypeMask = 0xc0;
 const transactionCertificateBits = 0x40;
 
-/** What the chip signed is that it approved. @throws Refusal emv_data_mismatch */
+/** @throws Refusal emv_data_mismatch */
 export function checkTransactionCertificate(card: PresentedCard): void {
   if (card.chipData === undefined) return;
-  const cryptogramInformation = card.receiptChipTags?.['cryptogramInformation'] ?? '';
-  const isApproval =
-    (Number.parseInt(cryptogramInformation, 16) & cryptogramTypeMask) ===
-    transactionCertificateBits;
-  if (isApproval) return;
+  const information = Number.parseInt(card.receiptChipTags?.['cryptogramInformation'] ?? '', 16);
+  if ((information & cryptogramTypeMask) === transactionCertificateBits) return;
   refuse(
     'emv_data_mismatch',
     'The chip has not approved the sale offline.',
@@ -89,7 +83,7 @@ export function checkTransactionCertificate(card: PresentedCard): void {
   );
 }
 
-/** What the contract allows. @throws Refusal offline_too_old, offline_limit_exceeded */
+/** @throws Refusal offline_too_old, offline_limit_exceeded */
 export function checkOfflineLimits(
   request: OfflineRequest,
   limits: OfflineLimits,
@@ -115,7 +109,6 @@ export function checkOfflineLimits(
   );
 }
 
-/** @throws Refusal offline_limit_exceeded, always */
 export function refuseCountExceeded(maxCount: number): never {
   return refuse(
     'offline_limit_exceeded',
@@ -128,7 +121,7 @@ export function refuseCountExceeded(maxCount: number): never {
   );
 }
 
-/** What makes an offline sale the one that it is, under whatever identifier it is sent. */
+/** Two uploads with these members are the same sale, also under different client identifiers. */
 export function offlineSaleIdentity(fingerprint: Record<string, unknown>): Record<string, unknown> {
   const { amount, currency, instrument } = fingerprint;
   const offlineData = fingerprint['offlineData'] as OfflineData;
@@ -141,35 +134,26 @@ export function offlineSaleIdentity(fingerprint: Record<string, unknown>): Recor
   };
 }
 
-/** The members in which two uploads of one number are two sales; none where they are the same. */
-export function differingSaleMembers(
+export const differingSaleMembers = (
   first: Record<string, unknown>,
   second: Record<string, unknown>,
-): string[] {
-  return differingMembers(offlineSaleIdentity(first), offlineSaleIdentity(second));
-}
+): string[] => differingMembers(offlineSaleIdentity(first), offlineSaleIdentity(second));
 
-/** Who counts, and under which name: see the table of uploads. */
 export type OfflineSequence = {
   terminalOwnerId: string;
-  /** The hardware, where it was named; of a sale without a device the sale itself. */
+  /** Serial number of the hardware; the digest of a sale without a device. */
   sequenceScope: string;
-  /** Whose numbers follow each other: a sale without a device leaves no gap behind. */
+  /** False for a sale without a device, whose numbers have no order. */
   isGapChecked: boolean;
 };
 
-/** @param saleDigest tells two sales apart where no device counts them */
 export function offlineSequenceOf(
-  location: { deviceId: string | undefined; contractId: string },
+  { deviceId, contractId }: { deviceId: string | undefined; contractId: string },
   { offlineData }: OfflineRequest,
   saleDigest: () => string,
 ): OfflineSequence {
-  const { deviceId, contractId } = location;
   if (deviceId === undefined)
     return { terminalOwnerId: contractId, sequenceScope: saleDigest(), isGapChecked: false };
-  return {
-    terminalOwnerId: deviceId,
-    sequenceScope: offlineData.serialNumber ?? '',
-    isGapChecked: true,
-  };
+  const sequenceScope = offlineData.serialNumber ?? '';
+  return { terminalOwnerId: deviceId, sequenceScope, isGapChecked: true };
 }

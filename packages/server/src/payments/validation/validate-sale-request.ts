@@ -6,9 +6,9 @@ import { validatePinMembers } from '../card-input/validate-pin-block.ts';
 import { validatePurpose } from './account-verification.ts';
 import { validateAmountParts } from './tip-and-cashback.ts';
 
-/** Faults of the fields that a schema cannot see. @throws Refusal of the fields */
+/** Checks that a schema cannot express. */
 export function validateSaleRequest(request: ProcessRequest): void {
-  // Whether it was one at the time of the sale is asked once that is known.
+  // Whether the currency is active at the time of the sale is checked later.
   if (!isActiveCurrency(request.currency, 0)) {
     refuse(
       'currency_unknown',
@@ -23,7 +23,6 @@ export function validateSaleRequest(request: ProcessRequest): void {
   refuseCardNumbers(request);
 }
 
-/** Of a mail or telephone order; the address is for it alone. */
 function validateMotoOrder(request: ProcessRequest): void {
   const { orderChannel, entryMode, zipCode, houseNumber, instrument } = request;
   if (orderChannel === undefined) {
@@ -72,11 +71,8 @@ function refuseAvsWithoutMoto({ zipCode, houseNumber, instrument }: ProcessReque
 
 const normalizeAvsText = (text: string) => text.toUpperCase().replace(/[^A-Z0-9]/g, '');
 
-/** What is compared with the cardholder's address, in the spelling of hosts. */
-export function avsData({
-  zipCode,
-  houseNumber,
-}: ProcessRequest): { postalCode: string; houseNumber: string } | undefined {
+/** Address verification data in the format of acquirer hosts. */
+export function avsData({ zipCode, houseNumber }: ProcessRequest) {
   if (zipCode === undefined || houseNumber === undefined) return undefined;
   return {
     postalCode: normalizeAvsText(zipCode).slice(0, 9),
@@ -100,7 +96,7 @@ function refuseCardNumbers(request: ProcessRequest): void {
   }
 }
 
-/** The client's identifier of an operation is kept as it came. @throws Refusal client_id_invalid */
+/** @throws Refusal client_id_invalid */
 export function validateOperationId(clientOperationId: string | undefined): void {
   if (clientOperationId === undefined || !holdsCardNumber(clientOperationId)) return;
   refuse(
