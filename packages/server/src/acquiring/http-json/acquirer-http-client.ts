@@ -37,7 +37,6 @@ const idleConnectionTimeoutMs = 4000;
 /** After this time the acquirer is unreachable or overloaded, and nothing was sent. */
 const defaultConnectTimeoutMs = 3000;
 const maxResponseBytes = 65_536;
-/** Maximum concurrent requests that wait for a late response. */
 const maxLateRequests = 1000;
 
 /** API clients see this text, so it contains no address of the acquirer. */

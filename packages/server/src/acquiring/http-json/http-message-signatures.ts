@@ -90,7 +90,6 @@ export function createResponseVerifier(keys: readonly string[]) {
     keysById.set(kid, createPublicKey({ key: { kty, crv, x }, format: 'jwk' }));
   }
   return {
-    /** True if the acquirer signed this response to this request. */
     isValidSignature(
       { status, headers, body }: ReceivedResponse,
       requestSignature: string,

@@ -33,7 +33,6 @@ export type HostLinkOptions = Omit<HostTarget, 'reconnectDelaysMs'> &
     keyRing?: ZoneKeyRing | undefined;
     clock: Clock;
     log: Log;
-    /** Called for each response without a pending request. */
     onUnmatchedResponse: (answer: Message) => void;
     onAvailabilityChange?: ((available: boolean) => void) | undefined;
     echoIntervalMs?: number;
@@ -169,9 +168,12 @@ export function openHostLink(options: HostLinkOptions) {
   async function requestKeys(session: HostSession): Promise<void> {
     if (keyRing?.shouldRequestKeys() !== true) return;
     const keyRequest = networkMessage('keyRequest', nextTraceNumber());
-    const exchanged = await sendNetworkRequest(session, keyRequest, keyRequestTimeoutMs);
-    if (exchanged.result === 'Responded' && parseKeyUpdate(exchanged.response) !== undefined)
-      await importHostKey(exchanged.response);
+    const exchangeResult = await sendNetworkRequest(session, keyRequest, keyRequestTimeoutMs);
+    if (
+      exchangeResult.result === 'Responded' &&
+      parseKeyUpdate(exchangeResult.response) !== undefined
+    )
+      await importHostKey(exchangeResult.response);
   }
 
   for (let count = 0; count < (options.connectionCount ?? 1); count += 1) {

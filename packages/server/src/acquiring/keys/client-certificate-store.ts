@@ -39,7 +39,6 @@ function parsePem<Value>(parse: () => Value, errorMessage: string): Value {
 const parseCertificate = (pem: string, errorMessage: string) =>
   parsePem(() => new X509Certificate(pem), errorMessage);
 
-/** @throws Error with a message that contains no key material */
 function loadCertificate(
   paths: { cert: string; key: string; ca: string },
   version: string,

@@ -14,7 +14,6 @@ export type ZoneKeyUpdate = {
   wrappedKey: string;
 };
 
-/** The current zone keys of one link. */
 export type ZoneKeyRing = {
   getPinKey(): ZonePinKey | undefined;
   /** The current key first, then the previous key, which is still accepted. */

@@ -114,7 +114,7 @@ export type AcquirerOutcome =
   | {
       outcome: 'Declined';
       responseCode: string;
-      /** The acquirer states the decline explicitly, whatever the response code. */
+      /** The acquirer states the decline explicitly, also with an unknown response code. */
       isExplicitDecline?: true;
       issuerData?: string;
       addressResult?: string;
@@ -184,7 +184,6 @@ export type AcquirerLink = Iso8583HostLink | HttpJsonLink;
 /** TLS client certificate, private key and trusted CA; without `ca` the default CAs of Node.js apply. */
 export type TlsIdentity = { readonly cert: string; readonly key: string; readonly ca?: string };
 
-/** The ports of every connection, whatever its adapter. */
 export type ConnectionPorts = {
   tlsIdentity?: TlsIdentity | undefined;
   timeoutMs: number;

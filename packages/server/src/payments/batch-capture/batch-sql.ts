@@ -260,11 +260,11 @@ export function createBatchStore({ database, ids }: { database: Database; ids: I
         transaction_id: transactionId,
         amount,
       }));
-      const inserted =
+      const insertion =
         itemRows === undefined
           ? database.query(createFromSelectionSql, [...values, ...selectionValues(selection)])
           : database.query(createFromItemsSql, [...values, JSON.stringify(itemRows)]);
-      return (await inserted).length > 0;
+      return (await insertion).length > 0;
     },
 
     async find(organizationId: string, batchId: string): Promise<BatchRow | undefined> {

@@ -12,7 +12,7 @@ export const gapReportJob = 'payments.report-offline-gap';
 /** Uploads that arrive out of order within this time are not a gap. */
 export const gapReportDelayMs = 60_000;
 
-/** The list of gaps has them all. */
+/** The list of gaps contains all ranges. */
 const maxRangesPerEvent = 50;
 const gapEventType = 'offline.gap_detected';
 

@@ -1,7 +1,7 @@
 // Reads a transaction, optionally after waiting for a change (long polling).
 import type { Caller } from '../../http/index.ts';
 import type { Clock } from '../../platform/index.ts';
-import { findTransaction } from '../runtime/find-transaction.ts';
+import { type FindPorts, findTransaction } from '../runtime/find-transaction.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import type { State } from '../transaction/state-machine.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
@@ -15,7 +15,7 @@ function isUnfinished({ row, operations }: TransactionRecord): boolean {
   return operations.some(({ status }) => status === 'Sent' || status === 'Pending');
 }
 
-type ReadPorts = Parameters<typeof findTransaction>[0] & {
+type ReadPorts = FindPorts & {
   inFlightTransactions: Pick<
     InFlightTransactions,
     'acquireWaitSlot' | 'isStopping' | 'waitForChange'

@@ -57,7 +57,7 @@ async function expireAuthorization(ports: Ports, key: TransactionKey): Promise<b
 /** @example const expiry = createAuthorizationExpiry(ports); expiry.start(); */
 export function createAuthorizationExpiry(ports: Ports): PeriodicTask {
   async function expireDue(): Promise<number> {
-    let expired = 0;
+    let expiredCount = 0;
     for (;;) {
       const keys = await ports.transactions.findExpiredAuthorizations(
         ports.dueClock.now(),
@@ -65,10 +65,10 @@ export function createAuthorizationExpiry(ports: Ports): PeriodicTask {
       );
       const results = await Promise.all(keys.map((key) => expireAuthorization(ports, key)));
       const count = results.filter(Boolean).length;
-      expired += count;
+      expiredCount += count;
       // Without progress the same rows would be found again.
       if (keys.length < batchSize || count === 0 || ports.inFlightTransactions.isStopping())
-        return expired;
+        return expiredCount;
     }
   }
 

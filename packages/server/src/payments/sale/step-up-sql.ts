@@ -1,7 +1,7 @@
 // SQL of step-ups: a declined sale has one.
 import { type Clock, type Database, isoTime } from '../../platform/index.ts';
 
-export type DeclinedSaleKey = { organizationId: string; declinedTransactionId: string };
+type DeclinedSaleKey = { organizationId: string; declinedTransactionId: string };
 
 export type StepUpStore = {
   /**

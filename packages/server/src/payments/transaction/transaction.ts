@@ -196,6 +196,16 @@ export type TransactionChange = {
 };
 
 /** Data of the event that decided the response to the sale. */
+export const operationByNumber = (
+  { operations }: TransactionRecord,
+  number: number,
+): StoredOperation | undefined =>
+  operations.find(({ operationNumber }) => operationNumber === number);
+
+export const transactionSummary = ({
+  row: { transactionId, clientTransactionId, state },
+}: TransactionRecord) => ({ transactionId, clientTransactionId, state });
+
 export function saleOutcome(transaction: TransactionRecord): EventData | undefined {
   return saleOutcomeEvent(transaction)?.data;
 }
