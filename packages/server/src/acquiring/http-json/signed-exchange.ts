@@ -53,7 +53,6 @@ function createBodyParser<Schema extends TSchema>(schema: Schema) {
 const parseAnswer = createBodyParser(SpiAnswer);
 const parseEchoAnswer = createBodyParser(SpiEchoAnswer);
 
-/** @example const { sendSigned } = createSignedExchange({ httpClient, echoHttpClient, signer, verifier, … }); */
 export function createSignedExchange(ports: Ports) {
   const { httpClient, echoHttpClient, signer, verifier, clock, pathPrefix } = ports;
 

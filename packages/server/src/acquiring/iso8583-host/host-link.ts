@@ -25,7 +25,7 @@ import {
 
 export type HostLink = ReturnType<typeof openHostLink>;
 
-export type HostLinkOptions = Omit<HostTarget, 'reconnectDelaysMs'> &
+type HostLinkOptions = Omit<HostTarget, 'reconnectDelaysMs'> &
   Pick<MessageFramingOptions, 'tpdu' | 'hsm'> & {
     compiledHost: Host;
     /** Default 1. */
@@ -55,7 +55,6 @@ function createTraceNumbers(clock: Clock): () => { stan: string; transmittedAt: 
   };
 }
 
-/** @example const link = openHostLink({ host, port, tls: false, compiledHost, clock, log, onUnmatchedResponse }); */
 export function openHostLink(options: HostLinkOptions) {
   const { clock, log, keyRing, compiledHost, tpdu, hsm } = options;
   const listMacKeyRefs = () => keyRing?.listMacKeyRefs() ?? [];

@@ -59,7 +59,6 @@ function loadCertificate(
   return { tlsIdentity: { cert, key, ca }, expiresAt, version };
 }
 
-/** @example const certificates = createClientCertificates({ directory, log }); */
 export function createClientCertificates(options: {
   directory: string;
   log: Log;

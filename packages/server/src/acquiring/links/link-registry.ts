@@ -43,7 +43,6 @@ const metricLabels = ({ linkId, name }: AcquirerLink) => ({ link: linkId, name }
 const isAvailable = (open: OpenConnection | undefined): boolean =>
   open?.connection.isAvailable() ?? false;
 
-/** @example const links = createLinks(ports, resources); await links.refresh(); */
 export function createLinks(ports: LinkRegistryPorts, resources: LinkResources) {
   const { clock, log } = ports;
   const entries = new Map<string, LinkEntry>();

@@ -38,7 +38,7 @@ export type EntryMode =
 export type AcquirerPin = { block: string; format: ZonePinFormat; keyIndex?: string };
 
 /** PIN block formats of ISO 9564-1 for zone PIN keys. */
-export type ZonePinFormat = 0 | 3 | 4;
+type ZonePinFormat = 0 | 3 | 4;
 
 /** Key and PIN block format for the PIN translation of a link. */
 export type ZonePinKey = { keyRef: string; format: ZonePinFormat; keyIndex?: string };
@@ -92,7 +92,7 @@ export type AcquirerRequest = {
   final?: boolean;
 };
 
-export type UnknownReason = 'Timeout' | 'ConnectionLost' | 'InvalidResponse';
+type UnknownReason = 'Timeout' | 'ConnectionLost' | 'InvalidResponse';
 
 export type ExchangeResult<Response> =
   | { result: 'Responded'; response: Response }

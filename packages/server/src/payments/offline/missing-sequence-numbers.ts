@@ -16,7 +16,7 @@ export const gapReportDelayMs = 60_000;
 const maxRangesPerEvent = 50;
 const gapEventType = 'offline.gap_detected';
 
-export type GapQuery = { merchantId?: string; storeId?: string; deviceId?: string };
+type GapQuery = { merchantId?: string; storeId?: string; deviceId?: string };
 
 export async function listGaps(
   { offlineStore }: { offlineStore: Pick<OfflineStore, 'listGaps'> },

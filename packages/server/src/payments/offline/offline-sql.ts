@@ -43,7 +43,7 @@ export type Gap = {
   detected_at: Date;
 };
 
-export type GapListQuery = {
+type GapListQuery = {
   organizationId: string;
   merchantId: string | undefined;
   storeId: string | undefined;
@@ -236,7 +236,6 @@ async function storeInTransaction(
   return { result: 'Stored' };
 }
 
-/** @example const offline = createOfflineStore({ database, jobs }); await offline.store(upload); */
 export function createOfflineStore({
   database,
   jobs,
@@ -323,22 +322,16 @@ export function createOfflineStore({
     },
 
     /** The oldest first. */
-    listGaps({ organizationId, ...query }: GapListQuery): Promise<Gap[]> {
-      const { merchantId, storeId, deviceId, after, limit } = query;
+    listGaps(query: GapListQuery): Promise<Gap[]> {
+      const { organizationId, merchantId, storeId, deviceId, after, limit } = query;
+      const values = [organizationId, merchantId, storeId, deviceId, after, limit];
       return database.query<Gap>(
         `SELECT ${gapColumns} FROM missing_offline_sequences
           WHERE organization_id = $1 AND ($2::uuid IS NULL OR merchant_id = $2)
             AND ($3::uuid IS NULL OR store_id = $3) AND ($4::uuid IS NULL OR terminal_owner_id = $4)
             AND gap_id > coalesce($5, '00000000-0000-0000-0000-000000000000'::uuid)
           ORDER BY gap_id LIMIT $6`,
-        [
-          organizationId,
-          merchantId ?? null,
-          storeId ?? null,
-          deviceId ?? null,
-          after ?? null,
-          limit,
-        ],
+        values.map((value) => value ?? null),
       );
     },
   };

@@ -82,7 +82,7 @@ function settlementDateOf(
   );
 }
 
-export type FinalResult = {
+type FinalResult = {
   /** Epoch ms. */
   at: number;
   status: 'Succeeded' | 'Declined' | 'Failed';

@@ -48,7 +48,7 @@ export type ReservationPorts = ReversalPorts &
     clock: Clock;
   };
 
-export type Reservation = { needsSending: boolean; result: OperationResult };
+type Reservation = { needsSending: boolean; result: OperationResult };
 
 /**
  * Decides and reserves, one request of a transaction after the other.

@@ -20,7 +20,6 @@ import type { OperationResult } from './operation-request.ts';
 /** Longer than the attempts before the alert take: until then a response may still arrive. */
 const resolvableAfterMs = 600_000;
 
-export type ResolveRequest = { readonly caller: Caller; readonly id: string };
 export type ManualResolution = OperationResolveRequest & { number: number };
 
 /** @throws Refusal field_invalid */
@@ -81,7 +80,7 @@ export type ResolvePorts = {
  */
 export async function resolveManually(
   { transactions, audit, inFlightTransactions, clock }: ResolvePorts,
-  { caller, id }: ResolveRequest,
+  { caller, id }: { caller: Caller; id: string },
   transaction: TransactionRecord,
   resolution: ManualResolution,
 ): Promise<OperationResult> {

@@ -27,7 +27,7 @@ export type SettlePorts = ReversalPorts & {
   log: Pick<Log, 'error'>;
 };
 
-export type SettledOperation = {
+type SettledOperation = {
   transaction: TransactionRecord;
   /** Undefined if the operation is finished. */
   retry?: RetryTime;

@@ -51,7 +51,6 @@ async function scheduleRetry(
   ports.inFlightTransactions.notifyChange(key.transactionId);
 }
 
-/** @example const recovery = createCrashRecovery(ports); recovery.start(); */
 export function createCrashRecovery(ports: Ports): PeriodicTask {
   async function recoverDue(): Promise<number> {
     const sales = await ports.transactions.findSalesWithoutOutcome(batchSize);

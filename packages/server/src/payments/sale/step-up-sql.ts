@@ -25,7 +25,6 @@ const claimStatement = {
 const findClaimText = `SELECT claimed_by, created_at FROM step_ups
   WHERE organization_id = $1 AND declined_transaction_id = $2`;
 
-/** @example const isClaimed = await stepUpStore.claim({ organizationId, declinedTransactionId, claimedBy }); */
 export function createStepUpStore({
   database,
   clock,
