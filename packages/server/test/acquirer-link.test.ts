@@ -12,7 +12,10 @@ import { builtInHosts, compileHost, type HostTable, type Message } from '@switch
 import { startAcquirerHost } from '@switchyard/simulators';
 import type { AcquirerRequest, LateResponse } from '../src/acquiring/index.ts';
 import { connectIso8583Host } from '../src/acquiring/iso8583-host/connect-iso8583-host.ts';
-import { defaultReconnectDelaysMs, openHostLink } from '../src/acquiring/iso8583-host/host-link.ts';
+import {
+  defaultReconnectDelaysMs,
+  openHostLink,
+} from '../src/acquiring/iso8583-host/host-session-pool.ts';
 import { createLog, ensureCertificates, systemClock } from '../src/platform/index.ts';
 import { type AcquirerTap, acquirerTap } from './acquirer-tap.ts';
 import type { Answer } from './client.ts';

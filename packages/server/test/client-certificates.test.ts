@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { createClientCertificates } from '../src/acquiring/keys/client-certificate-store.ts';
+import { createClientCertificates } from '../src/acquiring/keys/load-client-certificates.ts';
 import { InvalidLinkSettingError } from '../src/acquiring/spi/invalid-link-setting.ts';
 import { type MadeCertificate, makeCertificate } from '../src/http/certificate.fixture.ts';
 import { createLog } from '../src/platform/index.ts';

@@ -2,11 +2,8 @@
 import { responseCodeFacts } from '@switchyard/contract';
 import type { Database } from '../platform/index.ts';
 import { createZoneKeys } from './keys/zone-key-exchange.ts';
+import { checkLinkConfiguration, type LinkDependencies } from './links/check-link-configuration.ts';
 import type { LinkResources } from './links/connect-acquirer.ts';
-import {
-  checkLinkConfiguration,
-  type LinkDependencies,
-} from './links/link-configuration-errors.ts';
 import {
   createLinks,
   type LinkAvailability,
@@ -33,8 +30,8 @@ export {
 } from './clearing/clearing-format.ts';
 export { referenceClearingFormat } from './clearing/reference-clearing-format.ts';
 export { createRequestSigners } from './http-json/http-message-signatures.ts';
-export { createHostTables, type HostTables } from './iso8583-host/host-tables.ts';
-export { createClientCertificates } from './keys/client-certificate-store.ts';
+export { createHostTables, type HostTables } from './iso8583-host/load-dialect-tables.ts';
+export { createClientCertificates } from './keys/load-client-certificates.ts';
 export type {
   AcquirerLink,
   AcquirerOutcome,

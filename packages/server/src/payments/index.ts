@@ -33,19 +33,19 @@ import {
 import { createClearingFiles, createClearingTask } from './clearing/clearing-files.ts';
 import { registerClearingGauges } from './clearing/clearing-gauges.ts';
 import { createClearingStore } from './clearing/clearing-sql.ts';
-import { registerLinkRoutes } from './http/acquirer-link-routes.ts';
+import { registerLinkRoutes } from './http/acquirer-link-status-route.ts';
 import { registerApprovalCodes } from './http/approval-code-routes.ts';
 import { registerClearingRoutes } from './http/clearing-routes.ts';
-import { registerPaymentRoutes } from './http/routes.ts';
+import { registerPaymentRoutes } from './http/transaction-routes.ts';
 import { createGapReporter, gapReportJob } from './offline/missing-sequence-numbers.ts';
-import { createOfflineStore } from './offline/offline-sql.ts';
+import { createOfflineStore } from './offline/offline-sale-sql.ts';
 import { createOfflineSubmission, submitOfflineSaleJob } from './offline/submit-offline-sale.ts';
 import { createConfirmDeadlineHandler } from './operations/confirm-sale.ts';
 import { createAuthorizationExpiry } from './recovery/expire-authorizations.ts';
 import { createCrashRecovery } from './recovery/recover-after-crash.ts';
 import { createOperationRetry } from './recovery/retry-operations.ts';
-import { findLinksInUse } from './repository/links-in-use.ts';
-import type { RecentTransactions } from './repository/recent-transactions.ts';
+import { findLinksInUse } from './repository/links-with-pending-work.ts';
+import type { RecentTransactions } from './repository/recent-transaction-cache.ts';
 import { createRerouteStore } from './repository/reroute-sql.ts';
 import { createTransactionRepository } from './repository/transaction-repository.ts';
 import { retryOperationJob } from './reversals/create-reversal.ts';
@@ -61,7 +61,7 @@ export * from './reporting-queries.ts';
 export {
   createRecentTransactions,
   type RecentTransactions,
-} from './repository/recent-transactions.ts';
+} from './repository/recent-transaction-cache.ts';
 export { settlementDayForContext } from './transaction/contract-terms.ts';
 export { settlementDayForTime } from './transaction/settlement-date.ts';
 export { saleResponse } from './transaction/terminal-action.ts';

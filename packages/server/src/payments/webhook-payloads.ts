@@ -7,9 +7,9 @@ import {
   type OutboxRow,
   plainArray,
 } from '../platform/index.ts';
-import { batchEvents } from './batch-capture/batch-event-payloads.ts';
+import { batchEvents } from './batch-capture/batch-completed-event.ts';
 import { clearingEvents } from './clearing/clearing-event-payloads.ts';
-import type { RecentTransactions } from './repository/recent-transactions.ts';
+import type { RecentTransactions } from './repository/recent-transaction-cache.ts';
 import { summarizeResponse } from './transaction/terminal-action.ts';
 import type { EventData, TransactionRow } from './transaction/transaction.ts';
 

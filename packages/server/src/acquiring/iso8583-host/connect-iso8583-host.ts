@@ -12,8 +12,8 @@ import type {
 } from '../spi/acquirer-spi.ts';
 import { isAmbiguousDecline } from '../spi/ambiguous-response.ts';
 import { requireTls } from '../spi/invalid-link-setting.ts';
-import { openHostLink } from './host-link.ts';
-import { correlationKey, toAcquirerOutcome, toIso8583Message } from './iso8583-messages.ts';
+import { openHostLink } from './host-session-pool.ts';
+import { correlationKey, toAcquirerOutcome, toIso8583Message } from './payment-messages.ts';
 
 type Options = ConnectionPorts & {
   link: Iso8583HostLink;

@@ -4,7 +4,7 @@ import { createInFlight, whenOver } from '../../platform/index.ts';
 import type { ExchangeResult } from '../spi/acquirer-spi.ts';
 import type { OutgoingFrame } from './host-connection.ts';
 import type { HostSession } from './host-session.ts';
-import { correlationKey } from './iso8583-messages.ts';
+import { correlationKey } from './payment-messages.ts';
 
 export type SendOptions = {
   timeoutMs: number;

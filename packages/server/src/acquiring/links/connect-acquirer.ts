@@ -3,12 +3,12 @@ import type { Hsm } from '../../vault/index.ts';
 import { connectHttpJson } from '../http-json/connect-http-json.ts';
 import type { RequestSigners } from '../http-json/http-message-signatures.ts';
 import { connectIso8583Host } from '../iso8583-host/connect-iso8583-host.ts';
-import type { HostTables } from '../iso8583-host/host-tables.ts';
-import type { ClientCertificate, ClientCertificates } from '../keys/client-certificate-store.ts';
+import type { HostTables } from '../iso8583-host/load-dialect-tables.ts';
+import type { ClientCertificate, ClientCertificates } from '../keys/load-client-certificates.ts';
 import type { ZoneKeys } from '../keys/zone-key-exchange.ts';
 import type { AcquirerConnection, AcquirerLink, ConnectionPorts } from '../spi/acquirer-spi.ts';
 import { InvalidLinkSettingError } from '../spi/invalid-link-setting.ts';
-import { assertOwnKeys } from './link-configuration-errors.ts';
+import { assertOwnKeys } from './check-link-configuration.ts';
 
 /** Keys, certificates and dialect tables that the settings of a link name. */
 export type LinkResources = {

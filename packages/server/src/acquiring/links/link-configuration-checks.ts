@@ -7,7 +7,7 @@ import {
   dependenciesOf,
   type LinkCheckPorts,
   type LinkCheckResult,
-} from './link-configuration-errors.ts';
+} from './check-link-configuration.ts';
 
 export type CheckedLink = {
   link: AcquirerLink;

@@ -1,7 +1,7 @@
 // Opens configured acquirer links, replaces changed links and drains removed links.
 import { defined } from '@switchyard/contract';
 import { createWorks, type Metrics } from '../../platform/index.ts';
-import type { ClientCertificate } from '../keys/client-certificate-store.ts';
+import type { ClientCertificate } from '../keys/load-client-certificates.ts';
 import type { AcquirerConnection, AcquirerLink, ConnectionPorts } from '../spi/acquirer-spi.ts';
 import {
   InvalidLinkSettingError,

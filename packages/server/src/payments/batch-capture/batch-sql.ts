@@ -1,7 +1,7 @@
 // SQL of capture batches: one statement creates a batch with its items, others process it in pages.
 import type { Database, Ids } from '../../platform/index.ts';
 import { isUuid } from '../runtime/find-transaction.ts';
-import { insertBatchCompletedEvent } from './batch-event-payloads.ts';
+import { insertBatchCompletedEvent } from './batch-completed-event.ts';
 
 export type BatchSelection = {
   merchantId: string;

@@ -1,6 +1,6 @@
 // Gauges of unacknowledged clearing files and of captures that wait for a file.
 import { type Clock, isoTime, type Metrics } from '../../platform/index.ts';
-import { elapsedSeconds, registerLinkGauges } from '../runtime/link-gauges.ts';
+import { elapsedSeconds, registerLinkGauges } from '../runtime/register-link-gauges.ts';
 import type { ClearingStore, LinkBacklogSample } from './clearing-sql.ts';
 
 export function registerClearingGauges({

@@ -17,7 +17,7 @@ import {
   setReplayedHeader,
   tags,
   transactionsPath,
-} from './route-schemas.ts';
+} from './shared-route-parts.ts';
 
 const ItemsQuery = Type.Object(
   {

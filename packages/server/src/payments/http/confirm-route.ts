@@ -12,7 +12,7 @@ import {
   tags,
   transactionErrors,
   transactionsPath,
-} from './route-schemas.ts';
+} from './shared-route-parts.ts';
 import { viewTransaction } from './transaction-view.ts';
 
 type FindPorts = Parameters<typeof findTransaction>[0];

@@ -5,7 +5,7 @@ import type { Clock, Job } from '../../platform/index.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import { commitTransition, updateWithRetry } from '../repository/update-with-retry.ts';
 import { resolveMerchantScope, resolveStoreScope } from '../runtime/caller-scope.ts';
-import type { Gap, OfflineStore } from './offline-sql.ts';
+import type { Gap, OfflineStore } from './offline-sale-sql.ts';
 
 export const gapReportJob = 'payments.report-offline-gap';
 

@@ -39,7 +39,7 @@ import {
   refuseCountExceeded,
 } from '../validation/validate-offline-sale.ts';
 import { gapReportDelayMs, gapReportJob } from './missing-sequence-numbers.ts';
-import type { NewUpload, OfflineStore, StoreResult } from './offline-sql.ts';
+import type { NewUpload, OfflineStore, StoreResult } from './offline-sale-sql.ts';
 import { submitOfflineSaleJob } from './submit-offline-sale.ts';
 
 export type OfflineSale = PreparedSale & { request: OfflineRequest };

@@ -11,14 +11,14 @@ import {
   type OutcomeResult,
   offlineSaleRules,
 } from '../reversals/operation-outcome.ts';
+import { recordSupersededOutcome } from '../reversals/outcome-after-reversal.ts';
 import { alertReferenceCollision } from '../reversals/reconciliation-alerts.ts';
-import { recordSupersededOutcome } from '../reversals/superseded-outcome.ts';
 import type { RetrySteps, RetryTime } from '../runtime/retry-driver.ts';
 import { settlementDayForContext } from '../transaction/contract-terms.ts';
 import { commitGraceMs } from '../transaction/timeouts.ts';
 import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
 import type { Transition } from '../transaction/transition.ts';
-import type { OfflineStore } from './offline-sql.ts';
+import type { OfflineStore } from './offline-sale-sql.ts';
 
 export const submitOfflineSaleJob = 'payments.submit-offline-sale';
 

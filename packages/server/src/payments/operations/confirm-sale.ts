@@ -10,7 +10,7 @@ import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts'
 import { confirmDeadline } from '../transaction/confirm-deadline.ts';
 import { confirmRuleFor, reversibleAmount } from '../transaction/state-machine.ts';
 import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
-import { type ContractPorts, getContractTerms } from './contract-limits.ts';
+import { type ContractPorts, getContractTerms } from './load-contract-terms.ts';
 import { refuseState } from './operation-decision.ts';
 
 export type ConfirmPorts = StoreReversalPorts &

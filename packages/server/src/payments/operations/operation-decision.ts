@@ -21,7 +21,7 @@ import {
   type TransactionRow,
   transactionSummary,
 } from '../transaction/transaction.ts';
-import type { OperationInput } from './operation-request.ts';
+import type { OperationInput } from './operation-types.ts';
 
 const amountExceededCodes: Readonly<Record<OperationType, ErrorCode>> = {
   Capture: 'capture_amount_exceeded',

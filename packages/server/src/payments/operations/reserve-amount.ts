@@ -15,8 +15,8 @@ import {
 } from '../repository/transaction-repository.ts';
 import { refuseConcurrentModification, updateWithRetry } from '../repository/update-with-retry.ts';
 import { type ReversalPorts, reversalTransition } from '../reversals/create-reversal.ts';
+import { allocateMessageReference } from '../runtime/allocate-message-reference.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
-import { allocateMessageReference } from '../runtime/message-reference.ts';
 import { clearingEntryTransition, usesClearingFile } from '../transaction/clearing-entry.ts';
 import {
   type OperationType,
@@ -33,11 +33,11 @@ import {
 } from '../transaction/transaction.ts';
 import { applyTransition, type Transition, withChange } from '../transaction/transition.ts';
 import { voidUnsubmittedSale } from '../transaction/void-before-submission.ts';
-import { type ContractPorts, getContractTerms } from './contract-limits.ts';
 import { reservedAmountFields } from './finish-operation.ts';
+import { type ContractPorts, getContractTerms } from './load-contract-terms.ts';
 import { decideOperation, type ReservedAmount } from './operation-decision.ts';
 import { operationFingerprint, requireNewOperationId } from './operation-idempotency.ts';
-import type { OperationInput, OperationResult } from './operation-request.ts';
+import type { OperationInput, OperationResult } from './operation-types.ts';
 
 export type ReservationPorts = ReversalPorts &
   ContractPorts & {

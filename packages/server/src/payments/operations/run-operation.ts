@@ -3,7 +3,6 @@ import { refuse } from '@switchyard/contract';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import type { Log } from '../../platform/index.ts';
 import type { Vault } from '../../vault/index.ts';
-import { requireStoredCard } from '../card-input/require-stored-card.ts';
 import { DuplicateOperationId } from '../repository/transaction-repository.ts';
 import { logNotSent } from '../reversals/reconciliation-alerts.ts';
 import { markOutcomeUnknown } from '../runtime/unknown-outcome.ts';
@@ -16,7 +15,8 @@ import {
   OtherOperationTypeTaken,
   refuseNotSent,
 } from './operation-idempotency.ts';
-import type { OperationInput, OperationResult } from './operation-request.ts';
+import type { OperationInput, OperationResult } from './operation-types.ts';
+import { requireStoredCard } from './require-card-not-deleted.ts';
 import { type ReservationPorts, reserveAmount } from './reserve-amount.ts';
 import { type SendPorts, sendOperation } from './send-operation.ts';
 import { type SettlePorts, settleOperation } from './settle-operation.ts';

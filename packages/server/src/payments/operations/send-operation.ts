@@ -3,7 +3,7 @@ import { defined } from '@switchyard/contract';
 import type { AcquirerOutcome, AcquirerRequest, Acquiring } from '../../acquiring/index.ts';
 import type { FailPoints } from '../../platform/index.ts';
 import type { Vault } from '../../vault/index.ts';
-import { acquirerReversalReason } from '../reversals/reversal-reason.ts';
+import { acquirerReversalReason } from '../reversals/acquirer-reversal-reason.ts';
 import {
   authorizationContext,
   type StoredOperation,

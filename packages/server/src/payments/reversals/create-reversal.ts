@@ -3,8 +3,11 @@ import { defined } from '@switchyard/contract';
 import { type Clock, type DueClock, type Ids, isoTime, type Jobs } from '../../platform/index.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import { commitTransition, updateWithRetry } from '../repository/update-with-retry.ts';
+import {
+  allocateMessageReference,
+  type ReferencePorts,
+} from '../runtime/allocate-message-reference.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
-import { allocateMessageReference, type ReferencePorts } from '../runtime/message-reference.ts';
 import { withDatabaseRetry } from '../runtime/retry-while-database-down.ts';
 import type { Phase } from '../transaction/state-machine.ts';
 import { commitGraceMs, databaseRetryMs } from '../transaction/timeouts.ts';

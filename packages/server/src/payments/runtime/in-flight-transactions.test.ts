@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Caller } from '../../http/index.ts';
-import { getTransaction } from '../operations/get-transaction.ts';
+import { getTransaction } from '../operations/wait-for-transaction.ts';
 import {
   createInFlightTransactions,
   type InFlightTransactions,

@@ -2,7 +2,7 @@
 
 import type { Clock, Database, Job, Metrics } from '../../platform/index.ts';
 import { alertAfterAttempts } from '../transaction/timeouts.ts';
-import { elapsedSeconds, type Gauges, registerLinkGauges } from './link-gauges.ts';
+import { elapsedSeconds, type Gauges, registerLinkGauges } from './register-link-gauges.ts';
 
 /** Note on a job without a response. Later messages of the link must wait for it. */
 export const noResponseNote = 'Unanswered';

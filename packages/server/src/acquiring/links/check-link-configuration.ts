@@ -1,8 +1,8 @@
 // Checks the keys and certificates that a link's settings reference.
 import { defined } from '@switchyard/contract';
 import { type Hsm, HsmError, type KeyFacts } from '../../vault/index.ts';
-import type { HostTables } from '../iso8583-host/host-tables.ts';
-import type { ClientCertificates } from '../keys/client-certificate-store.ts';
+import type { HostTables } from '../iso8583-host/load-dialect-tables.ts';
+import type { ClientCertificates } from '../keys/load-client-certificates.ts';
 import type { AcquirerLink } from '../spi/acquirer-spi.ts';
 import {
   InvalidLinkSettingError,

@@ -12,7 +12,7 @@ import {
   type EntryMode,
   invalidResponse,
 } from '../spi/acquirer-spi.ts';
-import { checkApprovedAmount, safeIssuerData } from '../spi/check-approval.ts';
+import { checkApprovedAmount, safeIssuerData } from '../spi/check-approved-amount.ts';
 import { encodeSubelement, readSubelement } from './private-data-subelements.ts';
 
 const amountDigits = 12;

@@ -3,15 +3,15 @@ import { Availability, TransactionWithEvents } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { route } from '../../http/index.ts';
-import { getTransaction } from '../operations/get-transaction.ts';
 import { getAvailability } from '../operations/operation-availability.ts';
+import { getTransaction } from '../operations/wait-for-transaction.ts';
 import {
   rateLimit,
   TransactionParams,
   tags,
   transactionErrors,
   transactionsPath,
-} from './route-schemas.ts';
+} from './shared-route-parts.ts';
 import { viewWithEvents } from './transaction-view.ts';
 
 const WaitQuery = Type.Object(

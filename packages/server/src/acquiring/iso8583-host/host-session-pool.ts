@@ -7,7 +7,7 @@ import type { ExchangeResult } from '../spi/acquirer-spi.ts';
 import { drain } from '../spi/drain.ts';
 import type { HostTarget } from './host-connection.ts';
 import { type HostSession, openHostSession } from './host-session.ts';
-import { createMessageFraming, MacError, type MessageFramingOptions } from './message-framing.ts';
+import { createMessageFraming, MacError, type MessageFramingOptions } from './message-codec.ts';
 import {
   isKeyUpdate,
   isRequest,

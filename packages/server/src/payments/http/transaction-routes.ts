@@ -2,14 +2,14 @@
 import type { FastifyInstance } from 'fastify';
 import { registerBatchCaptureRoutes } from './batch-capture-routes.ts';
 import { registerConfirmRoute } from './confirm-route.ts';
-import { registerOfflineRoutes } from './offline-routes.ts';
+import { registerOfflineRoutes } from './offline-gap-route.ts';
 import {
   registerOperationRoutes,
   registerRefundByWebRoutes,
   registerResolveRoute,
 } from './operation-routes.ts';
-import { registerReadRoutes } from './read-routes.ts';
 import { registerSaleRoute } from './sale-route.ts';
+import { registerReadRoutes } from './transaction-status-routes.ts';
 
 type PortsOf<Register extends (app: FastifyInstance, ports: never) => void> =
   Parameters<Register>[1];

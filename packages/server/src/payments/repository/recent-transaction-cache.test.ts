@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TransactionRecord } from '../transaction/transaction.ts';
-import { createRecentTransactions } from './recent-transactions.ts';
+import { createRecentTransactions } from './recent-transaction-cache.ts';
 
 const saleOf = (transactionId: string, version: number, events = version) =>
   ({

@@ -14,7 +14,7 @@ import {
 } from '../../../test/scripted-host.ts';
 import { createLog, systemClock } from '../../platform/index.ts';
 import type { ExchangeResult } from '../spi/acquirer-spi.ts';
-import { type HostLink, openHostLink } from './host-link.ts';
+import { type HostLink, openHostLink } from './host-session-pool.ts';
 
 const spoken = compileHost(builtInHosts['iso1987-binary'], { now: Date.now });
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });

@@ -4,16 +4,16 @@ import { describe, test } from 'node:test';
 import { builtInHosts, compileHost } from '@switchyard/iso8583';
 import { createLog } from '../../platform/index.ts';
 import { HsmError, type HsmErrorCode, type KeyFacts } from '../../vault/index.ts';
-import type { LoadedHost } from '../iso8583-host/host-tables.ts';
-import type { ClientCertificates } from '../keys/client-certificate-store.ts';
+import type { LoadedHost } from '../iso8583-host/load-dialect-tables.ts';
+import type { ClientCertificates } from '../keys/load-client-certificates.ts';
 import type { AcquirerLink } from '../spi/acquirer-spi.ts';
 import { InvalidLinkSettingError } from '../spi/invalid-link-setting.ts';
-import { type CheckedLink, createConfigurationChecker } from './link-configuration-checks.ts';
 import {
   checkLinkConfiguration,
   dependenciesOf,
   type LinkDependencies,
-} from './link-configuration-errors.ts';
+} from './check-link-configuration.ts';
+import { type CheckedLink, createConfigurationChecker } from './link-configuration-checks.ts';
 
 const now = 1_000_000;
 const clock = { now: () => now };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { builtInHosts, compileHost, type Message } from '@switchyard/iso8583';
 import type { AcquirerRequest } from '../spi/acquirer-spi.ts';
-import { toAcquirerOutcome, toIso8583Message } from './iso8583-messages.ts';
+import { toAcquirerOutcome, toIso8583Message } from './payment-messages.ts';
 
 const request: Message = {
   mti: '0200',

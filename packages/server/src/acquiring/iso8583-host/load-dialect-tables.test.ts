@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createLog, systemClock } from '../../platform/index.ts';
-import { createHostTables, type HostTables } from './host-tables.ts';
+import { createHostTables, type HostTables } from './load-dialect-tables.ts';
 
 const namesOf = (hosts: HostTables) => hosts.reload().map(({ name }) => name);
 const builtIn = ['iso1987-binary', 'iso1987-ascii', 'iso1993-ascii'];
