@@ -48,7 +48,7 @@ function reversalChanges(position: Position): PositionChanges {
   };
 }
 
-/** Releases what {@link reservedAmountFields} and the rest of a final capture have reserved. */
+/** Releases the reserved amount, and the reserved rest of a final capture. */
 function releaseChanges({ kind, amount, details }: StoredOperation): PositionChanges {
   if (kind === 'Reversal') return {};
   const changes: PositionChanges = { [reservedAmountFields[kind]]: -amount };
