@@ -114,7 +114,6 @@ function createOutcomeMetrics({ metrics, log }: Pick<Ports, 'metrics' | 'log'>) 
   };
 }
 
-/** @example const acquiring = createAcquiring({ hostTables, clientCertificates, database, clock, log, … }); */
 export function createAcquiring(ports: Ports): Acquiring {
   const { clock, log } = ports;
   const resources = { ...ports, zoneKeys: createZoneKeys(ports) };

@@ -49,9 +49,7 @@ export type ClearingAcknowledgement = {
   rejections: readonly { line: number; rrn: string; code: string }[];
 };
 
-/** Writer of clearing files and parser of acknowledgements for one format. */
 export type ClearingFormat = {
-  /** Name of the delivered file. */
   fileName(header: ClearingHeader): string;
   /** Yields the file in chunks; lines are numbered from 1. */
   writeFile(

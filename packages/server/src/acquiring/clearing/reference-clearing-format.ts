@@ -94,9 +94,13 @@ async function* writeFile(
 
 const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
+function failLine(line: number, message: string): never {
+  throw new AcknowledgementFormatError(line, message);
+}
+
 function parseCount(text: string | undefined, line: number, fieldLabel: string): number {
   if (text !== undefined && /^[0-9]{1,9}$/.test(text)) return Number(text);
-  throw new AcknowledgementFormatError(line, `${fieldLabel} is not a number of 1 to 9 digits.`);
+  return failLine(line, `${fieldLabel} is not a number of 1 to 9 digits.`);
 }
 
 function readHeader(
@@ -109,17 +113,10 @@ function readHeader(
     version !== formatVersion ||
     !uuidPattern.test(fileId)
   ) {
-    throw new AcknowledgementFormatError(
-      1,
-      `The first line must begin with A|${acknowledgementType}|${formatVersion}|.`,
-    );
+    failLine(1, `The first line must begin with A|${acknowledgementType}|${formatVersion}|.`);
   }
-  if (outcome !== 'Accepted' && outcome !== 'Rejected') {
-    throw new AcknowledgementFormatError(
-      1,
-      'The status in the first line must be Accepted or Rejected.',
-    );
-  }
+  if (outcome !== 'Accepted' && outcome !== 'Rejected')
+    failLine(1, 'The status in the first line must be Accepted or Rejected.');
   const header = { fileId, sequence: parseCount(sequence, 1, 'The sequence') };
   if (outcome === 'Accepted') return header;
   return { ...header, rejectionReason: (reason ?? '').slice(0, 100) || 'Unknown' };
@@ -127,41 +124,27 @@ function readHeader(
 
 function readRejection(text: string, lineNumber: number) {
   const [recordType, line, rrn = '', code = '', ...extraFields] = text.split('|');
-  if (recordType !== 'R' || extraFields.length > 0 || !/^[A-Za-z0-9]{1,8}$/.test(code)) {
-    throw new AcknowledgementFormatError(
-      lineNumber,
-      'The line must have the form R|line|reference|code.',
-    );
-  }
+  if (recordType !== 'R' || extraFields.length > 0 || !/^[A-Za-z0-9]{1,8}$/.test(code))
+    failLine(lineNumber, 'The line must have the form R|line|reference|code.');
   return { line: parseCount(line, lineNumber, 'The line'), rrn, code };
 }
 
 function readAcknowledgement(text: string): ClearingAcknowledgement {
   const lines = text.replace(/\r\n/g, '\n').replace(/\n$/, '').split('\n');
-  if (lines.length > maxLines)
-    throw new AcknowledgementFormatError(maxLines, 'The acknowledgement has too many lines.');
+  const lastLine = lines.length;
+  if (lastLine > maxLines) failLine(maxLines, 'The acknowledgement has too many lines.');
   const invalidLine = lines.findIndex((line) => controlCharacter.test(line));
-  if (invalidLine !== -1)
-    throw new AcknowledgementFormatError(invalidLine + 1, 'The line contains a control character.');
+  if (invalidLine !== -1) failLine(invalidLine + 1, 'The line contains a control character.');
   const header = readHeader(lines[0] ?? '');
   const [recordType, accepted, rejected, ...extraFields] = (lines.at(-1) ?? '').split('|');
-  if (recordType !== 'T' || extraFields.length > 0 || lines.length < 2) {
-    throw new AcknowledgementFormatError(
-      lines.length,
-      'The last line must have the form T|accepted|rejected.',
-    );
-  }
+  if (recordType !== 'T' || extraFields.length > 0 || lastLine < 2)
+    failLine(lastLine, 'The last line must have the form T|accepted|rejected.');
   const rejections = lines.slice(1, -1).map((line, index) => readRejection(line, index + 2));
-  if (new Set(rejections.map(({ line }) => line)).size !== rejections.length) {
-    throw new AcknowledgementFormatError(lines.length, 'The acknowledgement rejects a line twice.');
-  }
-  if (parseCount(rejected, lines.length, 'The number of rejected lines') !== rejections.length) {
-    throw new AcknowledgementFormatError(
-      lines.length,
-      'The rejected count differs from the number of R lines.',
-    );
-  }
-  const acceptedCount = parseCount(accepted, lines.length, 'The number of accepted lines');
+  if (new Set(rejections.map(({ line }) => line)).size !== rejections.length)
+    failLine(lastLine, 'The acknowledgement rejects a line twice.');
+  if (parseCount(rejected, lastLine, 'The number of rejected lines') !== rejections.length)
+    failLine(lastLine, 'The rejected count differs from the number of R lines.');
+  const acceptedCount = parseCount(accepted, lastLine, 'The number of accepted lines');
   return { ...header, accepted: acceptedCount, rejections };
 }
 

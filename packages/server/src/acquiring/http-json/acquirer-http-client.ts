@@ -5,7 +5,7 @@ import { onConnection, whenOver } from '../../platform/index.ts';
 import type { ExchangeResult, TlsIdentity } from '../spi/acquirer-spi.ts';
 import type { ReceivedResponse } from './http-message-signatures.ts';
 
-export type AcquirerHttpRequest = {
+type AcquirerHttpRequest = {
   path: string;
   headers: Readonly<Record<string, string>>;
   body: string;
@@ -37,7 +37,6 @@ const idleConnectionTimeoutMs = 4000;
 /** After this time the acquirer is unreachable or overloaded, and nothing was sent. */
 const defaultConnectTimeoutMs = 3000;
 const maxResponseBytes = 65_536;
-/** Maximum concurrent requests that wait for a late response. */
 const maxLateRequests = 1000;
 
 /** API clients see this text, so it contains no address of the acquirer. */
@@ -57,7 +56,6 @@ async function readResponse(incoming: IncomingMessage): Promise<ReceivedResponse
   return { status: incoming.statusCode ?? 0, headers: incoming.headers, body };
 }
 
-/** @example const httpClient = createAcquirerHttpClient({ host, port, tls: true, lateResponseWindowMs: 10_000 }); */
 export function createAcquirerHttpClient(options: Options) {
   const { host, port, tls, tlsIdentity, maxConnections = defaultMaxConnections } = options;
   const { connectTimeoutMs = defaultConnectTimeoutMs } = options;

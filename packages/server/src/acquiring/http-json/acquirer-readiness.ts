@@ -14,7 +14,6 @@ type Options = {
 const defaultEchoIntervalMs = 30_000;
 const defaultRetryDelaysMs = [1000, 2000, 5000, 10_000, 30_000] as const;
 
-/** @example const readiness = createAcquirerReadiness({ sendEcho, onChange }); */
 export function createAcquirerReadiness(options: Options) {
   const { echoIntervalMs = defaultEchoIntervalMs, retryDelaysMs = defaultRetryDelaysMs } = options;
   const [firstRetryDelayMs = echoIntervalMs] = retryDelaysMs;

@@ -26,7 +26,6 @@ type Options = ConnectionPorts & { link: HttpJsonLink; signer: RequestSigner };
 /** Maximum concurrent messages; further messages get `NotSent`. */
 const maxInFlight = 5000;
 const enquiryIntervalMs = 250;
-/** An enquiry needs at least this time. */
 const minEnquiryTimeMs = 100;
 const echoTimeoutMs = 5000;
 const nonceBytes = 16;
@@ -44,15 +43,15 @@ async function enquireOutcome(
   for (;;) {
     const timeoutMs = deadline - clock.now();
     if (timeoutMs < minEnquiryTimeMs) return undefined;
-    const enquired = await exchange.sendSigned('/v1/enquiries', { messageId }, { timeoutMs });
-    if (enquired.result === 'Responded') {
-      const { status, body } = enquired.response;
+    const enquiryResult = await exchange.sendSigned('/v1/enquiries', { messageId }, { timeoutMs });
+    if (enquiryResult.result === 'Responded') {
+      const { status, body } = enquiryResult.response;
       // The message may still arrive later: only a reversal is safe.
       if (body.outcome === 'NotFound') return undefined;
       // The enquiry itself was not processed: the outcome of the message stays unknown.
       const isUnprocessed = body.outcome === 'NotProcessed';
       if (isUnprocessed && !isRetryableStatus(status)) return undefined;
-      const outcome = isUnprocessed ? 'Pending' : toSpiOutcome(request, enquired.response);
+      const outcome = isUnprocessed ? 'Pending' : toSpiOutcome(request, enquiryResult.response);
       if (outcome !== 'Pending') return outcome;
     }
     await pause(Math.min(enquiryIntervalMs, Math.max(0, deadline - clock.now())));
@@ -89,29 +88,29 @@ export function connectHttpJson(options: Options): AcquirerConnection {
 
   async function resolveOutcome(
     request: SpiRequest,
-    exchanged: ExchangeResult<VerifiedResponse>,
+    exchangeResult: ExchangeResult<VerifiedResponse>,
     deadline: number,
     responsesBefore: number,
   ): Promise<AcquirerOutcome> {
-    if (exchanged.result === 'NotSent') {
+    if (exchangeResult.result === 'NotSent') {
       readiness.recordSendFailure(responsesBefore);
-      return { outcome: 'NotSent', reason: exchanged.reason };
+      return { outcome: 'NotSent', reason: exchangeResult.reason };
     }
-    if (exchanged.result === 'Responded') {
-      const outcome = toSpiOutcome(request, exchanged.response);
+    if (exchangeResult.result === 'Responded') {
+      const outcome = toSpiOutcome(request, exchangeResult.response);
       // An overload response does not prove readiness: the next echo decides.
       if (outcome === 'Pending' || outcome.outcome !== 'NotSent') readiness.recordResponse();
       if (outcome !== 'Pending') return outcome;
-    } else if (exchanged.result === 'InvalidResponse') {
+    } else if (exchangeResult.result === 'InvalidResponse') {
       const { messageId } = request.message;
       log.warn({ messageId }, 'acquirer response has an invalid signature or body');
     } else readiness.checkNow();
-    const reason = exchanged.result === 'Responded' ? 'Timeout' : exchanged.result;
-    const isEnquiryUseful = exchanged.result === 'Responded' || reason === 'ConnectionLost';
-    const found = isEnquiryUseful
+    const reason = exchangeResult.result === 'Responded' ? 'Timeout' : exchangeResult.result;
+    const isEnquiryUseful = exchangeResult.result === 'Responded' || reason === 'ConnectionLost';
+    const enquiryOutcome = isEnquiryUseful
       ? await enquireOutcome(signedExchange, clock, request, deadline)
       : undefined;
-    return found ?? { outcome: 'Unknown', reason };
+    return enquiryOutcome ?? { outcome: 'Unknown', reason };
   }
 
   async function sendRequest(
@@ -128,7 +127,7 @@ export function connectHttpJson(options: Options): AcquirerConnection {
       if (!isReported) onPossiblySent?.();
       isReported = true;
     }
-    const exchanged = await signedExchange.sendSigned(spiRequest.path, spiRequest.message, {
+    const exchangeResult = await signedExchange.sendSigned(spiRequest.path, spiRequest.message, {
       timeoutMs,
       onPossiblySent: notifyPossiblySent,
       onLateResponse(lateResponse) {
@@ -139,8 +138,8 @@ export function connectHttpJson(options: Options): AcquirerConnection {
       },
     });
     // A response may arrive before the request is completely written.
-    if (exchanged.result !== 'NotSent') notifyPossiblySent();
-    return resolveOutcome(spiRequest, exchanged, deadline, responsesBefore);
+    if (exchangeResult.result !== 'NotSent') notifyPossiblySent();
+    return resolveOutcome(spiRequest, exchangeResult, deadline, responsesBefore);
   }
 
   return {

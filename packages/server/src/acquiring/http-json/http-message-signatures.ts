@@ -23,7 +23,6 @@ export type RequestSigners = {
   publicKeysFor(link: LinkKeyId): { current: PublicSigningKey; next: PublicSigningKey };
 };
 
-/** @example const signers = createRequestSigners(masterKey); signers.publicKeysFor({ organizationId, linkId, keyVersion: 1 }); */
 export function createRequestSigners(masterKey: Buffer): RequestSigners {
   const deriveKey = ({ organizationId, linkId, keyVersion }: LinkKeyId) =>
     createSigningKey(masterKey, `acquirer link|${organizationId}|${linkId}|${keyVersion}`);
@@ -44,7 +43,6 @@ export function createRequestSigners(masterKey: Buffer): RequestSigners {
 
 const contentDigest = (body: string | Buffer) => spiContentDigest(hash('sha256', body, 'base64'));
 
-/** @example const { headers } = signRequest(signer, { path, body, now, nonce }); */
 export function signRequest(
   signer: RequestSigner,
   request: { path: string; body: string; now: number; nonce: string },
@@ -90,7 +88,6 @@ export function createResponseVerifier(keys: readonly string[]) {
     keysById.set(kid, createPublicKey({ key: { kty, crv, x }, format: 'jwk' }));
   }
   return {
-    /** True if the acquirer signed this response to this request. */
     isValidSignature(
       { status, headers, body }: ReceivedResponse,
       requestSignature: string,

@@ -53,7 +53,6 @@ function createBodyParser<Schema extends TSchema>(schema: Schema) {
 const parseAnswer = createBodyParser(SpiAnswer);
 const parseEchoAnswer = createBodyParser(SpiEchoAnswer);
 
-/** @example const { sendSigned } = createSignedExchange({ httpClient, echoHttpClient, signer, verifier, … }); */
 export function createSignedExchange(ports: Ports) {
   const { httpClient, echoHttpClient, signer, verifier, clock, pathPrefix } = ports;
 
@@ -70,8 +69,8 @@ export function createSignedExchange(ports: Ports) {
       call: { path: fullPath, headers, body },
       verify(received: ReceivedResponse): VerifiedResponse<Body> | undefined {
         if (!verifier.isValidSignature(received, signature, clock.now())) return undefined;
-        const parsed = parse(received.body);
-        return parsed && { status: received.status, body: parsed };
+        const parsedBody = parse(received.body);
+        return parsedBody && { status: received.status, body: parsedBody };
       },
     };
   }
@@ -83,7 +82,7 @@ export function createSignedExchange(ports: Ports) {
       { timeoutMs, onPossiblySent, onLateResponse }: ExchangeOptions,
     ): Promise<ExchangeResult<VerifiedResponse>> {
       const { call, verify } = signMessage(path, message, parseAnswer);
-      const exchanged = await httpClient.post({
+      const exchangeResult = await httpClient.post({
         ...call,
         timeoutMs,
         onPossiblySent,
@@ -94,16 +93,15 @@ export function createSignedExchange(ports: Ports) {
             if (lateResponse !== undefined) onLateResponse(lateResponse);
           }),
       });
-      if (exchanged.result !== 'Responded') return exchanged;
-      const response = verify(exchanged.response);
+      if (exchangeResult.result !== 'Responded') return exchangeResult;
+      const response = verify(exchangeResult.response);
       return response ? { result: 'Responded', response } : { result: 'InvalidResponse' };
     },
-    /** Sends an echo that asks whether the acquirer accepts payments. */
     async echo(sentAt: string, timeoutMs: number): Promise<EchoResult> {
       const { call, verify } = signMessage('/v1/echo', { sentAt }, parseEchoAnswer);
-      const exchanged = await echoHttpClient.post({ ...call, timeoutMs });
-      if (exchanged.result !== 'Responded') return 'NoResponse';
-      const response = verify(exchanged.response);
+      const exchangeResult = await echoHttpClient.post({ ...call, timeoutMs });
+      if (exchangeResult.result !== 'Responded') return 'NoResponse';
+      const response = verify(exchangeResult.response);
       return response?.status === 200 && response.body.status === 'Ready' ? 'Ready' : 'NotReady';
     },
   };

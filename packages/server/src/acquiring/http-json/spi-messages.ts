@@ -19,7 +19,7 @@ import {
 import { checkApprovedAmount, safeIssuerData } from '../spi/check-approved-amount.ts';
 import type { VerifiedResponse } from './signed-exchange.ts';
 
-export type SpiMessage = SpiPayment | SpiCapture | SpiRefund | SpiReversal;
+type SpiMessage = SpiPayment | SpiCapture | SpiRefund | SpiReversal;
 
 /** A message and its path. The path distinguishes a reversal from a refund. */
 export type SpiRequest = { path: SpiPath; message: SpiMessage };

@@ -27,9 +27,9 @@ const maxUnansweredRequests = 10_000;
 
 /** @throws Error if the host is not on loopback and TLS is off */
 export function connectIso8583Host(options: Options): AcquirerConnection {
-  const { link, compiledHost, hsm, keyRing, timeoutMs } = options;
+  const { link, hsm, keyRing, timeoutMs } = options;
   const { host, port, tls = false, tpdu, connections: connectionCount = 1 } = link.settings;
-  const { originalData, replacement } = compiledHost.table;
+  const { originalData, replacement } = options.compiledHost.table;
   requireTls(link);
   // Requests after a time-out or an ambiguous response. They identify a late response.
   const unansweredRequests = new LRUCache<string, Omit<LateResponse, 'responseCode'>>(
@@ -45,19 +45,13 @@ export function connectIso8583Host(options: Options): AcquirerConnection {
   }
 
   const hostLink = openHostLink({
+    ...options,
     host,
     port,
     tls,
-    tlsIdentity: options.tlsIdentity,
-    compiledHost,
     tpdu,
     connectionCount,
-    hsm,
-    keyRing,
-    clock: options.clock,
-    log: options.log,
     onUnmatchedResponse: reportLateResponse,
-    onAvailabilityChange: options.onAvailabilityChange,
   });
 
   return {
@@ -69,12 +63,18 @@ export function connectIso8583Host(options: Options): AcquirerConnection {
     getZonePinKey: () => (hsm === undefined ? undefined : keyRing?.getPinKey()),
     async send(request, onPossiblySent) {
       const message = toIso8583Message(request, link.settings.institutionId, originalData.time);
-      const exchanged = await hostLink.sendRequest(message, timeoutMs, onPossiblySent);
-      if (exchanged.result === 'NotSent') return { outcome: 'NotSent', reason: exchanged.reason };
+      const exchangeResult = await hostLink.sendRequest(message, timeoutMs, onPossiblySent);
+      if (exchangeResult.result === 'NotSent')
+        return { outcome: 'NotSent', reason: exchangeResult.reason };
       const outcome =
-        exchanged.result === 'Responded'
-          ? toAcquirerOutcome(message, exchanged.response, request.currency, replacement.amountIs)
-          : ({ outcome: 'Unknown', reason: exchanged.result } as const);
+        exchangeResult.result === 'Responded'
+          ? toAcquirerOutcome(
+              message,
+              exchangeResult.response,
+              request.currency,
+              replacement.amountIs,
+            )
+          : ({ outcome: 'Unknown', reason: exchangeResult.result } as const);
       // After an invalid or ambiguous response the correct response may still arrive.
       if (outcome.outcome === 'Unknown' || isAmbiguousDecline(outcome)) {
         const { organizationId, transactionId, kind } = request;

@@ -65,7 +65,6 @@ function closeSockets({ tcp, stream }: HostSockets, hasUnconfirmedPayment: boole
   tcp.destroy();
 }
 
-/** @example const connection = openHostConnection({ host, port, tls, framing, …, onOpen, onPayload, onLost }); */
 export function openHostConnection(options: HostConnectionOptions) {
   const { host, port, log, reconnectDelaysMs } = options;
   const { maxUnreadPaymentBytes = defaultMaxUnreadPaymentBytes } = options;

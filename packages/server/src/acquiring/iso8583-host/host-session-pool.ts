@@ -25,7 +25,7 @@ import {
 
 export type HostLink = ReturnType<typeof openHostLink>;
 
-export type HostLinkOptions = Omit<HostTarget, 'reconnectDelaysMs'> &
+type HostLinkOptions = Omit<HostTarget, 'reconnectDelaysMs'> &
   Pick<MessageFramingOptions, 'tpdu' | 'hsm'> & {
     compiledHost: Host;
     /** Default 1. */
@@ -33,7 +33,6 @@ export type HostLinkOptions = Omit<HostTarget, 'reconnectDelaysMs'> &
     keyRing?: ZoneKeyRing | undefined;
     clock: Clock;
     log: Log;
-    /** Called for each response without a pending request. */
     onUnmatchedResponse: (answer: Message) => void;
     onAvailabilityChange?: ((available: boolean) => void) | undefined;
     echoIntervalMs?: number;
@@ -56,7 +55,6 @@ function createTraceNumbers(clock: Clock): () => { stan: string; transmittedAt: 
   };
 }
 
-/** @example const link = openHostLink({ host, port, tls: false, compiledHost, clock, log, onUnmatchedResponse }); */
 export function openHostLink(options: HostLinkOptions) {
   const { clock, log, keyRing, compiledHost, tpdu, hsm } = options;
   const listMacKeyRefs = () => keyRing?.listMacKeyRefs() ?? [];
@@ -169,9 +167,12 @@ export function openHostLink(options: HostLinkOptions) {
   async function requestKeys(session: HostSession): Promise<void> {
     if (keyRing?.shouldRequestKeys() !== true) return;
     const keyRequest = networkMessage('keyRequest', nextTraceNumber());
-    const exchanged = await sendNetworkRequest(session, keyRequest, keyRequestTimeoutMs);
-    if (exchanged.result === 'Responded' && parseKeyUpdate(exchanged.response) !== undefined)
-      await importHostKey(exchanged.response);
+    const exchangeResult = await sendNetworkRequest(session, keyRequest, keyRequestTimeoutMs);
+    if (
+      exchangeResult.result === 'Responded' &&
+      parseKeyUpdate(exchangeResult.response) !== undefined
+    )
+      await importHostKey(exchangeResult.response);
   }
 
   for (let count = 0; count < (options.connectionCount ?? 1); count += 1) {

@@ -28,7 +28,7 @@ export type HostSession = {
   close(): void;
 };
 
-export type HostSessionOptions = HostTarget & {
+type HostSessionOptions = HostTarget & {
   framing: HostConnectionOptions['framing'];
   clock: Clock;
   log: Log;
@@ -54,7 +54,6 @@ const approvedCode = '00';
 /** Hosts send about one echo per minute. The limit protects other links from a flood. */
 const maxHostRequestsPerSecond = 200;
 
-/** @example const session = openHostSession({ host, port, tls, framing, clock, log, …, onPayload }); */
 export function openHostSession(options: HostSessionOptions): HostSession {
   let signedOn = false;
   let missedEchoes = 0;

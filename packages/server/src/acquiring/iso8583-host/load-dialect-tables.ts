@@ -13,7 +13,7 @@ import { type Clock, createFileCache, type Log } from '../../platform/index.ts';
 /** A compiled host, and a version that changes with its table file. */
 export type LoadedHost = { host: Host; version: string };
 
-export type HostCapabilities = {
+type HostCapabilities = {
   readonly name: string;
   /** PIN block length in bytes (DE52): 8, or 16 for format 4; 0 if the host accepts no PIN. */
   readonly pinBytes: number;
@@ -43,7 +43,6 @@ function listTableFiles(directory: string): string[] {
   }
 }
 
-/** @example const hostTables = createHostTables({ directory, clock, log }); hostTables.find('iso1993-ascii'); */
 export function createHostTables(options: {
   directory: string;
   clock: Clock;

@@ -22,7 +22,6 @@ const maxFrameBytes = 8192;
 const macBytes = 8;
 const financialMti = '0200';
 
-/** @example const framing = createMessageFraming({ host, hsm, listMacKeyRefs }); */
 export function createMessageFraming({ host, tpdu, hsm, listMacKeyRefs }: MessageFramingOptions) {
   const { framing, table } = host;
   const algorithm = table.mac?.algorithm;

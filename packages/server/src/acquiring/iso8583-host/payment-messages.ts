@@ -69,10 +69,10 @@ const conditionCodes = {
 } as const;
 
 /** The time that identifies the original in DE90: DE7 or DE13 with DE12. */
-export type OriginalTime = 'Transmission' | 'Local';
+type OriginalTime = 'Transmission' | 'Local';
 
 /** DE90: MTI, STAN, time and institution ids of the original message. */
-export function formatOriginalData(
+function formatOriginalData(
   original: AcquirerReference,
   institutionId: string,
   timeSource: OriginalTime = 'Transmission',

@@ -60,7 +60,6 @@ export function createPendingRequests(nextSession: () => HostSession | undefined
   }
 
   return {
-    /** Sends the encoded message and waits for the result. */
     send(
       session: HostSession,
       message: Message,

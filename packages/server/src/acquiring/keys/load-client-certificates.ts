@@ -39,7 +39,6 @@ function parsePem<Value>(parse: () => Value, errorMessage: string): Value {
 const parseCertificate = (pem: string, errorMessage: string) =>
   parsePem(() => new X509Certificate(pem), errorMessage);
 
-/** @throws Error with a message that contains no key material */
 function loadCertificate(
   paths: { cert: string; key: string; ca: string },
   version: string,
@@ -60,7 +59,6 @@ function loadCertificate(
   return { tlsIdentity: { cert, key, ca }, expiresAt, version };
 }
 
-/** @example const certificates = createClientCertificates({ directory, log }); */
 export function createClientCertificates(options: {
   directory: string;
   log: Log;

@@ -3,7 +3,7 @@ import { type Clock, createWorks, type Database, isoTime, type Log } from '../..
 import type { Hsm } from '../../vault/index.ts';
 import type { Iso8583HostLink, ZonePinKey } from '../spi/acquirer-spi.ts';
 
-export type ZoneKeyUsage = 'ZonePin' | 'Mac';
+type ZoneKeyUsage = 'ZonePin' | 'Mac';
 
 /** A new key from the host, encrypted under the zone master key of the link. */
 export type ZoneKeyUpdate = {
@@ -14,7 +14,6 @@ export type ZoneKeyUpdate = {
   wrappedKey: string;
 };
 
-/** The current zone keys of one link. */
 export type ZoneKeyRing = {
   getPinKey(): ZonePinKey | undefined;
   /** The current key first, then the previous key, which is still accepted. */
@@ -61,7 +60,6 @@ const configuredKeyRefFor = (
   usage: ZoneKeyUsage,
 ): string | null => (usage === 'Mac' ? macKey : zonePinKey)?.keyRef ?? null;
 
-/** @example const zoneKeys = createZoneKeys({ database, clock, log, hsm }); await zoneKeys.reload(); */
 export function createZoneKeys(ports: {
   database: Database;
   clock: Clock;

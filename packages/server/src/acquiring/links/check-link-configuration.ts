@@ -126,7 +126,6 @@ function checkCertificate(
   }
 }
 
-/** @example const { errors } = await checkLinkConfiguration(ports, organizationId, dependencies); */
 export async function checkLinkConfiguration(
   ports: LinkCheckPorts,
   organizationId: string,

@@ -23,7 +23,7 @@ export type LinkStatus = LinkAvailability & {
 
 export type LinkRegistryPorts = Omit<ConnectionPorts, 'tlsIdentity' | 'onAvailabilityChange'> & {
   metrics: Metrics;
-  /** Loads enabled links, and the given links whatever their status. */
+  /** Loads enabled links, and the given links also if they are disabled or removed. */
   loadLinks: (also: readonly string[]) => Promise<AcquirerLink[]>;
   /** Finds links with pending messages. The query is expensive, so it runs only if needed. */
   findLinksWithPendingWork: () => Promise<string[]>;
@@ -34,7 +34,6 @@ type LinkEntry = CheckedLink & {
   current?: OpenConnection;
   /** A connection with the changed settings; it becomes current once it is available. */
   next?: OpenConnection;
-  /** The link could not be opened with its current settings. */
   openError?: LinkConfigurationError;
 };
 
@@ -44,7 +43,6 @@ const metricLabels = ({ linkId, name }: AcquirerLink) => ({ link: linkId, name }
 const isAvailable = (open: OpenConnection | undefined): boolean =>
   open?.connection.isAvailable() ?? false;
 
-/** @example const links = createLinks(ports, resources); await links.refresh(); */
 export function createLinks(ports: LinkRegistryPorts, resources: LinkResources) {
   const { clock, log } = ports;
   const entries = new Map<string, LinkEntry>();

@@ -75,7 +75,6 @@ function appendBlock(terminal: Terminal, { next, end }: StanBlock): void {
   else terminal.nextBlock = { next, end };
 }
 
-/** @example const reference = await createReferenceAllocator({ database, clock }).allocate(request); */
 export function createReferenceAllocator(ports: { database: Database; clock: Clock }) {
   const { database, clock } = ports;
   const terminals = new Map<string, Terminal>();

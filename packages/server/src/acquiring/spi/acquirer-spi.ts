@@ -38,7 +38,7 @@ export type EntryMode =
 export type AcquirerPin = { block: string; format: ZonePinFormat; keyIndex?: string };
 
 /** PIN block formats of ISO 9564-1 for zone PIN keys. */
-export type ZonePinFormat = 0 | 3 | 4;
+type ZonePinFormat = 0 | 3 | 4;
 
 /** Key and PIN block format for the PIN translation of a link. */
 export type ZonePinKey = { keyRef: string; format: ZonePinFormat; keyIndex?: string };
@@ -92,7 +92,7 @@ export type AcquirerRequest = {
   final?: boolean;
 };
 
-export type UnknownReason = 'Timeout' | 'ConnectionLost' | 'InvalidResponse';
+type UnknownReason = 'Timeout' | 'ConnectionLost' | 'InvalidResponse';
 
 export type ExchangeResult<Response> =
   | { result: 'Responded'; response: Response }
@@ -114,7 +114,7 @@ export type AcquirerOutcome =
   | {
       outcome: 'Declined';
       responseCode: string;
-      /** The acquirer states the decline explicitly, whatever the response code. */
+      /** The acquirer states the decline explicitly, also with an unknown response code. */
       isExplicitDecline?: true;
       issuerData?: string;
       addressResult?: string;
@@ -184,7 +184,6 @@ export type AcquirerLink = Iso8583HostLink | HttpJsonLink;
 /** TLS client certificate, private key and trusted CA; without `ca` the default CAs of Node.js apply. */
 export type TlsIdentity = { readonly cert: string; readonly key: string; readonly ca?: string };
 
-/** The ports of every connection, whatever its adapter. */
 export type ConnectionPorts = {
   tlsIdentity?: TlsIdentity | undefined;
   timeoutMs: number;

@@ -17,6 +17,7 @@ function sample() {
     store: {},
     terminals: { find: () => looking.promise },
     clock: { now: () => 1000 },
+    dueClock: { now: () => 1000 },
   } as unknown as Parameters<typeof createExchange>[0]);
   const callOf = (organizationId: string) =>
     ({

@@ -48,9 +48,9 @@ export async function planCaptures(
   const { organizationId } = caller;
   const selection = selectionFor(caller, request);
   await requireLocation(ports, caller, selection);
-  const requested = await findRequestedItems(ports, organizationId, request, selection);
+  const requestedItems = await findRequestedItems(ports, organizationId, request, selection);
   const captures =
-    requested
+    requestedItems
       ?.slice(0, firstPage.limit)
       .map(({ transactionId, amount, remainingAmount, currency }) => ({
         transactionId,
@@ -59,7 +59,8 @@ export async function planCaptures(
       })) ?? (await ports.batches.listCapturable(organizationId, selection, firstPage.limit));
   return {
     dryRun: true,
-    total: requested?.length ?? (await ports.batches.countCapturable(organizationId, selection)),
+    total:
+      requestedItems?.length ?? (await ports.batches.countCapturable(organizationId, selection)),
     items: captures.map((capture) => ({ ...capture, status: 'Planned' })),
   };
 }
@@ -203,18 +204,18 @@ async function findRequestedItems(
   const identifiers = items.map(({ transactionId }) => transactionId);
   const query = { organizationId, merchantId, storeId, identifiers };
   const sales = await batches.findRequestedSales(query);
-  const requested = items.map(({ amount }, index) => ({
+  const requestedItems = items.map(({ amount }, index) => ({
     ...requireSelected(sales[index], selection, index),
     amount,
   }));
-  if (new Set(requested.map((each) => each.transactionId)).size !== requested.length) {
+  if (new Set(requestedItems.map((each) => each.transactionId)).size !== items.length) {
     refuse(
       'field_invalid',
       'The list contains a transaction twice.',
       fieldError('/items', 'field_invalid', 'Names one twice.'),
     );
   }
-  return requested;
+  return requestedItems;
 }
 
 function requireSelected(

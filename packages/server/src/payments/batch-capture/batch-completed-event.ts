@@ -1,7 +1,7 @@
 // Event batch.completed: inserted in the commit of the last item, read by the event publisher.
-import { CompiledQuery } from 'kysely';
 import type { EventFacts, EventSource } from '../../platform/index.ts';
 import { insertOutboxRow } from '../repository/outbox-sql.ts';
+import { queryRows } from '../repository/query-rows.ts';
 
 /** @param subjectQuery query of `id`, with a row if the statement has just completed the batch */
 export const insertBatchCompletedEvent = (subjectQuery: string, outboxId: string, at: string) =>
@@ -28,13 +28,11 @@ type EventDataRow = {
 export const batchEvents: EventSource = {
   prefix: 'batch.',
   async read(rows, trx) {
-    const { rows: eventRows } = await trx.executeQuery<EventDataRow>(
-      CompiledQuery.raw(selectEventDataText, [
-        rows.map((row) => row.organizationId),
-        rows.map((row) => row.outboxId),
-        rows.map((row) => row.subjectId),
-      ]),
-    );
+    const eventRows = await queryRows<EventDataRow>(trx, selectEventDataText, [
+      rows.map((row) => row.organizationId),
+      rows.map((row) => row.outboxId),
+      rows.map((row) => row.subjectId),
+    ]);
     return new Map(
       eventRows.map(
         ({ outboxId, merchantId, clientOperationId, ...counts }): [string, EventFacts] => {

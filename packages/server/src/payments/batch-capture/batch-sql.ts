@@ -39,8 +39,6 @@ export type BatchResult = {
   code?: string;
 };
 
-export type PlannedCapture = { transactionId: string; amount: number; currency: string };
-
 export type RequestedSale = {
   transactionId: string;
   currency: string;
@@ -195,7 +193,6 @@ const selectionValues = ({ storeId, currency, authorizedBefore }: BatchSelection
   authorizedBefore ?? null,
 ];
 
-/** @example const batches = createBatchStore({ database, ids }); */
 export function createBatchStore({ database, ids }: { database: Database; ids: Ids }) {
   return {
     /** In the order of the identifiers. The server's identifier goes before the client's. */
@@ -217,11 +214,8 @@ export function createBatchStore({ database, ids }: { database: Database; ids: I
       return identifiers.map((_, i) => sales.get(i));
     },
 
-    listCapturable(
-      organizationId: string,
-      selection: BatchSelection,
-      limit: number,
-    ): Promise<PlannedCapture[]> {
+    listCapturable(organizationId: string, selection: BatchSelection, limit: number) {
+      type PlannedCapture = { transactionId: string; amount: number; currency: string };
       const values = [organizationId, selection.merchantId, ...selectionValues(selection), limit];
       return database.query<PlannedCapture>(listCapturableSql, values);
     },
@@ -260,11 +254,11 @@ export function createBatchStore({ database, ids }: { database: Database; ids: I
         transaction_id: transactionId,
         amount,
       }));
-      const inserted =
+      const insertion =
         itemRows === undefined
           ? database.query(createFromSelectionSql, [...values, ...selectionValues(selection)])
           : database.query(createFromItemsSql, [...values, JSON.stringify(itemRows)]);
-      return (await inserted).length > 0;
+      return (await insertion).length > 0;
     },
 
     async find(organizationId: string, batchId: string): Promise<BatchRow | undefined> {

@@ -2,16 +2,8 @@
 import { createHash } from 'node:crypto';
 import { type ErrorCode, errorCodes, Refusal } from '@switchyard/contract';
 import type { Acquiring } from '../../acquiring/index.ts';
-import {
-  type Clock,
-  isoTime,
-  type Job,
-  type Jobs,
-  type Later,
-  type Log,
-  pause,
-} from '../../platform/index.ts';
-import { runSystemOperation } from '../operations/run-operation.ts';
+import { isoTime, type Job, type Jobs, type Later, pause } from '../../platform/index.ts';
+import { runSystemOperation, type SystemOperationPorts } from '../operations/run-operation.ts';
 import {
   DuplicateOperationId,
   type TransactionRepository,
@@ -32,12 +24,7 @@ export const batchCaptureJob = 'payments.batch-capture';
 /** Captures the items of a batch that go over one link. */
 export const batchCaptureLinkJob = 'payments.batch-capture.link';
 
-type CaptureItemPorts = Parameters<typeof runSystemOperation>[0] & {
-  transactions: Pick<TransactionRepository, 'findById'>;
-  log: Pick<Log, 'error'>;
-};
-
-export type BatchWorkerPorts = CaptureItemPorts & {
+export type BatchWorkerPorts = SystemOperationPorts & {
   batches: Pick<
     BatchStore,
     'find' | 'assignLinks' | 'listPendingItems' | 'listPendingLinks' | 'recordResults'
@@ -46,7 +33,6 @@ export type BatchWorkerPorts = CaptureItemPorts & {
   inFlightTransactions: Pick<InFlightTransactions, 'isStopping'>;
   acquiring: Pick<Acquiring, 'isLinkAvailable'>;
   jobs: Pick<Jobs, 'enqueue'>;
-  clock: Clock;
 };
 
 const assignBatchSize = 250;
@@ -54,7 +40,7 @@ const assignBatchSize = 250;
 const assignPauseMs = 75;
 const pageSize = 1000;
 const maxCapturesPerLink = 64;
-/** After so many captures in a row without an answer the host is not sent the rest. */
+/** The host counts as unreachable after this number of consecutive captures without a response. */
 const unresponsiveThreshold = 24;
 const completionCheckMs = 5000;
 const noLinkRetryMs = 2000;
@@ -64,7 +50,7 @@ const maxDoublings = 5;
 const retryDelayMs = ({ attempts }: Job) =>
   Math.min(maxRetryDelayMs, noLinkRetryMs * 2 ** Math.min(attempts, maxDoublings));
 
-/** The same for each request of one link of one batch, so that they are one job. */
+/** Derived, so that one link of one batch has one job. */
 function linkJobId(batchId: string, linkId: string): string {
   const hex = createHash('sha256').update(`${batchId}|${linkId}`).digest('hex');
   return hex.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
@@ -74,8 +60,8 @@ const toBase64Url = (uuid: string) =>
   Buffer.from(uuid.replaceAll('-', ''), 'hex').toString('base64url');
 
 /**
- * At most 64 characters. No identifier of a client begins with `~`. A second run of the batch finds the
- * capture of the first; one that was never sent has failed, so the next attempt has another identifier.
+ * At most 64 characters; no identifier of a client begins with `~`. A second run of the batch finds the
+ * capture of the first run. After a capture that was not sent the identifier changes.
  */
 function captureOperationId(batchId: string, { row, operations }: TransactionRecord): string {
   const name = `~ca:${toBase64Url(batchId)}:${toBase64Url(row.transactionId)}`;
@@ -109,14 +95,14 @@ function toAttemptResult(
   if (operation?.status === 'Succeeded') return { transactionId, status: 'Succeeded' };
   if (operation?.status === 'Filed') return { transactionId, status: 'Filed' };
   if (operation !== undefined && operation.status !== 'Declined') {
-    // A replayed operation tells nothing about the host as it is now.
+    // A replayed operation does not show whether the host responds now.
     return replayed ? 'Later' : 'Unanswered';
   }
   return { transactionId, status: 'Failed', code: operation?.details.response?.code ?? 'failed' };
 }
 
 async function captureItem(
-  ports: CaptureItemPorts,
+  ports: SystemOperationPorts,
   organizationId: string,
   batchId: string,
   { transactionId, amount }: BatchItem,
@@ -143,7 +129,7 @@ async function captureItem(
     }
     if (notSentErrorCodes.has(error.code)) return 'Unsent';
     if (transientErrorCodes.has(error.code)) return 'Later';
-    // The database was lost, for example. A capture that was sent is found by the next run.
+    // For example `database_unavailable`. The next run finds a capture that was sent.
     if (errorCodes[error.code].retryable) throw error;
     return { transactionId, status: 'Failed', code: error.code };
   }

@@ -3,9 +3,8 @@ import type { Clock } from '../../platform/index.ts';
 
 /** 100,000 captures in 80 seconds. */
 export const maxCapturesPerSecond = 1250;
-/** A batch of a night ends by itself even while sales are slow. */
+/** A nightly batch completes even while sale writes are slow. */
 export const minCapturesPerSecond = 100;
-/** Half of the rate at first: a batch reaches its full rate within seconds. */
 const initialShare = 0.5;
 const evaluationIntervalMs = 500;
 /** Each sale writes twice; an idle database needs a few milliseconds for a write. */

@@ -1,10 +1,10 @@
 // Applies an acknowledgement to the captures of a clearing file. An interrupted job continues safely.
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
-import type { Clock, Job, Later } from '../../platform/index.ts';
-import { settleOperation } from '../operations/settle-operation.ts';
-import type { TransactionRepository } from '../repository/transaction-repository.ts';
+import type { Job, Later } from '../../platform/index.ts';
+import { type SettlePorts, settleOperation } from '../operations/settle-operation.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { createLinkConcurrency, createPacer } from '../runtime/link-concurrency.ts';
+import { operationByNumber } from '../transaction/transaction.ts';
 import type { ClearingLineRow, ClearingStore } from './clearing-sql.ts';
 
 export const applyAcknowledgementJob = 'payments.apply-acknowledgement';
@@ -15,11 +15,9 @@ const maxConcurrentLines = 16;
 const linesPerSecond = 1000;
 const approvedCode = '00';
 
-type Ports = Parameters<typeof settleOperation>[0] & {
+type Ports = SettlePorts & {
   clearing: Pick<ClearingStore, 'listLines' | 'settleLines' | 'settleFile'>;
-  transactions: Pick<TransactionRepository, 'findById'>;
   inFlightTransactions: Pick<InFlightTransactions, 'isStopping'>;
-  clock: Clock;
 };
 
 const lineOutcome = ({ amount, code }: ClearingLineRow): AcquirerOutcome =>
@@ -43,10 +41,8 @@ export function createAcknowledgementHandler(
       if (transaction === undefined) {
         throw new Error(`transaction ${transactionId} of a clearing line does not exist`);
       }
-      const settled = await settleOperation(ports, transaction, operationNumber, lineOutcome(row));
-      const operation = settled.transaction.operations.find(
-        (each) => each.operationNumber === operationNumber,
-      );
+      const result = await settleOperation(ports, transaction, operationNumber, lineOutcome(row));
+      const operation = operationByNumber(result.transaction, operationNumber);
       return { line: row.line, accepted: operation?.status === 'Succeeded' };
     } finally {
       release();
@@ -59,8 +55,8 @@ export function createAcknowledgementHandler(
     for (let after = 0; ; ) {
       const page = { ...key, after, limit: pageSize, status: 'Filed' };
       const rows = await ports.clearing.listLines(page);
-      const settled = await Promise.all(rows.map((row) => settleLine(organizationId, row)));
-      await ports.clearing.settleLines(key, settled);
+      const settledLines = await Promise.all(rows.map((row) => settleLine(organizationId, row)));
+      await ports.clearing.settleLines(key, settledLines);
       if (ports.inFlightTransactions.isStopping())
         return { retryAt: ports.clock.now(), untried: true };
       if (rows.length < pageSize) break;

@@ -1,8 +1,8 @@
 // Outbox rows and payloads of clearing file events.
 import { defined } from '@switchyard/contract';
-import { CompiledQuery } from 'kysely';
 import type { EventSource } from '../../platform/index.ts';
 import { insertOutboxRow } from '../repository/outbox-sql.ts';
+import { queryRows } from '../repository/query-rows.ts';
 
 const eventSequences = { made: 1, acknowledged: 2, rejected: 2, settled: 3 } as const;
 
@@ -42,13 +42,11 @@ type EventDataRow = {
 export const clearingEvents: EventSource = {
   prefix: 'clearing.',
   async read(rows, trx) {
-    const { rows: eventRows } = await trx.executeQuery<EventDataRow>(
-      CompiledQuery.raw(selectEventDataText, [
-        rows.map((row) => row.organizationId),
-        rows.map((row) => row.outboxId),
-        rows.map((row) => row.subjectId),
-      ]),
-    );
+    const eventRows = await queryRows<EventDataRow>(trx, selectEventDataText, [
+      rows.map((row) => row.organizationId),
+      rows.map((row) => row.outboxId),
+      rows.map((row) => row.subjectId),
+    ]);
     return new Map(
       eventRows.map(({ outboxId, reason, ...file }) => [
         outboxId,

@@ -161,7 +161,6 @@ export const createClearingTask = (ports: DuePorts): PeriodicTask =>
     onError: (error) => ports.log.warn({ err: error }, 'creation of due clearing files failed'),
   });
 
-/** @example const files = createClearingFiles({ clearing: createClearingStore({ database, ids }), … }); */
 export function createClearingFiles(ports: Ports) {
   const { clearing } = ports;
 

@@ -146,7 +146,6 @@ const settleFileSql = `WITH file AS (
   )
   ${insertFileEvent('settled', '$3', 'now()')}`;
 
-/** @example const clearing = createClearingStore({ database, ids }); */
 export function createClearingStore({ database, ids }: { database: Database; ids: Ids }) {
   return {
     /** Creates a file from the due lines. False when none is due or another process created it. */

@@ -12,11 +12,11 @@ export const gapReportJob = 'payments.report-offline-gap';
 /** Uploads that arrive out of order within this time are not a gap. */
 export const gapReportDelayMs = 60_000;
 
-/** The list of gaps has them all. */
+/** The list of gaps contains all ranges. */
 const maxRangesPerEvent = 50;
 const gapEventType = 'offline.gap_detected';
 
-export type GapQuery = { merchantId?: string; storeId?: string; deviceId?: string };
+type GapQuery = { merchantId?: string; storeId?: string; deviceId?: string };
 
 export type ListGapsPorts = { offlineStore: Pick<OfflineStore, 'listGaps'> };
 

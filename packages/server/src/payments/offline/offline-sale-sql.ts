@@ -1,8 +1,10 @@
 // SQL of offline sales. One terminal sequence number is one sale; gaps are stored in the same transaction.
-import { CompiledQuery, type Kysely } from 'kysely';
+import type { Kysely } from 'kysely';
 import { type Database, isoTime, type Jobs, type NewJob } from '../../platform/index.ts';
 import { type KsnUse, takeKsnInTransaction } from '../card-input/ksn-sql.ts';
+import { queryRows } from '../repository/query-rows.ts';
 import { insertTransaction, toInsertRow } from '../repository/transaction-sql.ts';
+import type { SaleKey } from '../sale/sale-idempotency.ts';
 import type { StoredEvent, TransactionRow } from '../transaction/transaction.ts';
 import type { OfflineSequence } from '../validation/validate-offline-sale.ts';
 
@@ -15,17 +17,16 @@ export type NewUpload = OfflineSequence & {
   /** Sealed. */
   chipData: Buffer | undefined;
   maxCount: number;
-  /** Of the card data, where the device has encrypted it. */
+  /** Undefined if the card data was not encrypted. */
   ksnUse: KsnUse | undefined;
   outboxId: string;
-  /** That sends it. */
   job: NewJob;
-  /** For a gap that the number leaves behind it, and the job that tells of it. */
+  /** Identifier and report job of a gap next to the number. */
   gapId: string;
   gapJob: NewJob;
 };
 
-/** `Twin`: the number stands for that transaction already. */
+/** `Twin`: that transaction already has the sequence number. */
 export type StoreResult =
   | { result: 'Stored' | 'ClientIdTaken' | 'CountExceeded' | 'SerialReused' }
   | { result: 'Twin'; transactionId: string };
@@ -42,7 +43,7 @@ export type Gap = {
   detected_at: Date;
 };
 
-export type GapListQuery = {
+type GapListQuery = {
   organizationId: string;
   merchantId: string | undefined;
   storeId: string | undefined;
@@ -51,10 +52,7 @@ export type GapListQuery = {
   limit: number;
 };
 
-/**
- * Serialises the uploads of one terminal owner, also those of its other sequence scopes: the row stays locked until
- * the transaction ends.
- */
+/** Serialises the uploads of one terminal owner, of all its sequence scopes, by a row lock. */
 const lockTerminalOwnerText = `INSERT INTO offline_terminal_owners AS h (organization_id, terminal_owner_id) VALUES ($1, $2)
   ON CONFLICT (organization_id, terminal_owner_id) DO UPDATE SET terminal_owner_id = h.terminal_owner_id`;
 
@@ -77,8 +75,8 @@ const findSameSaleText = `SELECT u.transaction_id FROM offline_uploads u JOIN tr
     AND t.merchant_id = $4 LIMIT $5`;
 
 /**
- * The upload is there unless there are too many: the most sales in 24 hours that the new one lies in,
- * itself among them, of all sequence scopes; uploads come in any order.
+ * Inserts nothing if a period of 24 hours that contains the new sale would have too many sales, of all
+ * sequence scopes. Uploads arrive in any order.
  */
 const insertText = `INSERT INTO offline_uploads (organization_id, terminal_owner_id, sequence_scope,
     terminal_sequence, transaction_id, authorized_at, chip_data)
@@ -93,12 +91,6 @@ const insertText = `INSERT INTO offline_uploads (organization_id, terminal_owner
         UNION ALL SELECT $6::timestamptz) AS near) AS spans
     WHERE at >= $6::timestamptz) <= $8::integer
   RETURNING transaction_id`;
-
-type ClientIdentifierKey = {
-  organizationId: string;
-  clientTransactionId: string;
-  merchantId: string;
-};
 
 const takeIdentifierText = `INSERT INTO offline_sale_identifiers AS a
     (organization_id, client_transaction_id, merchant_id, transaction_id)
@@ -130,12 +122,12 @@ const deleteGapText =
 const gapColumns = `gap_id, terminal_owner_id, sequence_scope, first_missing, last_missing, transaction_id,
   merchant_id, store_id, detected_at`;
 
-/** Terminals of one merchant that sell under the same number in the same millisecond. */
+/** Several terminals of a merchant may use the same number in the same millisecond. */
 const maxSameSaleMatches = 20;
 
 type StoreRefusal = Exclude<StoreResult['result'], 'Stored' | 'Twin'>;
 
-/** Undoes the transaction: what is refused leaves no trace of its number. */
+/** Rolls back the database transaction, so that a refused upload does not use its number. */
 class UploadNotStored extends Error {
   readonly result: StoreRefusal;
   constructor(result: StoreRefusal) {
@@ -144,48 +136,39 @@ class UploadNotStored extends Error {
   }
 }
 
-async function queryRows<Of>(trx: Kysely<unknown>, text: string, values: readonly unknown[]) {
-  const { rows } = await trx.executeQuery<Of>(CompiledQuery.raw(text, [...values]));
-  return rows;
-}
-
 type SequenceRange = { first_sequence: number; last_sequence: number };
 
-/** A number that was missing has come: what is left of its gap lies on both sides of it. */
+/** Inserts a gap that this upload found, or the upper part of a gap that it splits. */
+async function insertGap(
+  trx: Kysely<unknown>,
+  { row, gapId, terminalOwnerId, sequenceScope }: NewUpload,
+  [firstMissing, lastMissing]: readonly [number, number],
+  { transactionId, detectedAt }: { transactionId: string; detectedAt: string | Date },
+): Promise<void> {
+  const sequenceKey = [terminalOwnerId, sequenceScope, firstMissing, lastMissing, transactionId];
+  const location = [row.merchantId, row.storeId ?? null];
+  const values = [row.organizationId, gapId, ...sequenceKey, ...location, detectedAt];
+  await queryRows(trx, gapText, values);
+}
+
 async function shrinkGap(trx: Kysely<unknown>, upload: NewUpload): Promise<void> {
-  const { row, terminalOwnerId, sequenceScope, sequence } = upload;
-  const { organizationId } = row;
-  const [gap] = await queryRows<Gap>(trx, findGapText, [
-    organizationId,
-    terminalOwnerId,
-    sequenceScope,
-    sequence,
-  ]);
+  const { terminalOwnerId, sequenceScope, sequence } = upload;
+  const { organizationId } = upload.row;
+  const sequenceKey = [organizationId, terminalOwnerId, sequenceScope, sequence];
+  const [gap] = await queryRows<Gap>(trx, findGapText, sequenceKey);
   if (gap === undefined) throw new Error('the sequence number is neither stored nor in a gap');
   const { gap_id: gapId, first_missing: first, last_missing: last } = gap;
+  const gapKey = [organizationId, gapId];
   if (first === last) {
-    await queryRows(trx, deleteGapText, [organizationId, gapId]);
+    await queryRows(trx, deleteGapText, gapKey);
     return;
   }
-  const below: [number, number] = [first, sequence - 1];
-  const above: [number, number] = [sequence + 1, last];
-  await queryRows(trx, shrinkGapText, [
-    organizationId,
-    gapId,
-    ...(sequence === first ? above : below),
-  ]);
+  const below = [first, sequence - 1] as const;
+  const above = [sequence + 1, last] as const;
+  await queryRows(trx, shrinkGapText, [...gapKey, ...(sequence === first ? above : below)]);
   if (sequence === first || sequence === last) return;
-  await queryRows(trx, gapText, [
-    organizationId,
-    upload.gapId,
-    terminalOwnerId,
-    sequenceScope,
-    ...above,
-    gap.transaction_id,
-    row.merchantId,
-    row.storeId ?? null,
-    gap.detected_at,
-  ]);
+  const { transaction_id: transactionId, detected_at: detectedAt } = gap;
+  await insertGap(trx, upload, above, { transactionId, detectedAt });
 }
 
 async function recordSequenceNumber(
@@ -198,26 +181,13 @@ async function recordSequenceNumber(
   if (sequence > first && sequence < last) return shrinkGap(trx, upload);
   const [from, to] = sequence > last ? [last + 1, sequence - 1] : [sequence + 1, first - 1];
   if (sequence !== first && from <= to) {
-    await queryRows(trx, gapText, [
-      row.organizationId,
-      upload.gapId,
-      terminalOwnerId,
-      sequenceScope,
-      from,
-      to,
-      row.transactionId,
-      row.merchantId,
-      row.storeId ?? null,
-      event.at,
-    ]);
+    const { transactionId } = row;
+    await insertGap(trx, upload, [from, to], { transactionId, detectedAt: event.at });
     await jobs.enqueue(upload.gapJob, trx);
   }
-  const key = [row.organizationId, terminalOwnerId, sequenceScope];
-  await queryRows(trx, updateSequenceRangeText, [
-    ...key,
-    Math.min(first, sequence),
-    Math.max(last, sequence),
-  ]);
+  const range = [Math.min(first, sequence), Math.max(last, sequence)];
+  const rangeKey = [row.organizationId, terminalOwnerId, sequenceScope];
+  await queryRows(trx, updateSequenceRangeText, [...rangeKey, ...range]);
 }
 
 async function storeInTransaction(
@@ -266,7 +236,6 @@ async function storeInTransaction(
   return { result: 'Stored' };
 }
 
-/** @example const offline = createOfflineStore({ database, jobs }); await offline.store(upload); */
 export function createOfflineStore({
   database,
   jobs,
@@ -286,7 +255,7 @@ export function createOfflineStore({
       return row?.transaction_id;
     },
 
-    /** Sales of the merchant with this number and time, whichever terminal counted them. */
+    /** Sales of the merchant with this number and time, of all terminals. */
     async findElsewhere(sale: {
       organizationId: string;
       merchantId: string;
@@ -305,7 +274,6 @@ export function createOfflineStore({
       return rows.map((row) => row.transaction_id);
     },
 
-    /** All of it is durable, or nothing. */
     async store(upload: NewUpload): Promise<StoreResult> {
       try {
         return await database.transaction((trx) => storeInTransaction(trx, jobs, upload));
@@ -315,16 +283,16 @@ export function createOfflineStore({
       }
     },
 
-    /** Takes another identifier for a stored sale. False when a sale of its own has the identifier. */
+    /** Assigns another identifier to a stored sale. False when another sale has the identifier. */
     async takeIdentifier(
-      { organizationId, clientTransactionId, merchantId }: ClientIdentifierKey,
+      { organizationId, clientTransactionId, merchantId }: SaleKey,
       transactionId: string,
     ): Promise<boolean> {
       const values = [organizationId, clientTransactionId, merchantId, transactionId];
       return (await database.query(takeIdentifierText, values)).length > 0;
     },
 
-    /** Sealed; nothing where none was sent. */
+    /** Sealed; undefined if the terminal sent none. */
     async chipData(organizationId: string, transactionId: string): Promise<Buffer | undefined> {
       const [row] = await database.query<{ chip_data: Buffer | null }>(
         `SELECT chip_data FROM offline_uploads
@@ -334,7 +302,6 @@ export function createOfflineStore({
       return row?.chip_data ?? undefined;
     },
 
-    /** Once the acquirer has answered nobody needs it any more. */
     async forgetChipData(organizationId: string, transactionId: string): Promise<void> {
       await database.query(
         `UPDATE offline_uploads SET chip_data = NULL
@@ -343,7 +310,7 @@ export function createOfflineStore({
       );
     },
 
-    /** What is still missing of the gaps that an upload has left behind, at most `limit`. */
+    /** The numbers before an upload that are still missing. */
     gapsOf(organizationId: string, transactionId: string, limit: number): Promise<Gap[]> {
       return database.query<Gap>(
         `SELECT ${gapColumns} FROM missing_offline_sequences WHERE (organization_id, terminal_owner_id, sequence_scope) IN (
@@ -354,23 +321,17 @@ export function createOfflineStore({
       );
     },
 
-    /** In the order in which they were found. */
-    listGaps({ organizationId, ...query }: GapListQuery): Promise<Gap[]> {
-      const { merchantId, storeId, deviceId, after, limit } = query;
+    /** The oldest first. */
+    listGaps(query: GapListQuery): Promise<Gap[]> {
+      const { organizationId, merchantId, storeId, deviceId, after, limit } = query;
+      const values = [organizationId, merchantId, storeId, deviceId, after, limit];
       return database.query<Gap>(
         `SELECT ${gapColumns} FROM missing_offline_sequences
           WHERE organization_id = $1 AND ($2::uuid IS NULL OR merchant_id = $2)
             AND ($3::uuid IS NULL OR store_id = $3) AND ($4::uuid IS NULL OR terminal_owner_id = $4)
             AND gap_id > coalesce($5, '00000000-0000-0000-0000-000000000000'::uuid)
           ORDER BY gap_id LIMIT $6`,
-        [
-          organizationId,
-          merchantId ?? null,
-          storeId ?? null,
-          deviceId ?? null,
-          after ?? null,
-          limit,
-        ],
+        values.map((value) => value ?? null),
       );
     },
   };

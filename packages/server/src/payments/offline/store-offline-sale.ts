@@ -4,7 +4,6 @@ import type { Ids, Jobs } from '../../platform/index.ts';
 import type { Vault } from '../../vault/index.ts';
 import { type TakeKsnPorts, takeOverKsnOffline } from '../card-input/ksn-replay-check.ts';
 import { createKsnUse, refuseReusedKsn } from '../card-input/ksn-sql.ts';
-import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import { requireOwnIdentifier } from '../runtime/find-transaction.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { type CreateIntentPorts, createSaleIntent } from '../sale/create-sale-intent.ts';
@@ -16,7 +15,11 @@ import {
   withReplay,
 } from '../sale/sale-idempotency.ts';
 import type { SaleIntent, SaleResult } from '../sale/sale-intent.ts';
-import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
+import {
+  authorizationContext,
+  type TransactionRecord,
+  transactionSummary,
+} from '../transaction/transaction.ts';
 import { chooseCaptureMode } from '../validation/capture-mode.ts';
 import {
   checkCardExpiry,
@@ -48,7 +51,6 @@ export type StoreOfflinePorts = CreateIntentPorts &
   ReplayPorts &
   TakeKsnPorts & {
     offlineStore: Pick<OfflineStore, 'find' | 'findElsewhere' | 'store' | 'takeIdentifier'>;
-    transactions: Pick<TransactionRepository, 'findById'>;
     inFlightTransactions: Pick<InFlightTransactions, 'run'>;
     vault: Pick<Vault, 'digest' | 'seal'>;
     jobs: Pick<Jobs, 'poke'>;
@@ -81,7 +83,7 @@ export async function storeOfflineSale(
   const captureMode = 'Immediate';
   chooseCaptureMode({ ...request, captureMode }, contract);
   checkOfflineLimits(request, contract.offlineLimits, ports.clock.now());
-  const refused: { result?: Exclude<StoreResult, { result: 'Stored' }> } = {};
+  const refusal: { result?: Exclude<StoreResult, { result: 'Stored' }> } = {};
   const transaction = await ports.inFlightTransactions.run(key.lockKey, async () => {
     const { offlineData } = request;
     const intent = await createSaleIntent(ports, sale, {
@@ -90,13 +92,13 @@ export async function storeOfflineSale(
       offlineData,
     });
     const upload = await createUpload(ports, sale, sequence, intent);
-    const stored = await storeWithKsnTakeover(ports, sale, upload);
-    if (stored.result === 'Stored') return intent.transaction;
-    refused.result = stored;
+    const storeResult = await storeWithKsnTakeover(ports, sale, upload);
+    if (storeResult.result === 'Stored') return intent.transaction;
+    refusal.result = storeResult;
     return undefined;
   });
   // Outside the in-flight task: it may wait for another sale that crash recovery ends.
-  if (refused.result !== undefined) return respondNotStored(ports, sale, refused.result);
+  if (refusal.result !== undefined) return respondNotStored(ports, sale, refusal.result);
   if (transaction === undefined) throw new Error('the offline sale was not stored');
   ports.jobs.poke();
   return { transaction, replayed: false };
@@ -173,7 +175,6 @@ async function respondWithExisting(
   const existingRequest = authorizationContext(transaction).request;
   const memberNames = differingSaleMembers(existingRequest, requestFingerprint);
   if (memberNames.length === 0) return respondUploaded(ports, sale, transaction);
-  const { clientTransactionId, state } = transaction.row;
   return refuse(
     'offline_sequence_reused',
     'The terminal sequence number was used for another sale.',
@@ -183,7 +184,7 @@ async function respondWithExisting(
         code: 'offline_sequence_reused',
         detail: 'Differs from the sale that has this number.',
       })),
-      extensions: { transaction: { transactionId, clientTransactionId, state } },
+      extensions: { transaction: transactionSummary(transaction) },
     },
   );
 }

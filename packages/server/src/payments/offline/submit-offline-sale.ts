@@ -1,8 +1,8 @@
 // Submits offline sales as advices and retries with the same references until a final response arrives.
 import { defined } from '@switchyard/contract';
-import type { AcquirerOutcome, Acquiring } from '../../acquiring/index.ts';
-import type { FailPoints } from '../../platform/index.ts';
+import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import type { Vault } from '../../vault/index.ts';
+import { createStoredCardRequest, type SendPorts } from '../operations/send-operation.ts';
 import { commitTransition, updateWithRetry } from '../repository/update-with-retry.ts';
 import type { LateResponsePorts } from '../reversals/late-response.ts';
 import {
@@ -26,12 +26,11 @@ const sentEventType = 'transaction.sent';
 /** Reason of the event that records a reference collision. */
 const collisionReason = 'NumbersTaken';
 
-type Ports = LateResponsePorts & {
-  vault: Pick<Vault, 'reveal' | 'open'>;
-  offlineStore: Pick<OfflineStore, 'chipData' | 'forgetChipData'>;
-  acquiring: Pick<Acquiring, 'send'>;
-  failPoints: FailPoints;
-};
+type Ports = LateResponsePorts &
+  SendPorts & {
+    vault: Pick<Vault, 'open'>;
+    offlineStore: Pick<OfflineStore, 'chipData' | 'forgetChipData'>;
+  };
 
 type SubmittedSale = {
   transaction: TransactionRecord;
@@ -98,16 +97,9 @@ async function sendAdvice(
   { transaction, isRepeat, readAt }: SubmittedSale,
   onPossiblySent: () => void,
 ): Promise<AcquirerOutcome> {
-  const { row } = transaction;
-  const { organizationId, transactionId } = row;
-  const context = authorizationContext(transaction);
-  const { offline, amounts, panSequenceNumber } = context;
-  const card = await ports.vault.reveal(organizationId, context.card.token, {
-    purpose: 'OfflineSale',
-    actor: `merchant ${row.merchantId}`,
-    subjectId: transactionId,
-  });
-  if (card === undefined) throw new Error('the vault has no card for the token of the sale');
+  const { organizationId, transactionId } = transaction.row;
+  const { offline, amounts, panSequenceNumber } = authorizationContext(transaction);
+  const request = await createStoredCardRequest(ports, transaction, { purpose: 'OfflineSale' });
   if (offline === undefined) throw new Error('the stored sale has no offline data');
   const encryptedChipData = await ports.offlineStore.chipData(organizationId, transactionId);
   const chipData =
@@ -118,18 +110,9 @@ async function sendAdvice(
     return { outcome: 'NotSent', reason: 'send deadline has passed' };
   return ports.acquiring.send(
     {
+      ...request,
       kind: 'OfflineSale',
       repeat: isRepeat,
-      organizationId,
-      transactionId,
-      linkId: context.linkId,
-      reference: context.reference,
-      merchantNumber: context.acquirerMerchantId,
-      mcc: context.mcc,
-      amount: row.amount,
-      currency: row.currency,
-      entryMode: context.entryMode,
-      card,
       authorizationCode: offline.authorizationCode,
       authorizedAt: offline.authorizedAt,
       ...defined({ panSequence: panSequenceNumber, chipData, amounts }),

@@ -1,12 +1,11 @@
 // Confirms a sale. A sale that is not confirmed in time is reversed (ADR 0037).
-import type { Clock, DueClock, Job, Jobs } from '../../platform/index.ts';
-import type { TransactionRepository } from '../repository/transaction-repository.ts';
+import type { DueClock, Job } from '../../platform/index.ts';
 import {
   commitTransition,
   refuseConcurrentModification,
   updateWithRetry,
 } from '../repository/update-with-retry.ts';
-import { type ReversalPorts, reversalTransition } from '../reversals/create-reversal.ts';
+import { type StoreReversalPorts, storeReversal } from '../reversals/create-reversal.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { confirmDeadline } from '../transaction/confirm-deadline.ts';
 import { confirmRuleFor, reversibleAmount } from '../transaction/state-machine.ts';
@@ -14,13 +13,7 @@ import { authorizationContext, type TransactionRecord } from '../transaction/tra
 import { type ContractPorts, getContractTerms } from './load-contract-terms.ts';
 import { refuseState } from './operation-decision.ts';
 
-type ReverseUnconfirmedPorts = ReversalPorts & {
-  transactions: Pick<TransactionRepository, 'findById' | 'update'>;
-  inFlightTransactions: Pick<InFlightTransactions, 'notifyChange'>;
-  jobs: Pick<Jobs, 'poke'>;
-  clock: Clock;
-};
-export type ConfirmPorts = ReverseUnconfirmedPorts &
+export type ConfirmPorts = StoreReversalPorts &
   ContractPorts & {
     inFlightTransactions: Pick<InFlightTransactions, 'inTurn'>;
     dueClock: Pick<DueClock, 'isOver'>;
@@ -78,31 +71,16 @@ function isPastConfirmDeadline(
   return dueClock.isOver(deadline, deadline - confirmWithinSeconds * 1000);
 }
 
-/** Reverses an unconfirmed sale. @returns the current transaction */
-function reverseUnconfirmed(
-  ports: ReverseUnconfirmedPorts,
-  transaction: TransactionRecord,
-): Promise<TransactionRecord> {
-  return updateWithRetry(ports.transactions, transaction, async (current) => {
-    const { position, transactionId } = current.row;
-    if (position.phase !== 'AwaitingConfirmation') return current;
-    const transition = await reversalTransition(ports, current, {
-      at: ports.clock.now(),
-      amount: reversibleAmount(position),
-      reason: 'Unconfirmed',
-      details: { reversalReason: 'Timeout' },
-    });
-    const reversing = await commitTransition(ports.transactions, current, transition);
-    if (reversing === undefined) return undefined;
-    ports.inFlightTransactions.notifyChange(transactionId);
-    ports.jobs.poke();
-    return reversing;
-  });
-}
+const reverseUnconfirmed = (ports: StoreReversalPorts, transaction: TransactionRecord) =>
+  storeReversal(ports, transaction, 'AwaitingConfirmation', ({ row }) => ({
+    amount: reversibleAmount(row.position),
+    reason: 'Unconfirmed',
+    details: { reversalReason: 'Timeout' },
+  }));
 
 /** @example jobs.handle(confirmDeadlineJob, createConfirmDeadlineHandler(ports)); */
 export function createConfirmDeadlineHandler(
-  ports: ReverseUnconfirmedPorts,
+  ports: StoreReversalPorts,
 ): (job: Job) => Promise<void> {
   return async ({ organizationId, payload }) => {
     const { transactionId } = payload as { transactionId: string };

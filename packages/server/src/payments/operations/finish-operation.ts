@@ -15,28 +15,26 @@ import {
 } from '../transaction/transaction.ts';
 import type { Transition } from '../transaction/transition.ts';
 
-function successChanges(
-  transaction: TransactionRecord,
-  operation: StoredOperation,
+export const reservedAmountFields = {
+  Capture: 'captureReserved',
+  Cancel: 'cancelReserved',
+  Refund: 'refundReserved',
+} as const;
+
+function bookedChanges(
+  { row }: TransactionRecord,
+  { kind, details }: StoredOperation,
   amount: number,
 ): PositionChanges {
-  const { details } = operation;
-  const { releasedAmount = 0 } = details;
-  switch (operation.kind) {
+  switch (kind) {
     case 'Capture':
-      return {
-        captured: amount,
-        captureReserved: -operation.amount,
-        ...(releasedAmount > 0
-          ? { cancelled: releasedAmount, cancelReserved: -releasedAmount }
-          : {}),
-      };
+      return { captured: amount, ...defined({ cancelled: details.releasedAmount }) };
     case 'Refund':
-      return { refunded: amount, refundReserved: -operation.amount };
+      return { refunded: amount };
     case 'Cancel':
-      return { cancelled: operation.amount, cancelReserved: -operation.amount };
+      return { cancelled: amount };
     case 'Reversal':
-      return reversalChanges(transaction.row.position);
+      return reversalChanges(row.position);
   }
 }
 
@@ -50,21 +48,12 @@ function reversalChanges(position: Position): PositionChanges {
   };
 }
 
-function releaseChanges(operation: StoredOperation): PositionChanges {
-  const { releasedAmount = 0 } = operation.details;
-  switch (operation.kind) {
-    case 'Capture':
-      return {
-        captureReserved: -operation.amount,
-        ...(releasedAmount > 0 ? { cancelReserved: -releasedAmount } : {}),
-      };
-    case 'Refund':
-      return { refundReserved: -operation.amount };
-    case 'Cancel':
-      return { cancelReserved: -operation.amount };
-    case 'Reversal':
-      return {};
-  }
+/** Releases the reserved amount, and the reserved rest of a final capture. */
+function releaseChanges({ kind, amount, details }: StoredOperation): PositionChanges {
+  if (kind === 'Reversal') return {};
+  const changes: PositionChanges = { [reservedAmountFields[kind]]: -amount };
+  if (details.releasedAmount !== undefined) changes.cancelReserved = -details.releasedAmount;
+  return changes;
 }
 
 const successEventTypes: Readonly<Record<OperationType, string>> = {
@@ -93,7 +82,7 @@ function settlementDateOf(
   );
 }
 
-export type FinalResult = {
+type FinalResult = {
   /** Epoch ms. */
   at: number;
   status: 'Succeeded' | 'Declined' | 'Failed';
@@ -110,14 +99,17 @@ export function finalTransition(
   const isDone = status === 'Succeeded';
   const canBePartial = operation.kind === 'Capture' || operation.kind === 'Refund';
   const amount = canBePartial ? Math.min(operation.amount, approvedAmount) : operation.amount;
-  // The chip data is no longer needed once the acquirer has it.
+  // The acquirer has the chip data now.
   const { chipData: _chip, ...details } = operation.details;
   const settlementDate = isDone ? settlementDateOf(transaction, operation, at) : undefined;
   const outcomeMembers = { ...defined({ settlementDate }), response };
   return {
     at,
     type: (isDone ? successEventTypes : failureEventTypes)[operation.kind],
-    changes: isDone ? successChanges(transaction, operation, amount) : releaseChanges(operation),
+    changes: {
+      ...releaseChanges(operation),
+      ...(isDone ? bookedChanges(transaction, operation, amount) : {}),
+    },
     data: { amount, ...outcomeMembers },
     operation: {
       ...operation,

@@ -16,7 +16,11 @@ import {
   remainingAuthorized,
   reversibleAmount,
 } from '../transaction/state-machine.ts';
-import type { TransactionRecord, TransactionRow } from '../transaction/transaction.ts';
+import {
+  type TransactionRecord,
+  type TransactionRow,
+  transactionSummary,
+} from '../transaction/transaction.ts';
 import type { OperationInput } from './operation-types.ts';
 
 const amountExceededCodes: Readonly<Record<OperationType, ErrorCode>> = {
@@ -30,36 +34,20 @@ const amountExceededCodes: Readonly<Record<OperationType, ErrorCode>> = {
 export function allowedOperations(row: TransactionRow, terms: ContractTerms): AllowedOperation[] {
   const operationTypes: OperationType[] = ['Capture', 'Refund', 'Cancel', 'Reversal'];
   const { position, currency } = row;
-  const results: AllowedOperation[] = operationTypes.map((operationType) => {
-    const result = checkAllowed(position, operationType, terms);
-    if (!result.allowed) {
-      return {
-        operation: operationType,
-        allowed: false,
-        maxAmount: 0,
-        currency,
-        reason: result.reason,
-      };
-    }
-    const maxAmount = maxAmountOf(row, result);
-    const allowed = maxAmount > 0 || isFullSaleRule(result.mode);
-    if (!allowed) {
-      return {
-        operation: operationType,
-        allowed,
-        maxAmount: 0,
-        currency,
-        reason: nothingLeftReason(operationType),
-      };
-    }
-    return { operation: operationType, allowed, maxAmount, currency };
+  const results: AllowedOperation[] = operationTypes.map((operation) => {
+    const result = checkAllowed(position, operation, terms);
+    const maxAmount = result.allowed ? maxAmountOf(row, result) : 0;
+    if (result.allowed && (maxAmount > 0 || isFullSaleRule(result.mode)))
+      return { operation, allowed: true, maxAmount, currency };
+    const reason = result.allowed ? nothingLeftReason(operation) : result.reason;
+    return { operation, allowed: false, maxAmount: 0, currency, reason };
   });
   if (confirmRuleFor(position) !== 'Confirm') return results;
   const maxAmount = reversibleAmount(position);
   return [...results, { operation: 'Confirm', allowed: true, maxAmount, currency }];
 }
 
-/** Whether a verb takes all of the sale, whatever of it was approved by now. */
+/** The operation applies to the full sale, also while its approved amount is unknown. */
 const isFullSaleRule = (rule: string): boolean => rule === 'AfterOutcome' || rule === 'VoidLocally';
 
 const maxAmountOf = (row: TransactionRow, result: { mode: string; maxAmount: number }): number =>
@@ -74,14 +62,9 @@ function conflictExtensions(
   transaction: TransactionRecord,
   terms: ContractTerms,
 ): Record<string, unknown> {
-  const { row } = transaction;
   return {
-    transaction: {
-      transactionId: row.transactionId,
-      clientTransactionId: row.clientTransactionId,
-      state: row.state,
-    },
-    allowedOperations: allowedOperations(row, terms),
+    transaction: transactionSummary(transaction),
+    allowedOperations: allowedOperations(transaction.row, terms),
   };
 }
 
@@ -124,7 +107,6 @@ export function decideOperation(
   terms: ContractTerms,
 ): ReservedAmount | 'NoOp' | 'ReturnExisting' {
   const { row } = transaction;
-  const extensions = () => ({ extensions: conflictExtensions(transaction, terms) });
   if (request.currency !== undefined && request.currency !== row.currency) {
     refuse(
       'currency_mismatch',
@@ -144,28 +126,28 @@ export function decideOperation(
     const remainingText = `The maximum amount is ${maxAmount} minor units (${row.currency}).`;
     refuse(amountExceededCodes[operationType], remainingText, {
       extensions: { ...conflictExtensions(transaction, terms), maxAmount },
-      errors: [{ pointer: '/amount', code: 'too_large', detail: remainingText }],
+      ...fieldError('/amount', 'too_large', remainingText),
     });
   }
-  const isFullOnly = result.mode === 'VoidLocally' || !terms.partialCancel;
+  const isVoidedLocally = result.mode === 'VoidLocally';
+  const isFullOnly = isVoidedLocally || !terms.partialCancel;
   if (operationType === 'Cancel' && amount < maxAmount && isFullOnly) {
     refuse(
       'partial_cancel_not_supported',
       'The acquirer contract does not allow partial cancellation. Cancel the full amount.',
-      extensions(),
+      { extensions: conflictExtensions(transaction, terms) },
     );
   }
-  const final = isFinalCapture(operationType, request, terms);
-  if (final && hasReservation(row.position)) {
+  const isFinal = isFinalCapture(operationType, request, terms);
+  if (isFinal && hasReservation(row.position)) {
     const detail =
       'A final capture is not possible while another operation has no response. Retry later.';
     refuseState('transaction_in_progress', detail, transaction, terms);
   }
-  const isVoidedLocally = result.mode === 'VoidLocally';
   return {
     amount,
     isAfterOutcome: result.mode === 'AfterOutcome',
-    isFinal: final,
+    isFinal,
     ...(isVoidedLocally ? { isVoidedLocally: true } : {}),
   };
 }
@@ -182,7 +164,7 @@ function operationAmount(
   return amount > 0 ? amount : undefined;
 }
 
-// What is left is what was authorised; an allowance above it is taken only when it is asked for.
+// The over-capture allowance applies only to an amount that the client sends.
 function defaultAmount(
   row: TransactionRow,
   operationType: OperationType,

@@ -8,7 +8,11 @@ import {
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import type { OperationType } from '../transaction/state-machine.ts';
 import { duplicateRequestWaitMs } from '../transaction/timeouts.ts';
-import type { StoredOperation, TransactionRecord } from '../transaction/transaction.ts';
+import {
+  operationByNumber,
+  type StoredOperation,
+  type TransactionRecord,
+} from '../transaction/transaction.ts';
 import { refuseIdentifierReuse } from '../validation/request-fingerprint.ts';
 import type { OperationInput, OperationResult } from './operation-types.ts';
 
@@ -32,6 +36,11 @@ export function operationFingerprint(input: OperationInput): Record<string, unkn
 }
 
 const pollEveryMs = 250;
+
+export const refuseOperationIdReuse = (
+  first: Record<string, unknown>,
+  second: Record<string, unknown>,
+): void => refuseIdentifierReuse(first, second, 'clientOperationId');
 
 export function refuseNotSent(): never {
   return refuse('not_sent', 'No message was sent. Retry with a new clientOperationId.');
@@ -60,35 +69,18 @@ export async function findExistingResult(
   const findByType = (kind: OperationType) =>
     ports.transactions.findOperation({ organizationId, merchantId, kind, clientOperationId });
   const otherType = otherCancelType[operationType];
-  if (otherType !== undefined && (await findByType(otherType)) !== undefined) {
-    refuseIdentifierReuse(
-      { cancelReason: otherType },
-      { cancelReason: operationType },
-      'clientOperationId',
-    );
-  }
+  if (otherType !== undefined && (await findByType(otherType)) !== undefined)
+    refuseOperationIdReuse({ cancelReason: otherType }, { cancelReason: operationType });
   const existing = await findByType(operationType);
   if (existing === undefined) return undefined;
-  if (existing.transactionId !== transactionId) {
-    refuseIdentifierReuse(
-      { transactionId: existing.transactionId },
-      { transactionId },
-      'clientOperationId',
-    );
-  }
+  refuseOperationIdReuse({ transactionId: existing.transactionId }, { transactionId });
   const deadlineMs = ports.dueClock.now() + ports.acquirerTimeoutMs + duplicateRequestWaitMs;
   for (;;) {
     const current =
       (await ports.transactions.findById(organizationId, transactionId)) ?? transaction;
-    const operation = current.operations.find(
-      (each) => each.operationNumber === existing.operationNumber,
-    );
+    const operation = operationByNumber(current, existing.operationNumber);
     if (operation === undefined) throw new Error('the operation does not exist');
-    refuseIdentifierReuse(
-      operation.details.request,
-      operationFingerprint(input),
-      'clientOperationId',
-    );
+    refuseOperationIdReuse(operation.details.request, operationFingerprint(input));
     if (operation.status === 'Failed') refuseNotSent();
     if (operation.status !== 'Sent' || ports.dueClock.now() >= deadlineMs) {
       return { transaction: current, operation, replayed: true };

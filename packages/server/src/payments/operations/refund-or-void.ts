@@ -9,10 +9,9 @@ import {
   remainingAuthorized,
 } from '../transaction/state-machine.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
-import { refuseIdentifierReuse } from '../validation/request-fingerprint.ts';
 import { type ContractPorts, getContractTerms } from './load-contract-terms.ts';
 import { allowedOperations } from './operation-decision.ts';
-import { OtherOperationTypeTaken } from './operation-idempotency.ts';
+import { OtherOperationTypeTaken, refuseOperationIdReuse } from './operation-idempotency.ts';
 import type { OperationResult } from './operation-types.ts';
 import { type OperationPorts, runOperation } from './run-operation.ts';
 
@@ -108,10 +107,6 @@ async function chooseByIdentifierUse(
   const key = { organizationId, merchantId, kind: otherType, clientOperationId };
   const existing = await transactions.findOperation(key);
   if (existing === undefined) return operationType;
-  refuseIdentifierReuse(
-    { transactionId: existing.transactionId },
-    { transactionId },
-    'clientOperationId',
-  );
+  refuseOperationIdReuse({ transactionId: existing.transactionId }, { transactionId });
   return otherType;
 }

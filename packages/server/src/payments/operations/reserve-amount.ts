@@ -1,6 +1,6 @@
 // Reserves the amount of an operation in the database before the acquirer is called.
 import { defined, refuse } from '@switchyard/contract';
-import { CompiledQuery, type Kysely } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { Acquiring } from '../../acquiring/index.ts';
 import { type Clock, isoTime } from '../../platform/index.ts';
 import {
@@ -8,6 +8,7 @@ import {
   ApprovalCodeUsed,
   type ApprovedCode,
 } from '../approvals/check-approval-code.ts';
+import { queryRows } from '../repository/query-rows.ts';
 import {
   DuplicateOperationId,
   type TransactionRepository,
@@ -32,6 +33,7 @@ import {
 } from '../transaction/transaction.ts';
 import { applyTransition, type Transition, withChange } from '../transaction/transition.ts';
 import { voidUnsubmittedSale } from '../transaction/void-before-submission.ts';
+import { reservedAmountFields } from './finish-operation.ts';
 import { type ContractPorts, getContractTerms } from './load-contract-terms.ts';
 import { decideOperation, type ReservedAmount } from './operation-decision.ts';
 import { operationFingerprint, requireNewOperationId } from './operation-idempotency.ts';
@@ -46,7 +48,7 @@ export type ReservationPorts = ReversalPorts &
     clock: Clock;
   };
 
-export type Reservation = { needsSending: boolean; result: OperationResult };
+type Reservation = { needsSending: boolean; result: OperationResult };
 
 /**
  * Decides and reserves, one request of a transaction after the other.
@@ -89,7 +91,7 @@ async function tryReserve(
     refuse('acquirer_unavailable', 'The acquirer link is not available. No message was sent.');
   }
   const { approval, clientOperationId } = input;
-  const approved =
+  const approvedCode =
     approval &&
     (await ports.approvals.approve(
       { operationType, approval, clientOperationId },
@@ -101,20 +103,18 @@ async function tryReserve(
     operationType,
     input,
     decision,
-    approved?.approvalCodeId,
+    approvedCode?.approvalCodeId,
   );
   const needsSending = needsLink && isReachable && !decision.isAfterOutcome;
+  const plan = { ...decision, details, needsSending };
   let transition =
     operationType === 'Reversal'
-      ? await reverseOnRequest(ports, transaction, input, { ...decision, details, needsSending })
-      : await reservationTransition(ports, transaction, operationType, input, {
-          amount: decision.amount,
-          details,
-        });
+      ? await reverseOnRequest(ports, transaction, input, plan)
+      : await reservationTransition(ports, transaction, operationType, input, plan);
   if (isVoidedLocally) transition = voidUnsubmittedSale(transition);
   if (isInClearingFile) transition = clearingEntryTransition(transaction, transition);
   const change = applyTransition(transaction.row, transition);
-  if (!(await commitReservation(ports, change, approved))) return undefined;
+  if (!(await commitReservation(ports, change, approvedCode))) return undefined;
   ports.inFlightTransactions.notifyChange(transaction.row.transactionId);
   const result = {
     transaction: withChange(transaction, change),
@@ -165,18 +165,12 @@ async function reverseOnRequest(
     : { ...transition, operation, ...defined({ job }) };
 }
 
-const reservedAmountFields = {
-  Capture: 'captureReserved',
-  Cancel: 'cancelReserved',
-  Refund: 'refundReserved',
-} as const;
-
 async function reservationTransition(
   ports: ReservationPorts,
   transaction: TransactionRecord,
   operationType: Exclude<OperationType, 'Reversal'>,
   { actor, clientOperationId }: OperationInput,
-  { amount, details }: Pick<PlannedOperation, 'amount' | 'details'>,
+  { amount, details }: PlannedOperation,
 ): Promise<Transition> {
   const at = ports.clock.now();
   const iso = isoTime(at);
@@ -252,15 +246,13 @@ async function claimWebOperationId(
   { after, operation }: TransactionChange,
 ): Promise<void> {
   const { organizationId, merchantId, transactionId } = after;
-  const { rows } = await trx.executeQuery(
-    CompiledQuery.raw(claimWebOperationIdText, [
-      organizationId,
-      operation?.clientOperationId,
-      merchantId,
-      transactionId,
-      operation?.operationNumber,
-    ]),
-  );
+  const rows = await queryRows(trx, claimWebOperationIdText, [
+    organizationId,
+    operation?.clientOperationId,
+    merchantId,
+    transactionId,
+    operation?.operationNumber,
+  ]);
   if (rows.length === 0) throw new DuplicateOperationId();
 }
 

@@ -9,6 +9,7 @@ import { refuseConcurrentModification, updateWithRetry } from '../repository/upd
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import {
   manualResolutionReason,
+  operationByNumber,
   type StoredOperation,
   type TransactionRecord,
 } from '../transaction/transaction.ts';
@@ -19,7 +20,6 @@ import type { OperationResult } from './operation-types.ts';
 /** Longer than the attempts before the alert take: until then a response may still arrive. */
 const resolvableAfterMs = 600_000;
 
-export type ResolveRequest = { readonly caller: Caller; readonly id: string };
 export type ManualResolution = OperationResolveRequest & { number: number };
 
 /** @throws Refusal field_invalid */
@@ -47,7 +47,7 @@ export function resolutionTransition(
   { number, outcome, note }: ManualResolution,
   { at, actor }: { at: number; actor: string },
 ): Transition | 'Done' {
-  const operation = current.operations.find((each) => each.operationNumber === number);
+  const operation = operationByNumber(current, number);
   if (operation === undefined) {
     return refuse('transaction_not_found', 'The transaction has no operation of this number.');
   }
@@ -80,7 +80,7 @@ export type ResolvePorts = {
  */
 export async function resolveManually(
   { transactions, audit, inFlightTransactions, clock }: ResolvePorts,
-  { caller, id }: ResolveRequest,
+  { caller, id }: { caller: Caller; id: string },
   transaction: TransactionRecord,
   resolution: ManualResolution,
 ): Promise<OperationResult> {
@@ -89,9 +89,7 @@ export async function resolveManually(
   const attempt = async (current: TransactionRecord): Promise<OperationResult | undefined> => {
     const actorAndTime = { at: clock.now(), actor: caller.subject };
     const transition = resolutionTransition(current, resolution, actorAndTime);
-    const operationBefore = current.operations.find(
-      ({ operationNumber }) => operationNumber === resolution.number,
-    );
+    const operationBefore = operationByNumber(current, resolution.number);
     if (transition === 'Done')
       return { transaction: current, operation: operationBefore, replayed: true };
     const { operation } = transition;

@@ -8,7 +8,7 @@ import { logNotSent } from '../reversals/reconciliation-alerts.ts';
 import { markOutcomeUnknown } from '../runtime/unknown-outcome.ts';
 import { usesClearingFile } from '../transaction/clearing-entry.ts';
 import type { OperationType } from '../transaction/state-machine.ts';
-import type { TransactionRecord } from '../transaction/transaction.ts';
+import { operationByNumber, type TransactionRecord } from '../transaction/transaction.ts';
 import {
   findExistingResult,
   type IdempotencyPorts,
@@ -21,7 +21,7 @@ import { type ReservationPorts, reserveAmount } from './reserve-amount.ts';
 import { type SendPorts, sendOperation } from './send-operation.ts';
 import { type SettlePorts, settleOperation } from './settle-operation.ts';
 
-type SystemOperationPorts = ReservationPorts &
+export type SystemOperationPorts = ReservationPorts &
   SendPorts &
   SettlePorts & { vault: Pick<Vault, 'wasDeleted'>; log: Pick<Log, 'debug'> };
 
@@ -88,9 +88,7 @@ async function reserveAndSend(
   const settled = await markOutcomeUnknown(
     settleOperation(ports, transaction, operationNumber, outcome),
   );
-  const settledOperation = settled.transaction.operations.find(
-    (each) => each.operationNumber === operationNumber,
-  );
+  const settledOperation = operationByNumber(settled.transaction, operationNumber);
   if (outcome.outcome === 'NotSent' && settledOperation?.status === 'Failed') refuseNotSent();
   return { transaction: settled.transaction, operation: settledOperation, replayed: false };
 }

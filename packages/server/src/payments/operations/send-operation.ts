@@ -24,6 +24,35 @@ export type SendPorts = {
   failPoints: FailPoints;
 };
 
+/** The members that every message about a stored sale has, with its card. */
+export async function createStoredCardRequest(
+  { vault }: Pick<SendPorts, 'vault'>,
+  transaction: TransactionRecord,
+  { purpose, actor }: { purpose: string; actor?: string | undefined },
+) {
+  const { organizationId, transactionId, merchantId, amount, currency } = transaction.row;
+  const { linkId, reference, acquirerMerchantId, mcc, entryMode, card } =
+    authorizationContext(transaction);
+  const storedCard = await vault.reveal(organizationId, card.token, {
+    purpose,
+    actor: actor ?? `merchant ${merchantId}`,
+    subjectId: transactionId,
+  });
+  if (storedCard === undefined) throw new Error('the vault has no card for the token of the sale');
+  return {
+    organizationId,
+    transactionId,
+    linkId,
+    reference,
+    merchantNumber: acquirerMerchantId,
+    mcc,
+    amount,
+    currency,
+    entryMode,
+    card: storedCard,
+  };
+}
+
 /** @param isRepeat an earlier copy of the message may have been sent */
 export async function sendOperation(
   ports: SendPorts,
@@ -32,28 +61,14 @@ export async function sendOperation(
   isRepeat: boolean,
   onPossiblySent?: () => void,
 ): Promise<AcquirerOutcome> {
-  const { row } = transaction;
-  const { details } = operation;
+  const { kind, amount, details } = operation;
   const context = authorizationContext(transaction);
-  const card = await ports.vault.reveal(row.organizationId, context.card.token, {
-    purpose: operation.kind,
-    actor: details.actor ?? `merchant ${row.merchantId}`,
-    subjectId: row.transactionId,
-  });
-  if (card === undefined) throw new Error('the vault has no card for the token of the sale');
   const request: AcquirerRequest = {
-    kind: acquirerKinds[operation.kind],
+    ...(await createStoredCardRequest(ports, transaction, { purpose: kind, actor: details.actor })),
+    kind: acquirerKinds[kind],
     repeat: isRepeat,
-    organizationId: row.organizationId,
-    transactionId: row.transactionId,
-    linkId: context.linkId,
     reference: details.reference,
-    merchantNumber: context.acquirerMerchantId,
-    mcc: context.mcc,
-    amount: operation.amount,
-    currency: row.currency,
-    entryMode: context.entryMode,
-    card,
+    amount,
     original: context.reference,
     ...defined({
       amounts: context.amounts?.cashback === undefined ? undefined : context.amounts,

@@ -10,10 +10,11 @@ import { alertContradiction, alertReferenceCollision } from '../reversals/reconc
 import { pendingTransition } from '../reversals/schedule-retry.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import type { RetryTime } from '../runtime/retry-driver.ts';
-import type {
-  OperationStatus,
-  TransactionChange,
-  TransactionRecord,
+import {
+  type OperationStatus,
+  operationByNumber,
+  type TransactionChange,
+  type TransactionRecord,
 } from '../transaction/transaction.ts';
 import { applyTransition, withChange } from '../transaction/transition.ts';
 import { finalTransition } from './finish-operation.ts';
@@ -26,7 +27,7 @@ export type SettlePorts = ReversalPorts & {
   log: Pick<Log, 'error'>;
 };
 
-export type SettledOperation = {
+type SettledOperation = {
   transaction: TransactionRecord;
   /** Undefined if the operation is finished. */
   retry?: RetryTime;
@@ -63,7 +64,7 @@ export function settleOperation(
 ): Promise<SettledOperation> {
   const { transactionId } = transactionWhenSent.row;
   return updateWithRetry(ports.transactions, transactionWhenSent, async (current, conflicts) => {
-    const operation = current.operations.find((each) => each.operationNumber === operationNumber);
+    const operation = operationByNumber(current, operationNumber);
     if (operation === undefined) throw new Error('the operation does not exist');
     if (!unfinishedStatuses.has(operation.status)) {
       alertContradiction(ports, operation, { outcome, isRepeat }, transactionId);

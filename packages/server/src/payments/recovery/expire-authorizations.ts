@@ -19,10 +19,7 @@ const batchSize = 50;
  * Expires the sale if nothing was captured; else releases the remaining amount. Undefined while a part is
  * reserved for a pending operation. No message is sent: the issuer releases the hold itself.
  */
-export function expirationTransition(
-  { row }: TransactionRecord,
-  at: number,
-): Transition | undefined {
+function expirationTransition({ row }: TransactionRecord, at: number): Transition | undefined {
   const { position } = row;
   const remaining = remainingAuthorized(position);
   if (position.phase !== 'Approved' || remaining === 0 || hasReservation(position))
@@ -48,16 +45,14 @@ async function expireAuthorization(ports: Ports, key: TransactionKey): Promise<b
   const transition = transaction && expirationTransition(transaction, ports.clock.now());
   if (transaction === undefined || transition === undefined) return false;
   const expired = await commitTransition(ports.transactions, transaction, transition);
-  // A concurrent request has captured, cancelled or expired it.
   if (expired === undefined) return false;
   ports.inFlightTransactions.notifyChange(key.transactionId);
   return true;
 }
 
-/** @example const expiry = createAuthorizationExpiry(ports); expiry.start(); */
 export function createAuthorizationExpiry(ports: Ports): PeriodicTask {
   async function expireDue(): Promise<number> {
-    let expired = 0;
+    let expiredCount = 0;
     for (;;) {
       const keys = await ports.transactions.findExpiredAuthorizations(
         ports.dueClock.now(),
@@ -65,10 +60,10 @@ export function createAuthorizationExpiry(ports: Ports): PeriodicTask {
       );
       const results = await Promise.all(keys.map((key) => expireAuthorization(ports, key)));
       const count = results.filter(Boolean).length;
-      expired += count;
+      expiredCount += count;
       // Without progress the same rows would be found again.
       if (keys.length < batchSize || count === 0 || ports.inFlightTransactions.isStopping())
-        return expired;
+        return expiredCount;
     }
   }
 

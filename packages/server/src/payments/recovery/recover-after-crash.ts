@@ -1,27 +1,26 @@
 // Crash recovery: reverses unfinished sales and schedules retries of unfinished operations.
-import type { Clock, Jobs, Log } from '../../platform/index.ts';
+import type { Log } from '../../platform/index.ts';
 import type {
   TransactionKey,
   TransactionRepository,
 } from '../repository/transaction-repository.ts';
 import { commitTransition } from '../repository/update-with-retry.ts';
-import { type ReversalPorts, reversalTransition } from '../reversals/create-reversal.ts';
+import { reversalTransition, type StoreReversalPorts } from '../reversals/create-reversal.ts';
 import { retryTransition } from '../reversals/schedule-retry.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { createPeriodicTask, type PeriodicTask } from '../runtime/periodic-task.ts';
 import { saleKey } from '../sale/sale-idempotency.ts';
+import { operationByNumber } from '../transaction/transaction.ts';
 
 const intervalMs = 1000;
 const batchSize = 200;
 
-type Ports = ReversalPorts & {
+type Ports = StoreReversalPorts & {
   transactions: Pick<
     TransactionRepository,
-    'findById' | 'update' | 'findSalesWithoutOutcome' | 'findOperationsWithoutOutcome'
+    'findSalesWithoutOutcome' | 'findOperationsWithoutOutcome'
   >;
-  inFlightTransactions: Pick<InFlightTransactions, 'find' | 'notifyChange'>;
-  jobs: Pick<Jobs, 'poke'>;
-  clock: Clock;
+  inFlightTransactions: Pick<InFlightTransactions, 'find'>;
   log: Pick<Log, 'warn'>;
 };
 
@@ -45,16 +44,13 @@ async function scheduleRetry(
   key: TransactionKey & { operationNumber: number },
 ): Promise<void> {
   const transaction = await ports.transactions.findById(key.organizationId, key.transactionId);
-  const operation = transaction?.operations.find(
-    (each) => each.operationNumber === key.operationNumber,
-  );
+  const operation = transaction && operationByNumber(transaction, key.operationNumber);
   if (transaction === undefined || operation?.status !== 'Sent') return;
   const transition = retryTransition(ports, ports.clock.now(), transaction, operation);
   await commitTransition(ports.transactions, transaction, transition);
   ports.inFlightTransactions.notifyChange(key.transactionId);
 }
 
-/** @example const recovery = createCrashRecovery(ports); recovery.start(); */
 export function createCrashRecovery(ports: Ports): PeriodicTask {
   async function recoverDue(): Promise<number> {
     const sales = await ports.transactions.findSalesWithoutOutcome(batchSize);

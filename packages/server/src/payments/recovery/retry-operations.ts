@@ -3,7 +3,11 @@ import type { Job } from '../../platform/index.ts';
 import { type SendPorts, sendOperation } from '../operations/send-operation.ts';
 import { type SettlePorts, settleOperation } from '../operations/settle-operation.ts';
 import type { RetrySteps } from '../runtime/retry-driver.ts';
-import type { StoredOperation, TransactionRecord } from '../transaction/transaction.ts';
+import {
+  operationByNumber,
+  type StoredOperation,
+  type TransactionRecord,
+} from '../transaction/transaction.ts';
 
 type PendingOperation = {
   transaction: TransactionRecord;
@@ -33,9 +37,7 @@ export function createOperationRetry(ports: SendPorts & SettlePorts): RetrySteps
         isPossiblySent?: boolean;
       };
       const transaction = await ports.transactions.findById(organizationId, transactionId);
-      const operation = transaction?.operations.find(
-        (each) => each.operationNumber === operationNumber,
-      );
+      const operation = transaction && operationByNumber(transaction, operationNumber);
       if (transaction === undefined || operation?.status !== 'Pending') return 'Done';
       if (hasEarlierUnfinished(transaction, operation)) return 'Blocked';
       return { transaction, operation, isRepeat: isPossiblySent === true || attempts > 0 };

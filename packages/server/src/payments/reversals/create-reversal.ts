@@ -9,6 +9,7 @@ import {
 } from '../runtime/allocate-message-reference.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { withDatabaseRetry } from '../runtime/retry-while-database-down.ts';
+import type { Phase } from '../transaction/state-machine.ts';
 import { commitGraceMs, databaseRetryMs } from '../transaction/timeouts.ts';
 import {
   authorizationContext,
@@ -43,7 +44,6 @@ export type ReversalPorts = ReferencePorts & {
   acquirerTimeoutMs: number;
 };
 
-/** The job that sends an operation until it has a final response. */
 export function createRetryJob(
   { ids, dueClock }: Pick<ReversalPorts, 'ids' | 'dueClock'>,
   transaction: TransactionRecord,
@@ -108,19 +108,36 @@ export async function reversalTransition(
   };
 }
 
-export type ReverseAgainPorts = ReversalPorts & {
+export type StoreReversalPorts = ReversalPorts & {
   transactions: Pick<TransactionRepository, 'findById' | 'update'>;
   clock: Clock;
-  dueClock: DueClock;
   inFlightTransactions: Pick<InFlightTransactions, 'notifyChange'>;
   jobs: Pick<Jobs, 'poke'>;
 };
 
-/**
- * Reverses a reversed sale once more, because the host may hold it after all.
- *
- * @returns the current transaction
- */
+/** Stores a reversal if the transaction is in the phase. @returns the current transaction */
+export function storeReversal(
+  ports: StoreReversalPorts,
+  transaction: TransactionRecord,
+  phase: Phase,
+  inputFor: (current: TransactionRecord) => Omit<ReversalInput, 'at'>,
+): Promise<TransactionRecord> {
+  const { transactions, clock, inFlightTransactions, jobs } = ports;
+  return updateWithRetry(transactions, transaction, async (current) => {
+    if (current.row.position.phase !== phase) return current;
+    const input = { ...inputFor(current), at: clock.now() };
+    const transition = await reversalTransition(ports, current, input);
+    const reversing = await commitTransition(transactions, current, transition);
+    if (reversing === undefined) return undefined;
+    inFlightTransactions.notifyChange(current.row.transactionId);
+    jobs.poke();
+    return reversing;
+  });
+}
+
+export type ReverseAgainPorts = StoreReversalPorts & { dueClock: DueClock };
+
+/** Reverses a reversed sale once more, because the host may hold it. @returns the current transaction */
 export function reverseOnceMore(
   ports: ReverseAgainPorts,
   transaction: TransactionRecord,
@@ -129,14 +146,6 @@ export function reverseOnceMore(
 ): Promise<TransactionRecord> {
   const transactions = withDatabaseRetry(ports, databaseRetryMs);
   const details = approvedAtHost ? { approvedAtHost } : {};
-  return updateWithRetry(transactions, transaction, async (current) => {
-    if (current.row.position.phase !== 'Reversed') return current;
-    const input = { at: ports.clock.now(), reason, details };
-    const transition = await reversalTransition(ports, current, input);
-    const reversed = await commitTransition(transactions, current, transition);
-    if (reversed === undefined) return undefined;
-    ports.inFlightTransactions.notifyChange(current.row.transactionId);
-    ports.jobs.poke();
-    return reversed;
-  });
+  const reversalPorts = { ...ports, transactions };
+  return storeReversal(reversalPorts, transaction, 'Reversed', () => ({ reason, details }));
 }

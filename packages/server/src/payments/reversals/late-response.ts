@@ -13,8 +13,7 @@ import { alertLateContradiction } from './reconciliation-alerts.ts';
 export type LateResponsePorts = ReverseAgainPorts & { log: Pick<Log, 'error'> };
 
 /**
- * Stores the response. After an approval a finished reversal is sent once more: it may have reached the host
- * before the sale.
+ * After an approval a finished reversal is sent once more: it may have reached the host before the sale.
  *
  * @returns the current transaction
  */

@@ -230,7 +230,6 @@ export const manualResolutionRules: readonly OutcomeRule<ManualConditions, Contr
   rule({}, 'None', 'the response agrees or proves nothing'),
 ];
 
-/** The first row whose conditions all match. */
 export function findRule<Conditions extends object, Result>(
   rules: readonly OutcomeRule<Conditions, Result>[],
   conditions: Conditions,
@@ -287,7 +286,6 @@ export type OutcomeInput = {
   transactionWhenSent: TransactionRecord;
 };
 
-/** Decides what the outcome means for the operation. */
 export function decideOutcome(
   transaction: TransactionRecord,
   operation: StoredOperation,

@@ -5,8 +5,8 @@ import { reverseOnceMore } from './create-reversal.ts';
 import { type LateResponsePorts, storeLateResponse } from './late-response.ts';
 
 /**
- * An approval during the reversal is stored: the host then holds the sale although it denies it. After a
- * finished reversal the sale is reversed once more.
+ * Stores an approval during the reversal: the host then holds the sale, also if it does not find it. After
+ * a finished reversal the sale is reversed once more.
  *
  * @returns the current transaction
  */

@@ -31,9 +31,8 @@ export function logNotSent(
   log.debug({ ...message, reason: outcome.reason }, 'no message was sent to the acquirer');
 }
 
-const contradictionMessage = 'the acquirer response contradicts the manual resolution';
 const alertMessages = {
-  Contradiction: contradictionMessage,
+  Contradiction: 'the acquirer response contradicts the manual resolution',
   PossiblyProcessed:
     'an operation that was resolved as not done may have been processed by the acquirer',
 } as const;
@@ -76,6 +75,6 @@ export function alertLateContradiction(
   const { operationNumber, status } = resolvedOperation;
   log.error(
     { transactionId: row.transactionId, operationNumber, status, isLate: true },
-    contradictionMessage,
+    alertMessages.Contradiction,
   );
 }

@@ -6,10 +6,10 @@ import type { Transition } from '../transaction/transition.ts';
 import { createRetryJob, type ReversalPorts } from './create-reversal.ts';
 import type { OutcomeResult } from './operation-outcome.ts';
 
-/** After this number of renewals a person must look: the host means something else. */
+/** After this number of renewals an operator must find the cause. */
 const maxReferenceRenewals = 6;
 
-/** The transition of a Pending outcome; undefined if the operation already waits and nothing changes. */
+/** Undefined if the operation is already Pending and nothing changes. */
 export async function pendingTransition(
   ports: ReversalPorts,
   at: number,

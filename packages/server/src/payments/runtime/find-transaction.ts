@@ -2,7 +2,7 @@
 import { refuse } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
-import type { TransactionRecord } from '../transaction/transaction.ts';
+import { type TransactionRecord, transactionSummary } from '../transaction/transaction.ts';
 import { resolveMerchantScope } from './caller-scope.ts';
 
 /** Valid form of an identifier. Other text is not looked up. */
@@ -56,15 +56,13 @@ export async function findTransaction(
 }
 
 /** @throws Refusal offline_sale_already_uploaded if the sale was found by the identifier of another upload */
-export function requireOwnIdentifier(
-  { row: { transactionId, clientTransactionId, state } }: TransactionRecord,
-  identifier: string,
-): void {
+export function requireOwnIdentifier(transaction: TransactionRecord, identifier: string): void {
+  const { clientTransactionId } = transaction.row;
   if (identifier === clientTransactionId) return;
   refuse(
     'offline_sale_already_uploaded',
     `This offline sale was uploaded under the clientTransactionId ${clientTransactionId}. Use that identifier.`,
-    { extensions: { transaction: { transactionId, clientTransactionId, state } } },
+    { extensions: { transaction: transactionSummary(transaction) } },
   );
 }
 

@@ -20,15 +20,14 @@ export type FailoverPorts = {
   clock: Clock;
   log: Pick<Log, 'warn'>;
   failPoints: FailPoints;
-  /** How long an acquirer may take, ms. */
   acquirerTimeoutMs: number;
 };
 
 type SentSale = { intent: SaleIntent; outcome: AcquirerOutcome };
 
 /**
- * Sends a sale. While nothing of it was sent, it continues with the next contract; each change of the
- * contract is stored before anything is sent, so that later messages use the same contract.
+ * Continues with the next contract while nothing was sent. Each change of the contract is stored before
+ * anything is sent, so that later messages use the same contract.
  *
  * @returns the outcome, and the intent as it was sent last
  */
@@ -162,7 +161,6 @@ async function reroute(
   };
 }
 
-/** Authorization context of the same sale under another contract. */
 async function contextForContract(
   ports: FailoverPorts,
   { context, transaction }: SaleIntent,

@@ -1,11 +1,11 @@
 // Sends a stored sale to the acquirer and stores the outcome.
+import type { Log } from '../../platform/index.ts';
 import type { RecentTransactions } from '../repository/recent-transaction-cache.ts';
-import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import { commitTransition, updateWithRetry } from '../repository/update-with-retry.ts';
 import { reversalTransition } from '../reversals/create-reversal.ts';
+import type { LateResponsePorts } from '../reversals/late-response.ts';
 import { recordSupersededOutcome } from '../reversals/outcome-after-reversal.ts';
 import { logNotSent } from '../reversals/reconciliation-alerts.ts';
-import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { retryWhileUnavailable } from '../runtime/retry-while-database-down.ts';
 import type { ConfirmDeadlinePorts } from '../transaction/confirm-deadline.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
@@ -15,11 +15,8 @@ import { decideSaleOutcome } from './sale-outcome.ts';
 
 export type AuthorizePorts = FailoverPorts &
   ConfirmDeadlinePorts &
-  Parameters<typeof reversalTransition>[0] &
-  Parameters<typeof logNotSent>[0] &
-  Parameters<typeof recordSupersededOutcome>[0] & {
-    transactions: Pick<TransactionRepository, 'findById' | 'update'>;
-    inFlightTransactions: Pick<InFlightTransactions, 'notifyChange'>;
+  LateResponsePorts & {
+    log: Pick<Log, 'debug'>;
     /** Absent when this process publishes no transaction events. */
     recentTransactions?: Pick<RecentTransactions, 'add'> | undefined;
   };

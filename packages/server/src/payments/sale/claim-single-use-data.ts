@@ -33,16 +33,8 @@ export async function claimSingleUseData(
   });
   if (pin !== undefined) card.sensitive = { ...card.sensitive, pin };
   // Last, so that an earlier refusal keeps the declined sale and the KSN for the next attempt.
-  if (declinedSale !== undefined) {
-    const { clientTransactionId } = request;
-    const declinedTransactionId = declinedSale.transactionId;
-    await claimStepUp(ports, {
-      organizationId,
-      declinedTransactionId,
-      merchantId,
-      clientTransactionId,
-    });
-  }
+  if (declinedSale !== undefined)
+    await claimStepUp(ports, declinedSale, request.clientTransactionId);
   await takeKsn(ports, request, {
     organizationId,
     merchantId,

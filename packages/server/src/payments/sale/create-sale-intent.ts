@@ -20,11 +20,10 @@ export type CreateIntentPorts = {
   acquiring: Pick<Acquiring, 'allocateReference'>;
   vault: Pick<Vault, 'protect'>;
   clock: Clock;
-  /** How long an acquirer may take, ms. */
   acquirerTimeoutMs: number;
 };
 
-/** A sale is sent at once; one that the terminal has approved offline is stored and sent by a job. */
+/** An online sale is sent at once; a job sends an offline sale. */
 type IntentOptions =
   | { phase: 'Received'; captureMode: 'Immediate' | 'Deferred'; stepUpOf: string | undefined }
   | { phase: 'Stored'; captureMode: 'Immediate'; offlineData: OfflineData };

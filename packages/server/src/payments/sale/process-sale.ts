@@ -1,6 +1,5 @@
 // Processes a card sale. The intent is stored before the acquirer is called, the outcome directly after.
 import { refuse } from '@switchyard/contract';
-import type { Acquiring } from '../../acquiring/index.ts';
 import type { TerminalClockCheck } from '../card-input/terminal-clock-check.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
@@ -20,7 +19,6 @@ export type ProcessPorts = AuthorizePorts &
   ReplayPorts & {
     transactions: Pick<TransactionRepository, 'insert'>;
     inFlightTransactions: Pick<InFlightTransactions, 'run'>;
-    acquiring: Pick<Acquiring, 'isLinkAvailable'>;
     terminalClock: TerminalClockCheck;
   };
 

@@ -3,12 +3,16 @@ import { defined, type ErrorCode, type ProcessRequest, Refusal } from '@switchya
 import type { Caller } from '../../http/index.ts';
 import type { Names, Provisioning } from '../../provisioning/index.ts';
 import type { Vault } from '../../vault/index.ts';
-import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
+import {
+  authorizationContext,
+  type TransactionRecord,
+  transactionSummary,
+} from '../transaction/transaction.ts';
 import {
   cardFingerprintFrom,
   createRequestFingerprint,
 } from '../validation/request-fingerprint.ts';
-import { type ReplayPorts, replaySale, saleKey } from './sale-idempotency.ts';
+import { findSale, type ReplayPorts, replaySale, saleKey } from './sale-idempotency.ts';
 import type { SaleResult } from './sale-intent.ts';
 
 export type CardlessReplayPorts = ReplayPorts & {
@@ -25,8 +29,8 @@ const keyErrorCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 
 /**
- * Returns the sale that the same token has made. Nothing of encrypted data is stored for a comparison, so
- * its answer says only that a sale exists.
+ * Returns the existing sale of the same card token. Encrypted card data is not stored and cannot be
+ * compared: the refusal then says only that a sale exists.
  *
  * @throws Refusal the given one; with outcome Unknown when a sale has the identifier
  */
@@ -43,11 +47,7 @@ export async function replayWithoutCard(
   if (merchantId === undefined) throw refusal;
   const key = saleKey(organizationId, merchantId, clientTransactionId);
   const isRunning = ports.inFlightTransactions.find(key.lockKey) !== undefined;
-  const [existing] = await ports.transactions.findByClientId(
-    organizationId,
-    clientTransactionId,
-    merchantId,
-  );
+  const existing = await findSale(ports, key);
   if (existing === undefined) throw isRunning ? outcomeUnknownRefusal(refusal) : refusal;
   if (storeId !== undefined && existing.row.storeId !== storeId) throw refusal;
   const { token } = request.instrument;
@@ -91,7 +91,3 @@ function outcomeUnknownRefusal(
     }),
   });
 }
-
-const transactionSummary = ({
-  row: { transactionId, clientTransactionId, state },
-}: TransactionRecord) => ({ transactionId, clientTransactionId, state });

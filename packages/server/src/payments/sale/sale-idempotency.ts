@@ -14,7 +14,6 @@ export type ReplayPorts = {
   transactions: Pick<TransactionRepository, 'findByClientId'>;
   inFlightTransactions: Pick<InFlightTransactions, 'find' | 'waitForChange'>;
   dueClock: Pick<DueClock, 'now'>;
-  /** How long an acquirer may take, ms. */
   acquirerTimeoutMs: number;
 };
 
@@ -36,16 +35,11 @@ export function saleKey(
 
 const pollIntervalMs = 250;
 
-async function findSale(
-  { transactions }: ReplayPorts,
-  { organizationId, clientTransactionId, merchantId }: SaleKey,
+export async function findSale(
+  { transactions }: Pick<ReplayPorts, 'transactions'>,
+  { organizationId, clientTransactionId, merchantId }: Omit<SaleKey, 'lockKey'>,
 ): Promise<TransactionRecord | undefined> {
-  const matches = await transactions.findByClientId(
-    organizationId,
-    clientTransactionId,
-    merchantId,
-  );
-  return matches[0];
+  return (await transactions.findByClientId(organizationId, clientTransactionId, merchantId))[0];
 }
 
 /** The merchant of the existing sale, when the request names only a location that is no longer active. */

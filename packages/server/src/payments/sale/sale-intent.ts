@@ -25,7 +25,6 @@ export type SaleIntent = {
   card: PresentedCard;
   transaction: Omit<TransactionRecord, 'events'> & { events: [StoredEvent, ...StoredEvent[]] };
   context: AuthorizationContext;
-  /** Contracts for failover when nothing was sent. */
   failoverContracts: readonly AcquirerContract[];
 };
 

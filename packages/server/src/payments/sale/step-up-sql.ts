@@ -1,7 +1,7 @@
 // SQL of step-ups: a declined sale has one.
 import { type Clock, type Database, isoTime } from '../../platform/index.ts';
 
-export type DeclinedSaleKey = { organizationId: string; declinedTransactionId: string };
+type DeclinedSaleKey = { organizationId: string; declinedTransactionId: string };
 
 export type StepUpStore = {
   /**
@@ -25,7 +25,6 @@ const claimStatement = {
 const findClaimText = `SELECT claimed_by, created_at FROM step_ups
   WHERE organization_id = $1 AND declined_transaction_id = $2`;
 
-/** @example const isClaimed = await stepUpStore.claim({ organizationId, declinedTransactionId, claimedBy }); */
 export function createStepUpStore({
   database,
   clock,

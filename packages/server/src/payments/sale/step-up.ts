@@ -11,13 +11,13 @@ import {
   type TransactionRecord,
   type TransactionRow,
 } from '../transaction/transaction.ts';
-import type { DeclinedSaleKey, StepUpStore } from './step-up-sql.ts';
+import { findSale } from './sale-idempotency.ts';
+import type { StepUpStore } from './step-up-sql.ts';
 
 export type StepUpPorts = {
   stepUpStore: StepUpStore;
   transactions: Pick<TransactionRepository, 'findById' | 'findByClientId'>;
   clock: Clock;
-  /** How long an acquirer may take, ms. */
   acquirerTimeoutMs: number;
 };
 
@@ -77,26 +77,28 @@ export async function findStepUpTarget(
  */
 export async function claimStepUp(
   ports: StepUpPorts,
-  claim: DeclinedSaleKey & { merchantId: string; clientTransactionId: string },
+  declinedSale: TransactionRow,
+  clientTransactionId: string,
 ): Promise<void> {
-  const { organizationId, declinedTransactionId, merchantId, clientTransactionId } = claim;
+  const { organizationId, transactionId: declinedTransactionId, merchantId } = declinedSale;
   const claimedBy = `${merchantId}|${clientTransactionId}`;
   const ownClaim = { organizationId, declinedTransactionId, claimedBy };
   if (await ports.stepUpStore.claim(ownClaim)) return;
   const existingClaim = await ports.stepUpStore.findClaim(ownClaim);
-  if (existingClaim !== undefined && (await isUnusedClaim(ports, { ...claim, ...existingClaim }))) {
-    if (await ports.stepUpStore.claim({ ...ownClaim, takesOver: existingClaim.claimedBy })) return;
-  }
-  refuseStepUp('Another step-up of this declined sale exists.');
+  const isTakenOver =
+    existingClaim !== undefined &&
+    (await isUnusedClaim(ports, declinedSale, existingClaim)) &&
+    (await ports.stepUpStore.claim({ ...ownClaim, takesOver: existingClaim.claimedBy }));
+  if (!isTakenOver) refuseStepUp('Another step-up of this declined sale exists.');
 }
 
 async function isUnusedClaim(
   ports: StepUpPorts,
-  claim: { organizationId: string; merchantId: string; claimedBy: string; at: number },
+  { organizationId, merchantId }: TransactionRow,
+  { claimedBy, at }: { claimedBy: string; at: number },
 ): Promise<boolean> {
-  const { organizationId, merchantId, claimedBy, at } = claim;
-  const claimantId = claimedBy.slice(`${merchantId}|`.length);
-  const [sale] = await ports.transactions.findByClientId(organizationId, claimantId, merchantId);
+  const clientTransactionId = claimedBy.slice(`${merchantId}|`.length);
+  const sale = await findSale(ports, { organizationId, merchantId, clientTransactionId });
   if (sale === undefined) return ports.clock.now() >= at + ports.acquirerTimeoutMs + commitGraceMs;
   return sale.row.state === 'Failed';
 }

@@ -175,6 +175,16 @@ export type TransactionChange = {
   clearing?: ClearingEntry;
 };
 
+export const operationByNumber = (
+  { operations }: TransactionRecord,
+  number: number,
+): StoredOperation | undefined =>
+  operations.find(({ operationNumber }) => operationNumber === number);
+
+export const transactionSummary = ({
+  row: { transactionId, clientTransactionId, state },
+}: TransactionRecord) => ({ transactionId, clientTransactionId, state });
+
 /** Event types that do not decide the outcome of a sale. */
 const nonOutcomeEventTypes: ReadonlySet<string> = new Set([
   'transaction.sent',
