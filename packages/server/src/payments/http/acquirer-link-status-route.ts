@@ -5,7 +5,7 @@ import type { Acquiring } from '../../acquiring/index.ts';
 import { route } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
 import type { LinkQueue } from '../runtime/link-queue.ts';
-import { tags } from './shared-route-parts.ts';
+import { tags } from './route-options.ts';
 
 type Ports = { acquiring: Pick<Acquiring, 'listLinks'>; linkQueue: Pick<LinkQueue, 'backlog'> };
 

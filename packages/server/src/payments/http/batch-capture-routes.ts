@@ -17,7 +17,7 @@ import {
   setReplayedHeader,
   tags,
   transactionsPath,
-} from './shared-route-parts.ts';
+} from './route-options.ts';
 
 const ItemsQuery = Type.Object(
   {

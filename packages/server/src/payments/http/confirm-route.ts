@@ -12,7 +12,7 @@ import {
   tags,
   transactionErrors,
   transactionsPath,
-} from './shared-route-parts.ts';
+} from './route-options.ts';
 import { viewTransaction } from './transaction-view.ts';
 
 export function registerConfirmRoute(app: FastifyInstance, ports: ConfirmPorts & FindPorts): void {

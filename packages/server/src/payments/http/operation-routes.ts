@@ -39,7 +39,7 @@ import {
   tags,
   transactionErrors,
   transactionsPath,
-} from './shared-route-parts.ts';
+} from './route-options.ts';
 import { viewOperation, viewTransaction } from './transaction-view.ts';
 
 function viewResult({ transaction, operation }: OperationResult) {

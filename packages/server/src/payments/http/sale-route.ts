@@ -10,7 +10,6 @@ import {
 import { type PreparePorts, prepareSale } from '../sale/prepare-sale.ts';
 import { type ProcessPorts, processSale } from '../sale/process-sale.ts';
 import type { SaleResult } from '../sale/sale-intent.ts';
-import { saleExamples } from './sale-examples.ts';
 import {
   acceptedHeaders,
   identifierErrors,
@@ -20,7 +19,8 @@ import {
   setReplayedHeader,
   tags,
   transactionsPath,
-} from './shared-route-parts.ts';
+} from './route-options.ts';
+import { saleExamples } from './sale-examples.ts';
 import { viewTransaction } from './transaction-view.ts';
 
 const locationErrors: ErrorCode[] = [

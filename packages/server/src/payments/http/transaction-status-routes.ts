@@ -11,7 +11,7 @@ import {
   tags,
   transactionErrors,
   transactionsPath,
-} from './shared-route-parts.ts';
+} from './route-options.ts';
 import { viewWithEvents } from './transaction-view.ts';
 
 const WaitQuery = Type.Object(
