@@ -62,6 +62,14 @@ describe('reversal references that the host reports as duplicates', () => {
     ]);
   });
 
+  it('do not finish a reversal whose first message was not sent', async () => {
+    const { settle, retry, sent, status } = oneOperation('Reversal');
+    await settle({ outcome: 'NotSent', reason: 'link down' });
+    await retry(duplicate);
+    assert.deepEqual(sent, [[numbers(0), false]]);
+    assert.equal(status(), 'Pending');
+  });
+
   it('are renewed up to a limit and the reversal stays pending', async () => {
     const { sent, settle, retry, status, changes } = oneOperation('Reversal');
     await settle(duplicate);

@@ -15,7 +15,7 @@ export async function pendingTransition(
   at: number,
   transaction: TransactionRecord,
   operation: StoredOperation,
-  { isCollision, newReference, isAccepted }: Extract<OutcomeResult, { status: 'Pending' }>,
+  { isCollision, newReference, isAccepted, retry }: Extract<OutcomeResult, { status: 'Pending' }>,
 ): Promise<Transition | undefined> {
   const { referenceRenewalCount = 0 } = operation.details;
   const details = { ...operation.details };
@@ -30,7 +30,15 @@ export async function pendingTransition(
   if (isAccepted) details.reversalAcceptedBefore = true;
   const isScheduled = operation.status === 'Pending';
   if (isScheduled && !isCollision && !needsReference) return undefined;
-  const transition = retryTransition(ports, at, transaction, { ...operation, details });
+  // What was not sent must not travel as a repeat: its duplicate response would prove nothing.
+  const isPossiblySent = retry !== 'WhenLinkIsUp';
+  const transition = retryTransition(
+    ports,
+    at,
+    transaction,
+    { ...operation, details },
+    isPossiblySent,
+  );
   if (!isScheduled) return transition;
   const { job: _job, ...withoutJob } = transition;
   return withoutJob;
@@ -42,6 +50,7 @@ export function retryTransition(
   at: number,
   transaction: TransactionRecord,
   operation: StoredOperation,
+  isPossiblySent = true,
 ): Transition {
   return {
     at,
@@ -54,7 +63,7 @@ export function retryTransition(
     operation: { ...operation, status: 'Pending', updatedAt: isoTime(at) },
     job: createRetryJob(ports, transaction, operation.operationNumber, {
       dueAt: at,
-      isPossiblySent: true,
+      isPossiblySent,
     }),
   };
 }
