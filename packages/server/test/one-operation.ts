@@ -9,7 +9,7 @@ import { resolutionTransition } from '../src/payments/operations/resolve-manuall
 import { settleOperation } from '../src/payments/operations/settle-operation.ts';
 import { createOperationRetry } from '../src/payments/recovery/retry-operations.ts';
 import { recordLateResponse } from '../src/payments/reversals/late-response.ts';
-import { createRetryDriver } from '../src/payments/runtime/retry-driver.ts';
+import { createRetryDriver } from '../src/payments/runtime/send-queued-message.ts';
 import { zeroAmounts } from '../src/payments/transaction/state-machine.ts';
 import type {
   TransactionChange,

@@ -9,7 +9,7 @@ import {
   type LinkAvailability,
   type LinkRegistryPorts,
   type LinkStatus,
-} from './links/link-registry.ts';
+} from './links/link-lifecycle.ts';
 import {
   createReferenceAllocator,
   type ReferenceAllocator,
@@ -46,7 +46,7 @@ export {
   isAmbiguousDecline,
   isDuplicateDecline,
   isIndeterminate,
-} from './spi/ambiguous-response.ts';
+} from './spi/ambiguous-decline.ts';
 
 export type Acquiring = {
   /** Opens the configured links and refreshes them periodically. */

@@ -51,8 +51,8 @@ import { createTransactionRepository } from './repository/transaction-repository
 import { retryOperationJob } from './reversals/create-reversal.ts';
 import { recordLateResponse } from './reversals/late-response.ts';
 import { createInFlightTransactions } from './runtime/in-flight-transactions.ts';
-import { createLinkQueue, registerBacklogGauges } from './runtime/link-queue.ts';
-import { createRetryDriver } from './runtime/retry-driver.ts';
+import { createLinkQueue, registerBacklogGauges } from './runtime/link-backlog.ts';
+import { createRetryDriver } from './runtime/send-queued-message.ts';
 import { createStepUpStore } from './sale/step-up-sql.ts';
 import { confirmDeadlineJob } from './transaction/confirm-deadline.ts';
 

@@ -10,7 +10,7 @@ import type {
   Iso8583HostLink,
   LateResponse,
 } from '../spi/acquirer-spi.ts';
-import { isAmbiguousDecline } from '../spi/ambiguous-response.ts';
+import { isAmbiguousDecline } from '../spi/ambiguous-decline.ts';
 import { requireTls } from '../spi/invalid-link-setting.ts';
 import { openHostLink } from './host-session-pool.ts';
 import { correlationKey, toAcquirerOutcome, toIso8583Message } from './payment-messages.ts';

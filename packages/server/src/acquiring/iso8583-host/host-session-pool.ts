@@ -15,7 +15,7 @@ import {
   networkMessage,
   networkResponse,
   parseKeyUpdate,
-} from './network-management.ts';
+} from './network-management-messages.ts';
 import {
   createPendingRequests,
   notSent,

@@ -9,7 +9,7 @@ import {
   openHostConnection,
   reconnectDelayAfter,
 } from './host-connection.ts';
-import { type NetworkRequest, networkMessage } from './network-management.ts';
+import { type NetworkRequest, networkMessage } from './network-management-messages.ts';
 
 export type HostSession = {
   connection: HostConnection;

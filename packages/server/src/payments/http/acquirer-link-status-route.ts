@@ -4,8 +4,8 @@ import type { FastifyInstance } from 'fastify';
 import type { Acquiring } from '../../acquiring/index.ts';
 import { route } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
-import type { LinkQueue } from '../runtime/link-queue.ts';
-import { tags } from './route-options.ts';
+import type { LinkQueue } from '../runtime/link-backlog.ts';
+import { tags } from './transaction-route-parts.ts';
 
 type Ports = { acquiring: Pick<Acquiring, 'listLinks'>; linkQueue: Pick<LinkQueue, 'backlog'> };
 

@@ -10,7 +10,7 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { openPage, pageQuery, route, sealPage } from '../../http/index.ts';
 import type { ApprovalCodeManager } from '../approvals/manage-approval-codes.ts';
-import { tags } from './route-options.ts';
+import { tags } from './transaction-route-parts.ts';
 
 const base = '/payment/v1/approval-codes';
 const shared = { tags, permission: 'pay.approve' } as const;

@@ -17,7 +17,7 @@ import {
   setReplayedHeader,
   tags,
   transactionsPath,
-} from './route-options.ts';
+} from './transaction-route-parts.ts';
 
 const ItemsQuery = Type.Object(
   {

@@ -14,7 +14,7 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { openPage, pageQuery, route, sealPage } from '../../http/index.ts';
 import type { ClearingFiles } from '../clearing/clearing-files.ts';
-import { tags } from './route-options.ts';
+import { tags } from './transaction-route-parts.ts';
 
 const base = '/payment/v1/clearing-files';
 const noAdditionalProperties = { additionalProperties: false };

@@ -12,7 +12,7 @@ import {
   tags,
   transactionErrors,
   transactionsPath,
-} from './route-options.ts';
+} from './transaction-route-parts.ts';
 import { viewTransaction } from './transaction-view.ts';
 
 export function registerConfirmRoute(app: FastifyInstance, ports: ConfirmPorts & FindPorts): void {

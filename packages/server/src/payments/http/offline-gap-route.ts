@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { openPage, pageQuery, route, sealPage } from '../../http/index.ts';
 import { type ListGapsPorts, listGaps } from '../offline/missing-sequence-numbers.ts';
-import { rateLimit, tags } from './route-options.ts';
+import { rateLimit, tags } from './transaction-route-parts.ts';
 
 const idFilter = (description: string) =>
   Type.Optional(Type.String({ format: 'uuid', description }));

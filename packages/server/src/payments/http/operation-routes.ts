@@ -14,7 +14,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import { type Caller, route } from '../../http/index.ts';
 import { wasPending } from '../operations/operation-idempotency.ts';
-import type { OperationInput, OperationResult } from '../operations/operation-types.ts';
+import type { OperationInput, OperationResult } from '../operations/operation-input-and-result.ts';
 import { getAllowedOperations, refundOrVoid } from '../operations/refund-or-void.ts';
 import { type ResolvePorts, resolveManually } from '../operations/resolve-manually.ts';
 import { type OperationPorts, runOperation } from '../operations/run-operation.ts';
@@ -39,7 +39,7 @@ import {
   tags,
   transactionErrors,
   transactionsPath,
-} from './route-options.ts';
+} from './transaction-route-parts.ts';
 import { viewOperation, viewTransaction } from './transaction-view.ts';
 
 function viewResult({ transaction, operation }: OperationResult) {

@@ -10,6 +10,7 @@ import {
 import { type PreparePorts, prepareSale } from '../sale/prepare-sale.ts';
 import { type ProcessPorts, processSale } from '../sale/process-sale.ts';
 import type { SaleResult } from '../sale/sale-intent.ts';
+import { saleExamples } from './sale-examples.ts';
 import {
   acceptedHeaders,
   identifierErrors,
@@ -19,8 +20,7 @@ import {
   setReplayedHeader,
   tags,
   transactionsPath,
-} from './route-options.ts';
-import { saleExamples } from './sale-examples.ts';
+} from './transaction-route-parts.ts';
 import { viewTransaction } from './transaction-view.ts';
 
 const locationErrors: ErrorCode[] = [

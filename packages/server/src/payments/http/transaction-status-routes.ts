@@ -3,15 +3,15 @@ import { Availability, TransactionWithEvents } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { route } from '../../http/index.ts';
-import { type AvailabilityPorts, getAvailability } from '../operations/operation-availability.ts';
-import { getTransaction, type ReadPorts } from '../operations/wait-for-transaction.ts';
+import { type AvailabilityPorts, getAvailability } from '../runtime/acquirer-availability.ts';
+import { getTransaction, type ReadPorts } from '../runtime/long-poll-transaction.ts';
 import {
   rateLimit,
   TransactionParams,
   tags,
   transactionErrors,
   transactionsPath,
-} from './route-options.ts';
+} from './transaction-route-parts.ts';
 import { viewWithEvents } from './transaction-view.ts';
 
 const WaitQuery = Type.Object(

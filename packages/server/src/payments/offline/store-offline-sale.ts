@@ -6,7 +6,7 @@ import { type TakeKsnPorts, takeOverKsnOffline } from '../card-input/ksn-replay-
 import { createKsnUse, refuseReusedKsn } from '../card-input/ksn-sql.ts';
 import { requireOwnIdentifier } from '../runtime/find-transaction.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
-import { type CreateIntentPorts, createSaleIntent } from '../sale/create-sale-intent.ts';
+import { type CreateIntentPorts, createSaleIntent } from '../sale/build-sale-intent.ts';
 import type { PreparedSale } from '../sale/prepare-sale.ts';
 import {
   type ReplayPorts,
@@ -25,7 +25,7 @@ import {
   checkCardExpiry,
   checkCurrencyActive,
   checkNotAfter,
-} from '../validation/expiry-checks.ts';
+} from '../validation/time-limit-checks.ts';
 import {
   checkNotInFuture,
   checkOfflineLimits,

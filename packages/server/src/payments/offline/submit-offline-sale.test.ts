@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { dueClockOf } from '../../../test/movable-clock.ts';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import type { Job } from '../../platform/index.ts';
-import { createRetryDriver } from '../runtime/retry-driver.ts';
+import { createRetryDriver } from '../runtime/send-queued-message.ts';
 import { deriveState, type Phase, zeroAmounts } from '../transaction/state-machine.ts';
 import { alertAfterAttempts } from '../transaction/timeouts.ts';
 import type { TransactionChange, TransactionRecord } from '../transaction/transaction.ts';

@@ -13,7 +13,7 @@ import {
 } from '../reversals/operation-outcome.ts';
 import { recordSupersededOutcome } from '../reversals/outcome-after-reversal.ts';
 import { alertReferenceCollision } from '../reversals/reconciliation-alerts.ts';
-import type { RetrySteps, RetryTime } from '../runtime/retry-driver.ts';
+import type { RetrySteps, RetryTime } from '../runtime/send-queued-message.ts';
 import { settlementDayForContext } from '../transaction/contract-terms.ts';
 import { commitGraceMs } from '../transaction/timeouts.ts';
 import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';

@@ -21,7 +21,7 @@ import {
   type TransactionRow,
   transactionSummary,
 } from '../transaction/transaction.ts';
-import type { OperationInput } from './operation-types.ts';
+import type { OperationInput } from './operation-input-and-result.ts';
 
 const amountExceededCodes: Readonly<Record<OperationType, ErrorCode>> = {
   Capture: 'capture_amount_exceeded',

@@ -14,7 +14,7 @@ import {
   type TransactionRecord,
 } from '../transaction/transaction.ts';
 import { refuseIdentifierReuse } from '../validation/request-fingerprint.ts';
-import type { OperationInput, OperationResult } from './operation-types.ts';
+import type { OperationInput, OperationResult } from './operation-input-and-result.ts';
 
 export type IdempotencyPorts = {
   transactions: Pick<TransactionRepository, 'findById' | 'findOperation'>;

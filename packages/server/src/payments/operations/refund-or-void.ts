@@ -12,7 +12,7 @@ import type { TransactionRecord } from '../transaction/transaction.ts';
 import { type ContractPorts, getContractTerms } from './load-contract-terms.ts';
 import { allowedOperations } from './operation-decision.ts';
 import { OtherOperationTypeTaken, refuseOperationIdReuse } from './operation-idempotency.ts';
-import type { OperationResult } from './operation-types.ts';
+import type { OperationResult } from './operation-input-and-result.ts';
 import { type OperationPorts, runOperation } from './run-operation.ts';
 
 type WebOperationType = Extract<OperationType, 'Refund' | 'Cancel'>;

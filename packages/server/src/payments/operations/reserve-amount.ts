@@ -15,7 +15,7 @@ import {
 } from '../repository/transaction-repository.ts';
 import { refuseConcurrentModification, updateWithRetry } from '../repository/update-with-retry.ts';
 import { type ReversalPorts, reversalTransition } from '../reversals/create-reversal.ts';
-import { allocateMessageReference } from '../runtime/allocate-message-reference.ts';
+import { allocateMessageReference } from '../runtime/allocate-follow-up-reference.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { clearingEntryTransition, usesClearingFile } from '../transaction/clearing-entry.ts';
 import {
@@ -32,12 +32,12 @@ import {
   type TransactionRecord,
 } from '../transaction/transaction.ts';
 import { applyTransition, type Transition, withChange } from '../transaction/transition.ts';
-import { voidUnsubmittedSale } from '../transaction/void-before-submission.ts';
+import { voidUnsubmittedSale } from '../transaction/void-unsubmitted-offline-sale.ts';
 import { reservedAmountFields } from './finish-operation.ts';
 import { type ContractPorts, getContractTerms } from './load-contract-terms.ts';
 import { decideOperation, type ReservedAmount } from './operation-decision.ts';
 import { operationFingerprint, requireNewOperationId } from './operation-idempotency.ts';
-import type { OperationInput, OperationResult } from './operation-types.ts';
+import type { OperationInput, OperationResult } from './operation-input-and-result.ts';
 
 export type ReservationPorts = ReversalPorts &
   ContractPorts & {

@@ -15,7 +15,7 @@ import {
 } from '../transaction/transaction.ts';
 import { applyTransition, type Transition, withChange } from '../transaction/transition.ts';
 import { finalTransition } from './finish-operation.ts';
-import type { OperationResult } from './operation-types.ts';
+import type { OperationResult } from './operation-input-and-result.ts';
 
 /** Longer than the attempts before the alert take: until then a response may still arrive. */
 const resolvableAfterMs = 600_000;

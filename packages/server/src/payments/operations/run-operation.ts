@@ -5,7 +5,7 @@ import type { Log } from '../../platform/index.ts';
 import type { Vault } from '../../vault/index.ts';
 import { DuplicateOperationId } from '../repository/transaction-repository.ts';
 import { logNotSent } from '../reversals/reconciliation-alerts.ts';
-import { markOutcomeUnknown } from '../runtime/unknown-outcome.ts';
+import { markOutcomeUnknown } from '../runtime/mark-error-outcome-unknown.ts';
 import { usesClearingFile } from '../transaction/clearing-entry.ts';
 import type { OperationType } from '../transaction/state-machine.ts';
 import { operationByNumber, type TransactionRecord } from '../transaction/transaction.ts';
@@ -15,7 +15,7 @@ import {
   OtherOperationTypeTaken,
   refuseNotSent,
 } from './operation-idempotency.ts';
-import type { OperationInput, OperationResult } from './operation-types.ts';
+import type { OperationInput, OperationResult } from './operation-input-and-result.ts';
 import { requireStoredCard } from './require-card-not-deleted.ts';
 import { type ReservationPorts, reserveAmount } from './reserve-amount.ts';
 import { type SendPorts, sendOperation } from './send-operation.ts';

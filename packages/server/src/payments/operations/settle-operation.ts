@@ -9,7 +9,7 @@ import { decideOutcome } from '../reversals/operation-outcome.ts';
 import { alertContradiction, alertReferenceCollision } from '../reversals/reconciliation-alerts.ts';
 import { pendingTransition } from '../reversals/schedule-retry.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
-import type { RetryTime } from '../runtime/retry-driver.ts';
+import type { RetryTime } from '../runtime/send-queued-message.ts';
 import {
   type OperationStatus,
   operationByNumber,

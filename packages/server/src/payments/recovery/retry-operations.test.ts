@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { dueClockOf } from '../../../test/movable-clock.ts';
 import type { Job } from '../../platform/index.ts';
 import { maxRetriesPerLink, maxRetriesPerUnresponsiveLink } from '../runtime/retry-concurrency.ts';
-import { createRetryDriver } from '../runtime/retry-driver.ts';
+import { createRetryDriver } from '../runtime/send-queued-message.ts';
 import { createOperationRetry } from './retry-operations.ts';
 
 const now = 1_000_000;

@@ -2,7 +2,7 @@
 import type { Job } from '../../platform/index.ts';
 import { type SendPorts, sendOperation } from '../operations/send-operation.ts';
 import { type SettlePorts, settleOperation } from '../operations/settle-operation.ts';
-import type { RetrySteps } from '../runtime/retry-driver.ts';
+import type { RetrySteps } from '../runtime/send-queued-message.ts';
 import {
   operationByNumber,
   type StoredOperation,

@@ -6,7 +6,7 @@ import { commitTransition, updateWithRetry } from '../repository/update-with-ret
 import {
   allocateMessageReference,
   type ReferencePorts,
-} from '../runtime/allocate-message-reference.ts';
+} from '../runtime/allocate-follow-up-reference.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { withDatabaseRetry } from '../runtime/retry-while-database-down.ts';
 import type { Phase } from '../transaction/state-machine.ts';

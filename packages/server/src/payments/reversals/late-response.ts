@@ -4,7 +4,7 @@ import type { Log } from '../../platform/index.ts';
 import { commitTransition, updateWithRetry } from '../repository/update-with-retry.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { withDatabaseRetry } from '../runtime/retry-while-database-down.ts';
-import { isApprovalOfSale } from '../transaction/approval-evidence.ts';
+import { isApprovalOfSale } from '../transaction/approved-at-host.ts';
 import { databaseRetryMs } from '../transaction/timeouts.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
 import { type ReverseAgainPorts, reverseOnceMore } from './create-reversal.ts';

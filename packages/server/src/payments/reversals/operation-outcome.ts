@@ -4,8 +4,8 @@ import {
   isDuplicateDecline,
   isIndeterminate,
 } from '../../acquiring/index.ts';
-import type { RetryTime } from '../runtime/retry-driver.ts';
-import { wasApprovedAtHost } from '../transaction/approval-evidence.ts';
+import type { RetryTime } from '../runtime/send-queued-message.ts';
+import { wasApprovedAtHost } from '../transaction/approved-at-host.ts';
 import type { StoredOperation, TransactionRecord } from '../transaction/transaction.ts';
 
 const originalNotFoundCode = '25';

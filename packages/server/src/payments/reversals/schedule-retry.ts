@@ -1,6 +1,6 @@
 // Schedules the retry of an operation without a final response.
 import { isoTime } from '../../platform/index.ts';
-import { allocateMessageReference } from '../runtime/allocate-message-reference.ts';
+import { allocateMessageReference } from '../runtime/allocate-follow-up-reference.ts';
 import type { StoredOperation, TransactionRecord } from '../transaction/transaction.ts';
 import type { Transition } from '../transaction/transition.ts';
 import { createRetryJob, type ReversalPorts } from './create-reversal.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dueClockOf } from '../../../test/movable-clock.ts';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
-import { wasApprovedAtHost } from '../transaction/approval-evidence.ts';
+import { wasApprovedAtHost } from '../transaction/approved-at-host.ts';
 import { type Phase, zeroAmounts } from '../transaction/state-machine.ts';
 import {
   type AuthorizationContext,

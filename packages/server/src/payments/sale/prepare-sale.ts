@@ -5,7 +5,7 @@ import type { Provisioning } from '../../provisioning/index.ts';
 import { validateOfflineSale } from '../validation/validate-offline-sale.ts';
 import { validateSaleRequest } from '../validation/validate-sale-request.ts';
 import { type ChooseAcquirerPorts, chooseAcquirer, type RoutedSale } from './choose-acquirer.ts';
-import { type IdentifyPorts, identifySale } from './identify-sale.ts';
+import { type IdentifyPorts, identifySale } from './read-location-and-card.ts';
 import { type ReplayPorts, type SaleKey, saleKey, withReplay } from './sale-idempotency.ts';
 import type { IdentifiedSale, SaleResult } from './sale-intent.ts';
 

@@ -3,12 +3,16 @@ import { refuse } from '@switchyard/contract';
 import type { TerminalClockCheck } from '../card-input/terminal-clock-check.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
-import { markOutcomeUnknown } from '../runtime/unknown-outcome.ts';
+import { markOutcomeUnknown } from '../runtime/mark-error-outcome-unknown.ts';
 import { chooseCaptureMode } from '../validation/capture-mode.ts';
-import { checkTimeLimits } from '../validation/expiry-checks.ts';
+import { checkTimeLimits } from '../validation/time-limit-checks.ts';
 import { type AuthorizePorts, authorizeSale } from './authorize-sale.ts';
-import { type ClaimPorts, claimSingleUseData, hasSingleUseData } from './claim-single-use-data.ts';
-import { type CreateIntentPorts, createSaleIntent } from './create-sale-intent.ts';
+import { type CreateIntentPorts, createSaleIntent } from './build-sale-intent.ts';
+import {
+  type ClaimPorts,
+  claimSingleUseData,
+  hasSingleUseData,
+} from './claim-step-up-pin-and-ksn.ts';
 import type { PreparedSale } from './prepare-sale.ts';
 import { type ReplayPorts, replayOrRefuse, withReplay } from './sale-idempotency.ts';
 import type { SaleIntent, SaleResult } from './sale-intent.ts';

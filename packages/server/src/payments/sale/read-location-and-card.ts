@@ -6,7 +6,7 @@ import type { Hsm, Vault } from '../../vault/index.ts';
 import { type PresentedCard, readCard } from '../card-input/read-card.ts';
 import { resolveMerchantScope, resolveStoreScope } from '../runtime/caller-scope.ts';
 import { createRequestFingerprint } from '../validation/request-fingerprint.ts';
-import { type CardlessReplayPorts, replayWithoutCard } from './replay-without-card.ts';
+import { type CardlessReplayPorts, replayWithoutCard } from './replay-when-card-unreadable.ts';
 import type { IdentifiedSale, SaleResult } from './sale-intent.ts';
 
 export type IdentifyPorts = CardlessReplayPorts & {

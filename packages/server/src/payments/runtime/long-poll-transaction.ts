@@ -1,10 +1,10 @@
 // Reads a transaction, optionally after waiting for a change (long polling).
 import type { Caller } from '../../http/index.ts';
 import type { Clock } from '../../platform/index.ts';
-import { type FindPorts, findTransaction } from '../runtime/find-transaction.ts';
-import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import type { State } from '../transaction/state-machine.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
+import { type FindPorts, findTransaction } from './find-transaction.ts';
+import type { InFlightTransactions } from './in-flight-transactions.ts';
 
 const pollEveryMs = 500;
 

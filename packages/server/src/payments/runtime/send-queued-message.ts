@@ -2,7 +2,7 @@
 import type { AcquirerOutcome, Acquiring } from '../../acquiring/index.ts';
 import { type Clock, type Job, jittered, type Later, type Log } from '../../platform/index.ts';
 import { alertAfterAttempts, linkRetryMs, retryDelayMs } from '../transaction/timeouts.ts';
-import { type LinkQueue, noResponseNote } from './link-queue.ts';
+import { type LinkQueue, noResponseNote } from './link-backlog.ts';
 import { createRetryConcurrency } from './retry-concurrency.ts';
 import { createSendQueue } from './send-order.ts';
 
