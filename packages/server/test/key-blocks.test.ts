@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { builtInHosts, compileHost } from '@switchyard/iso8583';
 import { openHostLink } from '../src/acquiring/iso8583-host/host-session-pool.ts';
-import { createZoneKeys } from '../src/acquiring/keys/zone-key-exchange.ts';
+import { createZoneKeys } from '../src/acquiring/keys/import-zone-keys.ts';
 import type { Iso8583HostLink } from '../src/acquiring/spi/acquirer-spi.ts';
 import { createAwsClient, createLog, systemClock } from '../src/platform/index.ts';
 import { createAwsHsm } from '../src/vault/hsm/aws.ts';

@@ -1,8 +1,11 @@
 // The public interface of the acquiring module: allocates references, sends messages, reports link states.
 import { responseCodeFacts } from '@switchyard/contract';
 import type { Database } from '../platform/index.ts';
-import { createZoneKeys } from './keys/zone-key-exchange.ts';
-import { checkLinkConfiguration, type LinkDependencies } from './links/check-link-configuration.ts';
+import { createZoneKeys } from './keys/import-zone-keys.ts';
+import {
+  checkLinkConfiguration,
+  type LinkDependencies,
+} from './links/check-link-keys-and-certificate.ts';
 import type { LinkResources } from './links/connect-acquirer.ts';
 import {
   createLinks,

@@ -7,7 +7,7 @@ import {
   type TransactionResultRow,
   toTransactionRecord,
   transactionSelectList,
-} from './repository/transaction-mapper.ts';
+} from './repository/transaction-row-to-record.ts';
 import { isUuid } from './runtime/find-transaction.ts';
 import type { TransactionRecord } from './transaction/transaction.ts';
 

@@ -3,7 +3,7 @@ import type { Host, Message } from '@switchyard/iso8583';
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../platform/index.ts';
 import type { Hsm } from '../../vault/index.ts';
-import type { ZoneKeyRing } from '../keys/zone-key-exchange.ts';
+import type { ZoneKeyRing } from '../keys/import-zone-keys.ts';
 import type {
   AcquirerConnection,
   ConnectionPorts,

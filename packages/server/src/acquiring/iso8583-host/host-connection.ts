@@ -3,7 +3,7 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
 import { jittered, type Log } from '../../platform/index.ts';
 import type { TlsIdentity } from '../spi/acquirer-spi.ts';
-import type { MessageFraming } from './message-codec.ts';
+import type { MessageFraming } from './message-framing-and-mac.ts';
 
 export type OutgoingFrame = {
   bytes: Buffer;

@@ -1,13 +1,17 @@
 // Manages the sessions with a host, correlates responses, and answers network management requests.
 import type { Host, Message } from '@switchyard/iso8583';
 import { type Clock, isoTime, type Log } from '../../platform/index.ts';
-import type { ZoneKeyRing } from '../keys/zone-key-exchange.ts';
+import type { ZoneKeyRing } from '../keys/import-zone-keys.ts';
 import { formatStan } from '../numbering/stan-and-terminal-id.ts';
 import type { ExchangeResult } from '../spi/acquirer-spi.ts';
 import { drain } from '../spi/drain.ts';
 import type { HostTarget } from './host-connection.ts';
 import { type HostSession, openHostSession } from './host-session.ts';
-import { createMessageFraming, MacError, type MessageFramingOptions } from './message-codec.ts';
+import {
+  createMessageFraming,
+  MacError,
+  type MessageFramingOptions,
+} from './message-framing-and-mac.ts';
 import {
   isKeyUpdate,
   isRequest,

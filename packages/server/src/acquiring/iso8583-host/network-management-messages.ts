@@ -1,6 +1,6 @@
 // Network management messages (0800): sign-on, sign-off, echo and key update.
 import type { Message } from '@switchyard/iso8583';
-import type { ZoneKeyUpdate } from '../keys/zone-key-exchange.ts';
+import type { ZoneKeyUpdate } from '../keys/import-zone-keys.ts';
 
 const networkManagementCodes = {
   signOn: '001',

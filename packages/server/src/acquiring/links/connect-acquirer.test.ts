@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AcquirerLink, HttpJsonLink, Iso8583HostLink } from '../spi/acquirer-spi.ts';
-import { assertOwnKeys } from './check-link-configuration.ts';
+import { assertOwnKeys } from './check-link-keys-and-certificate.ts';
 
 const names = { organizationId: 'one', linkId: 'l', name: 'north' };
 const where = { host: '127.0.0.1', port: 1, tls: false, institutionId: '1' };

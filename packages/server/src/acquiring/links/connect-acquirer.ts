@@ -4,11 +4,11 @@ import { connectHttpJson } from '../http-json/connect-http-json.ts';
 import type { RequestSigners } from '../http-json/http-message-signatures.ts';
 import { connectIso8583Host } from '../iso8583-host/connect-iso8583-host.ts';
 import type { HostTables } from '../iso8583-host/load-dialect-tables.ts';
+import type { ZoneKeys } from '../keys/import-zone-keys.ts';
 import type { ClientCertificate, ClientCertificates } from '../keys/load-client-certificates.ts';
-import type { ZoneKeys } from '../keys/zone-key-exchange.ts';
 import type { AcquirerConnection, AcquirerLink, ConnectionPorts } from '../spi/acquirer-spi.ts';
 import { InvalidLinkSettingError } from '../spi/invalid-link-setting.ts';
-import { assertOwnKeys } from './check-link-configuration.ts';
+import { assertOwnKeys } from './check-link-keys-and-certificate.ts';
 
 /** Keys, certificates and dialect tables that the settings of a link name. */
 export type LinkResources = {

@@ -8,7 +8,7 @@ import {
   type LinkConfigurationError,
 } from '../spi/invalid-link-setting.ts';
 import { connectAcquirer, findCertificate, type LinkResources } from './connect-acquirer.ts';
-import { type CheckedLink, createConfigurationChecker } from './link-configuration-checks.ts';
+import { type CheckedLink, createConfigurationChecker } from './recheck-links-in-background.ts';
 
 export type LinkAvailability = { name: string; available: boolean };
 

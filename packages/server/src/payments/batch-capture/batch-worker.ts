@@ -8,16 +8,16 @@ import {
   DuplicateOperationId,
   type TransactionRepository,
 } from '../repository/transaction-repository.ts';
+import { createLinkConcurrency, createPacer } from '../runtime/capture-concurrency.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
-import { createLinkConcurrency, createPacer } from '../runtime/link-concurrency.ts';
 import type { StoredOperation, TransactionRecord } from '../transaction/transaction.ts';
+import { createCaptureRate } from './adaptive-capture-rate.ts';
 import {
   type BatchItem,
   type BatchResult,
   type BatchStore,
   placeholderLinkIds,
 } from './batch-sql.ts';
-import { createCaptureRate } from './capture-rate.ts';
 
 /** Assigns the items of a batch to links, and runs until the batch is completed. */
 export const batchCaptureJob = 'payments.batch-capture';

@@ -2,8 +2,8 @@
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import type { Job, Later } from '../../platform/index.ts';
 import { type SettlePorts, settleOperation } from '../operations/settle-operation.ts';
+import { createLinkConcurrency, createPacer } from '../runtime/capture-concurrency.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
-import { createLinkConcurrency, createPacer } from '../runtime/link-concurrency.ts';
 import { operationByNumber } from '../transaction/transaction.ts';
 import type { ClearingLineRow, ClearingStore } from './clearing-sql.ts';
 

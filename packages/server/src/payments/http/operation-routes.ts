@@ -23,7 +23,7 @@ import type { OperationType } from '../transaction/state-machine.ts';
 import {
   type ChipDataPorts,
   validateChipCompletionData,
-} from '../validation/chip-completion-data.ts';
+} from '../validation/validate-reversal-chip-data.ts';
 import {
   acceptedHeaders,
   approvalErrors,

@@ -11,11 +11,11 @@ import {
   type OutcomeResult,
   offlineSaleRules,
 } from '../reversals/operation-outcome.ts';
-import { recordSupersededOutcome } from '../reversals/outcome-after-reversal.ts';
 import { alertReferenceCollision } from '../reversals/reconciliation-alerts.ts';
+import { recordSupersededOutcome } from '../reversals/sale-outcome-after-reversal.ts';
 import type { RetrySteps, RetryTime } from '../runtime/send-queued-message.ts';
 import { settlementDayForContext } from '../transaction/contract-terms.ts';
-import { commitGraceMs } from '../transaction/timeouts.ts';
+import { commitGraceMs } from '../transaction/retry-delays-and-time-limits.ts';
 import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
 import type { Transition } from '../transaction/transition.ts';
 import type { OfflineStore } from './offline-sale-sql.ts';

@@ -6,8 +6,8 @@ import {
   type TransactionRepository,
 } from '../repository/transaction-repository.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
+import { duplicateRequestWaitMs } from '../transaction/retry-delays-and-time-limits.ts';
 import type { OperationType } from '../transaction/state-machine.ts';
-import { duplicateRequestWaitMs } from '../transaction/timeouts.ts';
 import {
   operationByNumber,
   type StoredOperation,

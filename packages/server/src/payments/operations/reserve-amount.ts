@@ -18,12 +18,12 @@ import { type ReversalPorts, reversalTransition } from '../reversals/create-reve
 import { allocateMessageReference } from '../runtime/allocate-follow-up-reference.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { clearingEntryTransition, usesClearingFile } from '../transaction/clearing-entry.ts';
+import { commitGraceMs } from '../transaction/retry-delays-and-time-limits.ts';
 import {
   type OperationType,
   type PositionChanges,
   remainingAuthorized,
 } from '../transaction/state-machine.ts';
-import { commitGraceMs } from '../transaction/timeouts.ts';
 import {
   authorizationContext,
   type OperationDetails,

@@ -8,7 +8,7 @@ import type {
   TransactionRecord,
   TransactionRow,
 } from '../transaction/transaction.ts';
-import { type TransactionResultRow, toTransactionRecord } from './transaction-mapper.ts';
+import { type TransactionResultRow, toTransactionRecord } from './transaction-row-to-record.ts';
 import * as statements from './transaction-sql.ts';
 
 export type TransactionKey = { organizationId: string; transactionId: string };

@@ -3,7 +3,7 @@ import { defined } from '@switchyard/contract';
 import { isoTime } from '../../platform/index.ts';
 import { authorizationExpiresAt } from '../transaction/contract-terms.ts';
 import type { StoredEvent, TransactionChange, TransactionRow } from '../transaction/transaction.ts';
-import { transactionSelectList } from './transaction-mapper.ts';
+import { transactionSelectList } from './transaction-row-to-record.ts';
 
 /**
  * A row whose identifier is taken, also by a repeated upload of an offline sale, is not inserted and not

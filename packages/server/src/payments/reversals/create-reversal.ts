@@ -9,8 +9,8 @@ import {
 } from '../runtime/allocate-follow-up-reference.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { withDatabaseRetry } from '../runtime/retry-while-database-down.ts';
+import { commitGraceMs, databaseRetryMs } from '../transaction/retry-delays-and-time-limits.ts';
 import type { Phase } from '../transaction/state-machine.ts';
-import { commitGraceMs, databaseRetryMs } from '../transaction/timeouts.ts';
 import {
   authorizationContext,
   type EventData,

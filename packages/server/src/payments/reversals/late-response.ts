@@ -5,7 +5,7 @@ import { commitTransition, updateWithRetry } from '../repository/update-with-ret
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { withDatabaseRetry } from '../runtime/retry-while-database-down.ts';
 import { isApprovalOfSale } from '../transaction/approved-at-host.ts';
-import { databaseRetryMs } from '../transaction/timeouts.ts';
+import { databaseRetryMs } from '../transaction/retry-delays-and-time-limits.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
 import { type ReverseAgainPorts, reverseOnceMore } from './create-reversal.ts';
 import { alertLateContradiction } from './reconciliation-alerts.ts';

@@ -1,6 +1,6 @@
 // Store-and-forward queue of each acquirer link: blocking and backlog.
 import type { Clock, Database, Job, Metrics } from '../../platform/index.ts';
-import { alertAfterAttempts } from '../transaction/timeouts.ts';
+import { alertAfterAttempts } from '../transaction/retry-delays-and-time-limits.ts';
 import { elapsedSeconds, type Gauges, registerLinkGauges } from './register-link-gauges.ts';
 
 /** Note on a job without a response. Later messages of the link must wait for it. */

@@ -1,10 +1,14 @@
 // Sends the queued messages of the acquirer links: in order, few at once, until each has a final response.
 import type { AcquirerOutcome, Acquiring } from '../../acquiring/index.ts';
 import { type Clock, type Job, jittered, type Later, type Log } from '../../platform/index.ts';
-import { alertAfterAttempts, linkRetryMs, retryDelayMs } from '../transaction/timeouts.ts';
+import {
+  alertAfterAttempts,
+  linkRetryMs,
+  retryDelayMs,
+} from '../transaction/retry-delays-and-time-limits.ts';
 import { type LinkQueue, noResponseNote } from './link-backlog.ts';
+import { createSendQueue } from './link-send-queue.ts';
 import { createRetryConcurrency } from './retry-concurrency.ts';
-import { createSendQueue } from './send-order.ts';
 
 const concurrencyRetryMs = 1000;
 const blockedRetryMs = 2000;

@@ -4,8 +4,8 @@ import type { RecentTransactions } from '../repository/recent-transaction-cache.
 import { commitTransition, updateWithRetry } from '../repository/update-with-retry.ts';
 import { reversalTransition } from '../reversals/create-reversal.ts';
 import type { LateResponsePorts } from '../reversals/late-response.ts';
-import { recordSupersededOutcome } from '../reversals/outcome-after-reversal.ts';
 import { logNotSent } from '../reversals/reconciliation-alerts.ts';
+import { recordSupersededOutcome } from '../reversals/sale-outcome-after-reversal.ts';
 import { retryWhileUnavailable } from '../runtime/retry-while-database-down.ts';
 import type { ConfirmDeadlinePorts } from '../transaction/confirm-deadline.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';

@@ -5,7 +5,7 @@ import type { Names } from '../../provisioning/index.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import { requireOwnIdentifier } from '../runtime/find-transaction.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
-import { duplicateRequestWaitMs } from '../transaction/timeouts.ts';
+import { duplicateRequestWaitMs } from '../transaction/retry-delays-and-time-limits.ts';
 import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
 import { refuseIdentifierReuse } from '../validation/request-fingerprint.ts';
 import type { IdentifiedSale, SaleResult } from './sale-intent.ts';

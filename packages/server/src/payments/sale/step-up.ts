@@ -4,8 +4,8 @@ import type { Caller } from '../../http/index.ts';
 import type { Clock } from '../../platform/index.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import { findTransaction } from '../runtime/find-transaction.ts';
+import { commitGraceMs } from '../transaction/retry-delays-and-time-limits.ts';
 import { terminalActionFor } from '../transaction/terminal-action.ts';
-import { commitGraceMs } from '../transaction/timeouts.ts';
 import {
   authorizationContext,
   type TransactionRecord,

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createCaptureRate, maxCapturesPerSecond, minCapturesPerSecond } from './capture-rate.ts';
+import {
+  createCaptureRate,
+  maxCapturesPerSecond,
+  minCapturesPerSecond,
+} from './adaptive-capture-rate.ts';
 
 const lookMs = 500;
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createLinkConcurrency, createPacer } from './link-concurrency.ts';
+import { createLinkConcurrency, createPacer } from './capture-concurrency.ts';
 
 describe('link concurrency', () => {
   it('enforces the limit and serves waiting tasks in FIFO order', async () => {

@@ -7,7 +7,7 @@ import { until } from '../../../test/until.ts';
 import { createLog, systemClock } from '../../platform/index.ts';
 import type { Hsm } from '../../vault/index.ts';
 import type { Iso8583HostLink } from '../spi/acquirer-spi.ts';
-import { createZoneKeys, type ZoneKeyUpdate } from './zone-key-exchange.ts';
+import { createZoneKeys, type ZoneKeyUpdate } from './import-zone-keys.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 

@@ -7,7 +7,7 @@ import {
   dependenciesOf,
   type LinkCheckPorts,
   type LinkCheckResult,
-} from './check-link-configuration.ts';
+} from './check-link-keys-and-certificate.ts';
 
 export type CheckedLink = {
   link: AcquirerLink;

@@ -12,8 +12,8 @@ import {
   checkLinkConfiguration,
   dependenciesOf,
   type LinkDependencies,
-} from './check-link-configuration.ts';
-import { type CheckedLink, createConfigurationChecker } from './link-configuration-checks.ts';
+} from './check-link-keys-and-certificate.ts';
+import { type CheckedLink, createConfigurationChecker } from './recheck-links-in-background.ts';
 
 const now = 1_000_000;
 const clock = { now: () => now };
