@@ -128,7 +128,7 @@ test('an indeterminate outcome after a finished reversal is reversed once more, 
       stored: transaction('Reversed', 3),
     });
     assert.equal((await authorizeSale(ports, intent)).row.state, state, responseCode);
-    // Nobody has approved it: a host that never had it may say so.
+    // The host did not approve the sale, so it may answer that it does not know it.
     assert.equal(made[0]?.operation?.details.approvedAtHost, undefined);
   }
 });
