@@ -15,8 +15,7 @@ import {
   systemClock,
   systemIds,
 } from '../../packages/server/src/platform/index.ts';
-import type { Closers } from './closers.ts';
-import { stopProcess } from './closers.ts';
+import { type Closers, stopProcess } from './closers.ts';
 import { type BenchOrganization, openIdentity, openProvisioning, provision } from './provision.ts';
 import type { FromRelayBare, ToRelayBare } from './relay-bare.ts';
 import type { FromRelayClients, Platform, ToRelayClients } from './relay-messages.ts';

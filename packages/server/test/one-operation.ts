@@ -6,7 +6,7 @@ import type {
   AcquirerRequest,
 } from '../src/acquiring/index.ts';
 import { resolutionTransition } from '../src/payments/operations/resolve-manually.ts';
-import { settleOperation } from '../src/payments/operations/settle-operation.ts';
+import { settleOperation } from '../src/payments/operations/store-operation-outcome.ts';
 import { createOperationRetry } from '../src/payments/recovery/retry-operations.ts';
 import { recordLateResponse } from '../src/payments/reversals/late-response.ts';
 import { createRetryDriver } from '../src/payments/runtime/send-queued-message.ts';

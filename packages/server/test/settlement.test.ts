@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defined } from '@switchyard/contract';
-import { settlementDayForTime } from '../src/payments/transaction/settlement-date.ts';
+import { settlementDayForTime } from '../src/payments/transaction/settlement-and-expiry.ts';
 import { testDatabase } from './database.ts';
 import { keyedSale } from './keyed-sale.ts';
 import { assertRefused } from './refused.ts';

@@ -1,8 +1,7 @@
 // Look-ups that may be a little old: a bounded cache that outlives a short absence of the database.
 import { Refusal } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../platform/index.ts';
-import { atMost } from '../platform/index.ts';
+import { atMost, type Clock } from '../platform/index.ts';
 
 type Options<Key, Found extends object> = {
   readonly max: number;

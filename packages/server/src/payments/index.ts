@@ -23,19 +23,20 @@ import {
   batchCaptureLinkJob,
   createBatchWorker,
 } from './batch-capture/batch-worker.ts';
-import { createKsnCleanup, createKsnStore } from './card-input/ksn-sql.ts';
-import { createPinKsnStore } from './card-input/pin-ksn-sql.ts';
-import { createTerminalClockCheck } from './card-input/terminal-clock-check.ts';
+import { createKsnCleanup, createKsnStore, createPinKsnStore } from './card-input/ksn-sql.ts';
 import {
   applyAcknowledgementJob,
   createAcknowledgementHandler,
 } from './clearing/apply-acknowledgement.ts';
-import { createClearingFiles, createClearingTask } from './clearing/clearing-files.ts';
-import { registerClearingGauges } from './clearing/clearing-gauges.ts';
+import {
+  createClearingFiles,
+  createClearingTask,
+  registerClearingGauges,
+} from './clearing/clearing-files.ts';
 import { createClearingStore } from './clearing/clearing-sql.ts';
-import { registerLinkRoutes } from './http/acquirer-link-status-route.ts';
 import { registerApprovalCodes } from './http/approval-code-routes.ts';
 import { registerClearingRoutes } from './http/clearing-routes.ts';
+import { registerLinkRoutes } from './http/status-routes.ts';
 import { registerPaymentRoutes } from './http/transaction-routes.ts';
 import { createGapReporter, gapReportJob } from './offline/missing-sequence-numbers.ts';
 import { createOfflineStore } from './offline/offline-sale-sql.ts';
@@ -45,24 +46,29 @@ import { createAuthorizationExpiry } from './recovery/expire-authorizations.ts';
 import { createCrashRecovery } from './recovery/recover-after-crash.ts';
 import { createOperationRetry } from './recovery/retry-operations.ts';
 import { findLinksInUse } from './repository/links-with-pending-work.ts';
-import type { RecentTransactions } from './repository/recent-transaction-cache.ts';
 import { createRerouteStore } from './repository/reroute-sql.ts';
-import { createTransactionRepository } from './repository/transaction-repository.ts';
+import {
+  createTransactionRepository,
+  type RecentTransactions,
+} from './repository/transaction-repository.ts';
 import { retryOperationJob } from './reversals/create-reversal.ts';
 import { recordLateResponse } from './reversals/late-response.ts';
 import { createInFlightTransactions } from './runtime/in-flight-transactions.ts';
 import { createLinkQueue, registerBacklogGauges } from './runtime/link-backlog.ts';
 import { createRetryDriver } from './runtime/send-queued-message.ts';
-import { createStepUpStore } from './sale/step-up-sql.ts';
-import { confirmDeadlineJob } from './transaction/confirm-deadline.ts';
+import { createStepUpStore } from './sale/step-up.ts';
+import { confirmDeadlineJob } from './transaction/time-limits.ts';
+import { createTerminalClockCheck } from './validation/check-sale-terms.ts';
 
 export * from './reporting-queries.ts';
 export {
   createRecentTransactions,
   type RecentTransactions,
-} from './repository/recent-transaction-cache.ts';
-export { settlementDayForContext } from './transaction/contract-terms.ts';
-export { settlementDayForTime } from './transaction/settlement-date.ts';
+} from './repository/transaction-repository.ts';
+export {
+  settlementDayForContext,
+  settlementDayForTime,
+} from './transaction/settlement-and-expiry.ts';
 export { saleResponse } from './transaction/terminal-action.ts';
 export {
   type AuthorizationContext,

@@ -7,7 +7,7 @@ import {
   type TransactionResultRow,
   toTransactionRecord,
   transactionSelectList,
-} from './repository/transaction-row-to-record.ts';
+} from './repository/transaction-sql.ts';
 import { isUuid } from './runtime/find-transaction.ts';
 import type { TransactionRecord } from './transaction/transaction.ts';
 
@@ -56,7 +56,7 @@ const findByIdentifierText = `(SELECT transaction_id AS "paymentId", created_at 
   (SELECT transaction_id, created_at FROM transactions
     WHERE organization_id = $1 AND transaction_id = $3)`;
 
-export type TransactionReference = { readonly paymentId: string; readonly createdAt: string };
+type TransactionReference = { readonly paymentId: string; readonly createdAt: string };
 
 /** A client's identifier may exist once for each merchant. */
 export async function findTransactionsByIdentifier(
@@ -70,7 +70,7 @@ export async function findTransactionsByIdentifier(
   return rows.map((row) => ({ ...row, createdAt: row.createdAt.toISOString() }));
 }
 
-export type ClearingTotal = {
+type ClearingTotal = {
   linkId: string;
   settlementDate: string;
   merchantId: string;
@@ -93,7 +93,7 @@ export const readClearingTotals = (
   fileId: string,
 ): Promise<ClearingTotal[]> => run<ClearingTotal>(clearingTotalsText, [organizationId, fileId]);
 
-export type ClearingFileSummary = Pick<ClearingFile, 'clearingFileId' | 'fileName' | 'state'>;
+type ClearingFileSummary = Pick<ClearingFile, 'clearingFileId' | 'fileName' | 'state'>;
 
 export async function readClearingFiles(
   run: RunQuery,

@@ -9,7 +9,7 @@ import {
 } from '../platform/index.ts';
 import { batchEvents } from './batch-capture/batch-completed-event.ts';
 import { clearingEvents } from './clearing/clearing-event-payloads.ts';
-import type { RecentTransactions } from './repository/recent-transaction-cache.ts';
+import type { RecentTransactions } from './repository/transaction-repository.ts';
 import { summarizeResponse } from './transaction/terminal-action.ts';
 import type { EventData, TransactionRow } from './transaction/transaction.ts';
 

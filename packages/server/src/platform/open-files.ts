@@ -1,8 +1,7 @@
 // Looks at the start whether the system lets this process have as many files as it may hold connections.
 import { readFileSync } from 'node:fs';
 import type { Log } from './log.ts';
-import type { Settings } from './settings.ts';
-import { SettingsFault } from './settings.ts';
+import { type Settings, SettingsFault } from './settings.ts';
 
 /** For the database, links to acquirers, requests by HTTP and what else a process opens. */
 const besideConnections = 1000;

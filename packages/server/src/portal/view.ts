@@ -1,6 +1,10 @@
 // What the pages are told of who is signed in: as it stands at this moment, not as it stood at the sign-in.
-import type { Permission, PortalEntry, PortalSession as View } from '@switchyard/contract';
-import { refuse } from '@switchyard/contract';
+import {
+  type Permission,
+  type PortalEntry,
+  refuse,
+  type PortalSession as View,
+} from '@switchyard/contract';
 import type { Caller } from '../http/index.ts';
 import type { Identity, User } from '../identity/index.ts';
 import { isoTime, type Settings } from '../platform/index.ts';

@@ -1,7 +1,6 @@
 // Remembers what the hot questions answered a moment ago, until this process changes something.
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../platform/index.ts';
-import { atMost } from '../platform/index.ts';
+import { atMost, type Clock } from '../platform/index.ts';
 
 const rememberedMax = 10_000;
 /** How long another process's change may stay unseen; changes of this one are seen at once. */

@@ -14,8 +14,7 @@ import {
 import type { NotFoundCode } from './errors.ts';
 import type { Resource, Versioned } from './resource.ts';
 import type { Input } from './resource-kind.ts';
-import type { Scope } from './scope.ts';
-import { requireOrganization, scopeOf } from './scope.ts';
+import { requireOrganization, type Scope, scopeOf } from './scope.ts';
 
 /** What the scope of a request is found from. */
 export type Asked = { readonly caller: Caller; readonly params: unknown; readonly id: string };

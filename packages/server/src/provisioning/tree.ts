@@ -4,8 +4,7 @@ import type { Clock, Database } from '../platform/index.ts';
 import { refuseUnknown } from './errors.ts';
 import { createMemory } from './memory.ts';
 import { isUuid } from './rules.ts';
-import type { Row, Run } from './store.ts';
-import { runOn } from './store.ts';
+import { type Row, type Run, runOn } from './store.ts';
 import type { UserDomains } from './user-domains.ts';
 
 /** From the organisation at the top, itself counted, to the lowest one. */

@@ -7,8 +7,7 @@ import { addEntry, type Cells, textOfKey } from './projection/cells.ts';
 import { currencyGroup, groupText, readGroups } from './projection/dictionary.ts';
 import { reportedQr } from './projection/qr.ts';
 import { type StoredCell, toCell } from './projection/store-cells.ts';
-import type { RunQuery } from './run.ts';
-import { nil } from './run.ts';
+import { nil, type RunQuery } from './run.ts';
 
 export type ReportDifference = {
   /** The cell: level, day, merchant, store, device and group. */

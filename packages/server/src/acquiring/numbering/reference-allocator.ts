@@ -1,7 +1,13 @@
 // Numbers each message: terminal ids from the contract's range, and trace numbers that survive a crash.
 import { refuse } from '@switchyard/contract';
-import type { Clock, Database } from '../../platform/index.ts';
-import { createWorks, isoTime, jittered, pause } from '../../platform/index.ts';
+import {
+  type Clock,
+  createWorks,
+  type Database,
+  isoTime,
+  jittered,
+  pause,
+} from '../../platform/index.ts';
 import type { AcquirerReference, AcquirerRequestKind } from '../spi/acquirer-spi.ts';
 import { buildReference, terminalIdAt } from './stan-and-terminal-id.ts';
 

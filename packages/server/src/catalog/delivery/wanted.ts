@@ -1,8 +1,7 @@
 // Finds what a device is to have now, and under which version; versions are remembered.
 import { terminalParameterDomain } from '@switchyard/emv';
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../../platform/index.ts';
-import { atMost } from '../../platform/index.ts';
+import { atMost, type Clock } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 import type { ForDevice } from '../configuration/for-device.ts';
 import { withMerchantCategory } from '../emv-parameters.ts';

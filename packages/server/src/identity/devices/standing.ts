@@ -2,8 +2,7 @@
 import { hash, type X509Certificate } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { CertificateJudge } from '../../http/index.ts';
-import type { Clock } from '../../platform/index.ts';
-import { atMost } from '../../platform/index.ts';
+import { atMost, type Clock } from '../../platform/index.ts';
 import type { Revision } from '../revision.ts';
 import { type Authorities, issuerOf } from './authority.ts';
 import type { DeviceStore } from './store.ts';

@@ -20,7 +20,7 @@ export type CodeRow = {
   revokedAt: Date | null;
 };
 
-export type NewCode = Omit<CodeRow, 'uses' | 'lastUsedAt' | 'revokedAt' | 'validUntil'> & {
+type NewCode = Omit<CodeRow, 'uses' | 'lastUsedAt' | 'revokedAt' | 'validUntil'> & {
   organizationId: string;
   codeHash: string;
   /** RFC 3339. */
@@ -40,9 +40,9 @@ export type CodeUse = {
 };
 
 /** `windowEndsAt` is RFC 3339; the window begins with the first failed attempt. */
-export type AttemptLimit = { attemptedBy: string; maxFailures: number; windowEndsAt: string };
+type AttemptLimit = { attemptedBy: string; maxFailures: number; windowEndsAt: string };
 
-export type CodeCheckRequest = CodeUse & {
+type CodeCheckRequest = CodeUse & {
   kind: OperationType;
   clientOperationId: string | undefined;
 };
@@ -59,7 +59,7 @@ export type CodeCheck =
   | 'Unknown'
   | 'OperationExists';
 
-export type CodeListQuery = {
+type CodeListQuery = {
   organizationId: string;
   merchantId: string | undefined;
   storeId: string | undefined;

@@ -16,7 +16,7 @@ export type ApprovedCode = { readonly approvalCodeId: string; readonly codeUse: 
 /** Another operation has used the code since it was checked. */
 export class ApprovalCodeUsed extends Error {}
 
-export type ApprovalRequest = {
+type ApprovalRequest = {
   readonly operationType: OperationType;
   readonly approval: ApprovalAttempt;
   readonly clientOperationId: string | undefined;

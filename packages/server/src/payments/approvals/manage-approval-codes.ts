@@ -1,7 +1,8 @@
-// Creates, lists and revokes approval codes.
+// Creates, lists and revokes the approval codes of a merchant.
 import {
   type ApprovalCode,
   type ApprovalCodeInput,
+  type ApprovalCodeStatus,
   defined,
   fieldError,
   type NewApprovalCode,
@@ -12,9 +13,36 @@ import { actorOf, type Recorder } from '../../audit/index.ts';
 import type { Caller, FoundPage, PageRequest } from '../../http/index.ts';
 import { type Clock, type Database, type Ids, isoTime } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
-import { resolveMerchantScope, resolveStoreScope } from '../runtime/caller-scope.ts';
+import { resolveMerchantScope, resolveStoreScope } from '../runtime/find-transaction.ts';
 import type { ApprovalStore, CodeRow } from './approval-code-sql.ts';
-import { viewApprovalCode } from './approval-code-view.ts';
+
+function approvalCodeStatus(row: CodeRow, now: number): ApprovalCodeStatus {
+  if (row.revokedAt !== null) return 'Revoked';
+  if (row.oneTime && row.uses > 0) return 'Used';
+  return row.validUntil !== null && row.validUntil.getTime() <= now ? 'Expired' : 'Active';
+}
+
+function viewApprovalCode(row: CodeRow, now: number): ApprovalCode {
+  const { approvalCodeId, name, oneTime, uses, createdBy } = row;
+  return {
+    approvalCodeId,
+    name,
+    oneTime,
+    status: approvalCodeStatus(row, now),
+    uses,
+    createdBy,
+    createdAt: row.createdAt.toISOString(),
+    ...defined({
+      merchantId: row.merchantId ?? undefined,
+      storeId: row.storeId ?? undefined,
+      maxAmount: row.maxAmount ?? undefined,
+      currency: row.currency ?? undefined,
+      validUntil: row.validUntil?.toISOString(),
+      lastUsedAt: row.lastUsedAt?.toISOString(),
+      revokedAt: row.revokedAt?.toISOString(),
+    }),
+  };
+}
 
 type Ports = {
   database: Database;

@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import {
-  createCaptureRate,
-  maxCapturesPerSecond,
-  minCapturesPerSecond,
-} from './adaptive-capture-rate.ts';
+import { createCaptureRate, maxCapturesPerSecond, minCapturesPerSecond } from './batch-worker.ts';
 
 const lookMs = 500;
 

@@ -1,7 +1,6 @@
 // Event batch.completed: inserted in the commit of the last item, read by the event publisher.
 import type { EventFacts, EventSource } from '../../platform/index.ts';
-import { insertOutboxRow } from '../repository/outbox-sql.ts';
-import { queryRows } from '../repository/query-rows.ts';
+import { insertOutboxRow, queryRows } from '../repository/sql-statements.ts';
 
 /** @param subjectQuery query of `id`, with a row if the statement has just completed the batch */
 export const insertBatchCompletedEvent = (subjectQuery: string, outboxId: string, at: string) =>

@@ -1,9 +1,9 @@
 // KSN replay check: a KSN is valid for one sale, and again after a sale that was not sent (ADR 0071).
 import { type ProcessRequest, refuse } from '@switchyard/contract';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
-import { commitGraceMs } from '../transaction/retry-delays-and-time-limits.ts';
 import type { State } from '../transaction/state-machine.ts';
 import { terminalActionFor } from '../transaction/terminal-action.ts';
+import { commitGraceMs } from '../transaction/time-limits.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
 import {
   createKsnUse,

@@ -213,7 +213,7 @@ function readClearCardData(request: ProcessRequest): PresentedCard | undefined {
   return card === undefined ? undefined : readKeyedCard(card);
 }
 
-export type CardDataProviders = {
+type CardDataProviders = {
   reveal(token: string): Promise<{ pan: string; expiry: string } | undefined>;
   decrypt: Hsm['decryptData'];
 };

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ProcessRequest, Refusal } from '@switchyard/contract';
 import { HsmError, type HsmErrorCode, type PinTranslationRequest } from '../../vault/index.ts';
-import type { PinKsnUse } from './pin-ksn-sql.ts';
+import { validatePinMembers } from '../validation/validate-sale-request.ts';
+import type { PinKsnUse } from './ksn-sql.ts';
 import { translatePin } from './translate-pin.ts';
-import { validatePinMembers } from './validate-pin-block.ts';
 
 const pan = `4${'1'.repeat(15)}`;
 const tdes = { ksn: 'FFFF9876543210E00001', pinblock: '1B9C1845EB993A7A', pinblockFormat: 'ISO0' };

@@ -5,9 +5,13 @@ import type { AcquirerRequest, Acquiring } from '../../acquiring/index.ts';
 import type { Log } from '../../platform/index.ts';
 import { type Hsm, HsmError, type PinFormat } from '../../vault/index.ts';
 import { refuseHsmUnavailable } from './decrypt-card-data.ts';
-import { cardFingerprintDigits, type KsnUseInput } from './ksn-sql.ts';
-import type { PinKsnStore } from './pin-ksn-sql.ts';
-import type { PinData } from './validate-pin-block.ts';
+import { cardFingerprintDigits, type KsnUseInput, type PinKsnStore } from './ksn-sql.ts';
+
+export type PinData = {
+  ksn: string;
+  pinblock: string;
+  pinblockFormat: 'ISO0' | 'ISO1' | 'ISO3' | 'ISO4';
+};
 
 export type TranslatePinPorts = {
   acquiring: Pick<Acquiring, 'getZonePinKey'>;

@@ -1,7 +1,7 @@
 // Applies an acknowledgement to the captures of a clearing file. An interrupted job continues safely.
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import type { Job, Later } from '../../platform/index.ts';
-import { type SettlePorts, settleOperation } from '../operations/settle-operation.ts';
+import { type SettlePorts, settleOperation } from '../operations/store-operation-outcome.ts';
 import { createLinkConcurrency, createPacer } from '../runtime/capture-concurrency.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { operationByNumber } from '../transaction/transaction.ts';

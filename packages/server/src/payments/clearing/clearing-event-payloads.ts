@@ -1,8 +1,7 @@
 // Outbox rows and payloads of clearing file events.
 import { defined } from '@switchyard/contract';
 import type { EventSource } from '../../platform/index.ts';
-import { insertOutboxRow } from '../repository/outbox-sql.ts';
-import { queryRows } from '../repository/query-rows.ts';
+import { insertOutboxRow, queryRows } from '../repository/sql-statements.ts';
 
 const eventSequences = { made: 1, acknowledged: 2, rejected: 2, settled: 3 } as const;
 

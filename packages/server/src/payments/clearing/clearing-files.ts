@@ -1,4 +1,4 @@
-// Creates, reads and acknowledges clearing files. A job applies the acknowledgement.
+// Creates, lists and downloads clearing files, reads their acknowledgements, and reports their state as gauges.
 import { createHash } from 'node:crypto';
 import {
   type ClearingFile,
@@ -17,11 +17,24 @@ import {
   referenceClearingFormat,
 } from '../../acquiring/index.ts';
 import type { Caller, FoundPage, PageRequest } from '../../http/index.ts';
-import { type Clock, type Ids, isoTime, type Jobs, type Log } from '../../platform/index.ts';
+import {
+  type Clock,
+  type Ids,
+  isoTime,
+  type Jobs,
+  type Log,
+  type Metrics,
+} from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
+import { elapsedSeconds, registerLinkGauges } from '../runtime/link-backlog.ts';
 import { createPeriodicTask, type PeriodicTask } from '../runtime/periodic-task.ts';
 import { applyAcknowledgementJob } from './apply-acknowledgement.ts';
-import type { ClearingFileRow, ClearingLineRow, ClearingStore } from './clearing-sql.ts';
+import type {
+  ClearingFileRow,
+  ClearingLineRow,
+  ClearingStore,
+  LinkBacklogSample,
+} from './clearing-sql.ts';
 
 type CreatePorts = {
   clearing: Pick<ClearingStore, 'createFile'>;
@@ -278,3 +291,47 @@ export function createClearingFiles(ports: Ports) {
 }
 
 export type ClearingFiles = ReturnType<typeof createClearingFiles>;
+
+export function registerClearingGauges({
+  clearing,
+  metrics,
+  clock,
+}: {
+  clearing: Pick<ClearingStore, 'countOpenFiles' | 'countDueLines'>;
+  metrics: Metrics;
+  clock: Clock;
+}): void {
+  const count = (sample: LinkBacklogSample) => sample.count;
+  const age = ({ oldestAt }: LinkBacklogSample) =>
+    elapsedSeconds(oldestAt.toISOString(), clock.now());
+  registerLinkGauges(
+    metrics,
+    'clearing_files',
+    {
+      unacknowledged: {
+        help: 'Clearing files of an acquirer link without an acknowledgement',
+        value: count,
+      },
+      oldest_seconds: {
+        help: 'Age of the oldest unacknowledged clearing file of an acquirer link, in seconds',
+        value: age,
+      },
+    },
+    clearing.countOpenFiles,
+  );
+  registerLinkGauges(
+    metrics,
+    'clearing_lines',
+    {
+      due: {
+        help: 'Captures of past settlement days that are in no clearing file',
+        value: count,
+      },
+      oldest_seconds: {
+        help: 'Seconds since the end of the settlement day of the oldest such capture',
+        value: age,
+      },
+    },
+    () => clearing.countDueLines(isoTime(clock.now())),
+  );
+}

@@ -1,20 +1,23 @@
-// Routes: capture, refund, cancel, refund by web, manual resolution.
+// Routes: confirm, capture, refund, cancel, refund by web, manual resolution.
 import {
   AllowedOperations,
   CancelRequest,
   CaptureRequest,
+  ConfirmRequest,
   defined,
   type ErrorCode,
   OperationAnswer,
   OperationResolveRequest,
   RefundByWebRequest,
   RefundRequest,
+  Transaction,
 } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import { type Caller, route } from '../../http/index.ts';
+import { type ConfirmPorts, confirmSale } from '../operations/confirm-sale.ts';
+import type { OperationInput, OperationResult } from '../operations/operation-decision.ts';
 import { wasPending } from '../operations/operation-idempotency.ts';
-import type { OperationInput, OperationResult } from '../operations/operation-input-and-result.ts';
 import { getAllowedOperations, refundOrVoid } from '../operations/refund-or-void.ts';
 import { type ResolvePorts, resolveManually } from '../operations/resolve-manually.ts';
 import { type OperationPorts, runOperation } from '../operations/run-operation.ts';
@@ -41,6 +44,45 @@ import {
   transactionsPath,
 } from './transaction-route-parts.ts';
 import { viewOperation, viewTransaction } from './transaction-view.ts';
+
+export function registerConfirmRoute(app: FastifyInstance, ports: ConfirmPorts & FindPorts): void {
+  route(app, {
+    method: 'POST',
+    url: `${transactionsPath}/:transactionId/confirm`,
+    operationId: 'confirmTransaction',
+    summary: 'Confirm a sale',
+    description:
+      'For a sale with confirmWithinSeconds: without a confirmation in time the platform reverses the sale. ' +
+      'A second confirmation, and one of a sale that needs none, changes nothing.',
+    tags,
+    rateLimit,
+    permission: 'pay.sale',
+    priority: 'last',
+    bodyOptional: true,
+    faultOutcome: 'Unknown',
+    params: TransactionParams,
+    query: MerchantQuery,
+    body: ConfirmRequest,
+    response: { 200: Transaction },
+    answerHeaders: { 200: ['Idempotent-Replayed'] },
+    errors: [
+      ...transactionErrors,
+      'concurrent_modification',
+      'transaction_in_progress',
+      'reversal_in_progress',
+      'transaction_reversed',
+      'transaction_declined',
+      'not_authorized',
+      'authorization_expired',
+    ],
+    handler: async ({ caller, params: { transactionId }, query }, reply) => {
+      const found = await findTransaction(ports, caller, transactionId, query.merchantId);
+      const { transaction, replayed } = await confirmSale(ports, found);
+      setReplayedHeader(reply, replayed);
+      return viewTransaction(transaction);
+    },
+  });
+}
 
 function viewResult({ transaction, operation }: OperationResult) {
   const operationView = operation === undefined ? undefined : viewOperation(operation, transaction);

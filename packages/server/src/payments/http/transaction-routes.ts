@@ -4,18 +4,20 @@ import type { CaptureAllPorts } from '../batch-capture/batch-capture.ts';
 import type { ListGapsPorts } from '../offline/missing-sequence-numbers.ts';
 import type { ConfirmPorts } from '../operations/confirm-sale.ts';
 import type { ResolvePorts } from '../operations/resolve-manually.ts';
-import type { AvailabilityPorts } from '../runtime/acquirer-availability.ts';
-import type { ReadPorts } from '../runtime/long-poll-transaction.ts';
+import type { ReadPorts } from '../runtime/find-transaction.ts';
 import { registerBatchCaptureRoutes } from './batch-capture-routes.ts';
-import { registerConfirmRoute } from './confirm-route.ts';
-import { registerOfflineRoutes } from './offline-gap-route.ts';
 import {
   type RunPorts,
+  registerConfirmRoute,
   registerOperationRoutes,
   registerWebOperationRoutes,
 } from './operation-routes.ts';
 import { registerSaleRoute, type SalePorts } from './sale-route.ts';
-import { registerReadRoutes } from './transaction-status-routes.ts';
+import {
+  type AvailabilityPorts,
+  registerOfflineRoutes,
+  registerReadRoutes,
+} from './status-routes.ts';
 
 type Ports = SalePorts &
   RunPorts &

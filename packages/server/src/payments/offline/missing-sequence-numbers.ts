@@ -4,7 +4,7 @@ import type { Caller } from '../../http/index.ts';
 import type { Clock, Job } from '../../platform/index.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import { commitTransition, updateWithRetry } from '../repository/update-with-retry.ts';
-import { resolveMerchantScope, resolveStoreScope } from '../runtime/caller-scope.ts';
+import { resolveMerchantScope, resolveStoreScope } from '../runtime/find-transaction.ts';
 import type { Gap, OfflineStore } from './offline-sale-sql.ts';
 
 export const gapReportJob = 'payments.report-offline-gap';

@@ -2,7 +2,7 @@
 import type { Kysely } from 'kysely';
 import { type Database, isoTime, type Jobs, type NewJob } from '../../platform/index.ts';
 import { type KsnUse, takeKsnInTransaction } from '../card-input/ksn-sql.ts';
-import { queryRows } from '../repository/query-rows.ts';
+import { queryRows } from '../repository/sql-statements.ts';
 import { insertTransaction, toInsertRow } from '../repository/transaction-sql.ts';
 import type { SaleKey } from '../sale/sale-idempotency.ts';
 import type { StoredEvent, TransactionRow } from '../transaction/transaction.ts';

@@ -6,26 +6,30 @@ import { type TakeKsnPorts, takeOverKsnOffline } from '../card-input/ksn-replay-
 import { createKsnUse, refuseReusedKsn } from '../card-input/ksn-sql.ts';
 import { requireOwnIdentifier } from '../runtime/find-transaction.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
-import { type CreateIntentPorts, createSaleIntent } from '../sale/build-sale-intent.ts';
+import {
+  type CreateIntentPorts,
+  createSaleIntent,
+  type SaleIntent,
+} from '../sale/create-sale-intent.ts';
 import type { PreparedSale } from '../sale/prepare-sale.ts';
 import {
   type ReplayPorts,
   replayOrRefuse,
   replaySale,
+  type SaleResult,
   withReplay,
 } from '../sale/sale-idempotency.ts';
-import type { SaleIntent, SaleResult } from '../sale/sale-intent.ts';
 import {
   authorizationContext,
   type TransactionRecord,
   transactionSummary,
 } from '../transaction/transaction.ts';
-import { chooseCaptureMode } from '../validation/capture-mode.ts';
 import {
   checkCardExpiry,
   checkCurrencyActive,
   checkNotAfter,
-} from '../validation/time-limit-checks.ts';
+  chooseCaptureMode,
+} from '../validation/check-sale-terms.ts';
 import {
   checkNotInFuture,
   checkOfflineLimits,

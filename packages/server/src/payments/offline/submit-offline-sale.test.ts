@@ -4,8 +4,8 @@ import { dueClockOf } from '../../../test/movable-clock.ts';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import type { Job } from '../../platform/index.ts';
 import { createRetryDriver } from '../runtime/send-queued-message.ts';
-import { alertAfterAttempts } from '../transaction/retry-delays-and-time-limits.ts';
 import { deriveState, type Phase, zeroAmounts } from '../transaction/state-machine.ts';
+import { alertAfterAttempts } from '../transaction/time-limits.ts';
 import type { TransactionChange, TransactionRecord } from '../transaction/transaction.ts';
 import { createOfflineSubmission } from './submit-offline-sale.ts';
 

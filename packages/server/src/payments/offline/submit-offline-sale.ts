@@ -4,7 +4,7 @@ import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import type { Vault } from '../../vault/index.ts';
 import { createStoredCardRequest, type SendPorts } from '../operations/send-operation.ts';
 import { commitTransition, updateWithRetry } from '../repository/update-with-retry.ts';
-import type { LateResponsePorts } from '../reversals/late-response.ts';
+import { type LateResponsePorts, recordSupersededOutcome } from '../reversals/late-response.ts';
 import {
   classifyResponse,
   findRule,
@@ -12,10 +12,9 @@ import {
   offlineSaleRules,
 } from '../reversals/operation-outcome.ts';
 import { alertReferenceCollision } from '../reversals/reconciliation-alerts.ts';
-import { recordSupersededOutcome } from '../reversals/sale-outcome-after-reversal.ts';
 import type { RetrySteps, RetryTime } from '../runtime/send-queued-message.ts';
-import { settlementDayForContext } from '../transaction/contract-terms.ts';
-import { commitGraceMs } from '../transaction/retry-delays-and-time-limits.ts';
+import { settlementDayForContext } from '../transaction/settlement-and-expiry.ts';
+import { commitGraceMs } from '../transaction/time-limits.ts';
 import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
 import type { Transition } from '../transaction/transition.ts';
 import type { OfflineStore } from './offline-sale-sql.ts';

@@ -7,11 +7,10 @@ import {
 } from '../repository/update-with-retry.ts';
 import { type StoreReversalPorts, storeReversal } from '../reversals/create-reversal.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
-import { confirmDeadline } from '../transaction/confirm-deadline.ts';
 import { confirmRuleFor, reversibleAmount } from '../transaction/state-machine.ts';
+import { confirmDeadline } from '../transaction/time-limits.ts';
 import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
-import { type ContractPorts, getContractTerms } from './load-contract-terms.ts';
-import { refuseState } from './operation-decision.ts';
+import { type ContractPorts, getContractTerms, refuseState } from './operation-decision.ts';
 
 export type ConfirmPorts = StoreReversalPorts &
   ContractPorts & {

@@ -1,4 +1,5 @@
-// Decides which operations a transaction allows, and with which amounts. Pure.
+// Decides which operations a transaction allows, and with which amounts.
+
 import {
   type AllowedOperation,
   defined,
@@ -7,8 +8,13 @@ import {
   fieldError,
   refuse,
 } from '@switchyard/contract';
+import type { Clock } from '../../platform/index.ts';
+import type { Provisioning } from '../../provisioning/index.ts';
+import type { ApprovalAttempt } from '../approvals/check-approval-code.ts';
+import { isAuthorizationExpired } from '../transaction/settlement-and-expiry.ts';
 import {
   type ContractTerms,
+  calculateOverCaptureAllowance,
   checkAllowed,
   confirmRuleFor,
   hasReservation,
@@ -17,11 +23,59 @@ import {
   reversibleAmount,
 } from '../transaction/state-machine.ts';
 import {
+  authorizationContext,
+  type StoredOperation,
   type TransactionRecord,
   type TransactionRow,
   transactionSummary,
 } from '../transaction/transaction.ts';
-import type { OperationInput } from './operation-input-and-result.ts';
+
+export type OperationInput = {
+  amount?: number | undefined;
+  currency?: string | undefined;
+  final?: boolean | undefined;
+  clientOperationId?: string | undefined;
+  cancelReason?: 'Technical' | 'Functional';
+  reversalReason?: string | undefined;
+  /** The user of a refund or cancel by web. */
+  actor?: string;
+  /** DE55 of a reversal. */
+  chipData?: string | undefined;
+  /** Absent if no approval code applies. */
+  approval?: ApprovalAttempt;
+};
+
+export type OperationResult = {
+  transaction: TransactionRecord;
+  /** Undefined if the operation had no effect. */
+  operation: StoredOperation | undefined;
+  replayed: boolean;
+};
+
+export type ContractPorts = { provisioning: Pick<Provisioning, 'contract'>; dueClock: Clock };
+
+export async function getContractTerms(
+  { provisioning, dueClock }: ContractPorts,
+  transaction: TransactionRecord,
+): Promise<ContractTerms> {
+  const { organizationId, contractId, overCaptureAllowance, position } = transaction.row;
+  const contract = await provisioning.contract(organizationId, contractId);
+  if (contract === undefined)
+    throw new Error('the acquirer contract of the transaction does not exist');
+  const { partialCancel, multipleCapture, overCapturePercent } = contract;
+  // The approved amount may be lower than the requested amount, on which `overCaptureAllowance` is based.
+  const allowance = calculateOverCaptureAllowance(position.authorized, overCapturePercent);
+  return {
+    partialCancel,
+    multipleCapture,
+    overCaptureAllowance: Math.min(overCaptureAllowance, allowance),
+    isAuthorizationExpired: isAuthorizationExpired(
+      transaction,
+      authorizationContext(transaction),
+      dueClock.now(),
+    ),
+  };
+}
 
 const amountExceededCodes: Readonly<Record<OperationType, ErrorCode>> = {
   Capture: 'capture_amount_exceeded',

@@ -6,15 +6,15 @@ import {
   type TransactionRepository,
 } from '../repository/transaction-repository.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
-import { duplicateRequestWaitMs } from '../transaction/retry-delays-and-time-limits.ts';
 import type { OperationType } from '../transaction/state-machine.ts';
+import { duplicateRequestWaitMs } from '../transaction/time-limits.ts';
 import {
   operationByNumber,
   type StoredOperation,
   type TransactionRecord,
 } from '../transaction/transaction.ts';
 import { refuseIdentifierReuse } from '../validation/request-fingerprint.ts';
-import type { OperationInput, OperationResult } from './operation-input-and-result.ts';
+import type { OperationInput, OperationResult } from './operation-decision.ts';
 
 export type IdempotencyPorts = {
   transactions: Pick<TransactionRepository, 'findById' | 'findOperation'>;

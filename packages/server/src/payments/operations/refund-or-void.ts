@@ -9,10 +9,13 @@ import {
   remainingAuthorized,
 } from '../transaction/state-machine.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
-import { type ContractPorts, getContractTerms } from './load-contract-terms.ts';
-import { allowedOperations } from './operation-decision.ts';
+import {
+  allowedOperations,
+  type ContractPorts,
+  getContractTerms,
+  type OperationResult,
+} from './operation-decision.ts';
 import { OtherOperationTypeTaken, refuseOperationIdReuse } from './operation-idempotency.ts';
-import type { OperationResult } from './operation-input-and-result.ts';
 import { type OperationPorts, runOperation } from './run-operation.ts';
 
 type WebOperationType = Extract<OperationType, 'Refund' | 'Cancel'>;

@@ -8,22 +8,21 @@ import {
   ApprovalCodeUsed,
   type ApprovedCode,
 } from '../approvals/check-approval-code.ts';
-import { queryRows } from '../repository/query-rows.ts';
+import { queryRows } from '../repository/sql-statements.ts';
 import {
   DuplicateOperationId,
   type TransactionRepository,
 } from '../repository/transaction-repository.ts';
 import { refuseConcurrentModification, updateWithRetry } from '../repository/update-with-retry.ts';
 import { type ReversalPorts, reversalTransition } from '../reversals/create-reversal.ts';
-import { allocateMessageReference } from '../runtime/allocate-follow-up-reference.ts';
+import { allocateMessageReference } from '../runtime/acquirer-messages.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
-import { clearingEntryTransition, usesClearingFile } from '../transaction/clearing-entry.ts';
-import { commitGraceMs } from '../transaction/retry-delays-and-time-limits.ts';
 import {
   type OperationType,
   type PositionChanges,
   remainingAuthorized,
 } from '../transaction/state-machine.ts';
+import { commitGraceMs } from '../transaction/time-limits.ts';
 import {
   authorizationContext,
   type OperationDetails,
@@ -31,13 +30,24 @@ import {
   type TransactionChange,
   type TransactionRecord,
 } from '../transaction/transaction.ts';
-import { applyTransition, type Transition, withChange } from '../transaction/transition.ts';
-import { voidUnsubmittedSale } from '../transaction/void-unsubmitted-offline-sale.ts';
-import { reservedAmountFields } from './finish-operation.ts';
-import { type ContractPorts, getContractTerms } from './load-contract-terms.ts';
-import { decideOperation, type ReservedAmount } from './operation-decision.ts';
+import {
+  applyTransition,
+  clearingEntryTransition,
+  type Transition,
+  usesClearingFile,
+  voidUnsubmittedSale,
+  withChange,
+} from '../transaction/transition.ts';
+import {
+  type ContractPorts,
+  decideOperation,
+  getContractTerms,
+  type OperationInput,
+  type OperationResult,
+  type ReservedAmount,
+} from './operation-decision.ts';
 import { operationFingerprint, requireNewOperationId } from './operation-idempotency.ts';
-import type { OperationInput, OperationResult } from './operation-input-and-result.ts';
+import { reservedAmountFields } from './store-operation-outcome.ts';
 
 export type ReservationPorts = ReversalPorts &
   ContractPorts & {

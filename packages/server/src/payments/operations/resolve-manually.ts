@@ -14,8 +14,8 @@ import {
   type TransactionRecord,
 } from '../transaction/transaction.ts';
 import { applyTransition, type Transition, withChange } from '../transaction/transition.ts';
-import { finalTransition } from './finish-operation.ts';
-import type { OperationResult } from './operation-input-and-result.ts';
+import type { OperationResult } from './operation-decision.ts';
+import { finalTransition } from './store-operation-outcome.ts';
 
 /** Longer than the attempts before the alert take: until then a response may still arrive. */
 const resolvableAfterMs = 600_000;

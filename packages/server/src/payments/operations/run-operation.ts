@@ -5,21 +5,24 @@ import type { Log } from '../../platform/index.ts';
 import type { Vault } from '../../vault/index.ts';
 import { DuplicateOperationId } from '../repository/transaction-repository.ts';
 import { logNotSent } from '../reversals/reconciliation-alerts.ts';
-import { markOutcomeUnknown } from '../runtime/mark-error-outcome-unknown.ts';
-import { usesClearingFile } from '../transaction/clearing-entry.ts';
+import { markOutcomeUnknown } from '../runtime/acquirer-messages.ts';
 import type { OperationType } from '../transaction/state-machine.ts';
-import { operationByNumber, type TransactionRecord } from '../transaction/transaction.ts';
+import {
+  authorizationContext,
+  operationByNumber,
+  type TransactionRecord,
+} from '../transaction/transaction.ts';
+import { usesClearingFile } from '../transaction/transition.ts';
+import type { OperationInput, OperationResult } from './operation-decision.ts';
 import {
   findExistingResult,
   type IdempotencyPorts,
   OtherOperationTypeTaken,
   refuseNotSent,
 } from './operation-idempotency.ts';
-import type { OperationInput, OperationResult } from './operation-input-and-result.ts';
-import { requireStoredCard } from './require-card-not-deleted.ts';
 import { type ReservationPorts, reserveAmount } from './reserve-amount.ts';
 import { type SendPorts, sendOperation } from './send-operation.ts';
-import { type SettlePorts, settleOperation } from './settle-operation.ts';
+import { type SettlePorts, settleOperation } from './store-operation-outcome.ts';
 
 export type SystemOperationPorts = ReservationPorts &
   SendPorts &
@@ -91,4 +94,19 @@ async function reserveAndSend(
   const settledOperation = operationByNumber(settled.transaction, operationNumber);
   if (outcome.outcome === 'NotSent' && settledOperation?.status === 'Failed') refuseNotSent();
   return { transaction: settled.transaction, operation: settledOperation, replayed: false };
+}
+
+/** `wasDeleted` queries the database only for sales older than the retention period. */
+async function requireStoredCard(
+  { vault }: { vault: Pick<Vault, 'wasDeleted'> },
+  transaction: TransactionRecord,
+): Promise<void> {
+  const { organizationId, createdAt } = transaction.row;
+  const { token } = authorizationContext(transaction).card;
+  const isDeleted = vault.wasDeleted(organizationId, token, Date.parse(createdAt));
+  if (isDeleted === false || !(await isDeleted)) return;
+  refuse(
+    'card_token_unknown',
+    'The stored card of this sale was deleted after its retention period.',
+  );
 }

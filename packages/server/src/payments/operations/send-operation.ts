@@ -1,15 +1,42 @@
 // Builds the acquirer message of an operation and sends it.
+
 import { defined } from '@switchyard/contract';
-import type { AcquirerOutcome, AcquirerRequest, Acquiring } from '../../acquiring/index.ts';
+import type {
+  AcquirerOutcome,
+  AcquirerRequest,
+  AcquirerReversalReason,
+  Acquiring,
+} from '../../acquiring/index.ts';
 import type { FailPoints } from '../../platform/index.ts';
 import type { Vault } from '../../vault/index.ts';
-import { acquirerReversalReason } from '../reversals/acquirer-reversal-reason.ts';
 import {
   authorizationContext,
   type StoredOperation,
   saleOutcome,
   type TransactionRecord,
 } from '../transaction/transaction.ts';
+
+const acquirerReasonByCause: Readonly<Record<string, AcquirerReversalReason>> = {
+  Timeout: 'Timeout',
+  ConnectionLost: 'Timeout',
+  Unanswered: 'Timeout',
+  Undecided: 'Timeout',
+  LateApproval: 'Timeout',
+  ApprovedAfterReversal: 'Timeout',
+  InvalidResponse: 'InvalidResponse',
+  PartialApproval: 'InvalidResponse',
+  CustomerCancel: 'CustomerCancel',
+  ChipDeclined: 'ChipDeclined',
+  CardRemoved: 'CardRemoved',
+};
+
+/** `Suspect` if no other reason applies. */
+function acquirerReversalReason({ kind, details }: StoredOperation): AcquirerReversalReason {
+  if (kind === 'Cancel') return 'CustomerCancel';
+  return (
+    acquirerReasonByCause[details.reversalReason ?? details.systemReversalReason ?? ''] ?? 'Suspect'
+  );
+}
 
 const acquirerKinds = {
   Capture: 'Capture',

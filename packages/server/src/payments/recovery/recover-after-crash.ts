@@ -1,12 +1,12 @@
 // Crash recovery: reverses unfinished sales and schedules retries of unfinished operations.
 import type { Log } from '../../platform/index.ts';
+import { retryTransition } from '../operations/store-operation-outcome.ts';
 import type {
   TransactionKey,
   TransactionRepository,
 } from '../repository/transaction-repository.ts';
 import { commitTransition } from '../repository/update-with-retry.ts';
 import { reversalTransition, type StoreReversalPorts } from '../reversals/create-reversal.ts';
-import { retryTransition } from '../reversals/schedule-retry.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { createPeriodicTask, type PeriodicTask } from '../runtime/periodic-task.ts';
 import { saleKey } from '../sale/sale-idempotency.ts';

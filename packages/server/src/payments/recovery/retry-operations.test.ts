@@ -2,8 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { dueClockOf } from '../../../test/movable-clock.ts';
 import type { Job } from '../../platform/index.ts';
-import { maxRetriesPerLink, maxRetriesPerUnresponsiveLink } from '../runtime/retry-concurrency.ts';
-import { createRetryDriver } from '../runtime/send-queued-message.ts';
+import {
+  createRetryDriver,
+  maxRetriesPerLink,
+  maxRetriesPerUnresponsiveLink,
+} from '../runtime/send-queued-message.ts';
 import { createOperationRetry } from './retry-operations.ts';
 
 const now = 1_000_000;

@@ -1,7 +1,7 @@
 // Retries operations without a final response, with the same references.
 import type { Job } from '../../platform/index.ts';
 import { type SendPorts, sendOperation } from '../operations/send-operation.ts';
-import { type SettlePorts, settleOperation } from '../operations/settle-operation.ts';
+import { type SettlePorts, settleOperation } from '../operations/store-operation-outcome.ts';
 import type { RetrySteps } from '../runtime/send-queued-message.ts';
 import {
   operationByNumber,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TransactionRecord } from '../transaction/transaction.ts';
-import { createRecentTransactions } from './recent-transaction-cache.ts';
+import { createRecentTransactions } from './transaction-repository.ts';
 
 const saleOf = (transactionId: string, version: number, events = version) =>
   ({

@@ -1,15 +1,22 @@
 // Transaction repository. Each write is one statement with a version check, in a group commit.
 import { CompiledQuery, type Kysely } from 'kysely';
-import type { Clock, Database, HotStatement, Ids } from '../../platform/index.ts';
-import { createGroupCommit, isoTime } from '../../platform/index.ts';
+import {
+  type Clock,
+  createGroupCommit,
+  createInFlight,
+  type Database,
+  type HotStatement,
+  type Ids,
+  isoTime,
+} from '../../platform/index.ts';
 import type {
   StoredEvent,
   TransactionChange,
   TransactionRecord,
   TransactionRow,
 } from '../transaction/transaction.ts';
-import { type TransactionResultRow, toTransactionRecord } from './transaction-row-to-record.ts';
 import * as statements from './transaction-sql.ts';
+import { type TransactionResultRow, toTransactionRecord } from './transaction-sql.ts';
 
 export type TransactionKey = { organizationId: string; transactionId: string };
 type OperationKey = { transactionId: string; operationNumber: number };
@@ -193,3 +200,35 @@ export function createTransactionRepository({ database, ids, clock }: Ports) {
 }
 
 export type TransactionRepository = ReturnType<typeof createTransactionRepository>;
+
+/** Enough entries for some seconds of sales; each saves one read from the database. */
+const defaultMaxEntries = 4096;
+
+/** @example const recent = createRecentTransactions(); recent.add(transaction); */
+export function createRecentTransactions(maxEntries = defaultMaxEntries) {
+  const entries = createInFlight<TransactionRecord>();
+  return {
+    add(transaction: TransactionRecord): void {
+      const { transactionId, version } = transaction.row;
+      entries.delete(transactionId);
+      if (transaction.events.length !== version) return;
+      entries.set(transactionId, transaction);
+      const oldest = entries.size() > maxEntries ? entries.oldest() : undefined;
+      if (oldest !== undefined) entries.delete(oldest);
+    },
+    find(
+      organizationId: string,
+      transactionId: string,
+      minEventCount: number,
+    ): TransactionRecord | undefined {
+      const transaction = entries.get(transactionId);
+      const isUsable =
+        transaction?.row.organizationId === organizationId &&
+        transaction.row.version >= minEventCount;
+      return isUsable ? transaction : undefined;
+    },
+    remove: entries.delete,
+  };
+}
+
+export type RecentTransactions = ReturnType<typeof createRecentTransactions>;

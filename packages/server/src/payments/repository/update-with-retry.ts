@@ -1,11 +1,12 @@
-// Repeats an optimistic update until its version check passes.
-import { refuse } from '@switchyard/contract';
+// Repeats an update: after a conflict with another request, and while the database is unavailable.
+import { Refusal, refuse } from '@switchyard/contract';
+import { type Clock, pause } from '../../platform/index.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
 import { applyTransition, type Transition, withChange } from '../transaction/transition.ts';
 import type { TransactionRepository } from './transaction-repository.ts';
 
 /** Concurrent changes of one transaction are few; more than this many point to an error. */
-export const maxConflictRetries = 100;
+const maxConflictRetries = 100;
 
 /**
  * Calls `attempt` until it returns a value. `undefined` means that another request changed the transaction
@@ -52,4 +53,43 @@ export function refuseConcurrentModification(): never {
     'concurrent_modification',
     'Too many concurrent requests for this transaction. Retry the request.',
   );
+}
+
+const retryDelayMs = 100;
+const transientErrorCodes: ReadonlySet<string> = new Set(['database_unavailable', 'overloaded']);
+
+/**
+ * @param deadlineMs epoch ms after which the error is thrown
+ * @param operation may run again although its first run has succeeded
+ */
+export async function retryWhileUnavailable<T>(
+  { clock }: { clock: Clock },
+  deadlineMs: number,
+  operation: () => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    try {
+      return await operation();
+    } catch (error) {
+      const isTransient = error instanceof Refusal && transientErrorCodes.has(error.code);
+      if (!isTransient || clock.now() >= deadlineMs) throw error;
+      await pause(retryDelayMs);
+    }
+  }
+}
+
+type ReadAndUpdate = Pick<TransactionRepository, 'findById' | 'update'>;
+
+/** The repository functions that are retried while the database is unavailable, for `durationMs`. */
+export function withDatabaseRetry(
+  { transactions, dueClock }: { transactions: ReadAndUpdate; dueClock: Clock },
+  durationMs: number,
+): ReadAndUpdate {
+  const deadlineMs = dueClock.now() + durationMs;
+  const retry = <T>(operation: () => Promise<T>) =>
+    retryWhileUnavailable({ clock: dueClock }, deadlineMs, operation);
+  return {
+    findById: (...key) => retry(() => transactions.findById(...key)),
+    update: (change) => retry(() => transactions.update(change)),
+  };
 }

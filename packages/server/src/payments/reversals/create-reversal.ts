@@ -2,15 +2,15 @@
 import { defined } from '@switchyard/contract';
 import { type Clock, type DueClock, type Ids, isoTime, type Jobs } from '../../platform/index.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
-import { commitTransition, updateWithRetry } from '../repository/update-with-retry.ts';
 import {
-  allocateMessageReference,
-  type ReferencePorts,
-} from '../runtime/allocate-follow-up-reference.ts';
+  commitTransition,
+  updateWithRetry,
+  withDatabaseRetry,
+} from '../repository/update-with-retry.ts';
+import { allocateMessageReference, type ReferencePorts } from '../runtime/acquirer-messages.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
-import { withDatabaseRetry } from '../runtime/retry-while-database-down.ts';
-import { commitGraceMs, databaseRetryMs } from '../transaction/retry-delays-and-time-limits.ts';
 import type { Phase } from '../transaction/state-machine.ts';
+import { commitGraceMs, databaseRetryMs } from '../transaction/time-limits.ts';
 import {
   authorizationContext,
   type EventData,

@@ -1,12 +1,22 @@
-// Stores a late response. The reversal stays valid.
-import type { LateResponse } from '../../acquiring/index.ts';
+// Records acquirer responses that arrive after the time-out, or after the sale was reversed.
+import {
+  type AcquirerOutcome,
+  isAmbiguousDecline,
+  type LateResponse,
+} from '../../acquiring/index.ts';
 import type { Log } from '../../platform/index.ts';
-import { commitTransition, updateWithRetry } from '../repository/update-with-retry.ts';
+import {
+  commitTransition,
+  updateWithRetry,
+  withDatabaseRetry,
+} from '../repository/update-with-retry.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
-import { withDatabaseRetry } from '../runtime/retry-while-database-down.ts';
-import { isApprovalOfSale } from '../transaction/approved-at-host.ts';
-import { databaseRetryMs } from '../transaction/retry-delays-and-time-limits.ts';
-import type { TransactionRecord } from '../transaction/transaction.ts';
+import { databaseRetryMs } from '../transaction/time-limits.ts';
+import {
+  authorizationContext,
+  isApprovalOfSale,
+  type TransactionRecord,
+} from '../transaction/transaction.ts';
 import { type ReverseAgainPorts, reverseOnceMore } from './create-reversal.ts';
 import { alertLateContradiction } from './reconciliation-alerts.ts';
 
@@ -17,7 +27,7 @@ export type LateResponsePorts = ReverseAgainPorts & { log: Pick<Log, 'error'> };
  *
  * @returns the current transaction
  */
-export async function storeLateResponse(
+async function storeLateResponse(
   ports: LateResponsePorts,
   lateResponse: LateResponse,
 ): Promise<TransactionRecord | undefined> {
@@ -52,4 +62,29 @@ export function recordLateResponse(ports: RecordPorts, lateResponse: LateRespons
         'storing a late response failed',
       );
     });
+}
+
+/**
+ * Stores an approval during the reversal: the host then holds the sale, also if it does not find it. After
+ * a finished reversal the sale is reversed once more.
+ *
+ * @returns the current transaction
+ */
+export async function recordSupersededOutcome(
+  ports: LateResponsePorts,
+  current: TransactionRecord,
+  outcome: AcquirerOutcome,
+): Promise<TransactionRecord> {
+  const { organizationId, transactionId, position } = current.row;
+  const approvedAtHost = outcome.outcome === 'Approved';
+  if (approvedAtHost && position.phase === 'Reversing') {
+    const { kind } = authorizationContext(current);
+    const { responseCode } = outcome;
+    const lateResponse = { organizationId, transactionId, kind, responseCode };
+    return (await storeLateResponse(ports, lateResponse)) ?? current;
+  }
+  const isPossiblyAuthorized =
+    approvedAtHost || outcome.outcome === 'Unknown' || isAmbiguousDecline(outcome);
+  if (!isPossiblyAuthorized || position.phase !== 'Reversed') return current;
+  return reverseOnceMore(ports, current, 'ApprovedAfterReversal', { approvedAtHost });
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
-import { finalTransition } from '../operations/finish-operation.ts';
+import { finalTransition } from '../operations/store-operation-outcome.ts';
 import { type OperationType, type Position, zeroAmounts } from '../transaction/state-machine.ts';
 import type { StoredOperation, TransactionRecord } from '../transaction/transaction.ts';
 import type { Transition } from '../transaction/transition.ts';

@@ -5,8 +5,11 @@ import {
   isIndeterminate,
 } from '../../acquiring/index.ts';
 import type { RetryTime } from '../runtime/send-queued-message.ts';
-import { wasApprovedAtHost } from '../transaction/approved-at-host.ts';
-import type { StoredOperation, TransactionRecord } from '../transaction/transaction.ts';
+import {
+  type StoredOperation,
+  type TransactionRecord,
+  wasApprovedAtHost,
+} from '../transaction/transaction.ts';
 
 const originalNotFoundCode = '25';
 /** The host or the connection to the issuer is out of order: the message was not decided. */
@@ -33,7 +36,7 @@ export function classifyResponse(outcome: AcquirerOutcome): ResponseClass {
   return outcome.responseCode === originalNotFoundCode ? 'OriginalNotFound' : 'Declined';
 }
 
-export type MessageConditions = {
+type MessageConditions = {
   response: ResponseClass;
   /** An earlier copy of the message may have been sent. */
   isRepeat: boolean;
@@ -211,7 +214,7 @@ export const offlineSaleRules: readonly OutcomeRule<MessageConditions>[] = [
   rule({ response: 'NotSent' }, retryWhenLinkIsUp, 'the host does not have the advice'),
 ];
 
-export type ContradictionAlert = 'Contradiction' | 'PossiblyProcessed' | 'None';
+type ContradictionAlert = 'Contradiction' | 'PossiblyProcessed' | 'None';
 
 /** Responses that arrive after a user resolved the operation manually. */
 export const manualResolutionRules: readonly OutcomeRule<ManualConditions, ContradictionAlert>[] = [

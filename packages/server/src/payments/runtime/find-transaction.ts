@@ -1,9 +1,31 @@
-// Finds a transaction by the server's identifier or the client's, within what the caller may see.
+// Finds a transaction within the scope of the caller, optionally after waiting for a change (long polling).
 import { refuse } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
+import type { Clock } from '../../platform/index.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
+import type { State } from '../transaction/state-machine.ts';
 import { type TransactionRecord, transactionSummary } from '../transaction/transaction.ts';
-import { resolveMerchantScope } from './caller-scope.ts';
+import type { InFlightTransactions } from './in-flight-transactions.ts';
+
+function resolveScope(
+  kind: 'merchant' | 'store',
+  callerId: string | undefined,
+  requestedId: string | undefined,
+): string | undefined {
+  const normalizedId = requestedId?.toLowerCase();
+  if (callerId === undefined || normalizedId === undefined) return callerId ?? normalizedId;
+  if (normalizedId !== callerId)
+    refuse('entity_out_of_scope', `The token belongs to another ${kind}.`);
+  return callerId;
+}
+
+/** @throws Refusal entity_out_of_scope if the token belongs to another merchant */
+export const resolveMerchantScope = (caller: Caller, requestedMerchantId: string | undefined) =>
+  resolveScope('merchant', caller.merchantId, requestedMerchantId);
+
+/** @throws Refusal entity_out_of_scope if the token belongs to another store */
+export const resolveStoreScope = (caller: Caller, requestedStoreId: string | undefined) =>
+  resolveScope('store', caller.storeId, requestedStoreId);
 
 /** Valid form of an identifier. Other text is not looked up. */
 const identifierPattern = /^[A-Za-z0-9._:-]{1,64}$/;
@@ -71,4 +93,54 @@ function refuseNotFound(): never {
     'transaction_not_found',
     'No transaction with this identifier exists in the scope of the token.',
   );
+}
+
+const pollEveryMs = 500;
+
+const unfinishedStates: ReadonlySet<State> = new Set<State>(['Received', 'Stored', 'Reversing']);
+
+function isUnfinished({ row, operations }: TransactionRecord): boolean {
+  if (unfinishedStates.has(row.state)) return true;
+  return operations.some(({ status }) => status === 'Sent' || status === 'Pending');
+}
+
+export type ReadPorts = FindPorts & {
+  inFlightTransactions: Pick<
+    InFlightTransactions,
+    'acquireWaitSlot' | 'isStopping' | 'waitForChange'
+  >;
+  dueClock: Clock;
+};
+
+/**
+ * Waits up to `waitSeconds` for a change of an unfinished transaction, unless too many readers wait.
+ *
+ * @throws Refusal transaction_not_found, transaction_ambiguous
+ */
+export async function getTransaction(
+  ports: ReadPorts,
+  caller: Caller,
+  query: { identifier: string; merchantId?: string | undefined; waitSeconds: number },
+): Promise<TransactionRecord> {
+  const readTransaction = () => findTransaction(ports, caller, query.identifier, query.merchantId);
+  const deadlineMs = ports.dueClock.now() + query.waitSeconds * 1000;
+  let transaction = await readTransaction();
+  if (query.waitSeconds === 0 || !isUnfinished(transaction)) return transaction;
+  const releaseSlot = ports.inFlightTransactions.acquireWaitSlot(
+    `${caller.organizationId}|${caller.clientId}`,
+  );
+  if (releaseSlot === undefined) return transaction;
+  try {
+    const { version } = transaction.row;
+    const isWaitOver = () =>
+      ports.inFlightTransactions.isStopping() || ports.dueClock.now() >= deadlineMs;
+    while (isUnfinished(transaction) && transaction.row.version === version && !isWaitOver()) {
+      const waitMs = Math.min(pollEveryMs, deadlineMs - ports.dueClock.now());
+      await ports.inFlightTransactions.waitForChange(transaction.row.transactionId, waitMs);
+      transaction = await readTransaction();
+    }
+    return transaction;
+  } finally {
+    releaseSlot();
+  }
 }

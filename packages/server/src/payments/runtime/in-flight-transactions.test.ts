@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Caller } from '../../http/index.ts';
+import { getTransaction } from './find-transaction.ts';
 import {
   createInFlightTransactions,
   type InFlightTransactions,
   maxWaitingReaders,
   maxWaitingReadersPerClient,
 } from './in-flight-transactions.ts';
-import { getTransaction } from './long-poll-transaction.ts';
 
 const organizationId = '01890000-0000-7000-8000-000000000001';
 const transactionId = '01890000-0000-7000-8000-000000000002';

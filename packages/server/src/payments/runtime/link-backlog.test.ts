@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { testDatabase } from '../../../test/database.ts';
 import { createMetrics, type Job, systemClock, systemIds } from '../../platform/index.ts';
-import { alertAfterAttempts } from '../transaction/retry-delays-and-time-limits.ts';
+import { alertAfterAttempts } from '../transaction/time-limits.ts';
 import { createLinkQueue, noResponseNote, registerBacklogGauges } from './link-backlog.ts';
 
 /** A new organisation and link; `add` stores a job and returns it as its handler receives it. */

@@ -1,7 +1,45 @@
-// Store-and-forward queue of each acquirer link: blocking and backlog.
+// Store-and-forward queue of each acquirer link: blocking, backlog and gauges.
 import type { Clock, Database, Job, Metrics } from '../../platform/index.ts';
-import { alertAfterAttempts } from '../transaction/retry-delays-and-time-limits.ts';
-import { elapsedSeconds, type Gauges, registerLinkGauges } from './register-link-gauges.ts';
+import { alertAfterAttempts } from '../transaction/time-limits.ts';
+
+type Gauges<Sample> = Readonly<Record<string, { help: string; value: (sample: Sample) => number }>>;
+
+export const elapsedSeconds = (at: string, now: number): number =>
+  Math.max(0, now - Date.parse(at)) / 1000;
+
+/** If the samples cannot be read, the gauges keep their values. */
+export function registerLinkGauges<Sample extends { linkId: string }>(
+  metrics: Metrics,
+  prefix: string,
+  gauges: Gauges<Sample>,
+  readSamples: () => Promise<Sample[]>,
+): void {
+  let pendingRead: Promise<Sample[] | undefined> | undefined;
+
+  // One read serves all gauges of a scrape.
+  function readOnce(): Promise<Sample[] | undefined> {
+    pendingRead ??= readSamples()
+      .catch(() => undefined)
+      .finally(() => {
+        pendingRead = undefined;
+      });
+    return pendingRead;
+  }
+
+  for (const [name, { help, value }] of Object.entries(gauges)) {
+    metrics.gauge({
+      name: `switchyard_${prefix}_${name}`,
+      help,
+      labelNames: ['link'],
+      async collect() {
+        const samples = await readOnce();
+        if (samples === undefined) return;
+        this.reset();
+        for (const sample of samples) this.set({ link: sample.linkId }, value(sample));
+      },
+    });
+  }
+}
 
 /** Note on a job without a response. Later messages of the link must wait for it. */
 export const noResponseNote = 'Unanswered';
@@ -28,7 +66,7 @@ type BacklogRow = {
 };
 
 /** `oldestAt` is RFC 3339. */
-export type LinkBacklog = Omit<BacklogRow, 'oldestAt'> & { oldestAt: string };
+type LinkBacklog = Omit<BacklogRow, 'oldestAt'> & { oldestAt: string };
 
 /** @example const linkQueue = createLinkQueue({ database }); if (await linkQueue.isBlocked(job)) … */
 export function createLinkQueue({ database }: { database: Database }) {

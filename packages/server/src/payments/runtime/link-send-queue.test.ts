@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { createSendQueue } from './link-send-queue.ts';
+import { createSendQueue } from './send-queued-message.ts';
 
 it('entries are ready in FIFO order for each link', async () => {
   const turns = createSendQueue();

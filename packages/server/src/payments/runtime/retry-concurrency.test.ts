@@ -4,7 +4,7 @@ import {
   createRetryConcurrency,
   maxRetriesPerLink,
   maxRetriesPerUnresponsiveLink,
-} from './retry-concurrency.ts';
+} from './send-queued-message.ts';
 
 function takeAll(places: ReturnType<typeof createRetryConcurrency>, linkId: string): number {
   let taken = 0;

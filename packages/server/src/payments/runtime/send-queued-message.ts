@@ -1,14 +1,57 @@
 // Sends the queued messages of the acquirer links: in order, few at once, until each has a final response.
 import type { AcquirerOutcome, Acquiring } from '../../acquiring/index.ts';
 import { type Clock, type Job, jittered, type Later, type Log } from '../../platform/index.ts';
-import {
-  alertAfterAttempts,
-  linkRetryMs,
-  retryDelayMs,
-} from '../transaction/retry-delays-and-time-limits.ts';
+import { alertAfterAttempts, linkRetryMs, retryDelayMs } from '../transaction/time-limits.ts';
 import { type LinkQueue, noResponseNote } from './link-backlog.ts';
-import { createSendQueue } from './link-send-queue.ts';
-import { createRetryConcurrency } from './retry-concurrency.ts';
+
+/** @example const entry = queue.enter(linkId); await entry.ready; send(); entry.release(); */
+export function createSendQueue() {
+  const lastEntryByLink = new Map<string, Promise<void>>();
+  return {
+    /** `ready` resolves after all earlier entries are released. A second `release` has no effect. */
+    enter(linkId: string) {
+      const ready = lastEntryByLink.get(linkId) ?? Promise.resolve();
+      const released = Promise.withResolvers<void>();
+      // An early release must not let the next entry overtake earlier entries.
+      const finished = ready.then(() => released.promise);
+      lastEntryByLink.set(linkId, finished);
+      void finished.then(() => {
+        if (lastEntryByLink.get(linkId) === finished) lastEntryByLink.delete(linkId);
+      });
+      return { ready, release: released.resolve };
+    },
+  };
+}
+
+/** Limit for a link that responds or has not been used yet. */
+export const maxRetriesPerLink = 16;
+/** Limit for a link whose last retry had no response. */
+export const maxRetriesPerUnresponsiveLink = 2;
+
+/** @example const concurrency = createRetryConcurrency(); if (concurrency.acquire(linkId)) … */
+export function createRetryConcurrency() {
+  const activeByLink = new Map<string, number>();
+  const unresponsiveLinks = new Set<string>();
+  return {
+    /** False when the limit of the link is reached. */
+    acquire(linkId: string): boolean {
+      const activeCount = activeByLink.get(linkId) ?? 0;
+      const isUnresponsive = unresponsiveLinks.has(linkId);
+      const limit = isUnresponsive ? maxRetriesPerUnresponsiveLink : maxRetriesPerLink;
+      if (activeCount >= limit) return false;
+      activeByLink.set(linkId, activeCount + 1);
+      return true;
+    },
+    /** @param hasResponse absent if nothing was sent */
+    release(linkId: string, hasResponse?: boolean): void {
+      const remainingCount = (activeByLink.get(linkId) ?? 1) - 1;
+      if (remainingCount === 0) activeByLink.delete(linkId);
+      else activeByLink.set(linkId, remainingCount);
+      if (hasResponse === true) unresponsiveLinks.delete(linkId);
+      if (hasResponse === false) unresponsiveLinks.add(linkId);
+    },
+  };
+}
 
 const concurrencyRetryMs = 1000;
 const blockedRetryMs = 2000;

@@ -11,7 +11,7 @@ import {
   type TransactionRow,
 } from '../transaction/transaction.ts';
 import { type FailoverPorts, sendWithFailover } from './acquirer-failover.ts';
-import type { SaleIntent } from './sale-intent.ts';
+import type { SaleIntent } from './create-sale-intent.ts';
 
 const context = {
   kind: 'Authorization',

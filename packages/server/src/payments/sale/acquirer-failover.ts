@@ -4,7 +4,7 @@ import type { AcquirerOutcome, Acquiring } from '../../acquiring/index.ts';
 import { type Clock, type FailPoints, isoTime, type Log } from '../../platform/index.ts';
 import type { AcquirerContract } from '../../provisioning/index.ts';
 import type { RerouteStore } from '../repository/reroute-sql.ts';
-import { settlementContext } from '../transaction/contract-terms.ts';
+import { settlementContext } from '../transaction/settlement-and-expiry.ts';
 import { calculateOverCaptureAllowance } from '../transaction/state-machine.ts';
 import type {
   AuthorizationContext,
@@ -12,7 +12,7 @@ import type {
   TransactionRow,
 } from '../transaction/transaction.ts';
 import { avsData } from '../validation/validate-sale-request.ts';
-import type { SaleIntent } from './sale-intent.ts';
+import type { SaleIntent } from './create-sale-intent.ts';
 
 export type FailoverPorts = {
   acquiring: Pick<Acquiring, 'send' | 'allocateReference' | 'isLinkAvailable'>;

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dueClockOf } from '../../../test/movable-clock.ts';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
-import { wasApprovedAtHost } from '../transaction/approved-at-host.ts';
 import { type Phase, zeroAmounts } from '../transaction/state-machine.ts';
 import {
   type AuthorizationContext,
   saleOutcome,
   type TransactionChange,
   type TransactionRecord,
+  wasApprovedAtHost,
 } from '../transaction/transaction.ts';
 import { type AuthorizePorts, authorizeSale } from './authorize-sale.ts';
-import type { SaleIntent } from './sale-intent.ts';
+import type { SaleIntent } from './create-sale-intent.ts';
 
 const context = {
   kind: 'Sale',

@@ -1,16 +1,18 @@
 // Sends a stored sale to the acquirer and stores the outcome.
 import type { Log } from '../../platform/index.ts';
-import type { RecentTransactions } from '../repository/recent-transaction-cache.ts';
-import { commitTransition, updateWithRetry } from '../repository/update-with-retry.ts';
+import type { RecentTransactions } from '../repository/transaction-repository.ts';
+import {
+  commitTransition,
+  retryWhileUnavailable,
+  updateWithRetry,
+} from '../repository/update-with-retry.ts';
 import { reversalTransition } from '../reversals/create-reversal.ts';
-import type { LateResponsePorts } from '../reversals/late-response.ts';
+import { type LateResponsePorts, recordSupersededOutcome } from '../reversals/late-response.ts';
 import { logNotSent } from '../reversals/reconciliation-alerts.ts';
-import { recordSupersededOutcome } from '../reversals/sale-outcome-after-reversal.ts';
-import { retryWhileUnavailable } from '../runtime/retry-while-database-down.ts';
-import type { ConfirmDeadlinePorts } from '../transaction/confirm-deadline.ts';
+import type { ConfirmDeadlinePorts } from '../transaction/time-limits.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
 import { type FailoverPorts, sendWithFailover } from './acquirer-failover.ts';
-import type { SaleIntent } from './sale-intent.ts';
+import type { SaleIntent } from './create-sale-intent.ts';
 import { decideSaleOutcome } from './sale-outcome.ts';
 
 export type AuthorizePorts = FailoverPorts &

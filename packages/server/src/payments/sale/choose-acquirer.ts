@@ -4,7 +4,7 @@ import { type ProcessRequest, Refusal, refuse } from '@switchyard/contract';
 import type { Acquiring } from '../../acquiring/index.ts';
 import type { Ids } from '../../platform/index.ts';
 import type { AcquirerContract, Resolved } from '../../provisioning/index.ts';
-import { chooseCaptureMode } from '../validation/capture-mode.ts';
+import { chooseCaptureMode } from '../validation/check-sale-terms.ts';
 
 export type RoutedSale = {
   transactionId: string;

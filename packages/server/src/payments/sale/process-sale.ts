@@ -1,21 +1,25 @@
 // Processes a card sale. The intent is stored before the acquirer is called, the outcome directly after.
-import { refuse } from '@switchyard/contract';
-import type { TerminalClockCheck } from '../card-input/terminal-clock-check.ts';
+import { type ProcessRequest, refuse } from '@switchyard/contract';
+import { type TakeKsnPorts, takeKsn } from '../card-input/ksn-replay-check.ts';
+import { type TranslatePinPorts, translatePin } from '../card-input/translate-pin.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
+import { markOutcomeUnknown } from '../runtime/acquirer-messages.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
-import { markOutcomeUnknown } from '../runtime/mark-error-outcome-unknown.ts';
-import { chooseCaptureMode } from '../validation/capture-mode.ts';
-import { checkTimeLimits } from '../validation/time-limit-checks.ts';
-import { type AuthorizePorts, authorizeSale } from './authorize-sale.ts';
-import { type CreateIntentPorts, createSaleIntent } from './build-sale-intent.ts';
 import {
-  type ClaimPorts,
-  claimSingleUseData,
-  hasSingleUseData,
-} from './claim-step-up-pin-and-ksn.ts';
+  checkTimeLimits,
+  chooseCaptureMode,
+  type TerminalClockCheck,
+} from '../validation/check-sale-terms.ts';
+import { type AuthorizePorts, authorizeSale } from './authorize-sale.ts';
+import { type CreateIntentPorts, createSaleIntent, type SaleIntent } from './create-sale-intent.ts';
 import type { PreparedSale } from './prepare-sale.ts';
-import { type ReplayPorts, replayOrRefuse, withReplay } from './sale-idempotency.ts';
-import type { SaleIntent, SaleResult } from './sale-intent.ts';
+import {
+  type ReplayPorts,
+  replayOrRefuse,
+  type SaleResult,
+  withReplay,
+} from './sale-idempotency.ts';
+import { claimStepUp, findStepUpTarget, type StepUpPorts } from './step-up.ts';
 
 export type ProcessPorts = AuthorizePorts &
   ClaimPorts &
@@ -59,4 +63,44 @@ async function createCheckedIntent(ports: ProcessPorts, sale: PreparedSale): Pro
   }
   const stepUpOf = hasSingleUseData(request) ? await claimSingleUseData(ports, sale) : undefined;
   return createSaleIntent(ports, sale, { phase: 'Received', captureMode, stepUpOf });
+}
+
+type ClaimPorts = StepUpPorts & TranslatePinPorts & TakeKsnPorts;
+
+/** Only such a sale needs further reads. */
+const hasSingleUseData = ({ pinblock, stepUpOf, instrument }: ProcessRequest): boolean =>
+  pinblock !== undefined || stepUpOf !== undefined || instrument.encrypted !== undefined;
+
+/**
+ * Adds the translated PIN to the card.
+ *
+ * @returns the transaction id of the declined sale that this sale steps up
+ */
+async function claimSingleUseData(
+  ports: ClaimPorts,
+  { caller, request, resolved, card, cardFingerprint }: PreparedSale,
+): Promise<string | undefined> {
+  const { organizationId } = caller;
+  const { merchantId } = resolved.merchant;
+  const deviceId = resolved.device?.deviceId;
+  const declinedSale = await findStepUpTarget(ports, caller, request, { merchantId, deviceId });
+  const pin = await translatePin(ports, request, {
+    organizationId,
+    merchantId,
+    linkId: resolved.contract.acquirerLink,
+    pan: card.pan,
+    cardFingerprint,
+  });
+  if (pin !== undefined) card.sensitive = { ...card.sensitive, pin };
+  // Last, so that an earlier refusal keeps the declined sale and the KSN for the next attempt.
+  if (declinedSale !== undefined)
+    await claimStepUp(ports, declinedSale, request.clientTransactionId);
+  await takeKsn(ports, request, {
+    organizationId,
+    merchantId,
+    cardFingerprint,
+    at: ports.clock.now(),
+    stepUpOf: declinedSale?.clientTransactionId,
+  });
+  return declinedSale?.transactionId;
 }

@@ -4,7 +4,7 @@ import { type ErrorCode, type ProcessRequest, Refusal } from '@switchyard/contra
 import { dueClockOf } from '../../../test/movable-clock.ts';
 import type { Caller } from '../../http/index.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
-import { type CardlessReplayPorts, replayWithoutCard } from './replay-when-card-unreadable.ts';
+import { type CardlessReplayPorts, replayWithoutCard } from './sale-idempotency.ts';
 
 const caller = { organizationId: 'o', clientId: 'c', merchantId: 'm' } as unknown as Caller;
 const fingerprint = (amount: number) => ({

@@ -6,13 +6,10 @@ import {
   isDuplicateDecline,
 } from '../../acquiring/index.ts';
 import type { ReversalInput } from '../reversals/create-reversal.ts';
-import {
-  type ConfirmDeadlinePorts,
-  createConfirmDeadline,
-} from '../transaction/confirm-deadline.ts';
-import { settlementDayForContext } from '../transaction/contract-terms.ts';
+import { settlementDayForContext } from '../transaction/settlement-and-expiry.ts';
+import { type ConfirmDeadlinePorts, createConfirmDeadline } from '../transaction/time-limits.ts';
 import type { Transition } from '../transaction/transition.ts';
-import type { SaleIntent } from './sale-intent.ts';
+import type { SaleIntent } from './create-sale-intent.ts';
 
 /** @returns the transition, or the reversal when the sale is not approved and may have been authorised */
 export function decideSaleOutcome(

@@ -66,7 +66,7 @@ export function reversibleAmount(position: Position): number {
 }
 
 /** True for an approved account verification, which has no authorized amount. */
-export function isAccountVerificationPosition(position: Position): boolean {
+function isAccountVerificationPosition(position: Position): boolean {
   return isApprovedPhase(position) && position.authorized === 0;
 }
 
@@ -216,7 +216,7 @@ export const awaitingConfirmationRules: OperationRules = {
 };
 
 /** `Confirm` if the sale waits for its confirmation, `NoOp` if it needs none; else the error code. */
-export type ConfirmRule = 'Confirm' | 'NoOp' | RefusalCode | 'transaction_reversed';
+type ConfirmRule = 'Confirm' | 'NoOp' | RefusalCode | 'transaction_reversed';
 
 export const confirmRulesByState: Readonly<Record<State, ConfirmRule>> = {
   Received: 'transaction_in_progress',
@@ -247,7 +247,7 @@ export const accountVerificationRules: OperationRules = {
   Refund: 'not_captured',
 };
 
-export function operationRulesFor(position: Position): OperationRules {
+function operationRulesFor(position: Position): OperationRules {
   if (isAccountVerificationPosition(position)) return accountVerificationRules;
   if (position.phase === 'AwaitingConfirmation') return awaitingConfirmationRules;
   if (position.phase === 'Submitted') return submittedRules;
@@ -265,7 +265,7 @@ export type ContractTerms = {
 type RefusalReason = RefusalCode | 'partial_cancel_not_supported';
 
 /** `AfterOutcome` and `VoidLocally` apply to the full sale; the position holds no amount yet. */
-export type AllowedResult =
+type AllowedResult =
   | { allowed: true; maxAmount: number; mode: 'PartialAllowed' | 'Refundable' | 'FullOnly' }
   | {
       allowed: true;

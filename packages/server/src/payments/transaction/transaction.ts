@@ -1,5 +1,10 @@
-// Record types of the payments module: plain data without behaviour.
-import type { CaptureMode, EntryMode, OfflineData } from '@switchyard/contract';
+// A transaction as it is stored: row, events and operations.
+import {
+  type CaptureMode,
+  type EntryMode,
+  type OfflineData,
+  responseCodeFacts,
+} from '@switchyard/contract';
 import type {
   AcquirerReference,
   AcquirerRequestKind,
@@ -205,4 +210,22 @@ export function authorizationContext({ events }: TransactionRecord): Authorizati
   const context = events.findLast(({ data }) => data.context !== undefined)?.data.context;
   if (context === undefined) throw new Error('the transaction has no authorization context');
   return context;
+}
+
+const saleRequestKinds: ReadonlySet<string> = new Set(['Sale', 'Authorization', 'OfflineSale']);
+
+export const isApprovalOfSale = (kind: string | undefined, responseCode: string): boolean =>
+  kind !== undefined && saleRequestKinds.has(kind) && responseCodeFacts(responseCode).approved;
+
+/** Evidence is a response, an approval that was reversed at once, or a late response. */
+export function wasApprovedAtHost({ row, events, operations }: TransactionRecord): boolean {
+  return (
+    row.position.authorized > 0 ||
+    operations.some(({ details }) => details.approvedAtHost === true) ||
+    events.some(
+      ({ type, data }) =>
+        type === 'transaction.late_response' &&
+        isApprovalOfSale(data.reason, data.response?.code ?? ''),
+    )
+  );
 }

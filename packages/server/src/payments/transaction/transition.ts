@@ -1,15 +1,23 @@
-// Applies a transition to a transaction: amounts, event and state.
+// Applies a transition to a transaction: amounts, event and state. Adds what a void or a clearing file changes.
 import { defined } from '@switchyard/contract';
 import { isoTime } from '../../platform/index.ts';
-import { applyPositionChanges, deriveState, type PositionChanges } from './state-machine.ts';
-import type {
-  ClearingEntry,
-  EventData,
-  JobRequest,
-  StoredOperation,
-  TransactionChange,
-  TransactionRecord,
-  TransactionRow,
+import { settlementDayForContext } from './settlement-and-expiry.ts';
+import {
+  applyPositionChanges,
+  deriveState,
+  type OperationType,
+  type PositionChanges,
+} from './state-machine.ts';
+import {
+  authorizationContext,
+  type ClearingEntry,
+  type EventData,
+  type JobRequest,
+  type StoredOperation,
+  saleOutcome,
+  type TransactionChange,
+  type TransactionRecord,
+  type TransactionRow,
 } from './transaction.ts';
 
 export type Transition = {
@@ -63,5 +71,53 @@ export function withChange(
     row: change.after,
     events: [...transaction.events, change.event],
     operations: operation === undefined ? otherOperations : [...otherOperations, operation],
+  };
+}
+
+/** Finishes the void or the reversal in the commit of its reservation. */
+export function voidUnsubmittedSale({ job: _job, ...transition }: Transition): Transition {
+  const { operation } = transition;
+  if (operation === undefined) throw new Error('the void of an offline sale has no operation');
+  const isReversal = operation.kind === 'Reversal';
+  return {
+    ...transition,
+    type: isReversal ? 'transaction.reversed' : 'transaction.cancelled',
+    changes: { phase: isReversal ? 'Reversed' : 'Cancelled' },
+    operation: { ...operation, status: 'Succeeded' },
+  };
+}
+
+export const usesClearingFile = (transaction: TransactionRecord, type: OperationType): boolean =>
+  type === 'Capture' && authorizationContext(transaction).captureTransport === 'File';
+
+export function clearingEntryTransition(
+  transaction: TransactionRecord,
+  transition: Transition,
+): Transition {
+  const context = authorizationContext(transaction);
+  const { operation } = transition;
+  if (operation === undefined) throw new Error('the transition of a capture has no operation');
+  const { date: settlementDate, endsAt } = settlementDayForContext(context, transition.at);
+  const { reference, final = false } = operation.details;
+  return {
+    ...transition,
+    data: { ...transition.data, reason: 'ClearingFile', settlementDate },
+    operation: { ...operation, status: 'Filed', details: { ...operation.details, settlementDate } },
+    clearing: {
+      linkId: context.linkId,
+      settlementDate,
+      dueAt: isoTime(endsAt),
+      line: {
+        settlementDate,
+        merchantNumber: context.acquirerMerchantId,
+        amount: operation.amount,
+        currency: transaction.row.currency,
+        final,
+        reference,
+        original: context.reference,
+        authorizationCode: saleOutcome(transaction)?.authorizationCode ?? '',
+        maskedNumber: context.card.maskedNumber,
+      },
+    },
   };
 }

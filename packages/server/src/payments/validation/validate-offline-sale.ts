@@ -2,8 +2,8 @@
 import { fieldError, type OfflineData, type ProcessRequest, refuse } from '@switchyard/contract';
 import type { OfflineLimits } from '../../provisioning/index.ts';
 import type { PresentedCard } from '../card-input/read-card.ts';
+import { parseRequestTime } from './check-sale-terms.ts';
 import { differingMembers } from './request-fingerprint.ts';
-import { parseRequestTime } from './time-limit-checks.ts';
 
 export type OfflineRequest = ProcessRequest & { offlineData: OfflineData };
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { type ProcessRequest, Refusal } from '@switchyard/contract';
-import { checkTimeLimits } from './time-limit-checks.ts';
+import { checkTimeLimits } from './check-sale-terms.ts';
 import { validateOperationId, validateSaleRequest } from './validate-sale-request.ts';
 
 const request = (members: Partial<ProcessRequest> = {}): ProcessRequest => ({

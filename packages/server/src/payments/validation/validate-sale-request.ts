@@ -1,10 +1,107 @@
-// Validates the members of a sale before anything is stored. Pure.
+// Validates the members of a sale request before anything is read or stored. Pure.
+
 import { fieldError, type ProcessRequest, refuse } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
 import { isActiveCurrency } from '@switchyard/money';
-import { validatePinMembers } from '../card-input/validate-pin-block.ts';
-import { validatePurpose } from './account-verification.ts';
-import { validateAmountParts } from './tip-and-cashback.ts';
+import type { PinData } from '../card-input/translate-pin.ts';
+
+export const isAccountVerification = ({ purpose }: Pick<ProcessRequest, 'purpose'>): boolean =>
+  purpose === 'AccountVerification';
+
+/** @throws Refusal amount_zero, amount_invalid, field_invalid */
+function validatePurpose(request: ProcessRequest): void {
+  const { amount } = request;
+  if (!isAccountVerification(request)) {
+    if (amount > 0) return;
+    refuse(
+      'amount_zero',
+      'Amount 0 is allowed with purpose AccountVerification only.',
+      fieldError('/amount', 'amount_zero', 'Zero with purpose AccountVerification alone.'),
+    );
+  }
+  if (amount > 0) {
+    refuse(
+      'amount_invalid',
+      'An account verification has the amount 0.',
+      fieldError('/amount', 'amount_invalid', 'Is 0 with purpose AccountVerification.'),
+    );
+  }
+  const { captureMode, partialApproval, confirmWithinSeconds, offlineTransaction } = request;
+  const notAllowedMembers = {
+    captureMode: captureMode === 'Immediate',
+    partialApproval: partialApproval === true,
+    confirmWithinSeconds: confirmWithinSeconds !== undefined,
+    offlineTransaction: offlineTransaction === true,
+  };
+  for (const [name, isPresent] of Object.entries(notAllowedMembers)) {
+    if (!isPresent) continue;
+    refuse(
+      'field_invalid',
+      `${name} does not go with an account verification.`,
+      fieldError(`/${name}`, 'field_invalid', 'Nothing is held, and so nothing can become of it.'),
+    );
+  }
+}
+
+/** @throws Refusal amount_invalid, field_invalid, entry_mode_invalid */
+function validateAmountParts(request: ProcessRequest) {
+  const { amount, amounts, entryMode, orderChannel } = request;
+  if (amounts === undefined) return;
+  const { tip = 0, cashback = 0 } = amounts;
+  if (tip + cashback >= amount) {
+    refuse(
+      'amount_invalid',
+      'amount must be greater than tip plus cashback.',
+      fieldError('/amounts', 'amount_invalid', 'Together less than amount.'),
+    );
+  }
+  if (cashback > 0 && request.partialApproval === true) {
+    refuse(
+      'field_invalid',
+      'Cashback is not allowed with partialApproval.',
+      fieldError('/partialApproval', 'field_invalid', 'Not with cashback.'),
+    );
+  }
+  if (cashback > 0 && (entryMode === 'Keyed' || orderChannel !== undefined)) {
+    refuse(
+      'entry_mode_invalid',
+      'Cashback requires a card that was read by the terminal.',
+      fieldError('/entryMode', 'entry_mode_invalid', 'Not Keyed, with cashback.'),
+    );
+  }
+}
+
+const pinMembers = ['ksn', 'pinblock', 'pinblockFormat'] as const;
+
+/** @throws Refusal pin_data_incomplete, pin_format_unsupported, entry_mode_invalid */
+export function validatePinMembers(request: ProcessRequest): void {
+  const missing = pinMembers.filter((name) => request[name] === undefined);
+  if (missing.length === pinMembers.length) return;
+  if (missing.length > 0) {
+    const code = 'pin_data_incomplete';
+    const detail = 'Is needed beside the others.';
+    refuse(code, 'ksn, pinblock and pinblockFormat must be sent together.', {
+      errors: missing.map((name) => ({ pointer: `/${name}`, code, detail })),
+    });
+  }
+  if (request.entryMode === 'Keyed') {
+    refuse(
+      'entry_mode_invalid',
+      'A PIN is not allowed with entryMode Keyed.',
+      fieldError('/entryMode', 'entry_mode_invalid', 'Not Keyed, with a PIN.'),
+    );
+  }
+  // Format 4 uses AES, the others TDES. AES DUKPT can derive both kinds of keys (ANSI X9.24-3).
+  const { ksn, pinblock, pinblockFormat } = request as PinData;
+  const isFormat4 = pinblockFormat === 'ISO4';
+  if ((isFormat4 && ksn.length !== 24) || (pinblock.length === 32) !== isFormat4) {
+    refuse(
+      'pin_format_unsupported',
+      'ISO4 goes with AES DUKPT and 32 digits, the others with 16 digits.',
+      fieldError('/pinblockFormat', 'pin_format_unsupported', 'Does not fit ksn and pinblock.'),
+    );
+  }
+}
 
 /** Checks that a schema cannot express. */
 export function validateSaleRequest(request: ProcessRequest): void {

@@ -1,8 +1,7 @@
 // The circuits of all services that are called from this process, and the looks that close them again.
 import { defined } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
-import type { Clock, Log, Metrics } from '../../platform/index.ts';
-import { atMost } from '../../platform/index.ts';
+import { atMost, type Clock, type Log, type Metrics } from '../../platform/index.ts';
 import { type Circuit, type CircuitLimits, createCircuit, type Entry } from './circuit.ts';
 import type { CircuitState, ProviderHealth } from './types.ts';
 

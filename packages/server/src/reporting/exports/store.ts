@@ -1,7 +1,6 @@
 // The SQL of exports: orders, how far each of them is, and their parts.
 import type { ExportFormat, ExportReport, ExportState } from '@switchyard/contract';
-import type { Kysely } from 'kysely';
-import { CompiledQuery } from 'kysely';
+import { CompiledQuery, type Kysely } from 'kysely';
 import type { Database, Row } from '../../platform/index.ts';
 
 /** For those of the whole organisation. */

@@ -1,7 +1,6 @@
 // Reads payments in bulk, the oldest first, for exports: plain records, as cheap as they can be read.
 import type { RunQuery } from '../run.ts';
-import type { Classes } from './classes.ts';
-import { matches, type PaymentClass } from './classes.ts';
+import { type Classes, matches, type PaymentClass } from './classes.ts';
 import { hasWords, type Search } from './filters.ts';
 import { findLines, wayOf } from './find.ts';
 import { type Place, scanStatement, walkEndStatement } from './statements.ts';

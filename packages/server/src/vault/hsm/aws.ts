@@ -1,8 +1,7 @@
 // The module as a service: AWS Payment Cryptography, its data plane for PINs, its control plane for keys.
 import { defined } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
-import type { AwsClient, AwsResult, Log } from '../../platform/index.ts';
-import { atMost } from '../../platform/index.ts';
+import { type AwsClient, type AwsResult, atMost, type Log } from '../../platform/index.ts';
 import { awsFactsOf, demandDerivable } from './aws-words.ts';
 import { derivationOf, isOpenTo, type KeyEntry, type KeyTable, mayUseKey } from './key-table.ts';
 import {

@@ -1,19 +1,39 @@
 // Creates the transaction of a sale as it is stored before anything is sent.
-import { defined, fieldError, type OfflineData, refuse } from '@switchyard/contract';
+import {
+  defined,
+  fieldError,
+  type OfflineData,
+  type ProcessRequest,
+  refuse,
+} from '@switchyard/contract';
 import type { Acquiring } from '../../acquiring/index.ts';
 import { type Clock, isoTime } from '../../platform/index.ts';
-import { addressLine } from '../../provisioning/index.ts';
+import { type AcquirerContract, addressLine } from '../../provisioning/index.ts';
 import type { Vault } from '../../vault/index.ts';
+import type { PresentedCard } from '../card-input/read-card.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import { hasServerIdFormat } from '../runtime/find-transaction.ts';
-import { settlementContext } from '../transaction/contract-terms.ts';
-import { commitGraceMs } from '../transaction/retry-delays-and-time-limits.ts';
+import { settlementContext } from '../transaction/settlement-and-expiry.ts';
 import { calculateOverCaptureAllowance, zeroAmounts } from '../transaction/state-machine.ts';
-import type { AuthorizationContext, TransactionRow } from '../transaction/transaction.ts';
-import { isAccountVerification } from '../validation/account-verification.ts';
+import { commitGraceMs } from '../transaction/time-limits.ts';
+import type {
+  AuthorizationContext,
+  StoredEvent,
+  TransactionRecord,
+  TransactionRow,
+} from '../transaction/transaction.ts';
 import { offlineSaleTime } from '../validation/validate-offline-sale.ts';
+import { isAccountVerification } from '../validation/validate-sale-request.ts';
 import type { PreparedSale } from './prepare-sale.ts';
-import type { SaleIntent } from './sale-intent.ts';
+
+/** A sale that is stored and not sent yet, with its card data in memory only. */
+export type SaleIntent = {
+  request: ProcessRequest;
+  card: PresentedCard;
+  transaction: Omit<TransactionRecord, 'events'> & { events: [StoredEvent, ...StoredEvent[]] };
+  context: AuthorizationContext;
+  failoverContracts: readonly AcquirerContract[];
+};
 
 export type CreateIntentPorts = {
   transactions: Pick<TransactionRepository, 'findById'>;

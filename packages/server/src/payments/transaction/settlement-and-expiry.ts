@@ -1,4 +1,6 @@
-// Settlement date of a capture, from the time zone and the cut-over time of the store. Pure.
+// The settlement day of a capture and the expiry of an authorization, as the acquirer contract says. Pure.
+import { remainingAuthorized } from './state-machine.ts';
+import type { AuthorizationContext, TransactionRecord } from './transaction.ts';
 
 export type SettlementDay = {
   /** YYYY-MM-DD. */
@@ -103,4 +105,44 @@ export function settlementDayForTime(
   if (settlementDayByZone.size < maxCachedZones || cached !== undefined)
     settlementDayByZone.set(key, window);
   return window;
+}
+
+/** Default values are omitted. */
+type SettlementContext = Pick<
+  AuthorizationContext,
+  'holdDays' | 'cutOverTime' | 'captureTransport'
+>;
+
+export function settlementContext(
+  kind: AuthorizationContext['kind'],
+  terms: { holdDays: number; cutOverTime: string; captureTransport: 'Advice' | 'File' },
+): SettlementContext {
+  const context: SettlementContext = {};
+  if (terms.cutOverTime !== midnight) context.cutOverTime = terms.cutOverTime;
+  if (kind !== 'Authorization') return context;
+  context.holdDays = terms.holdDays;
+  if (terms.captureTransport === 'File') context.captureTransport = 'File';
+  return context;
+}
+
+/** Epoch ms of the authorization expiry; undefined without an authorization hold. */
+export function authorizationExpiresAt(
+  createdAt: string,
+  { holdDays }: SettlementContext,
+): number | undefined {
+  return holdDays === undefined ? undefined : Date.parse(createdAt) + holdDays * msPerDay;
+}
+
+export function isAuthorizationExpired(
+  { row }: TransactionRecord,
+  context: SettlementContext,
+  now: number,
+): boolean {
+  const expiresAt = authorizationExpiresAt(row.createdAt, context);
+  if (expiresAt === undefined || now < expiresAt) return false;
+  return row.position.phase === 'Approved' && remainingAuthorized(row.position) > 0;
+}
+
+export function settlementDayForContext(context: AuthorizationContext, at: number): SettlementDay {
+  return settlementDayForTime(at, context.timeZone, context.cutOverTime);
 }

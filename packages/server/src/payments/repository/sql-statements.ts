@@ -1,4 +1,14 @@
-// SQL part that inserts an outbox row in the same commit (transactional outbox).
+// Runs one statement in an open database transaction, and builds the insert of an outbox row.
+import { CompiledQuery, type Kysely } from 'kysely';
+
+export async function queryRows<Row>(
+  trx: Kysely<unknown>,
+  text: string,
+  values: readonly unknown[],
+): Promise<Row[]> {
+  return (await trx.executeQuery<Row>(CompiledQuery.raw(text, [...values]))).rows;
+}
+
 type OutboxInsert = {
   kind: string;
   /** Query with one column `id`. No row is inserted when it is empty. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { settlementDayForTime } from './settlement-date.ts';
+import { settlementDayForTime } from './settlement-and-expiry.ts';
 
 const at = (text: string) => Date.parse(text);
 const hour = 3_600_000;

@@ -1,0 +1,199 @@
+// Routes that read: a transaction, missing offline sales, and the state of the acquirer links.
+import {
+  AcquirerLinkStates,
+  Availability,
+  defined,
+  OfflineGap,
+  pageOf,
+  Refusal,
+  refuse,
+  TransactionWithEvents,
+} from '@switchyard/contract';
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import type { Acquiring } from '../../acquiring/index.ts';
+import { type Caller, openPage, pageQuery, route, sealPage } from '../../http/index.ts';
+import { isoTime } from '../../platform/index.ts';
+import type { Provisioning } from '../../provisioning/index.ts';
+import { type ListGapsPorts, listGaps } from '../offline/missing-sequence-numbers.ts';
+import { getTransaction, type ReadPorts } from '../runtime/find-transaction.ts';
+import type { LinkQueue } from '../runtime/link-backlog.ts';
+import {
+  rateLimit,
+  TransactionParams,
+  tags,
+  transactionErrors,
+  transactionsPath,
+} from './transaction-route-parts.ts';
+import { viewWithEvents } from './transaction-view.ts';
+
+export type AvailabilityPorts = {
+  acquiring: Pick<Acquiring, 'listLinks'>;
+  provisioning: Pick<Provisioning, 'resolve'>;
+};
+
+/** The links of the merchant's contracts; undefined for a caller of the organisation. */
+async function linksOfCaller(
+  { provisioning }: Pick<AvailabilityPorts, 'provisioning'>,
+  caller: Caller,
+): Promise<Set<string> | undefined> {
+  const { organizationId, merchantId } = caller;
+  if (merchantId === undefined) return undefined;
+  try {
+    const { contracts } = await provisioning.resolve(organizationId, { merchantId });
+    return new Set(contracts.map(({ acquirerLink }) => acquirerLink));
+  } catch (error) {
+    // A merchant that cannot take a sale now should work offline.
+    if (error instanceof Refusal) return new Set();
+    throw error;
+  }
+}
+
+/** The links that a sale of the caller could use. */
+async function getAvailability(ports: AvailabilityPorts, caller: Caller): Promise<Availability> {
+  const callerLinks = await linksOfCaller(ports, caller);
+  const links = ports.acquiring
+    .listLinks(caller.organizationId)
+    .filter(({ linkId, isDraining }) => !isDraining && (callerLinks?.has(linkId) ?? true))
+    .map(({ name, available }) => ({ name, available }));
+  const available = links.some((link) => link.available);
+  return { available, offlineAdvised: !available, links };
+}
+
+const WaitQuery = Type.Object(
+  {
+    merchantId: Type.Optional(Type.String({ format: 'uuid' })),
+    wait: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 30,
+        description: 'Seconds to wait while something is under way.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export function registerReadRoutes(
+  app: FastifyInstance,
+  ports: ReadPorts & AvailabilityPorts,
+): void {
+  route(app, {
+    method: 'GET',
+    url: `${transactionsPath}/:transactionId`,
+    operationId: 'getTransaction',
+    summary: 'A transaction with its events',
+    tags,
+    rateLimit,
+    permission: 'pay.read',
+    priority: 'last',
+    params: TransactionParams,
+    query: WaitQuery,
+    response: { 200: TransactionWithEvents },
+    errors: transactionErrors,
+    handler: async ({ caller, params, query }) =>
+      viewWithEvents(
+        await getTransaction(ports, caller, {
+          identifier: params.transactionId,
+          merchantId: query.merchantId,
+          waitSeconds: query.wait ?? 0,
+        }),
+      ),
+  });
+  route(app, {
+    method: 'GET',
+    url: `${transactionsPath}/technical/isAvailable`,
+    operationId: 'getAvailability',
+    summary: 'Whether payments can be taken',
+    tags,
+    rateLimit,
+    permission: ['pay.sale', 'pay.read'],
+    priority: 'last',
+    response: { 200: Availability },
+    errors: [],
+    handler: async ({ caller }) => getAvailability(ports, caller),
+  });
+}
+
+const idFilter = (description: string) =>
+  Type.Optional(Type.String({ format: 'uuid', description }));
+
+export function registerOfflineRoutes(app: FastifyInstance, ports: ListGapsPorts): void {
+  route(app, {
+    method: 'GET',
+    url: '/payment/v1/offline-gaps',
+    operationId: 'listOfflineGaps',
+    summary: 'Offline sales that are missing',
+    description:
+      'Numbers that terminals have counted (offlineData.terminalSequence) and not uploaded, as they ' +
+      'are missing now. A minute after a gap was found its upload has an event offline.gap_detected.',
+    tags,
+    rateLimit,
+    permission: 'pay.read',
+    priority: 'list',
+    query: Type.Object(
+      {
+        ...pageQuery,
+        merchantId: idFilter('Of one merchant.'),
+        storeId: idFilter('Of one store.'),
+        deviceId: idFilter('Of one logical device.'),
+      },
+      { additionalProperties: false },
+    ),
+    response: { 200: pageOf(OfflineGap) },
+    errors: ['entity_out_of_scope', 'cursor_invalid', 'database_unavailable'],
+    async handler({ caller, query }) {
+      const gapPage = await listGaps(ports, caller, query, openPage(query, 'listOfflineGaps'));
+      return sealPage(gapPage, query, 'listOfflineGaps');
+    },
+  });
+}
+
+type Ports = { acquiring: Pick<Acquiring, 'listLinks'>; linkQueue: Pick<LinkQueue, 'backlog'> };
+
+async function listLinkStates({ acquiring, linkQueue }: Ports, organizationId: string) {
+  const backlogs = await linkQueue.backlog(organizationId);
+  const items = acquiring.listLinks(organizationId).map((link) => {
+    const { linkId, name, available, connections, clientCertificateExpiresAt, faults } = link;
+    const backlog = backlogs.find((each) => each.linkId === linkId);
+    const { length = 0, attempts = 0, alerts: alarms = 0, oldestAt } = backlog ?? {};
+    return {
+      acquirerLinkId: linkId,
+      name,
+      available,
+      ...defined({ connections }),
+      queue: { length, ...defined({ oldestAt }), attempts, alarms },
+      alarm: alarms > 0,
+      ...defined({
+        clientCertificateExpiresAt:
+          clientCertificateExpiresAt === undefined
+            ? undefined
+            : isoTime(clientCertificateExpiresAt),
+      }),
+      ...(faults.length === 0 ? {} : { faults: [...faults] }),
+    };
+  });
+  return { items };
+}
+
+export function registerLinkRoutes(app: FastifyInstance, ports: Ports): void {
+  route(app, {
+    method: 'GET',
+    url: '/payment/v1/acquirer-links',
+    operationId: 'listAcquirerLinkStates',
+    summary: 'List the states of the acquirer links',
+    description:
+      'Availability and queue of each link. Reversals, captures and other messages are sent in order until the acquirer responds. An alarm means that six attempts of one message had no final response. `faults` names settings of the link that cannot be used, such as a key for another purpose.',
+    tags,
+    permission: 'rep.read',
+    priority: 'list',
+    response: { 200: AcquirerLinkStates },
+    errors: ['permission_denied', 'database_unavailable'],
+    async handler({ caller }) {
+      if (caller.merchantId !== undefined) {
+        refuse('permission_denied', 'Acquirer links are visible to organisation callers only.');
+      }
+      return listLinkStates(ports, caller.organizationId);
+    },
+  });
+}

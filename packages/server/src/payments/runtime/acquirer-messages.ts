@@ -1,0 +1,34 @@
+// Around a message to the acquirer: its reference numbers, and the outcome after an error.
+
+import { Refusal } from '@switchyard/contract';
+import type { AcquirerReference, Acquiring } from '../../acquiring/index.ts';
+import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
+
+export type ReferencePorts = { acquiring: Pick<Acquiring, 'allocateReference'> };
+
+export function allocateMessageReference(
+  { acquiring }: ReferencePorts,
+  transaction: TransactionRecord,
+  kind: 'Capture' | 'Refund' | 'Reversal',
+): Promise<AcquirerReference> {
+  const { organizationId, contractId, deviceId } = transaction.row;
+  return acquiring.allocateReference({
+    organizationId,
+    contractId,
+    terminalOwnerId: deviceId ?? contractId,
+    kind,
+    timeZone: authorizationContext(transaction).timeZone,
+  });
+}
+
+/** A refusal such as `database_unavailable` says `NotProcessed`, but the message may have been sent. */
+export async function markOutcomeUnknown<T>(operation: Promise<T>): Promise<T> {
+  try {
+    return await operation;
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.outcome !== 'NotProcessed') throw error;
+    const { code, detail, retryAfterMs, errors, extensions, logDetail } = error;
+    const problemOptions = { retryAfterMs, errors, extensions, logDetail, cause: error };
+    throw new Refusal(code, detail, { ...problemOptions, outcome: 'Unknown' });
+  }
+}
