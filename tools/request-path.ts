@@ -7,7 +7,7 @@ import { startPlatform } from '../packages/server/src/start.ts';
 import { freePorts } from '../packages/server/test/free-ports.ts';
 import { root } from './gates.ts';
 import { type CalledFunctions, createCallRecorder } from './request-path/call-recorder.ts';
-import { createDemoClient, requestPaths } from './request-path/requests.ts';
+import { acquirerTimeoutMs, createDemoClient, requestPaths } from './request-path/requests.ts';
 
 const help = `npm run request-path -- ${Object.keys(requestPaths).join(' | ')} | all
 
@@ -18,6 +18,7 @@ Functions that also run without a request are left out.
   sale      a card sale that the acquirer approves
   refund    a refund of a captured sale
   timeout   a sale without a response from the acquirer, until its reversal has succeeded
+  reversal  the part of it that follows the time-out
   offline   the upload of an offline sale, until the acquirer has answered
 
   --functions   list the functions as well`;
@@ -59,7 +60,7 @@ async function startDemo(dataDir: string): Promise<{ stop(): Promise<void> }> {
       SWITCHYARD_ACQUIRER_PORT: String(acquirerPort),
       SWITCHYARD_QR_PROVIDER_PORT: String(qrProviderPort),
       SWITCHYARD_METRICS_PORT: String(metricsPort),
-      SWITCHYARD_ACQUIRER_TIMEOUT_MS: '1000',
+      SWITCHYARD_ACQUIRER_TIMEOUT_MS: String(acquirerTimeoutMs),
       SWITCHYARD_LOG_LEVEL: 'silent',
     }),
   );

@@ -25,6 +25,8 @@ export type DemoClient = {
 
 /** The amount to which the acquirer simulator sends no response. */
 const amountWithoutResponse = 9091;
+/** The acquirer's time-out of the measured platform. */
+export const acquirerTimeoutMs = 1000;
 const base = '/payment/v1/transactions';
 
 export async function createDemoClient(demo: DemoFile): Promise<DemoClient> {
@@ -73,6 +75,17 @@ export const requestPaths: Readonly<Record<string, MeasureRequest>> = {
   async timeout(client, recorder) {
     const called = await recorder.start();
     const { transactionId } = await client.process({ amount: amountWithoutResponse });
+    await pause(followUpMs);
+    const calls = await called();
+    await client.requireState(transactionId, 'Reversed');
+    return calls;
+  },
+  async reversal(client, recorder) {
+    const sale = client.process({ amount: amountWithoutResponse });
+    // The sale waits for the acquirer: what follows belongs to its reversal.
+    await pause(acquirerTimeoutMs / 2);
+    const called = await recorder.start();
+    const { transactionId } = await sale;
     await pause(followUpMs);
     const calls = await called();
     await client.requireState(transactionId, 'Reversed');

@@ -14,6 +14,11 @@ import { hashed } from './hashed-stream.ts';
 import { refusalOf } from './problem.ts';
 import type { RouteFacts } from './route-facts.ts';
 
+/** Says that a response repeats the one of an earlier request. */
+export function setReplayedHeader(reply: FastifyReply, replayed: boolean): void {
+  if (replayed) reply.header('Idempotent-Replayed', 'true');
+}
+
 /** Means the same as the member `clientOperationId`; both with different values are refused. */
 export const idempotencyKeyHeader = 'idempotency-key';
 

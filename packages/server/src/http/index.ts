@@ -30,6 +30,7 @@ export {
   idempotencyKeyHeader,
   type KeptAnswer,
   resolveIdentifier,
+  setReplayedHeader,
   type UsedKey,
   withClientTransactionId,
 } from './idempotency.ts';

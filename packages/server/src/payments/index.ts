@@ -35,9 +35,19 @@ import {
 } from './clearing/clearing-files.ts';
 import { createClearingStore } from './clearing/clearing-sql.ts';
 import { registerApprovalCodes } from './http/approval-code-routes.ts';
+import { registerBatchCaptureRoutes } from './http/batch-capture-routes.ts';
 import { registerClearingRoutes } from './http/clearing-routes.ts';
-import { registerLinkRoutes } from './http/status-routes.ts';
-import { registerPaymentRoutes } from './http/transaction-routes.ts';
+import {
+  registerConfirmRoute,
+  registerOperationRoutes,
+  registerWebOperationRoutes,
+} from './http/operation-routes.ts';
+import { registerSaleRoute } from './http/sale-route.ts';
+import {
+  registerLinkRoutes,
+  registerOfflineRoutes,
+  registerReadRoutes,
+} from './http/status-routes.ts';
 import { createGapReporter, gapReportJob } from './offline/missing-sequence-numbers.ts';
 import { createOfflineStore } from './offline/offline-sale-sql.ts';
 import { createOfflineSubmission, submitOfflineSaleJob } from './offline/submit-offline-sale.ts';
@@ -45,8 +55,6 @@ import { createConfirmDeadlineHandler } from './operations/confirm-sale.ts';
 import { createAuthorizationExpiry } from './recovery/expire-authorizations.ts';
 import { createCrashRecovery } from './recovery/recover-after-crash.ts';
 import { createOperationRetry } from './recovery/retry-operations.ts';
-import { findLinksInUse } from './repository/links-with-pending-work.ts';
-import { createRerouteStore } from './repository/reroute-sql.ts';
 import {
   createTransactionRepository,
   type RecentTransactions,
@@ -118,7 +126,6 @@ export function createPayments(ports: Ports) {
   const parts = {
     ...ports,
     transactions: createTransactionRepository({ database, ids, clock }),
-    rerouteStore: createRerouteStore({ database, ids }),
     inFlightTransactions: createInFlightTransactions(),
     pinKsnStore: createPinKsnStore({ database, clock }),
     ksnStore: createKsnStore({ database, clock }),
@@ -151,7 +158,13 @@ export function createPayments(ports: Ports) {
   ];
   return {
     register(app: FastifyInstance): void {
-      registerPaymentRoutes(app, parts);
+      registerSaleRoute(app, parts);
+      registerOperationRoutes(app, parts);
+      registerConfirmRoute(app, parts);
+      registerWebOperationRoutes(app, parts);
+      registerReadRoutes(app, parts);
+      registerBatchCaptureRoutes(app, parts);
+      registerOfflineRoutes(app, parts);
       registerLinkRoutes(app, driverPorts);
       registerApprovalCodes(app, createApprovalCodeManager(approvalPorts));
       registerClearingRoutes(app, createClearingFiles(parts));
@@ -161,7 +174,7 @@ export function createPayments(ports: Ports) {
     },
     queueUtilization: parts.transactions.queueUtilization,
     /** Acquirer links of any status with an unfinished sale or operation. */
-    findLinksInUse: () => findLinksInUse(database),
+    findLinksInUse: parts.transactions.findLinksInUse,
     /** Records a response that arrived after the time-out of its request. */
     recordLateResponse: (lateResponse: LateResponse) => recordLateResponse(parts, lateResponse),
     /** Ends all long polls, so that they do not delay a shutdown. */

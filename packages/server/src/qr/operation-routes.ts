@@ -8,7 +8,7 @@ import {
   QrTransaction,
 } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { type Caller, route } from '../http/index.ts';
+import { type Caller, route, setReplayedHeader } from '../http/index.ts';
 import { behindCommit } from '../platform/index.ts';
 import type { QrDeps } from './deps.ts';
 import { findPayment } from './find.ts';
@@ -21,7 +21,6 @@ import {
   idempotencyHeaders,
   keepAccepted,
   laterHeaders,
-  markReplay,
   OfMerchant,
   ofOperation,
   ofTransaction,
@@ -51,7 +50,7 @@ async function run(deps: QrDeps, asked: Asked, reply: FastifyReply, verb: Verb) 
     ...body,
     clientOperationId,
   });
-  markReplay(reply, replayed);
+  setReplayedHeader(reply, replayed);
   if (operation !== undefined && isUndecided(operation)) pointAt(reply, loaded);
   else if (replayed && operation?.details.awaited === true) keepAccepted(reply, loaded);
   const { currency } = loaded.row.position;

@@ -1,7 +1,7 @@
 // The route by which a terminal begins a QR payment.
 import { defined, QrRequest, QrTransaction, refuse } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
-import { route, withClientTransactionId } from '../http/index.ts';
+import { route, setReplayedHeader, withClientTransactionId } from '../http/index.ts';
 import { behindCommit } from '../platform/index.ts';
 import { transactionOf } from './conflict.ts';
 import { createPayment } from './create.ts';
@@ -10,7 +10,6 @@ import {
   base,
   keepAccepted,
   laterHeaders,
-  markReplay,
   paymentIdempotencyHeaders,
   pointAt,
   rateLimit,
@@ -78,7 +77,7 @@ export function registerCreate(app: FastifyInstance, deps: QrDeps): void {
     handler: async (request, reply) => {
       const payment = withClientTransactionId(request.headers, request.body);
       const { loaded, replayed } = await createPayment(deps, request.caller, payment);
-      markReplay(reply, replayed);
+      setReplayedHeader(reply, replayed);
       const shown = () => deps.store.shownEvents(loaded.row);
       const events = loaded.news ?? (await behindCommit(shown));
       const view = viewPayment(loaded, events);

@@ -64,10 +64,6 @@ export function resolveOperationId(
 /** For the document: where it is still under way. */
 export const laterHeaders = { 202: ['Location', 'Retry-After'] } as const;
 
-export function markReplay(reply: FastifyReply, replayed: boolean): void {
-  if (replayed) reply.header('Idempotent-Replayed', 'true');
-}
-
 const retryAfterSeconds = '2';
 
 /** Decided since: whoever asks again has the status of the first answer, and nothing left to wait for. */

@@ -2,7 +2,7 @@
 import { Batch, CaptureAllRequest, CapturePlan, defined } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { route } from '../../http/index.ts';
+import { route, setReplayedHeader } from '../../http/index.ts';
 import {
   type CaptureAllPorts,
   captureAll,
@@ -14,7 +14,6 @@ import {
   identifierErrors,
   rateLimit,
   resolveOperationId,
-  setReplayedHeader,
   tags,
   transactionsPath,
 } from './transaction-route-parts.ts';

@@ -14,7 +14,7 @@ import {
 } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Type } from 'typebox';
-import { type Caller, route } from '../../http/index.ts';
+import { type Caller, route, setReplayedHeader } from '../../http/index.ts';
 import { type ConfirmPorts, confirmSale } from '../operations/confirm-sale.ts';
 import type { OperationInput, OperationResult } from '../operations/operation-decision.ts';
 import { wasPending } from '../operations/operation-idempotency.ts';
@@ -36,7 +36,6 @@ import {
   rateLimit,
   resolveOperationId,
   respondAccepted,
-  setReplayedHeader,
   stateErrors,
   TransactionParams,
   tags,

@@ -1,22 +1,23 @@
 // Route: process a sale.
 import { type ErrorCode, ProcessRequest, refuse, Transaction } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
-import { type Caller, route, withClientTransactionId } from '../../http/index.ts';
 import {
-  isOfflineSale,
-  type StoreOfflinePorts,
-  storeOfflineSale,
-} from '../offline/store-offline-sale.ts';
+  type Caller,
+  route,
+  setReplayedHeader,
+  withClientTransactionId,
+} from '../../http/index.ts';
+import { type StoreOfflinePorts, storeOfflineSale } from '../offline/store-offline-sale.ts';
 import { type PreparePorts, prepareSale } from '../sale/prepare-sale.ts';
 import { type ProcessPorts, processSale } from '../sale/process-sale.ts';
 import type { SaleResult } from '../sale/sale-idempotency.ts';
+import { isOfflineSale } from '../validation/validate-offline-sale.ts';
 import {
   acceptedHeaders,
   identifierErrors,
   rateLimit,
   respondAccepted,
   saleIdempotencyHeaders,
-  setReplayedHeader,
   tags,
   transactionsPath,
 } from './transaction-route-parts.ts';

@@ -86,10 +86,6 @@ export function resolveOperationId(
   return id;
 }
 
-export function setReplayedHeader(reply: FastifyReply, replayed: boolean): void {
-  if (replayed) reply.header('Idempotent-Replayed', 'true');
-}
-
 export const acceptedHeaders = { 202: ['Location', 'Retry-After'] } as const;
 
 const retryAfterSeconds = '2';

@@ -48,9 +48,6 @@ import { submitOfflineSaleJob } from './submit-offline-sale.ts';
 
 export type OfflineSale = PreparedSale & { request: OfflineRequest };
 
-export const isOfflineSale = (sale: PreparedSale): sale is OfflineSale =>
-  sale.request.offlineTransaction === true;
-
 export type StoreOfflinePorts = CreateIntentPorts &
   ReplayPorts &
   TakeKsnPorts & {

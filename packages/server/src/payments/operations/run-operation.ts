@@ -4,8 +4,7 @@ import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import type { Log } from '../../platform/index.ts';
 import type { Vault } from '../../vault/index.ts';
 import { DuplicateOperationId } from '../repository/transaction-repository.ts';
-import { logNotSent } from '../reversals/reconciliation-alerts.ts';
-import { markOutcomeUnknown } from '../runtime/acquirer-messages.ts';
+import { logNotSent, markOutcomeUnknown } from '../runtime/acquirer-messages.ts';
 import type { OperationType } from '../transaction/state-machine.ts';
 import {
   authorizationContext,

@@ -139,6 +139,26 @@ export function createTransactionRepository({ database, ids, clock }: Ports) {
       });
       return write.catch(throwDuplicateId);
     },
+    /** False when another request changed the sale first or the sale is no longer in progress. */
+    async updateRoute(
+      before: TransactionRow,
+      after: TransactionRow,
+      event: StoredEvent,
+    ): Promise<boolean> {
+      const updatedRows = await database.query(statements.updateRoute, [
+        before.organizationId,
+        before.transactionId,
+        before.version,
+        after.contractId,
+        after.overCaptureAllowance,
+        after.version,
+        event.at,
+        event.type,
+        JSON.stringify(event.data),
+        ids.uuid(),
+      ]);
+      return updatedRows.length > 0;
+    },
     findById: (organizationId: string, transactionId: string) =>
       transactionReads.submit({
         organizationId,
@@ -171,6 +191,11 @@ export function createTransactionRepository({ database, ids, clock }: Ports) {
     }): Promise<OperationKey | undefined> {
       const values = [key.organizationId, key.clientOperationId, key.merchantId, key.kind];
       return (await database.hot<OperationKey>(statements.findOperation, values))[0];
+    },
+    /** Acquirer links of any status with an unfinished sale or operation. */
+    async findLinksInUse(): Promise<string[]> {
+      const rows = await database.query<{ link_id: string | null }>(statements.selectLinksInUse);
+      return rows.flatMap(({ link_id: linkId }) => linkId ?? []);
     },
     /** Sales whose deadline has passed without an outcome. */
     findSalesWithoutOutcome: (limit: number) =>

@@ -392,3 +392,31 @@ export const selectOperationsWithoutOutcome = {
   text: `SELECT ${transactionKeyColumns}, operation_number AS "operationNumber" FROM operations
     WHERE status = 'Sent' AND deadline < now() - ${deadlineMargin} ORDER BY deadline LIMIT $1`,
 };
+
+/** Stores an acquirer failover before the message is sent. */
+export const updateRoute = `WITH tx AS (
+    UPDATE transactions SET contract_id = $4, over_capture_allowance = $5, version = $6, updated_at = $7
+    WHERE organization_id = $1 AND transaction_id = $2 AND version = $3 AND phase = 'Received'
+    RETURNING organization_id, transaction_id
+  ), ev AS (
+    INSERT INTO transaction_events (organization_id, transaction_id, sequence, type, at, data)
+    SELECT organization_id, transaction_id, $6, $8, $7, $9::jsonb FROM tx
+  ), ob AS (
+    INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
+    SELECT organization_id, $10, $8, transaction_id, $6, $7 FROM tx
+  )
+  SELECT transaction_id FROM tx`;
+
+// Each condition has a partial index. The events with a context name the links of the sale.
+export const selectLinksInUse = `SELECT DISTINCT e.data->'context'->>'linkId' AS link_id
+  FROM (
+    SELECT organization_id, transaction_id FROM transactions WHERE phase = 'Received'
+    UNION
+    SELECT organization_id, transaction_id FROM transactions WHERE phase IN ('Stored', 'Submitted')
+    UNION
+    SELECT organization_id, transaction_id FROM operations WHERE status = 'Sent'
+    UNION
+    SELECT organization_id, transaction_id FROM operations WHERE status = 'Pending'
+  ) unfinished
+  JOIN transaction_events e USING (organization_id, transaction_id)
+  WHERE e.data->'context' IS NOT NULL`;

@@ -21,16 +21,6 @@ export function alertReferenceCollision({ log }: AlertPorts, message: MessageKey
   );
 }
 
-/** Debug level: an unavailable link has its own warning, and every sale would log this line. */
-export function logNotSent(
-  { log }: { log: Pick<Log, 'debug'> },
-  outcome: AcquirerOutcome,
-  message: MessageKey,
-): void {
-  if (outcome.outcome !== 'NotSent') return;
-  log.debug({ ...message, reason: outcome.reason }, 'no message was sent to the acquirer');
-}
-
 const alertMessages = {
   Contradiction: 'the acquirer response contradicts the manual resolution',
   PossiblyProcessed:

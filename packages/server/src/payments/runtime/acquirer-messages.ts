@@ -1,7 +1,8 @@
 // Around a message to the acquirer: its reference numbers, and the outcome after an error.
 
 import { Refusal } from '@switchyard/contract';
-import type { AcquirerReference, Acquiring } from '../../acquiring/index.ts';
+import type { AcquirerOutcome, AcquirerReference, Acquiring } from '../../acquiring/index.ts';
+import type { Log } from '../../platform/index.ts';
 import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
 
 export type ReferencePorts = { acquiring: Pick<Acquiring, 'allocateReference'> };
@@ -31,4 +32,14 @@ export async function markOutcomeUnknown<T>(operation: Promise<T>): Promise<T> {
     const problemOptions = { retryAfterMs, errors, extensions, logDetail, cause: error };
     throw new Refusal(code, detail, { ...problemOptions, outcome: 'Unknown' });
   }
+}
+
+/** Debug level: an unavailable link has its own warning, and every sale would log this line. */
+export function logNotSent(
+  { log }: { log: Pick<Log, 'debug'> },
+  outcome: AcquirerOutcome,
+  message: { transactionId: string; operationNumber?: number },
+): void {
+  if (outcome.outcome !== 'NotSent') return;
+  log.debug({ ...message, reason: outcome.reason }, 'no message was sent to the acquirer');
 }

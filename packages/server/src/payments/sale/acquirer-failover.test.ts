@@ -98,7 +98,7 @@ function setUp({
         return outcomes[linkId] ?? approved;
       },
     },
-    rerouteStore: {
+    transactions: {
       async updateRoute(before, after, event) {
         if (!(await updateRoute())) return false;
         reroutes.push({ before, after, event });

@@ -3,7 +3,7 @@ import { defined, Refusal } from '@switchyard/contract';
 import type { AcquirerOutcome, Acquiring } from '../../acquiring/index.ts';
 import { type Clock, type FailPoints, isoTime, type Log } from '../../platform/index.ts';
 import type { AcquirerContract } from '../../provisioning/index.ts';
-import type { RerouteStore } from '../repository/reroute-sql.ts';
+import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import { settlementContext } from '../transaction/settlement-and-expiry.ts';
 import { calculateOverCaptureAllowance } from '../transaction/state-machine.ts';
 import type {
@@ -16,7 +16,7 @@ import type { SaleIntent } from './create-sale-intent.ts';
 
 export type FailoverPorts = {
   acquiring: Pick<Acquiring, 'send' | 'allocateReference' | 'isLinkAvailable'>;
-  rerouteStore: RerouteStore;
+  transactions: Pick<TransactionRepository, 'updateRoute'>;
   clock: Clock;
   log: Pick<Log, 'warn'>;
   failPoints: FailPoints;
@@ -153,7 +153,7 @@ async function reroute(
     version,
     updatedAt: at,
   };
-  if (!(await ports.rerouteStore.updateRoute(previousRow, row, event))) return undefined;
+  if (!(await ports.transactions.updateRoute(previousRow, row, event))) return undefined;
   return {
     ...intent,
     context,

@@ -7,6 +7,11 @@ import { differingMembers } from './request-fingerprint.ts';
 
 export type OfflineRequest = ProcessRequest & { offlineData: OfflineData };
 
+/** Of a request that {@link validateOfflineSale} has accepted. */
+export const isOfflineSale = <Sale extends { request: ProcessRequest }>(
+  sale: Sale,
+): sale is Sale & { request: OfflineRequest } => sale.request.offlineTransaction === true;
+
 /** Members that have no effect after the terminal has approved the sale. */
 const notAllowedMembers = [
   'confirmWithinSeconds',

@@ -3,7 +3,14 @@ import { Readable } from 'node:stream';
 import { type ErrorCode, Export, ExportPage, ExportRequest, refuse } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { entityTag, openPage, pageQuery, route, sealPage } from '../../http/index.ts';
+import {
+  entityTag,
+  openPage,
+  pageQuery,
+  route,
+  sealPage,
+  setReplayedHeader,
+} from '../../http/index.ts';
 import { type Exports, viewExport } from './exports.ts';
 import { rangeOf } from './range.ts';
 import { mediaTypes } from './text.ts';
@@ -137,7 +144,7 @@ export function registerExports(app: FastifyInstance, exports: Exports): void {
     },
     async handler({ caller, id, body }, reply) {
       const { replayed, view } = await exports.order(caller, id, body);
-      if (replayed) reply.header('Idempotent-Replayed', 'true');
+      setReplayedHeader(reply, replayed);
       reply.code(202).header('location', `${base}/${view.exportId}`).header('retry-after', '1');
       return view;
     },
