@@ -81,3 +81,21 @@ export function fieldError(
 ): { errors: FieldError[] } {
   return { errors: [{ pointer, code, detail }] };
 }
+
+/**
+ * Ends a request with a problem about one member.
+ *
+ * @param code - of the problem and of the member
+ * @param pointer - JSON pointer of the member, such as `/amount`
+ * @param detail - one public sentence, for the problem and for the member
+ * @throws Refusal always
+ * @example
+ * refuseField('amount_invalid', '/amount', 'An account verification has the amount 0.');
+ */
+export function refuseField(
+  code: ErrorCode & FieldError['code'],
+  pointer: string,
+  detail: string,
+): never {
+  throw new Refusal(code, detail, fieldError(pointer, code, detail));
+}

@@ -4,8 +4,8 @@ import {
   ClientIdentifier,
   canonicalJson,
   type ErrorCode,
-  fieldError,
   refuse,
+  refuseField,
 } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { Check } from 'typebox/schema';
@@ -125,10 +125,10 @@ export function withClientTransactionId<Body extends { clientTransactionId?: str
   const member = body.clientTransactionId;
   const clientTransactionId = resolveIdentifier(headers, 'clientTransactionId', member);
   if (clientTransactionId === undefined) {
-    return refuse(
+    return refuseField(
       'field_required',
+      '/clientTransactionId',
       'A payment needs an identifier: send clientTransactionId, or the header Idempotency-Key.',
-      fieldError('/clientTransactionId', 'field_required', 'Is required, or Idempotency-Key.'),
     );
   }
   if (member === undefined && !Check(ClientIdentifier, clientTransactionId)) {

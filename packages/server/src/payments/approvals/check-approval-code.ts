@@ -1,5 +1,5 @@
 // Checks the approval code of a refund or cancellation. The commit of the operation uses the code.
-import { fieldError, refuse } from '@switchyard/contract';
+import { refuse, refuseField } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import { type Clock, createWorks, isoTime } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
@@ -31,21 +31,17 @@ function refuseCode(check: Exclude<CodeCheck, { approvalCodeId: string }>, now: 
     case 'OperationExists':
       throw new DuplicateOperationId();
     case 'Used':
-      return refuse(
+      return refuseField(
         'approval_code_used',
-        'Another operation has used this one-time approval code.',
-        fieldError(pointer, 'approval_code_used', 'Send another code.'),
+        pointer,
+        'Another operation has used this one-time approval code. Send another code.',
       );
     case 'Invalid':
     case 'Unknown':
-      return refuse(
+      return refuseField(
         'approval_code_invalid',
-        'The approval code is not valid for this operation.',
-        fieldError(
-          pointer,
-          'approval_code_invalid',
-          'Unknown, revoked, expired, or valid for another location or amount.',
-        ),
+        pointer,
+        'The approval code is unknown, revoked, expired, or valid for another location or amount.',
       );
     default:
       return refuse(
@@ -111,10 +107,10 @@ export function createApprovalChecker({ store, clock, provisioning, hashCode }: 
       const { code, attemptedBy } = approval;
       if (code !== undefined) return checkCode(transaction, request, { code, attemptedBy }, amount);
       if (await isRequired(transaction.row.organizationId, operationType)) {
-        refuse(
+        refuseField(
           'approval_code_required',
-          'The organisation requires an approval code.',
-          fieldError(pointer, 'approval_code_required', 'The code of a supervisor.'),
+          pointer,
+          'The organisation requires the approval code of a supervisor.',
         );
       }
       return undefined;

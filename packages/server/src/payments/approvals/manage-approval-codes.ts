@@ -4,9 +4,9 @@ import {
   type ApprovalCodeInput,
   type ApprovalCodeStatus,
   defined,
-  fieldError,
   type NewApprovalCode,
   refuse,
+  refuseField,
 } from '@switchyard/contract';
 import { isActiveCurrency } from '@switchyard/money';
 import { actorOf, type Recorder } from '../../audit/index.ts';
@@ -70,25 +70,13 @@ function drawCode(ids: Ids): string {
 function validateInput({ maxAmount, currency, validUntil }: ApprovalCodeInput, now: number): void {
   if ((maxAmount === undefined) !== (currency === undefined)) {
     const missing = maxAmount === undefined ? '/maxAmount' : '/currency';
-    refuse(
-      'field_invalid',
-      'maxAmount and currency must be sent together.',
-      fieldError(missing, 'field_invalid', 'Is required with the other member.'),
-    );
+    refuseField('field_invalid', missing, 'maxAmount and currency must be sent together.');
   }
   if (currency !== undefined && !isActiveCurrency(currency)) {
-    refuse(
-      'currency_unknown',
-      'The currency is not in ISO 4217.',
-      fieldError('/currency', 'currency_unknown', 'Not an active code.'),
-    );
+    refuseField('currency_unknown', '/currency', 'The currency is not an active code of ISO 4217.');
   }
   if (validUntil !== undefined && !(Date.parse(validUntil) > now)) {
-    refuse(
-      'field_invalid',
-      'validUntil is in the past.',
-      fieldError('/validUntil', 'field_invalid', 'Must lie in the future.'),
-    );
+    refuseField('field_invalid', '/validUntil', 'validUntil is in the past.');
   }
 }
 

@@ -4,8 +4,8 @@ import {
   type CaptureAllRequest,
   type CapturePlan,
   defined,
-  fieldError,
   refuse,
+  refuseField,
 } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 import { type Clock, type Ids, isoTime, type Jobs } from '../../platform/index.ts';
@@ -153,11 +153,7 @@ async function viewBatch(
 function selectionFor(caller: Caller, request: CaptureAllRequest): BatchSelection {
   const merchantId = resolveMerchantScope(caller, request.merchantId);
   if (merchantId === undefined) {
-    return refuse(
-      'field_required',
-      'An organisation token needs merchantId.',
-      fieldError('/merchantId', 'field_required', 'Is required.'),
-    );
+    return refuseField('field_required', '/merchantId', 'An organisation token needs merchantId.');
   }
   const { currency, authorizedBefore } = request;
   return {
@@ -172,10 +168,10 @@ function selectionFor(caller: Caller, request: CaptureAllRequest): BatchSelectio
 function parseTime(text: string): string {
   const ms = Date.parse(text.replace(/:60(?=[.Zz+-])/, ':59'));
   if (ms >= 0) return isoTime(ms);
-  return refuse(
+  return refuseField(
     'field_invalid',
-    'The time is before any sale.',
-    fieldError('/authorizedBefore', 'field_invalid', 'Lies before the year 1970.'),
+    '/authorizedBefore',
+    'authorizedBefore is before the year 1970.',
   );
 }
 
@@ -209,11 +205,7 @@ async function findRequestedItems(
     amount,
   }));
   if (new Set(requestedItems.map((each) => each.transactionId)).size !== items.length) {
-    refuse(
-      'field_invalid',
-      'The list contains a transaction twice.',
-      fieldError('/items', 'field_invalid', 'Names one twice.'),
-    );
+    refuseField('field_invalid', '/items', 'items contains a transaction twice.');
   }
   return requestedItems;
 }
@@ -228,7 +220,7 @@ function requireSelected(
     detail: string,
   ) => {
     const pointer = `/items/${index}/transactionId`;
-    return refuse(code, `A named transaction: ${detail}`, fieldError(pointer, code, detail));
+    return refuseField(code, pointer, `A named transaction: ${detail}`);
   };
   if (sale === undefined) {
     const detail = 'No transaction with this identifier exists in the scope of the token.';

@@ -3,10 +3,10 @@ import {
   Card,
   defined,
   type ErrorCode,
-  fieldError,
   type Instrument,
   Refusal,
   refuse,
+  refuseField,
 } from '@switchyard/contract';
 import { decodeTlv, EmvError } from '@switchyard/emv';
 import { Check } from 'typebox/schema';
@@ -21,7 +21,7 @@ export const clearMemberByKind = { Card: 'card', Emv: 'emvData', Track2: 'track2
 const pointer = '/instrument/encrypted';
 
 function refuseMember(code: ErrorCode, detail: string, member = ''): never {
-  return refuse(code, detail, fieldError(pointer + member, code, detail));
+  return refuseField(code, pointer + member, detail);
 }
 
 /** The same error for every fault, so that it does not help an attacker to guess. */

@@ -1,5 +1,5 @@
 // SQL of key serial numbers: each KSN of card data or of a PIN is used once.
-import { type ErrorCode, fieldError, type ProcessRequest, refuse } from '@switchyard/contract';
+import { type ErrorCode, type ProcessRequest, refuseField } from '@switchyard/contract';
 import { PinError, readKsn } from '@switchyard/pin';
 import { CompiledQuery, type Kysely } from 'kysely';
 import { type Clock, type Database, isoTime, type Log } from '../../platform/index.ts';
@@ -112,11 +112,14 @@ export function createKsnCleanup({ ksnStore, log }: CleanupPorts): PeriodicTask 
 }
 
 const refuseKsn = (code: ErrorCode, detail: string): never =>
-  refuse(code, detail, fieldError('/instrument/encrypted/ksn', code, detail));
+  refuseField(code, '/instrument/encrypted/ksn', detail);
 
 /** @throws Refusal ksn_reused, always */
 export function refuseReusedKsn(): never {
-  return refuseKsn('ksn_reused', 'The device has already used this KSN or a later one.');
+  return refuseKsn(
+    'ksn_reused',
+    'The device has already used this KSN or a later one. The counter must increase.',
+  );
 }
 
 /** Digits of the keyed card hash in a KSN use: enough to distinguish two cards. */

@@ -6,6 +6,7 @@ import {
   type Instrument,
   type ProcessRequest,
   refuse,
+  refuseField,
 } from '@switchyard/contract';
 import {
   type ChipData,
@@ -63,10 +64,10 @@ const twoDigits = (value: number) => String(value).padStart(2, '0');
 
 function readKeyedCard(card: NonNullable<Instrument['card']>): PresentedCard {
   if (!isValidPan(card.number)) {
-    refuse(
+    refuseField(
       'card_number_invalid',
+      '/instrument/card/number',
       'The card number has an invalid check digit.',
-      fieldError('/instrument/card/number', 'card_number_invalid', 'The check digit is invalid.'),
     );
   }
   const expiry = twoDigits(card.expiryYear % 100) + twoDigits(card.expiryMonth);
@@ -126,21 +127,17 @@ function readChipCard(
 function checkMagstripeEntryMode(entryMode: EntryMode, serviceCode: string): void {
   const hasChip = chipServiceCodeDigits.has(serviceCode.slice(0, 1));
   if (entryMode === 'MagStripe' && hasChip) {
-    refuse(
+    refuseField(
       'entry_mode_invalid',
-      'The card has a chip. Read the chip instead of the magnetic stripe.',
-      fieldError(
-        '/entryMode',
-        'entry_mode_invalid',
-        'FallbackMagStripe if the chip cannot be read.',
-      ),
+      '/entryMode',
+      'The card has a chip: read the chip, or send FallbackMagStripe if it cannot be read.',
     );
   }
   if (entryMode === 'FallbackMagStripe' && !hasChip) {
-    refuse(
+    refuseField(
       'entry_mode_invalid',
-      'The card has no chip, so a fallback is not possible.',
-      fieldError('/entryMode', 'entry_mode_invalid', 'MagStripe for a card without a chip.'),
+      '/entryMode',
+      'The card has no chip, so there is no fallback: send MagStripe.',
     );
   }
 }
@@ -148,10 +145,10 @@ function checkMagstripeEntryMode(entryMode: EntryMode, serviceCode: string): voi
 function checkCashbackService(serviceCode: string | undefined, { amounts }: ProcessRequest): void {
   if (amounts?.cashback === undefined || !noCashServiceCodeDigits.has(serviceCode?.slice(2) ?? ''))
     return;
-  refuse(
+  refuseField(
     'field_invalid',
+    '/amounts/cashback',
     'The service code of the card does not allow cashback.',
-    fieldError('/amounts/cashback', 'field_invalid', 'Not with this card.'),
   );
 }
 
@@ -173,10 +170,10 @@ function readTrack(text: string): Track2 {
   } catch (error) {
     if (!(error instanceof EmvError)) throw error;
   }
-  return refuse(
+  return refuseField(
     'track_data_invalid',
-    'The track cannot be read.',
-    fieldError('/instrument/track2', 'track_data_invalid', 'Not in the format, or a wrong digit.'),
+    '/instrument/track2',
+    'The track is not in the format of ISO/IEC 7813, or a digit is wrong.',
   );
 }
 
@@ -187,10 +184,10 @@ function instrumentKindOf({ encrypted, address: _address, ...clear }: Instrument
   if (kind !== undefined && more.length === 0) return kind;
   // Some readers send track 2 and omit the tags 57 and 5A from the chip data.
   if (more.length === 1 && kinds.includes('emvData') && kinds.includes('track2')) return 'emvData';
-  return refuse(
+  return refuseField(
     'instrument_invalid',
+    '/instrument',
     'An instrument is exactly one of card, token, emvData and track2, or emvData with track2.',
-    fieldError('/instrument', 'instrument_invalid', 'Exactly one of them.'),
   );
 }
 
@@ -198,10 +195,10 @@ function requireInstrumentKind({ entryMode, instrument }: ProcessRequest): void 
   const kind = instrumentKindOf(instrument);
   const kinds = instrumentKindsByEntryMode[entryMode];
   if (kinds.includes(kind)) return;
-  refuse(
+  refuseField(
     'entry_mode_invalid',
-    `${entryMode} does not go with this instrument.`,
-    fieldError('/entryMode', 'entry_mode_invalid', `It goes with ${kinds.join(' or ')}.`),
+    '/entryMode',
+    `${entryMode} does not go with this instrument, but with ${kinds.join(' or ')}.`,
   );
 }
 
@@ -238,10 +235,10 @@ export async function readCard(
   if (clearCard !== undefined) return clearCard;
   const card = await reveal(token ?? '');
   if (card === undefined) {
-    return refuse(
+    return refuseField(
       'card_token_unknown',
+      '/instrument/token',
       'No card with this token exists.',
-      fieldError('/instrument/token', 'card_token_unknown', 'Unknown token.'),
     );
   }
   return toPresentedCard(card.pan, card.expiry);

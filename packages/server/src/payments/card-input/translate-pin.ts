@@ -1,5 +1,5 @@
 // PIN translation: checks the KSN and translates the PIN block for the acquirer.
-import { defined, fieldError, type ProcessRequest, refuse } from '@switchyard/contract';
+import { defined, type ProcessRequest, refuse, refuseField } from '@switchyard/contract';
 import { type KeySerialNumber, PinError, readKsn } from '@switchyard/pin';
 import type { AcquirerRequest, Acquiring } from '../../acquiring/index.ts';
 import type { Log } from '../../platform/index.ts';
@@ -29,10 +29,10 @@ const isoFormatNumbers = { ISO0: 0, ISO1: 1, ISO3: 3, ISO4: 4 } as const satisfi
 
 /** The same error for every fault, so that it does not help an attacker to guess a PIN. */
 function refusePinBlock(): never {
-  return refuse(
+  return refuseField(
     'pin_block_invalid',
-    'The PIN block is invalid.',
-    fieldError('/pinblock', 'pin_block_invalid', 'PIN block, KSN and card do not match.'),
+    '/pinblock',
+    'The PIN block is invalid: PIN block, KSN and card do not match.',
   );
 }
 
@@ -41,22 +41,18 @@ function refusePinNotSupported(): never {
 }
 
 function refusePinFormat(): never {
-  return refuse(
+  return refuseField(
     'pin_format_unsupported',
-    'The acquirer cannot be sent a PIN of this format.',
-    fieldError(
-      '/pinblockFormat',
-      'pin_format_unsupported',
-      'Cannot become the format of the acquirer.',
-    ),
+    '/pinblockFormat',
+    'A PIN block of this format cannot be translated to the format of the acquirer.',
   );
 }
 
 function refuseReusedKsn(): never {
-  return refuse(
+  return refuseField(
     'ksn_reused',
-    'The device has already used this KSN or a later one.',
-    fieldError('/ksn', 'ksn_reused', 'The KSN counter must increase.'),
+    '/ksn',
+    'The device has already used this KSN or a later one. The counter must increase.',
   );
 }
 

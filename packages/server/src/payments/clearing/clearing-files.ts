@@ -6,9 +6,9 @@ import {
   type ClearingFileRequest,
   defined,
   errorCodes,
-  fieldError,
   Refusal,
   refuse,
+  refuseField,
 } from '@switchyard/contract';
 import {
   AcknowledgementFormatError,
@@ -96,11 +96,7 @@ function requireOrganizationCaller({ organizationId, merchantId, entityType }: C
 }
 
 function refuseAcknowledgement(detail: string): never {
-  return refuse(
-    'acknowledgement_invalid',
-    detail,
-    fieldError('/acknowledgement', 'acknowledgement_invalid', detail),
-  );
+  return refuseField('acknowledgement_invalid', '/acknowledgement', detail);
 }
 
 function readAcknowledgement(text: string): ClearingAcknowledgement {

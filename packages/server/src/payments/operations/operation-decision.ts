@@ -7,6 +7,7 @@ import {
   errorCodes,
   fieldError,
   refuse,
+  refuseField,
 } from '@switchyard/contract';
 import type { Clock } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
@@ -162,11 +163,7 @@ export function decideOperation(
 ): ReservedAmount | 'NoOp' | 'ReturnExisting' {
   const { row } = transaction;
   if (request.currency !== undefined && request.currency !== row.currency) {
-    refuse(
-      'currency_mismatch',
-      `The transaction is in ${row.currency}.`,
-      fieldError('/currency', 'currency_mismatch', 'Must be the currency of the sale.'),
-    );
+    refuseField('currency_mismatch', '/currency', `The transaction is in ${row.currency}.`);
   }
   const result = checkAllowed(row.position, operationType, terms);
   if (!result.allowed) {
@@ -237,10 +234,10 @@ function isFinalCapture(
   if (operationType !== 'Capture') return false;
   if (terms.multipleCapture) return request.final ?? false;
   if (request.final === false) {
-    refuse(
+    refuseField(
       'multiple_capture_not_supported',
-      'The acquirer contract allows one capture for each sale.',
-      fieldError('/final', 'multiple_capture_not_supported', 'Every capture is final.'),
+      '/final',
+      'The acquirer contract allows one capture for each sale: every capture is final.',
     );
   }
   return true;

@@ -1,5 +1,5 @@
 // Manual resolution of an operation without a response, after a check with the acquirer.
-import { fieldError, type OperationResolveRequest, refuse } from '@switchyard/contract';
+import { type OperationResolveRequest, refuse, refuseField } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
 import { actorOf, type Recorder } from '../../audit/index.ts';
 import type { Caller } from '../../http/index.ts';
@@ -25,11 +25,7 @@ export type ManualResolution = OperationResolveRequest & { number: number };
 /** @throws Refusal field_invalid */
 function checkNote(note: string): void {
   if (!holdsCardNumber(note)) return;
-  refuse(
-    'field_invalid',
-    'The note contains text that looks like a card number.',
-    fieldError('/note', 'field_invalid', 'Looks like a card number.'),
-  );
+  refuseField('field_invalid', '/note', 'The note contains text that looks like a card number.');
 }
 
 /** A Pending operation with an alert, for its attempts or for a reference collision. */

@@ -1,11 +1,5 @@
 // Creates the transaction of a sale as it is stored before anything is sent.
-import {
-  defined,
-  fieldError,
-  type OfflineData,
-  type ProcessRequest,
-  refuse,
-} from '@switchyard/contract';
+import { defined, type OfflineData, type ProcessRequest, refuseField } from '@switchyard/contract';
 import type { Acquiring } from '../../acquiring/index.ts';
 import { type Clock, isoTime } from '../../platform/index.ts';
 import { type AcquirerContract, addressLine } from '../../provisioning/index.ts';
@@ -151,9 +145,9 @@ async function refuseServerIdAsClientId(
 ): Promise<void> {
   const id = clientTransactionId.toLowerCase();
   if ((await transactions.findById(organizationId, id)) === undefined) return;
-  refuse(
+  refuseField(
     'client_id_invalid',
+    '/clientTransactionId',
     'This clientTransactionId equals a server transaction identifier. Send another identifier.',
-    fieldError('/clientTransactionId', 'client_id_invalid', 'Is taken.'),
   );
 }

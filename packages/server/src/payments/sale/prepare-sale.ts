@@ -1,5 +1,5 @@
 // Checks a sale, identifies its location and card, and chooses its acquirer, before anything is stored.
-import { fieldError, type ProcessRequest, refuse } from '@switchyard/contract';
+import { type ProcessRequest, refuse, refuseField } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 import type { Names, Provisioning } from '../../provisioning/index.ts';
 import type { Hsm, Vault } from '../../vault/index.ts';
@@ -93,10 +93,10 @@ function locationOf(caller: Caller, request: ProcessRequest): Names {
     refuse('entity_out_of_scope', 'The token belongs to another device.');
   }
   if (merchantId === undefined && storeId === undefined && !deviceId) {
-    refuse(
+    refuseField(
       'field_required',
+      '/merchantId',
       'An organisation token needs merchantId, storeId or deviceId.',
-      fieldError('/merchantId', 'field_required', 'Is required.'),
     );
   }
   return { merchantId, storeId, deviceId };

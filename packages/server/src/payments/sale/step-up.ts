@@ -1,6 +1,6 @@
 // Step-up: a sale that repeats a declined contactless sale with PIN or chip. A declined sale has one.
 
-import { fieldError, type ProcessRequest, refuse } from '@switchyard/contract';
+import { type ProcessRequest, refuseField } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 import { type Clock, type Database, isoTime } from '../../platform/index.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
@@ -69,7 +69,7 @@ export type StepUpPorts = {
 };
 
 function refuseStepUp(detail: string): never {
-  return refuse('step_up_invalid', detail, fieldError('/stepUpOf', 'step_up_invalid', detail));
+  return refuseField('step_up_invalid', '/stepUpOf', detail);
 }
 
 type SaleLocation = { merchantId: string; deviceId: string | undefined };

@@ -1,5 +1,5 @@
 // Checks a sale against the clock and the terms of the acquirer contract.
-import { fieldError, type ProcessRequest, refuse } from '@switchyard/contract';
+import { type ProcessRequest, refuse, refuseField } from '@switchyard/contract';
 import { isActiveCurrency } from '@switchyard/money';
 import type { Clock, Metrics } from '../../platform/index.ts';
 import { isAccountVerification } from './validate-sale-request.ts';
@@ -21,10 +21,10 @@ export function chooseCaptureMode(
   terms: SaleContractTerms,
 ): 'Immediate' | 'Deferred' {
   if (!terms.currencies.includes(request.currency)) {
-    refuse(
+    refuseField(
       'currency_not_supported',
+      '/currency',
       'The acquirer contract does not include this currency.',
-      fieldError('/currency', 'currency_not_supported', 'Not in the acquirer contract.'),
     );
   }
   const { encrypted, token } = request.instrument;
@@ -32,21 +32,17 @@ export function chooseCaptureMode(
   const isZeroAmount = isAccountVerification(request);
   const mode = isZeroAmount ? 'Deferred' : (request.captureMode ?? terms.defaultCaptureMode);
   if (!isZeroAmount && !terms.captureModes.includes(mode)) {
-    refuse(
+    refuseField(
       'capture_mode_not_supported',
+      '/captureMode',
       `The acquirer contract does not allow ${mode}.`,
-      fieldError('/captureMode', 'capture_mode_not_supported', 'Not in the acquirer contract.'),
     );
   }
   if (request.partialApproval === true && !terms.partialApproval) {
-    refuse(
+    refuseField(
       'partial_approval_not_supported',
+      '/partialApproval',
       'The acquirer contract does not allow partial approval.',
-      fieldError(
-        '/partialApproval',
-        'partial_approval_not_supported',
-        'Not in the acquirer contract.',
-      ),
     );
   }
   const isClear = encrypted === undefined && token === undefined;
@@ -76,10 +72,10 @@ export function checkCurrencyActive(
   time: number,
 ): void {
   if (isActiveCurrency(currency, time)) return;
-  refuse(
+  refuseField(
     'currency_unknown',
+    '/currency',
     'The currency was not active in ISO 4217 at the time of the sale.',
-    fieldError('/currency', 'currency_unknown', 'Not active at the time.'),
   );
 }
 
@@ -100,11 +96,7 @@ export function checkCardExpiry(card: CardExpiry, time: number): void {
   const twoDigits = (value: number) => String(value).padStart(2, '0');
   const month = twoDigits(day.getUTCFullYear() % 100) + twoDigits(day.getUTCMonth() + 1);
   if (card.expiry >= month) return;
-  refuse(
-    'card_expired_input',
-    'The card has expired.',
-    fieldError('/instrument', 'card_expired_input', 'Its month of expiry is over.'),
-  );
+  refuseField('card_expired_input', '/instrument', 'The card has expired.');
 }
 
 const dayMs = 86_400_000;

@@ -1,5 +1,11 @@
 // Validation of an offline sale before anything is stored. Pure.
-import { fieldError, type OfflineData, type ProcessRequest, refuse } from '@switchyard/contract';
+import {
+  fieldError,
+  type OfflineData,
+  type ProcessRequest,
+  refuse,
+  refuseField,
+} from '@switchyard/contract';
 import type { OfflineLimits } from '../../provisioning/index.ts';
 import type { PresentedCard } from '../card-input/read-card.ts';
 import { parseRequestTime } from './check-sale-terms.ts';
@@ -28,26 +34,18 @@ export function validateOfflineSale(request: ProcessRequest): void {
   const { offlineTransaction = false, offlineData } = request;
   if (!offlineTransaction) {
     if (offlineData === undefined) return;
-    refuse(
-      'field_invalid',
-      'offlineData requires offlineTransaction true.',
-      fieldError('/offlineData', 'field_invalid', 'Only where offlineTransaction is true.'),
-    );
+    refuseField('field_invalid', '/offlineData', 'offlineData requires offlineTransaction true.');
   }
   if (offlineData === undefined) {
-    refuse(
-      'field_required',
-      'An offline sale requires offlineData.',
-      fieldError('/offlineData', 'field_required', 'Is required.'),
-    );
+    refuseField('field_required', '/offlineData', 'An offline sale requires offlineData.');
   }
   const invalidMember =
     notAllowedMembers.find((name) => request[name] !== undefined) ?? notAllowedValue(request);
   if (invalidMember === undefined) return;
-  refuse(
+  refuseField(
     'field_invalid',
+    `/${invalidMember}`,
     `${invalidMember} is not allowed with offlineTransaction.`,
-    fieldError(`/${invalidMember}`, 'field_invalid', 'Not with offlineTransaction.'),
   );
 }
 
@@ -65,11 +63,7 @@ export const offlineSaleTime = ({ authorizedAt }: Pick<OfflineData, 'authorizedA
 /** @throws Refusal field_invalid */
 export function checkNotInFuture(request: OfflineRequest, now: number): void {
   if (offlineSaleTime(request.offlineData) <= now + clockSkewMs) return;
-  refuse(
-    'field_invalid',
-    'authorizedAt is in the future.',
-    fieldError('/offlineData/authorizedAt', 'field_invalid', 'Lies in the future.'),
-  );
+  refuseField('field_invalid', '/offlineData/authorizedAt', 'authorizedAt is in the future.');
 }
 
 /** The upper two bits of tag 9F27: 01 is a TC, the approval of the chip (EMV Book 3, 6.5.5.4). */
@@ -81,10 +75,10 @@ export function checkTransactionCertificate(card: PresentedCard): void {
   if (card.chipData === undefined) return;
   const information = Number.parseInt(card.receiptChipTags?.['cryptogramInformation'] ?? '', 16);
   if ((information & cryptogramTypeMask) === transactionCertificateBits) return;
-  refuse(
+  refuseField(
     'emv_data_mismatch',
-    'The chip has not approved the sale offline.',
-    fieldError('/instrument/emvData', 'emv_data_mismatch', 'Tag 9F27 must indicate a TC.'),
+    '/instrument/emvData',
+    'The chip has not approved the sale offline: tag 9F27 must indicate a TC.',
   );
 }
 
@@ -95,10 +89,10 @@ export function checkOfflineLimits(
   now: number,
 ): void {
   if (now - offlineSaleTime(request.offlineData) > limits.maxAgeHours * hourMs) {
-    refuse(
+    refuseField(
       'offline_too_old',
-      `Offline sales are taken for ${limits.maxAgeHours} hours.`,
-      fieldError('/offlineData/authorizedAt', 'offline_too_old', 'Longer ago than is taken.'),
+      '/offlineData/authorizedAt',
+      `Offline sales are accepted for ${limits.maxAgeHours} hours.`,
     );
   }
   const { maxAmounts } = limits;
@@ -106,23 +100,19 @@ export function checkOfflineLimits(
   if (request.amount <= maxAmount) return;
   refuse(
     'offline_limit_exceeded',
-    `${maxAmount} ${request.currency} minor units are taken offline.`,
+    `At most ${maxAmount} minor units (${request.currency}) are accepted offline.`,
     {
-      ...fieldError('/amount', 'offline_limit_exceeded', 'More than is taken offline.'),
+      ...fieldError('/amount', 'offline_limit_exceeded', 'Exceeds the offline limit.'),
       extensions: { maxAmount },
     },
   );
 }
 
 export function refuseCountExceeded(maxCount: number): never {
-  return refuse(
+  return refuseField(
     'offline_limit_exceeded',
-    `${maxCount} offline sales are taken in 24 hours.`,
-    fieldError(
-      '/offlineData/terminalSequence',
-      'offline_limit_exceeded',
-      'One more than is taken.',
-    ),
+    '/offlineData/terminalSequence',
+    `At most ${maxCount} offline sales are accepted in 24 hours.`,
   );
 }
 

@@ -1,6 +1,6 @@
 // Validates the members of a sale request before anything is read or stored. Pure.
 
-import { fieldError, type ProcessRequest, refuse } from '@switchyard/contract';
+import { type ProcessRequest, refuse, refuseField } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
 import { isActiveCurrency } from '@switchyard/money';
 import type { PinData } from '../card-input/translate-pin.ts';
@@ -13,18 +13,14 @@ function validatePurpose(request: ProcessRequest): void {
   const { amount } = request;
   if (!isAccountVerification(request)) {
     if (amount > 0) return;
-    refuse(
+    refuseField(
       'amount_zero',
+      '/amount',
       'Amount 0 is allowed with purpose AccountVerification only.',
-      fieldError('/amount', 'amount_zero', 'Zero with purpose AccountVerification alone.'),
     );
   }
   if (amount > 0) {
-    refuse(
-      'amount_invalid',
-      'An account verification has the amount 0.',
-      fieldError('/amount', 'amount_invalid', 'Is 0 with purpose AccountVerification.'),
-    );
+    refuseField('amount_invalid', '/amount', 'An account verification has the amount 0.');
   }
   const { captureMode, partialApproval, confirmWithinSeconds, offlineTransaction } = request;
   const notAllowedMembers = {
@@ -35,11 +31,7 @@ function validatePurpose(request: ProcessRequest): void {
   };
   for (const [name, isPresent] of Object.entries(notAllowedMembers)) {
     if (!isPresent) continue;
-    refuse(
-      'field_invalid',
-      `${name} does not go with an account verification.`,
-      fieldError(`/${name}`, 'field_invalid', 'Nothing is held, and so nothing can become of it.'),
-    );
+    refuseField('field_invalid', `/${name}`, `${name} does not go with an account verification.`);
   }
 }
 
@@ -49,24 +41,20 @@ function validateAmountParts(request: ProcessRequest) {
   if (amounts === undefined) return;
   const { tip = 0, cashback = 0 } = amounts;
   if (tip + cashback >= amount) {
-    refuse(
-      'amount_invalid',
-      'amount must be greater than tip plus cashback.',
-      fieldError('/amounts', 'amount_invalid', 'Together less than amount.'),
-    );
+    refuseField('amount_invalid', '/amounts', 'amount must be greater than tip plus cashback.');
   }
   if (cashback > 0 && request.partialApproval === true) {
-    refuse(
+    refuseField(
       'field_invalid',
+      '/partialApproval',
       'Cashback is not allowed with partialApproval.',
-      fieldError('/partialApproval', 'field_invalid', 'Not with cashback.'),
     );
   }
   if (cashback > 0 && (entryMode === 'Keyed' || orderChannel !== undefined)) {
-    refuse(
+    refuseField(
       'entry_mode_invalid',
+      '/entryMode',
       'Cashback requires a card that was read by the terminal.',
-      fieldError('/entryMode', 'entry_mode_invalid', 'Not Keyed, with cashback.'),
     );
   }
 }
@@ -85,20 +73,16 @@ export function validatePinMembers(request: ProcessRequest): void {
     });
   }
   if (request.entryMode === 'Keyed') {
-    refuse(
-      'entry_mode_invalid',
-      'A PIN is not allowed with entryMode Keyed.',
-      fieldError('/entryMode', 'entry_mode_invalid', 'Not Keyed, with a PIN.'),
-    );
+    refuseField('entry_mode_invalid', '/entryMode', 'A PIN is not allowed with entryMode Keyed.');
   }
   // Format 4 uses AES, the others TDES. AES DUKPT can derive both kinds of keys (ANSI X9.24-3).
   const { ksn, pinblock, pinblockFormat } = request as PinData;
   const isFormat4 = pinblockFormat === 'ISO4';
   if ((isFormat4 && ksn.length !== 24) || (pinblock.length === 32) !== isFormat4) {
-    refuse(
+    refuseField(
       'pin_format_unsupported',
-      'ISO4 goes with AES DUKPT and 32 digits, the others with 16 digits.',
-      fieldError('/pinblockFormat', 'pin_format_unsupported', 'Does not fit ksn and pinblock.'),
+      '/pinblockFormat',
+      'pinblockFormat does not fit: ISO4 needs AES DUKPT and 32 digits, the others 16 digits.',
     );
   }
 }
@@ -107,11 +91,7 @@ export function validatePinMembers(request: ProcessRequest): void {
 export function validateSaleRequest(request: ProcessRequest): void {
   // Whether the currency is active at the time of the sale is checked later.
   if (!isActiveCurrency(request.currency, 0)) {
-    refuse(
-      'currency_unknown',
-      'The currency is not in ISO 4217.',
-      fieldError('/currency', 'currency_unknown', 'Not an ISO 4217 code to pay in.'),
-    );
+    refuseField('currency_unknown', '/currency', 'The currency is not an active code of ISO 4217.');
   }
   validatePurpose(request);
   validatePinMembers(request);
@@ -127,25 +107,21 @@ function validateMotoOrder(request: ProcessRequest): void {
     return;
   }
   if (entryMode !== 'Keyed') {
-    refuse(
+    refuseField(
       'entry_mode_invalid',
+      '/entryMode',
       'A mail or telephone order requires entryMode Keyed.',
-      fieldError('/entryMode', 'entry_mode_invalid', 'Must be Keyed when orderChannel is present.'),
     );
   }
   if ((zipCode === undefined) !== (houseNumber === undefined)) {
     const missing = zipCode === undefined ? '/zipCode' : '/houseNumber';
-    refuse(
-      'avs_data_required',
-      'zipCode and houseNumber must be sent together.',
-      fieldError(missing, 'avs_data_required', 'Is required with the other member.'),
-    );
+    refuseField('avs_data_required', missing, 'zipCode and houseNumber must be sent together.');
   }
   if (zipCode === undefined && instrument.address === undefined) {
-    refuse(
+    refuseField(
       'moto_contact_required',
+      '/instrument/address',
       'Without zipCode, instrument.address with email or phone is required.',
-      fieldError('/instrument/address', 'moto_contact_required', 'An email or a phone.'),
     );
   }
 }
@@ -158,11 +134,7 @@ function refuseAvsWithoutMoto({ zipCode, houseNumber, instrument }: ProcessReque
   };
   for (const [pointer, value] of Object.entries(members)) {
     if (value === undefined) continue;
-    refuse(
-      'field_invalid',
-      `${pointer} requires orderChannel.`,
-      fieldError(pointer, 'field_invalid', 'Only for a mail or telephone order.'),
-    );
+    refuseField('field_invalid', pointer, `${pointer.slice(1)} requires orderChannel.`);
   }
 }
 
@@ -185,20 +157,16 @@ function refuseCardNumbers(request: ProcessRequest): void {
     const value = request[name];
     if (value === undefined || !holdsCardNumber(JSON.stringify(value))) continue;
     const code = name === 'clientTransactionId' ? 'client_id_invalid' : 'field_invalid';
-    refuse(
-      code,
-      'A member contains text that looks like a card number.',
-      fieldError(`/${name}`, code, 'Looks like a card number.'),
-    );
+    refuseField(code, `/${name}`, 'A member contains text that looks like a card number.');
   }
 }
 
 /** @throws Refusal client_id_invalid */
 export function validateOperationId(clientOperationId: string | undefined): void {
   if (clientOperationId === undefined || !holdsCardNumber(clientOperationId)) return;
-  refuse(
+  refuseField(
     'client_id_invalid',
+    '/clientOperationId',
     'The identifier contains text that looks like a card number.',
-    fieldError('/clientOperationId', 'client_id_invalid', 'Looks like a card number.'),
   );
 }
