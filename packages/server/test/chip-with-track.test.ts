@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { bookkeeping } from './bookkeeping.ts';
 import { chipData } from './chip-data.ts';
+import { encryptingDevice } from './encrypting-device.ts';
 import { keyedSale } from './keyed-sale.ts';
 import { ago, call, hourMs, inState, stored, tapped } from './offline.ts';
 import { assertRefused } from './refused.ts';
@@ -27,6 +28,23 @@ describe('chip data without tags 57 and 5A', { concurrency: 4 }, () => {
     assert.match(fields[55] ?? '', /9F26081122334455667788/);
     const again = await call(on, 'POST', '/process', body);
     assert.equal(again.headers['idempotent-replayed'], 'true');
+  });
+
+  test('is sold with the track2 beside it, whichever of the two is encrypted', async (t) => {
+    const on = await tapped(t, scene);
+    const device = encryptingDevice(on.settings.dataDir, 'DukptTdes');
+    for (const instrument of [
+      { emvData, ...device.encrypted('Track2', Buffer.from(track2)) },
+      { track2, ...device.encrypted('Emv', Buffer.from(emvData, 'hex')) },
+    ]) {
+      const answer = await call(on, 'POST', '/process', chipSale(instrument));
+      assert.equal(answer.status, 200, answer.text);
+      assert.equal(answer.body.card.maskedNumber, '541333******0012');
+      const fields = on.tap.sent.at(-1)?.fields ?? {};
+      assert.equal(fields[35], `${pan}=30122010000000000`);
+      assert.match(fields[55] ?? '', /9F26081122334455667788/);
+    }
+    assert.equal(on.tap.sent.length, 2);
   });
 
   test('is uploaded offline with the track2 beside it', async (t) => {
