@@ -4,9 +4,9 @@ import {
   manualResolutionRules,
   type OutcomeResult,
   type OutcomeRule,
-  offlineSaleRules,
-  operationRules,
-  reversalRules,
+  offlineSaleOutcomeRules,
+  operationOutcomeRules,
+  reversalOutcomeRules,
 } from '../../packages/server/src/payments/reversals/operation-outcome.ts';
 import { code, table } from './markdown.ts';
 
@@ -111,7 +111,7 @@ export function operationOutcomesDocument(): string {
       'Captures, refunds and cancels',
       'While the status is `Pending`, the amount stays reserved.',
       rulesTable(
-        operationRules,
+        operationOutcomeRules,
         [...message, 'isScheduled', 'isClearingLine'],
         outcomeHeadings,
         outcomeCells,
@@ -121,7 +121,7 @@ export function operationOutcomesDocument(): string {
       'Reversals',
       'A reversal ends only after the host accepted it, or when the host cannot hold the sale. It is never declined.',
       rulesTable(
-        reversalRules,
+        reversalOutcomeRules,
         [...message, 'saleApproval', 'earlierReversal', 'canSaleArrive'],
         outcomeHeadings,
         outcomeCells,
@@ -130,7 +130,7 @@ export function operationOutcomesDocument(): string {
     [
       'Advices of offline sales',
       'The customer has the goods, so the platform does not reverse the sale.',
-      rulesTable(offlineSaleRules, message, outcomeHeadings, outcomeCells),
+      rulesTable(offlineSaleOutcomeRules, message, outcomeHeadings, outcomeCells),
     ],
     [
       'Responses after a manual resolution',

@@ -139,7 +139,7 @@ export function refuseState(
   });
 }
 
-export type ReservedAmount = {
+export type OperationDecision = {
   /** Minor units. */
   amount: number;
   /** Sent after the outcome of the sale. */
@@ -160,7 +160,7 @@ export function decideOperation(
   operationType: OperationType,
   request: OperationInput,
   terms: ContractTerms,
-): ReservedAmount | 'NoOp' | 'ReturnExisting' {
+): OperationDecision | 'NoOp' | 'ReturnExisting' {
   const { row } = transaction;
   if (request.currency !== undefined && request.currency !== row.currency) {
     refuseField('currency_mismatch', '/currency', `The transaction is in ${row.currency}.`);

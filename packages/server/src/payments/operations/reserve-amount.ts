@@ -42,9 +42,9 @@ import {
   type ContractPorts,
   decideOperation,
   getContractTerms,
+  type OperationDecision,
   type OperationInput,
   type OperationResult,
-  type ReservedAmount,
 } from './operation-decision.ts';
 import { operationFingerprint, requireNewOperationId } from './operation-idempotency.ts';
 import { reservedAmountFields } from './store-operation-outcome.ts';
@@ -144,7 +144,7 @@ function withoutChange(
   return { needsSending: false, result: { transaction, operation, replayed } };
 }
 
-type PlannedOperation = ReservedAmount & {
+type PlannedOperation = OperationDecision & {
   details: Omit<OperationDetails, 'reference'>;
   needsSending: boolean;
 };
@@ -223,7 +223,7 @@ function createOperationDetails(
   transaction: TransactionRecord,
   operationType: OperationType,
   input: OperationInput,
-  { amount, isFinal }: ReservedAmount,
+  { amount, isFinal }: OperationDecision,
   approvalCodeId: string | undefined,
 ): Omit<OperationDetails, 'reference'> {
   const { authorized, cancelled } = transaction.row.position;

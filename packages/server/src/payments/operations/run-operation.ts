@@ -4,7 +4,7 @@ import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import type { Log } from '../../platform/index.ts';
 import type { Vault } from '../../vault/index.ts';
 import { DuplicateOperationId } from '../repository/transaction-repository.ts';
-import { logNotSent, markOutcomeUnknown } from '../runtime/acquirer-messages.ts';
+import { logNotSent, reportRefusalsAsUnknown } from '../runtime/acquirer-messages.ts';
 import type { OperationType } from '../transaction/state-machine.ts';
 import {
   authorizationContext,
@@ -21,11 +21,11 @@ import {
 } from './operation-idempotency.ts';
 import { type ReservationPorts, reserveAmount } from './reserve-amount.ts';
 import { type SendPorts, sendOperation } from './send-operation.ts';
-import { type SettlePorts, settleOperation } from './store-operation-outcome.ts';
+import { type StoreOutcomePorts, storeOperationOutcome } from './store-operation-outcome.ts';
 
 export type SystemOperationPorts = ReservationPorts &
   SendPorts &
-  SettlePorts & { vault: Pick<Vault, 'wasDeleted'>; log: Pick<Log, 'debug'> };
+  StoreOutcomePorts & { vault: Pick<Vault, 'wasDeleted'>; log: Pick<Log, 'debug'> };
 
 export type OperationPorts = SystemOperationPorts & IdempotencyPorts;
 
@@ -84,11 +84,11 @@ async function reserveAndSend(
   const isPastSendDeadline = ports.clock.now() > operation.deadline - ports.acquirerTimeoutMs;
   const outcome: AcquirerOutcome = isPastSendDeadline
     ? { outcome: 'NotSent', reason: 'send deadline has passed' }
-    : await markOutcomeUnknown(sendOperation(ports, transaction, operation, false));
+    : await reportRefusalsAsUnknown(sendOperation(ports, transaction, operation, false));
   const { operationNumber } = operation;
   logNotSent(ports, outcome, { transactionId: transaction.row.transactionId, operationNumber });
-  const settled = await markOutcomeUnknown(
-    settleOperation(ports, transaction, operationNumber, outcome),
+  const settled = await reportRefusalsAsUnknown(
+    storeOperationOutcome(ports, transaction, operationNumber, outcome),
   );
   const settledOperation = operationByNumber(settled.transaction, operationNumber);
   if (outcome.outcome === 'NotSent' && settledOperation?.status === 'Failed') refuseNotSent();

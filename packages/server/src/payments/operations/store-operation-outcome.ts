@@ -29,7 +29,7 @@ import {
 } from '../transaction/transaction.ts';
 import { applyTransition, type Transition, withChange } from '../transaction/transition.ts';
 
-export type SettlePorts = ReversalPorts & {
+export type StoreOutcomePorts = ReversalPorts & {
   transactions: Pick<TransactionRepository, 'findById' | 'update' | 'updateWith'>;
   approvals: Pick<ApprovalChecker, 'restore'>;
   inFlightTransactions: Pick<InFlightTransactions, 'notifyChange'>;
@@ -37,7 +37,7 @@ export type SettlePorts = ReversalPorts & {
   log: Pick<Log, 'error'>;
 };
 
-type SettledOperation = {
+type StoredOutcome = {
   transaction: TransactionRecord;
   /** Undefined if the operation is finished. */
   retry?: RetryTime;
@@ -47,7 +47,7 @@ const unfinishedStatuses: ReadonlySet<OperationStatus> = new Set(['Sent', 'Pendi
 
 /** An operation that was not sent returns its approval code in the same commit. */
 function updateFinished(
-  { transactions, approvals }: SettlePorts,
+  { transactions, approvals }: StoreOutcomePorts,
   change: TransactionChange,
 ): Promise<boolean> {
   const { status, details } = change.operation ?? {};
@@ -65,13 +65,13 @@ function responseOf(outcome: AcquirerOutcome): { code?: string; reason?: string 
 }
 
 /** @param transactionWhenSent the transaction as it was when the message was sent */
-export function settleOperation(
-  ports: SettlePorts,
+export function storeOperationOutcome(
+  ports: StoreOutcomePorts,
   transactionWhenSent: TransactionRecord,
   operationNumber: number,
   outcome: AcquirerOutcome,
   isRepeat = false,
-): Promise<SettledOperation> {
+): Promise<StoredOutcome> {
   const { transactionId } = transactionWhenSent.row;
   return updateWithRetry(ports.transactions, transactionWhenSent, async (current, conflicts) => {
     const operation = operationByNumber(current, operationNumber);

@@ -1,7 +1,10 @@
 // Retries operations without a final response, with the same references.
 import type { Job } from '../../platform/index.ts';
 import { type SendPorts, sendOperation } from '../operations/send-operation.ts';
-import { type SettlePorts, settleOperation } from '../operations/store-operation-outcome.ts';
+import {
+  type StoreOutcomePorts,
+  storeOperationOutcome,
+} from '../operations/store-operation-outcome.ts';
 import type { RetrySteps } from '../runtime/send-queued-message.ts';
 import {
   operationByNumber,
@@ -28,7 +31,9 @@ const hasEarlierUnfinished = (
   );
 
 /** @example createRetryDriver(ports, createOperationRetry(ports)) */
-export function createOperationRetry(ports: SendPorts & SettlePorts): RetrySteps<PendingOperation> {
+export function createOperationRetry(
+  ports: SendPorts & StoreOutcomePorts,
+): RetrySteps<PendingOperation> {
   return {
     async load({ organizationId, payload, attempts }: Job) {
       const { transactionId, operationNumber, isPossiblySent } = payload as {
@@ -44,8 +49,9 @@ export function createOperationRetry(ports: SendPorts & SettlePorts): RetrySteps
     },
     send: ({ transaction, operation, isRepeat }, onPossiblySent) =>
       sendOperation(ports, transaction, operation, isRepeat, onPossiblySent),
-    async settle({ transaction, operation: { operationNumber }, isRepeat }, outcome) {
-      return (await settleOperation(ports, transaction, operationNumber, outcome, isRepeat)).retry;
+    async storeOutcome({ transaction, operation: { operationNumber }, isRepeat }, outcome) {
+      return (await storeOperationOutcome(ports, transaction, operationNumber, outcome, isRepeat))
+        .retry;
     },
     noResponseAlert: ({ transaction, operation: { operationNumber, kind } }) => [
       { transactionId: transaction.row.transactionId, operationNumber, kind },

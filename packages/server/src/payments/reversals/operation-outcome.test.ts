@@ -12,11 +12,11 @@ import {
   manualResolutionRules,
   type OutcomeInput,
   type OutcomeResult,
-  offlineSaleRules,
-  operationRules,
+  offlineSaleOutcomeRules,
+  operationOutcomeRules,
   type ResponseClass,
   responseClasses,
-  reversalRules,
+  reversalOutcomeRules,
 } from './operation-outcome.ts';
 
 const position: Position = {
@@ -252,10 +252,14 @@ const combinationsOf = (choices: Choices): Record<string, unknown>[] =>
 const booleans = [false, true];
 const message = { response: responseClasses, isRepeat: booleans, hasCollision: booleans };
 const tables: readonly (readonly [string, readonly object[], Choices])[] = [
-  ['operation', operationRules, { ...message, isScheduled: booleans, isClearingLine: [false] }],
+  [
+    'operation',
+    operationOutcomeRules,
+    { ...message, isScheduled: booleans, isClearingLine: [false] },
+  ],
   [
     'reversal',
-    reversalRules,
+    reversalOutcomeRules,
     {
       ...message,
       saleApproval: ['Never', 'BeforeSend', 'AfterSend'],
@@ -263,7 +267,7 @@ const tables: readonly (readonly [string, readonly object[], Choices])[] = [
       canSaleArrive: booleans,
     },
   ],
-  ['offline', offlineSaleRules, message],
+  ['offline', offlineSaleOutcomeRules, message],
 ];
 type Conditions = {
   response: ResponseClass;

@@ -114,7 +114,7 @@ const noResponse: OutcomeRule<MessageConditions> = rule(
 );
 
 /** Captures, refunds and cancels. */
-export const operationRules: readonly OutcomeRule<OperationConditions>[] = [
+export const operationOutcomeRules: readonly OutcomeRule<OperationConditions>[] = [
   rule({ response: 'Approved' }, succeeded, 'the host has done it'),
   rule(
     {
@@ -153,7 +153,7 @@ const acceptedTooEarly = {
 const tooEarly = 'the host may have processed the reversal before the sale';
 
 /** Reversals: a reversal ends only after the host has accepted it, or holds no sale. */
-export const reversalRules: readonly OutcomeRule<ReversalConditions>[] = [
+export const reversalOutcomeRules: readonly OutcomeRule<ReversalConditions>[] = [
   rule({ response: 'Approved', saleApproval: 'AfterSend' }, acceptedTooEarly, tooEarly),
   rule({ ...duplicateOfEarlierCopy.when, saleApproval: 'AfterSend' }, acceptedTooEarly, tooEarly),
   rule({ response: 'Approved' }, succeeded, 'the host has done it'),
@@ -203,7 +203,7 @@ export const reversalRules: readonly OutcomeRule<ReversalConditions>[] = [
 ];
 
 /** Advices of offline sales. The goods are with the customer, so nothing is reversed. */
-export const offlineSaleRules: readonly OutcomeRule<MessageConditions>[] = [
+export const offlineSaleOutcomeRules: readonly OutcomeRule<MessageConditions>[] = [
   rule({ response: 'Approved' }, succeeded, 'the host has booked the sale'),
   rule({ response: declines }, declined, 'the host has refused the sale'),
   rule({ response: ['HostError', 'Indeterminate'] }, retry, 'the host has not decided'),
@@ -300,12 +300,12 @@ export function decideOutcome(
     const { status } = operation;
     const isScheduled = status !== 'Sent';
     const isClearingLine = status === 'Filed';
-    return findRule(operationRules, { ...message, isScheduled, isClearingLine }).result;
+    return findRule(operationOutcomeRules, { ...message, isScheduled, isClearingLine }).result;
   }
   const approvalTime = wasApprovedAtHost(transactionWhenSent) ? 'BeforeSend' : 'AfterSend';
   // An offline sale may be sent until its reversal is queued, long after its own deadline.
   const lastSendAt = Math.max(transaction.row.deadline, Date.parse(operation.createdAt));
-  return findRule(reversalRules, {
+  return findRule(reversalOutcomeRules, {
     ...message,
     saleApproval: wasApprovedAtHost(transaction) ? approvalTime : 'Never',
     earlierReversal: findEarlierReversal(transaction, operation),

@@ -23,7 +23,7 @@ export function allocateMessageReference(
 }
 
 /** A refusal such as `database_unavailable` says `NotProcessed`, but the message may have been sent. */
-export async function markOutcomeUnknown<T>(operation: Promise<T>): Promise<T> {
+export async function reportRefusalsAsUnknown<T>(operation: Promise<T>): Promise<T> {
   try {
     return await operation;
   } catch (error) {

@@ -77,7 +77,7 @@ export type RetrySteps<Message> = {
   load(job: Job): Promise<Message | 'Done' | 'Blocked'>;
   send(message: Message, onPossiblySent: () => void): Promise<AcquirerOutcome>;
   /** Stores the outcome. Undefined if the message is finished. */
-  settle(message: Message, outcome: AcquirerOutcome): Promise<RetryTime | undefined>;
+  storeOutcome(message: Message, outcome: AcquirerOutcome): Promise<RetryTime | undefined>;
   /** The log members and the text of the alert after {@link alertAfterAttempts} attempts. */
   noResponseAlert(message: Message): readonly [Record<string, unknown>, string];
 };
@@ -122,7 +122,7 @@ export function createRetryDriver<Message>(
         if (message === 'Blocked') return rescheduleUncounted(blockedRetryMs);
         const outcome = await steps.send(message, queueEntry.release);
         if (outcome.outcome !== 'NotSent') hasResponse = outcome.outcome !== 'Unknown';
-        const retryTime = await steps.settle(message, outcome);
+        const retryTime = await steps.storeOutcome(message, outcome);
         return retryTime === undefined ? undefined : reschedule(job, message, retryTime);
       } finally {
         concurrency.release(linkId, hasResponse);

@@ -92,7 +92,7 @@ export type OperationType = 'Capture' | 'Cancel' | 'Refund' | 'Reversal';
  * `VoidLocally`: the full amount, without a message to the acquirer. `NoOp`: succeeds without effect.
  * `ReturnExisting`: returns the reversal in progress. Any other value is the error code of the refusal.
  */
-export type OperationRule =
+export type StateRule =
   | 'PartialAllowed'
   | 'Refundable'
   | 'FullOnly'
@@ -116,9 +116,9 @@ export type RefusalCode =
   | 'confirmation_pending'
   | 'authorization_expired';
 
-type OperationRules = Readonly<Record<OperationType, OperationRule>>;
+type StateRules = Readonly<Record<OperationType, StateRule>>;
 
-export const operationRulesByState: Readonly<Record<State, OperationRules>> = {
+export const rulesByState: Readonly<Record<State, StateRules>> = {
   Received: {
     Capture: 'transaction_in_progress',
     Cancel: 'transaction_in_progress',
@@ -200,7 +200,7 @@ export const operationRulesByState: Readonly<Record<State, OperationRules>> = {
 };
 
 /** Replaces the row Stored after the advice of an offline sale may have been sent. */
-export const submittedRules: OperationRules = {
+export const submittedRules: StateRules = {
   Capture: 'not_authorized',
   Cancel: 'transaction_in_progress',
   Reversal: 'AfterOutcome',
@@ -208,7 +208,7 @@ export const submittedRules: OperationRules = {
 };
 
 /** Replaces the row of the state while a sale waits for its confirmation (ADR 0037). */
-export const awaitingConfirmationRules: OperationRules = {
+export const awaitingConfirmationRules: StateRules = {
   Capture: 'confirmation_pending',
   Cancel: 'confirmation_pending',
   Reversal: 'FullOnly',
@@ -240,18 +240,18 @@ export function confirmRuleFor(position: Position): ConfirmRule {
     : confirmRulesByState[deriveState(position)];
 }
 
-export const accountVerificationRules: OperationRules = {
+export const accountVerificationRules: StateRules = {
   Capture: 'nothing_to_capture',
   Cancel: 'nothing_to_cancel',
   Reversal: 'NoOp',
   Refund: 'not_captured',
 };
 
-function operationRulesFor(position: Position): OperationRules {
+function stateRulesFor(position: Position): StateRules {
   if (isAccountVerificationPosition(position)) return accountVerificationRules;
   if (position.phase === 'AwaitingConfirmation') return awaitingConfirmationRules;
   if (position.phase === 'Submitted') return submittedRules;
-  return operationRulesByState[deriveState(position)];
+  return rulesByState[deriveState(position)];
 }
 
 export type ContractTerms = {
@@ -370,7 +370,7 @@ function checkRules(
   // The same refusal as in the state Expired, which a periodic task sets later.
   if (terms.isAuthorizationExpired === true && operationType !== 'Refund')
     return notAllowed('authorization_expired');
-  const rule = operationRulesFor(position)[operationType];
+  const rule = stateRulesFor(position)[operationType];
   switch (rule) {
     case 'PartialAllowed':
       return operationType === 'Capture'
