@@ -27,6 +27,13 @@ conditions match applies; an empty cell matches everything. The server evaluates
 | Not sent | No byte of the message left the platform. |
 
 A copy is *repeated* if an earlier copy of the same message may have been sent.
+
+If the request itself sent the first copy, the second copy is due at once. The growing delay applies to every later
+copy, and to every copy of a message that a job sends first.
+
+When a response makes an operation \`Pending\`, the \`reason\` of the event names the response, for example
+\`Duplicate\`, \`HostError\` or \`Indeterminate\`. It is \`Unanswered\` without a response, and
+\`AcquirerUnavailable\` if nothing was sent.
 `;
 
 const words: Readonly<Record<string, string>> = {

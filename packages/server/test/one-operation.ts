@@ -170,6 +170,7 @@ export function oneOperation(kind: keyof typeof positions, request = {}) {
       failuresLeft = times;
     },
     operation: () => transaction.operations[0],
+    lastReason: () => transaction.events.at(-1)?.data.reason,
     status: () => transaction.operations[0]?.status,
     refunded: () => transaction.row.position.refunded,
     phase: () => transaction.row.position.phase,

@@ -15,7 +15,6 @@ import { type ContractPorts, getContractTerms, refuseState } from './operation-d
 export type ConfirmPorts = StoreReversalPorts &
   ContractPorts & {
     inFlightTransactions: Pick<InFlightTransactions, 'inTurn'>;
-    dueClock: Pick<DueClock, 'isOver'>;
   };
 
 /**

@@ -46,7 +46,11 @@ async function scheduleRetry(
   const transaction = await ports.transactions.findById(key.organizationId, key.transactionId);
   const operation = transaction && operationByNumber(transaction, key.operationNumber);
   if (transaction === undefined || operation?.status !== 'Sent') return;
-  const transition = retryTransition(ports, ports.clock.now(), transaction, operation);
+  const transition = retryTransition(ports, transaction, operation, {
+    at: ports.clock.now(),
+    reason: 'Unanswered',
+    isPossiblySent: true,
+  });
   await commitTransition(ports.transactions, transaction, transition);
   ports.inFlightTransactions.notifyChange(key.transactionId);
 }

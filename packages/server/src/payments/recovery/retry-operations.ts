@@ -7,6 +7,7 @@ import {
 } from '../operations/store-operation-outcome.ts';
 import type { RetrySteps } from '../runtime/send-queued-message.ts';
 import {
+  isUnfinishedMessage,
   operationByNumber,
   type StoredOperation,
   type TransactionRecord,
@@ -18,17 +19,6 @@ type PendingOperation = {
   /** An earlier copy may have been sent. */
   isRepeat: boolean;
 };
-
-/** The messages of one sale are sent strictly one after the other. */
-const hasEarlierUnfinished = (
-  { operations }: TransactionRecord,
-  { operationNumber }: StoredOperation,
-): boolean =>
-  operations.some(
-    (each) =>
-      each.operationNumber < operationNumber &&
-      (each.status === 'Pending' || each.status === 'Sent'),
-  );
 
 /** @example createRetryDriver(ports, createOperationRetry(ports)) */
 export function createOperationRetry(
@@ -44,7 +34,11 @@ export function createOperationRetry(
       const transaction = await ports.transactions.findById(organizationId, transactionId);
       const operation = transaction && operationByNumber(transaction, operationNumber);
       if (transaction === undefined || operation?.status !== 'Pending') return 'Done';
-      if (hasEarlierUnfinished(transaction, operation)) return 'Blocked';
+      // The messages of one sale are sent strictly one after the other.
+      const isBlocked = transaction.operations.some(
+        (each) => each.operationNumber < operationNumber && isUnfinishedMessage(each),
+      );
+      if (isBlocked) return 'Blocked';
       return { transaction, operation, isRepeat: isPossiblySent === true || attempts > 0 };
     },
     send: ({ transaction, operation, isRepeat }, onPossiblySent) =>

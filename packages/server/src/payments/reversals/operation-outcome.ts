@@ -144,12 +144,7 @@ export const operationOutcomeRules: readonly OutcomeRule<OperationConditions>[] 
   rule({ response: 'NotSent' }, retryWhenLinkIsUp, 'an earlier copy may have been sent'),
 ];
 
-const acceptedTooEarly = {
-  status: 'Pending',
-  retry: 'Backoff',
-  newReference: 'Always',
-  isAccepted: true,
-} as const;
+const acceptedTooEarly = { ...retry, newReference: 'Always', isAccepted: true } as const;
 const tooEarly = 'the host may have processed the reversal before the sale';
 
 /** Reversals: a reversal ends only after the host has accepted it, or holds no sale. */
@@ -266,18 +261,14 @@ function findEarlierReversal(
 ): ReversalConditions['earlierReversal'] {
   if (details.reversalAcceptedBefore === true) return 'AcceptedByHost';
   const responseCodes = operations
-    .filter(
-      (each) =>
-        each.kind === 'Reversal' &&
-        each.operationNumber < operationNumber &&
-        each.status === 'Succeeded',
-    )
+    .filter((each) => each.operationNumber < operationNumber)
+    .filter(({ kind, status }) => kind === 'Reversal' && status === 'Succeeded')
     .map((each) => each.details.response?.code)
     .filter((code) => code !== originalNotFoundCode);
   if (responseCodes.length === 0) return 'None';
-  return responseCodes.some((code) => code !== undefined)
-    ? 'AcceptedByHost'
-    : 'WithoutHostResponse';
+  return responseCodes.every((code) => code === undefined)
+    ? 'WithoutHostResponse'
+    : 'AcceptedByHost';
 }
 
 export type OutcomeInput = {

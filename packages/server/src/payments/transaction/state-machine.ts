@@ -118,102 +118,49 @@ export type RefusalCode =
 
 type StateRules = Readonly<Record<OperationType, StateRule>>;
 
+const rules = (
+  Capture: StateRule,
+  Cancel: StateRule,
+  Reversal: StateRule,
+  Refund: StateRule,
+): StateRules => ({ Capture, Cancel, Reversal, Refund });
+
+const inProgress = 'transaction_in_progress';
+const reversing = 'reversal_in_progress';
+const unconfirmed = 'confirmation_pending';
+const declined = 'transaction_declined';
+const expired = 'authorization_expired';
+
+/** Columns: capture, cancel, reversal, refund. */
 export const rulesByState: Readonly<Record<State, StateRules>> = {
-  Received: {
-    Capture: 'transaction_in_progress',
-    Cancel: 'transaction_in_progress',
-    Reversal: 'AfterOutcome',
-    Refund: 'transaction_in_progress',
-  },
-  Stored: {
-    Capture: 'not_authorized',
-    Cancel: 'VoidLocally',
-    Reversal: 'VoidLocally',
-    Refund: 'not_captured',
-  },
-  Authorized: {
-    Capture: 'PartialAllowed',
-    Cancel: 'PartialAllowed',
-    Reversal: 'FullOnly',
-    Refund: 'not_captured',
-  },
-  PartiallyCaptured: {
-    Capture: 'PartialAllowed',
-    Cancel: 'PartialAllowed',
-    Reversal: 'already_captured',
-    Refund: 'Refundable',
-  },
-  Captured: {
-    Capture: 'nothing_to_capture',
-    Cancel: 'already_captured',
-    Reversal: 'already_captured',
-    Refund: 'Refundable',
-  },
-  PartiallyRefunded: {
-    Capture: 'PartialAllowed',
-    Cancel: 'PartialAllowed',
-    Reversal: 'already_captured',
-    Refund: 'Refundable',
-  },
-  Refunded: {
-    Capture: 'nothing_to_capture',
-    Cancel: 'already_captured',
-    Reversal: 'already_captured',
-    Refund: 'already_refunded',
-  },
-  Cancelled: {
-    Capture: 'already_cancelled',
-    Cancel: 'already_cancelled',
-    Reversal: 'NoOp',
-    Refund: 'not_captured',
-  },
-  Declined: {
-    Capture: 'transaction_declined',
-    Cancel: 'transaction_declined',
-    Reversal: 'NoOp',
-    Refund: 'transaction_declined',
-  },
-  Failed: {
-    Capture: 'not_authorized',
-    Cancel: 'not_authorized',
-    Reversal: 'NoOp',
-    Refund: 'not_captured',
-  },
-  Reversing: {
-    Capture: 'reversal_in_progress',
-    Cancel: 'reversal_in_progress',
-    Reversal: 'ReturnExisting',
-    Refund: 'reversal_in_progress',
-  },
-  Reversed: {
-    Capture: 'not_authorized',
-    Cancel: 'already_cancelled',
-    Reversal: 'NoOp',
-    Refund: 'not_captured',
-  },
-  Expired: {
-    Capture: 'authorization_expired',
-    Cancel: 'authorization_expired',
-    Reversal: 'authorization_expired',
-    Refund: 'not_captured',
-  },
+  Received: rules(inProgress, inProgress, 'AfterOutcome', inProgress),
+  Stored: rules('not_authorized', 'VoidLocally', 'VoidLocally', 'not_captured'),
+  Authorized: rules('PartialAllowed', 'PartialAllowed', 'FullOnly', 'not_captured'),
+  PartiallyCaptured: rules('PartialAllowed', 'PartialAllowed', 'already_captured', 'Refundable'),
+  Captured: rules('nothing_to_capture', 'already_captured', 'already_captured', 'Refundable'),
+  PartiallyRefunded: rules('PartialAllowed', 'PartialAllowed', 'already_captured', 'Refundable'),
+  Refunded: rules('nothing_to_capture', 'already_captured', 'already_captured', 'already_refunded'),
+  Cancelled: rules('already_cancelled', 'already_cancelled', 'NoOp', 'not_captured'),
+  Declined: rules(declined, declined, 'NoOp', declined),
+  Failed: rules('not_authorized', 'not_authorized', 'NoOp', 'not_captured'),
+  Reversing: rules(reversing, reversing, 'ReturnExisting', reversing),
+  Reversed: rules('not_authorized', 'already_cancelled', 'NoOp', 'not_captured'),
+  Expired: rules(expired, expired, expired, 'not_captured'),
 };
 
 /** Replaces the row Stored after the advice of an offline sale may have been sent. */
-export const submittedRules: StateRules = {
-  Capture: 'not_authorized',
-  Cancel: 'transaction_in_progress',
-  Reversal: 'AfterOutcome',
-  Refund: 'transaction_in_progress',
-};
+export const submittedRules = rules('not_authorized', inProgress, 'AfterOutcome', inProgress);
 
 /** Replaces the row of the state while a sale waits for its confirmation (ADR 0037). */
-export const awaitingConfirmationRules: StateRules = {
-  Capture: 'confirmation_pending',
-  Cancel: 'confirmation_pending',
-  Reversal: 'FullOnly',
-  Refund: 'confirmation_pending',
-};
+export const awaitingConfirmationRules = rules(unconfirmed, unconfirmed, 'FullOnly', unconfirmed);
+
+/** Replaces the row of the state of an approved account verification. */
+export const accountVerificationRules = rules(
+  'nothing_to_capture',
+  'nothing_to_cancel',
+  'NoOp',
+  'not_captured',
+);
 
 /** `Confirm` if the sale waits for its confirmation, `NoOp` if it needs none; else the error code. */
 type ConfirmRule = 'Confirm' | 'NoOp' | RefusalCode | 'transaction_reversed';
@@ -240,13 +187,6 @@ export function confirmRuleFor(position: Position): ConfirmRule {
     : confirmRulesByState[deriveState(position)];
 }
 
-export const accountVerificationRules: StateRules = {
-  Capture: 'nothing_to_capture',
-  Cancel: 'nothing_to_cancel',
-  Reversal: 'NoOp',
-  Refund: 'not_captured',
-};
-
 function stateRulesFor(position: Position): StateRules {
   if (isAccountVerificationPosition(position)) return accountVerificationRules;
   if (position.phase === 'AwaitingConfirmation') return awaitingConfirmationRules;
@@ -266,12 +206,7 @@ type RefusalReason = RefusalCode | 'partial_cancel_not_supported';
 
 /** `AfterOutcome` and `VoidLocally` apply to the full sale; the position holds no amount yet. */
 type AllowedResult =
-  | { allowed: true; maxAmount: number; mode: 'PartialAllowed' | 'Refundable' | 'FullOnly' }
-  | {
-      allowed: true;
-      maxAmount: 0;
-      mode: 'AfterOutcome' | 'VoidLocally' | 'NoOp' | 'ReturnExisting';
-    }
+  | { allowed: true; maxAmount: number; mode: Exclude<StateRule, RefusalCode> }
   | { allowed: false; maxAmount: 0; reason: RefusalReason };
 
 /** Minor units that may be captured above the authorised amount. */
@@ -284,24 +219,16 @@ export function hasReservation(position: Position): boolean {
   return position.captureReserved + position.cancelReserved > 0;
 }
 
-function capturableAmount(position: Position, terms: ContractTerms): number {
-  const usedAmount = position.captured + position.captureReserved + position.cancelled;
-  // A pending cancellation excludes over-capture.
-  const allowance = position.cancelReserved > 0 ? 0 : terms.overCaptureAllowance;
-  return Math.max(0, position.authorized + allowance - usedAmount - position.cancelReserved);
-}
-
-const notAllowed = (reason: RefusalReason): AllowedResult => ({
-  allowed: false,
-  maxAmount: 0,
-  reason,
-});
+const notAllowed = (reason: RefusalReason) => ({ allowed: false, maxAmount: 0, reason }) as const;
 
 function checkCapture(position: Position, terms: ContractTerms): AllowedResult {
   if (remainingAuthorized(position) === 0) return notAllowed('nothing_to_capture');
-  if (!terms.multipleCapture && hasReservation(position))
-    return notAllowed('transaction_in_progress');
-  return { allowed: true, mode: 'PartialAllowed', maxAmount: capturableAmount(position, terms) };
+  if (!terms.multipleCapture && hasReservation(position)) return notAllowed(inProgress);
+  const { authorized, captured, captureReserved, cancelled, cancelReserved } = position;
+  // A pending cancellation excludes over-capture.
+  const limit = authorized + (cancelReserved > 0 ? 0 : terms.overCaptureAllowance);
+  const maxAmount = Math.max(0, limit - captured - captureReserved - cancelled - cancelReserved);
+  return { allowed: true, mode: 'PartialAllowed', maxAmount };
 }
 
 function checkPartialCancel(position: Position, terms: ContractTerms): AllowedResult {
@@ -309,7 +236,7 @@ function checkPartialCancel(position: Position, terms: ContractTerms): AllowedRe
   const remaining = remainingAuthorized(position);
   if (remaining === 0) return notAllowed('already_captured');
   // Each cancel names the amount that stays authorised, so the acquirer must get one after the other.
-  if (cancelReserved > 0) return notAllowed('transaction_in_progress');
+  if (cancelReserved > 0) return notAllowed(inProgress);
   if (captured + captureReserved > 0 && !terms.partialCancel)
     return notAllowed('partial_cancel_not_supported');
   const maxAmount = Math.max(0, remaining - captureReserved);
@@ -359,7 +286,7 @@ export function checkAllowed(
   const canBecomePossible = positionsAfterPending(position).some((next) =>
     isPossible(checkRules(next, operationType, terms)),
   );
-  return canBecomePossible ? notAllowed('transaction_in_progress') : result;
+  return canBecomePossible ? notAllowed(inProgress) : result;
 }
 
 function checkRules(
@@ -379,7 +306,7 @@ function checkRules(
     case 'Refundable':
       return checkRefund(position);
     case 'FullOnly':
-      if (hasReservation(position)) return notAllowed('transaction_in_progress');
+      if (hasReservation(position)) return notAllowed(inProgress);
       return { allowed: true, mode: 'FullOnly', maxAmount: reversibleAmount(position) };
     case 'AfterOutcome':
     case 'VoidLocally':
