@@ -187,27 +187,20 @@ export function decideOperation(
   return { amount, isAfterOutcome: result.mode === 'AfterOutcome', isFinal, isVoidedLocally };
 }
 
-// A reversal applies to the full sale; any other amount is refused.
+/** Undefined if the amount is not valid: a reversal applies to the full sale. */
 function operationAmount(
-  row: TransactionRow,
+  { position }: TransactionRow,
   operationType: OperationType,
   request: OperationInput,
   maxAmount: number,
 ): number | undefined {
-  const amount = request.amount ?? defaultAmount(row, operationType, maxAmount);
+  const { captureReserved, cancelReserved } = position;
+  const remaining = remainingAuthorized(position) - captureReserved - cancelReserved;
+  // The over-capture allowance applies only to an amount that the client sends.
+  const defaultAmount = operationType === 'Capture' ? Math.min(maxAmount, remaining) : maxAmount;
+  const amount = request.amount ?? defaultAmount;
   const isValid = operationType === 'Reversal' ? amount === maxAmount : amount > 0;
   return isValid ? amount : undefined;
-}
-
-// The over-capture allowance applies only to an amount that the client sends.
-function defaultAmount(
-  row: TransactionRow,
-  operationType: OperationType,
-  maxAmount: number,
-): number {
-  if (operationType !== 'Capture') return maxAmount;
-  const { captureReserved, cancelReserved } = row.position;
-  return Math.min(maxAmount, remainingAuthorized(row.position) - captureReserved - cancelReserved);
 }
 
 function isFinalCapture(

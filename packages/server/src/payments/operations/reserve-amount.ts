@@ -40,7 +40,7 @@ import {
   type OperationResult,
 } from './operation-decision.ts';
 import { operationFingerprint, requireNewOperationId } from './operation-idempotency.ts';
-import { reservationChanges } from './store-operation-outcome.ts';
+import { eventTypes, reservationChanges } from './store-operation-outcome.ts';
 
 export type ReservationPorts = ReversalPorts &
   ContractPorts & {
@@ -86,7 +86,12 @@ async function tryReserve(
   requireNewOperationId(transaction, operationType, input);
   const terms = await getContractTerms(ports, transaction);
   const decision = decideOperation(transaction, operationType, input, terms);
-  if (typeof decision === 'string') return withoutChange(transaction, decision);
+  if (typeof decision === 'string') {
+    const replayed = decision === 'ReturnExisting';
+    const lastReversal = transaction.operations.findLast(({ kind }) => kind === 'Reversal');
+    const operation = replayed ? lastReversal : undefined;
+    return { needsSending: false, result: { transaction, operation, replayed } };
+  }
   const isInClearingFile = usesClearingFile(transaction, operationType);
   const needsLink = !decision.isVoidedLocally && !isInClearingFile;
   const isReachable =
@@ -96,13 +101,9 @@ async function tryReserve(
     refuse('acquirer_unavailable', 'The acquirer link is not available. No message was sent.');
   }
   const { approval, clientOperationId } = input;
+  const request = approval && { operationType, approval, clientOperationId };
   const approvedCode =
-    approval &&
-    (await ports.approvals.approve(
-      { operationType, approval, clientOperationId },
-      transaction,
-      decision.amount,
-    ));
+    request && (await ports.approvals.approve(request, transaction, decision.amount));
   const details = {
     ...createOperationDetails(transaction, operationType, input, decision),
     ...defined({ approvalCodeId: approvedCode?.approvalCodeId }),
@@ -123,16 +124,6 @@ async function tryReserve(
   return { needsSending, result };
 }
 
-function withoutChange(
-  transaction: TransactionRecord,
-  decision: 'NoOp' | 'ReturnExisting',
-): Reservation {
-  const replayed = decision === 'ReturnExisting';
-  const lastReversal = transaction.operations.findLast(({ kind }) => kind === 'Reversal');
-  const operation = replayed ? lastReversal : undefined;
-  return { needsSending: false, result: { transaction, operation, replayed } };
-}
-
 type PlannedOperation = OperationDecision & {
   details: Omit<OperationDetails, 'reference'>;
   needsSending: boolean;
@@ -145,14 +136,17 @@ async function reverseOnRequest(
   { amount, details, isAfterOutcome, needsSending }: PlannedOperation,
 ): Promise<OperationTransition> {
   const at = ports.clock.now();
+  const { position, deadline } = transaction.row;
+  // A sale that the host still processes is reversed after its time-out. An offline sale may be sent at any time.
+  const sentBy =
+    position.phase === 'Submitted' ? at + ports.acquirerTimeoutMs + commitGraceMs : deadline;
   const { job, ...transition } = await reversalTransition(ports, transaction, {
     at,
     amount,
     reason: reversalReason ?? 'Technical',
     clientOperationId,
     details,
-    // A sale that the host still processes is reversed after its time-out.
-    notBefore: isAfterOutcome ? lastPossibleSendTime(ports.acquirerTimeoutMs, transaction, at) : at,
+    notBefore: isAfterOutcome ? sentBy : at,
   });
   return needsSending
     ? { ...transition, operation: { ...transition.operation, status: 'Sent' } }
@@ -167,30 +161,15 @@ async function reservationTransition(
   { amount, details }: PlannedOperation,
 ): Promise<OperationTransition> {
   const at = ports.clock.now();
-  const operation = await createOperation(ports, transaction, at, {
-    kind,
-    status: 'Sent',
-    amount,
-    clientOperationId,
-    details,
-  });
+  const newOperation = { kind, status: 'Sent', amount, clientOperationId, details } as const;
+  const operation = await createOperation(ports, transaction, at, newOperation);
   return {
     at,
-    type: `transaction.${kind.toLowerCase()}_pending`,
+    type: eventTypes[kind][0],
     changes: reservationChanges(operation, 1),
     data: { amount, ...defined({ actor }) },
     operation,
   };
-}
-
-/** After this time the sale is not sent any more. An offline sale may be sent at any time. */
-function lastPossibleSendTime(
-  acquirerTimeoutMs: number,
-  { row }: TransactionRecord,
-  at: number,
-): number {
-  const isOffline = row.position.phase === 'Submitted';
-  return isOffline ? at + acquirerTimeoutMs + commitGraceMs : row.deadline;
 }
 
 function createOperationDetails(

@@ -18,6 +18,7 @@ import type { RetryTime } from '../runtime/send-queued-message.ts';
 import { settlementDayForContext } from '../transaction/settlement-and-expiry.ts';
 import {
   type OperationType,
+  operationAmounts,
   type PositionChanges,
   reversibleAmount,
 } from '../transaction/state-machine.ts';
@@ -44,12 +45,6 @@ export type StoreOutcomePorts = ReversalPorts & {
   log: Pick<Log, 'error'>;
 };
 
-type StoredOutcome = {
-  transaction: TransactionRecord;
-  /** Undefined if the operation is finished. */
-  retry?: RetryTime;
-};
-
 const unfinishedStatuses: ReadonlySet<OperationStatus> = new Set(['Sent', 'Pending', 'Filed']);
 
 /** An operation that was not sent returns its approval code in the same commit. */
@@ -65,14 +60,17 @@ function updateFinished(
   );
 }
 
-/** @param transactionWhenSent the transaction as it was when the message was sent */
+/**
+ * @param transactionWhenSent the transaction as it was when the message was sent
+ * @returns without `retry` if the operation is finished
+ */
 export function storeOperationOutcome(
   ports: StoreOutcomePorts,
   transactionWhenSent: TransactionRecord,
   operationNumber: number,
   outcome: AcquirerOutcome,
   isRepeat = false,
-): Promise<StoredOutcome> {
+): Promise<{ transaction: TransactionRecord; retry?: RetryTime }> {
   const { transactionId } = transactionWhenSent.row;
   return updateWithRetry(ports.transactions, transactionWhenSent, async (current, conflicts) => {
     const operation = operationByNumber(current, operationNumber);
@@ -162,10 +160,7 @@ export function retryTransition(
   const { kind, amount, operationNumber } = operation;
   return {
     at,
-    type:
-      kind === 'Reversal'
-        ? 'transaction.reversal_queued'
-        : `transaction.${kind.toLowerCase()}_pending`,
+    type: eventTypes[kind][0],
     changes: {},
     data: { amount, reason },
     operation: { ...operation, status: 'Pending', updatedAt: isoTime(at) },
@@ -173,11 +168,13 @@ export function retryTransition(
   };
 }
 
-const reservedAmountFields = {
-  Capture: 'captureReserved',
-  Cancel: 'cancelReserved',
-  Refund: 'refundReserved',
-} as const;
+/** Events of each operation: it is pending, it succeeded, it failed. */
+export const eventTypes: Readonly<Record<OperationType, readonly [string, string, string]>> = {
+  Capture: ['transaction.capture_pending', 'transaction.captured', 'transaction.capture_failed'],
+  Refund: ['transaction.refund_pending', 'transaction.refunded', 'transaction.refund_failed'],
+  Cancel: ['transaction.cancel_pending', 'transaction.cancelled', 'transaction.cancel_failed'],
+  Reversal: ['transaction.reversal_queued', 'transaction.reversed', 'transaction.reversal_queued'],
+};
 
 /**
  * Reserves the amount of the operation and the released rest of a final capture.
@@ -189,46 +186,22 @@ export function reservationChanges(
   sign: 1 | -1,
 ): PositionChanges {
   if (kind === 'Reversal') return {};
-  const changes: PositionChanges = { [reservedAmountFields[kind]]: sign * amount };
+  const changes: PositionChanges = { [operationAmounts[kind].reserved]: sign * amount };
   if (releasedAmount !== undefined) changes.cancelReserved = sign * releasedAmount;
   return changes;
 }
 
 function bookedChanges(
   { row: { position } }: TransactionRecord,
-  { kind, details }: StoredOperation,
+  { kind, details: { releasedAmount } }: StoredOperation,
   amount: number,
 ): PositionChanges {
-  switch (kind) {
-    case 'Capture':
-      return { captured: amount, ...defined({ cancelled: details.releasedAmount }) };
-    case 'Refund':
-      return { refunded: amount };
-    case 'Cancel':
-      return { cancelled: amount };
-    case 'Reversal':
-      return {
-        phase: 'Reversed',
-        cancelled: reversibleAmount(position),
-        // An unconfirmed sale may have captured its amount.
-        ...(position.captured > 0 ? { captured: -position.captured } : {}),
-      };
-  }
+  if (kind !== 'Reversal')
+    return { [operationAmounts[kind].booked]: amount, ...defined({ cancelled: releasedAmount }) };
+  // An unconfirmed sale may have captured its amount.
+  const captured = position.captured > 0 ? -position.captured : undefined;
+  return { phase: 'Reversed', cancelled: reversibleAmount(position), ...defined({ captured }) };
 }
-
-const successEventTypes: Readonly<Record<OperationType, string>> = {
-  Capture: 'transaction.captured',
-  Refund: 'transaction.refunded',
-  Cancel: 'transaction.cancelled',
-  Reversal: 'transaction.reversed',
-};
-
-const failureEventTypes: Readonly<Record<OperationType, string>> = {
-  Capture: 'transaction.capture_failed',
-  Refund: 'transaction.refund_failed',
-  Cancel: 'transaction.cancel_failed',
-  Reversal: 'transaction.reversal_queued',
-};
 
 type FinalResult = {
   /** Epoch ms. */
@@ -258,7 +231,7 @@ export function finalTransition(
   }
   return {
     at,
-    type: (isDone ? successEventTypes : failureEventTypes)[kind],
+    type: eventTypes[kind][isDone ? 1 : 2],
     changes: {
       ...reservationChanges(operation, -1),
       ...(isDone ? bookedChanges(transaction, operation, amount) : {}),

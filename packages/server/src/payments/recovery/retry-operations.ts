@@ -5,6 +5,7 @@ import {
   type StoreOutcomePorts,
   storeOperationOutcome,
 } from '../operations/store-operation-outcome.ts';
+import type { RetryPayload } from '../reversals/create-reversal.ts';
 import type { RetrySteps } from '../runtime/send-queued-message.ts';
 import {
   isUnfinishedMessage,
@@ -20,17 +21,13 @@ type PendingOperation = {
   isRepeat: boolean;
 };
 
+export type RetryOperationPorts = SendPorts & StoreOutcomePorts;
+
 /** @example createRetryDriver(ports, createOperationRetry(ports)) */
-export function createOperationRetry(
-  ports: SendPorts & StoreOutcomePorts,
-): RetrySteps<PendingOperation> {
+export function createOperationRetry(ports: RetryOperationPorts): RetrySteps<PendingOperation> {
   return {
     async load({ organizationId, payload, attempts }: Job) {
-      const { transactionId, operationNumber, isPossiblySent } = payload as {
-        transactionId: string;
-        operationNumber: number;
-        isPossiblySent?: boolean;
-      };
+      const { transactionId, operationNumber, isPossiblySent } = payload as RetryPayload;
       const transaction = await ports.transactions.findById(organizationId, transactionId);
       const operation = transaction && operationByNumber(transaction, operationNumber);
       if (transaction === undefined || operation?.status !== 'Pending') return 'Done';
@@ -39,7 +36,7 @@ export function createOperationRetry(
         (each) => each.operationNumber < operationNumber && isUnfinishedMessage(each),
       );
       if (isBlocked) return 'Blocked';
-      return { transaction, operation, isRepeat: isPossiblySent === true || attempts > 0 };
+      return { transaction, operation, isRepeat: isPossiblySent || attempts > 0 };
     },
     send: ({ transaction, operation, isRepeat }, onPossiblySent) =>
       sendOperation(ports, transaction, operation, isRepeat, onPossiblySent),

@@ -46,7 +46,13 @@ export type ReversalPorts = {
   acquirerTimeoutMs: number;
 };
 
-/** @param isPossiblySent the first message of the job is already a repeat */
+export type RetryPayload = {
+  transactionId: string;
+  operationNumber: number;
+  /** The first message of the job is already a repeat. */
+  isPossiblySent: boolean;
+};
+
 export function createRetryJob(
   { ids, dueClock }: ReversalPorts,
   transaction: TransactionRecord,
@@ -55,10 +61,11 @@ export function createRetryJob(
   isPossiblySent: boolean,
 ): JobRequest {
   const { transactionId } = transaction.row;
+  const payload: RetryPayload = { transactionId, operationNumber, isPossiblySent };
   return {
     jobId: ids.uuid(),
     kind: retryOperationJob,
-    payload: { transactionId, operationNumber, isPossiblySent },
+    payload,
     dueAt: isoTime(dueClock.toDue(dueAt)),
     lane: authorizationContext(transaction).linkId,
   };

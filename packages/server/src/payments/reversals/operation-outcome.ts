@@ -162,12 +162,8 @@ export const reversalOutcomeRules: readonly OutcomeRule<ReversalConditions>[] = 
     succeeded,
     'the host has the earlier reversal of this sale',
   ),
-  rule(
-    collision.when,
-    { ...retry, isCollision: true, newReference: 'UpToLimit' },
-    collision.because,
-  ),
-  rule(afterCollision.when, { ...retry, newReference: 'UpToLimit' }, afterCollision.because),
+  { ...collision, result: { ...retry, isCollision: true, newReference: 'UpToLimit' } },
+  { ...afterCollision, result: { ...retry, newReference: 'UpToLimit' } },
   rule(
     { response: 'OriginalNotFound', canSaleArrive: true },
     retry,

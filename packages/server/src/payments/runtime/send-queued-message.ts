@@ -53,6 +53,8 @@ export function createRetryConcurrency() {
   };
 }
 
+export type RetryConcurrency = ReturnType<typeof createRetryConcurrency>;
+
 const concurrencyRetryMs = 1000;
 const blockedRetryMs = 2000;
 
@@ -62,7 +64,7 @@ const blockedRetryMs = 2000;
  */
 export type RetryTime = 'Backoff' | 'BackoffInOrder' | 'WhenLinkIsUp';
 
-type RetryPorts = {
+export type RetryPorts = {
   acquiring: Pick<Acquiring, 'isLinkAvailable'>;
   clock: Clock;
   linkQueue: Pick<LinkQueue, 'isBlocked'>;

@@ -1,4 +1,5 @@
 // State machine of card transactions. One table enforces the rules and generates the documentation.
+import type { TransactionState } from '@switchyard/contract';
 
 /**
  * Progress of the sale itself. `Submitted`: an offline sale whose message may have been sent, shown as Stored.
@@ -17,13 +18,7 @@ export type Phase =
   | 'Reversed'
   | 'Expired';
 
-export type State =
-  | Exclude<Phase, 'Submitted' | 'Approved' | 'AwaitingConfirmation'>
-  | 'Authorized'
-  | 'PartiallyCaptured'
-  | 'Captured'
-  | 'PartiallyRefunded'
-  | 'Refunded';
+export type State = TransactionState;
 
 /** Amounts in minor units. Reserved amounts wait for the response of the acquirer. */
 export const zeroAmounts = {
@@ -85,6 +80,13 @@ export function deriveState(position: Position): State {
 
 /** `Cancel` is a void (functional cancel), `Reversal` a technical cancel of the full sale. */
 export type OperationType = 'Capture' | 'Cancel' | 'Refund' | 'Reversal';
+
+/** The amount in which an operation is reserved, and the amount in which its success is booked. */
+export const operationAmounts = {
+  Capture: { reserved: 'captureReserved', booked: 'captured' },
+  Cancel: { reserved: 'cancelReserved', booked: 'cancelled' },
+  Refund: { reserved: 'refundReserved', booked: 'refunded' },
+} as const;
 
 /**
  * What a state allows. `PartialAllowed`: up to the remaining amount. `Refundable`: up to the captured
@@ -256,20 +258,14 @@ const isPossible = (result: AllowedResult): boolean =>
 /** The positions after the pending operations, each of which succeeds or fails. */
 function positionsAfterPending(position: Position): Position[] {
   let positions = [position];
-  for (const [finalName, reservedName] of reservedAmountNames) {
+  for (const { reserved, booked } of Object.values(operationAmounts)) {
     positions = positions.flatMap((each) => {
-      const failed = { ...each, [reservedName]: 0 };
-      return [failed, { ...failed, [finalName]: each[finalName] + each[reservedName] }];
+      const failed = { ...each, [reserved]: 0 };
+      return [failed, { ...failed, [booked]: each[booked] + each[reserved] }];
     });
   }
   return positions;
 }
-
-const reservedAmountNames = [
-  ['captured', 'captureReserved'],
-  ['cancelled', 'cancelReserved'],
-  ['refunded', 'refundReserved'],
-] as const;
 
 /**
  * Decides whether an operation is allowed and its maximum amount (invariant I9). A refusal is
