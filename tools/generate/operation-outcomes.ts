@@ -4,9 +4,9 @@ import {
   manualResolutionRules,
   type OutcomeResult,
   type OutcomeRule,
-  offlineSaleRules,
-  operationRules,
-  reversalRules,
+  offlineSaleOutcomeRules,
+  operationOutcomeRules,
+  reversalOutcomeRules,
 } from '../../packages/server/src/payments/reversals/operation-outcome.ts';
 import { code, table } from './markdown.ts';
 
@@ -27,6 +27,13 @@ conditions match applies; an empty cell matches everything. The server evaluates
 | Not sent | No byte of the message left the platform. |
 
 A copy is *repeated* if an earlier copy of the same message may have been sent.
+
+If the request itself sent the first copy, the second copy is due at once. The growing delay applies to every later
+copy, and to every copy of a message that a job sends first.
+
+When a response makes an operation \`Pending\`, the \`reason\` of the event names the response, for example
+\`Duplicate\`, \`HostError\` or \`Indeterminate\`. It is \`Unanswered\` without a response, and
+\`AcquirerUnavailable\` if nothing was sent.
 `;
 
 const words: Readonly<Record<string, string>> = {
@@ -111,7 +118,7 @@ export function operationOutcomesDocument(): string {
       'Captures, refunds and cancels',
       'While the status is `Pending`, the amount stays reserved.',
       rulesTable(
-        operationRules,
+        operationOutcomeRules,
         [...message, 'isScheduled', 'isClearingLine'],
         outcomeHeadings,
         outcomeCells,
@@ -121,7 +128,7 @@ export function operationOutcomesDocument(): string {
       'Reversals',
       'A reversal ends only after the host accepted it, or when the host cannot hold the sale. It is never declined.',
       rulesTable(
-        reversalRules,
+        reversalOutcomeRules,
         [...message, 'saleApproval', 'earlierReversal', 'canSaleArrive'],
         outcomeHeadings,
         outcomeCells,
@@ -130,7 +137,7 @@ export function operationOutcomesDocument(): string {
     [
       'Advices of offline sales',
       'The customer has the goods, so the platform does not reverse the sale.',
-      rulesTable(offlineSaleRules, message, outcomeHeadings, outcomeCells),
+      rulesTable(offlineSaleOutcomeRules, message, outcomeHeadings, outcomeCells),
     ],
     [
       'Responses after a manual resolution',

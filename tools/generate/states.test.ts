@@ -1,7 +1,7 @@
 // The diagram of the states is what operations do: nothing comes back from an end, and nothing is missing.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { operationRulesByState } from '../../packages/server/src/payments/transaction/state-machine.ts';
+import { rulesByState } from '../../packages/server/src/payments/transaction/state-machine.ts';
 import { movesDiagram, statesTable } from './states.ts';
 
 const edges = [...movesDiagram().matchAll(/^ {2}(\S+) --> (\w+): (.+)$/gm)].map(
@@ -10,7 +10,7 @@ const edges = [...movesDiagram().matchAll(/^ {2}(\S+) --> (\w+): (.+)$/gm)].map(
 
 test('every state is reached, and has its row', () => {
   const reached = new Set(edges.map(({ to }) => to));
-  for (const state of Object.keys(operationRulesByState)) {
+  for (const state of Object.keys(rulesByState)) {
     assert.ok(reached.has(state), state);
     assert.match(statesTable(), new RegExp(`^\\| \`${state}\` \\|`, 'm'));
   }

@@ -6,18 +6,18 @@ import {
   checkAllowed,
   confirmRulesByState,
   deriveState,
-  type OperationRule,
   type OperationType,
-  operationRulesByState,
   type Position,
   type PositionChanges,
   remainingAuthorized,
+  rulesByState,
+  type StateRule,
   submittedRules,
   zeroAmounts,
 } from '../../packages/server/src/payments/transaction/state-machine.ts';
 import { code, table } from './markdown.ts';
 
-const words: Partial<Record<OperationRule, string>> = {
+const words: Partial<Record<StateRule, string>> = {
   PartialAllowed: 'up to the remaining amount',
   Refundable: 'up to the captured amount that is not refunded',
   FullOnly: 'full amount only',
@@ -31,7 +31,7 @@ const confirmWords: Readonly<Record<string, string>> = {
   NoOp: 'succeeds without effect',
 };
 
-type Rules = Readonly<Record<OperationType, OperationRule>>;
+type Rules = Readonly<Record<OperationType, StateRule>>;
 
 const cells = ({ Capture, Cancel, Reversal, Refund }: Rules): string[] =>
   [Capture, Cancel, Reversal, Refund].map((rule) => words[rule] ?? code(rule));
@@ -53,7 +53,7 @@ export function statesTable(): string {
     'Confirm',
   ];
   const confirmed = (rule: string) => confirmWords[rule] ?? code(rule);
-  const rows = Object.entries(operationRulesByState).map(([state, rules]) => [
+  const rows = Object.entries(rulesByState).map(([state, rules]) => [
     code(state),
     ...cells(rules),
     confirmed(confirmRulesByState[state as keyof typeof confirmRulesByState]),

@@ -6,7 +6,7 @@ import type {
   AcquirerRequest,
 } from '../src/acquiring/index.ts';
 import { resolutionTransition } from '../src/payments/operations/resolve-manually.ts';
-import { settleOperation } from '../src/payments/operations/store-operation-outcome.ts';
+import { storeOperationOutcome } from '../src/payments/operations/store-operation-outcome.ts';
 import { createOperationRetry } from '../src/payments/recovery/retry-operations.ts';
 import { recordLateResponse } from '../src/payments/reversals/late-response.ts';
 import { createRetryDriver } from '../src/payments/runtime/send-queued-message.ts';
@@ -67,7 +67,7 @@ function transactionWith(
   } as unknown as TransactionRecord;
 }
 
-/** @example const { settle, retry, status } = oneOperation('Refund'); */
+/** @example const { storeOutcome, retry, status } = oneOperation('Refund'); */
 export function oneOperation(kind: keyof typeof positions, request = {}) {
   let transaction = transactionWith(kind, request);
   let stan = 0;
@@ -141,7 +141,8 @@ export function oneOperation(kind: keyof typeof positions, request = {}) {
     jobs,
     sent,
     requests,
-    settle: (outcome: AcquirerOutcome) => settleOperation(ports, transaction, 1, outcome),
+    storeOutcome: (outcome: AcquirerOutcome) =>
+      storeOperationOutcome(ports, transaction, 1, outcome),
     async retry(outcome: AcquirerOutcome, attempts = 0) {
       next = outcome;
       const { payload } = jobs[0] ?? {};
@@ -169,6 +170,7 @@ export function oneOperation(kind: keyof typeof positions, request = {}) {
       failuresLeft = times;
     },
     operation: () => transaction.operations[0],
+    lastReason: () => transaction.events.at(-1)?.data.reason,
     status: () => transaction.operations[0]?.status,
     refunded: () => transaction.row.position.refunded,
     phase: () => transaction.row.position.phase,

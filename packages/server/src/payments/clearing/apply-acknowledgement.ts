@@ -1,7 +1,10 @@
 // Applies an acknowledgement to the captures of a clearing file. An interrupted job continues safely.
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import type { Job, Later } from '../../platform/index.ts';
-import { type SettlePorts, settleOperation } from '../operations/store-operation-outcome.ts';
+import {
+  type StoreOutcomePorts,
+  storeOperationOutcome,
+} from '../operations/store-operation-outcome.ts';
 import { createLinkConcurrency, createPacer } from '../runtime/capture-concurrency.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { operationByNumber } from '../transaction/transaction.ts';
@@ -15,7 +18,7 @@ const maxConcurrentLines = 16;
 const linesPerSecond = 1000;
 const approvedCode = '00';
 
-type Ports = SettlePorts & {
+type Ports = StoreOutcomePorts & {
   clearing: Pick<ClearingStore, 'listLines' | 'settleLines' | 'settleFile'>;
   inFlightTransactions: Pick<InFlightTransactions, 'isStopping'>;
 };
@@ -41,7 +44,12 @@ export function createAcknowledgementHandler(
       if (transaction === undefined) {
         throw new Error(`transaction ${transactionId} of a clearing line does not exist`);
       }
-      const result = await settleOperation(ports, transaction, operationNumber, lineOutcome(row));
+      const result = await storeOperationOutcome(
+        ports,
+        transaction,
+        operationNumber,
+        lineOutcome(row),
+      );
       const operation = operationByNumber(result.transaction, operationNumber);
       return { line: row.line, accepted: operation?.status === 'Succeeded' };
     } finally {

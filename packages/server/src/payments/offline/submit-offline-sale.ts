@@ -9,7 +9,7 @@ import {
   classifyResponse,
   findRule,
   type OutcomeResult,
-  offlineSaleRules,
+  offlineSaleOutcomeRules,
 } from '../reversals/operation-outcome.ts';
 import { alertReferenceCollision } from '../reversals/reconciliation-alerts.ts';
 import type { RetrySteps, RetryTime } from '../runtime/send-queued-message.ts';
@@ -55,7 +55,7 @@ export function createOfflineSubmission(ports: Ports): RetrySteps<SubmittedSale>
       return sale;
     },
     send: (sale, onPossiblySent) => sendAdvice(ports, sale, onPossiblySent),
-    async settle(sale, outcome) {
+    async storeOutcome(sale, outcome) {
       const retryTime = await storeOutcome(ports, sale, outcome);
       const { organizationId, transactionId } = sale.transaction.row;
       if (retryTime === undefined)
@@ -141,7 +141,7 @@ async function storeOutcome(
         await recordSupersededOutcome(ports, current, outcome);
         return {};
       }
-      const result = findRule(offlineSaleRules, {
+      const result = findRule(offlineSaleOutcomeRules, {
         response: classifyResponse(outcome),
         isRepeat,
         hasCollision: hasReferenceCollision(current),

@@ -15,7 +15,6 @@ import { type ContractPorts, getContractTerms, refuseState } from './operation-d
 export type ConfirmPorts = StoreReversalPorts &
   ContractPorts & {
     inFlightTransactions: Pick<InFlightTransactions, 'inTurn'>;
-    dueClock: Pick<DueClock, 'isOver'>;
   };
 
 /**
@@ -58,13 +57,9 @@ export function confirmSale(
   );
 }
 
-function isPastConfirmDeadline(
-  dueClock: Pick<DueClock, 'isOver'>,
-  transaction: TransactionRecord,
-): boolean {
-  if (transaction.row.position.phase !== 'AwaitingConfirmation') return false;
+function isPastConfirmDeadline(dueClock: DueClock, transaction: TransactionRecord): boolean {
   const confirmBy = confirmDeadline(transaction);
-  if (confirmBy === undefined) throw new Error('an unconfirmed sale has no confirm deadline');
+  if (confirmBy === undefined) return false;
   const deadline = Date.parse(confirmBy);
   const { confirmWithinSeconds = 0 } = authorizationContext(transaction);
   return dueClock.isOver(deadline, deadline - confirmWithinSeconds * 1000);

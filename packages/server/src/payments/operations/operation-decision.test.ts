@@ -20,10 +20,10 @@ test('in every phase the listed maximum amount is accepted and one more is refus
   for (const phase of phases) {
     const position = { ...zeroAmounts, phase, ...amounts[phase] };
     const row = { amount: 1234, currency: 'EUR', position, state: deriveState(position) };
-    const loaded = { row, events: [], operations: [] } as unknown as TransactionRecord;
-    const tried = (operation: OperationType, amount: number) => {
+    const transaction = { row, events: [], operations: [] } as unknown as TransactionRecord;
+    const decide = (operation: OperationType, amount: number) => {
       try {
-        return decideOperation(loaded, operation, { amount }, terms);
+        return decideOperation(transaction, operation, { amount }, terms);
       } catch (error) {
         assert.ok(error instanceof Refusal);
         return error;
@@ -34,10 +34,10 @@ test('in every phase the listed maximum amount is accepted and one more is refus
       if (operation === 'Confirm' || !allowed) continue;
       const name = `${operation} of ${phase}`;
       assert.ok(maxAmount > 0, name);
-      const taken = tried(operation, maxAmount);
-      assert.ok(typeof taken === 'object' && 'amount' in taken, name);
-      assert.equal(taken.amount, maxAmount, name);
-      const refused = tried(operation, maxAmount + 1);
+      const decision = decide(operation, maxAmount);
+      assert.ok(typeof decision === 'object' && 'amount' in decision, name);
+      assert.equal(decision.amount, maxAmount, name);
+      const refused = decide(operation, maxAmount + 1);
       assert.ok(refused instanceof Refusal, name);
       assert.equal(refused.extensions?.['maxAmount'], maxAmount, name);
     }

@@ -1,5 +1,4 @@
 // Decides which operations a transaction allows, and with which amounts.
-
 import {
   type AllowedOperation,
   defined,
@@ -64,17 +63,14 @@ export async function getContractTerms(
   if (contract === undefined)
     throw new Error('the acquirer contract of the transaction does not exist');
   const { partialCancel, multipleCapture, overCapturePercent } = contract;
+  const context = authorizationContext(transaction);
   // The approved amount may be lower than the requested amount, on which `overCaptureAllowance` is based.
   const allowance = calculateOverCaptureAllowance(position.authorized, overCapturePercent);
   return {
     partialCancel,
     multipleCapture,
     overCaptureAllowance: Math.min(overCaptureAllowance, allowance),
-    isAuthorizationExpired: isAuthorizationExpired(
-      transaction,
-      authorizationContext(transaction),
-      dueClock.now(),
-    ),
+    isAuthorizationExpired: isAuthorizationExpired(transaction, context, dueClock.now()),
   };
 }
 
@@ -91,11 +87,14 @@ export function allowedOperations(row: TransactionRow, terms: ContractTerms): Al
   const { position, currency } = row;
   const results: AllowedOperation[] = operationTypes.map((operation) => {
     const result = checkAllowed(position, operation, terms);
-    const maxAmount = result.allowed ? maxAmountOf(row, result) : 0;
-    if (result.allowed && (maxAmount > 0 || isFullSaleRule(result.mode)))
+    const refused = { operation, allowed: false, maxAmount: 0, currency } as const;
+    if (!result.allowed) return { ...refused, reason: result.reason };
+    const maxAmount = maxAmountOf(row, result);
+    if (maxAmount > 0 || isFullSaleRule(result.mode))
       return { operation, allowed: true, maxAmount, currency };
-    const reason = result.allowed ? nothingLeftReason(operation) : result.reason;
-    return { operation, allowed: false, maxAmount: 0, currency, reason };
+    // The state allows the operation, but no amount is left or nothing needs to be done.
+    const reason = operation === 'Reversal' ? 'already_cancelled' : amountExceededCodes[operation];
+    return { ...refused, reason };
   });
   if (confirmRuleFor(position) !== 'Confirm') return results;
   const maxAmount = reversibleAmount(position);
@@ -108,20 +107,10 @@ const isFullSaleRule = (rule: string): boolean => rule === 'AfterOutcome' || rul
 const maxAmountOf = (row: TransactionRow, result: { mode: string; maxAmount: number }): number =>
   isFullSaleRule(result.mode) ? row.amount : result.maxAmount;
 
-// The state allows the operation, but no amount is left or nothing needs to be done.
-function nothingLeftReason(operationType: OperationType): ErrorCode {
-  return operationType === 'Reversal' ? 'already_cancelled' : amountExceededCodes[operationType];
-}
-
-function conflictExtensions(
-  transaction: TransactionRecord,
-  terms: ContractTerms,
-): Record<string, unknown> {
-  return {
-    transaction: transactionSummary(transaction),
-    allowedOperations: allowedOperations(transaction.row, terms),
-  };
-}
+const conflictExtensions = (transaction: TransactionRecord, terms: ContractTerms) => ({
+  transaction: transactionSummary(transaction),
+  allowedOperations: allowedOperations(transaction.row, terms),
+});
 
 /** A client polls the pending operation in the same interval. */
 const retryAfterMs = 2000;
@@ -139,14 +128,14 @@ export function refuseState(
   });
 }
 
-export type ReservedAmount = {
+export type OperationDecision = {
   /** Minor units. */
   amount: number;
   /** Sent after the outcome of the sale. */
   isAfterOutcome: boolean;
   isFinal: boolean;
   /** No message to the acquirer is needed. */
-  isVoidedLocally?: true;
+  isVoidedLocally: boolean;
 };
 
 /**
@@ -160,7 +149,7 @@ export function decideOperation(
   operationType: OperationType,
   request: OperationInput,
   terms: ContractTerms,
-): ReservedAmount | 'NoOp' | 'ReturnExisting' {
+): OperationDecision | 'NoOp' | 'ReturnExisting' {
   const { row } = transaction;
   if (request.currency !== undefined && request.currency !== row.currency) {
     refuseField('currency_mismatch', '/currency', `The transaction is in ${row.currency}.`);
@@ -195,35 +184,23 @@ export function decideOperation(
       'A final capture is not possible while another operation has no response. Retry later.';
     refuseState('transaction_in_progress', detail, transaction, terms);
   }
-  return {
-    amount,
-    isAfterOutcome: result.mode === 'AfterOutcome',
-    isFinal,
-    ...(isVoidedLocally ? { isVoidedLocally: true } : {}),
-  };
+  return { amount, isAfterOutcome: result.mode === 'AfterOutcome', isFinal, isVoidedLocally };
 }
 
-// A reversal applies to the full sale; any other amount is refused.
+/** Undefined if the amount is not valid: a reversal applies to the full sale. */
 function operationAmount(
-  row: TransactionRow,
+  { position }: TransactionRow,
   operationType: OperationType,
   request: OperationInput,
   maxAmount: number,
 ): number | undefined {
-  const amount = request.amount ?? defaultAmount(row, operationType, maxAmount);
-  if (operationType === 'Reversal') return amount === maxAmount ? maxAmount : undefined;
-  return amount > 0 ? amount : undefined;
-}
-
-// The over-capture allowance applies only to an amount that the client sends.
-function defaultAmount(
-  row: TransactionRow,
-  operationType: OperationType,
-  maxAmount: number,
-): number {
-  if (operationType !== 'Capture') return maxAmount;
-  const { captureReserved, cancelReserved } = row.position;
-  return Math.min(maxAmount, remainingAuthorized(row.position) - captureReserved - cancelReserved);
+  const { captureReserved, cancelReserved } = position;
+  const remaining = remainingAuthorized(position) - captureReserved - cancelReserved;
+  // The over-capture allowance applies only to an amount that the client sends.
+  const defaultAmount = operationType === 'Capture' ? Math.min(maxAmount, remaining) : maxAmount;
+  const amount = request.amount ?? defaultAmount;
+  const isValid = operationType === 'Reversal' ? amount === maxAmount : amount > 0;
+  return isValid ? amount : undefined;
 }
 
 function isFinalCapture(

@@ -1,5 +1,5 @@
 // Idempotency of operations: a repeated identifier returns the existing operation.
-import { refuse } from '@switchyard/contract';
+import { defined, refuse } from '@switchyard/contract';
 import type { Clock } from '../../platform/index.ts';
 import {
   DuplicateOperationId,
@@ -25,14 +25,8 @@ export type IdempotencyPorts = {
 
 /** The members that distinguish two requests. */
 export function operationFingerprint(input: OperationInput): Record<string, unknown> {
-  const {
-    clientOperationId: _id,
-    actor: _actor,
-    approval: _approval,
-    chipData: _chip,
-    ...members
-  } = input;
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+  const { amount, currency, final, cancelReason, reversalReason } = input;
+  return defined({ amount, currency, final, cancelReason, reversalReason });
 }
 
 const pollEveryMs = 250;
@@ -116,8 +110,9 @@ export function wasPending(
   { events }: TransactionRecord,
   { operationNumber }: Pick<StoredOperation, 'operationNumber'>,
 ): boolean {
-  return events.some(({ data: { operation } }) => {
-    if (operation?.number !== operationNumber) return false;
-    return operation.status === 'Pending' || operation.status === 'Filed';
-  });
+  return events.some(
+    ({ data: { operation } }) =>
+      operation?.number === operationNumber &&
+      (operation.status === 'Pending' || operation.status === 'Filed'),
+  );
 }

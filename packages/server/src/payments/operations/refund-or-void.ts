@@ -1,7 +1,6 @@
 // Refund or void by web: the state of the transaction decides which one applies.
 import type { AllowedOperations } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
-import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import {
   type ContractTerms,
   checkAllowed,
@@ -69,47 +68,32 @@ export async function refundOrVoid(
     if (!(error instanceof OtherOperationTypeTaken)) throw error;
     // A concurrent copy of this request chose the other operation before a capture.
     const { organizationId, transactionId } = transaction.row;
-    return attemptOnce(
-      (await ports.transactions.findById(organizationId, transactionId)) ?? transaction,
-    );
+    const current = await ports.transactions.findById(organizationId, transactionId);
+    return attemptOnce(current ?? transaction);
   }
 }
 
-const webOperationTypes: ReadonlySet<string> = new Set<WebOperationType>(['Refund', 'Cancel']);
-
-// A replay chooses what the first call chose. A capture may have the same identifier: each type of
-// operation has its own.
+/**
+ * A replay chooses the operation of the first call. One identifier cannot name a refund of one transaction and
+ * a cancel of another; a capture may have the same identifier.
+ */
 async function chooseReplayedOperation(
   ports: OperationPorts,
   transaction: TransactionRecord,
   clientOperationId: string | undefined,
 ): Promise<WebOperationType> {
-  const firstOperation = transaction.operations.find(
-    (each) =>
-      clientOperationId !== undefined &&
-      each.clientOperationId === clientOperationId &&
-      webOperationTypes.has(each.kind),
-  );
-  if (firstOperation?.kind === 'Refund' || firstOperation?.kind === 'Cancel')
-    return firstOperation.kind;
+  if (clientOperationId !== undefined) {
+    for (const { kind, clientOperationId: usedId } of transaction.operations) {
+      if (usedId === clientOperationId && (kind === 'Refund' || kind === 'Cancel')) return kind;
+    }
+  }
   const operationType = chooseWebOperation(transaction, await getContractTerms(ports, transaction));
-  return clientOperationId === undefined
-    ? operationType
-    : chooseByIdentifierUse(ports, transaction, operationType, clientOperationId);
-}
-
-/** One route serves both, so one identifier cannot name a refund of one transaction and a cancel of another. */
-async function chooseByIdentifierUse(
-  { transactions }: { transactions: Pick<TransactionRepository, 'findOperation'> },
-  { row }: TransactionRecord,
-  operationType: WebOperationType,
-  clientOperationId: string,
-): Promise<WebOperationType> {
-  const { organizationId, merchantId, transactionId } = row;
-  const otherType = operationType === 'Refund' ? 'Cancel' : 'Refund';
-  const key = { organizationId, merchantId, kind: otherType, clientOperationId };
-  const existing = await transactions.findOperation(key);
+  if (clientOperationId === undefined) return operationType;
+  const { organizationId, merchantId, transactionId } = transaction.row;
+  const kind = operationType === 'Refund' ? 'Cancel' : 'Refund';
+  const key = { organizationId, merchantId, kind, clientOperationId } as const;
+  const existing = await ports.transactions.findOperation(key);
   if (existing === undefined) return operationType;
   refuseOperationIdReuse({ transactionId: existing.transactionId }, { transactionId });
-  return otherType;
+  return kind;
 }

@@ -1,39 +1,32 @@
 // Reserves the amount of an operation in the database before the acquirer is called.
 import { defined, refuse } from '@switchyard/contract';
-import type { Kysely } from 'kysely';
 import type { Acquiring } from '../../acquiring/index.ts';
-import { type Clock, isoTime } from '../../platform/index.ts';
+import type { Clock } from '../../platform/index.ts';
 import {
   type ApprovalChecker,
   ApprovalCodeUsed,
   type ApprovedCode,
 } from '../approvals/check-approval-code.ts';
-import { queryRows } from '../repository/sql-statements.ts';
-import {
-  DuplicateOperationId,
-  type TransactionRepository,
-} from '../repository/transaction-repository.ts';
+import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import { refuseConcurrentModification, updateWithRetry } from '../repository/update-with-retry.ts';
-import { type ReversalPorts, reversalTransition } from '../reversals/create-reversal.ts';
-import { allocateMessageReference } from '../runtime/acquirer-messages.ts';
-import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import {
-  type OperationType,
-  type PositionChanges,
-  remainingAuthorized,
-} from '../transaction/state-machine.ts';
+  createOperation,
+  type ReversalPorts,
+  reversalTransition,
+} from '../reversals/create-reversal.ts';
+import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
+import { type OperationType, remainingAuthorized } from '../transaction/state-machine.ts';
 import { commitGraceMs } from '../transaction/time-limits.ts';
 import {
   authorizationContext,
   type OperationDetails,
-  type StoredOperation,
   type TransactionChange,
   type TransactionRecord,
 } from '../transaction/transaction.ts';
 import {
   applyTransition,
   clearingEntryTransition,
-  type Transition,
+  type OperationTransition,
   usesClearingFile,
   voidUnsubmittedSale,
   withChange,
@@ -42,16 +35,19 @@ import {
   type ContractPorts,
   decideOperation,
   getContractTerms,
+  type OperationDecision,
   type OperationInput,
   type OperationResult,
-  type ReservedAmount,
 } from './operation-decision.ts';
 import { operationFingerprint, requireNewOperationId } from './operation-idempotency.ts';
-import { reservedAmountFields } from './store-operation-outcome.ts';
+import { eventTypes, reservationChanges } from './store-operation-outcome.ts';
 
 export type ReservationPorts = ReversalPorts &
   ContractPorts & {
-    transactions: Pick<TransactionRepository, 'findById' | 'update' | 'updateWith'>;
+    transactions: Pick<
+      TransactionRepository,
+      'findById' | 'update' | 'updateWith' | 'claimWebOperationId'
+    >;
     approvals: Pick<ApprovalChecker, 'approve' | 'consume'>;
     acquiring: Pick<Acquiring, 'isLinkAvailable'>;
     inFlightTransactions: Pick<InFlightTransactions, 'inTurn' | 'notifyChange'>;
@@ -90,10 +86,14 @@ async function tryReserve(
   requireNewOperationId(transaction, operationType, input);
   const terms = await getContractTerms(ports, transaction);
   const decision = decideOperation(transaction, operationType, input, terms);
-  if (typeof decision === 'string') return withoutChange(transaction, decision);
-  const { isVoidedLocally = false } = decision;
+  if (typeof decision === 'string') {
+    const replayed = decision === 'ReturnExisting';
+    const lastReversal = transaction.operations.findLast(({ kind }) => kind === 'Reversal');
+    const operation = replayed ? lastReversal : undefined;
+    return { needsSending: false, result: { transaction, operation, replayed } };
+  }
   const isInClearingFile = usesClearingFile(transaction, operationType);
-  const needsLink = !isVoidedLocally && !isInClearingFile;
+  const needsLink = !decision.isVoidedLocally && !isInClearingFile;
   const isReachable =
     !needsLink || ports.acquiring.isLinkAvailable(authorizationContext(transaction).linkId);
   // A reversal is accepted without the link; the server sends it later.
@@ -101,50 +101,30 @@ async function tryReserve(
     refuse('acquirer_unavailable', 'The acquirer link is not available. No message was sent.');
   }
   const { approval, clientOperationId } = input;
+  const request = approval && { operationType, approval, clientOperationId };
   const approvedCode =
-    approval &&
-    (await ports.approvals.approve(
-      { operationType, approval, clientOperationId },
-      transaction,
-      decision.amount,
-    ));
-  const details = createOperationDetails(
-    transaction,
-    operationType,
-    input,
-    decision,
-    approvedCode?.approvalCodeId,
-  );
+    request && (await ports.approvals.approve(request, transaction, decision.amount));
+  const details = {
+    ...createOperationDetails(transaction, operationType, input, decision),
+    ...defined({ approvalCodeId: approvedCode?.approvalCodeId }),
+  };
   const needsSending = needsLink && isReachable && !decision.isAfterOutcome;
   const plan = { ...decision, details, needsSending };
   let transition =
     operationType === 'Reversal'
       ? await reverseOnRequest(ports, transaction, input, plan)
       : await reservationTransition(ports, transaction, operationType, input, plan);
-  if (isVoidedLocally) transition = voidUnsubmittedSale(transition);
+  if (decision.isVoidedLocally) transition = voidUnsubmittedSale(transition);
   if (isInClearingFile) transition = clearingEntryTransition(transaction, transition);
   const change = applyTransition(transaction.row, transition);
   if (!(await commitReservation(ports, change, approvedCode))) return undefined;
   ports.inFlightTransactions.notifyChange(transaction.row.transactionId);
-  const result = {
-    transaction: withChange(transaction, change),
-    operation: transition.operation,
-    replayed: false,
-  };
+  const { operation } = transition;
+  const result = { transaction: withChange(transaction, change), operation, replayed: false };
   return { needsSending, result };
 }
 
-function withoutChange(
-  transaction: TransactionRecord,
-  decision: 'NoOp' | 'ReturnExisting',
-): Reservation {
-  const replayed = decision === 'ReturnExisting';
-  const lastReversal = transaction.operations.findLast(({ kind }) => kind === 'Reversal');
-  const operation = replayed ? lastReversal : undefined;
-  return { needsSending: false, result: { transaction, operation, replayed } };
-}
-
-type PlannedOperation = ReservedAmount & {
+type PlannedOperation = OperationDecision & {
   details: Omit<OperationDetails, 'reference'>;
   needsSending: boolean;
 };
@@ -152,118 +132,62 @@ type PlannedOperation = ReservedAmount & {
 async function reverseOnRequest(
   ports: ReservationPorts,
   transaction: TransactionRecord,
-  input: OperationInput,
+  { reversalReason, clientOperationId }: OperationInput,
   { amount, details, isAfterOutcome, needsSending }: PlannedOperation,
-): Promise<Transition> {
+): Promise<OperationTransition> {
   const at = ports.clock.now();
-  const { job, operation, ...transition } = await reversalTransition(ports, transaction, {
+  const { position, deadline } = transaction.row;
+  // A sale that the host still processes is reversed after its time-out. An offline sale may be sent at any time.
+  const sentBy =
+    position.phase === 'Submitted' ? at + ports.acquirerTimeoutMs + commitGraceMs : deadline;
+  const { job, ...transition } = await reversalTransition(ports, transaction, {
     at,
     amount,
-    reason: input.reversalReason ?? 'Technical',
-    clientOperationId: input.clientOperationId,
+    reason: reversalReason ?? 'Technical',
+    clientOperationId,
     details,
-    // A sale that the host still processes is reversed after its time-out.
-    ...defined({
-      notBefore: isAfterOutcome
-        ? lastPossibleSendTime(ports.acquirerTimeoutMs, transaction, at)
-        : undefined,
-    }),
+    notBefore: isAfterOutcome ? sentBy : at,
   });
-  if (operation === undefined) throw new Error('a reversal has no operation');
   return needsSending
-    ? { ...transition, operation: { ...operation, status: 'Sent' } }
-    : { ...transition, operation, ...defined({ job }) };
+    ? { ...transition, operation: { ...transition.operation, status: 'Sent' } }
+    : { ...transition, ...defined({ job }) };
 }
 
 async function reservationTransition(
   ports: ReservationPorts,
   transaction: TransactionRecord,
-  operationType: Exclude<OperationType, 'Reversal'>,
+  kind: Exclude<OperationType, 'Reversal'>,
   { actor, clientOperationId }: OperationInput,
   { amount, details }: PlannedOperation,
-): Promise<Transition> {
+): Promise<OperationTransition> {
   const at = ports.clock.now();
-  const iso = isoTime(at);
-  const messageKind = operationType === 'Cancel' ? 'Reversal' : operationType;
-  const reference = await allocateMessageReference(ports, transaction, messageKind);
-  const operation: StoredOperation = {
-    operationNumber: transaction.row.operationCount + 1,
-    operationId: ports.ids.uuid(),
-    kind: operationType,
-    status: 'Sent',
-    amount,
-    clientOperationId,
-    details: { ...details, reference },
-    deadline: at + ports.acquirerTimeoutMs + commitGraceMs,
-    createdAt: iso,
-    updatedAt: iso,
-  };
-  const changes: PositionChanges = { [reservedAmountFields[operationType]]: amount };
-  if (details.releasedAmount !== undefined) changes.cancelReserved = details.releasedAmount;
+  const newOperation = { kind, status: 'Sent', amount, clientOperationId, details } as const;
+  const operation = await createOperation(ports, transaction, at, newOperation);
   return {
     at,
-    type: `transaction.${operationType.toLowerCase()}_pending`,
-    changes,
+    type: eventTypes[kind][0],
+    changes: reservationChanges(operation, 1),
     data: { amount, ...defined({ actor }) },
     operation,
   };
 }
 
-/** After this time the sale is not sent any more. An offline sale may be sent at any time. */
-function lastPossibleSendTime(
-  acquirerTimeoutMs: number,
-  { row }: TransactionRecord,
-  at: number,
-): number {
-  const isOffline = row.position.phase === 'Submitted';
-  return isOffline ? at + acquirerTimeoutMs + commitGraceMs : row.deadline;
-}
-
 function createOperationDetails(
-  transaction: TransactionRecord,
+  { row: { position } }: TransactionRecord,
   operationType: OperationType,
   input: OperationInput,
-  { amount, isFinal }: ReservedAmount,
-  approvalCodeId: string | undefined,
+  { amount, isFinal }: OperationDecision,
 ): Omit<OperationDetails, 'reference'> {
-  const { authorized, cancelled } = transaction.row.position;
-  const releasedAmount = Math.max(0, remainingAuthorized(transaction.row.position) - amount);
+  const { actor, cancelReason, reversalReason, chipData } = input;
+  const releasedAmount = Math.max(0, remainingAuthorized(position) - amount);
   // DE95: the part of the authorization that stays, captured or not.
-  const remainingAmount = authorized - cancelled - amount;
+  const remainingAmount = position.authorized - position.cancelled - amount;
   return {
     request: operationFingerprint(input),
-    ...defined({ actor: input.actor, approvalCodeId }),
+    ...defined({ actor, cancelReason, reversalReason, chipData }),
     ...(isFinal ? { final: true, ...(releasedAmount > 0 ? { releasedAmount } : {}) } : {}),
-    ...defined({
-      cancelReason: input.cancelReason,
-      reversalReason: input.reversalReason,
-      chipData: input.chipData,
-    }),
     ...(operationType === 'Cancel' && remainingAmount > 0 ? { remainingAmount } : {}),
   };
-}
-
-/**
- * By web one identifier names a refund or a cancel, of any transaction. A concurrent insert waits for the row of
- * the first one, also in another process.
- */
-const claimWebOperationIdText = `INSERT INTO refund_by_web_ids
-    (organization_id, client_operation_id, merchant_id, transaction_id, operation_number)
-  VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING RETURNING operation_number`;
-
-async function claimWebOperationId(
-  trx: Kysely<unknown>,
-  { after, operation }: TransactionChange,
-): Promise<void> {
-  const { organizationId, merchantId, transactionId } = after;
-  const rows = await queryRows(trx, claimWebOperationIdText, [
-    organizationId,
-    operation?.clientOperationId,
-    merchantId,
-    transactionId,
-    operation?.operationNumber,
-  ]);
-  if (rows.length === 0) throw new DuplicateOperationId();
 }
 
 /**
@@ -283,7 +207,7 @@ async function commitReservation(
   if (approvedCode === undefined && !isWebOperation) return transactions.update(change);
   try {
     return await transactions.updateWith(change, async (trx) => {
-      if (isWebOperation) await claimWebOperationId(trx, change);
+      if (isWebOperation) await transactions.claimWebOperationId(trx, change);
       if (approvedCode !== undefined) await approvals.consume(trx, approvedCode);
     });
   } catch (error) {

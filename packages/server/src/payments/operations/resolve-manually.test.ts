@@ -6,8 +6,8 @@ import type { StoredOperation, TransactionRecord } from '../transaction/transact
 import { applyTransition } from '../transaction/transition.ts';
 import { type ManualResolution, resolutionTransition } from './resolve-manually.ts';
 
-const made = Date.parse('2026-03-01T10:00:00.000Z');
-const of = { at: made + 600_000, actor: 'somebody' };
+const createdAtMs = Date.parse('2026-03-01T10:00:00.000Z');
+const actorAndTime = { at: createdAtMs + 600_000, actor: 'user' };
 
 const positions: Readonly<Record<OperationType, Partial<Position>>> = {
   Capture: { authorized: 100, captureReserved: 60 },
@@ -19,7 +19,7 @@ const positions: Readonly<Record<OperationType, Partial<Position>>> = {
 function transaction(kind: OperationType, members: Partial<StoredOperation> = {}) {
   const position = { ...zeroAmounts, phase: 'Approved', ...positions[kind] };
   const context = { timeZone: 'UTC', card: {} };
-  const createdAt = new Date(made).toISOString();
+  const createdAt = new Date(createdAtMs).toISOString();
   const operation = {
     operationNumber: 2,
     kind,
@@ -29,27 +29,27 @@ function transaction(kind: OperationType, members: Partial<StoredOperation> = {}
     createdAt,
   };
   return {
-    row: { position, version: 3, operationCount: 2, deadline: made },
+    row: { position, version: 3, operationCount: 2, deadline: createdAtMs },
     events: [{ sequence: 1, type: 'transaction.received', at: createdAt, data: { context } }],
     operations: [{ ...operation, ...members }],
   } as unknown as TransactionRecord;
 }
 
-const decided = (outcome: ManualResolution['outcome'], number = 2): ManualResolution => ({
+const resolution = (outcome: ManualResolution['outcome'], number = 2): ManualResolution => ({
   outcome,
   number,
-  note: 'Says their help desk.',
+  note: 'Confirmed by the help desk.',
 });
 
-function resolved(loaded: TransactionRecord, outcome: ManualResolution['outcome']) {
-  const step = resolutionTransition(loaded, decided(outcome), of);
+function resolve(loaded: TransactionRecord, outcome: ManualResolution['outcome']) {
+  const step = resolutionTransition(loaded, resolution(outcome), actorAndTime);
   assert.ok(step !== 'Done');
   return applyTransition(loaded.row, step);
 }
 
-const refuses = (loaded: TransactionRecord, decision: ManualResolution, at = of.at) =>
+const refuses = (loaded: TransactionRecord, decision: ManualResolution, at = actorAndTime.at) =>
   assert.throws(
-    () => resolutionTransition(loaded, decision, { ...of, at }),
+    () => resolutionTransition(loaded, decision, { ...actorAndTime, at }),
     (error) => error instanceof Refusal && error.code === 'resolution_not_possible',
   );
 
@@ -64,18 +64,18 @@ describe('an operation that is resolved manually', () => {
     for (const kind of ['Capture', 'Refund', 'Cancel'] as const) {
       const loaded = transaction(kind);
       const before = loaded.row.position[moved[kind]];
-      const succeeded = resolved(loaded, 'Succeeded');
+      const succeeded = resolve(loaded, 'Succeeded');
       assert.equal(succeeded.after.position[moved[kind]], before + 60);
       assert.equal(succeeded.after.position[reserved[kind]], 0);
       assert.equal(succeeded.operation?.status, 'Succeeded');
-      const failed = resolved(loaded, 'Failed');
+      const failed = resolve(loaded, 'Failed');
       assert.equal(failed.after.position[moved[kind]], before);
       assert.equal(failed.after.position[reserved[kind]], 0);
       assert.equal(failed.operation?.status, 'Declined');
       const { actor, note, response } = failed.event.data;
       assert.deepEqual(
         [actor, note, response?.reason],
-        ['somebody', 'Says their help desk.', 'Resolved'],
+        ['user', 'Confirmed by the help desk.', 'Resolved'],
       );
       assert.equal(failed.job, undefined);
     }
@@ -83,28 +83,31 @@ describe('an operation that is resolved manually', () => {
 
   it('a reversal can be resolved as Succeeded only', () => {
     const loaded = transaction('Reversal');
-    assert.equal(resolved(loaded, 'Succeeded').after.position.phase, 'Reversed');
-    refuses(loaded, decided('Failed'));
+    assert.equal(resolve(loaded, 'Succeeded').after.position.phase, 'Reversed');
+    refuses(loaded, resolution('Failed'));
   });
 
   it('must have an alert', () => {
     const loaded = transaction('Refund');
-    refuses(loaded, decided('Failed'), of.at - 1);
+    refuses(loaded, resolution('Failed'), actorAndTime.at - 1);
     assert.throws(
-      () => resolutionTransition(loaded, decided('Failed', 3), of),
+      () => resolutionTransition(loaded, resolution('Failed', 3), actorAndTime),
       (error) => error instanceof Refusal && error.code === 'transaction_not_found',
     );
     const collided = transaction('Refund', { details: { hasReferenceCollision: true } } as never);
-    assert.notEqual(resolutionTransition(collided, decided('Failed'), { ...of, at: made }), 'Done');
+    assert.notEqual(
+      resolutionTransition(collided, resolution('Failed'), { ...actorAndTime, at: createdAtMs }),
+      'Done',
+    );
     for (const status of ['Sent', 'Filed', 'Succeeded', 'Declined', 'Failed'] as const) {
-      refuses(transaction('Refund', { status }), decided('Failed'));
+      refuses(transaction('Refund', { status }), resolution('Failed'));
     }
   });
 
   it('is resolved once: a repetition has no effect and another result is refused', () => {
     const details = { response: { reason: 'Resolved' } } as never;
     const loaded = transaction('Refund', { status: 'Declined', details });
-    assert.equal(resolutionTransition(loaded, decided('Failed'), of), 'Done');
-    refuses(loaded, decided('Succeeded'));
+    assert.equal(resolutionTransition(loaded, resolution('Failed'), actorAndTime), 'Done');
+    refuses(loaded, resolution('Succeeded'));
   });
 });

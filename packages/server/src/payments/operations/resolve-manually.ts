@@ -1,5 +1,5 @@
 // Manual resolution of an operation without a response, after a check with the acquirer.
-import { type OperationResolveRequest, refuse, refuseField } from '@switchyard/contract';
+import { defined, type OperationResolveRequest, refuse, refuseField } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
 import { actorOf, type Recorder } from '../../audit/index.ts';
 import type { Caller } from '../../http/index.ts';
@@ -13,7 +13,11 @@ import {
   type StoredOperation,
   type TransactionRecord,
 } from '../transaction/transaction.ts';
-import { applyTransition, type Transition, withChange } from '../transaction/transition.ts';
+import {
+  applyTransition,
+  type OperationTransition,
+  withChange,
+} from '../transaction/transition.ts';
 import type { OperationResult } from './operation-decision.ts';
 import { finalTransition } from './store-operation-outcome.ts';
 
@@ -22,33 +26,25 @@ const resolvableAfterMs = 600_000;
 
 export type ManualResolution = OperationResolveRequest & { number: number };
 
-/** @throws Refusal field_invalid */
-function checkNote(note: string): void {
-  if (!holdsCardNumber(note)) return;
-  refuseField('field_invalid', '/note', 'The note contains text that looks like a card number.');
-}
-
 /** A Pending operation with an alert, for its attempts or for a reference collision. */
 function isResolvable({ status, details, createdAt }: StoredOperation, now: number): boolean {
   if (status !== 'Pending') return false;
   return details.hasReferenceCollision === true || now >= Date.parse(createdAt) + resolvableAfterMs;
 }
 
-const isResolvedManually = ({ details }: StoredOperation) =>
-  details.response?.reason === manualResolutionReason;
-
 /** @throws Refusal resolution_not_possible, transaction_not_found */
 export function resolutionTransition(
   current: TransactionRecord,
   { number, outcome, note }: ManualResolution,
   { at, actor }: { at: number; actor: string },
-): Transition | 'Done' {
+): OperationTransition | 'Done' {
   const operation = operationByNumber(current, number);
   if (operation === undefined) {
     return refuse('transaction_not_found', 'The transaction has no operation of this number.');
   }
   const status = outcome === 'Succeeded' ? 'Succeeded' : 'Declined';
-  if (operation.status === status && isResolvedManually(operation)) return 'Done';
+  const isResolved = operation.details.response?.reason === manualResolutionReason;
+  if (isResolved && operation.status === status) return 'Done';
   if (!isResolvable(operation, at)) {
     refuse('resolution_not_possible', 'The operation is finished or may still receive a response.');
   }
@@ -80,7 +76,8 @@ export async function resolveManually(
   transaction: TransactionRecord,
   resolution: ManualResolution,
 ): Promise<OperationResult> {
-  checkNote(resolution.note);
+  if (holdsCardNumber(resolution.note))
+    refuseField('field_invalid', '/note', 'The note contains text that looks like a card number.');
   const { organizationId, transactionId, merchantId } = transaction.row;
   const attempt = async (current: TransactionRecord): Promise<OperationResult | undefined> => {
     const actorAndTime = { at: clock.now(), actor: caller.subject };
@@ -89,8 +86,6 @@ export async function resolveManually(
     if (transition === 'Done')
       return { transaction: current, operation: operationBefore, replayed: true };
     const { operation } = transition;
-    if (operationBefore === undefined || operation === undefined)
-      throw new Error('the resolution has no operation');
     const change = applyTransition(current.row, transition);
     const isUpdated = await transactions.updateWith(change, (trx) =>
       audit.record(trx, {
@@ -98,7 +93,7 @@ export async function resolveManually(
         organizationId,
         action: 'operation.resolved',
         entity: { type: 'transaction', id: transactionId, merchantId },
-        before: auditView(operationBefore),
+        ...defined({ before: operationBefore && auditView(operationBefore) }),
         after: { ...auditView(operation), note: resolution.note },
       }),
     );

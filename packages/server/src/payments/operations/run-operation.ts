@@ -4,7 +4,8 @@ import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import type { Log } from '../../platform/index.ts';
 import type { Vault } from '../../vault/index.ts';
 import { DuplicateOperationId } from '../repository/transaction-repository.ts';
-import { logNotSent, markOutcomeUnknown } from '../runtime/acquirer-messages.ts';
+import { refuseConcurrentModification } from '../repository/update-with-retry.ts';
+import { logNotSent, reportRefusalsAsUnknown } from '../runtime/acquirer-messages.ts';
 import type { OperationType } from '../transaction/state-machine.ts';
 import {
   authorizationContext,
@@ -21,11 +22,11 @@ import {
 } from './operation-idempotency.ts';
 import { type ReservationPorts, reserveAmount } from './reserve-amount.ts';
 import { type SendPorts, sendOperation } from './send-operation.ts';
-import { type SettlePorts, settleOperation } from './store-operation-outcome.ts';
+import { type StoreOutcomePorts, storeOperationOutcome } from './store-operation-outcome.ts';
 
 export type SystemOperationPorts = ReservationPorts &
   SendPorts &
-  SettlePorts & { vault: Pick<Vault, 'wasDeleted'>; log: Pick<Log, 'debug'> };
+  StoreOutcomePorts & { vault: Pick<Vault, 'wasDeleted'>; log: Pick<Log, 'debug'> };
 
 export type OperationPorts = SystemOperationPorts & IdempotencyPorts;
 
@@ -47,10 +48,7 @@ export async function runOperation(
     if (result !== undefined) return result;
     // By web a cancel may have the identifier of the refund, perhaps of another transaction.
     if (input.actor !== undefined) throw new OtherOperationTypeTaken();
-    return refuse(
-      'concurrent_modification',
-      'Another request changed this transaction at the same time. Retry the request.',
-    );
+    return refuseConcurrentModification();
   }
 }
 
@@ -84,26 +82,25 @@ async function reserveAndSend(
   const isPastSendDeadline = ports.clock.now() > operation.deadline - ports.acquirerTimeoutMs;
   const outcome: AcquirerOutcome = isPastSendDeadline
     ? { outcome: 'NotSent', reason: 'send deadline has passed' }
-    : await markOutcomeUnknown(sendOperation(ports, transaction, operation, false));
+    : await reportRefusalsAsUnknown(sendOperation(ports, transaction, operation, false));
   const { operationNumber } = operation;
   logNotSent(ports, outcome, { transactionId: transaction.row.transactionId, operationNumber });
-  const settled = await markOutcomeUnknown(
-    settleOperation(ports, transaction, operationNumber, outcome),
+  const stored = await reportRefusalsAsUnknown(
+    storeOperationOutcome(ports, transaction, operationNumber, outcome),
   );
-  const settledOperation = operationByNumber(settled.transaction, operationNumber);
-  if (outcome.outcome === 'NotSent' && settledOperation?.status === 'Failed') refuseNotSent();
-  return { transaction: settled.transaction, operation: settledOperation, replayed: false };
+  const storedOperation = operationByNumber(stored.transaction, operationNumber);
+  if (outcome.outcome === 'NotSent' && storedOperation?.status === 'Failed') refuseNotSent();
+  return { transaction: stored.transaction, operation: storedOperation, replayed: false };
 }
 
 /** `wasDeleted` queries the database only for sales older than the retention period. */
 async function requireStoredCard(
-  { vault }: { vault: Pick<Vault, 'wasDeleted'> },
+  { vault }: Pick<SystemOperationPorts, 'vault'>,
   transaction: TransactionRecord,
 ): Promise<void> {
   const { organizationId, createdAt } = transaction.row;
   const { token } = authorizationContext(transaction).card;
-  const isDeleted = vault.wasDeleted(organizationId, token, Date.parse(createdAt));
-  if (isDeleted === false || !(await isDeleted)) return;
+  if (!(await vault.wasDeleted(organizationId, token, Date.parse(createdAt)))) return;
   refuse(
     'card_token_unknown',
     'The stored card of this sale was deleted after its retention period.',

@@ -1,5 +1,4 @@
 // Builds the acquirer message of an operation and sends it.
-
 import { defined } from '@switchyard/contract';
 import type {
   AcquirerOutcome,
@@ -16,6 +15,7 @@ import {
   type TransactionRecord,
 } from '../transaction/transaction.ts';
 
+/** `Suspect` for any other cause. */
 const acquirerReasonByCause: Readonly<Record<string, AcquirerReversalReason>> = {
   Timeout: 'Timeout',
   ConnectionLost: 'Timeout',
@@ -30,20 +30,11 @@ const acquirerReasonByCause: Readonly<Record<string, AcquirerReversalReason>> = 
   CardRemoved: 'CardRemoved',
 };
 
-/** `Suspect` if no other reason applies. */
 function acquirerReversalReason({ kind, details }: StoredOperation): AcquirerReversalReason {
   if (kind === 'Cancel') return 'CustomerCancel';
-  return (
-    acquirerReasonByCause[details.reversalReason ?? details.systemReversalReason ?? ''] ?? 'Suspect'
-  );
+  const cause = details.reversalReason ?? details.systemReversalReason ?? '';
+  return acquirerReasonByCause[cause] ?? 'Suspect';
 }
-
-const acquirerKinds = {
-  Capture: 'Capture',
-  Refund: 'Refund',
-  Cancel: 'Reversal',
-  Reversal: 'Reversal',
-} as const;
 
 export type SendPorts = {
   vault: Pick<Vault, 'reveal'>;
@@ -92,7 +83,7 @@ export async function sendOperation(
   const context = authorizationContext(transaction);
   const request: AcquirerRequest = {
     ...(await createStoredCardRequest(ports, transaction, { purpose: kind, actor: details.actor })),
-    kind: acquirerKinds[kind],
+    kind: kind === 'Cancel' ? 'Reversal' : kind,
     repeat: isRepeat,
     reference: details.reference,
     amount,

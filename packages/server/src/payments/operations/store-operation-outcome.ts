@@ -1,5 +1,4 @@
 // Stores the outcome of an operation: its amount is booked or released, or the message is sent again.
-
 import { defined } from '@switchyard/contract';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import { type Clock, isoTime, type Log } from '../../platform/index.ts';
@@ -7,7 +6,11 @@ import type { ApprovalChecker } from '../approvals/check-approval-code.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import { commitTransition, updateWithRetry } from '../repository/update-with-retry.ts';
 import { createRetryJob, type ReversalPorts } from '../reversals/create-reversal.ts';
-import { decideOutcome, type OutcomeResult } from '../reversals/operation-outcome.ts';
+import {
+  classifyResponse,
+  decideOutcome,
+  type OutcomeResult,
+} from '../reversals/operation-outcome.ts';
 import { alertContradiction, alertReferenceCollision } from '../reversals/reconciliation-alerts.ts';
 import { allocateMessageReference } from '../runtime/acquirer-messages.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
@@ -15,21 +18,26 @@ import type { RetryTime } from '../runtime/send-queued-message.ts';
 import { settlementDayForContext } from '../transaction/settlement-and-expiry.ts';
 import {
   type OperationType,
-  type Position,
+  operationAmounts,
   type PositionChanges,
   reversibleAmount,
 } from '../transaction/state-machine.ts';
 import {
   authorizationContext,
+  type OperationDetails,
   type OperationStatus,
   operationByNumber,
   type StoredOperation,
   type TransactionChange,
   type TransactionRecord,
 } from '../transaction/transaction.ts';
-import { applyTransition, type Transition, withChange } from '../transaction/transition.ts';
+import {
+  applyTransition,
+  type OperationTransition,
+  withChange,
+} from '../transaction/transition.ts';
 
-export type SettlePorts = ReversalPorts & {
+export type StoreOutcomePorts = ReversalPorts & {
   transactions: Pick<TransactionRepository, 'findById' | 'update' | 'updateWith'>;
   approvals: Pick<ApprovalChecker, 'restore'>;
   inFlightTransactions: Pick<InFlightTransactions, 'notifyChange'>;
@@ -37,17 +45,11 @@ export type SettlePorts = ReversalPorts & {
   log: Pick<Log, 'error'>;
 };
 
-type SettledOperation = {
-  transaction: TransactionRecord;
-  /** Undefined if the operation is finished. */
-  retry?: RetryTime;
-};
-
 const unfinishedStatuses: ReadonlySet<OperationStatus> = new Set(['Sent', 'Pending', 'Filed']);
 
 /** An operation that was not sent returns its approval code in the same commit. */
 function updateFinished(
-  { transactions, approvals }: SettlePorts,
+  { transactions, approvals }: StoreOutcomePorts,
   change: TransactionChange,
 ): Promise<boolean> {
   const { status, details } = change.operation ?? {};
@@ -58,20 +60,17 @@ function updateFinished(
   );
 }
 
-function responseOf(outcome: AcquirerOutcome): { code?: string; reason?: string } {
-  return 'responseCode' in outcome
-    ? { code: outcome.responseCode }
-    : { reason: 'AcquirerUnavailable' };
-}
-
-/** @param transactionWhenSent the transaction as it was when the message was sent */
-export function settleOperation(
-  ports: SettlePorts,
+/**
+ * @param transactionWhenSent the transaction as it was when the message was sent
+ * @returns without `retry` if the operation is finished
+ */
+export function storeOperationOutcome(
+  ports: StoreOutcomePorts,
   transactionWhenSent: TransactionRecord,
   operationNumber: number,
   outcome: AcquirerOutcome,
   isRepeat = false,
-): Promise<SettledOperation> {
+): Promise<{ transaction: TransactionRecord; retry?: RetryTime }> {
   const { transactionId } = transactionWhenSent.row;
   return updateWithRetry(ports.transactions, transactionWhenSent, async (current, conflicts) => {
     const operation = operationByNumber(current, operationNumber);
@@ -88,7 +87,10 @@ export function settleOperation(
       const transition = finalTransition(current, operation, {
         at,
         status: result.status,
-        response: responseOf(outcome),
+        response:
+          'responseCode' in outcome
+            ? { code: outcome.responseCode }
+            : { reason: 'AcquirerUnavailable' },
         approvedAmount: outcome.outcome === 'Approved' ? outcome.amount : undefined,
       });
       const change = applyTransition(current.row, transition);
@@ -97,7 +99,8 @@ export function settleOperation(
       return { transaction: withChange(current, change) };
     }
     const { retry } = result;
-    const transition = await pendingTransition(ports, at, current, operation, result);
+    const event = { at, reason: pendingReason(outcome) };
+    const transition = await pendingTransition(ports, current, operation, result, event);
     if (transition === undefined) {
       // Without an update nothing checks the version: a user may have resolved the operation.
       return conflicts === 0 ? undefined : { transaction: current, retry };
@@ -109,17 +112,23 @@ export function settleOperation(
   });
 }
 
+/** Reason of the event of an operation that stays Pending: its response, as the outcome tables name it. */
+function pendingReason(outcome: AcquirerOutcome): string {
+  if (outcome.outcome === 'Unknown') return 'Unanswered';
+  return outcome.outcome === 'NotSent' ? 'AcquirerUnavailable' : classifyResponse(outcome);
+}
+
 /** After this number of renewals an operator must find the cause. */
 const maxReferenceRenewals = 6;
 
 /** Undefined if the operation is already Pending and nothing changes. */
 async function pendingTransition(
   ports: ReversalPorts,
-  at: number,
   transaction: TransactionRecord,
   operation: StoredOperation,
   { isCollision, newReference, isAccepted, retry }: Extract<OutcomeResult, { status: 'Pending' }>,
-): Promise<Transition | undefined> {
+  event: { at: number; reason: string },
+): Promise<OperationTransition | undefined> {
   const { referenceRenewalCount = 0 } = operation.details;
   const details = { ...operation.details };
   if (isCollision) details.hasReferenceCollision = true;
@@ -135,107 +144,63 @@ async function pendingTransition(
   if (isScheduled && !isCollision && !needsReference) return undefined;
   // What was not sent must not travel as a repeat: its duplicate response would prove nothing.
   const isPossiblySent = retry !== 'WhenLinkIsUp';
-  const transition = retryTransition(
-    ports,
-    at,
-    transaction,
-    { ...operation, details },
-    isPossiblySent,
-  );
-  if (!isScheduled) return transition;
-  const { job: _job, ...withoutJob } = transition;
-  return withoutJob;
+  const retryEvent = { ...event, isPossiblySent };
+  const transition = retryTransition(ports, transaction, { ...operation, details }, retryEvent);
+  if (isScheduled) delete transition.job;
+  return transition;
 }
 
 /** Makes a sent operation Pending, with the job that sends it again in the same commit. */
 export function retryTransition(
   ports: ReversalPorts,
-  at: number,
   transaction: TransactionRecord,
   operation: StoredOperation,
-  isPossiblySent = true,
-): Transition {
+  { at, reason, isPossiblySent }: { at: number; reason: string; isPossiblySent: boolean },
+): OperationTransition {
+  const { kind, amount, operationNumber } = operation;
   return {
     at,
-    type:
-      operation.kind === 'Reversal'
-        ? 'transaction.reversal_queued'
-        : `transaction.${operation.kind.toLowerCase()}_pending`,
+    type: eventTypes[kind][0],
     changes: {},
-    data: { amount: operation.amount, reason: 'Unanswered' },
+    data: { amount, reason },
     operation: { ...operation, status: 'Pending', updatedAt: isoTime(at) },
-    job: createRetryJob(ports, transaction, operation.operationNumber, {
-      dueAt: at,
-      isPossiblySent,
-    }),
+    job: createRetryJob(ports, transaction, operationNumber, at, isPossiblySent),
   };
 }
 
-export const reservedAmountFields = {
-  Capture: 'captureReserved',
-  Cancel: 'cancelReserved',
-  Refund: 'refundReserved',
-} as const;
+/** Events of each operation: it is pending, it succeeded, it failed. */
+export const eventTypes: Readonly<Record<OperationType, readonly [string, string, string]>> = {
+  Capture: ['transaction.capture_pending', 'transaction.captured', 'transaction.capture_failed'],
+  Refund: ['transaction.refund_pending', 'transaction.refunded', 'transaction.refund_failed'],
+  Cancel: ['transaction.cancel_pending', 'transaction.cancelled', 'transaction.cancel_failed'],
+  Reversal: ['transaction.reversal_queued', 'transaction.reversed', 'transaction.reversal_queued'],
+};
 
-function bookedChanges(
-  { row }: TransactionRecord,
-  { kind, details }: StoredOperation,
-  amount: number,
+/**
+ * Reserves the amount of the operation and the released rest of a final capture.
+ *
+ * @param sign -1 releases them
+ */
+export function reservationChanges(
+  { kind, amount, details: { releasedAmount } }: StoredOperation,
+  sign: 1 | -1,
 ): PositionChanges {
-  switch (kind) {
-    case 'Capture':
-      return { captured: amount, ...defined({ cancelled: details.releasedAmount }) };
-    case 'Refund':
-      return { refunded: amount };
-    case 'Cancel':
-      return { cancelled: amount };
-    case 'Reversal':
-      return reversalChanges(row.position);
-  }
-}
-
-/** Releases the authorized amount, and the amount that an unconfirmed sale captured. */
-function reversalChanges(position: Position): PositionChanges {
-  const { captured } = position;
-  return {
-    phase: 'Reversed',
-    cancelled: reversibleAmount(position),
-    ...(captured > 0 ? { captured: -captured } : {}),
-  };
-}
-
-/** Releases the reserved amount, and the reserved rest of a final capture. */
-function releaseChanges({ kind, amount, details }: StoredOperation): PositionChanges {
   if (kind === 'Reversal') return {};
-  const changes: PositionChanges = { [reservedAmountFields[kind]]: -amount };
-  if (details.releasedAmount !== undefined) changes.cancelReserved = -details.releasedAmount;
+  const changes: PositionChanges = { [operationAmounts[kind].reserved]: sign * amount };
+  if (releasedAmount !== undefined) changes.cancelReserved = sign * releasedAmount;
   return changes;
 }
 
-const successEventTypes: Readonly<Record<OperationType, string>> = {
-  Capture: 'transaction.captured',
-  Refund: 'transaction.refunded',
-  Cancel: 'transaction.cancelled',
-  Reversal: 'transaction.reversed',
-};
-
-const failureEventTypes: Readonly<Record<OperationType, string>> = {
-  Capture: 'transaction.capture_failed',
-  Refund: 'transaction.refund_failed',
-  Cancel: 'transaction.cancel_failed',
-  Reversal: 'transaction.reversal_queued',
-};
-
-/** The store's settlement day of a capture: of its approval, or of its clearing file. */
-function settlementDateOf(
-  transaction: TransactionRecord,
-  { kind, details }: StoredOperation,
-  at: number,
-): string | undefined {
-  if (kind !== 'Capture') return undefined;
-  return (
-    details.settlementDate ?? settlementDayForContext(authorizationContext(transaction), at).date
-  );
+function bookedChanges(
+  { row: { position } }: TransactionRecord,
+  { kind, details: { releasedAmount } }: StoredOperation,
+  amount: number,
+): PositionChanges {
+  if (kind !== 'Reversal')
+    return { [operationAmounts[kind].booked]: amount, ...defined({ cancelled: releasedAmount }) };
+  // An unconfirmed sale may have captured its amount.
+  const captured = position.captured > 0 ? -position.captured : undefined;
+  return { phase: 'Reversed', cancelled: reversibleAmount(position), ...defined({ captured }) };
 }
 
 type FinalResult = {
@@ -251,19 +216,24 @@ export function finalTransition(
   transaction: TransactionRecord,
   operation: StoredOperation,
   { at, status, response, approvedAmount = operation.amount }: FinalResult,
-): Transition {
+): OperationTransition {
+  const { kind } = operation;
   const isDone = status === 'Succeeded';
-  const canBePartial = operation.kind === 'Capture' || operation.kind === 'Refund';
+  const canBePartial = kind === 'Capture' || kind === 'Refund';
   const amount = canBePartial ? Math.min(operation.amount, approvedAmount) : operation.amount;
   // The acquirer has the chip data now.
   const { chipData: _chip, ...details } = operation.details;
-  const settlementDate = isDone ? settlementDateOf(transaction, operation, at) : undefined;
-  const outcomeMembers = { ...defined({ settlementDate }), response };
+  const outcomeMembers: Pick<OperationDetails, 'settlementDate' | 'response'> = { response };
+  if (isDone && kind === 'Capture') {
+    // The store's settlement day of the approval, or of the clearing file.
+    outcomeMembers.settlementDate =
+      details.settlementDate ?? settlementDayForContext(authorizationContext(transaction), at).date;
+  }
   return {
     at,
-    type: (isDone ? successEventTypes : failureEventTypes)[operation.kind],
+    type: eventTypes[kind][isDone ? 1 : 2],
     changes: {
-      ...releaseChanges(operation),
+      ...reservationChanges(operation, -1),
       ...(isDone ? bookedChanges(transaction, operation, amount) : {}),
     },
     data: { amount, ...outcomeMembers },

@@ -54,10 +54,8 @@ export function createAuthorizationExpiry(ports: Ports): PeriodicTask {
   async function expireDue(): Promise<number> {
     let expiredCount = 0;
     for (;;) {
-      const keys = await ports.transactions.findExpiredAuthorizations(
-        ports.dueClock.now(),
-        batchSize,
-      );
+      const now = ports.dueClock.now();
+      const keys = await ports.transactions.findExpiredAuthorizations(now, batchSize);
       const results = await Promise.all(keys.map((key) => expireAuthorization(ports, key)));
       const count = results.filter(Boolean).length;
       expiredCount += count;

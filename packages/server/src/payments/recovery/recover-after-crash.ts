@@ -31,10 +31,8 @@ async function reverseSale(ports: Ports, key: TransactionKey): Promise<void> {
   const { lockKey } = saleKey(organizationId, merchantId, clientTransactionId);
   // A sale that runs in this process stores its own outcome.
   if (ports.inFlightTransactions.find(lockKey) !== undefined) return;
-  const transition = await reversalTransition(ports, transaction, {
-    at: ports.clock.now(),
-    reason: 'Unanswered',
-  });
+  const input = { at: ports.clock.now(), reason: 'Unanswered' };
+  const transition = await reversalTransition(ports, transaction, input);
   await commitTransition(ports.transactions, transaction, transition);
   ports.inFlightTransactions.notifyChange(key.transactionId);
 }
@@ -46,7 +44,8 @@ async function scheduleRetry(
   const transaction = await ports.transactions.findById(key.organizationId, key.transactionId);
   const operation = transaction && operationByNumber(transaction, key.operationNumber);
   if (transaction === undefined || operation?.status !== 'Sent') return;
-  const transition = retryTransition(ports, ports.clock.now(), transaction, operation);
+  const event = { at: ports.clock.now(), reason: 'Unanswered', isPossiblySent: true };
+  const transition = retryTransition(ports, transaction, operation, event);
   await commitTransition(ports.transactions, transaction, transition);
   ports.inFlightTransactions.notifyChange(key.transactionId);
 }

@@ -6,8 +6,9 @@ import {
   createRetryDriver,
   maxRetriesPerLink,
   maxRetriesPerUnresponsiveLink,
+  type RetryPorts,
 } from '../runtime/send-queued-message.ts';
-import { createOperationRetry } from './retry-operations.ts';
+import { createOperationRetry, type RetryOperationPorts } from './retry-operations.ts';
 
 const now = 1_000_000;
 const jobFor = (linkId: string) =>
@@ -65,8 +66,7 @@ function unresponsiveAcquirers() {
     failPoints: { hit: () => {} },
     log: { error: () => {}, warn: () => {} },
     linkQueue: { isBlocked: async () => false },
-  } as unknown as Parameters<typeof createOperationRetry>[0] &
-    Parameters<typeof createRetryDriver>[0];
+  } as unknown as RetryOperationPorts & RetryPorts;
   const holdResponses = () => {
     silence = Promise.withResolvers();
   };

@@ -1,9 +1,14 @@
 // Retries operations without a final response, with the same references.
 import type { Job } from '../../platform/index.ts';
 import { type SendPorts, sendOperation } from '../operations/send-operation.ts';
-import { type SettlePorts, settleOperation } from '../operations/store-operation-outcome.ts';
+import {
+  type StoreOutcomePorts,
+  storeOperationOutcome,
+} from '../operations/store-operation-outcome.ts';
+import type { RetryPayload } from '../reversals/create-reversal.ts';
 import type { RetrySteps } from '../runtime/send-queued-message.ts';
 import {
+  isUnfinishedMessage,
   operationByNumber,
   type StoredOperation,
   type TransactionRecord,
@@ -16,36 +21,28 @@ type PendingOperation = {
   isRepeat: boolean;
 };
 
-/** The messages of one sale are sent strictly one after the other. */
-const hasEarlierUnfinished = (
-  { operations }: TransactionRecord,
-  { operationNumber }: StoredOperation,
-): boolean =>
-  operations.some(
-    (each) =>
-      each.operationNumber < operationNumber &&
-      (each.status === 'Pending' || each.status === 'Sent'),
-  );
+export type RetryOperationPorts = SendPorts & StoreOutcomePorts;
 
 /** @example createRetryDriver(ports, createOperationRetry(ports)) */
-export function createOperationRetry(ports: SendPorts & SettlePorts): RetrySteps<PendingOperation> {
+export function createOperationRetry(ports: RetryOperationPorts): RetrySteps<PendingOperation> {
   return {
     async load({ organizationId, payload, attempts }: Job) {
-      const { transactionId, operationNumber, isPossiblySent } = payload as {
-        transactionId: string;
-        operationNumber: number;
-        isPossiblySent?: boolean;
-      };
+      const { transactionId, operationNumber, isPossiblySent } = payload as RetryPayload;
       const transaction = await ports.transactions.findById(organizationId, transactionId);
       const operation = transaction && operationByNumber(transaction, operationNumber);
       if (transaction === undefined || operation?.status !== 'Pending') return 'Done';
-      if (hasEarlierUnfinished(transaction, operation)) return 'Blocked';
-      return { transaction, operation, isRepeat: isPossiblySent === true || attempts > 0 };
+      // The messages of one sale are sent strictly one after the other.
+      const isBlocked = transaction.operations.some(
+        (each) => each.operationNumber < operationNumber && isUnfinishedMessage(each),
+      );
+      if (isBlocked) return 'Blocked';
+      return { transaction, operation, isRepeat: isPossiblySent || attempts > 0 };
     },
     send: ({ transaction, operation, isRepeat }, onPossiblySent) =>
       sendOperation(ports, transaction, operation, isRepeat, onPossiblySent),
-    async settle({ transaction, operation: { operationNumber }, isRepeat }, outcome) {
-      return (await settleOperation(ports, transaction, operationNumber, outcome, isRepeat)).retry;
+    async storeOutcome({ transaction, operation: { operationNumber }, isRepeat }, outcome) {
+      return (await storeOperationOutcome(ports, transaction, operationNumber, outcome, isRepeat))
+        .retry;
     },
     noResponseAlert: ({ transaction, operation: { operationNumber, kind } }) => [
       { transactionId: transaction.row.transactionId, operationNumber, kind },

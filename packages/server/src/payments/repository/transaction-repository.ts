@@ -1,5 +1,5 @@
 // Transaction repository. Each write is one statement with a version check, in a group commit.
-import { CompiledQuery, type Kysely } from 'kysely';
+import type { Kysely } from 'kysely';
 import {
   type Clock,
   createGroupCommit,
@@ -15,6 +15,7 @@ import type {
   TransactionRecord,
   TransactionRow,
 } from '../transaction/transaction.ts';
+import { queryRows } from './sql-statements.ts';
 import * as statements from './transaction-sql.ts';
 import { type TransactionResultRow, toTransactionRecord } from './transaction-sql.ts';
 
@@ -24,9 +25,9 @@ type OperationKey = { transactionId: string; operationNumber: number };
 /** By the server's identifier, or by the client's and the merchant. */
 type TransactionLookup = {
   organizationId: string;
-  transactionId: string | null;
-  clientTransactionId: string | null;
-  merchantId: string | null;
+  transactionId?: string;
+  clientTransactionId?: string;
+  merchantId?: string;
 };
 
 /** Another operation of the merchant has the same client identifier. */
@@ -42,8 +43,6 @@ function throwDuplicateId(error: unknown): never {
 const maxMatches = 20;
 /** Limit of queued writes. In load tests a few hundred wait at the saturation point. */
 const maxQueuedWrites = 5000;
-
-const transactionKey = (row: TransactionKey) => row.organizationId + row.transactionId;
 
 type Ports = { database: Database; ids: Ids; clock: Clock };
 
@@ -67,7 +66,7 @@ export function createTransactionRepository({ database, ids, clock }: Ports) {
     createGroupCommit<TransactionChange, boolean>({
       name,
       queueLimit: maxQueuedWrites,
-      key: ({ after }) => transactionKey(after),
+      key: ({ after }) => after.organizationId + after.transactionId,
       run: async (changes) => {
         const batch = changes.map((change, i) => statements.toUpdateRow(change, i, ids.uuid()));
         const updatedRows = await database.hot<{ i: number }>(statement, [JSON.stringify(batch)]);
@@ -79,25 +78,21 @@ export function createTransactionRepository({ database, ids, clock }: Ports) {
   // Sale outcomes have their own queue, so that they do not wait behind batch captures.
   const outcomeUpdates = createUpdateQueue('payments-outcome', statements.updateWithEvent);
   const operationUpdates = createUpdateQueue('payments-operation', statements.updateWithOperation);
-  const chooseUpdateQueue = ({ operation, job }: TransactionChange) =>
-    operation === undefined && job === undefined ? outcomeUpdates : operationUpdates;
 
   const transactionReads = createGroupCommit<TransactionLookup, TransactionRecord | undefined>({
     name: 'payments-read',
     key: ({ organizationId, transactionId, clientTransactionId }) =>
-      organizationId + (transactionId ?? clientTransactionId),
+      organizationId + (transactionId ?? clientTransactionId ?? ''),
     sameKeyTogether: true,
     run: async (lookups) => {
+      type Row = TransactionResultRow & { i: number };
       const records: (TransactionRecord | undefined)[] = lookups.map(() => undefined);
-      const rows = await database.hot<TransactionResultRow & { i: number }>(
-        statements.findTransactions,
-        [
-          lookups.map((each) => each.organizationId),
-          lookups.map((each) => each.transactionId),
-          lookups.map((each) => each.clientTransactionId),
-          lookups.map((each) => each.merchantId),
-        ],
-      );
+      const rows = await database.hot<Row>(statements.findTransactions, [
+        lookups.map((each) => each.organizationId),
+        lookups.map((each) => each.transactionId ?? null),
+        lookups.map((each) => each.clientTransactionId ?? null),
+        lookups.map((each) => each.merchantId ?? null),
+      ]);
       for (const row of rows) records[row.i - 1] = toTransactionRecord(row);
       return records;
     },
@@ -120,9 +115,11 @@ export function createTransactionRepository({ database, ids, clock }: Ports) {
       measureWrite(inserts.submit({ row, event })),
     /** False if another request changed the transaction first. */
     update(change: TransactionChange): Promise<boolean> {
-      const queue = chooseUpdateQueue(change);
-      const write = queue.submit(change);
-      return (queue === outcomeUpdates ? measureWrite(write) : write).catch(throwDuplicateId);
+      const isOutcome = change.operation === undefined && change.job === undefined;
+      const write = isOutcome
+        ? measureWrite(outcomeUpdates.submit(change))
+        : operationUpdates.submit(change);
+      return write.catch(throwDuplicateId);
     },
     /** Commits a change with an operation and further writes in one database transaction. */
     updateWith(
@@ -131,13 +128,20 @@ export function createTransactionRepository({ database, ids, clock }: Ports) {
     ): Promise<boolean> {
       const write = database.transaction(async (trx) => {
         const values = [JSON.stringify([statements.toUpdateRow(change, 0, ids.uuid())])];
-        const { text } = statements.updateWithOperation;
-        const updateResult = await trx.executeQuery(CompiledQuery.raw(text, values));
-        if (updateResult.rows.length === 0) return false;
+        const updatedRows = await queryRows(trx, statements.updateWithOperation.text, values);
+        if (updatedRows.length === 0) return false;
         await writeAlso(trx);
         return true;
       });
       return write.catch(throwDuplicateId);
+    },
+    /** @throws DuplicateOperationId if another operation by web has the identifier */
+    async claimWebOperationId(trx: Kysely<unknown>, change: TransactionChange): Promise<void> {
+      const { organizationId, merchantId, transactionId } = change.after;
+      const { clientOperationId, operationNumber } = change.operation ?? {};
+      const key = [organizationId, clientOperationId, merchantId, transactionId, operationNumber];
+      const rows = await queryRows(trx, statements.claimWebOperationId, key);
+      if (rows.length === 0) throw new DuplicateOperationId();
     },
     /** False when another request changed the sale first or the sale is no longer in progress. */
     async updateRoute(
@@ -160,12 +164,7 @@ export function createTransactionRepository({ database, ids, clock }: Ports) {
       return updatedRows.length > 0;
     },
     findById: (organizationId: string, transactionId: string) =>
-      transactionReads.submit({
-        organizationId,
-        transactionId,
-        clientTransactionId: null,
-        merchantId: null,
-      }),
+      transactionReads.submit({ organizationId, transactionId }),
     /**
      * Each merchant may use a client identifier once. The transaction has another identifier when it is an
      * offline sale that was uploaded again under this one.
@@ -176,7 +175,7 @@ export function createTransactionRepository({ database, ids, clock }: Ports) {
       merchantId?: string,
     ): Promise<TransactionRecord[]> {
       if (merchantId !== undefined) {
-        const lookup = { organizationId, transactionId: null, clientTransactionId, merchantId };
+        const lookup = { organizationId, clientTransactionId, merchantId };
         return [await transactionReads.submit(lookup)].filter((each) => each !== undefined);
       }
       const values = [organizationId, clientTransactionId, maxMatches];
@@ -194,16 +193,16 @@ export function createTransactionRepository({ database, ids, clock }: Ports) {
     },
     /** Acquirer links of any status with an unfinished sale or operation. */
     async findLinksInUse(): Promise<string[]> {
-      const rows = await database.query<{ link_id: string | null }>(statements.selectLinksInUse);
-      return rows.flatMap(({ link_id: linkId }) => linkId ?? []);
+      const rows = await database.query<{ linkId: string | null }>(statements.selectLinksInUse);
+      return rows.flatMap(({ linkId }) => linkId ?? []);
     },
     /** Sales whose deadline has passed without an outcome. */
     findSalesWithoutOutcome: (limit: number) =>
       database.hot<TransactionKey>(statements.selectSalesWithoutOutcome, [limit]),
-    findOperationsWithoutOutcome: (limit: number) =>
-      database.hot<TransactionKey & OperationKey>(statements.selectOperationsWithoutOutcome, [
-        limit,
-      ]),
+    findOperationsWithoutOutcome(limit: number) {
+      type Key = TransactionKey & OperationKey;
+      return database.hot<Key>(statements.selectOperationsWithoutOutcome, [limit]);
+    },
     /** @param at epoch ms */
     findExpiredAuthorizations: (at: number, limit: number) =>
       database.hot<TransactionKey>(statements.selectExpiredAuthorizations, [isoTime(at), limit]),
@@ -217,9 +216,8 @@ export function createTransactionRepository({ database, ids, clock }: Ports) {
       Math.max(...[inserts, outcomeUpdates, operationUpdates].map((queue) => queue.waiting())) /
       maxQueuedWrites,
     async flush(): Promise<void> {
-      await Promise.all(
-        [inserts, outcomeUpdates, operationUpdates, transactionReads].map((queue) => queue.drain()),
-      );
+      const queues = [inserts, outcomeUpdates, operationUpdates, transactionReads];
+      await Promise.all(queues.map((queue) => queue.drain()));
     },
   };
 }
@@ -241,16 +239,10 @@ export function createRecentTransactions(maxEntries = defaultMaxEntries) {
       const oldest = entries.size() > maxEntries ? entries.oldest() : undefined;
       if (oldest !== undefined) entries.delete(oldest);
     },
-    find(
-      organizationId: string,
-      transactionId: string,
-      minEventCount: number,
-    ): TransactionRecord | undefined {
+    find(organizationId: string, transactionId: string, minEventCount: number) {
       const transaction = entries.get(transactionId);
-      const isUsable =
-        transaction?.row.organizationId === organizationId &&
-        transaction.row.version >= minEventCount;
-      return isUsable ? transaction : undefined;
+      if (transaction?.row.organizationId !== organizationId) return undefined;
+      return transaction.row.version >= minEventCount ? transaction : undefined;
     },
     remove: entries.delete,
   };

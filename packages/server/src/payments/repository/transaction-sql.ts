@@ -12,42 +12,17 @@ import type {
   TransactionRow,
 } from '../transaction/transaction.ts';
 
-/** Columns of the transaction. client_transaction_id is last because it may contain the separator. */
-const transactionColumns = [
-  'organization_id',
-  'transaction_id',
-  'merchant_id',
-  'store_id',
-  'device_id',
-  'contract_id',
-  'state',
-  'phase',
-  'currency',
-  'amount',
-  'over_capture_allowance',
-  'authorized',
-  'captured',
-  'cancelled',
-  'refunded',
-  'capture_reserved',
-  'cancel_reserved',
-  'refund_reserved',
-  'version',
-  'operation_count',
-  'deadline',
-  'created_at',
-  'updated_at',
-  'client_transaction_id',
-] as const;
-
-const nullableColumns: ReadonlySet<string> = new Set(['store_id', 'device_id']);
 const fieldSeparator = '|';
 
-const asText = (column: string) =>
-  nullableColumns.has(column) ? `coalesce(t.${column}::text, '')` : `t.${column}`;
+/** In the order of {@link toTransactionRow}. client_transaction_id is last: it may contain the separator. */
+const transactionColumns = `t.organization_id, t.transaction_id, t.merchant_id,
+    coalesce(t.store_id::text, ''), coalesce(t.device_id::text, ''), t.contract_id, t.amount, t.currency,
+    t.over_capture_allowance, t.phase, t.authorized, t.captured, t.cancelled, t.refunded,
+    t.capture_reserved, t.cancel_reserved, t.refund_reserved, t.state, t.version, t.operation_count,
+    t.deadline, t.created_at, t.updated_at, t.client_transaction_id`;
 
 /** For {@link toTransactionRecord}. One text in place of 24 columns: the driver parses each column separately. */
-export const transactionSelectList = `concat_ws('${fieldSeparator}', ${transactionColumns.map(asText).join(', ')}) AS fields,
+export const transactionSelectList = `concat_ws('${fieldSeparator}', ${transactionColumns}) AS fields,
     (SELECT json_agg(json_build_array(e.sequence, e.type, e.at, e.data) ORDER BY e.sequence)
       FROM transaction_events e WHERE e.organization_id = t.organization_id
         AND e.transaction_id = t.transaction_id) AS events,
@@ -73,8 +48,6 @@ export type TransactionResultRow = {
   operations: OperationRow[] | null;
 };
 
-type TextTuple<Names extends readonly string[]> = { [Index in keyof Names]: string };
-
 const millisecondTimeLength = '2026-01-02T03:04:05.678'.length;
 
 /** PostgreSQL separates date and time by a space or `T` and has up to six fractional digits and an offset. */
@@ -86,71 +59,40 @@ function toIsoTime(text: string): string {
 }
 
 function toTransactionRow(text: string): TransactionRow {
-  const [
-    organizationId,
-    transactionId,
-    merchantId,
-    storeId,
-    deviceId,
-    contractId,
-    state,
-    phase,
-    currency,
-    amount,
-    overCaptureAllowance,
-    authorized,
-    captured,
-    cancelled,
-    refunded,
-    captureReserved,
-    cancelReserved,
-    refundReserved,
-    version,
-    operationCount,
-    deadline,
-    createdAt,
-    updatedAt,
-    ...client
-  ] = text.split(fieldSeparator) as unknown as [
-    ...TextTuple<typeof transactionColumns>,
-    ...string[],
-  ];
+  const fields = text.split(fieldSeparator);
+  let index = 0;
+  const nextText = () => fields[index++] ?? '';
+  const nextInteger = () => safeInteger(nextText());
+  const nextTime = () => toIsoTime(nextText());
   return {
-    organizationId,
-    transactionId,
-    merchantId,
-    clientTransactionId: client.join(fieldSeparator),
-    storeId: storeId || undefined,
-    deviceId: deviceId || undefined,
-    contractId,
-    amount: safeInteger(amount),
-    currency,
-    overCaptureAllowance: safeInteger(overCaptureAllowance),
+    organizationId: nextText(),
+    transactionId: nextText(),
+    merchantId: nextText(),
+    storeId: nextText() || undefined,
+    deviceId: nextText() || undefined,
+    contractId: nextText(),
+    amount: nextInteger(),
+    currency: nextText(),
+    overCaptureAllowance: nextInteger(),
     position: {
-      phase: phase as Phase,
-      authorized: safeInteger(authorized),
-      captured: safeInteger(captured),
-      cancelled: safeInteger(cancelled),
-      refunded: safeInteger(refunded),
-      captureReserved: safeInteger(captureReserved),
-      cancelReserved: safeInteger(cancelReserved),
-      refundReserved: safeInteger(refundReserved),
+      phase: nextText() as Phase,
+      authorized: nextInteger(),
+      captured: nextInteger(),
+      cancelled: nextInteger(),
+      refunded: nextInteger(),
+      captureReserved: nextInteger(),
+      cancelReserved: nextInteger(),
+      refundReserved: nextInteger(),
     },
-    state: state as State,
-    version: Number(version),
-    operationCount: Number(operationCount),
-    deadline: Date.parse(toIsoTime(deadline)),
-    createdAt: toIsoTime(createdAt),
-    updatedAt: toIsoTime(updatedAt),
+    state: nextText() as State,
+    version: nextInteger(),
+    operationCount: nextInteger(),
+    deadline: Date.parse(nextTime()),
+    createdAt: nextTime(),
+    updatedAt: nextTime(),
+    clientTransactionId: fields.slice(index).join(fieldSeparator),
   };
 }
-
-const toEvent = ([sequence, type, at, data]: EventRow): StoredEvent => ({
-  sequence,
-  type,
-  at: toIsoTime(at),
-  data,
-});
 
 const toOperation = (row: OperationRow): StoredOperation => ({
   ...row,
@@ -162,7 +104,9 @@ const toOperation = (row: OperationRow): StoredOperation => ({
 
 export const toTransactionRecord = (result: TransactionResultRow): TransactionRecord => ({
   row: toTransactionRow(result.fields),
-  events: (result.events ?? []).map(toEvent),
+  events: (result.events ?? []).map(([sequence, type, at, data]) => {
+    return { sequence, type, at: toIsoTime(at), data };
+  }),
   operations: (result.operations ?? []).map(toOperation),
 });
 
@@ -183,7 +127,7 @@ export const insertTransaction = {
       captured, cancelled, refunded, capture_reserved, cancel_reserved, refund_reserved, version,
       operation_count, deadline, authorization_expires_at, created_at, updated_at)
     SELECT organization_id, transaction_id, merchant_id, client_transaction_id, store_id,
-      device_id, contract_id, coalesce(phase, 'Received'), coalesce(phase, 'Received'), amount, currency, over_capture_allowance, 0, 0, 0, 0,
+      device_id, contract_id, phase, phase, amount, currency, over_capture_allowance, 0, 0, 0, 0,
       0, 0, 0, 1, 0, now() + r.allowed_ms * interval '1 millisecond', authorization_expires_at, at, at
     FROM r WHERE (SELECT a.transaction_id FROM offline_sale_identifiers a
         WHERE a.organization_id = r.organization_id AND a.merchant_id = r.merchant_id
@@ -210,7 +154,7 @@ export function toInsertRow(row: TransactionRow, event: StoredEvent): Record<str
     store_id: row.storeId,
     device_id: row.deviceId,
     contract_id: row.contractId,
-    ...(row.position.phase === 'Received' ? {} : { phase: row.position.phase }),
+    phase: row.position.phase,
     amount: row.amount,
     currency: row.currency,
     over_capture_allowance: row.overCaptureAllowance,
@@ -223,16 +167,16 @@ export function toInsertRow(row: TransactionRow, event: StoredEvent): Record<str
 }
 
 const changeRecordDefinition = `organization_id uuid, transaction_id uuid, expected integer, i integer,
-      state text, phase text, authorized bigint, captured bigint, cancelled bigint,
-      refunded bigint, capture_reserved bigint, cancel_reserved bigint, refund_reserved bigint,
+      state text, phase text, authorized bigint, captured bigint, cancelled bigint, refunded bigint,
+      "captureReserved" bigint, "cancelReserved" bigint, "refundReserved" bigint,
       operation_count integer, at timestamptz, type text, data jsonb, outbox_id uuid`;
 
 /** Event and outbox row are inserted only when the version check succeeds. */
 const updateTransactionCte = `tx AS (
     UPDATE transactions t SET state = r.state, phase = r.phase, authorized = r.authorized,
       captured = r.captured, cancelled = r.cancelled, refunded = r.refunded,
-      capture_reserved = r.capture_reserved, cancel_reserved = r.cancel_reserved,
-      refund_reserved = r.refund_reserved, version = r.expected + 1,
+      capture_reserved = r."captureReserved", cancel_reserved = r."cancelReserved",
+      refund_reserved = r."refundReserved", version = r.expected + 1,
       operation_count = r.operation_count, updated_at = r.at
     FROM r WHERE t.organization_id = r.organization_id AND t.transaction_id = r.transaction_id
       AND t.version = r.expected
@@ -257,16 +201,16 @@ export const updateWithOperation = {
   name: 'payments-update-with-operation',
   text: `WITH r AS (
     SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(${changeRecordDefinition},
-      merchant_id uuid, operation_number integer, operation_id uuid, kind text, status text, amount bigint,
-      client_operation_id text, details jsonb, allowed_ms integer, made_at timestamptz,
+      merchant_id uuid, "operationNumber" integer, "operationId" uuid, kind text, status text, amount bigint,
+      "clientOperationId" text, details jsonb, allowed_ms integer, "createdAt" timestamptz,
       job_id uuid, job_kind text, payload jsonb, due_at timestamptz, lane uuid, clearing_link uuid,
       settlement_date date, settlement_end timestamptz, currency text, line jsonb)
   ), ${updateTransactionCte}, op AS (
     INSERT INTO operations (organization_id, transaction_id, operation_number, operation_id, merchant_id,
       kind, status, amount, client_operation_id, details, deadline, created_at, updated_at)
-    SELECT organization_id, transaction_id, operation_number, operation_id, merchant_id, kind, status, amount,
-      client_operation_id, details, now() + allowed_ms * interval '1 millisecond', made_at, at
-    FROM tx WHERE operation_number IS NOT NULL
+    SELECT organization_id, transaction_id, "operationNumber", "operationId", merchant_id, kind, status, amount,
+      "clientOperationId", details, now() + allowed_ms * interval '1 millisecond', "createdAt", at
+    FROM tx WHERE "operationNumber" IS NOT NULL
     ON CONFLICT (organization_id, transaction_id, operation_number) DO UPDATE
       SET status = excluded.status, amount = excluded.amount, details = excluded.details, updated_at = excluded.updated_at
   ), jb AS (
@@ -276,7 +220,7 @@ export const updateWithOperation = {
   ), cl AS (
     INSERT INTO clearing_lines (organization_id, transaction_id, operation_number, link_id, settlement_date,
       due_at, amount, currency, content, status)
-    SELECT organization_id, transaction_id, operation_number, clearing_link, settlement_date, settlement_end,
+    SELECT organization_id, transaction_id, "operationNumber", clearing_link, settlement_date, settlement_end,
       amount, currency, line, 'Waiting'
     FROM tx WHERE clearing_link IS NOT NULL
   )
@@ -289,37 +233,22 @@ export function toUpdateRow(
   outboxId: string,
 ): Record<string, unknown> {
   const { before, after, event, operation, job, clearing } = change;
-  const { position } = after;
   return {
     organization_id: after.organizationId,
     transaction_id: after.transactionId,
     expected: before.version,
     i: index,
     state: after.state,
-    phase: position.phase,
-    authorized: position.authorized,
-    captured: position.captured,
-    cancelled: position.cancelled,
-    refunded: position.refunded,
-    capture_reserved: position.captureReserved,
-    cancel_reserved: position.cancelReserved,
-    refund_reserved: position.refundReserved,
+    ...after.position,
     operation_count: after.operationCount,
     at: event.at,
     type: event.type,
     data: event.data,
     outbox_id: outboxId,
+    ...operation,
     ...defined({
       merchant_id: operation && after.merchantId,
-      operation_number: operation?.operationNumber,
-      operation_id: operation?.operationId,
-      kind: operation?.kind,
-      status: operation?.status,
-      amount: operation?.amount,
-      client_operation_id: operation?.clientOperationId,
-      details: operation?.details,
       allowed_ms: operation && operation.deadline - Date.parse(operation.createdAt),
-      made_at: operation?.createdAt,
       job_id: job?.jobId,
       job_kind: job?.kind,
       payload: job?.payload,
@@ -367,6 +296,14 @@ export const findOperation = {
     WHERE organization_id = $1 AND client_operation_id = $2 AND merchant_id = $3 AND kind = $4`,
 };
 
+/**
+ * By web one identifier names a refund or a cancel, of any transaction. A concurrent insert waits for the row of
+ * the first one, also in another process.
+ */
+export const claimWebOperationId = `INSERT INTO refund_by_web_ids
+    (organization_id, client_operation_id, merchant_id, transaction_id, operation_number)
+  VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING RETURNING operation_number`;
+
 /** Time for a live process to store an outcome after its deadline. All processes share the database's clock. */
 const deadlineMargin = "interval '250 milliseconds'";
 
@@ -408,7 +345,7 @@ export const updateRoute = `WITH tx AS (
   SELECT transaction_id FROM tx`;
 
 // Each condition has a partial index. The events with a context name the links of the sale.
-export const selectLinksInUse = `SELECT DISTINCT e.data->'context'->>'linkId' AS link_id
+export const selectLinksInUse = `SELECT DISTINCT e.data->'context'->>'linkId' AS "linkId"
   FROM (
     SELECT organization_id, transaction_id FROM transactions WHERE phase = 'Received'
     UNION

@@ -55,7 +55,7 @@ export function refuseConcurrentModification(): never {
   );
 }
 
-const retryDelayMs = 100;
+const databaseRetryDelayMs = 100;
 const transientErrorCodes: ReadonlySet<string> = new Set(['database_unavailable', 'overloaded']);
 
 /**
@@ -73,7 +73,7 @@ export async function retryWhileUnavailable<T>(
     } catch (error) {
       const isTransient = error instanceof Refusal && transientErrorCodes.has(error.code);
       if (!isTransient || clock.now() >= deadlineMs) throw error;
-      await pause(retryDelayMs);
+      await pause(databaseRetryDelayMs);
     }
   }
 }

@@ -1,5 +1,6 @@
 // Creates reversals. A sale with unknown outcome is not approved and is reversed.
 import { defined } from '@switchyard/contract';
+import type { Acquiring } from '../../acquiring/index.ts';
 import { type Clock, type DueClock, type Ids, isoTime, type Jobs } from '../../platform/index.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import {
@@ -7,7 +8,7 @@ import {
   updateWithRetry,
   withDatabaseRetry,
 } from '../repository/update-with-retry.ts';
-import { allocateMessageReference, type ReferencePorts } from '../runtime/acquirer-messages.ts';
+import { allocateMessageReference } from '../runtime/acquirer-messages.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import type { Phase } from '../transaction/state-machine.ts';
 import { commitGraceMs, databaseRetryMs } from '../transaction/time-limits.ts';
@@ -19,7 +20,7 @@ import {
   type StoredOperation,
   type TransactionRecord,
 } from '../transaction/transaction.ts';
-import type { Transition } from '../transaction/transition.ts';
+import type { OperationTransition } from '../transaction/transition.ts';
 
 export const retryOperationJob = 'payments.retry-operation';
 
@@ -38,29 +39,58 @@ export type ReversalInput = {
   details?: Partial<OperationDetails>;
 };
 
-export type ReversalPorts = ReferencePorts & {
+export type ReversalPorts = {
+  acquiring: Pick<Acquiring, 'allocateReference'>;
   ids: Pick<Ids, 'uuid'>;
-  dueClock: Pick<DueClock, 'toDue'>;
+  dueClock: DueClock;
   acquirerTimeoutMs: number;
 };
 
+export type RetryPayload = {
+  transactionId: string;
+  operationNumber: number;
+  /** The first message of the job is already a repeat. */
+  isPossiblySent: boolean;
+};
+
 export function createRetryJob(
-  { ids, dueClock }: Pick<ReversalPorts, 'ids' | 'dueClock'>,
+  { ids, dueClock }: ReversalPorts,
   transaction: TransactionRecord,
   operationNumber: number,
-  { dueAt, isPossiblySent }: { dueAt: number; isPossiblySent: boolean },
+  dueAt: number,
+  isPossiblySent: boolean,
 ): JobRequest {
+  const { transactionId } = transaction.row;
+  const payload: RetryPayload = { transactionId, operationNumber, isPossiblySent };
   return {
     jobId: ids.uuid(),
     kind: retryOperationJob,
-    payload: {
-      transactionId: transaction.row.transactionId,
-      operationNumber,
-      // The first message of the job is then already a repeat.
-      ...(isPossiblySent ? { isPossiblySent } : {}),
-    },
+    payload,
     dueAt: isoTime(dueClock.toDue(dueAt)),
     lane: authorizationContext(transaction).linkId,
+  };
+}
+
+type NewOperation = Pick<StoredOperation, 'kind' | 'status' | 'amount' | 'clientOperationId'> & {
+  details: Omit<OperationDetails, 'reference'>;
+};
+
+/** The next operation of the transaction, with its own references. */
+export async function createOperation(
+  ports: ReversalPorts,
+  transaction: TransactionRecord,
+  at: number,
+  operation: NewOperation,
+): Promise<StoredOperation> {
+  const reference = await allocateMessageReference(ports, transaction, operation.kind);
+  return {
+    ...operation,
+    operationNumber: transaction.row.operationCount + 1,
+    operationId: ports.ids.uuid(),
+    details: { ...operation.details, reference },
+    deadline: at + ports.acquirerTimeoutMs + commitGraceMs,
+    createdAt: isoTime(at),
+    updatedAt: isoTime(at),
   };
 }
 
@@ -69,42 +99,28 @@ export async function reversalTransition(
   ports: ReversalPorts,
   transaction: TransactionRecord,
   input: ReversalInput,
-): Promise<Transition> {
-  const { row } = transaction;
-  const operationNumber = row.operationCount + 1;
-  const at = isoTime(input.at);
-  const reference = await allocateMessageReference(ports, transaction, 'Reversal');
-  const operation: StoredOperation = {
-    operationNumber,
-    operationId: ports.ids.uuid(),
+): Promise<OperationTransition> {
+  const { at, reason, amount = transaction.row.amount, clientOperationId } = input;
+  const operation = await createOperation(ports, transaction, at, {
     kind: 'Reversal',
     status: 'Pending',
-    amount: input.amount ?? row.amount,
-    clientOperationId: input.clientOperationId,
+    amount,
+    clientOperationId,
     details: {
       request: {},
       cancelReason: 'Technical',
-      systemReversalReason: input.reason,
+      systemReversalReason: reason,
       ...input.details,
-      reference,
     },
-    deadline: input.at + ports.acquirerTimeoutMs + commitGraceMs,
-    createdAt: at,
-    updatedAt: at,
-  };
-  const dueAt = input.notBefore ?? input.at;
+  });
+  const { response, authorizationCode, notBefore = at } = input;
   return {
-    at: input.at,
+    at,
     type: 'transaction.reversal_queued',
     changes: { phase: 'Reversing' },
-    data: {
-      reason: input.reason,
-      ...defined({ response: input.response }),
-      ...input.issuer,
-      ...defined({ authorizationCode: input.authorizationCode }),
-    },
+    data: { reason, ...input.issuer, ...defined({ response, authorizationCode }) },
     operation,
-    job: createRetryJob(ports, transaction, operationNumber, { dueAt, isPossiblySent: false }),
+    job: createRetryJob(ports, transaction, operation.operationNumber, notBefore, false),
   };
 }
 
@@ -135,17 +151,12 @@ export function storeReversal(
   });
 }
 
-export type ReverseAgainPorts = StoreReversalPorts & { dueClock: DueClock };
-
 /** Reverses a reversed sale once more, because the host may hold it. @returns the current transaction */
 export function reverseOnceMore(
-  ports: ReverseAgainPorts,
+  ports: StoreReversalPorts,
   transaction: TransactionRecord,
-  reason: string,
-  { approvedAtHost }: { approvedAtHost: boolean },
+  input: Pick<ReversalInput, 'reason' | 'details'>,
 ): Promise<TransactionRecord> {
   const transactions = withDatabaseRetry(ports, databaseRetryMs);
-  const details = approvedAtHost ? { approvedAtHost } : {};
-  const reversalPorts = { ...ports, transactions };
-  return storeReversal(reversalPorts, transaction, 'Reversed', () => ({ reason, details }));
+  return storeReversal({ ...ports, transactions }, transaction, 'Reversed', () => input);
 }

@@ -13,9 +13,9 @@ import {
 test('a late approval during a reversal causes one more reversal', async () => {
   const noSuchSale = declined('25');
   for (const last of [approval, noSuchSale, duplicate]) {
-    const { settle, retry, late, onSend, requests, phase, status, changes } =
+    const { storeOutcome, retry, late, onSend, requests, phase, status, changes } =
       oneOperation('Reversal');
-    await settle(noResponse);
+    await storeOutcome(noResponse);
     onSend(async () => {
       const before = changes();
       late('Sale', '00');
@@ -37,8 +37,8 @@ test('a late approval during a reversal causes one more reversal', async () => {
 });
 
 test('a reversal is retried when the host has not accepted it and denies the sale', async () => {
-  const { settle, retry, late, phase, changes } = oneOperation('Reversal');
-  await settle(noResponse);
+  const { storeOutcome, retry, late, phase, changes } = oneOperation('Reversal');
+  await storeOutcome(noResponse);
   const before = changes();
   late('Sale', '00');
   await waitUntil(() => changes() > before);
@@ -47,8 +47,8 @@ test('a reversal is retried when the host has not accepted it and denies the sal
 });
 
 test('a late decline changes nothing', async () => {
-  const { settle, retry, late, onSend, phase, changes } = oneOperation('Reversal');
-  await settle(noResponse);
+  const { storeOutcome, retry, late, onSend, phase, changes } = oneOperation('Reversal');
+  await storeOutcome(noResponse);
   onSend(async () => {
     const before = changes();
     late('Sale', '05');
@@ -59,8 +59,8 @@ test('a late decline changes nothing', async () => {
 });
 
 test('a late response is stored after a database outage', async () => {
-  const { settle, late, failDatabase, alerts, phase } = oneOperation('Reversal');
-  await settle(approval);
+  const { storeOutcome, late, failDatabase, alerts, phase } = oneOperation('Reversal');
+  await storeOutcome(approval);
   assert.equal(phase(), 'Reversed');
   failDatabase(3);
   late('Sale', '00');

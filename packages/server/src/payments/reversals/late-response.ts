@@ -17,10 +17,10 @@ import {
   isApprovalOfSale,
   type TransactionRecord,
 } from '../transaction/transaction.ts';
-import { type ReverseAgainPorts, reverseOnceMore } from './create-reversal.ts';
+import { reverseOnceMore, type StoreReversalPorts } from './create-reversal.ts';
 import { alertLateContradiction } from './reconciliation-alerts.ts';
 
-export type LateResponsePorts = ReverseAgainPorts & { log: Pick<Log, 'error'> };
+export type LateResponsePorts = StoreReversalPorts & { log: Pick<Log, 'error'> };
 
 /**
  * After an approval a finished reversal is sent once more: it may have reached the host before the sale.
@@ -45,22 +45,20 @@ async function storeLateResponse(
   );
   alertLateContradiction(ports, current, lateResponse);
   if (!isApprovalOfSale(kind, responseCode)) return current;
-  return reverseOnceMore(ports, current, 'LateApproval', { approvedAtHost: true });
+  const details = { approvedAtHost: true } as const;
+  return reverseOnceMore(ports, current, { reason: 'LateApproval', details });
 }
 
-type RecordPorts = LateResponsePorts & {
-  inFlightTransactions: Pick<InFlightTransactions, 'inTurn'>;
-};
-
 /** Runs in turn, so that a shutdown waits for it: the host does not repeat the response. */
-export function recordLateResponse(ports: RecordPorts, lateResponse: LateResponse): void {
+export function recordLateResponse(
+  ports: LateResponsePorts & { inFlightTransactions: Pick<InFlightTransactions, 'inTurn'> },
+  lateResponse: LateResponse,
+): void {
   ports.inFlightTransactions
     .inTurn(`late ${lateResponse.transactionId}`, () => storeLateResponse(ports, lateResponse))
-    .catch((error: unknown) => {
-      ports.log.error(
-        { err: error, transactionId: lateResponse.transactionId },
-        'storing a late response failed',
-      );
+    .catch((err: unknown) => {
+      const { transactionId } = lateResponse;
+      ports.log.error({ err, transactionId }, 'storing a late response failed');
     });
 }
 
@@ -76,15 +74,16 @@ export async function recordSupersededOutcome(
   outcome: AcquirerOutcome,
 ): Promise<TransactionRecord> {
   const { organizationId, transactionId, position } = current.row;
-  const approvedAtHost = outcome.outcome === 'Approved';
-  if (approvedAtHost && position.phase === 'Reversing') {
+  const isApproved = outcome.outcome === 'Approved';
+  if (isApproved && position.phase === 'Reversing') {
     const { kind } = authorizationContext(current);
     const { responseCode } = outcome;
     const lateResponse = { organizationId, transactionId, kind, responseCode };
     return (await storeLateResponse(ports, lateResponse)) ?? current;
   }
   const isPossiblyAuthorized =
-    approvedAtHost || outcome.outcome === 'Unknown' || isAmbiguousDecline(outcome);
+    isApproved || outcome.outcome === 'Unknown' || isAmbiguousDecline(outcome);
   if (!isPossiblyAuthorized || position.phase !== 'Reversed') return current;
-  return reverseOnceMore(ports, current, 'ApprovedAfterReversal', { approvedAtHost });
+  const details = isApproved ? ({ approvedAtHost: true } as const) : {};
+  return reverseOnceMore(ports, current, { reason: 'ApprovedAfterReversal', details });
 }

@@ -12,11 +12,11 @@ import {
   manualResolutionRules,
   type OutcomeInput,
   type OutcomeResult,
-  offlineSaleRules,
-  operationRules,
+  offlineSaleOutcomeRules,
+  operationOutcomeRules,
   type ResponseClass,
   responseClasses,
-  reversalRules,
+  reversalOutcomeRules,
 } from './operation-outcome.ts';
 
 const position: Position = {
@@ -26,14 +26,14 @@ const position: Position = {
   captured: 100,
   refundReserved: 60,
 };
-const transaction = (of: Partial<Position> = {}, members: Partial<TransactionRecord> = {}) =>
+const transaction = (changes: Partial<Position> = {}, members: Partial<TransactionRecord> = {}) =>
   ({
-    row: { position: { ...position, ...of }, deadline: 0 },
+    row: { position: { ...position, ...changes }, deadline: 0 },
     events: [],
     operations: [],
     ...members,
   }) as unknown as TransactionRecord;
-const loaded = transaction();
+const approvedSale = transaction();
 
 function operation(kind: OperationType, status: 'Sent' | 'Pending'): StoredOperation {
   const createdAt = new Date(0).toISOString();
@@ -52,7 +52,7 @@ const when = {
   at: 1000,
   isRepeat: false,
   acquirerTimeoutMs: 5000,
-  transactionWhenSent: loaded,
+  transactionWhenSent: approvedSale,
 };
 
 /** The transition of a final outcome. */
@@ -61,9 +61,9 @@ function outcomeTransition(
   pending: StoredOperation,
   outcome: AcquirerOutcome,
   input: OutcomeInput,
-): Transition | 'Unanswered' {
+): Transition | 'Pending' {
   const { status } = decideOutcome(current, pending, outcome, input);
-  if (status === 'Pending') return 'Unanswered';
+  if (status === 'Pending') return 'Pending';
   const response =
     'responseCode' in outcome ? { code: outcome.responseCode } : { reason: 'AcquirerUnavailable' };
   const approvedAmount = outcome.outcome === 'Approved' ? outcome.amount : undefined;
@@ -72,15 +72,20 @@ function outcomeTransition(
 
 test('a duplicate response means success for a repeat and a retry for a first message', () => {
   for (const code of ['94', '26']) {
-    const repeat = outcomeTransition(loaded, operation('Refund', 'Pending'), declined(code), {
+    const repeat = outcomeTransition(approvedSale, operation('Refund', 'Pending'), declined(code), {
       ...when,
       isRepeat: true,
     });
-    assert.ok(repeat !== 'Unanswered');
+    assert.ok(repeat !== 'Pending');
     assert.equal(repeat.operation?.status, 'Succeeded');
     assert.deepEqual(repeat.changes, { refunded: 60, refundReserved: -60 });
-    const first = outcomeTransition(loaded, operation('Refund', 'Sent'), declined(code), when);
-    assert.equal(first, 'Unanswered');
+    const first = outcomeTransition(
+      approvedSale,
+      operation('Refund', 'Sent'),
+      declined(code),
+      when,
+    );
+    assert.equal(first, 'Pending');
   }
 });
 
@@ -89,55 +94,60 @@ test('a host error on a repeat does not decline the operation', () => {
     for (const code of ['06', '09', '19', '68', '90', '91', '92', '96', 'N0', '16']) {
       const circumstances = { ...when, isRepeat: true };
       const repeat = outcomeTransition(
-        loaded,
+        approvedSale,
         operation(kind, 'Pending'),
         declined(code),
         circumstances,
       );
-      assert.equal(repeat, 'Unanswered', `${kind} ${code}`);
+      assert.equal(repeat, 'Pending', `${kind} ${code}`);
     }
-    const judged = outcomeTransition(loaded, operation(kind, 'Pending'), declined('05'), {
+    const judged = outcomeTransition(approvedSale, operation(kind, 'Pending'), declined('05'), {
       ...when,
       isRepeat: true,
     });
-    assert.ok(judged !== 'Unanswered');
+    assert.ok(judged !== 'Pending');
     assert.equal(judged.operation?.status, 'Declined');
   }
 });
 
 test('a host error on the first message is a decline, except for indeterminate codes', () => {
   for (const code of ['06', '19', '90', '91', '92', '96']) {
-    const first = outcomeTransition(loaded, operation('Refund', 'Sent'), declined(code), when);
-    assert.ok(first !== 'Unanswered', code);
+    const first = outcomeTransition(
+      approvedSale,
+      operation('Refund', 'Sent'),
+      declined(code),
+      when,
+    );
+    assert.ok(first !== 'Pending', code);
     assert.equal(first.operation?.status, 'Declined');
     assert.deepEqual(first.changes, { refundReserved: -60 });
   }
   for (const code of ['09', '68', '16', 'ZZ', '400']) {
-    const open = outcomeTransition(loaded, operation('Refund', 'Sent'), declined(code), when);
-    assert.equal(open, 'Unanswered', code);
+    const open = outcomeTransition(approvedSale, operation('Refund', 'Sent'), declined(code), when);
+    assert.equal(open, 'Pending', code);
   }
   const plain: AcquirerOutcome = {
     outcome: 'Declined',
     responseCode: 'ZZ',
     isExplicitDecline: true,
   };
-  const refused = outcomeTransition(loaded, operation('Refund', 'Sent'), plain, when);
-  assert.ok(refused !== 'Unanswered');
+  const refused = outcomeTransition(approvedSale, operation('Refund', 'Sent'), plain, when);
+  assert.ok(refused !== 'Pending');
   assert.equal(refused.operation?.status, 'Declined');
 });
 
 test('response code 25 ends a reversal only after the original cannot arrive any more', () => {
   const reversal = operation('Reversal', 'Pending');
   const unanswered = transaction({ phase: 'Reversing', authorized: 0, captured: 0 });
-  assert.equal(outcomeTransition(unanswered, reversal, declined('25'), when), 'Unanswered');
+  assert.equal(outcomeTransition(unanswered, reversal, declined('25'), when), 'Pending');
   const later = outcomeTransition(unanswered, reversal, declined('25'), { ...when, at: 5000 });
-  assert.ok(later !== 'Unanswered');
+  assert.ok(later !== 'Pending');
   assert.equal(later.changes.phase, 'Reversed');
   const malfunction = outcomeTransition(unanswered, reversal, declined('96'), {
     ...when,
     at: 9000,
   });
-  assert.equal(malfunction, 'Unanswered');
+  assert.equal(malfunction, 'Pending');
 });
 
 test('response code 25 does not end the reversal of an approved sale', () => {
@@ -145,14 +155,19 @@ test('response code 25 does not end the reversal of an approved sale', () => {
   const nothing = { phase: 'Reversing', authorized: 0, captured: 0 } as const;
   const late = (code: string, reason: string) =>
     [{ type: 'transaction.late_response', data: { response: { code }, reason } }] as never;
-  const taken = [{ ...reversal, operationNumber: 0, details: { approvedAtHost: true } }] as never;
-  const atLast = (of: TransactionRecord) =>
-    outcomeTransition(of, reversal, declined('25'), { ...when, at: 9000 });
-  assert.equal(atLast(transaction({ phase: 'Reversing', captured: 0 })), 'Unanswered');
-  assert.equal(atLast(transaction(nothing, { events: late('00', 'Sale') })), 'Unanswered');
-  assert.equal(atLast(transaction(nothing, { operations: taken })), 'Unanswered');
-  assert.notEqual(atLast(transaction(nothing, { events: late('05', 'Sale') })), 'Unanswered');
-  assert.notEqual(atLast(transaction(nothing, { events: late('00', 'Reversal') })), 'Unanswered');
+  const approvedAtHost = [
+    { ...reversal, operationNumber: 0, details: { approvedAtHost: true } },
+  ] as never;
+  const afterTimeout = (current: TransactionRecord) =>
+    outcomeTransition(current, reversal, declined('25'), { ...when, at: 9000 });
+  assert.equal(afterTimeout(transaction({ phase: 'Reversing', captured: 0 })), 'Pending');
+  assert.equal(afterTimeout(transaction(nothing, { events: late('00', 'Sale') })), 'Pending');
+  assert.equal(afterTimeout(transaction(nothing, { operations: approvedAtHost })), 'Pending');
+  assert.notEqual(afterTimeout(transaction(nothing, { events: late('05', 'Sale') })), 'Pending');
+  assert.notEqual(
+    afterTimeout(transaction(nothing, { events: late('00', 'Reversal') })),
+    'Pending',
+  );
 });
 
 test('response code 25 ends the reversal after the host accepted an earlier reversal', () => {
@@ -165,17 +180,17 @@ test('response code 25 ends the reversal after the host accepted an earlier reve
       events,
       operations: [{ ...reversal, operationNumber: 1, status, details: { response } }, reversal],
     } as never);
-  const answered = (of: TransactionRecord, at = 9000) =>
-    outcomeTransition(of, reversal, declined('25'), { ...when, at });
+  const afterNotFound = (current: TransactionRecord, at = 9000) =>
+    outcomeTransition(current, reversal, declined('25'), { ...when, at });
   for (const response of [{ code: '00' }, { code: '94' }]) {
-    const step = answered(after('Succeeded', response));
-    assert.ok(step !== 'Unanswered');
+    const step = afterNotFound(after('Succeeded', response));
+    assert.ok(step !== 'Pending');
     assert.equal(step.operation?.status, 'Succeeded');
   }
-  assert.equal(answered(after('Succeeded', { code: '00' }), 4999), 'Unanswered', 'too early');
-  assert.equal(answered(after('Succeeded', { code: '25' })), 'Unanswered');
-  assert.equal(answered(after('Succeeded', { reason: 'Resolved' })), 'Unanswered', 'by hand');
-  assert.equal(answered(after('Pending', {})), 'Unanswered');
+  assert.equal(afterNotFound(after('Succeeded', { code: '00' }), 4999), 'Pending', 'too early');
+  assert.equal(afterNotFound(after('Succeeded', { code: '25' })), 'Pending');
+  assert.equal(afterNotFound(after('Succeeded', { reason: 'Resolved' })), 'Pending', 'by hand');
+  assert.equal(afterNotFound(after('Pending', {})), 'Pending');
 });
 
 test('a duplicate response ends a second reversal, but not the first message of the first one', () => {
@@ -189,9 +204,9 @@ test('a duplicate response ends a second reversal, but not the first message of 
     } as never);
   for (const code of ['94', '26']) {
     const states = [
-      outcomeTransition(loaded, reversal, declined(code), when),
+      outcomeTransition(approvedSale, reversal, declined(code), when),
       outcomeTransition(
-        loaded,
+        approvedSale,
         { ...reversal, details: { hasReferenceCollision: true } } as never,
         declined(code),
         {
@@ -202,12 +217,12 @@ test('a duplicate response ends a second reversal, but not the first message of 
       outcomeTransition(before('25'), reversal, declined(code), when),
       outcomeTransition(before('00', 'Pending'), reversal, declined(code), when),
     ];
-    assert.deepEqual(states, Array(4).fill('Unanswered'));
+    assert.deepEqual(states, Array(4).fill('Pending'));
     for (const step of [
-      outcomeTransition(loaded, reversal, declined(code), { ...when, isRepeat: true }),
+      outcomeTransition(approvedSale, reversal, declined(code), { ...when, isRepeat: true }),
       outcomeTransition(before('00'), reversal, declined(code), when),
     ]) {
-      assert.ok(step !== 'Unanswered');
+      assert.ok(step !== 'Pending');
       assert.equal(step.operation?.status, 'Succeeded');
     }
   }
@@ -215,27 +230,27 @@ test('a duplicate response ends a second reversal, but not the first message of 
 
 test('a partially approved amount is booked and the rest is released', () => {
   const outcome: AcquirerOutcome = { outcome: 'Approved', responseCode: '10', amount: 25 };
-  const step = outcomeTransition(loaded, operation('Refund', 'Sent'), outcome, when);
-  assert.ok(step !== 'Unanswered');
+  const step = outcomeTransition(approvedSale, operation('Refund', 'Sent'), outcome, when);
+  assert.ok(step !== 'Pending');
   assert.deepEqual(step.changes, { refunded: 25, refundReserved: -60 });
   assert.equal(step.operation?.amount, 25);
 });
 
 test('an unsent first message fails and an unsent repeat is retried', () => {
   const outcome: AcquirerOutcome = { outcome: 'NotSent', reason: 'not signed on' };
-  const first = outcomeTransition(loaded, operation('Refund', 'Sent'), outcome, when);
-  assert.ok(first !== 'Unanswered');
+  const first = outcomeTransition(approvedSale, operation('Refund', 'Sent'), outcome, when);
+  assert.ok(first !== 'Pending');
   assert.equal(first.operation?.status, 'Failed');
   // The adapter's own words are for the log.
   assert.deepEqual(first.operation?.details.response, { reason: 'AcquirerUnavailable' });
   assert.deepEqual(first.changes, { refundReserved: -60 });
   assert.equal(
-    outcomeTransition(loaded, operation('Refund', 'Pending'), outcome, when),
-    'Unanswered',
+    outcomeTransition(approvedSale, operation('Refund', 'Pending'), outcome, when),
+    'Pending',
   );
   assert.equal(
-    outcomeTransition(loaded, operation('Reversal', 'Sent'), outcome, when),
-    'Unanswered',
+    outcomeTransition(approvedSale, operation('Reversal', 'Sent'), outcome, when),
+    'Pending',
   );
 });
 
@@ -252,10 +267,14 @@ const combinationsOf = (choices: Choices): Record<string, unknown>[] =>
 const booleans = [false, true];
 const message = { response: responseClasses, isRepeat: booleans, hasCollision: booleans };
 const tables: readonly (readonly [string, readonly object[], Choices])[] = [
-  ['operation', operationRules, { ...message, isScheduled: booleans, isClearingLine: [false] }],
+  [
+    'operation',
+    operationOutcomeRules,
+    { ...message, isScheduled: booleans, isClearingLine: [false] },
+  ],
   [
     'reversal',
-    reversalRules,
+    reversalOutcomeRules,
     {
       ...message,
       saleApproval: ['Never', 'BeforeSend', 'AfterSend'],
@@ -263,7 +282,7 @@ const tables: readonly (readonly [string, readonly object[], Choices])[] = [
       canSaleArrive: booleans,
     },
   ],
-  ['offline', offlineSaleRules, message],
+  ['offline', offlineSaleOutcomeRules, message],
 ];
 type Conditions = {
   response: ResponseClass;

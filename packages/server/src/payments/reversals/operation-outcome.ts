@@ -114,7 +114,7 @@ const noResponse: OutcomeRule<MessageConditions> = rule(
 );
 
 /** Captures, refunds and cancels. */
-export const operationRules: readonly OutcomeRule<OperationConditions>[] = [
+export const operationOutcomeRules: readonly OutcomeRule<OperationConditions>[] = [
   rule({ response: 'Approved' }, succeeded, 'the host has done it'),
   rule(
     {
@@ -144,16 +144,11 @@ export const operationRules: readonly OutcomeRule<OperationConditions>[] = [
   rule({ response: 'NotSent' }, retryWhenLinkIsUp, 'an earlier copy may have been sent'),
 ];
 
-const acceptedTooEarly = {
-  status: 'Pending',
-  retry: 'Backoff',
-  newReference: 'Always',
-  isAccepted: true,
-} as const;
+const acceptedTooEarly = { ...retry, newReference: 'Always', isAccepted: true } as const;
 const tooEarly = 'the host may have processed the reversal before the sale';
 
 /** Reversals: a reversal ends only after the host has accepted it, or holds no sale. */
-export const reversalRules: readonly OutcomeRule<ReversalConditions>[] = [
+export const reversalOutcomeRules: readonly OutcomeRule<ReversalConditions>[] = [
   rule({ response: 'Approved', saleApproval: 'AfterSend' }, acceptedTooEarly, tooEarly),
   rule({ ...duplicateOfEarlierCopy.when, saleApproval: 'AfterSend' }, acceptedTooEarly, tooEarly),
   rule({ response: 'Approved' }, succeeded, 'the host has done it'),
@@ -167,12 +162,8 @@ export const reversalRules: readonly OutcomeRule<ReversalConditions>[] = [
     succeeded,
     'the host has the earlier reversal of this sale',
   ),
-  rule(
-    collision.when,
-    { ...retry, isCollision: true, newReference: 'UpToLimit' },
-    collision.because,
-  ),
-  rule(afterCollision.when, { ...retry, newReference: 'UpToLimit' }, afterCollision.because),
+  { ...collision, result: { ...retry, isCollision: true, newReference: 'UpToLimit' } },
+  { ...afterCollision, result: { ...retry, newReference: 'UpToLimit' } },
   rule(
     { response: 'OriginalNotFound', canSaleArrive: true },
     retry,
@@ -203,7 +194,7 @@ export const reversalRules: readonly OutcomeRule<ReversalConditions>[] = [
 ];
 
 /** Advices of offline sales. The goods are with the customer, so nothing is reversed. */
-export const offlineSaleRules: readonly OutcomeRule<MessageConditions>[] = [
+export const offlineSaleOutcomeRules: readonly OutcomeRule<MessageConditions>[] = [
   rule({ response: 'Approved' }, succeeded, 'the host has booked the sale'),
   rule({ response: declines }, declined, 'the host has refused the sale'),
   rule({ response: ['HostError', 'Indeterminate'] }, retry, 'the host has not decided'),
@@ -266,18 +257,14 @@ function findEarlierReversal(
 ): ReversalConditions['earlierReversal'] {
   if (details.reversalAcceptedBefore === true) return 'AcceptedByHost';
   const responseCodes = operations
-    .filter(
-      (each) =>
-        each.kind === 'Reversal' &&
-        each.operationNumber < operationNumber &&
-        each.status === 'Succeeded',
-    )
+    .filter((each) => each.operationNumber < operationNumber)
+    .filter(({ kind, status }) => kind === 'Reversal' && status === 'Succeeded')
     .map((each) => each.details.response?.code)
     .filter((code) => code !== originalNotFoundCode);
   if (responseCodes.length === 0) return 'None';
-  return responseCodes.some((code) => code !== undefined)
-    ? 'AcceptedByHost'
-    : 'WithoutHostResponse';
+  return responseCodes.every((code) => code === undefined)
+    ? 'WithoutHostResponse'
+    : 'AcceptedByHost';
 }
 
 export type OutcomeInput = {
@@ -300,12 +287,12 @@ export function decideOutcome(
     const { status } = operation;
     const isScheduled = status !== 'Sent';
     const isClearingLine = status === 'Filed';
-    return findRule(operationRules, { ...message, isScheduled, isClearingLine }).result;
+    return findRule(operationOutcomeRules, { ...message, isScheduled, isClearingLine }).result;
   }
   const approvalTime = wasApprovedAtHost(transactionWhenSent) ? 'BeforeSend' : 'AfterSend';
   // An offline sale may be sent until its reversal is queued, long after its own deadline.
   const lastSendAt = Math.max(transaction.row.deadline, Date.parse(operation.createdAt));
-  return findRule(reversalRules, {
+  return findRule(reversalOutcomeRules, {
     ...message,
     saleApproval: wasApprovedAtHost(transaction) ? approvalTime : 'Never',
     earlierReversal: findEarlierReversal(transaction, operation),

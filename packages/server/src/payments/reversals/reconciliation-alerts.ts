@@ -2,7 +2,6 @@
 import { responseCodeFacts } from '@switchyard/contract';
 import type { AcquirerOutcome, AcquirerRequestKind } from '../../acquiring/index.ts';
 import type { Log } from '../../platform/index.ts';
-import type { OperationType } from '../transaction/state-machine.ts';
 import {
   manualResolutionReason,
   type StoredOperation,
@@ -11,10 +10,12 @@ import {
 import { findRule, manualResolutionRules, messageConditions } from './operation-outcome.ts';
 
 type AlertPorts = { log: Pick<Log, 'error'> };
-type MessageKey = { transactionId: string; operationNumber?: number };
 
 /** Another terminal may use the same reference numbers. */
-export function alertReferenceCollision({ log }: AlertPorts, message: MessageKey): void {
+export function alertReferenceCollision(
+  { log }: AlertPorts,
+  message: { transactionId: string; operationNumber?: number },
+): void {
   log.error(
     message,
     'the acquirer reports a duplicate for the first message with these references',
@@ -42,29 +43,22 @@ export function alertContradiction(
   if (alert !== 'None') log.error({ transactionId, operationNumber, status }, alertMessages[alert]);
 }
 
-const operationTypeByRequestKind: Readonly<Partial<Record<AcquirerRequestKind, OperationType>>> = {
-  Capture: 'Capture',
-  Refund: 'Refund',
-  Reversal: 'Cancel',
-};
-
 /** A late approval names only the kind of its message, not the operation. */
 export function alertLateContradiction(
   { log }: AlertPorts,
-  { row, operations }: TransactionRecord,
+  { row: { transactionId }, operations }: TransactionRecord,
   { kind, responseCode }: { kind: AcquirerRequestKind; responseCode: string },
 ): void {
   if (!responseCodeFacts(responseCode).approved) return;
+  const operationType = kind === 'Reversal' ? 'Cancel' : kind;
   const resolvedOperation = operations.find(
     ({ details, ...each }) =>
-      each.kind === operationTypeByRequestKind[kind] &&
+      each.kind === operationType &&
       each.status === 'Declined' &&
       details.response?.reason === manualResolutionReason,
   );
   if (resolvedOperation === undefined) return;
   const { operationNumber, status } = resolvedOperation;
-  log.error(
-    { transactionId: row.transactionId, operationNumber, status, isLate: true },
-    alertMessages.Contradiction,
-  );
+  const members = { transactionId, operationNumber, status, isLate: true };
+  log.error(members, alertMessages.Contradiction);
 }

@@ -1,29 +1,27 @@
 // Around a message to the acquirer: its reference numbers, and the outcome after an error.
-
 import { Refusal } from '@switchyard/contract';
 import type { AcquirerOutcome, AcquirerReference, Acquiring } from '../../acquiring/index.ts';
 import type { Log } from '../../platform/index.ts';
+import type { OperationType } from '../transaction/state-machine.ts';
 import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
 
-export type ReferencePorts = { acquiring: Pick<Acquiring, 'allocateReference'> };
-
 export function allocateMessageReference(
-  { acquiring }: ReferencePorts,
+  { acquiring }: { acquiring: Pick<Acquiring, 'allocateReference'> },
   transaction: TransactionRecord,
-  kind: 'Capture' | 'Refund' | 'Reversal',
+  operationType: OperationType,
 ): Promise<AcquirerReference> {
   const { organizationId, contractId, deviceId } = transaction.row;
   return acquiring.allocateReference({
     organizationId,
     contractId,
     terminalOwnerId: deviceId ?? contractId,
-    kind,
+    kind: operationType === 'Cancel' ? 'Reversal' : operationType,
     timeZone: authorizationContext(transaction).timeZone,
   });
 }
 
 /** A refusal such as `database_unavailable` says `NotProcessed`, but the message may have been sent. */
-export async function markOutcomeUnknown<T>(operation: Promise<T>): Promise<T> {
+export async function reportRefusalsAsUnknown<T>(operation: Promise<T>): Promise<T> {
   try {
     return await operation;
   } catch (error) {

@@ -4,28 +4,28 @@ import type { Caller } from '../../http/index.ts';
 import type { Clock } from '../../platform/index.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import type { State } from '../transaction/state-machine.ts';
-import { type TransactionRecord, transactionSummary } from '../transaction/transaction.ts';
+import {
+  isUnfinishedMessage,
+  type TransactionRecord,
+  transactionSummary,
+} from '../transaction/transaction.ts';
 import type { InFlightTransactions } from './in-flight-transactions.ts';
 
-function resolveScope(
-  kind: 'merchant' | 'store',
-  callerId: string | undefined,
-  requestedId: string | undefined,
-): string | undefined {
-  const normalizedId = requestedId?.toLowerCase();
-  if (callerId === undefined || normalizedId === undefined) return callerId ?? normalizedId;
-  if (normalizedId !== callerId)
-    refuse('entity_out_of_scope', `The token belongs to another ${kind}.`);
-  return callerId;
-}
+const createScopeResolver =
+  (kind: 'merchant' | 'store') =>
+  (caller: Caller, requestedId: string | undefined): string | undefined => {
+    const callerId = kind === 'merchant' ? caller.merchantId : caller.storeId;
+    const normalizedId = requestedId?.toLowerCase();
+    if (callerId !== undefined && normalizedId !== undefined && normalizedId !== callerId)
+      refuse('entity_out_of_scope', `The token belongs to another ${kind}.`);
+    return callerId ?? normalizedId;
+  };
 
 /** @throws Refusal entity_out_of_scope if the token belongs to another merchant */
-export const resolveMerchantScope = (caller: Caller, requestedMerchantId: string | undefined) =>
-  resolveScope('merchant', caller.merchantId, requestedMerchantId);
+export const resolveMerchantScope = createScopeResolver('merchant');
 
 /** @throws Refusal entity_out_of_scope if the token belongs to another store */
-export const resolveStoreScope = (caller: Caller, requestedStoreId: string | undefined) =>
-  resolveScope('store', caller.storeId, requestedStoreId);
+export const resolveStoreScope = createScopeResolver('store');
 
 /** Valid form of an identifier. Other text is not looked up. */
 const identifierPattern = /^[A-Za-z0-9._:-]{1,64}$/;
@@ -99,16 +99,11 @@ const pollEveryMs = 500;
 
 const unfinishedStates: ReadonlySet<State> = new Set<State>(['Received', 'Stored', 'Reversing']);
 
-function isUnfinished({ row, operations }: TransactionRecord): boolean {
-  if (unfinishedStates.has(row.state)) return true;
-  return operations.some(({ status }) => status === 'Sent' || status === 'Pending');
-}
+const isUnfinished = ({ row, operations }: TransactionRecord): boolean =>
+  unfinishedStates.has(row.state) || operations.some(isUnfinishedMessage);
 
 export type ReadPorts = FindPorts & {
-  inFlightTransactions: Pick<
-    InFlightTransactions,
-    'acquireWaitSlot' | 'isStopping' | 'waitForChange'
-  >;
+  inFlightTransactions: InFlightTransactions;
   dueClock: Clock;
 };
 
@@ -122,21 +117,21 @@ export async function getTransaction(
   caller: Caller,
   query: { identifier: string; merchantId?: string | undefined; waitSeconds: number },
 ): Promise<TransactionRecord> {
-  const readTransaction = () => findTransaction(ports, caller, query.identifier, query.merchantId);
-  const deadlineMs = ports.dueClock.now() + query.waitSeconds * 1000;
+  const { inFlightTransactions, dueClock } = ports;
+  const { identifier, merchantId, waitSeconds } = query;
+  const readTransaction = () => findTransaction(ports, caller, identifier, merchantId);
+  const deadlineMs = dueClock.now() + waitSeconds * 1000;
   let transaction = await readTransaction();
-  if (query.waitSeconds === 0 || !isUnfinished(transaction)) return transaction;
-  const releaseSlot = ports.inFlightTransactions.acquireWaitSlot(
-    `${caller.organizationId}|${caller.clientId}`,
-  );
+  if (waitSeconds === 0 || !isUnfinished(transaction)) return transaction;
+  const clientKey = `${caller.organizationId}|${caller.clientId}`;
+  const releaseSlot = inFlightTransactions.acquireWaitSlot(clientKey);
   if (releaseSlot === undefined) return transaction;
   try {
-    const { version } = transaction.row;
-    const isWaitOver = () =>
-      ports.inFlightTransactions.isStopping() || ports.dueClock.now() >= deadlineMs;
-    while (isUnfinished(transaction) && transaction.row.version === version && !isWaitOver()) {
-      const waitMs = Math.min(pollEveryMs, deadlineMs - ports.dueClock.now());
-      await ports.inFlightTransactions.waitForChange(transaction.row.transactionId, waitMs);
+    const { transactionId, version } = transaction.row;
+    while (isUnfinished(transaction) && transaction.row.version === version) {
+      const remainingMs = deadlineMs - dueClock.now();
+      if (remainingMs <= 0 || inFlightTransactions.isStopping()) break;
+      await inFlightTransactions.waitForChange(transactionId, Math.min(pollEveryMs, remainingMs));
       transaction = await readTransaction();
     }
     return transaction;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Caller } from '../../http/index.ts';
-import { getTransaction } from './find-transaction.ts';
+import { getTransaction, type ReadPorts } from './find-transaction.ts';
 import {
   createInFlightTransactions,
   type InFlightTransactions,
@@ -33,19 +33,19 @@ describe('waiting readers', () => {
   it('receive the response at once when the limit is reached', async () => {
     const inFlightTransactions = createInFlightTransactions();
     while (inFlightTransactions.acquireWaitSlot(`${organizationId}|till`) !== undefined);
-    const { deps, caller } = setUp(inFlightTransactions);
-    await getTransaction(deps, caller, { identifier: transactionId, waitSeconds: 30 });
-    assert.equal(deps.reads(), 1);
+    const { ports, caller } = setUp(inFlightTransactions);
+    await getTransaction(ports, caller, { identifier: transactionId, waitSeconds: 30 });
+    assert.equal(ports.reads(), 1);
   });
 
   it('are released by a stop, and no new reader waits', async () => {
     const inFlightTransactions = createInFlightTransactions();
-    const { deps, caller } = setUp(inFlightTransactions);
-    const waiting = getTransaction(deps, caller, { identifier: transactionId, waitSeconds: 3600 });
+    const { ports, caller } = setUp(inFlightTransactions);
+    const waiting = getTransaction(ports, caller, { identifier: transactionId, waitSeconds: 3600 });
     await new Promise((resolve) => setImmediate(resolve));
     inFlightTransactions.stop();
     await waiting;
-    assert.equal(deps.reads(), 2);
+    assert.equal(ports.reads(), 2);
     assert.equal(inFlightTransactions.acquireWaitSlot('another'), undefined);
   });
 });
@@ -53,7 +53,7 @@ describe('waiting readers', () => {
 /** A sale without an outcome. The clock advances with each read. */
 function setUp(inFlightTransactions: InFlightTransactions) {
   let reads = 0;
-  const deps = {
+  const ports = {
     inFlightTransactions,
     dueClock: { now: () => reads * 10_000 },
     reads: () => reads,
@@ -63,7 +63,7 @@ function setUp(inFlightTransactions: InFlightTransactions) {
         return { row: { transactionId, state: 'Received', version: 1 }, operations: [] };
       },
     },
-  } as unknown as Parameters<typeof getTransaction>[0] & { reads(): number };
+  } as unknown as ReadPorts & { reads(): number };
   const caller = { organizationId, clientId: 'till' } as Caller;
-  return { deps, caller };
+  return { ports, caller };
 }

@@ -44,9 +44,8 @@ export function createInFlightTransactions() {
     /** The returned function releases the slot. Undefined if a limit is reached or a stop has begun. */
     acquireWaitSlot(client: string): (() => void) | undefined {
       const waitingCount = waitingByClient.get(client) ?? 0;
-      const isFull =
-        waitingCount >= maxWaitingReadersPerClient || waitingTotal >= maxWaitingReaders;
-      if (isStopping || isFull) return undefined;
+      if (isStopping || waitingTotal >= maxWaitingReaders) return undefined;
+      if (waitingCount >= maxWaitingReadersPerClient) return undefined;
       waitingByClient.set(client, waitingCount + 1);
       waitingTotal += 1;
       return () => {

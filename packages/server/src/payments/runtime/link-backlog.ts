@@ -14,25 +14,20 @@ export function registerLinkGauges<Sample extends { linkId: string }>(
   gauges: Gauges<Sample>,
   readSamples: () => Promise<Sample[]>,
 ): void {
-  let pendingRead: Promise<Sample[] | undefined> | undefined;
-
   // One read serves all gauges of a scrape.
-  function readOnce(): Promise<Sample[] | undefined> {
-    pendingRead ??= readSamples()
-      .catch(() => undefined)
-      .finally(() => {
-        pendingRead = undefined;
-      });
-    return pendingRead;
-  }
-
+  let pendingRead: Promise<Sample[] | undefined> | undefined;
   for (const [name, { help, value }] of Object.entries(gauges)) {
     metrics.gauge({
       name: `switchyard_${prefix}_${name}`,
       help,
       labelNames: ['link'],
       async collect() {
-        const samples = await readOnce();
+        pendingRead ??= readSamples()
+          .catch(() => undefined)
+          .finally(() => {
+            pendingRead = undefined;
+          });
+        const samples = await pendingRead;
         if (samples === undefined) return;
         this.reset();
         for (const sample of samples) this.set({ link: sample.linkId }, value(sample));

@@ -53,6 +53,8 @@ export function createRetryConcurrency() {
   };
 }
 
+export type RetryConcurrency = ReturnType<typeof createRetryConcurrency>;
+
 const concurrencyRetryMs = 1000;
 const blockedRetryMs = 2000;
 
@@ -62,7 +64,7 @@ const blockedRetryMs = 2000;
  */
 export type RetryTime = 'Backoff' | 'BackoffInOrder' | 'WhenLinkIsUp';
 
-type RetryPorts = {
+export type RetryPorts = {
   acquiring: Pick<Acquiring, 'isLinkAvailable'>;
   clock: Clock;
   linkQueue: Pick<LinkQueue, 'isBlocked'>;
@@ -77,7 +79,7 @@ export type RetrySteps<Message> = {
   load(job: Job): Promise<Message | 'Done' | 'Blocked'>;
   send(message: Message, onPossiblySent: () => void): Promise<AcquirerOutcome>;
   /** Stores the outcome. Undefined if the message is finished. */
-  settle(message: Message, outcome: AcquirerOutcome): Promise<RetryTime | undefined>;
+  storeOutcome(message: Message, outcome: AcquirerOutcome): Promise<RetryTime | undefined>;
   /** The log members and the text of the alert after {@link alertAfterAttempts} attempts. */
   noResponseAlert(message: Message): readonly [Record<string, unknown>, string];
 };
@@ -122,7 +124,7 @@ export function createRetryDriver<Message>(
         if (message === 'Blocked') return rescheduleUncounted(blockedRetryMs);
         const outcome = await steps.send(message, queueEntry.release);
         if (outcome.outcome !== 'NotSent') hasResponse = outcome.outcome !== 'Unknown';
-        const retryTime = await steps.settle(message, outcome);
+        const retryTime = await steps.storeOutcome(message, outcome);
         return retryTime === undefined ? undefined : reschedule(job, message, retryTime);
       } finally {
         concurrency.release(linkId, hasResponse);

@@ -3,7 +3,7 @@ import { type ProcessRequest, refuse } from '@switchyard/contract';
 import { type TakeKsnPorts, takeKsn } from '../card-input/ksn-replay-check.ts';
 import { type TranslatePinPorts, translatePin } from '../card-input/translate-pin.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
-import { markOutcomeUnknown } from '../runtime/acquirer-messages.ts';
+import { reportRefusalsAsUnknown } from '../runtime/acquirer-messages.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import {
   checkTimeLimits,
@@ -46,7 +46,7 @@ export async function processSale(ports: ProcessPorts, sale: PreparedSale): Prom
   const { row, events } = intent.transaction;
   const transaction = await ports.inFlightTransactions.run(key.lockKey, async () => {
     const isFirst = await ports.transactions.insert(row, events[0]);
-    return isFirst ? markOutcomeUnknown(authorizeSale(ports, intent)) : undefined;
+    return isFirst ? reportRefusalsAsUnknown(authorizeSale(ports, intent)) : undefined;
   });
   if (transaction !== undefined) return { transaction, replayed: false };
   // Outside the in-flight task: a waiting duplicate must not count as the running sale.

@@ -23,22 +23,12 @@ const offsetFunctionByZone = new Map<string, UtcOffsetFunction>();
 function getUtcOffsetFunction(timeZone: string): UtcOffsetFunction {
   const cached = offsetFunctionByZone.get(timeZone);
   if (cached !== undefined) return cached;
-  const format = new Intl.DateTimeFormat('en-CA', {
-    timeZone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-  });
+  const format = new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' });
   const offsetAt: UtcOffsetFunction = (at) => {
-    const second = Math.floor(at / 1000) * 1000;
-    const part: Record<string, number> = {};
-    for (const { type, value } of format.formatToParts(second)) part[type] = Number(value);
-    const { year = 0, month = 1, day = 1, hour = 0, minute = 0 } = part;
-    return Date.UTC(year, month - 1, day, hour, minute, part['second'] ?? 0) - second;
+    // Such as `3/10/2026, GMT-05:00`; `GMT` alone is UTC.
+    const [, sign = '+', hours, minutes] = /([+-])(\d\d):(\d\d)/.exec(format.format(at)) ?? [];
+    const offset = Number(hours ?? 0) * 60 + Number(minutes ?? 0);
+    return (sign === '-' ? -offset : offset) * msPerMinute;
   };
   if (offsetFunctionByZone.size < maxCachedZones) offsetFunctionByZone.set(timeZone, offsetAt);
   return offsetAt;

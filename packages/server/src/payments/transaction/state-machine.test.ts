@@ -10,10 +10,10 @@ import {
   confirmRuleFor,
   deriveState,
   type OperationType,
-  operationRulesByState,
   type Position,
   type PositionChanges,
   remainingAuthorized,
+  rulesByState,
   type State,
   zeroAmounts,
 } from './state-machine.ts';
@@ -30,7 +30,7 @@ const approved = (amounts: Partial<Position>): Position => ({
 });
 
 test('the state table contains exactly the states of the contract', () => {
-  assert.deepEqual(Object.keys(operationRulesByState).sort(), [...transactionStates].sort());
+  assert.deepEqual(Object.keys(rulesByState).sort(), [...transactionStates].sort());
 });
 
 test('the first matching condition decides the state', () => {

@@ -1,4 +1,5 @@
 // State machine of card transactions. One table enforces the rules and generates the documentation.
+import type { TransactionState } from '@switchyard/contract';
 
 /**
  * Progress of the sale itself. `Submitted`: an offline sale whose message may have been sent, shown as Stored.
@@ -17,13 +18,7 @@ export type Phase =
   | 'Reversed'
   | 'Expired';
 
-export type State =
-  | Exclude<Phase, 'Submitted' | 'Approved' | 'AwaitingConfirmation'>
-  | 'Authorized'
-  | 'PartiallyCaptured'
-  | 'Captured'
-  | 'PartiallyRefunded'
-  | 'Refunded';
+export type State = TransactionState;
 
 /** Amounts in minor units. Reserved amounts wait for the response of the acquirer. */
 export const zeroAmounts = {
@@ -86,13 +81,20 @@ export function deriveState(position: Position): State {
 /** `Cancel` is a void (functional cancel), `Reversal` a technical cancel of the full sale. */
 export type OperationType = 'Capture' | 'Cancel' | 'Refund' | 'Reversal';
 
+/** The amount in which an operation is reserved, and the amount in which its success is booked. */
+export const operationAmounts = {
+  Capture: { reserved: 'captureReserved', booked: 'captured' },
+  Cancel: { reserved: 'cancelReserved', booked: 'cancelled' },
+  Refund: { reserved: 'refundReserved', booked: 'refunded' },
+} as const;
+
 /**
  * What a state allows. `PartialAllowed`: up to the remaining amount. `Refundable`: up to the captured
  * amount. `FullOnly`: the full amount. `AfterOutcome`: accepted now, sent after the outcome of the sale.
  * `VoidLocally`: the full amount, without a message to the acquirer. `NoOp`: succeeds without effect.
  * `ReturnExisting`: returns the reversal in progress. Any other value is the error code of the refusal.
  */
-export type OperationRule =
+export type StateRule =
   | 'PartialAllowed'
   | 'Refundable'
   | 'FullOnly'
@@ -116,104 +118,51 @@ export type RefusalCode =
   | 'confirmation_pending'
   | 'authorization_expired';
 
-type OperationRules = Readonly<Record<OperationType, OperationRule>>;
+type StateRules = Readonly<Record<OperationType, StateRule>>;
 
-export const operationRulesByState: Readonly<Record<State, OperationRules>> = {
-  Received: {
-    Capture: 'transaction_in_progress',
-    Cancel: 'transaction_in_progress',
-    Reversal: 'AfterOutcome',
-    Refund: 'transaction_in_progress',
-  },
-  Stored: {
-    Capture: 'not_authorized',
-    Cancel: 'VoidLocally',
-    Reversal: 'VoidLocally',
-    Refund: 'not_captured',
-  },
-  Authorized: {
-    Capture: 'PartialAllowed',
-    Cancel: 'PartialAllowed',
-    Reversal: 'FullOnly',
-    Refund: 'not_captured',
-  },
-  PartiallyCaptured: {
-    Capture: 'PartialAllowed',
-    Cancel: 'PartialAllowed',
-    Reversal: 'already_captured',
-    Refund: 'Refundable',
-  },
-  Captured: {
-    Capture: 'nothing_to_capture',
-    Cancel: 'already_captured',
-    Reversal: 'already_captured',
-    Refund: 'Refundable',
-  },
-  PartiallyRefunded: {
-    Capture: 'PartialAllowed',
-    Cancel: 'PartialAllowed',
-    Reversal: 'already_captured',
-    Refund: 'Refundable',
-  },
-  Refunded: {
-    Capture: 'nothing_to_capture',
-    Cancel: 'already_captured',
-    Reversal: 'already_captured',
-    Refund: 'already_refunded',
-  },
-  Cancelled: {
-    Capture: 'already_cancelled',
-    Cancel: 'already_cancelled',
-    Reversal: 'NoOp',
-    Refund: 'not_captured',
-  },
-  Declined: {
-    Capture: 'transaction_declined',
-    Cancel: 'transaction_declined',
-    Reversal: 'NoOp',
-    Refund: 'transaction_declined',
-  },
-  Failed: {
-    Capture: 'not_authorized',
-    Cancel: 'not_authorized',
-    Reversal: 'NoOp',
-    Refund: 'not_captured',
-  },
-  Reversing: {
-    Capture: 'reversal_in_progress',
-    Cancel: 'reversal_in_progress',
-    Reversal: 'ReturnExisting',
-    Refund: 'reversal_in_progress',
-  },
-  Reversed: {
-    Capture: 'not_authorized',
-    Cancel: 'already_cancelled',
-    Reversal: 'NoOp',
-    Refund: 'not_captured',
-  },
-  Expired: {
-    Capture: 'authorization_expired',
-    Cancel: 'authorization_expired',
-    Reversal: 'authorization_expired',
-    Refund: 'not_captured',
-  },
+const rules = (
+  Capture: StateRule,
+  Cancel: StateRule,
+  Reversal: StateRule,
+  Refund: StateRule,
+): StateRules => ({ Capture, Cancel, Reversal, Refund });
+
+const inProgress = 'transaction_in_progress';
+const reversing = 'reversal_in_progress';
+const unconfirmed = 'confirmation_pending';
+const declined = 'transaction_declined';
+const expired = 'authorization_expired';
+
+/** Columns: capture, cancel, reversal, refund. */
+export const rulesByState: Readonly<Record<State, StateRules>> = {
+  Received: rules(inProgress, inProgress, 'AfterOutcome', inProgress),
+  Stored: rules('not_authorized', 'VoidLocally', 'VoidLocally', 'not_captured'),
+  Authorized: rules('PartialAllowed', 'PartialAllowed', 'FullOnly', 'not_captured'),
+  PartiallyCaptured: rules('PartialAllowed', 'PartialAllowed', 'already_captured', 'Refundable'),
+  Captured: rules('nothing_to_capture', 'already_captured', 'already_captured', 'Refundable'),
+  PartiallyRefunded: rules('PartialAllowed', 'PartialAllowed', 'already_captured', 'Refundable'),
+  Refunded: rules('nothing_to_capture', 'already_captured', 'already_captured', 'already_refunded'),
+  Cancelled: rules('already_cancelled', 'already_cancelled', 'NoOp', 'not_captured'),
+  Declined: rules(declined, declined, 'NoOp', declined),
+  Failed: rules('not_authorized', 'not_authorized', 'NoOp', 'not_captured'),
+  Reversing: rules(reversing, reversing, 'ReturnExisting', reversing),
+  Reversed: rules('not_authorized', 'already_cancelled', 'NoOp', 'not_captured'),
+  Expired: rules(expired, expired, expired, 'not_captured'),
 };
 
 /** Replaces the row Stored after the advice of an offline sale may have been sent. */
-export const submittedRules: OperationRules = {
-  Capture: 'not_authorized',
-  Cancel: 'transaction_in_progress',
-  Reversal: 'AfterOutcome',
-  Refund: 'transaction_in_progress',
-};
+export const submittedRules = rules('not_authorized', inProgress, 'AfterOutcome', inProgress);
 
 /** Replaces the row of the state while a sale waits for its confirmation (ADR 0037). */
-export const awaitingConfirmationRules: OperationRules = {
-  Capture: 'confirmation_pending',
-  Cancel: 'confirmation_pending',
-  Reversal: 'FullOnly',
-  Refund: 'confirmation_pending',
-};
+export const awaitingConfirmationRules = rules(unconfirmed, unconfirmed, 'FullOnly', unconfirmed);
+
+/** Replaces the row of the state of an approved account verification. */
+export const accountVerificationRules = rules(
+  'nothing_to_capture',
+  'nothing_to_cancel',
+  'NoOp',
+  'not_captured',
+);
 
 /** `Confirm` if the sale waits for its confirmation, `NoOp` if it needs none; else the error code. */
 type ConfirmRule = 'Confirm' | 'NoOp' | RefusalCode | 'transaction_reversed';
@@ -240,18 +189,11 @@ export function confirmRuleFor(position: Position): ConfirmRule {
     : confirmRulesByState[deriveState(position)];
 }
 
-export const accountVerificationRules: OperationRules = {
-  Capture: 'nothing_to_capture',
-  Cancel: 'nothing_to_cancel',
-  Reversal: 'NoOp',
-  Refund: 'not_captured',
-};
-
-function operationRulesFor(position: Position): OperationRules {
+function stateRulesFor(position: Position): StateRules {
   if (isAccountVerificationPosition(position)) return accountVerificationRules;
   if (position.phase === 'AwaitingConfirmation') return awaitingConfirmationRules;
   if (position.phase === 'Submitted') return submittedRules;
-  return operationRulesByState[deriveState(position)];
+  return rulesByState[deriveState(position)];
 }
 
 export type ContractTerms = {
@@ -266,12 +208,7 @@ type RefusalReason = RefusalCode | 'partial_cancel_not_supported';
 
 /** `AfterOutcome` and `VoidLocally` apply to the full sale; the position holds no amount yet. */
 type AllowedResult =
-  | { allowed: true; maxAmount: number; mode: 'PartialAllowed' | 'Refundable' | 'FullOnly' }
-  | {
-      allowed: true;
-      maxAmount: 0;
-      mode: 'AfterOutcome' | 'VoidLocally' | 'NoOp' | 'ReturnExisting';
-    }
+  | { allowed: true; maxAmount: number; mode: Exclude<StateRule, RefusalCode> }
   | { allowed: false; maxAmount: 0; reason: RefusalReason };
 
 /** Minor units that may be captured above the authorised amount. */
@@ -284,24 +221,16 @@ export function hasReservation(position: Position): boolean {
   return position.captureReserved + position.cancelReserved > 0;
 }
 
-function capturableAmount(position: Position, terms: ContractTerms): number {
-  const usedAmount = position.captured + position.captureReserved + position.cancelled;
-  // A pending cancellation excludes over-capture.
-  const allowance = position.cancelReserved > 0 ? 0 : terms.overCaptureAllowance;
-  return Math.max(0, position.authorized + allowance - usedAmount - position.cancelReserved);
-}
-
-const notAllowed = (reason: RefusalReason): AllowedResult => ({
-  allowed: false,
-  maxAmount: 0,
-  reason,
-});
+const notAllowed = (reason: RefusalReason) => ({ allowed: false, maxAmount: 0, reason }) as const;
 
 function checkCapture(position: Position, terms: ContractTerms): AllowedResult {
   if (remainingAuthorized(position) === 0) return notAllowed('nothing_to_capture');
-  if (!terms.multipleCapture && hasReservation(position))
-    return notAllowed('transaction_in_progress');
-  return { allowed: true, mode: 'PartialAllowed', maxAmount: capturableAmount(position, terms) };
+  if (!terms.multipleCapture && hasReservation(position)) return notAllowed(inProgress);
+  const { authorized, captured, captureReserved, cancelled, cancelReserved } = position;
+  // A pending cancellation excludes over-capture.
+  const limit = authorized + (cancelReserved > 0 ? 0 : terms.overCaptureAllowance);
+  const maxAmount = Math.max(0, limit - captured - captureReserved - cancelled - cancelReserved);
+  return { allowed: true, mode: 'PartialAllowed', maxAmount };
 }
 
 function checkPartialCancel(position: Position, terms: ContractTerms): AllowedResult {
@@ -309,7 +238,7 @@ function checkPartialCancel(position: Position, terms: ContractTerms): AllowedRe
   const remaining = remainingAuthorized(position);
   if (remaining === 0) return notAllowed('already_captured');
   // Each cancel names the amount that stays authorised, so the acquirer must get one after the other.
-  if (cancelReserved > 0) return notAllowed('transaction_in_progress');
+  if (cancelReserved > 0) return notAllowed(inProgress);
   if (captured + captureReserved > 0 && !terms.partialCancel)
     return notAllowed('partial_cancel_not_supported');
   const maxAmount = Math.max(0, remaining - captureReserved);
@@ -329,20 +258,14 @@ const isPossible = (result: AllowedResult): boolean =>
 /** The positions after the pending operations, each of which succeeds or fails. */
 function positionsAfterPending(position: Position): Position[] {
   let positions = [position];
-  for (const [finalName, reservedName] of reservedAmountNames) {
+  for (const { reserved, booked } of Object.values(operationAmounts)) {
     positions = positions.flatMap((each) => {
-      const failed = { ...each, [reservedName]: 0 };
-      return [failed, { ...failed, [finalName]: each[finalName] + each[reservedName] }];
+      const failed = { ...each, [reserved]: 0 };
+      return [failed, { ...failed, [booked]: each[booked] + each[reserved] }];
     });
   }
   return positions;
 }
-
-const reservedAmountNames = [
-  ['captured', 'captureReserved'],
-  ['cancelled', 'cancelReserved'],
-  ['refunded', 'refundReserved'],
-] as const;
 
 /**
  * Decides whether an operation is allowed and its maximum amount (invariant I9). A refusal is
@@ -359,7 +282,7 @@ export function checkAllowed(
   const canBecomePossible = positionsAfterPending(position).some((next) =>
     isPossible(checkRules(next, operationType, terms)),
   );
-  return canBecomePossible ? notAllowed('transaction_in_progress') : result;
+  return canBecomePossible ? notAllowed(inProgress) : result;
 }
 
 function checkRules(
@@ -370,7 +293,7 @@ function checkRules(
   // The same refusal as in the state Expired, which a periodic task sets later.
   if (terms.isAuthorizationExpired === true && operationType !== 'Refund')
     return notAllowed('authorization_expired');
-  const rule = operationRulesFor(position)[operationType];
+  const rule = stateRulesFor(position)[operationType];
   switch (rule) {
     case 'PartialAllowed':
       return operationType === 'Capture'
@@ -379,7 +302,7 @@ function checkRules(
     case 'Refundable':
       return checkRefund(position);
     case 'FullOnly':
-      if (hasReservation(position)) return notAllowed('transaction_in_progress');
+      if (hasReservation(position)) return notAllowed(inProgress);
       return { allowed: true, mode: 'FullOnly', maxAmount: reversibleAmount(position) };
     case 'AfterOutcome':
     case 'VoidLocally':

@@ -41,7 +41,10 @@ export type TransactionRow = {
 
 export type StoredEvent = { sequence: number; type: string; at: string; data: EventData };
 
-/** `Sent` runs until its deadline; `Pending` has a job; `Filed` waits for a clearing acknowledgement. */
+/**
+ * `Sent`: stored directly before its message is sent, until its deadline. `Pending`: has a retry job.
+ * `Filed`: waits for a clearing acknowledgement.
+ */
 export type OperationStatus = 'Sent' | 'Pending' | 'Filed' | 'Succeeded' | 'Declined' | 'Failed';
 
 export type OperationDetails = {
@@ -185,6 +188,10 @@ export const operationByNumber = (
   number: number,
 ): StoredOperation | undefined =>
   operations.find(({ operationNumber }) => operationNumber === number);
+
+/** The message of the operation is sent now, or a job sends it again. */
+export const isUnfinishedMessage = ({ status }: StoredOperation): boolean =>
+  status === 'Sent' || status === 'Pending';
 
 export const transactionSummary = ({
   row: { transactionId, clientTransactionId, state },

@@ -31,6 +31,9 @@ export type Transition = {
   clearing?: ClearingEntry;
 };
 
+/** A transition that creates or changes an operation. */
+export type OperationTransition = Transition & { operation: StoredOperation };
+
 /** The update checks the version on which the decision was made. */
 export function applyTransition(before: TransactionRow, transition: Transition): TransactionChange {
   const position = applyPositionChanges(before.position, transition.changes);
@@ -64,26 +67,24 @@ export function withChange(
   change: TransactionChange,
 ): TransactionRecord {
   const { operation } = change;
-  const otherOperations = transaction.operations.filter(
+  const operations = transaction.operations.filter(
     (each) => each.operationNumber !== operation?.operationNumber,
   );
-  return {
-    row: change.after,
-    events: [...transaction.events, change.event],
-    operations: operation === undefined ? otherOperations : [...otherOperations, operation],
-  };
+  if (operation !== undefined) operations.push(operation);
+  return { row: change.after, events: [...transaction.events, change.event], operations };
 }
 
 /** Finishes the void or the reversal in the commit of its reservation. */
-export function voidUnsubmittedSale({ job: _job, ...transition }: Transition): Transition {
-  const { operation } = transition;
-  if (operation === undefined) throw new Error('the void of an offline sale has no operation');
-  const isReversal = operation.kind === 'Reversal';
+export function voidUnsubmittedSale({
+  job: _job,
+  ...transition
+}: OperationTransition): OperationTransition {
+  const isReversal = transition.operation.kind === 'Reversal';
   return {
     ...transition,
     type: isReversal ? 'transaction.reversed' : 'transaction.cancelled',
     changes: { phase: isReversal ? 'Reversed' : 'Cancelled' },
-    operation: { ...operation, status: 'Succeeded' },
+    operation: { ...transition.operation, status: 'Succeeded' },
   };
 }
 
@@ -92,11 +93,10 @@ export const usesClearingFile = (transaction: TransactionRecord, type: Operation
 
 export function clearingEntryTransition(
   transaction: TransactionRecord,
-  transition: Transition,
-): Transition {
+  transition: OperationTransition,
+): OperationTransition {
   const context = authorizationContext(transaction);
   const { operation } = transition;
-  if (operation === undefined) throw new Error('the transition of a capture has no operation');
   const { date: settlementDate, endsAt } = settlementDayForContext(context, transition.at);
   const { reference, final = false } = operation.details;
   return {

@@ -13,7 +13,7 @@ import {
 /** A refund without a response that a user resolves during the retry. */
 async function resolvedDuringRetry(outcome: 'Succeeded' | 'Failed') {
   const refund = oneOperation('Refund');
-  await refund.settle(noResponse);
+  await refund.storeOutcome(noResponse);
   refund.onSend(() => refund.resolve(outcome));
   return refund;
 }
@@ -21,8 +21,8 @@ async function resolvedDuringRetry(outcome: 'Succeeded' | 'Failed') {
 describe('an operation that is resolved manually', () => {
   it('is not sent after the resolution', async () => {
     for (const outcome of ['Failed', 'Succeeded'] as const) {
-      const { settle, retry, resolve, onBeforeSend, sent, status } = oneOperation('Refund');
-      await settle(noResponse);
+      const { storeOutcome, retry, resolve, onBeforeSend, sent, status } = oneOperation('Refund');
+      await storeOutcome(noResponse);
       onBeforeSend(() => resolve(outcome));
       assert.equal(await retry(approval), undefined);
       assert.deepEqual([sent, status()], [[], outcome === 'Failed' ? 'Declined' : 'Succeeded']);
@@ -30,9 +30,9 @@ describe('an operation that is resolved manually', () => {
   });
 
   it('does not stop the retry of other pending operations', async () => {
-    const { settle, retry, onBeforeSend, sent, status } = oneOperation('Reversal');
-    await settle(noResponse);
-    onBeforeSend(() => settle(duplicate));
+    const { storeOutcome, retry, onBeforeSend, sent, status } = oneOperation('Reversal');
+    await storeOutcome(noResponse);
+    onBeforeSend(() => storeOutcome(duplicate));
     assert.equal(await retry(approval), undefined);
     assert.deepEqual([sent, status()], [[[numbers(1), true]], 'Succeeded']);
   });
@@ -70,7 +70,7 @@ describe('an operation that is resolved manually', () => {
 
   it('raises no alert for a reference collision', async () => {
     const refund = oneOperation('Refund');
-    await refund.settle(duplicate);
+    await refund.storeOutcome(duplicate);
     refund.onSend(() => refund.resolve('Failed'));
     await refund.retry(duplicate);
     // The alert of the collision only.
@@ -78,8 +78,8 @@ describe('an operation that is resolved manually', () => {
   });
 
   it('as not done raises an alert after a late approval', async () => {
-    const { settle, resolve, late, alerts, changes } = oneOperation('Refund');
-    await settle(noResponse);
+    const { storeOutcome, resolve, late, alerts, changes } = oneOperation('Refund');
+    await storeOutcome(noResponse);
     late('Refund', '00');
     await waitUntil(() => changes() === 2);
     assert.deepEqual(alerts, [], 'the operation is not resolved yet');

@@ -4,8 +4,8 @@ import { approval, noResponse, oneOperation } from '../../../test/one-operation.
 
 test('an operation on a MOTO sale carries the MOTO indicator', async () => {
   const remote = async (request?: Record<string, unknown>) => {
-    const { settle, retry, requests } = oneOperation('Refund', request);
-    await settle(noResponse);
+    const { storeOutcome, retry, requests } = oneOperation('Refund', request);
+    await storeOutcome(noResponse);
     await retry(approval);
     return requests.map(({ isRemoteOrder }) => isRemoteOrder);
   };

@@ -10,8 +10,8 @@ import {
 
 describe('references that the host reports as duplicates', () => {
   it('prove nothing on the first message: the operation stays pending with an alert', async () => {
-    const { alerts, jobs, settle, retry, status, refunded } = oneOperation('Refund');
-    await settle(duplicate);
+    const { alerts, jobs, storeOutcome, retry, status, refunded } = oneOperation('Refund');
+    await storeOutcome(duplicate);
     assert.deepEqual([status(), jobs.length, alerts.length], ['Pending', 1, 1]);
     for (const attempts of [0, 1, 2]) {
       assert.ok(await retry(duplicate, attempts), 'the operation is retried');
@@ -26,17 +26,17 @@ describe('references that the host reports as duplicates', () => {
   });
 
   it('are ours where the first message was left without an answer', async () => {
-    const { settle, retry, status, refunded, alerts } = oneOperation('Refund');
-    await settle(noResponse);
+    const { storeOutcome, retry, status, refunded, alerts } = oneOperation('Refund');
+    await storeOutcome(noResponse);
     assert.equal(status(), 'Pending');
     assert.equal(await retry(duplicate), undefined);
     assert.deepEqual([status(), refunded(), alerts], ['Succeeded', 60, []]);
   });
 
   it('are recorded when the retry job exists already', async () => {
-    const { settle, retry, status, jobs } = oneOperation('Refund');
-    await settle(noResponse);
-    await settle(duplicate);
+    const { storeOutcome, retry, status, jobs } = oneOperation('Refund');
+    await storeOutcome(noResponse);
+    await storeOutcome(duplicate);
     await retry(duplicate);
     assert.deepEqual([status(), jobs.length], ['Pending', 1]);
   });
@@ -44,8 +44,8 @@ describe('references that the host reports as duplicates', () => {
 
 describe('reversal references that the host reports as duplicates', () => {
   it('prove nothing on the first message: the reversal uses new references', async () => {
-    const { alerts, jobs, sent, settle, retry, status, phase } = oneOperation('Reversal');
-    await settle(duplicate);
+    const { alerts, jobs, sent, storeOutcome, retry, status, phase } = oneOperation('Reversal');
+    await storeOutcome(duplicate);
     assert.deepEqual([status(), phase(), jobs.length], ['Pending', 'Reversing', 1]);
     assert.equal(alerts.length, 1);
     assert.ok(await retry(duplicate, 0), 'is sent again');
@@ -63,16 +63,16 @@ describe('reversal references that the host reports as duplicates', () => {
   });
 
   it('do not finish a reversal whose first message was not sent', async () => {
-    const { settle, retry, sent, status } = oneOperation('Reversal');
-    await settle({ outcome: 'NotSent', reason: 'link down' });
+    const { storeOutcome, retry, sent, status } = oneOperation('Reversal');
+    await storeOutcome({ outcome: 'NotSent', reason: 'link down' });
     await retry(duplicate);
     assert.deepEqual(sent, [[numbers(0), false]]);
     assert.equal(status(), 'Pending');
   });
 
   it('are renewed up to a limit and the reversal stays pending', async () => {
-    const { sent, settle, retry, status, changes } = oneOperation('Reversal');
-    await settle(duplicate);
+    const { sent, storeOutcome, retry, status, changes } = oneOperation('Reversal');
+    await storeOutcome(duplicate);
     for (const attempts of Array(10).keys()) await retry(duplicate, attempts);
     assert.equal(status(), 'Pending');
     assert.deepEqual(sent.slice(-3), Array(3).fill([numbers(6), true]));
@@ -80,8 +80,8 @@ describe('reversal references that the host reports as duplicates', () => {
   });
 
   it('are ours where the first message was left without an answer', async () => {
-    const { settle, retry, status, phase, alerts } = oneOperation('Reversal');
-    await settle(noResponse);
+    const { storeOutcome, retry, status, phase, alerts } = oneOperation('Reversal');
+    await storeOutcome(noResponse);
     assert.equal(await retry(duplicate), undefined);
     assert.deepEqual([status(), phase(), alerts], ['Succeeded', 'Reversed', []]);
   });
