@@ -111,7 +111,7 @@ const replayUnlessInvalid = (
   sale: OfflineSale,
 ): Promise<SaleResult | undefined> =>
   withReplay(ports, sale, () => {
-    const { request, card, key, requestFingerprint } = sale;
+    const { request, card, key, requestMembers } = sale;
     const now = ports.clock.now();
     const soldAt = offlineSaleTime(request.offlineData);
     checkNotAfter(request, now);
@@ -119,19 +119,19 @@ const replayUnlessInvalid = (
     checkCardExpiry(card, soldAt);
     checkCurrencyActive(request, soldAt);
     checkTransactionCertificate(card);
-    return replaySale(ports, key, requestFingerprint);
+    return replaySale(ports, key, requestMembers);
   });
 
 function sequenceOf(
   { vault }: StoreOfflinePorts,
-  { request, resolved, requestFingerprint }: OfflineSale,
+  { request, resolved, requestMembers }: OfflineSale,
 ): OfflineSequence {
   const { device, contract } = resolved;
   const location = { deviceId: device?.deviceId, contractId: contract.contractId };
   return offlineSequenceOf(
     location,
     request,
-    () => `sale:${vault.digest(JSON.stringify(offlineSaleIdentity(requestFingerprint)))}`,
+    () => `sale:${vault.digest(JSON.stringify(offlineSaleIdentity(requestMembers)))}`,
   );
 }
 
@@ -160,7 +160,7 @@ async function respondNotStored(
     case 'SerialReused':
       return refuseReusedKsn();
     default:
-      return replayOrRefuse(ports, sale.key, sale.requestFingerprint);
+      return replayOrRefuse(ports, sale.key, sale.requestMembers);
   }
 }
 
@@ -170,11 +170,11 @@ async function respondWithExisting(
   sale: OfflineSale,
   transactionId: string,
 ): Promise<SaleResult> {
-  const { caller, requestFingerprint } = sale;
+  const { caller, requestMembers } = sale;
   const transaction = await ports.transactions.findById(caller.organizationId, transactionId);
   if (transaction === undefined) throw new Error('the uploaded sale does not exist');
   const existingRequest = authorizationContext(transaction).request;
-  const memberNames = differingSaleMembers(existingRequest, requestFingerprint);
+  const memberNames = differingSaleMembers(existingRequest, requestMembers);
   if (memberNames.length === 0) return respondUploaded(ports, sale, transaction);
   return refuse(
     'offline_sequence_reused',
@@ -193,14 +193,14 @@ async function respondWithExisting(
 /** Another identifier is taken before it is refused, so that no later sale is charged under it. */
 async function respondUploaded(
   ports: StoreOfflinePorts,
-  { key, requestFingerprint }: OfflineSale,
+  { key, requestMembers }: OfflineSale,
   transaction: TransactionRecord,
 ): Promise<SaleResult> {
   const { clientTransactionId, transactionId } = transaction.row;
   const isTaken =
     clientTransactionId === key.clientTransactionId ||
     (await ports.offlineStore.takeIdentifier(key, transactionId));
-  if (!isTaken) return replayOrRefuse(ports, key, requestFingerprint);
+  if (!isTaken) return replayOrRefuse(ports, key, requestMembers);
   requireOwnIdentifier(transaction, key.clientTransactionId);
   return { transaction, replayed: true };
 }
@@ -211,7 +211,7 @@ async function respondUploaded(
  */
 async function findSameSale(
   { offlineStore, transactions }: StoreOfflinePorts,
-  { caller, request, resolved, requestFingerprint }: OfflineSale,
+  { caller, request, resolved, requestMembers }: OfflineSale,
 ): Promise<TransactionRecord | undefined> {
   const { organizationId } = caller;
   const ids = await offlineStore.findElsewhere({
@@ -224,7 +224,7 @@ async function findSameSale(
   return matches.find(
     (each) =>
       each !== undefined &&
-      differingSaleMembers(authorizationContext(each).request, requestFingerprint).length === 0,
+      differingSaleMembers(authorizationContext(each).request, requestMembers).length === 0,
   );
 }
 

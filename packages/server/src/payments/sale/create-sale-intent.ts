@@ -75,7 +75,7 @@ export async function createSaleIntent(
     captureMode,
     entryMode: request.entryMode,
     card: { scheme: card.scheme, maskedNumber: card.maskedNumber, token },
-    request: sale.requestFingerprint,
+    request: sale.requestMembers,
     linkId: contract.acquirerLink,
     acquirerMerchantId: contract.acquirerMerchantId,
     merchantName: merchant.name,

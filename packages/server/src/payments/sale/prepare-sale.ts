@@ -5,7 +5,7 @@ import type { Names, Provisioning } from '../../provisioning/index.ts';
 import type { Hsm, Vault } from '../../vault/index.ts';
 import { type PresentedCard, readCard } from '../card-input/read-card.ts';
 import { resolveMerchantScope, resolveStoreScope } from '../runtime/find-transaction.ts';
-import { createRequestFingerprint } from '../validation/request-fingerprint.ts';
+import { createRequestMembers } from '../validation/request-members.ts';
 import { validateOfflineSale } from '../validation/validate-offline-sale.ts';
 import { validateSaleRequest } from '../validation/validate-sale-request.ts';
 import { type ChooseAcquirerPorts, chooseAcquirer, type RoutedSale } from './choose-acquirer.ts';
@@ -75,13 +75,8 @@ async function identifySale(
     return replayWithoutCard(ports, caller, { request, location }, refusal);
   }
   const cardFingerprint = ports.vault.mark(organizationId, card);
-  const requestFingerprint = createRequestFingerprint(
-    ports.vault,
-    request,
-    location,
-    cardFingerprint,
-  );
-  return { caller, request, location, card, cardFingerprint, requestFingerprint };
+  const requestMembers = createRequestMembers(ports.vault, request, location, cardFingerprint);
+  return { caller, request, location, card, cardFingerprint, requestMembers };
 }
 
 function locationOf(caller: Caller, request: ProcessRequest): Names {

@@ -36,10 +36,10 @@ export type ProcessPorts = AuthorizePorts &
  * @throws Refusal for what the configuration or the link does not allow
  */
 export async function processSale(ports: ProcessPorts, sale: PreparedSale): Promise<SaleResult> {
-  const { key, requestFingerprint } = sale;
+  const { key, requestMembers } = sale;
   ports.terminalClock.checkDate(sale.card.chipTransactionDate);
   if (ports.inFlightTransactions.find(key.lockKey) !== undefined) {
-    return replayOrRefuse(ports, key, requestFingerprint);
+    return replayOrRefuse(ports, key, requestMembers);
   }
   const intent = await withReplay(ports, sale, () => createCheckedIntent(ports, sale));
   if ('replayed' in intent) return intent;
@@ -50,7 +50,7 @@ export async function processSale(ports: ProcessPorts, sale: PreparedSale): Prom
   });
   if (transaction !== undefined) return { transaction, replayed: false };
   // Outside the in-flight task: a waiting duplicate must not count as the running sale.
-  return replayOrRefuse(ports, key, requestFingerprint);
+  return replayOrRefuse(ports, key, requestMembers);
 }
 
 async function createCheckedIntent(ports: ProcessPorts, sale: PreparedSale): Promise<SaleIntent> {

@@ -22,9 +22,9 @@ import {
 } from '../transaction/transaction.ts';
 import {
   cardFingerprintFrom,
-  createRequestFingerprint,
+  createRequestMembers,
   refuseIdentifierReuse,
-} from '../validation/request-fingerprint.ts';
+} from '../validation/request-members.ts';
 
 export type IdentifiedSale = {
   caller: Caller;
@@ -33,7 +33,7 @@ export type IdentifiedSale = {
   card: PresentedCard;
   /** Keyed hash of the card. */
   cardFingerprint: string;
-  requestFingerprint: Record<string, unknown>;
+  requestMembers: Record<string, unknown>;
 };
 
 export type SaleResult = { transaction: TransactionRecord; replayed: boolean };
@@ -96,7 +96,7 @@ async function findMerchantOfSale(
 export async function replaySale(
   ports: ReplayPorts,
   key: SaleKey,
-  requestFingerprint: Record<string, unknown>,
+  requestMembers: Record<string, unknown>,
 ): Promise<SaleResult | undefined> {
   const deadlineMs = ports.dueClock.now() + ports.acquirerTimeoutMs + duplicateRequestWaitMs;
   const runningSale = ports.inFlightTransactions.find(key.lockKey);
@@ -109,7 +109,7 @@ export async function replaySale(
   requireOwnIdentifier(transaction, key.clientTransactionId);
   refuseIdentifierReuse(
     authorizationContext(transaction).request,
-    requestFingerprint,
+    requestMembers,
     'clientTransactionId',
   );
   while (transaction.row.state === 'Received' && ports.dueClock.now() < deadlineMs) {
@@ -142,9 +142,9 @@ async function waitUntil(
 export async function replayOrRefuse(
   ports: ReplayPorts,
   key: SaleKey,
-  requestFingerprint: Record<string, unknown>,
+  requestMembers: Record<string, unknown>,
 ): Promise<SaleResult> {
-  const result = await replaySale(ports, key, requestFingerprint);
+  const result = await replaySale(ports, key, requestMembers);
   return (
     result ??
     refuse(
@@ -169,7 +169,7 @@ const memberErrorCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
  */
 export async function withReplay<Result>(
   ports: ReplayPorts,
-  { caller, location, request, requestFingerprint }: IdentifiedSale,
+  { caller, location, request, requestMembers }: IdentifiedSale,
   check: () => Promise<Result>,
 ): Promise<Result | SaleResult> {
   try {
@@ -182,7 +182,7 @@ export async function withReplay<Result>(
       (await findMerchantOfSale(ports, organizationId, location, clientTransactionId));
     if (merchantId === undefined) throw refusal;
     const key = saleKey(organizationId, merchantId, clientTransactionId);
-    const replay = await replaySale(ports, key, requestFingerprint).catch((error: unknown) => {
+    const replay = await replaySale(ports, key, requestMembers).catch((error: unknown) => {
       const isMemberError = refusal instanceof Refusal && memberErrorCodes.has(refusal.code);
       throw isMemberError ? refusal : error;
     });
@@ -231,7 +231,7 @@ export async function replayWithoutCard(
   const context = authorizationContext(existing);
   if (context.card.token !== token) throw refusal;
   const cardFingerprint = cardFingerprintFrom(context.request);
-  const fingerprint = createRequestFingerprint(ports.vault, request, location, cardFingerprint);
+  const fingerprint = createRequestMembers(ports.vault, request, location, cardFingerprint);
   return (await replaySale(ports, key, fingerprint)) ?? Promise.reject(refusal);
 }
 

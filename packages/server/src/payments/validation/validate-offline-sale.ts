@@ -9,7 +9,7 @@ import {
 import type { OfflineLimits } from '../../provisioning/index.ts';
 import type { PresentedCard } from '../card-input/read-card.ts';
 import { parseRequestTime } from './check-sale-terms.ts';
-import { differingMembers } from './request-fingerprint.ts';
+import { differingMembers } from './request-members.ts';
 
 export type OfflineRequest = ProcessRequest & { offlineData: OfflineData };
 

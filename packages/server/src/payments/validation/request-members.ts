@@ -10,7 +10,7 @@ const cardFingerprintDigits = 32;
  * The members that distinguish two requests with the same identifier. Card, cardholder and address are keyed
  * hashes, so that no card data or personal data is stored.
  */
-export function createRequestFingerprint(
+export function createRequestMembers(
   { digest }: Pick<Vault, 'digest'>,
   request: ProcessRequest,
   { storeId, deviceId }: Names,
