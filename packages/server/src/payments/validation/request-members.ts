@@ -27,25 +27,23 @@ export function createRequestMembers(
     pinblockFormat: _pinFormat,
     ...members
   } = request;
-  const instrument = [cardFingerprint.slice(0, cardFingerprintDigits)];
-  if (card?.holderName !== undefined) instrument.push(digest(card.holderName));
-  if (address !== undefined)
-    instrument.push(digest(JSON.stringify([address.email, address.phone])));
+  const contact = address && JSON.stringify([address.email, address.phone]);
+  const cardholder = [card?.holderName, contact].filter((each) => each !== undefined).map(digest);
   return {
     ...members,
     storeId,
     deviceId,
-    instrument: instrument.join('|'),
+    instrument: [cardFingerprint.slice(0, cardFingerprintDigits), ...cardholder].join('|'),
     ...defined({
-      zipCode: zipCode === undefined ? undefined : digest(zipCode),
-      houseNumber: houseNumber === undefined ? undefined : digest(houseNumber),
+      zipCode: zipCode && digest(zipCode),
+      houseNumber: houseNumber && digest(houseNumber),
     }),
   };
 }
 
 /** The hashes of the cardholder's name and address follow the hash of the card. */
-export const cardFingerprintFrom = (fingerprint: Record<string, unknown>): string =>
-  String(fingerprint['instrument']).split('|')[0] ?? '';
+export const cardFingerprintFrom = (members: Record<string, unknown>): string =>
+  String(members['instrument']).split('|')[0] ?? '';
 
 const canonicalJson = (value: unknown): string =>
   JSON.stringify(value, (_key, each: unknown) =>

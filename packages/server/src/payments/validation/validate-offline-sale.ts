@@ -40,18 +40,12 @@ export function validateOfflineSale(request: ProcessRequest): void {
     refuseField('field_required', '/offlineData', 'An offline sale requires offlineData.');
   }
   const invalidMember =
-    notAllowedMembers.find((name) => request[name] !== undefined) ?? notAllowedValue(request);
+    notAllowedMembers.find((name) => request[name] !== undefined) ??
+    (request.captureMode === 'Deferred' ? 'captureMode' : undefined) ??
+    (request.partialApproval === true ? 'partialApproval' : undefined);
   if (invalidMember === undefined) return;
-  refuseField(
-    'field_invalid',
-    `/${invalidMember}`,
-    `${invalidMember} is not allowed with offlineTransaction.`,
-  );
-}
-
-function notAllowedValue(request: ProcessRequest): string | undefined {
-  if (request.captureMode === 'Deferred') return 'captureMode';
-  return request.partialApproval === true ? 'partialApproval' : undefined;
+  const detail = `${invalidMember} is not allowed with offlineTransaction.`;
+  refuseField('field_invalid', `/${invalidMember}`, detail);
 }
 
 const clockSkewMs = 5 * 60_000;
@@ -75,11 +69,8 @@ export function checkTransactionCertificate(card: PresentedCard): void {
   if (card.chipData === undefined) return;
   const information = Number.parseInt(card.receiptChipTags?.['cryptogramInformation'] ?? '', 16);
   if ((information & cryptogramTypeMask) === transactionCertificateBits) return;
-  refuseField(
-    'emv_data_mismatch',
-    '/instrument/emvData',
-    'The chip has not approved the sale offline: tag 9F27 must indicate a TC.',
-  );
+  const detail = 'The chip has not approved the sale offline: tag 9F27 must indicate a TC.';
+  refuseField('emv_data_mismatch', '/instrument/emvData', detail);
 }
 
 /** @throws Refusal offline_too_old, offline_limit_exceeded */
@@ -89,37 +80,28 @@ export function checkOfflineLimits(
   now: number,
 ): void {
   if (now - offlineSaleTime(request.offlineData) > limits.maxAgeHours * hourMs) {
-    refuseField(
-      'offline_too_old',
-      '/offlineData/authorizedAt',
-      `Offline sales are accepted for ${limits.maxAgeHours} hours.`,
-    );
+    const detail = `Offline sales are accepted for ${limits.maxAgeHours} hours.`;
+    refuseField('offline_too_old', '/offlineData/authorizedAt', detail);
   }
   const { maxAmounts } = limits;
   const maxAmount = maxAmounts === undefined ? request.amount : (maxAmounts[request.currency] ?? 0);
   if (request.amount <= maxAmount) return;
-  refuse(
-    'offline_limit_exceeded',
-    `At most ${maxAmount} minor units (${request.currency}) are accepted offline.`,
-    {
-      ...fieldError('/amount', 'offline_limit_exceeded', 'Exceeds the offline limit.'),
-      extensions: { maxAmount },
-    },
-  );
+  const code = 'offline_limit_exceeded';
+  refuse(code, `At most ${maxAmount} minor units (${request.currency}) are accepted offline.`, {
+    ...fieldError('/amount', code, 'Exceeds the offline limit.'),
+    extensions: { maxAmount },
+  });
 }
 
 export function refuseCountExceeded(maxCount: number): never {
-  return refuseField(
-    'offline_limit_exceeded',
-    '/offlineData/terminalSequence',
-    `At most ${maxCount} offline sales are accepted in 24 hours.`,
-  );
+  const detail = `At most ${maxCount} offline sales are accepted in 24 hours.`;
+  return refuseField('offline_limit_exceeded', '/offlineData/terminalSequence', detail);
 }
 
 /** Two uploads with these members are the same sale, also under different client identifiers. */
-export function offlineSaleIdentity(fingerprint: Record<string, unknown>): Record<string, unknown> {
-  const { amount, currency, instrument } = fingerprint;
-  const offlineData = fingerprint['offlineData'] as OfflineData;
+export function offlineSaleIdentity(members: Record<string, unknown>): Record<string, unknown> {
+  const { amount, currency, instrument } = members;
+  const offlineData = members['offlineData'] as OfflineData;
   return {
     amount,
     currency,

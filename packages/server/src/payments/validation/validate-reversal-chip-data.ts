@@ -5,11 +5,7 @@ import type { Vault } from '../../vault/index.ts';
 import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
 import { cardFingerprintFrom } from './request-members.ts';
 
-type CancelMembers = {
-  cancelReason?: string | undefined;
-  reversalReason?: string | undefined;
-  emvData?: string | undefined;
-};
+type CancelMembers = { cancelReason?: string; reversalReason?: string; emvData?: string };
 
 export type ChipDataPorts = { vault: Pick<Vault, 'mark'> };
 
