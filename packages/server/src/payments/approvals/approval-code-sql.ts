@@ -88,9 +88,9 @@ const hasCode = ({ organizationId, codeHash }: CodeUse) =>
   sql`organization_id = ${organizationId} AND code_hash = ${codeHash}`;
 
 /** A code of another location or a revoked code must not be reported as used. */
-const codeResult = ({ merchantId, storeId = null, amount, currency, at }: CodeUse) => sql`CASE
+const codeResult = ({ merchantId, storeId, amount, currency, at }: CodeUse) => sql`CASE
     WHEN ((merchant_id IS NULL OR merchant_id = ${merchantId})
-      AND (store_id IS NULL OR store_id = ${storeId}) AND revoked_at IS NULL) IS NOT TRUE THEN 'Invalid'
+      AND (store_id IS NULL OR store_id = ${storeId ?? null}) AND revoked_at IS NULL) IS NOT TRUE THEN 'Invalid'
     WHEN one_time AND uses > 0 THEN 'Used'
     WHEN ((max_amount IS NULL OR max_amount >= ${amount} AND currency = ${currency})
       AND (valid_until IS NULL OR valid_until > ${at})) IS NOT TRUE THEN 'Invalid'

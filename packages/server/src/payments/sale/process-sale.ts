@@ -6,6 +6,7 @@ import type { TransactionRepository } from '../repository/transaction-repository
 import { markOutcomeUnknown } from '../runtime/acquirer-messages.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import {
+  checkContractTerms,
   checkTimeLimits,
   chooseCaptureMode,
   type TerminalClockCheck,
@@ -22,7 +23,9 @@ import {
 import { claimStepUp, findStepUpTarget, type StepUpPorts } from './step-up.ts';
 
 export type ProcessPorts = AuthorizePorts &
-  ClaimPorts &
+  StepUpPorts &
+  TranslatePinPorts &
+  TakeKsnPorts &
   CreateIntentPorts &
   ReplayPorts & {
     transactions: Pick<TransactionRepository, 'insert'>;
@@ -37,7 +40,7 @@ export type ProcessPorts = AuthorizePorts &
  */
 export async function processSale(ports: ProcessPorts, sale: PreparedSale): Promise<SaleResult> {
   const { key, requestMembers } = sale;
-  ports.terminalClock.checkDate(sale.card.chipTransactionDate);
+  ports.terminalClock.recordDate(sale.card.chipTransactionDate);
   if (ports.inFlightTransactions.find(key.lockKey) !== undefined) {
     return replayOrRefuse(ports, key, requestMembers);
   }
@@ -57,15 +60,14 @@ async function createCheckedIntent(ports: ProcessPorts, sale: PreparedSale): Pro
   const { request, card } = sale;
   const { contract } = sale.resolved;
   checkTimeLimits(request, card, ports.clock.now());
-  const captureMode = chooseCaptureMode(request, contract);
+  checkContractTerms(request, contract);
   if (!ports.acquiring.isLinkAvailable(contract.acquirerLink)) {
     refuse('acquirer_unavailable', 'The acquirer link is not available. No message was sent.');
   }
+  const captureMode = chooseCaptureMode(request, contract);
   const stepUpOf = hasSingleUseData(request) ? await claimSingleUseData(ports, sale) : undefined;
   return createSaleIntent(ports, sale, { phase: 'Received', captureMode, stepUpOf });
 }
-
-type ClaimPorts = StepUpPorts & TranslatePinPorts & TakeKsnPorts;
 
 /** Only such a sale needs further reads. */
 const hasSingleUseData = ({ pinblock, stepUpOf, instrument }: ProcessRequest): boolean =>
@@ -77,30 +79,20 @@ const hasSingleUseData = ({ pinblock, stepUpOf, instrument }: ProcessRequest): b
  * @returns the transaction id of the declined sale that this sale steps up
  */
 async function claimSingleUseData(
-  ports: ClaimPorts,
-  { caller, request, resolved, card, cardFingerprint }: PreparedSale,
+  ports: ProcessPorts,
+  sale: PreparedSale,
 ): Promise<string | undefined> {
-  const { organizationId } = caller;
-  const { merchantId } = resolved.merchant;
-  const deviceId = resolved.device?.deviceId;
-  const declinedSale = await findStepUpTarget(ports, caller, request, { merchantId, deviceId });
-  const pin = await translatePin(ports, request, {
-    organizationId,
-    merchantId,
-    linkId: resolved.contract.acquirerLink,
-    pan: card.pan,
-    cardFingerprint,
-  });
+  const { request, resolved, card, cardFingerprint, key } = sale;
+  const { organizationId, merchantId } = key;
+  const ksnUser = { organizationId, merchantId, cardFingerprint };
+  const declinedSale = await findStepUpTarget(ports, sale);
+  const linkId = resolved.contract.acquirerLink;
+  const pin = await translatePin(ports, request, { ...ksnUser, linkId, pan: card.pan });
   if (pin !== undefined) card.sensitive = { ...card.sensitive, pin };
   // Last, so that an earlier refusal keeps the declined sale and the KSN for the next attempt.
   if (declinedSale !== undefined)
     await claimStepUp(ports, declinedSale, request.clientTransactionId);
-  await takeKsn(ports, request, {
-    organizationId,
-    merchantId,
-    cardFingerprint,
-    at: ports.clock.now(),
-    stepUpOf: declinedSale?.clientTransactionId,
-  });
+  const stepUpOf = declinedSale?.clientTransactionId;
+  await takeKsn(ports, request, { ...ksnUser, at: ports.clock.now(), stepUpOf });
   return declinedSale?.transactionId;
 }

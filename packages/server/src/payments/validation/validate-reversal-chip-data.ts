@@ -5,7 +5,9 @@ import type { Vault } from '../../vault/index.ts';
 import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
 import { cardFingerprintFrom } from './request-members.ts';
 
-type CancelMembers = { cancelReason?: string; reversalReason?: string; emvData?: string };
+type CancelMembers = Partial<
+  Record<'cancelReason' | 'reversalReason' | 'emvData', string | undefined>
+>;
 
 export type ChipDataPorts = { vault: Pick<Vault, 'mark'> };
 
