@@ -10,11 +10,11 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { openPage, pageQuery, route, sealPage } from '../../http/index.ts';
 import type { ApprovalCodeManager } from '../approvals/manage-approval-codes.ts';
-import { tags } from './transaction-route-parts.ts';
+import { idParams, optionalId, queryOf, tags } from './transaction-route-parts.ts';
 
 const base = '/payment/v1/approval-codes';
 const shared = { tags, permission: 'pay.approve' } as const;
-const params = Type.Object({ approvalCodeId: Type.String({ format: 'uuid' }) });
+const params = idParams('approvalCodeId');
 const scopeErrors: ErrorCode[] = ['entity_out_of_scope', 'database_unavailable'];
 
 export function registerApprovalCodes(app: FastifyInstance, codes: ApprovalCodeManager): void {
@@ -48,14 +48,11 @@ export function registerApprovalCodes(app: FastifyInstance, codes: ApprovalCodeM
     summary: 'List approval codes',
     description: 'In the order of making, without the codes themselves.',
     priority: 'list',
-    query: Type.Object(
-      {
-        ...pageQuery,
-        merchantId: Type.Optional(Type.String({ format: 'uuid' })),
-        includeRevoked: Type.Optional(Type.Boolean()),
-      },
-      { additionalProperties: false },
-    ),
+    query: queryOf({
+      ...pageQuery,
+      merchantId: optionalId(),
+      includeRevoked: Type.Optional(Type.Boolean()),
+    }),
     response: { 200: pageOf(ApprovalCode) },
     errors: [...scopeErrors, 'cursor_invalid'],
     async handler({ caller, query }) {

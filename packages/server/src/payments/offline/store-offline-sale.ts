@@ -26,9 +26,9 @@ import {
 } from '../transaction/transaction.ts';
 import {
   checkCardExpiry,
+  checkContractTerms,
   checkCurrencyActive,
   checkNotAfter,
-  chooseCaptureMode,
 } from '../validation/check-sale-terms.ts';
 import {
   checkNotInFuture,
@@ -69,29 +69,30 @@ export async function storeOfflineSale(
   ports: StoreOfflinePorts,
   sale: OfflineSale,
 ): Promise<SaleResult> {
-  const { request, key } = sale;
-  const { organizationId } = sale.caller;
+  const { request, key, resolved, requestMembers } = sale;
+  const { offlineData } = request;
   const replay = await replayUnlessInvalid(ports, sale);
   if (replay !== undefined) return replay;
-  const sequence = sequenceOf(ports, sale);
-  const { terminalSequence } = request.offlineData;
-  const existingId = await ports.offlineStore.find(organizationId, sequence, terminalSequence);
+  const identity = offlineSaleIdentity(requestMembers);
+  const sequence = offlineSequenceOf(
+    resolved,
+    offlineData,
+    () => `sale:${ports.vault.digest(JSON.stringify(identity))}`,
+  );
+  const { terminalSequence } = offlineData;
+  const existingId = await ports.offlineStore.find(key.organizationId, sequence, terminalSequence);
   if (existingId !== undefined) return respondWithExisting(ports, sale, existingId);
   const sameSale = await findSameSale(ports, sale);
   if (sameSale !== undefined) return respondUploaded(ports, sale, sameSale);
-  const { contract } = sale.resolved;
+  const { contract } = resolved;
   // Offline sales are always captured, because the customer has the goods.
   const captureMode = 'Immediate';
-  chooseCaptureMode({ ...request, captureMode }, contract);
+  checkContractTerms({ ...request, captureMode }, contract);
   checkOfflineLimits(request, contract.offlineLimits, ports.clock.now());
   const refusal: { result?: Exclude<StoreResult, { result: 'Stored' }> } = {};
   const transaction = await ports.inFlightTransactions.run(key.lockKey, async () => {
-    const { offlineData } = request;
-    const intent = await createSaleIntent(ports, sale, {
-      phase: 'Stored',
-      captureMode,
-      offlineData,
-    });
+    const options = { phase: 'Stored', captureMode, offlineData } as const;
+    const intent = await createSaleIntent(ports, sale, options);
     const upload = await createUpload(ports, sale, sequence, intent);
     const storeResult = await storeWithKsnTakeover(ports, sale, upload);
     if (storeResult.result === 'Stored') return intent.transaction;
@@ -122,19 +123,6 @@ const replayUnlessInvalid = (
     return replaySale(ports, key, requestMembers);
   });
 
-function sequenceOf(
-  { vault }: StoreOfflinePorts,
-  { request, resolved, requestMembers }: OfflineSale,
-): OfflineSequence {
-  const { device, contract } = resolved;
-  const location = { deviceId: device?.deviceId, contractId: contract.contractId };
-  return offlineSequenceOf(
-    location,
-    request,
-    () => `sale:${vault.digest(JSON.stringify(offlineSaleIdentity(requestMembers)))}`,
-  );
-}
-
 /** A KSN that an unsuccessful online sale has used is valid for the offline sale that follows it. */
 async function storeWithKsnTakeover(
   ports: StoreOfflinePorts,
@@ -159,7 +147,7 @@ async function respondNotStored(
       return refuseCountExceeded(sale.resolved.contract.offlineLimits.maxCount);
     case 'SerialReused':
       return refuseReusedKsn();
-    default:
+    case 'ClientIdTaken':
       return replayOrRefuse(ports, sale.key, sale.requestMembers);
   }
 }
@@ -170,24 +158,18 @@ async function respondWithExisting(
   sale: OfflineSale,
   transactionId: string,
 ): Promise<SaleResult> {
-  const { caller, requestMembers } = sale;
-  const transaction = await ports.transactions.findById(caller.organizationId, transactionId);
+  const { key, requestMembers } = sale;
+  const transaction = await ports.transactions.findById(key.organizationId, transactionId);
   if (transaction === undefined) throw new Error('the uploaded sale does not exist');
   const existingRequest = authorizationContext(transaction).request;
   const memberNames = differingSaleMembers(existingRequest, requestMembers);
   if (memberNames.length === 0) return respondUploaded(ports, sale, transaction);
-  return refuse(
-    'offline_sequence_reused',
-    'The terminal sequence number was used for another sale.',
-    {
-      errors: memberNames.map((name) => ({
-        pointer: `/${name}`,
-        code: 'offline_sequence_reused',
-        detail: 'Differs from the sale that has this number.',
-      })),
-      extensions: { transaction: transactionSummary(transaction) },
-    },
-  );
+  const code = 'offline_sequence_reused';
+  const detail = 'Differs from the sale that has this number.';
+  return refuse(code, 'The terminal sequence number was used for another sale.', {
+    errors: memberNames.map((name) => ({ pointer: `/${name}`, code, detail })),
+    extensions: { transaction: transactionSummary(transaction) },
+  });
 }
 
 /** Another identifier is taken before it is refused, so that no later sale is charged under it. */
@@ -211,45 +193,35 @@ async function respondUploaded(
  */
 async function findSameSale(
   { offlineStore, transactions }: StoreOfflinePorts,
-  { caller, request, resolved, requestMembers }: OfflineSale,
+  { key, request: { offlineData }, requestMembers }: OfflineSale,
 ): Promise<TransactionRecord | undefined> {
-  const { organizationId } = caller;
-  const ids = await offlineStore.findElsewhere({
-    organizationId,
-    merchantId: resolved.merchant.merchantId,
-    sequence: request.offlineData.terminalSequence,
-    authorizedAt: offlineSaleTime(request.offlineData),
-  });
-  const matches = await Promise.all(ids.map((id) => transactions.findById(organizationId, id)));
-  return matches.find(
-    (each) =>
-      each !== undefined &&
-      differingSaleMembers(authorizationContext(each).request, requestMembers).length === 0,
-  );
+  const { terminalSequence } = offlineData;
+  const soldAt = offlineSaleTime(offlineData);
+  const ids = await offlineStore.findElsewhere(key, terminalSequence, soldAt);
+  const sales = await Promise.all(ids.map((id) => transactions.findById(key.organizationId, id)));
+  const isSame = (sale: TransactionRecord) =>
+    differingSaleMembers(authorizationContext(sale).request, requestMembers).length === 0;
+  return sales.find((sale) => sale !== undefined && isSame(sale));
 }
 
 async function createUpload(
   ports: StoreOfflinePorts,
-  { caller, request, resolved, card, cardFingerprint }: OfflineSale,
+  { request, resolved, card, cardFingerprint }: OfflineSale,
   sequence: OfflineSequence,
   { transaction, context }: SaleIntent,
 ): Promise<NewUpload> {
-  const { organizationId } = caller;
   const { row, events } = transaction;
-  const { transactionId, merchantId } = row;
+  const { organizationId, transactionId, merchantId } = row;
   const payload = { transactionId };
   const now = ports.clock.now();
-  const { chipData } = card;
+  const chipData = card.chipData === undefined ? undefined : Buffer.from(card.chipData);
   return {
     ...sequence,
     row,
     event: events[0],
     sequence: request.offlineData.terminalSequence,
     authorizedAt: offlineSaleTime(request.offlineData),
-    chipData:
-      chipData === undefined
-        ? undefined
-        : await ports.vault.seal(organizationId, transactionId, Buffer.from(chipData)),
+    chipData: chipData && (await ports.vault.seal(organizationId, transactionId, chipData)),
     maxCount: resolved.contract.offlineLimits.maxCount,
     ksnUse: createKsnUse(request, { organizationId, merchantId, cardFingerprint, at: now }),
     outboxId: ports.ids.uuid(),

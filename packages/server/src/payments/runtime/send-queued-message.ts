@@ -62,7 +62,7 @@ const blockedRetryMs = 2000;
  */
 export type RetryTime = 'Backoff' | 'BackoffInOrder' | 'WhenLinkIsUp';
 
-type RetryPorts = {
+export type RetryPorts = {
   acquiring: Pick<Acquiring, 'isLinkAvailable'>;
   clock: Clock;
   linkQueue: Pick<LinkQueue, 'isBlocked'>;

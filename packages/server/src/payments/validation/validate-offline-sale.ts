@@ -6,7 +6,7 @@ import {
   refuse,
   refuseField,
 } from '@switchyard/contract';
-import type { OfflineLimits } from '../../provisioning/index.ts';
+import type { OfflineLimits, Resolved } from '../../provisioning/index.ts';
 import type { PresentedCard } from '../card-input/read-card.ts';
 import { parseRequestTime } from './check-sale-terms.ts';
 import { differingMembers } from './request-members.ts';
@@ -125,12 +125,12 @@ export type OfflineSequence = {
 };
 
 export function offlineSequenceOf(
-  { deviceId, contractId }: { deviceId: string | undefined; contractId: string },
-  { offlineData }: OfflineRequest,
+  { device, contract }: Pick<Resolved, 'device' | 'contract'>,
+  { serialNumber = '' }: OfflineData,
   saleDigest: () => string,
 ): OfflineSequence {
-  if (deviceId === undefined)
-    return { terminalOwnerId: contractId, sequenceScope: saleDigest(), isGapChecked: false };
-  const sequenceScope = offlineData.serialNumber ?? '';
-  return { terminalOwnerId: deviceId, sequenceScope, isGapChecked: true };
+  if (device !== undefined)
+    return { terminalOwnerId: device.deviceId, sequenceScope: serialNumber, isGapChecked: true };
+  const { contractId: terminalOwnerId } = contract;
+  return { terminalOwnerId, sequenceScope: saleDigest(), isGapChecked: false };
 }
