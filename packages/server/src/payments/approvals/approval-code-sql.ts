@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely';
 import type { Database } from '../../platform/index.ts';
 import { queryRows } from '../repository/sql-statements.ts';
 import { findOperation } from '../repository/transaction-sql.ts';
-import type { OperationType } from '../transaction/state-machine.ts';
+import type { StoredOperation, TransactionRow } from '../transaction/transaction.ts';
 
 export type CodeRow = {
   approvalCodeId: string;
@@ -28,25 +28,16 @@ type NewCode = Omit<CodeRow, 'uses' | 'lastUsedAt' | 'revokedAt' | 'validUntil'>
   validUntil: string | null;
 };
 
-export type CodeUse = {
-  organizationId: string;
-  codeHash: string;
-  merchantId: string;
-  storeId: string | undefined;
-  /** Minor units. */
-  amount: number;
-  currency: string;
-  /** RFC 3339. */
-  at: string;
-};
+/** `at` is RFC 3339. */
+export type CodeUse = { codeHash: string; at: string } & Pick<
+  TransactionRow,
+  'organizationId' | 'merchantId' | 'storeId' | 'amount' | 'currency'
+>;
 
 /** `windowEndsAt` is RFC 3339; the window begins with the first failed attempt. */
 type AttemptLimit = { attemptedBy: string; maxFailures: number; windowEndsAt: string };
 
-type CodeCheckRequest = CodeUse & {
-  kind: OperationType;
-  clientOperationId: string | undefined;
-};
+type CodeCheckRequest = CodeUse & Pick<StoredOperation, 'kind' | 'clientOperationId'>;
 
 /**
  * `Invalid`: the code exists and does not approve this operation. `Unknown`: a failed attempt.
@@ -60,14 +51,10 @@ export type CodeCheck =
   | 'Unknown'
   | 'OperationExists';
 
-type CodeListQuery = {
-  organizationId: string;
-  merchantId: string | undefined;
-  storeId: string | undefined;
-  includeRevoked: boolean;
-  after: string | undefined;
-  limit: number;
-};
+type CodeListQuery = { organizationId: string; includeRevoked: boolean; limit: number } & Record<
+  'merchantId' | 'storeId' | 'after',
+  string | undefined
+>;
 
 const columns = `approval_code_id AS "approvalCodeId", merchant_id AS "merchantId",
   store_id AS "storeId", name, one_time AS "oneTime", max_amount AS "maxAmount", currency,
@@ -179,8 +166,8 @@ export function createApprovalStore(database: Database) {
      * one of two concurrent operations.
      */
     async consume(trx: Kysely<unknown>, codeUse: CodeUse): Promise<boolean> {
-      const { rows } = await sql`UPDATE approval_codes
-        SET uses = uses + 1, last_used_at = ${codeUse.at}
+      const { rows } = await sql`UPDATE approval_codes SET uses = uses + 1,
+          last_used_at = ${codeUse.at}
         WHERE ${hasCode(codeUse)} AND ${codeResult(codeUse)} = 'Approved'
         RETURNING approval_code_id`.execute(trx);
       return rows.length > 0;

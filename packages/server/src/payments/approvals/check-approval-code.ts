@@ -52,13 +52,6 @@ type Ports = {
 /** @example const approvals = createApprovalChecker({ store, clock, provisioning, hashCode }); */
 export function createApprovalChecker({ store, clock, provisioning, hashCode }: Ports) {
   const keyedTasks = createWorks<string>();
-
-  /** A reversal needs no code: a terminal in an error state must not wait for a supervisor. */
-  async function isRequired(organizationId: string, type: OperationType): Promise<boolean> {
-    if (type !== 'Refund' && type !== 'Cancel') return false;
-    return (await provisioning.findOrganization(organizationId))?.approvalCodeRequired ?? false;
-  }
-
   return {
     /**
      * Does not use the code, so that an operation that is refused later leaves it free.
@@ -78,7 +71,10 @@ export function createApprovalChecker({ store, clock, provisioning, hashCode }: 
       const { code, attemptedBy } = approval;
       const { organizationId, merchantId, storeId, currency } = row;
       if (code === undefined) {
-        if (!(await isRequired(organizationId, kind))) return undefined;
+        // A reversal needs no code: a terminal in an error state must not wait for a supervisor.
+        if (kind !== 'Refund' && kind !== 'Cancel') return undefined;
+        const organization = await provisioning.findOrganization(organizationId);
+        if (organization?.approvalCodeRequired !== true) return undefined;
         const detail = 'The organisation requires the approval code of a supervisor.';
         return refuseField('approval_code_required', pointer, detail);
       }

@@ -47,26 +47,6 @@ const receiptOperationNames = {
   OfflineSale: 'Sale',
 } as const;
 
-function receiptMembers(context: AuthorizationContext) {
-  const { merchantName, acquirerMerchantId, entryMode, reference } = context;
-  const { purpose } = context.request;
-  return {
-    merchantName,
-    acquirerMerchantId,
-    terminalId: reference.terminalId,
-    operation: purpose === undefined ? receiptOperationNames[context.kind] : String(purpose),
-    scheme: context.card.scheme,
-    entryMode,
-    ...defined({
-      merchantAddress: context.merchantAddress,
-      panSequence: context.panSequenceNumber,
-    }),
-    ...context.receiptChipTags,
-    retrievalReferenceNumber: reference.rrn,
-    systemTraceAuditNumber: reference.stan,
-  };
-}
-
 /**
  * Undefined without an outcome. Follows EMV Book 4, 11.4: no expiry date, at most the first six and the last
  * four digits of the card number.
@@ -76,26 +56,37 @@ function createReceipt(transaction: TransactionRecord): Receipt | undefined {
   if (outcome === undefined) return undefined;
   const { row } = transaction;
   const context = authorizationContext(transaction);
+  const { merchantName, acquirerMerchantId, card, entryMode, reference } = context;
+  const { purpose } = context.request;
   const { authorizationCode, amount: approvedAmount } = outcome.data;
   const isApproved = approvedStates.has(row.state);
   // An approval of the issuer verifies an online PIN, regardless of the chip data.
   const pinResult: ReceiptCopy['cardholderVerification'] = isApproved ? 'PinVerified' : 'None';
   const amount = (isApproved ? approvedAmount : undefined) ?? row.amount;
   const merchant: ReceiptCopy = {
-    ...receiptMembers(context),
+    merchantName,
+    acquirerMerchantId,
+    terminalId: reference.terminalId,
+    operation: purpose === undefined ? receiptOperationNames[context.kind] : String(purpose),
+    scheme: card.scheme,
+    entryMode,
+    maskedNumber: card.maskedNumber,
+    retrievalReferenceNumber: reference.rrn,
+    systemTraceAuditNumber: reference.stan,
+    ...context.receiptChipTags,
     at: context.offline?.authorizedAt ?? outcome.at,
     amount,
     currency: row.currency,
     amountText: formatAmount(amount, row.currency),
-    maskedNumber: context.card.maskedNumber,
     ...defined({
+      merchantAddress: context.merchantAddress,
+      panSequence: context.panSequenceNumber,
       authorizationCode,
       cardholderVerification: context.isPinSent && pinResult,
     }),
     responseText: isApproved ? 'APPROVED' : (responseTextByState[row.state] ?? notCompletedText),
   };
-  const maskedNumber = maskToLastFour(context.card.maskedNumber);
-  const cardholder = { ...merchant, maskedNumber };
+  const cardholder = { ...merchant, maskedNumber: maskToLastFour(card.maskedNumber) };
   // The decline reason is on the merchant copy only: it would help a thief.
   const reason = row.state === 'Declined' ? saleResponse(transaction)?.reason : undefined;
   if (reason !== undefined) merchant.responseReason = reason;

@@ -46,14 +46,10 @@ export type Gap = {
   detectedAt: Date;
 };
 
-type GapListQuery = {
-  organizationId: string;
-  merchantId: string | undefined;
-  storeId: string | undefined;
-  deviceId: string | undefined;
-  after: string | undefined;
-  limit: number;
-};
+type GapListQuery = { organizationId: string; limit: number } & Record<
+  'merchantId' | 'storeId' | 'deviceId' | 'after',
+  string | undefined
+>;
 
 const gapColumns = `gap_id AS "gapId", terminal_owner_id AS "terminalOwnerId",
   sequence_scope AS "sequenceScope", first_missing AS "firstMissing", last_missing AS "lastMissing",

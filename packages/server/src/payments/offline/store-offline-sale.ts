@@ -73,12 +73,10 @@ export async function storeOfflineSale(
   const { offlineData } = request;
   const replay = await replayUnlessInvalid(ports, sale);
   if (replay !== undefined) return replay;
-  const identity = offlineSaleIdentity(requestMembers);
-  const sequence = offlineSequenceOf(
-    resolved,
-    offlineData,
-    () => `sale:${ports.vault.digest(JSON.stringify(identity))}`,
-  );
+  const sequence = offlineSequenceOf(resolved, offlineData, () => {
+    const identity = JSON.stringify(offlineSaleIdentity(requestMembers));
+    return `sale:${ports.vault.digest(identity)}`;
+  });
   const { terminalSequence } = offlineData;
   const existingId = await ports.offlineStore.find(key.organizationId, sequence, terminalSequence);
   if (existingId !== undefined) return respondWithExisting(ports, sale, existingId);

@@ -115,11 +115,11 @@ export async function claimStepUp(
   const claimedBy = `${merchantId}|${clientTransactionId}`;
   const ownClaim = { organizationId, declinedTransactionId, claimedBy };
   if (await ports.stepUpStore.claim(ownClaim)) return;
-  const existingClaim = await ports.stepUpStore.findClaim(ownClaim);
+  const existing = await ports.stepUpStore.findClaim(ownClaim);
   const isTakenOver =
-    existingClaim !== undefined &&
-    (await isUnusedClaim(ports, declinedSale, existingClaim)) &&
-    (await ports.stepUpStore.claim({ ...ownClaim, takesOver: existingClaim.claimedBy }));
+    existing !== undefined &&
+    (await isUnusedClaim(ports, declinedSale, existing)) &&
+    (await ports.stepUpStore.claim({ ...ownClaim, takesOver: existing.claimedBy }));
   if (!isTakenOver) refuseStepUp('Another step-up of this declined sale exists.');
 }
 
