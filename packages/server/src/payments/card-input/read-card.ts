@@ -86,11 +86,9 @@ function readChipCard(
       isContact: request.entryMode === 'ContactChip',
     });
     if (mismatch !== undefined) {
-      refuse(
-        'emv_data_mismatch',
-        `The chip data does not agree with the request: ${mismatch}.`,
-        fieldError('/instrument/emvData', mismatch, 'Differs from the request.'),
-      );
+      const detail = `The chip data does not agree with the request: ${mismatch}.`;
+      const errors = fieldError('/instrument/emvData', mismatch, 'Differs from the request.');
+      refuse('emv_data_mismatch', detail, errors);
     }
     checkCashbackService(chip.serviceCode, request);
     // On-device cardholder verification (CDCVM) applies to contactless only.
@@ -110,11 +108,8 @@ function readChipCard(
     };
   } catch (error) {
     if (!(error instanceof EmvError)) throw error;
-    return refuse(
-      'emv_data_invalid',
-      `The chip data cannot be read: ${error.code}.`,
-      fieldError('/instrument/emvData', error.code, 'Cannot be read.'),
-    );
+    const errors = fieldError('/instrument/emvData', error.code, 'Cannot be read.');
+    return refuse('emv_data_invalid', `The chip data cannot be read: ${error.code}.`, errors);
   }
 }
 

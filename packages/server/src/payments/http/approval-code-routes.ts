@@ -14,8 +14,14 @@ import { idParams, optionalId, queryOf, tags } from './transaction-route-parts.t
 
 const base = '/payment/v1/approval-codes';
 const shared = { tags, permission: 'pay.approve' } as const;
-const params = idParams('approvalCodeId');
 const scopeErrors: ErrorCode[] = ['entity_out_of_scope', 'database_unavailable'];
+const oneCode = {
+  ...shared,
+  url: `${base}/:approvalCodeId`,
+  params: idParams('approvalCodeId'),
+  response: { 200: ApprovalCode },
+  errors: [...scopeErrors, 'resource_not_found'],
+} as const;
 
 export function registerApprovalCodes(app: FastifyInstance, codes: ApprovalCodeManager): void {
   route(app, {
@@ -61,27 +67,19 @@ export function registerApprovalCodes(app: FastifyInstance, codes: ApprovalCodeM
     },
   });
   route(app, {
-    ...shared,
+    ...oneCode,
     method: 'GET',
-    url: `${base}/:approvalCodeId`,
     operationId: 'getApprovalCode',
     summary: 'Read an approval code',
-    params,
-    response: { 200: ApprovalCode },
-    errors: [...scopeErrors, 'resource_not_found'],
     handler: ({ caller, params: { approvalCodeId } }) => codes.get(caller, approvalCodeId),
   });
   route(app, {
-    ...shared,
+    ...oneCode,
     method: 'DELETE',
-    url: `${base}/:approvalCodeId`,
     operationId: 'revokeApprovalCode',
     summary: 'Revoke an approval code',
     description: 'It approves nothing from now on. Revoking twice is the same as once.',
-    params,
     bodyOptional: true,
-    response: { 200: ApprovalCode },
-    errors: [...scopeErrors, 'resource_not_found'],
     handler: (request) => codes.revoke(request, request.params.approvalCodeId),
   });
 }

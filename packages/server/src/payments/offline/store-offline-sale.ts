@@ -24,16 +24,10 @@ import {
   type TransactionRecord,
   transactionSummary,
 } from '../transaction/transaction.ts';
+import { checkContractTerms } from '../validation/check-sale-terms.ts';
 import {
-  checkCardExpiry,
-  checkContractTerms,
-  checkCurrencyActive,
-  checkNotAfter,
-} from '../validation/check-sale-terms.ts';
-import {
-  checkNotInFuture,
   checkOfflineLimits,
-  checkTransactionCertificate,
+  checkOfflineSale,
   differingSaleMembers,
   type OfflineRequest,
   type OfflineSequence,
@@ -69,9 +63,12 @@ export async function storeOfflineSale(
   ports: StoreOfflinePorts,
   sale: OfflineSale,
 ): Promise<SaleResult> {
-  const { request, key, resolved, requestMembers } = sale;
+  const { request, card, key, resolved, requestMembers } = sale;
   const { offlineData } = request;
-  const replay = await replayUnlessInvalid(ports, sale);
+  const replay = await withReplay(ports, sale, () => {
+    checkOfflineSale(request, card, ports.clock.now());
+    return replaySale(ports, sale);
+  });
   if (replay !== undefined) return replay;
   const sequence = offlineSequenceOf(resolved, offlineData, () => {
     const identity = JSON.stringify(offlineSaleIdentity(requestMembers));
@@ -104,23 +101,6 @@ export async function storeOfflineSale(
   return { transaction, replayed: false };
 }
 
-/** The existing sale of a repeated upload, also when its time limits have passed since. */
-const replayUnlessInvalid = (
-  ports: StoreOfflinePorts,
-  sale: OfflineSale,
-): Promise<SaleResult | undefined> =>
-  withReplay(ports, sale, () => {
-    const { request, card, key, requestMembers } = sale;
-    const now = ports.clock.now();
-    const soldAt = offlineSaleTime(request.offlineData);
-    checkNotAfter(request, now);
-    checkNotInFuture(request, now);
-    checkCardExpiry(card, soldAt);
-    checkCurrencyActive(request, soldAt);
-    checkTransactionCertificate(card);
-    return replaySale(ports, key, requestMembers);
-  });
-
 /** A KSN that an unsuccessful online sale has used is valid for the offline sale that follows it. */
 async function storeWithKsnTakeover(
   ports: StoreOfflinePorts,
@@ -146,7 +126,7 @@ async function respondNotStored(
     case 'SerialReused':
       return refuseReusedKsn();
     case 'ClientIdTaken':
-      return replayOrRefuse(ports, sale.key, sale.requestMembers);
+      return replayOrRefuse(ports, sale);
   }
 }
 
@@ -173,14 +153,15 @@ async function respondWithExisting(
 /** Another identifier is taken before it is refused, so that no later sale is charged under it. */
 async function respondUploaded(
   ports: StoreOfflinePorts,
-  { key, requestMembers }: OfflineSale,
+  sale: OfflineSale,
   transaction: TransactionRecord,
 ): Promise<SaleResult> {
+  const { key } = sale;
   const { clientTransactionId, transactionId } = transaction.row;
   const isTaken =
     clientTransactionId === key.clientTransactionId ||
     (await ports.offlineStore.takeIdentifier(key, transactionId));
-  if (!isTaken) return replayOrRefuse(ports, key, requestMembers);
+  if (!isTaken) return replayOrRefuse(ports, sale);
   requireOwnIdentifier(transaction, key.clientTransactionId);
   return { transaction, replayed: true };
 }

@@ -39,21 +39,19 @@ export type ProcessPorts = AuthorizePorts &
  * @throws Refusal for what the configuration or the link does not allow
  */
 export async function processSale(ports: ProcessPorts, sale: PreparedSale): Promise<SaleResult> {
-  const { key, requestMembers } = sale;
+  const { lockKey } = sale.key;
   ports.terminalClock.recordDate(sale.card.chipTransactionDate);
-  if (ports.inFlightTransactions.find(key.lockKey) !== undefined) {
-    return replayOrRefuse(ports, key, requestMembers);
-  }
+  if (ports.inFlightTransactions.find(lockKey) !== undefined) return replayOrRefuse(ports, sale);
   const intent = await withReplay(ports, sale, () => createCheckedIntent(ports, sale));
   if ('replayed' in intent) return intent;
   const { row, events } = intent.transaction;
-  const transaction = await ports.inFlightTransactions.run(key.lockKey, async () => {
+  const transaction = await ports.inFlightTransactions.run(lockKey, async () => {
     const isFirst = await ports.transactions.insert(row, events[0]);
     return isFirst ? markOutcomeUnknown(authorizeSale(ports, intent)) : undefined;
   });
   if (transaction !== undefined) return { transaction, replayed: false };
   // Outside the in-flight task: a waiting duplicate must not count as the running sale.
-  return replayOrRefuse(ports, key, requestMembers);
+  return replayOrRefuse(ports, sale);
 }
 
 async function createCheckedIntent(ports: ProcessPorts, sale: PreparedSale): Promise<SaleIntent> {

@@ -55,6 +55,8 @@ export function saleKey(
   return { organizationId, merchantId, clientTransactionId, lockKey };
 }
 
+type KeyedRequest = { key: SaleKey; requestMembers: Record<string, unknown> };
+
 const pollIntervalMs = 250;
 
 export async function findSale(
@@ -73,9 +75,8 @@ async function findSaleKey(
   const { clientTransactionId } = request;
   const { merchantId, storeId, deviceId } = location;
   if (merchantId !== undefined) return saleKey(organizationId, merchantId, clientTransactionId);
-  const [sale, ...others] = (
-    await transactions.findByClientId(organizationId, clientTransactionId)
-  ).filter(
+  const sales = await transactions.findByClientId(organizationId, clientTransactionId);
+  const [sale, ...others] = sales.filter(
     ({ row }) =>
       (storeId === undefined || row.storeId === storeId) &&
       (deviceId === undefined || row.deviceId === deviceId),
@@ -93,8 +94,7 @@ async function findSaleKey(
  */
 export async function replaySale(
   ports: ReplayPorts,
-  key: SaleKey,
-  requestMembers: Record<string, unknown>,
+  { key, requestMembers }: KeyedRequest,
 ): Promise<SaleResult | undefined> {
   const deadlineMs = ports.dueClock.now() + ports.acquirerTimeoutMs + duplicateRequestWaitMs;
   let transaction =
@@ -127,12 +127,8 @@ async function waitForRunningSale(
 }
 
 /** @throws Refusal concurrent_modification when no sale has the identifier */
-export async function replayOrRefuse(
-  ports: ReplayPorts,
-  key: SaleKey,
-  requestMembers: Record<string, unknown>,
-): Promise<SaleResult> {
-  const result = await replaySale(ports, key, requestMembers);
+export async function replayOrRefuse(ports: ReplayPorts, sale: KeyedRequest): Promise<SaleResult> {
+  const result = await replaySale(ports, sale);
   if (result !== undefined) return result;
   const detail = 'Another request with this identifier is in progress. Retry the request.';
   return refuse('concurrent_modification', detail);
@@ -160,8 +156,8 @@ export async function withReplay<Result>(
     return await check();
   } catch (refusal) {
     const key = sale.key ?? (await findSaleKey(ports, sale));
-    const replay = key && replaySale(ports, key, sale.requestMembers);
-    const result = await replay?.catch((error: unknown) => {
+    if (key === undefined) throw refusal;
+    const result = await replaySale(ports, { ...sale, key }).catch((error: unknown) => {
       const isMemberError = refusal instanceof Refusal && memberErrorCodes.has(refusal.code);
       throw isMemberError ? refusal : error;
     });
@@ -209,8 +205,8 @@ export async function replayWithoutCard(
   const context = authorizationContext(existing);
   if (context.card.token !== token) throw refusal;
   const cardFingerprint = cardFingerprintFrom(context.request);
-  const members = createRequestMembers(ports.vault, request, location, cardFingerprint);
-  return (await replaySale(ports, key, members)) ?? Promise.reject(refusal);
+  const requestMembers = createRequestMembers(ports.vault, request, location, cardFingerprint);
+  return (await replaySale(ports, { key, requestMembers })) ?? Promise.reject(refusal);
 }
 
 async function findMerchant(
@@ -236,11 +232,6 @@ function outcomeUnknownRefusal(
   const detail =
     'The card cannot be read, but a sale with this identifier exists. Query its status.';
   const extensions = sale && { transaction: transactionSummary(sale) };
-  return new Refusal(code, detail, {
-    outcome: 'Unknown',
-    retryAfterMs,
-    errors,
-    logDetail,
-    extensions,
-  });
+  const details = { retryAfterMs, errors, logDetail, extensions };
+  return new Refusal(code, detail, { ...details, outcome: 'Unknown' });
 }

@@ -8,7 +8,12 @@ import {
 } from '@switchyard/contract';
 import type { OfflineLimits, Resolved } from '../../provisioning/index.ts';
 import type { PresentedCard } from '../card-input/read-card.ts';
-import { parseRequestTime } from './check-sale-terms.ts';
+import {
+  checkCardExpiry,
+  checkCurrencyActive,
+  checkNotAfter,
+  parseRequestTime,
+} from './check-sale-terms.ts';
 import { differingMembers } from './request-members.ts';
 
 export type OfflineRequest = ProcessRequest & { offlineData: OfflineData };
@@ -71,6 +76,16 @@ export function checkTransactionCertificate(card: PresentedCard): void {
   if ((information & cryptogramTypeMask) === transactionCertificateBits) return;
   const detail = 'The chip has not approved the sale offline: tag 9F27 must indicate a TC.';
   refuseField('emv_data_mismatch', '/instrument/emvData', detail);
+}
+
+/** @throws Refusal too_late, field_invalid, card_expired_input, currency_unknown, emv_data_mismatch */
+export function checkOfflineSale(request: OfflineRequest, card: PresentedCard, now: number): void {
+  const soldAt = offlineSaleTime(request.offlineData);
+  checkNotAfter(request, now);
+  checkNotInFuture(request, now);
+  checkCardExpiry(card, soldAt);
+  checkCurrencyActive(request, soldAt);
+  checkTransactionCertificate(card);
 }
 
 /** @throws Refusal offline_too_old, offline_limit_exceeded */
