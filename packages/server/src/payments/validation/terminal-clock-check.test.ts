@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMetrics } from '../../platform/index.ts';
-import { createTerminalClockCheck } from '../validation/check-sale-terms.ts';
+import { createTerminalClockCheck } from './check-sale-terms.ts';
 
 test('only a date far from today is counted', async () => {
   const metrics = createMetrics();
