@@ -96,10 +96,9 @@ function readChipCard(
     return {
       ...toPresentedCard(chip.pan, chip.expiry),
       chipData: chip.forDe55,
-      receiptChipTags: {
-        ...chip.receipt,
-        ...defined({ cardholderVerification: isOnDevice ? 'OnDevice' : undefined }),
-      },
+      receiptChipTags: isOnDevice
+        ? { ...chip.receipt, cardholderVerification: 'OnDevice' }
+        : chip.receipt,
       ...defined({
         sensitive: chip.track2 === undefined ? undefined : { track2: chip.track2 },
         chipTransactionDate: chip.date,

@@ -57,7 +57,7 @@ export async function createSaleIntent(
   const { amount, currency, confirmWithinSeconds } = request;
   const { captureMode, phase } = options;
   const deviceId = device?.deviceId;
-  await refuseServerIdAsClientId(ports, sale.key);
+  if (hasServerIdFormat(clientTransactionId)) await refuseServerIdAsClientId(ports, sale.key);
   const onlineKind = captureMode === 'Immediate' ? 'Sale' : 'Authorization';
   const kind = phase === 'Stored' ? 'OfflineSale' : onlineKind;
   const timeZone = store?.timeZone ?? merchant.timeZone;
@@ -137,7 +137,7 @@ async function refuseServerIdAsClientId(
   { organizationId, clientTransactionId }: SaleKey,
 ): Promise<void> {
   const id = clientTransactionId.toLowerCase();
-  if (!hasServerIdFormat(id) || !(await transactions.findById(organizationId, id))) return;
+  if ((await transactions.findById(organizationId, id)) === undefined) return;
   const detail =
     'This clientTransactionId equals a server transaction identifier. Send another identifier.';
   refuseField('client_id_invalid', '/clientTransactionId', detail);

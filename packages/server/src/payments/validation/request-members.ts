@@ -27,13 +27,15 @@ export function createRequestMembers(
     pinblockFormat: _pinFormat,
     ...members
   } = request;
-  const contact = address && JSON.stringify([address.email, address.phone]);
-  const cardholder = [card?.holderName, contact].filter((each) => each !== undefined).map(digest);
+  const instrument = [cardFingerprint.slice(0, cardFingerprintDigits)];
+  if (card?.holderName !== undefined) instrument.push(digest(card.holderName));
+  if (address !== undefined)
+    instrument.push(digest(JSON.stringify([address.email, address.phone])));
   return {
     ...members,
     storeId,
     deviceId,
-    instrument: [cardFingerprint.slice(0, cardFingerprintDigits), ...cardholder].join('|'),
+    instrument: instrument.join('|'),
     ...defined({
       zipCode: zipCode && digest(zipCode),
       houseNumber: houseNumber && digest(houseNumber),
