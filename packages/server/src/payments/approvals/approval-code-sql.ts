@@ -1,8 +1,9 @@
 // SQL of approval codes and of failed attempts.
-import { CompiledQuery, type Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { Database } from '../../platform/index.ts';
+import { queryRows } from '../repository/sql-statements.ts';
 import { findOperation } from '../repository/transaction-sql.ts';
-import type { OperationType } from '../transaction/state-machine.ts';
+import type { StoredOperation, TransactionRow } from '../transaction/transaction.ts';
 
 export type CodeRow = {
   approvalCodeId: string;
@@ -27,25 +28,16 @@ type NewCode = Omit<CodeRow, 'uses' | 'lastUsedAt' | 'revokedAt' | 'validUntil'>
   validUntil: string | null;
 };
 
-export type CodeUse = {
-  organizationId: string;
-  codeHash: string;
-  merchantId: string;
-  storeId: string | undefined;
-  /** Minor units. */
-  amount: number;
-  currency: string;
-  /** RFC 3339. */
-  at: string;
-};
+/** `at` is RFC 3339. */
+export type CodeUse = { codeHash: string; at: string } & Pick<
+  TransactionRow,
+  'organizationId' | 'merchantId' | 'storeId' | 'amount' | 'currency'
+>;
 
 /** `windowEndsAt` is RFC 3339; the window begins with the first failed attempt. */
 type AttemptLimit = { attemptedBy: string; maxFailures: number; windowEndsAt: string };
 
-type CodeCheckRequest = CodeUse & {
-  kind: OperationType;
-  clientOperationId: string | undefined;
-};
+type CodeCheckRequest = CodeUse & Pick<StoredOperation, 'kind' | 'clientOperationId'>;
 
 /**
  * `Invalid`: the code exists and does not approve this operation. `Unknown`: a failed attempt.
@@ -59,61 +51,15 @@ export type CodeCheck =
   | 'Unknown'
   | 'OperationExists';
 
-type CodeListQuery = {
-  organizationId: string;
-  merchantId: string | undefined;
-  storeId: string | undefined;
-  includeRevoked: boolean;
-  after: string | undefined;
-  limit: number;
-};
+type CodeListQuery = { organizationId: string; includeRevoked: boolean; limit: number } & Record<
+  'merchantId' | 'storeId' | 'after',
+  string | undefined
+>;
 
 const columns = `approval_code_id AS "approvalCodeId", merchant_id AS "merchantId",
   store_id AS "storeId", name, one_time AS "oneTime", max_amount AS "maxAmount", currency,
   valid_until AS "validUntil", uses, last_used_at AS "lastUsedAt", created_by AS "createdBy",
   created_at AS "createdAt", revoked_at AS "revokedAt"`;
-
-const insertSql = `INSERT INTO approval_codes (organization_id, approval_code_id, merchant_id,
-    store_id, name, code_hash, one_time, max_amount, currency, valid_until, created_by, created_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
-  ON CONFLICT (organization_id, code_hash) DO NOTHING RETURNING ${columns}`;
-
-const revokeSql = `UPDATE approval_codes SET revoked_at = $4
-  WHERE organization_id = $1 AND approval_code_id = $2 AND revoked_at IS NULL
-    AND merchant_id IS NOT DISTINCT FROM coalesce($3::uuid, merchant_id)
-  RETURNING ${columns}`;
-
-/** A code of another location or a revoked code must not be reported as used. */
-const resultSql = `CASE
-    WHEN ((merchant_id IS NULL OR merchant_id = $3) AND (store_id IS NULL OR store_id = $4)
-      AND revoked_at IS NULL) IS NOT TRUE THEN 'Invalid'
-    WHEN one_time AND uses > 0 THEN 'Used'
-    WHEN ((max_amount IS NULL OR max_amount >= $5 AND currency = $6)
-      AND (valid_until IS NULL OR valid_until > $7)) IS NOT TRUE THEN 'Invalid'
-    ELSE 'Approved' END`;
-
-const codeKeySql = 'organization_id = $1 AND code_hash = $2';
-
-const checkCodeSql = `SELECT approval_code_id AS "approvalCodeId", ${resultSql} AS result
-  FROM approval_codes WHERE ${codeKeySql}`;
-
-/** Repeats the check, so that a one-time code approves only one of two concurrent operations. */
-const consumeCodeSql = `UPDATE approval_codes SET uses = uses + 1, last_used_at = $7
-  WHERE ${codeKeySql} AND ${resultSql} = 'Approved' RETURNING approval_code_id`;
-
-const restoreCodeSql = `UPDATE approval_codes SET uses = uses - 1
-  WHERE organization_id = $1 AND approval_code_id = $2 AND uses > 0`;
-
-/** Locks the row, so that concurrent attempts do not exceed the limit. */
-const lockFailuresSql = `INSERT INTO approval_code_failures AS f
-    (organization_id, attempted_by, failures, window_ends_at) VALUES ($1, $2, 0, $3)
-  ON CONFLICT (organization_id, attempted_by) DO UPDATE SET
-    failures = CASE WHEN f.window_ends_at > $3 THEN f.failures ELSE 0 END
-  RETURNING failures, window_ends_at AS "windowEndsAt"`;
-
-const countFailureSql = `UPDATE approval_code_failures SET failures = failures + 1,
-    window_ends_at = CASE WHEN failures = 0 THEN $3 ELSE window_ends_at END
-  WHERE organization_id = $1 AND attempted_by = $2`;
 
 const findCodeSql = `SELECT ${columns} FROM approval_codes
   WHERE organization_id = $1 AND approval_code_id = $2`;
@@ -125,18 +71,34 @@ const listCodesSql = `SELECT ${columns} FROM approval_codes
     AND ($6::uuid IS NULL OR store_id = $6)
   ORDER BY approval_code_id LIMIT $5`;
 
-const rowsIn = async <Row = CodeRow>(trx: Kysely<unknown>, text: string, values: unknown[]) =>
-  (await trx.executeQuery<Row>(CompiledQuery.raw(text, values))).rows;
+const hasCode = ({ organizationId, codeHash }: CodeUse) =>
+  sql`organization_id = ${organizationId} AND code_hash = ${codeHash}`;
 
-const codeUseValues = (use: CodeUse): unknown[] => [
-  use.organizationId,
-  use.codeHash,
-  use.merchantId,
-  use.storeId ?? null,
-  use.amount,
-  use.currency,
-  use.at,
-];
+/** A code of another location or a revoked code must not be reported as used. */
+const codeResult = ({ merchantId, storeId, amount, currency, at }: CodeUse) => sql`CASE
+    WHEN ((merchant_id IS NULL OR merchant_id = ${merchantId})
+      AND (store_id IS NULL OR store_id = ${storeId ?? null}) AND revoked_at IS NULL) IS NOT TRUE THEN 'Invalid'
+    WHEN one_time AND uses > 0 THEN 'Used'
+    WHEN ((max_amount IS NULL OR max_amount >= ${amount} AND currency = ${currency})
+      AND (valid_until IS NULL OR valid_until > ${at})) IS NOT TRUE THEN 'Invalid'
+    ELSE 'Approved' END`;
+
+/** Locks the row, so that concurrent attempts do not exceed the limit. */
+async function lockFailures(
+  trx: Kysely<unknown>,
+  { organizationId, at }: CodeUse,
+  { attemptedBy }: AttemptLimit,
+) {
+  const { rows } = await sql<{ failures: number; windowEndsAt: Date }>`INSERT INTO
+      approval_code_failures AS f (organization_id, attempted_by, failures, window_ends_at)
+    VALUES (${organizationId}, ${attemptedBy}, 0, ${at})
+    ON CONFLICT (organization_id, attempted_by) DO UPDATE SET
+      failures = CASE WHEN f.window_ends_at > ${at} THEN f.failures ELSE 0 END
+    RETURNING failures, window_ends_at AS "windowEndsAt"`.execute(trx);
+  const [count] = rows;
+  if (count === undefined) throw new Error('the row of failed attempts does not exist');
+  return count;
+}
 
 async function isOperationStored(
   trx: Kysely<unknown>,
@@ -144,28 +106,23 @@ async function isOperationStored(
 ): Promise<boolean> {
   if (clientOperationId === undefined) return false;
   const values = [organizationId, clientOperationId, merchantId, kind];
-  return (await rowsIn(trx, findOperation.text, values)).length > 0;
+  return (await queryRows(trx, findOperation.text, values)).length > 0;
 }
 
 export function createApprovalStore(database: Database) {
   return {
     /** Undefined if the organisation has this code already. */
     async insert(trx: Kysely<unknown>, code: NewCode): Promise<CodeRow | undefined> {
-      const [row] = await rowsIn(trx, insertSql, [
-        code.organizationId,
-        code.approvalCodeId,
-        code.merchantId,
-        code.storeId,
-        code.name,
-        code.codeHash,
-        code.oneTime,
-        code.maxAmount,
-        code.currency,
-        code.validUntil,
-        code.createdBy,
-        code.createdAt,
-      ]);
-      return row;
+      const { rows } = await sql<CodeRow>`INSERT INTO approval_codes (organization_id,
+          approval_code_id, merchant_id, store_id, name, code_hash, one_time, max_amount, currency,
+          valid_until, created_by, created_at)
+        VALUES (${code.organizationId}, ${code.approvalCodeId}, ${code.merchantId}, ${code.storeId},
+          ${code.name}, ${code.codeHash}, ${code.oneTime}, ${code.maxAmount}, ${code.currency},
+          ${code.validUntil}, ${code.createdBy}, ${code.createdAt})
+        ON CONFLICT (organization_id, code_hash) DO NOTHING RETURNING ${sql.raw(columns)}`.execute(
+        trx,
+      );
+      return rows[0];
     },
 
     async revoke(
@@ -174,40 +131,57 @@ export function createApprovalStore(database: Database) {
       at: string,
     ): Promise<CodeRow | undefined> {
       const { organizationId, approvalCodeId, merchantId = null } = code;
-      return (await rowsIn(trx, revokeSql, [organizationId, approvalCodeId, merchantId, at]))[0];
+      const { rows } = await sql<CodeRow>`UPDATE approval_codes SET revoked_at = ${at}
+        WHERE organization_id = ${organizationId} AND approval_code_id = ${approvalCodeId}
+          AND revoked_at IS NULL
+          AND merchant_id IS NOT DISTINCT FROM coalesce(${merchantId}::uuid, merchant_id)
+        RETURNING ${sql.raw(columns)}`.execute(trx);
+      return rows[0];
     },
 
     /** After too many attempts with unknown codes no code is checked until the window ends. */
     check: (request: CodeCheckRequest, limit: AttemptLimit): Promise<CodeCheck> =>
       database.transaction(async (trx) => {
-        type FailureCount = { failures: number; windowEndsAt: Date };
-        type CodeResult = { approvalCodeId: string; result: 'Approved' | 'Used' | 'Invalid' };
-        const counter = [request.organizationId, limit.attemptedBy];
-        const [count] = await rowsIn<FailureCount>(trx, lockFailuresSql, [...counter, request.at]);
-        if (count === undefined) throw new Error('the row of failed attempts does not exist');
-        const isLocked = count.failures >= limit.maxFailures;
-        const [code] = isLocked
-          ? []
-          : await rowsIn<CodeResult>(trx, checkCodeSql, codeUseValues(request));
+        const { failures, windowEndsAt } = await lockFailures(trx, request, limit);
+        const isLocked = failures >= limit.maxFailures;
+        type Code = { approvalCodeId: string; result: 'Approved' | 'Used' | 'Invalid' };
+        const codeQuery = sql<Code>`SELECT approval_code_id AS "approvalCodeId",
+          ${codeResult(request)} AS result FROM approval_codes WHERE ${hasCode(request)}`;
+        const [code] = isLocked ? [] : (await codeQuery.execute(trx)).rows;
         if (code?.result === 'Approved') return { approvalCodeId: code.approvalCodeId };
         // After the code is read: a concurrent request commits the operation and its use of the code together.
         if (await isOperationStored(trx, request)) return 'OperationExists';
-        if (isLocked) return { lockedUntil: count.windowEndsAt.getTime() };
+        if (isLocked) return { lockedUntil: windowEndsAt.getTime() };
         if (code !== undefined) return code.result;
-        await rowsIn(trx, countFailureSql, [...counter, limit.windowEndsAt]);
+        await sql`UPDATE approval_code_failures SET failures = failures + 1,
+            window_ends_at = CASE WHEN failures = 0 THEN ${limit.windowEndsAt} ELSE window_ends_at END
+          WHERE organization_id = ${request.organizationId} AND attempted_by = ${limit.attemptedBy}`.execute(
+          trx,
+        );
         return 'Unknown';
       }),
 
-    /** In the commit of the operation. False if the code no longer approves it. */
-    consume: async (trx: Kysely<unknown>, codeUse: CodeUse): Promise<boolean> =>
-      (await rowsIn(trx, consumeCodeSql, codeUseValues(codeUse))).length > 0,
+    /**
+     * In the commit of the operation. False if the code no longer approves it: a one-time code approves only
+     * one of two concurrent operations.
+     */
+    async consume(trx: Kysely<unknown>, codeUse: CodeUse): Promise<boolean> {
+      const { rows } = await sql`UPDATE approval_codes SET uses = uses + 1,
+          last_used_at = ${codeUse.at}
+        WHERE ${hasCode(codeUse)} AND ${codeResult(codeUse)} = 'Approved'
+        RETURNING approval_code_id`.execute(trx);
+      return rows.length > 0;
+    },
 
     async restore(
       trx: Kysely<unknown>,
       organizationId: string,
       approvalCodeId: string,
     ): Promise<void> {
-      await rowsIn(trx, restoreCodeSql, [organizationId, approvalCodeId]);
+      await sql`UPDATE approval_codes SET uses = uses - 1 WHERE uses > 0
+        AND organization_id = ${organizationId} AND approval_code_id = ${approvalCodeId}`.execute(
+        trx,
+      );
     },
 
     find: async (organizationId: string, id: string): Promise<CodeRow | undefined> =>

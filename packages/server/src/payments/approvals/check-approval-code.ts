@@ -16,12 +16,6 @@ export type ApprovedCode = { readonly approvalCodeId: string; readonly codeUse: 
 /** Another operation has used the code since it was checked. */
 export class ApprovalCodeUsed extends Error {}
 
-type ApprovalRequest = {
-  readonly operationType: OperationType;
-  readonly approval: ApprovalAttempt;
-  readonly clientOperationId: string | undefined;
-};
-
 export const maxFailedAttempts = 5;
 const failureWindowMs = 15 * 60_000;
 const pointer = '/approvalCode';
@@ -30,25 +24,21 @@ function refuseCode(check: Exclude<CodeCheck, { approvalCodeId: string }>, now: 
   switch (check) {
     case 'OperationExists':
       throw new DuplicateOperationId();
-    case 'Used':
-      return refuseField(
-        'approval_code_used',
-        pointer,
-        'Another operation has used this one-time approval code. Send another code.',
-      );
+    case 'Used': {
+      const detail = 'Another operation has used this one-time approval code. Send another code.';
+      return refuseField('approval_code_used', pointer, detail);
+    }
     case 'Invalid':
-    case 'Unknown':
-      return refuseField(
-        'approval_code_invalid',
-        pointer,
-        'The approval code is unknown, revoked, expired, or valid for another location or amount.',
-      );
-    default:
-      return refuse(
-        'approval_code_locked',
-        'Too many invalid approval codes. Wait before the next attempt.',
-        { retryAfterMs: Math.max(0, check.lockedUntil - now) },
-      );
+    case 'Unknown': {
+      const detail =
+        'The approval code is unknown, revoked, expired, or valid for another location or amount.';
+      return refuseField('approval_code_invalid', pointer, detail);
+    }
+    default: {
+      const detail = 'Too many invalid approval codes. Wait before the next attempt.';
+      const retryAfterMs = Math.max(0, check.lockedUntil - now);
+      return refuse('approval_code_locked', detail, { retryAfterMs });
+    }
   }
 }
 
@@ -62,36 +52,6 @@ type Ports = {
 /** @example const approvals = createApprovalChecker({ store, clock, provisioning, hashCode }); */
 export function createApprovalChecker({ store, clock, provisioning, hashCode }: Ports) {
   const keyedTasks = createWorks<string>();
-
-  /** A reversal needs no code: a terminal in an error state must not wait for a supervisor. */
-  async function isRequired(organizationId: string, type: OperationType): Promise<boolean> {
-    if (type !== 'Refund' && type !== 'Cancel') return false;
-    return (await provisioning.findOrganization(organizationId))?.approvalCodeRequired ?? false;
-  }
-
-  async function checkCode(
-    { row }: TransactionRecord,
-    { operationType, clientOperationId }: ApprovalRequest,
-    { code, attemptedBy }: { code: string; attemptedBy: string },
-    amount: number,
-  ): Promise<ApprovedCode> {
-    const { organizationId, merchantId, storeId, currency } = row;
-    const codeHash = hashCode(organizationId, code);
-    // In turn: each attempt that waits for the lock on the failure count occupies a connection.
-    return keyedTasks.inTurn(`${organizationId}|${attemptedBy}`, async () => {
-      const now = clock.now();
-      const at = isoTime(now);
-      const codeUse = { organizationId, merchantId, storeId, amount, currency, codeHash, at };
-      const windowEndsAt = isoTime(now + failureWindowMs);
-      const check = await store.check(
-        { ...codeUse, kind: operationType, clientOperationId },
-        { attemptedBy, maxFailures: maxFailedAttempts, windowEndsAt },
-      );
-      if (typeof check === 'object' && 'approvalCodeId' in check) return { ...check, codeUse };
-      return refuseCode(check, now);
-    });
-  }
-
   return {
     /**
      * Does not use the code, so that an operation that is refused later leaves it free.
@@ -99,21 +59,39 @@ export function createApprovalChecker({ store, clock, provisioning, hashCode }: 
      * @throws DuplicateOperationId if another request stored the same operation
      */
     async approve(
-      request: ApprovalRequest,
-      transaction: TransactionRecord,
+      request: {
+        operationType: OperationType;
+        approval: ApprovalAttempt;
+        clientOperationId: string | undefined;
+      },
+      { row }: TransactionRecord,
       amount: number,
     ): Promise<ApprovedCode | undefined> {
-      const { operationType, approval } = request;
+      const { operationType: kind, approval, clientOperationId } = request;
       const { code, attemptedBy } = approval;
-      if (code !== undefined) return checkCode(transaction, request, { code, attemptedBy }, amount);
-      if (await isRequired(transaction.row.organizationId, operationType)) {
-        refuseField(
-          'approval_code_required',
-          pointer,
-          'The organisation requires the approval code of a supervisor.',
-        );
+      const { organizationId, merchantId, storeId, currency } = row;
+      if (code === undefined) {
+        // A reversal needs no code: a terminal in an error state must not wait for a supervisor.
+        if (kind !== 'Refund' && kind !== 'Cancel') return undefined;
+        const organization = await provisioning.findOrganization(organizationId);
+        if (organization?.approvalCodeRequired !== true) return undefined;
+        const detail = 'The organisation requires the approval code of a supervisor.';
+        return refuseField('approval_code_required', pointer, detail);
       }
-      return undefined;
+      const codeHash = hashCode(organizationId, code);
+      // In turn: each attempt that waits for the lock on the failure count occupies a connection.
+      return keyedTasks.inTurn(`${organizationId}|${attemptedBy}`, async () => {
+        const now = clock.now();
+        const at = isoTime(now);
+        const codeUse = { organizationId, merchantId, storeId, amount, currency, codeHash, at };
+        const windowEndsAt = isoTime(now + failureWindowMs);
+        const check = await store.check(
+          { ...codeUse, kind, clientOperationId },
+          { attemptedBy, maxFailures: maxFailedAttempts, windowEndsAt },
+        );
+        if (typeof check === 'object' && 'approvalCodeId' in check) return { ...check, codeUse };
+        return refuseCode(check, now);
+      });
     },
 
     /** Uses the code in the commit of its operation. @throws ApprovalCodeUsed */

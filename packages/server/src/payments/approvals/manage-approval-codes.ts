@@ -96,39 +96,9 @@ async function resolveLocation(
   return { merchantId: view.merchantId, storeId };
 }
 
-function isVisibleTo(caller: Caller, row: CodeRow): boolean {
-  const { merchantId = row.merchantId, storeId = row.storeId } = caller;
-  return merchantId === row.merchantId && storeId === row.storeId;
-}
-
 /** @example const codes = createApprovalCodeManager(ports); await codes.create(request, { name: 'Shift lead' }); */
 export function createApprovalCodeManager(ports: Ports) {
   const { database, store, audit, clock, ids } = ports;
-
-  async function insert(source: RequestSource, input: ApprovalCodeInput, code: string) {
-    const { organizationId, subject } = source.caller;
-    const location = await resolveLocation(ports, source.caller, input);
-    const now = clock.now();
-    return database.transaction(async (trx) => {
-      const row = await store.insert(trx, {
-        organizationId,
-        approvalCodeId: ids.uuid(),
-        ...location,
-        name: input.name,
-        codeHash: ports.hashCode(organizationId, code),
-        oneTime: input.oneTime ?? false,
-        maxAmount: input.maxAmount ?? null,
-        currency: input.currency ?? null,
-        validUntil: input.validUntil ?? null,
-        createdBy: subject,
-        createdAt: new Date(now),
-      });
-      if (row === undefined) return undefined;
-      const view = viewApprovalCode(row, now);
-      await audit.record(trx, { ...auditEntry(source, row, 'created'), after: view });
-      return view;
-    });
-  }
 
   const auditEntry = ({ caller, id }: RequestSource, row: CodeRow, actionName: string) => ({
     ...actorOf(caller, id),
@@ -141,12 +111,38 @@ export function createApprovalCodeManager(ports: Ports) {
     },
   });
 
+  async function insert(source: RequestSource, input: ApprovalCodeInput, code: string) {
+    const { organizationId, subject } = source.caller;
+    const { name, oneTime = false, maxAmount = null, currency = null, validUntil = null } = input;
+    const location = await resolveLocation(ports, source.caller, input);
+    const now = clock.now();
+    return database.transaction(async (trx) => {
+      const row = await store.insert(trx, {
+        organizationId,
+        approvalCodeId: ids.uuid(),
+        ...location,
+        name,
+        codeHash: ports.hashCode(organizationId, code),
+        oneTime,
+        maxAmount,
+        currency,
+        validUntil,
+        createdBy: subject,
+        createdAt: new Date(now),
+      });
+      if (row === undefined) return undefined;
+      const view = viewApprovalCode(row, now);
+      await audit.record(trx, { ...auditEntry(source, row, 'created'), after: view });
+      return view;
+    });
+  }
+
   async function get(caller: Caller, approvalCodeId: string): Promise<ApprovalCode> {
     const row = await store.find(caller.organizationId, approvalCodeId);
-    if (row === undefined || !isVisibleTo(caller, row)) {
-      return refuse('resource_not_found', 'No approval code in your scope has this identifier.');
-    }
-    return viewApprovalCode(row, clock.now());
+    const { merchantId = row?.merchantId, storeId = row?.storeId } = caller;
+    const isVisible = merchantId === row?.merchantId && storeId === row?.storeId;
+    if (row !== undefined && isVisible) return viewApprovalCode(row, clock.now());
+    return refuse('resource_not_found', 'No approval code in your scope has this identifier.');
   }
 
   return {
@@ -167,14 +163,11 @@ export function createApprovalCodeManager(ports: Ports) {
       query: { merchantId?: string; includeRevoked?: boolean },
       { limit, after }: PageRequest,
     ): Promise<FoundPage<ApprovalCode>> {
-      const rows = await store.list({
-        organizationId: caller.organizationId,
-        merchantId: resolveMerchantScope(caller, query.merchantId),
-        storeId: caller.storeId,
-        includeRevoked: query.includeRevoked ?? false,
-        after,
-        limit: limit + 1,
-      });
+      const { organizationId, storeId } = caller;
+      const merchantId = resolveMerchantScope(caller, query.merchantId);
+      const { includeRevoked = false } = query;
+      const filters = { organizationId, merchantId, storeId, includeRevoked };
+      const rows = await store.list({ ...filters, after, limit: limit + 1 });
       const items = rows.slice(0, limit);
       const next = rows.length > limit ? items.at(-1)?.approvalCodeId : undefined;
       return { items: items.map((row) => viewApprovalCode(row, clock.now())), next };

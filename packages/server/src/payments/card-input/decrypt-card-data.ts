@@ -11,7 +11,7 @@ import {
 import { decodeTlv, EmvError } from '@switchyard/emv';
 import { Check } from 'typebox/schema';
 import { parseStrictJson } from '../../http/index.ts';
-import { type Hsm, HsmError } from '../../vault/index.ts';
+import { type Hsm, HsmError, type HsmErrorCode } from '../../vault/index.ts';
 
 type EncryptedInstrument = NonNullable<Instrument['encrypted']>;
 type ClearInstrument = Pick<Instrument, 'card' | 'emvData' | 'track2'>;
@@ -20,39 +20,29 @@ export const clearMemberByKind = { Card: 'card', Emv: 'emvData', Track2: 'track2
 
 const pointer = '/instrument/encrypted';
 
-function refuseMember(code: ErrorCode, detail: string, member = ''): never {
-  return refuseField(code, pointer + member, detail);
-}
-
 /** The same error for every fault, so that it does not help an attacker to guess. */
 function refuseEncryptedData(): never {
-  return refuseMember(
-    'encrypted_data_invalid',
-    'The encrypted data cannot be decrypted or has an invalid format.',
-  );
+  const detail = 'The encrypted data cannot be decrypted or has an invalid format.';
+  return refuseField('encrypted_data_invalid', pointer, detail);
 }
 
-export function refuseHsmUnavailable(): never {
+/**
+ * The code of an error that the HSM has returned.
+ *
+ * @throws Refusal hsm_unavailable; any other error as it is
+ */
+export function hsmErrorCode(error: unknown): HsmErrorCode {
+  if (!(error instanceof HsmError)) throw error;
+  if (error.code !== 'HsmBusy' && error.code !== 'HsmUnavailable') return error.code;
   return refuse('hsm_unavailable', 'The HSM is not available. No message was sent.');
 }
 
+const keyErrorCodes: readonly HsmErrorCode[] = ['KeyNotFound', 'KeyUsage', 'KsnInvalid'];
+
 function refuseHsmError(error: unknown): never {
-  if (!(error instanceof HsmError)) throw error;
-  switch (error.code) {
-    case 'HsmBusy':
-    case 'HsmUnavailable':
-      return refuseHsmUnavailable();
-    case 'KeyNotFound':
-    case 'KeyUsage':
-    case 'KsnInvalid':
-      return refuseMember(
-        'encryption_key_unknown',
-        'No data encryption key for this KSN exists.',
-        '/ksn',
-      );
-    default:
-      return refuseEncryptedData();
-  }
+  if (!keyErrorCodes.includes(hsmErrorCode(error))) return refuseEncryptedData();
+  const detail = 'No data encryption key for this KSN exists.';
+  return refuseField('encryption_key_unknown', `${pointer}/ksn`, detail);
 }
 
 /** Padding is zeros, with an optional 80 before them (ISO/IEC 9797-1). */
@@ -74,32 +64,27 @@ function isTlv(bytes: Buffer): boolean {
 }
 
 function parseCardJson(bytes: Buffer): ClearInstrument {
-  let card: unknown;
   try {
-    card = parseStrictJson(removePadding(bytes));
+    const card = parseStrictJson(bytes);
+    if (Check(Card, card)) return { card };
   } catch (error) {
-    if (error instanceof Refusal) return refuseEncryptedData();
-    throw error;
+    if (!(error instanceof Refusal)) throw error;
   }
-  return Check(Card, card) ? { card } : refuseEncryptedData();
+  return refuseEncryptedData();
 }
 
 const trackCharacters = /^[;=?\dDFdf]+$/;
 
 function toClearInstrument(kind: EncryptedInstrument['of'], bytes: Buffer): ClearInstrument {
-  switch (kind) {
-    case 'Card':
-      return parseCardJson(bytes);
-    case 'Emv': {
-      // An 80 at the end may be a value or padding.
-      const objects = isTlv(bytes) ? bytes : removePadding(bytes);
-      return { emvData: objects.toString('hex').toUpperCase() };
-    }
-    default: {
-      const track2 = removePadding(bytes).toString('latin1');
-      return trackCharacters.test(track2) ? { track2 } : refuseEncryptedData();
-    }
+  const unpadded = removePadding(bytes);
+  if (kind === 'Card') return parseCardJson(unpadded);
+  if (kind === 'Emv') {
+    // An 80 at the end may be a value or padding.
+    const objects = isTlv(bytes) ? bytes : unpadded;
+    return { emvData: objects.toString('hex').toUpperCase() };
   }
+  const track2 = unpadded.toString('latin1');
+  return trackCharacters.test(track2) ? { track2 } : refuseEncryptedData();
 }
 
 /** @throws Refusal encrypted_data_invalid, encryption_key_unknown, hsm_unavailable */
@@ -109,10 +94,11 @@ export async function decryptInstrument(
 ): Promise<ClearInstrument> {
   const longKsn = ksn.length === 16 ? `FFFF${ksn}` : ksn;
   if ((longKsn.length === 24) !== (scheme === 'DukptAes')) {
-    refuseMember('field_invalid', 'The KSN length does not match the scheme.', '/ksn');
+    refuseField('field_invalid', `${pointer}/ksn`, 'The KSN length does not match the scheme.');
   }
-  const request = { scheme, ksn: longKsn, data, ...defined({ keyId }) };
-  const bytes = await decrypt(request).catch(refuseHsmError);
+  const bytes = await decrypt({ scheme, ksn: longKsn, data, ...defined({ keyId }) }).catch(
+    refuseHsmError,
+  );
   try {
     return toClearInstrument(kind, bytes);
   } finally {
@@ -120,11 +106,11 @@ export async function decryptInstrument(
   }
 }
 
-const cardDataErrorCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+const cardDataErrorCodes: readonly ErrorCode[] = [
   'card_number_invalid',
   'emv_data_invalid',
   'track_data_invalid',
-]);
+];
 
 /** Errors of decrypted card data get one code and point to the encrypted member. */
 export function readAsEncrypted<Result>(
@@ -137,7 +123,7 @@ export function readAsEncrypted<Result>(
     if (!(error instanceof Refusal)) throw error;
     const clearPointer = `/instrument/${clearMemberByKind[kind]}`;
     if (!error.errors?.some((each) => each.pointer.startsWith(clearPointer))) throw error;
-    if (cardDataErrorCodes.has(error.code)) return refuseEncryptedData();
+    if (cardDataErrorCodes.includes(error.code)) return refuseEncryptedData();
     const errors = error.errors.map((each) => ({
       ...each,
       pointer: each.pointer.replace(/^\/instrument\/\w+/, pointer),

@@ -9,7 +9,7 @@ import {
   createKsnUse,
   type KsnStore,
   type KsnUse,
-  type KsnUseInput,
+  type KsnUser,
   refuseReusedKsn,
 } from './ksn-sql.ts';
 
@@ -18,36 +18,28 @@ export type TakeKsnPorts = {
   transactions: Pick<TransactionRepository, 'findByClientId'>;
   acquirerTimeoutMs: number;
 };
-type RequestedAmount = Pick<ProcessRequest, 'amount' | 'currency'>;
 
-/** `sale` is undefined if it was not stored. */
-type PreviousKsnUse = { usedBy: string; at: number; sale: TransactionRecord | undefined };
-
-/** Undefined if another merchant or card has used the KSN. */
-async function findPreviousUse(
-  ports: TakeKsnPorts,
-  ksnUse: KsnUse,
-): Promise<PreviousKsnUse | undefined> {
-  const previousUser = await ports.ksnStore.findUser(ksnUse);
+/**
+ * `sale` is undefined if it was not stored.
+ *
+ * @throws Refusal ksn_reused if another merchant or card has used the KSN
+ */
+async function findPreviousUse({ ksnStore, transactions }: TakeKsnPorts, ksnUse: KsnUse) {
+  const previousUser = await ksnStore.findUser(ksnUse);
   const [merchantId, clientTransactionId, cardFingerprint] = previousUser?.usedBy.split('|') ?? [];
   const [ownMerchantId, , ownCardFingerprint] = ksnUse.usedBy.split('|');
-  if (previousUser === undefined || clientTransactionId === undefined) return undefined;
-  if (merchantId !== ownMerchantId || cardFingerprint !== ownCardFingerprint) return undefined;
-  const [sale] = await ports.transactions.findByClientId(
-    ksnUse.organizationId,
-    clientTransactionId,
-    merchantId,
-  );
+  if (previousUser === undefined || clientTransactionId === undefined) return refuseReusedKsn();
+  if (merchantId !== ownMerchantId || cardFingerprint !== ownCardFingerprint) refuseReusedKsn();
+  const { organizationId } = ksnUse;
+  const [sale] = await transactions.findByClientId(organizationId, clientTransactionId, merchantId);
   return { ...previousUser, sale };
 }
 
-const hasSameAmount = (
-  { row }: TransactionRecord,
-  { amount, currency }: RequestedAmount,
-): boolean => row.amount === amount && row.currency === currency;
+const hasSameAmount = ({ row }: TransactionRecord, request: ProcessRequest): boolean =>
+  row.amount === request.amount && row.currency === request.currency;
 
 /** The terminal repeats a sale that was not sent, or had a wrong PIN, with the same encrypted card data. */
-function mayReuseKsn({ sale }: PreviousKsnUse, request: ProcessRequest): boolean {
+function mayReuseKsn(sale: TransactionRecord | undefined, request: ProcessRequest): boolean {
   if (sale === undefined || !hasSameAmount(sale, request)) return false;
   if (sale.row.state === 'Failed') return true;
   if (request.pinblock === undefined || sale.row.state !== 'Declined') return false;
@@ -58,18 +50,17 @@ function mayReuseKsn({ sale }: PreviousKsnUse, request: ProcessRequest): boolean
 export async function takeKsn(
   ports: TakeKsnPorts,
   request: ProcessRequest,
-  input: KsnUseInput,
+  user: KsnUser,
 ): Promise<void> {
-  const ksnUse = createKsnUse(request, input);
+  const ksnUse = createKsnUse(request, user);
   if (ksnUse === undefined || (await ports.ksnStore.take(ksnUse))) return;
-  const previous = await findPreviousUse(ports, ksnUse);
-  if (previous === undefined || !mayReuseKsn(previous, request)) return refuseReusedKsn();
-  if (!(await ports.ksnStore.take({ ...ksnUse, takesOverFrom: previous.usedBy }))) {
-    refuseReusedKsn();
-  }
+  const { sale, usedBy } = await findPreviousUse(ports, ksnUse);
+  const isTaken =
+    mayReuseKsn(sale, request) && (await ports.ksnStore.take({ ...ksnUse, takesOverFrom: usedBy }));
+  if (!isTaken) refuseReusedKsn();
 }
 
-const statesWithoutMoney: ReadonlySet<State> = new Set<State>(['Failed', 'Reversing', 'Reversed']);
+const statesWithoutMoney: ReadonlySet<State> = new Set(['Failed', 'Reversing', 'Reversed']);
 
 /**
  * After an online attempt without a charge the terminal may make the sale offline. It takes over the KSN of
@@ -80,23 +71,19 @@ const statesWithoutMoney: ReadonlySet<State> = new Set<State>(['Failed', 'Revers
 export async function takeOverKsnOffline(
   ports: TakeKsnPorts,
   ksnUse: KsnUse,
-  requested: RequestedAmount,
+  request: ProcessRequest,
 ): Promise<KsnUse> {
-  const previous = await findPreviousUse(ports, ksnUse);
-  if (previous === undefined) return refuseReusedKsn();
-  const { sale, usedBy, at } = previous;
+  const { sale, usedBy, usedAt } = await findPreviousUse(ports, ksnUse);
+  if (sale !== undefined && !hasSameAmount(sale, request)) return refuseReusedKsn();
   // An attempt that is not stored may still be in progress until its time-out.
   const isPossiblyRunning =
     sale === undefined
-      ? ksnUse.at < at + ports.acquirerTimeoutMs + commitGraceMs
-      : sale.row.state === 'Received' && hasSameAmount(sale, requested);
-  if (isPossiblyRunning)
-    refuse(
-      'concurrent_modification',
-      'Another sale with this KSN is in progress. Retry the request.',
-    );
-  const isFree =
-    sale === undefined ||
-    (statesWithoutMoney.has(sale.row.state) && hasSameAmount(sale, requested));
+      ? ksnUse.at < usedAt.getTime() + ports.acquirerTimeoutMs + commitGraceMs
+      : sale.row.state === 'Received';
+  if (isPossiblyRunning) {
+    const detail = 'Another sale with this KSN is in progress. Retry the request.';
+    return refuse('concurrent_modification', detail);
+  }
+  const isFree = sale === undefined || statesWithoutMoney.has(sale.row.state);
   return isFree ? { ...ksnUse, takesOverFrom: usedBy } : refuseReusedKsn();
 }

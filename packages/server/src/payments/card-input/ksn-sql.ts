@@ -1,5 +1,5 @@
 // SQL of key serial numbers: each KSN of card data or of a PIN is used once.
-import { type ErrorCode, type ProcessRequest, refuseField } from '@switchyard/contract';
+import { type ProcessRequest, refuseField } from '@switchyard/contract';
 import { PinError, readKsn } from '@switchyard/pin';
 import { CompiledQuery, type Kysely } from 'kysely';
 import { type Clock, type Database, isoTime, type Log } from '../../platform/index.ts';
@@ -45,7 +45,7 @@ const takeKsnStatement = {
     RETURNING counter`,
 };
 
-const findKsnUserText = `SELECT used_by, used_at FROM card_data_ksn_uses
+const findKsnUserText = `SELECT used_by AS "usedBy", used_at AS "usedAt" FROM card_data_ksn_uses
   WHERE organization_id = $1 AND ksn_device_part = $2 AND counter = $3`;
 
 /** Keeps the highest old counter of each device as its lower limit. */
@@ -58,10 +58,10 @@ const deleteOldKsnUsesText = `DELETE FROM card_data_ksn_uses u
   WHERE u.organization_id = f.organization_id AND u.ksn_device_part = f.ksn_device_part AND u.counter = f.counter
   RETURNING u.used_at`;
 
-function takeKsnValues({ usedBy, takesOverFrom, at, isOffline, ...ksn }: KsnUse): unknown[] {
-  const { organizationId, ksnDevicePart, counter } = ksn;
-  const users = takesOverFrom === undefined ? [usedBy] : [usedBy, takesOverFrom];
-  const olderThan = isOffline ? isoTime(at - retentionMs) : 'infinity';
+function takeKsnValues(ksnUse: KsnUse): unknown[] {
+  const { organizationId, ksnDevicePart, counter, usedBy, takesOverFrom = usedBy, at } = ksnUse;
+  const olderThan = ksnUse.isOffline ? isoTime(at - retentionMs) : 'infinity';
+  const users = [usedBy, takesOverFrom];
   return [organizationId, ksnDevicePart, counter, usedBy, isoTime(at), olderThan, users];
 }
 
@@ -79,10 +79,9 @@ export function createKsnStore({ database, clock }: { database: Database; clock:
       return (await database.hot(takeKsnStatement, takeKsnValues(ksnUse))).length > 0;
     },
     async findUser({ organizationId, ksnDevicePart, counter }: KsnUse) {
-      type Row = { used_by: string; used_at: Date };
+      type User = { usedBy: string; usedAt: Date };
       const values = [organizationId, ksnDevicePart, counter];
-      const [row] = await database.query<Row>(findKsnUserText, values);
-      return row && { usedBy: row.used_by, at: row.used_at.getTime() };
+      return (await database.query<User>(findKsnUserText, values))[0];
     },
     /** @returns the number of deleted rows */
     async deleteOld(): Promise<number> {
@@ -111,21 +110,18 @@ export function createKsnCleanup({ ksnStore, log }: CleanupPorts): PeriodicTask 
   return createPeriodicTask({ intervalMs, run: ksnStore.deleteOld, onError });
 }
 
-const refuseKsn = (code: ErrorCode, detail: string): never =>
-  refuseField(code, '/instrument/encrypted/ksn', detail);
+const cardDataKsnPointer = '/instrument/encrypted/ksn';
 
 /** @throws Refusal ksn_reused, always */
-export function refuseReusedKsn(): never {
-  return refuseKsn(
-    'ksn_reused',
-    'The device has already used this KSN or a later one. The counter must increase.',
-  );
+export function refuseReusedKsn(pointer = cardDataKsnPointer): never {
+  const detail = 'The device has already used this KSN or a later one. The counter must increase.';
+  return refuseField('ksn_reused', pointer, detail);
 }
 
 /** Digits of the keyed card hash in a KSN use: enough to distinguish two cards. */
 export const cardFingerprintDigits = 16;
 
-export type KsnUseInput = {
+export type KsnUser = {
   organizationId: string;
   merchantId: string;
   /** Keyed hash of the card. */
@@ -143,7 +139,7 @@ export type KsnUseInput = {
  */
 export function createKsnUse(
   request: Pick<ProcessRequest, 'clientTransactionId' | 'offlineTransaction' | 'instrument'>,
-  { organizationId, merchantId, cardFingerprint, at, stepUpOf }: KsnUseInput,
+  { organizationId, merchantId, cardFingerprint, at, stepUpOf }: KsnUser,
 ): KsnUse | undefined {
   const { encrypted } = request.instrument;
   if (encrypted === undefined) return undefined;
@@ -162,19 +158,13 @@ export function createKsnUse(
     };
   } catch (error) {
     if (!(error instanceof PinError)) throw error;
-    return refuseKsn('encryption_key_unknown', 'The KSN format is unknown.');
+    return refuseField('encryption_key_unknown', cardDataKsnPointer, 'The KSN format is unknown.');
   }
 }
 
-export type PinKsnUse = {
-  organizationId: string;
+export type PinKsnUse = Pick<KsnUse, 'organizationId' | 'ksnDevicePart' | 'counter' | 'usedBy'> & {
   /** Until the PIN is translated, the use increases the counter of this merchant only. */
   merchantId: string;
-  /** The KSN without its counter. */
-  ksnDevicePart: string;
-  counter: number;
-  /** Key of the sale. The same sale may use the KSN again. */
-  usedBy: string;
 };
 
 const increaseCounterClause = `ON CONFLICT (organization_id, counter_scope) DO UPDATE
@@ -205,13 +195,9 @@ const confirmStatement = {
 
 /** @example const isNew = await createPinKsnStore({ database, clock }).take(ksnUse); */
 export function createPinKsnStore({ database, clock }: { database: Database; clock: Clock }) {
-  const toValues = ({ organizationId, ksnDevicePart, counter, usedBy }: PinKsnUse) => [
-    organizationId,
-    ksnDevicePart,
-    counter,
-    usedBy,
-    isoTime(clock.now()),
-  ];
+  function toValues({ organizationId, ksnDevicePart, counter, usedBy }: PinKsnUse): unknown[] {
+    return [organizationId, ksnDevicePart, counter, usedBy, isoTime(clock.now())];
+  }
   return {
     /** False if another sale of the merchant, or any translated PIN, has used this KSN or a later one. */
     async take(ksnUse: PinKsnUse): Promise<boolean> {

@@ -9,7 +9,6 @@ import {
   refuseField,
 } from '@switchyard/contract';
 import {
-  type ChipData,
   checkChipData,
   EmvError,
   isValidPan,
@@ -64,22 +63,13 @@ const twoDigits = (value: number) => String(value).padStart(2, '0');
 
 function readKeyedCard(card: NonNullable<Instrument['card']>): PresentedCard {
   if (!isValidPan(card.number)) {
-    refuseField(
-      'card_number_invalid',
-      '/instrument/card/number',
-      'The card number has an invalid check digit.',
-    );
+    const detail = 'The card number has an invalid check digit.';
+    refuseField('card_number_invalid', '/instrument/card/number', detail);
   }
   const expiry = twoDigits(card.expiryYear % 100) + twoDigits(card.expiryMonth);
   const presented = toPresentedCard(card.number, expiry);
   if (card.securityCode !== undefined) presented.sensitive = { securityCode: card.securityCode };
   return presented;
-}
-
-/** On-device cardholder verification (CDCVM) applies to contactless only. */
-function chipReceiptTags(entryMode: EntryMode, { receipt, verifiedOnDevice }: ChipData) {
-  const isOnDevice = entryMode === 'ContactlessChip' && verifiedOnDevice;
-  return isOnDevice ? { ...receipt, cardholderVerification: 'OnDevice' } : receipt;
 }
 
 function readChipCard(
@@ -96,17 +86,19 @@ function readChipCard(
       isContact: request.entryMode === 'ContactChip',
     });
     if (mismatch !== undefined) {
-      refuse(
-        'emv_data_mismatch',
-        `The chip data does not agree with the request: ${mismatch}.`,
-        fieldError('/instrument/emvData', mismatch, 'Differs from the request.'),
-      );
+      const detail = `The chip data does not agree with the request: ${mismatch}.`;
+      const errors = fieldError('/instrument/emvData', mismatch, 'Differs from the request.');
+      refuse('emv_data_mismatch', detail, errors);
     }
     checkCashbackService(chip.serviceCode, request);
+    // On-device cardholder verification (CDCVM) applies to contactless only.
+    const isOnDevice = request.entryMode === 'ContactlessChip' && chip.verifiedOnDevice;
     return {
       ...toPresentedCard(chip.pan, chip.expiry),
       chipData: chip.forDe55,
-      receiptChipTags: chipReceiptTags(request.entryMode, chip),
+      receiptChipTags: isOnDevice
+        ? { ...chip.receipt, cardholderVerification: 'OnDevice' }
+        : chip.receipt,
       ...defined({
         sensitive: chip.track2 === undefined ? undefined : { track2: chip.track2 },
         chipTransactionDate: chip.date,
@@ -115,46 +107,27 @@ function readChipCard(
     };
   } catch (error) {
     if (!(error instanceof EmvError)) throw error;
-    return refuse(
-      'emv_data_invalid',
-      `The chip data cannot be read: ${error.code}.`,
-      fieldError('/instrument/emvData', error.code, 'Cannot be read.'),
-    );
+    const errors = fieldError('/instrument/emvData', error.code, 'Cannot be read.');
+    return refuse('emv_data_invalid', `The chip data cannot be read: ${error.code}.`, errors);
   }
 }
 
 /** `FallbackMagStripe` is for chip cards whose chip cannot be read, `MagStripe` for cards without a chip. */
 function checkMagstripeEntryMode(entryMode: EntryMode, serviceCode: string): void {
   const hasChip = chipServiceCodeDigits.has(serviceCode.slice(0, 1));
-  if (entryMode === 'MagStripe' && hasChip) {
-    refuseField(
-      'entry_mode_invalid',
-      '/entryMode',
-      'The card has a chip: read the chip, or send FallbackMagStripe if it cannot be read.',
-    );
-  }
-  if (entryMode === 'FallbackMagStripe' && !hasChip) {
-    refuseField(
-      'entry_mode_invalid',
-      '/entryMode',
-      'The card has no chip, so there is no fallback: send MagStripe.',
-    );
-  }
+  if (entryMode !== (hasChip ? 'MagStripe' : 'FallbackMagStripe')) return;
+  const detail = hasChip
+    ? 'The card has a chip: read the chip, or send FallbackMagStripe if it cannot be read.'
+    : 'The card has no chip, so there is no fallback: send MagStripe.';
+  refuseField('entry_mode_invalid', '/entryMode', detail);
 }
 
 function checkCashbackService(serviceCode: string | undefined, { amounts }: ProcessRequest): void {
   if (amounts?.cashback === undefined || !noCashServiceCodeDigits.has(serviceCode?.slice(2) ?? ''))
     return;
-  refuseField(
-    'field_invalid',
-    '/amounts/cashback',
-    'The service code of the card does not allow cashback.',
-  );
+  const detail = 'The service code of the card does not allow cashback.';
+  refuseField('field_invalid', '/amounts/cashback', detail);
 }
-
-/** Some UnionPay cards have no check digit; the track has its own parity check. */
-const isAcceptedTrackPan = (pan: string): boolean =>
-  schemeOf(pan) === 'UnionPay' || isValidPan(pan);
 
 function readMagstripeCard(text: string, request: ProcessRequest): PresentedCard {
   const track = readTrack(text);
@@ -166,15 +139,13 @@ function readMagstripeCard(text: string, request: ProcessRequest): PresentedCard
 function readTrack(text: string): Track2 {
   try {
     const track = parseTrack2(text);
-    if (isAcceptedTrackPan(track.pan)) return track;
+    // Some UnionPay cards have no check digit; the track has its own parity check.
+    if (schemeOf(track.pan) === 'UnionPay' || isValidPan(track.pan)) return track;
   } catch (error) {
     if (!(error instanceof EmvError)) throw error;
   }
-  return refuseField(
-    'track_data_invalid',
-    '/instrument/track2',
-    'The track is not in the format of ISO/IEC 7813, or a digit is wrong.',
-  );
+  const detail = 'The track is not in the format of ISO/IEC 7813, or a digit is wrong.';
+  return refuseField('track_data_invalid', '/instrument/track2', detail);
 }
 
 function instrumentKindOf({ encrypted, address: _address, ...clear }: Instrument): InstrumentKind {
@@ -195,19 +166,16 @@ function requireInstrumentKind({ entryMode, instrument }: ProcessRequest): void 
   const kind = instrumentKindOf(instrument);
   const kinds = instrumentKindsByEntryMode[entryMode];
   if (kinds.includes(kind)) return;
-  refuseField(
-    'entry_mode_invalid',
-    '/entryMode',
-    `${entryMode} does not go with this instrument, but with ${kinds.join(' or ')}.`,
-  );
+  const detail = `${entryMode} does not go with this instrument, but with ${kinds.join(' or ')}.`;
+  refuseField('entry_mode_invalid', '/entryMode', detail);
 }
 
-/** Undefined for a token. */
-function readClearCardData(request: ProcessRequest): PresentedCard | undefined {
+function readClearCardData(request: ProcessRequest): PresentedCard {
   const { emvData, track2, card } = request.instrument;
   if (emvData !== undefined) return readChipCard(emvData, track2, request);
   if (track2 !== undefined) return readMagstripeCard(track2, request);
-  return card === undefined ? undefined : readKeyedCard(card);
+  if (card !== undefined) return readKeyedCard(card);
+  throw new Error('the instrument has no card data');
 }
 
 type CardDataProviders = {
@@ -223,23 +191,15 @@ export async function readCard(
   request: ProcessRequest,
   { reveal, decrypt }: CardDataProviders,
 ): Promise<PresentedCard> {
-  const { encrypted, token } = request.instrument;
   requireInstrumentKind(request);
+  const { encrypted, ...clear } = request.instrument;
   if (encrypted !== undefined) {
-    const { encrypted: _encrypted, ...clear } = request.instrument;
     const instrument = { ...clear, ...(await decryptInstrument(decrypt, encrypted)) };
-    const card = readAsEncrypted(encrypted.of, () => readClearCardData({ ...request, instrument }));
-    if (card !== undefined) return card;
+    return readAsEncrypted(encrypted.of, () => readClearCardData({ ...request, instrument }));
   }
-  const clearCard = readClearCardData(request);
-  if (clearCard !== undefined) return clearCard;
-  const card = await reveal(token ?? '');
-  if (card === undefined) {
-    return refuseField(
-      'card_token_unknown',
-      '/instrument/token',
-      'No card with this token exists.',
-    );
-  }
-  return toPresentedCard(card.pan, card.expiry);
+  if (clear.token === undefined) return readClearCardData(request);
+  const card = await reveal(clear.token);
+  if (card !== undefined) return toPresentedCard(card.pan, card.expiry);
+  const detail = 'No card with this token exists.';
+  return refuseField('card_token_unknown', '/instrument/token', detail);
 }

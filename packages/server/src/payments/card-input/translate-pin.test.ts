@@ -5,7 +5,7 @@ import { type ProcessRequest, Refusal } from '@switchyard/contract';
 import { HsmError, type HsmErrorCode, type PinTranslationRequest } from '../../vault/index.ts';
 import { validatePinMembers } from '../validation/validate-sale-request.ts';
 import type { PinKsnUse } from './ksn-sql.ts';
-import { translatePin } from './translate-pin.ts';
+import { type TranslatePinPorts, translatePin } from './translate-pin.ts';
 
 const pan = `4${'1'.repeat(15)}`;
 const tdes = { ksn: 'FFFF9876543210E00001', pinblock: '1B9C1845EB993A7A', pinblockFormat: 'ISO0' };
@@ -68,7 +68,7 @@ function platform({ fault, isFresh = true, isFirst = true, ...given }: Given = {
     log: { warn: (entry: unknown) => warned.push(entry) },
   };
   return {
-    deps: deps as unknown as Parameters<typeof translatePin>[0],
+    deps: deps as unknown as TranslatePinPorts,
     hsmRequests,
     takenUses,
     confirmedUses,

@@ -3,15 +3,16 @@ import { defined, type ProcessRequest, refuse, refuseField } from '@switchyard/c
 import { type KeySerialNumber, PinError, readKsn } from '@switchyard/pin';
 import type { AcquirerRequest, Acquiring } from '../../acquiring/index.ts';
 import type { Log } from '../../platform/index.ts';
-import { type Hsm, HsmError, type PinFormat } from '../../vault/index.ts';
-import { refuseHsmUnavailable } from './decrypt-card-data.ts';
-import { cardFingerprintDigits, type KsnUseInput, type PinKsnStore } from './ksn-sql.ts';
+import type { Hsm, PinFormat } from '../../vault/index.ts';
+import { hsmErrorCode } from './decrypt-card-data.ts';
+import {
+  cardFingerprintDigits,
+  type KsnUser,
+  type PinKsnStore,
+  refuseReusedKsn,
+} from './ksn-sql.ts';
 
-export type PinData = {
-  ksn: string;
-  pinblock: string;
-  pinblockFormat: 'ISO0' | 'ISO1' | 'ISO3' | 'ISO4';
-};
+export type PinData = Required<Pick<ProcessRequest, 'ksn' | 'pinblock' | 'pinblockFormat'>>;
 
 export type TranslatePinPorts = {
   acquiring: Pick<Acquiring, 'getZonePinKey'>;
@@ -20,40 +21,23 @@ export type TranslatePinPorts = {
   log: Pick<Log, 'warn'>;
 };
 
-export type ZonePin = NonNullable<NonNullable<AcquirerRequest['sensitive']>['pin']>;
+type ZonePin = NonNullable<NonNullable<AcquirerRequest['sensitive']>['pin']>;
 
-const isoFormatNumbers = { ISO0: 0, ISO1: 1, ISO3: 3, ISO4: 4 } as const satisfies Record<
-  string,
-  PinFormat
->;
+const isoFormatNumbers: Readonly<Record<PinData['pinblockFormat'], PinFormat>> = {
+  ISO0: 0,
+  ISO1: 1,
+  ISO3: 3,
+  ISO4: 4,
+};
 
 /** The same error for every fault, so that it does not help an attacker to guess a PIN. */
 function refusePinBlock(): never {
-  return refuseField(
-    'pin_block_invalid',
-    '/pinblock',
-    'The PIN block is invalid: PIN block, KSN and card do not match.',
-  );
+  const detail = 'The PIN block is invalid: PIN block, KSN and card do not match.';
+  return refuseField('pin_block_invalid', '/pinblock', detail);
 }
 
 function refusePinNotSupported(): never {
   return refuse('pin_not_supported', 'The acquirer link has no PIN key.');
-}
-
-function refusePinFormat(): never {
-  return refuseField(
-    'pin_format_unsupported',
-    '/pinblockFormat',
-    'A PIN block of this format cannot be translated to the format of the acquirer.',
-  );
-}
-
-function refuseReusedKsn(): never {
-  return refuseField(
-    'ksn_reused',
-    '/ksn',
-    'The device has already used this KSN or a later one. The counter must increase.',
-  );
 }
 
 function parseKsn(ksn: string): KeySerialNumber {
@@ -66,23 +50,15 @@ function parseKsn(ksn: string): KeySerialNumber {
 }
 
 function refuseHsmError({ log }: TranslatePinPorts, linkId: string, error: unknown): never {
-  if (!(error instanceof HsmError)) throw error;
-  const { code } = error;
-  switch (code) {
-    case 'KeyNotFound':
-    case 'KeyUsage':
-      // An operator must correct the key.
-      log.warn({ linkId, code }, 'the PIN key of the acquirer link is missing or not usable');
-      return refusePinNotSupported();
-    case 'FormatNotAllowed':
-    case 'Unsupported':
-      return refusePinFormat();
-    case 'HsmBusy':
-    case 'HsmUnavailable':
-      return refuseHsmUnavailable();
-    default:
-      return refusePinBlock();
+  const code = hsmErrorCode(error);
+  if (code === 'KeyNotFound' || code === 'KeyUsage') {
+    // An operator must correct the key.
+    log.warn({ linkId, code }, 'the PIN key of the acquirer link is missing or not usable');
+    return refusePinNotSupported();
   }
+  if (code !== 'FormatNotAllowed' && code !== 'Unsupported') return refusePinBlock();
+  const detail = 'A PIN block of this format cannot be translated to the format of the acquirer.';
+  return refuseField('pin_format_unsupported', '/pinblockFormat', detail);
 }
 
 /**
@@ -96,7 +72,7 @@ function refuseHsmError({ log }: TranslatePinPorts, linkId: string, error: unkno
 export async function translatePin(
   ports: TranslatePinPorts,
   request: ProcessRequest,
-  sale: Omit<KsnUseInput, 'at' | 'stepUpOf'> & { linkId: string; pan: string },
+  sale: Omit<KsnUser, 'at' | 'stepUpOf'> & { linkId: string; pan: string },
 ): Promise<ZonePin | undefined> {
   if (request.pinblock === undefined) return undefined;
   const { ksn, pinblock, pinblockFormat } = request as ProcessRequest & PinData;
@@ -105,11 +81,10 @@ export async function translatePin(
   if (zoneKey === undefined) return refusePinNotSupported();
   const { scheme, device, counter, bytes } = parseKsn(ksn);
   // Attempts with other cards or formats would help an attacker to guess the PIN.
-  const { clientTransactionId } = request;
-  const shortCardFingerprint = cardFingerprint.slice(0, cardFingerprintDigits);
-  const usedBy = [merchantId, clientTransactionId, pinblockFormat, shortCardFingerprint].join('|');
+  const card = cardFingerprint.slice(0, cardFingerprintDigits);
+  const usedBy = [merchantId, request.clientTransactionId, pinblockFormat, card].join('|');
   const ksnUse = { organizationId, merchantId, ksnDevicePart: device, counter, usedBy };
-  if (!(await ports.pinKsnStore.take(ksnUse))) refuseReusedKsn();
+  if (!(await ports.pinKsnStore.take(ksnUse))) refuseReusedKsn('/ksn');
   const translated = await ports.hsm
     .translatePin({
       organizationId,
@@ -122,10 +97,7 @@ export async function translatePin(
       outFormat: zoneKey.format,
     })
     .catch((error: unknown) => refuseHsmError(ports, linkId, error));
-  if (!(await ports.pinKsnStore.confirmUse(ksnUse))) refuseReusedKsn();
-  return {
-    block: translated.pinBlock,
-    format: translated.outFormat,
-    ...defined({ keyIndex: zoneKey.keyIndex }),
-  };
+  if (!(await ports.pinKsnStore.confirmUse(ksnUse))) refuseReusedKsn('/ksn');
+  const { pinBlock: block, outFormat: format } = translated;
+  return { block, format, ...defined({ keyIndex: zoneKey.keyIndex }) };
 }

@@ -10,12 +10,18 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { openPage, pageQuery, route, sealPage } from '../../http/index.ts';
 import type { ApprovalCodeManager } from '../approvals/manage-approval-codes.ts';
-import { tags } from './transaction-route-parts.ts';
+import { idParams, optionalId, queryOf, tags } from './transaction-route-parts.ts';
 
 const base = '/payment/v1/approval-codes';
 const shared = { tags, permission: 'pay.approve' } as const;
-const params = Type.Object({ approvalCodeId: Type.String({ format: 'uuid' }) });
 const scopeErrors: ErrorCode[] = ['entity_out_of_scope', 'database_unavailable'];
+const oneCode = {
+  ...shared,
+  url: `${base}/:approvalCodeId`,
+  params: idParams('approvalCodeId'),
+  response: { 200: ApprovalCode },
+  errors: [...scopeErrors, 'resource_not_found'],
+} as const;
 
 export function registerApprovalCodes(app: FastifyInstance, codes: ApprovalCodeManager): void {
   route(app, {
@@ -48,14 +54,11 @@ export function registerApprovalCodes(app: FastifyInstance, codes: ApprovalCodeM
     summary: 'List approval codes',
     description: 'In the order of making, without the codes themselves.',
     priority: 'list',
-    query: Type.Object(
-      {
-        ...pageQuery,
-        merchantId: Type.Optional(Type.String({ format: 'uuid' })),
-        includeRevoked: Type.Optional(Type.Boolean()),
-      },
-      { additionalProperties: false },
-    ),
+    query: queryOf({
+      ...pageQuery,
+      merchantId: optionalId(),
+      includeRevoked: Type.Optional(Type.Boolean()),
+    }),
     response: { 200: pageOf(ApprovalCode) },
     errors: [...scopeErrors, 'cursor_invalid'],
     async handler({ caller, query }) {
@@ -64,27 +67,19 @@ export function registerApprovalCodes(app: FastifyInstance, codes: ApprovalCodeM
     },
   });
   route(app, {
-    ...shared,
+    ...oneCode,
     method: 'GET',
-    url: `${base}/:approvalCodeId`,
     operationId: 'getApprovalCode',
     summary: 'Read an approval code',
-    params,
-    response: { 200: ApprovalCode },
-    errors: [...scopeErrors, 'resource_not_found'],
     handler: ({ caller, params: { approvalCodeId } }) => codes.get(caller, approvalCodeId),
   });
   route(app, {
-    ...shared,
+    ...oneCode,
     method: 'DELETE',
-    url: `${base}/:approvalCodeId`,
     operationId: 'revokeApprovalCode',
     summary: 'Revoke an approval code',
     description: 'It approves nothing from now on. Revoking twice is the same as once.',
-    params,
     bodyOptional: true,
-    response: { 200: ApprovalCode },
-    errors: [...scopeErrors, 'resource_not_found'],
     handler: (request) => codes.revoke(request, request.params.approvalCodeId),
   });
 }

@@ -12,21 +12,17 @@ import {
 import {
   idempotencyHeaders,
   identifierErrors,
-  rateLimit,
+  idParams,
+  paymentRoute,
+  queryOf,
   resolveOperationId,
-  tags,
   transactionsPath,
 } from './transaction-route-parts.ts';
 
-const ItemsQuery = Type.Object(
-  {
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
-    cursor: Type.Optional(
-      Type.String({ format: 'uuid', 'x-codes': { default: 'cursor_invalid' } }),
-    ),
-  },
-  { additionalProperties: false },
-);
+const ItemsQuery = queryOf({
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
+  cursor: Type.Optional(Type.String({ format: 'uuid', 'x-codes': { default: 'cursor_invalid' } })),
+});
 
 const defaultPageSize = 50;
 
@@ -38,8 +34,7 @@ export function registerBatchCaptureRoutes(app: FastifyInstance, ports: CaptureA
     summary: 'Capture all authorised transactions',
     description:
       'Or those named in `items`. The batch is durable and resumable. With `dryRun` nothing is stored: the answer is 200 with what would be captured, and `clientOperationId` can still be used.',
-    tags,
-    rateLimit,
+    ...paymentRoute,
     permission: 'pay.capture',
     headers: idempotencyHeaders,
     bodyOptional: true,
@@ -68,11 +63,10 @@ export function registerBatchCaptureRoutes(app: FastifyInstance, ports: CaptureA
     url: `${transactionsPath}/captureall/:batchId`,
     operationId: 'getCaptureAll',
     summary: 'Read a capture batch and its items',
-    tags,
-    rateLimit,
+    ...paymentRoute,
     permission: ['pay.capture', 'pay.read'],
     priority: 'list',
-    params: Type.Object({ batchId: Type.String({ format: 'uuid' }) }),
+    params: idParams('batchId'),
     query: ItemsQuery,
     response: { 200: Batch },
     errors: ['batch_not_found', 'database_unavailable'],

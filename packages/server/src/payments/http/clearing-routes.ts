@@ -14,11 +14,10 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { openPage, pageQuery, route, sealPage } from '../../http/index.ts';
 import type { ClearingFiles } from '../clearing/clearing-files.ts';
-import { tags } from './transaction-route-parts.ts';
+import { idParams, optionalId, queryOf, tags } from './transaction-route-parts.ts';
 
 const base = '/payment/v1/clearing-files';
-const noAdditionalProperties = { additionalProperties: false };
-const params = Type.Object({ clearingFileId: Type.String({ format: 'uuid' }) });
+const params = idParams('clearingFileId');
 const scopeErrors: ErrorCode[] = ['permission_denied', 'database_unavailable'];
 const fileErrors: ErrorCode[] = [...scopeErrors, 'resource_not_found'];
 const plainText = 'text/plain';
@@ -35,14 +34,11 @@ function registerReadRoutes(app: FastifyInstance, files: ClearingFiles): void {
     summary: 'List clearing files',
     description: 'The newest first.',
     priority: 'list',
-    query: Type.Object(
-      {
-        ...pageQuery,
-        acquirerLink: Type.Optional(Type.String({ format: 'uuid' })),
-        state: Type.Optional(Type.Enum([...clearingFileStates])),
-      },
-      noAdditionalProperties,
-    ),
+    query: queryOf({
+      ...pageQuery,
+      acquirerLink: optionalId(),
+      state: Type.Optional(Type.Enum([...clearingFileStates])),
+    }),
     response: { 200: pageOf(ClearingFile) },
     errors: [...scopeErrors, 'cursor_invalid'],
     async handler({ caller, query }) {
@@ -68,10 +64,10 @@ function registerReadRoutes(app: FastifyInstance, files: ClearingFiles): void {
     summary: 'List the captures of a clearing file',
     priority: 'list',
     params,
-    query: Type.Object(
-      { ...pageQuery, status: Type.Optional(Type.Enum([...clearingLineStatuses])) },
-      noAdditionalProperties,
-    ),
+    query: queryOf({
+      ...pageQuery,
+      status: Type.Optional(Type.Enum([...clearingLineStatuses])),
+    }),
     response: { 200: pageOf(ClearingFileLine) },
     errors: [...fileErrors, 'cursor_invalid'],
     async handler({ caller, query, params: { clearingFileId } }) {

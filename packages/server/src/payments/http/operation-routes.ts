@@ -14,7 +14,7 @@ import {
 } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Type } from 'typebox';
-import { type Caller, route, setReplayedHeader } from '../../http/index.ts';
+import { type RouteRequest, route, setReplayedHeader } from '../../http/index.ts';
 import { type ConfirmPorts, confirmSale } from '../operations/confirm-sale.ts';
 import type { OperationInput, OperationResult } from '../operations/operation-decision.ts';
 import { wasPending } from '../operations/operation-idempotency.ts';
@@ -33,12 +33,10 @@ import {
   idempotencyHeaders,
   MerchantQuery,
   operationErrors,
-  rateLimit,
+  paymentRoute,
   resolveOperationId,
   respondAccepted,
-  stateErrors,
   TransactionParams,
-  tags,
   transactionErrors,
   transactionsPath,
 } from './transaction-route-parts.ts';
@@ -53,8 +51,7 @@ export function registerConfirmRoute(app: FastifyInstance, ports: ConfirmPorts &
     description:
       'For a sale with confirmWithinSeconds: without a confirmation in time the platform reverses the sale. ' +
       'A second confirmation, and one of a sale that needs none, changes nothing.',
-    tags,
-    rateLimit,
+    ...paymentRoute,
     permission: 'pay.sale',
     priority: 'last',
     bodyOptional: true,
@@ -84,7 +81,7 @@ export function registerConfirmRoute(app: FastifyInstance, ports: ConfirmPorts &
 }
 
 function viewResult({ transaction, operation }: OperationResult) {
-  const operationView = operation === undefined ? undefined : viewOperation(operation, transaction);
+  const operationView = operation && viewOperation(operation, transaction);
   return { ...viewTransaction(transaction), ...defined({ operation: operationView }) };
 }
 
@@ -109,12 +106,8 @@ type OperationBody = Omit<OperationInput, 'actor' | 'approval' | 'chipData'> & {
 
 async function handleOperation(
   ports: RunPorts,
-  request: {
-    caller: Caller;
-    headers: Record<string, unknown>;
+  request: RouteRequest<'token', undefined, typeof MerchantQuery, typeof TransactionParams> & {
     body: OperationBody;
-    params: { transactionId: string };
-    query: { merchantId?: string };
   },
   reply: FastifyReply,
   operationType: OperationType,
@@ -142,8 +135,7 @@ const cancelErrors: ErrorCode[] = [
 
 const shared = {
   method: 'POST',
-  tags,
-  rateLimit,
+  ...paymentRoute,
   headers: idempotencyHeaders,
   bodyOptional: true,
   faultOutcome: 'Unknown',
@@ -164,7 +156,6 @@ export function registerOperationRoutes(app: FastifyInstance, ports: RunPorts): 
     body: CaptureRequest,
     errors: [
       ...operationErrors,
-      ...stateErrors,
       ...approvalErrors,
       'nothing_to_capture',
       'capture_amount_exceeded',
@@ -183,7 +174,6 @@ export function registerOperationRoutes(app: FastifyInstance, ports: RunPorts): 
     body: RefundRequest,
     errors: [
       ...operationErrors,
-      ...stateErrors,
       ...approvalErrors,
       'not_captured',
       'already_refunded',
@@ -201,7 +191,7 @@ export function registerOperationRoutes(app: FastifyInstance, ports: RunPorts): 
     bodyOptional: false,
     priority: 'last',
     body: CancelRequest,
-    errors: [...operationErrors, ...stateErrors, ...approvalErrors, ...cancelErrors],
+    errors: [...operationErrors, ...approvalErrors, ...cancelErrors],
     handler: (request, reply) => {
       const operationType = request.body.cancelReason === 'Technical' ? 'Reversal' : 'Cancel';
       return handleOperation(ports, request, reply, operationType);
@@ -229,8 +219,7 @@ export function registerWebOperationRoutes(
     url: `${transactionsPath}/:transactionId/allowedoperations`,
     operationId: 'getAllowedOperations',
     summary: 'Get the allowed operations of a transaction',
-    tags,
-    rateLimit,
+    ...paymentRoute,
     permission: ['pay.read', 'pay.refundbyweb'],
     params: TransactionParams,
     query: MerchantQuery,
@@ -249,7 +238,6 @@ export function registerWebOperationRoutes(
     body: RefundByWebRequest,
     errors: [
       ...operationErrors,
-      ...stateErrors,
       'already_captured',
       'already_refunded',
       'refund_amount_exceeded',
@@ -271,8 +259,7 @@ export function registerWebOperationRoutes(
     summary: 'Resolve an operation without a response',
     description:
       'For a Pending operation with a reference collision, or without a response for ten minutes, after a check with the acquirer. The operation is not sent again. The event and the audit record name the user.',
-    tags,
-    rateLimit,
+    ...paymentRoute,
     permission: 'pay.refundbyweb',
     faultOutcome: 'Unknown',
     params: OperationParams,

@@ -15,10 +15,9 @@ import { isOfflineSale } from '../validation/validate-offline-sale.ts';
 import {
   acceptedHeaders,
   identifierErrors,
-  rateLimit,
+  paymentRoute,
   respondAccepted,
   saleIdempotencyHeaders,
-  tags,
   transactionsPath,
 } from './transaction-route-parts.ts';
 import { viewTransaction } from './transaction-view.ts';
@@ -110,9 +109,8 @@ export function registerSaleRoute(app: FastifyInstance, ports: SalePorts): void 
       'the same request is answered again, without a second effect. With confirmWithinSeconds the ' +
       'approval is reversed unless it is confirmed. With offlineTransaction it is Stored and sent ' +
       'on; the sequence number of the terminal stands for one sale, whose first identifier stays valid.',
-    tags,
+    ...paymentRoute,
     permission: 'pay.sale',
-    rateLimit,
     faultOutcome: 'Unknown',
     headers: saleIdempotencyHeaders,
     body: ProcessRequest,

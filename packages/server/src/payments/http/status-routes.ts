@@ -19,7 +19,9 @@ import { type ListGapsPorts, listGaps } from '../offline/missing-sequence-number
 import { getTransaction, type ReadPorts } from '../runtime/find-transaction.ts';
 import type { LinkQueue } from '../runtime/link-backlog.ts';
 import {
-  rateLimit,
+  optionalId,
+  paymentRoute,
+  queryOf,
   TransactionParams,
   tags,
   transactionErrors,
@@ -60,19 +62,16 @@ async function getAvailability(ports: AvailabilityPorts, caller: Caller): Promis
   return { available, offlineAdvised: !available, links };
 }
 
-const WaitQuery = Type.Object(
-  {
-    merchantId: Type.Optional(Type.String({ format: 'uuid' })),
-    wait: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: 30,
-        description: 'Seconds to wait while something is under way.',
-      }),
-    ),
-  },
-  { additionalProperties: false },
-);
+const WaitQuery = queryOf({
+  merchantId: optionalId(),
+  wait: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 30,
+      description: 'Seconds to wait while something is under way.',
+    }),
+  ),
+});
 
 export function registerReadRoutes(
   app: FastifyInstance,
@@ -83,8 +82,7 @@ export function registerReadRoutes(
     url: `${transactionsPath}/:transactionId`,
     operationId: 'getTransaction',
     summary: 'A transaction with its events',
-    tags,
-    rateLimit,
+    ...paymentRoute,
     permission: 'pay.read',
     priority: 'last',
     params: TransactionParams,
@@ -105,8 +103,7 @@ export function registerReadRoutes(
     url: `${transactionsPath}/technical/isAvailable`,
     operationId: 'getAvailability',
     summary: 'Whether payments can be taken',
-    tags,
-    rateLimit,
+    ...paymentRoute,
     permission: ['pay.sale', 'pay.read'],
     priority: 'last',
     response: { 200: Availability },
@@ -114,9 +111,6 @@ export function registerReadRoutes(
     handler: async ({ caller }) => getAvailability(ports, caller),
   });
 }
-
-const idFilter = (description: string) =>
-  Type.Optional(Type.String({ format: 'uuid', description }));
 
 export function registerOfflineRoutes(app: FastifyInstance, ports: ListGapsPorts): void {
   route(app, {
@@ -127,19 +121,15 @@ export function registerOfflineRoutes(app: FastifyInstance, ports: ListGapsPorts
     description:
       'Numbers that terminals have counted (offlineData.terminalSequence) and not uploaded, as they ' +
       'are missing now. A minute after a gap was found its upload has an event offline.gap_detected.',
-    tags,
-    rateLimit,
+    ...paymentRoute,
     permission: 'pay.read',
     priority: 'list',
-    query: Type.Object(
-      {
-        ...pageQuery,
-        merchantId: idFilter('Of one merchant.'),
-        storeId: idFilter('Of one store.'),
-        deviceId: idFilter('Of one logical device.'),
-      },
-      { additionalProperties: false },
-    ),
+    query: queryOf({
+      ...pageQuery,
+      merchantId: optionalId('Of one merchant.'),
+      storeId: optionalId('Of one store.'),
+      deviceId: optionalId('Of one logical device.'),
+    }),
     response: { 200: pageOf(OfflineGap) },
     errors: ['entity_out_of_scope', 'cursor_invalid', 'database_unavailable'],
     async handler({ caller, query }) {
@@ -149,34 +139,31 @@ export function registerOfflineRoutes(app: FastifyInstance, ports: ListGapsPorts
   });
 }
 
-type Ports = { acquiring: Pick<Acquiring, 'listLinks'>; linkQueue: Pick<LinkQueue, 'backlog'> };
+type LinkPorts = Pick<AvailabilityPorts, 'acquiring'> & { linkQueue: Pick<LinkQueue, 'backlog'> };
 
-async function listLinkStates({ acquiring, linkQueue }: Ports, organizationId: string) {
+async function listLinkStates({ acquiring, linkQueue }: LinkPorts, organizationId: string) {
   const backlogs = await linkQueue.backlog(organizationId);
   const items = acquiring.listLinks(organizationId).map((link) => {
-    const { linkId, name, available, connections, clientCertificateExpiresAt, faults } = link;
+    const { linkId, name, available, connections, clientCertificateExpiresAt: expiresAt } = link;
     const backlog = backlogs.find((each) => each.linkId === linkId);
     const { length = 0, attempts = 0, alerts: alarms = 0, oldestAt } = backlog ?? {};
     return {
       acquirerLinkId: linkId,
       name,
       available,
-      ...defined({ connections }),
       queue: { length, ...defined({ oldestAt }), attempts, alarms },
       alarm: alarms > 0,
       ...defined({
-        clientCertificateExpiresAt:
-          clientCertificateExpiresAt === undefined
-            ? undefined
-            : isoTime(clientCertificateExpiresAt),
+        connections,
+        clientCertificateExpiresAt: expiresAt === undefined ? undefined : isoTime(expiresAt),
+        faults: link.faults.length === 0 ? undefined : [...link.faults],
       }),
-      ...(faults.length === 0 ? {} : { faults: [...faults] }),
     };
   });
   return { items };
 }
 
-export function registerLinkRoutes(app: FastifyInstance, ports: Ports): void {
+export function registerLinkRoutes(app: FastifyInstance, ports: LinkPorts): void {
   route(app, {
     method: 'GET',
     url: '/payment/v1/acquirer-links',

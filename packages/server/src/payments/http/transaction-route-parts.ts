@@ -1,14 +1,15 @@
 // Shared parts of the payment routes: paths, parameters, error codes, response headers.
-import type { ErrorCode } from '@switchyard/contract';
+import { defined, type ErrorCode } from '@switchyard/contract';
 import type { FastifyReply } from 'fastify';
-import { Type } from 'typebox';
+import { type TProperties, type TString, Type } from 'typebox';
 import { idempotencyKeyHeader, resolveIdentifier } from '../../http/index.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
 import { validateOperationId } from '../validation/validate-sale-request.ts';
 
 export const transactionsPath = '/payment/v1/transactions';
 export const tags = ['Card payments'];
-export const rateLimit = 'payments';
+/** Facts of most payment routes. */
+export const paymentRoute = { tags, rateLimit: 'payments' } as const;
 
 const Identifier = Type.String({
   minLength: 1,
@@ -16,14 +17,19 @@ const Identifier = Type.String({
   description: "The server's transaction identifier, or the client's.",
 });
 export const TransactionParams = Type.Object({ transactionId: Identifier });
-export const MerchantQuery = Type.Object(
-  {
-    merchantId: Type.Optional(
-      Type.String({ format: 'uuid', description: 'Decides where several merchants match.' }),
-    ),
-  },
-  { additionalProperties: false },
-);
+
+export const queryOf = <Members extends TProperties>(members: Members) =>
+  Type.Object(members, { additionalProperties: false });
+
+export const optionalId = (description?: string) =>
+  Type.Optional(Type.String({ format: 'uuid', ...defined({ description }) }));
+
+export const idParams = <Name extends string>(name: Name) =>
+  Type.Object({ [name]: Type.String({ format: 'uuid' }) } as Record<Name, TString>);
+
+export const MerchantQuery = queryOf({
+  merchantId: optionalId('Decides where several merchants match.'),
+});
 
 export const identifierErrors: ErrorCode[] = [
   'client_id_reused',
@@ -49,8 +55,6 @@ export const operationErrors: ErrorCode[] = [
   // Of the stored card, which the message to the acquirer contains.
   'card_keys_unavailable',
   'card_token_unknown',
-];
-export const stateErrors: ErrorCode[] = [
   'transaction_in_progress',
   'reversal_in_progress',
   'confirmation_pending',

@@ -47,24 +47,6 @@ const receiptOperationNames = {
   OfflineSale: 'Sale',
 } as const;
 
-function receiptMembers(context: AuthorizationContext) {
-  const { merchantAddress, panSequenceNumber, receiptChipTags, reference } = context;
-  const { purpose } = context.request;
-  return {
-    merchantName: context.merchantName,
-    ...defined({ merchantAddress }),
-    acquirerMerchantId: context.acquirerMerchantId,
-    terminalId: reference.terminalId,
-    operation: purpose === undefined ? receiptOperationNames[context.kind] : String(purpose),
-    scheme: context.card.scheme,
-    entryMode: context.entryMode,
-    ...defined({ panSequence: panSequenceNumber }),
-    ...receiptChipTags,
-    retrievalReferenceNumber: reference.rrn,
-    systemTraceAuditNumber: reference.stan,
-  };
-}
-
 /**
  * Undefined without an outcome. Follows EMV Book 4, 11.4: no expiry date, at most the first six and the last
  * four digits of the card number.
@@ -74,28 +56,37 @@ function createReceipt(transaction: TransactionRecord): Receipt | undefined {
   if (outcome === undefined) return undefined;
   const { row } = transaction;
   const context = authorizationContext(transaction);
+  const { merchantName, acquirerMerchantId, card, entryMode, reference } = context;
+  const { purpose } = context.request;
   const { authorizationCode, amount: approvedAmount } = outcome.data;
   const isApproved = approvedStates.has(row.state);
   // An approval of the issuer verifies an online PIN, regardless of the chip data.
-  const pinVerification: ReceiptCopy['cardholderVerification'] = isApproved
-    ? 'PinVerified'
-    : 'None';
+  const pinResult: ReceiptCopy['cardholderVerification'] = isApproved ? 'PinVerified' : 'None';
   const amount = (isApproved ? approvedAmount : undefined) ?? row.amount;
   const merchant: ReceiptCopy = {
-    ...receiptMembers(context),
+    merchantName,
+    acquirerMerchantId,
+    terminalId: reference.terminalId,
+    operation: purpose === undefined ? receiptOperationNames[context.kind] : String(purpose),
+    scheme: card.scheme,
+    entryMode,
+    maskedNumber: card.maskedNumber,
+    retrievalReferenceNumber: reference.rrn,
+    systemTraceAuditNumber: reference.stan,
+    ...context.receiptChipTags,
     at: context.offline?.authorizedAt ?? outcome.at,
     amount,
     currency: row.currency,
     amountText: formatAmount(amount, row.currency),
-    maskedNumber: context.card.maskedNumber,
     ...defined({
+      merchantAddress: context.merchantAddress,
+      panSequence: context.panSequenceNumber,
       authorizationCode,
-      cardholderVerification: context.isPinSent && pinVerification,
+      cardholderVerification: context.isPinSent && pinResult,
     }),
     responseText: isApproved ? 'APPROVED' : (responseTextByState[row.state] ?? notCompletedText),
   };
-  const maskedNumber = maskToLastFour(context.card.maskedNumber);
-  const cardholder = { ...merchant, maskedNumber };
+  const cardholder = { ...merchant, maskedNumber: maskToLastFour(card.maskedNumber) };
   // The decline reason is on the merchant copy only: it would help a thief.
   const reason = row.state === 'Declined' ? saleResponse(transaction)?.reason : undefined;
   if (reason !== undefined) merchant.responseReason = reason;
@@ -137,42 +128,29 @@ function viewResponse(
   const response = saleResponse(transaction);
   if (outcome === undefined || response === undefined) return {};
   const { isAvsRequested } = authorizationContext(transaction);
-  const hasAvsResult = isAvsRequested !== undefined && outcome.response !== undefined;
-  return {
-    response,
-    ...defined({
-      authorizationCode: outcome.authorizationCode,
-      emvResponse: outcome.issuerData,
-      addressVerification: hasAvsResult ? addressVerificationOf(outcome.avsResultCode) : undefined,
-    }),
-  };
-}
-
-function viewRequest(request: Record<string, unknown>) {
-  const { order, metadata, purpose } = request;
   return defined({
-    purpose: purpose as Transaction['purpose'],
-    order: order as Transaction['order'],
-    metadata: metadata as Transaction['metadata'],
+    response,
+    authorizationCode: outcome.authorizationCode,
+    emvResponse: outcome.issuerData,
+    addressVerification:
+      isAvsRequested && outcome.response && addressVerificationOf(outcome.avsResultCode),
   });
-}
-
-/** The response to an offline sale was sent before its submission to the acquirer. */
-function answeredState(transaction: TransactionRecord): State {
-  if (authorizationContext(transaction).offline !== undefined) return 'Stored';
-  return saleOutcome(transaction)?.state ?? transaction.row.state;
 }
 
 function viewOffline({ offline }: AuthorizationContext): Partial<Transaction> {
   if (offline === undefined) return {};
   const { authorizationCode } = offline;
-  return { offlineTransaction: true, offlineData: offline, authorizationCode };
+  // The response to an offline sale was sent before its submission to the acquirer.
+  const answeredState = 'Stored';
+  return { answeredState, offlineTransaction: true, offlineData: offline, authorizationCode };
 }
 
 export function viewTransaction(transaction: TransactionRecord): Transaction {
   const { row } = transaction;
   const { position } = row;
   const context = authorizationContext(transaction);
+  const outcome = saleOutcome(transaction);
+  const { purpose, order, metadata } = context.request as Partial<Transaction>;
   return {
     transactionId: row.transactionId,
     clientTransactionId: row.clientTransactionId,
@@ -180,7 +158,7 @@ export function viewTransaction(transaction: TransactionRecord): Transaction {
     ...defined({ storeId: row.storeId, deviceId: row.deviceId }),
     state: row.state,
     approved: approvedStates.has(row.state),
-    answeredState: answeredState(transaction),
+    answeredState: outcome?.state ?? row.state,
     amount: row.amount,
     currency: row.currency,
     authorizedAmount: position.authorized,
@@ -192,17 +170,17 @@ export function viewTransaction(transaction: TransactionRecord): Transaction {
     card: context.card,
     ...viewResponse(transaction),
     ...viewOffline(context),
-    ...defined({ confirmBy: confirmDeadline(transaction) }),
     retrievalReferenceNumber: context.reference.rrn,
     systemTraceAuditNumber: context.reference.stan,
     ...defined({
+      confirmBy: confirmDeadline(transaction),
       terminalAction: terminalActionFor(transaction),
       receipt: createReceipt(transaction),
-    }),
-    ...viewRequest(context.request),
-    ...defined({
+      purpose,
+      order,
+      metadata,
       stepUpOf: context.stepUpOf,
-      settlementDate: saleOutcome(transaction)?.settlementDate,
+      settlementDate: outcome?.settlementDate,
     }),
     operations: transaction.operations.map((each) => viewOperation(each, transaction)),
     createdAt: row.createdAt,

@@ -1,6 +1,6 @@
 // Reports missing terminal sequence numbers, as a list and as an event.
-import type { OfflineGap } from '@switchyard/contract';
-import type { Caller } from '../../http/index.ts';
+import { defined, type OfflineGap } from '@switchyard/contract';
+import type { Caller, FoundPage, PageRequest } from '../../http/index.ts';
 import type { Clock, Job } from '../../platform/index.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import { commitTransition, updateWithRetry } from '../repository/update-with-retry.ts';
@@ -24,8 +24,8 @@ export async function listGaps(
   { offlineStore }: ListGapsPorts,
   caller: Caller,
   query: GapQuery,
-  { limit, after }: { limit: number; after?: string },
-): Promise<{ items: OfflineGap[]; next: string | undefined }> {
+  { limit, after }: PageRequest,
+): Promise<FoundPage<OfflineGap>> {
   const rows = await offlineStore.listGaps({
     organizationId: caller.organizationId,
     merchantId: resolveMerchantScope(caller, query.merchantId),
@@ -35,23 +35,17 @@ export async function listGaps(
     limit: limit + 1,
   });
   const items = rows.slice(0, limit);
-  return {
-    items: items.map(viewGap),
-    next: rows.length > limit ? items.at(-1)?.gap_id : undefined,
-  };
+  const next = rows.length > limit ? items.at(-1)?.gapId : undefined;
+  return { items: items.map(viewGap), next };
 }
 
-function viewGap(gap: Gap): OfflineGap {
+function viewGap({ gapId: _, terminalOwnerId, sequenceScope, storeId, ...gap }: Gap): OfflineGap {
   return {
-    merchantId: gap.merchant_id,
-    ...(gap.store_id === null ? {} : { storeId: gap.store_id }),
-    deviceId: gap.terminal_owner_id,
-    ...(gap.sequence_scope === '' ? {} : { serialNumber: gap.sequence_scope }),
-    firstMissing: gap.first_missing,
-    lastMissing: gap.last_missing,
-    missing: gap.last_missing - gap.first_missing + 1,
-    detectedAt: gap.detected_at.toISOString(),
-    transactionId: gap.transaction_id,
+    ...gap,
+    deviceId: terminalOwnerId,
+    ...defined({ storeId: storeId ?? undefined, serialNumber: sequenceScope || undefined }),
+    missing: gap.lastMissing - gap.firstMissing + 1,
+    detectedAt: gap.detectedAt.toISOString(),
   };
 }
 
@@ -62,16 +56,12 @@ type GapReporterPorts = {
 };
 
 /** Adds one event with the numbers that are still missing, to the upload after the gap. */
-export function createGapReporter({
-  offlineStore,
-  transactions,
-  clock,
-}: GapReporterPorts): (job: Job) => Promise<void> {
-  return async ({ organizationId, payload }) => {
+export function createGapReporter({ offlineStore, transactions, clock }: GapReporterPorts) {
+  return async ({ organizationId, payload }: Job): Promise<void> => {
     const { transactionId } = payload as { transactionId: string };
     const gaps = await offlineStore.gapsOf(organizationId, transactionId, maxRangesPerEvent);
     if (gaps.length === 0) return;
-    const missing = gaps.map((gap) => ({ first: gap.first_missing, last: gap.last_missing }));
+    const missing = gaps.map((gap) => ({ first: gap.firstMissing, last: gap.lastMissing }));
     const transaction = await transactions.findById(organizationId, transactionId);
     if (transaction === undefined) return;
     await updateWithRetry(transactions, transaction, async (current) => {

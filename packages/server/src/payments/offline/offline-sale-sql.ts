@@ -1,5 +1,5 @@
 // SQL of offline sales. One terminal sequence number is one sale; gaps are stored in the same transaction.
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { type Database, isoTime, type Jobs, type NewJob } from '../../platform/index.ts';
 import { type KsnUse, takeKsnInTransaction } from '../card-input/ksn-sql.ts';
 import { queryRows } from '../repository/sql-statements.ts';
@@ -26,71 +26,43 @@ export type NewUpload = OfflineSequence & {
   gapJob: NewJob;
 };
 
+type StoreRefusal = 'ClientIdTaken' | 'CountExceeded' | 'SerialReused';
+
 /** `Twin`: that transaction already has the sequence number. */
 export type StoreResult =
-  | { result: 'Stored' | 'ClientIdTaken' | 'CountExceeded' | 'SerialReused' }
+  | { result: 'Stored' }
+  | { result: StoreRefusal }
   | { result: 'Twin'; transactionId: string };
 
 export type Gap = {
-  gap_id: string;
-  terminal_owner_id: string;
-  sequence_scope: string;
-  first_missing: number;
-  last_missing: number;
-  transaction_id: string;
-  merchant_id: string;
-  store_id: string | null;
-  detected_at: Date;
+  gapId: string;
+  terminalOwnerId: string;
+  sequenceScope: string;
+  firstMissing: number;
+  lastMissing: number;
+  transactionId: string;
+  merchantId: string;
+  storeId: string | null;
+  detectedAt: Date;
 };
 
-type GapListQuery = {
-  organizationId: string;
-  merchantId: string | undefined;
-  storeId: string | undefined;
-  deviceId: string | undefined;
-  after: string | undefined;
-  limit: number;
-};
+type GapListQuery = { organizationId: string; limit: number } & Record<
+  'merchantId' | 'storeId' | 'deviceId' | 'after',
+  string | undefined
+>;
 
-/** Serialises the uploads of one terminal owner, of all its sequence scopes, by a row lock. */
-const lockTerminalOwnerText = `INSERT INTO offline_terminal_owners AS h (organization_id, terminal_owner_id) VALUES ($1, $2)
-  ON CONFLICT (organization_id, terminal_owner_id) DO UPDATE SET terminal_owner_id = h.terminal_owner_id`;
+const gapColumns = `gap_id AS "gapId", terminal_owner_id AS "terminalOwnerId",
+  sequence_scope AS "sequenceScope", first_missing AS "firstMissing", last_missing AS "lastMissing",
+  transaction_id AS "transactionId", merchant_id AS "merchantId", store_id AS "storeId",
+  detected_at AS "detectedAt"`;
 
-const selectSequenceRangeText = `INSERT INTO offline_sequence_ranges
-    (organization_id, terminal_owner_id, sequence_scope, first_sequence, last_sequence)
-  VALUES ($1, $2, $3, $4, $4)
-  ON CONFLICT (organization_id, terminal_owner_id, sequence_scope)
-    DO UPDATE SET sequence_scope = offline_sequence_ranges.sequence_scope
-  RETURNING first_sequence, last_sequence`;
-
-const updateSequenceRangeText = `UPDATE offline_sequence_ranges SET first_sequence = $4, last_sequence = $5
-  WHERE organization_id = $1 AND terminal_owner_id = $2 AND sequence_scope = $3`;
-
-const findUploadText = `SELECT transaction_id FROM offline_uploads
+const findUploadText = `SELECT transaction_id AS "transactionId" FROM offline_uploads
   WHERE organization_id = $1 AND terminal_owner_id = $2 AND sequence_scope = $3 AND terminal_sequence = $4`;
 
-const findSameSaleText = `SELECT u.transaction_id FROM offline_uploads u JOIN transactions t
-    ON t.organization_id = u.organization_id AND t.transaction_id = u.transaction_id
+const findSameSaleText = `SELECT u.transaction_id AS "transactionId" FROM offline_uploads u
+  JOIN transactions t ON t.organization_id = u.organization_id AND t.transaction_id = u.transaction_id
   WHERE u.organization_id = $1 AND u.terminal_sequence = $2 AND u.authorized_at = $3
     AND t.merchant_id = $4 LIMIT $5`;
-
-/**
- * Inserts nothing if a period of 24 hours that contains the new sale would have too many sales, of all
- * sequence scopes. Uploads arrive in any order.
- */
-const insertText = `INSERT INTO offline_uploads (organization_id, terminal_owner_id, sequence_scope,
-    terminal_sequence, transaction_id, authorized_at, chip_data)
-  SELECT $1::uuid, $2::uuid, $3::text, $4::integer, $5::uuid, $6::timestamptz, $7::bytea
-  WHERE (SELECT max(count) FROM (
-      SELECT at, count(*) OVER (ORDER BY at
-        RANGE BETWEEN interval '23:59:59.999999' PRECEDING AND CURRENT ROW) AS count
-      FROM (SELECT authorized_at AS at FROM offline_uploads
-          WHERE organization_id = $1 AND terminal_owner_id = $2
-            AND authorized_at > $6::timestamptz - interval '24 hours'
-            AND authorized_at < $6::timestamptz + interval '24 hours'
-        UNION ALL SELECT $6::timestamptz) AS near) AS spans
-    WHERE at >= $6::timestamptz) <= $8::integer
-  RETURNING transaction_id`;
 
 const takeIdentifierText = `INSERT INTO offline_sale_identifiers AS a
     (organization_id, client_transaction_id, merchant_id, transaction_id)
@@ -101,31 +73,8 @@ const takeIdentifierText = `INSERT INTO offline_sale_identifiers AS a
     DO UPDATE SET transaction_id = a.transaction_id
   RETURNING transaction_id`;
 
-const outboxText = `INSERT INTO outbox
-    (organization_id, outbox_id, kind, subject_id, sequence, created_at)
-  VALUES ($1, $2, $3, $4, $5, $6)`;
-
-const gapText = `INSERT INTO missing_offline_sequences (organization_id, gap_id, terminal_owner_id, sequence_scope,
-    first_missing, last_missing, transaction_id, merchant_id, store_id, detected_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;
-
-const findGapText = `SELECT gap_id, first_missing, last_missing, transaction_id, detected_at
-  FROM missing_offline_sequences WHERE organization_id = $1 AND terminal_owner_id = $2 AND sequence_scope = $3
-    AND first_missing <= $4 AND last_missing >= $4`;
-
-const shrinkGapText = `UPDATE missing_offline_sequences SET first_missing = $3, last_missing = $4
-  WHERE organization_id = $1 AND gap_id = $2`;
-
-const deleteGapText =
-  'DELETE FROM missing_offline_sequences WHERE organization_id = $1 AND gap_id = $2';
-
-const gapColumns = `gap_id, terminal_owner_id, sequence_scope, first_missing, last_missing, transaction_id,
-  merchant_id, store_id, detected_at`;
-
 /** Several terminals of a merchant may use the same number in the same millisecond. */
 const maxSameSaleMatches = 20;
-
-type StoreRefusal = Exclude<StoreResult['result'], 'Stored' | 'Twin'>;
 
 /** Rolls back the database transaction, so that a refused upload does not use its number. */
 class UploadNotStored extends Error {
@@ -136,58 +85,96 @@ class UploadNotStored extends Error {
   }
 }
 
-type SequenceRange = { first_sequence: number; last_sequence: number };
+const sequenceScopeKey = ({ row, terminalOwnerId, sequenceScope }: NewUpload) =>
+  sql`organization_id = ${row.organizationId} AND terminal_owner_id = ${terminalOwnerId}
+    AND sequence_scope = ${sequenceScope}`;
 
 /** Inserts a gap that this upload found, or the upper part of a gap that it splits. */
 async function insertGap(
   trx: Kysely<unknown>,
   { row, gapId, terminalOwnerId, sequenceScope }: NewUpload,
-  [firstMissing, lastMissing]: readonly [number, number],
-  { transactionId, detectedAt }: { transactionId: string; detectedAt: string | Date },
+  gap: Pick<Gap, 'firstMissing' | 'lastMissing' | 'transactionId'> & { detectedAt: Date | string },
 ): Promise<void> {
-  const sequenceKey = [terminalOwnerId, sequenceScope, firstMissing, lastMissing, transactionId];
-  const location = [row.merchantId, row.storeId ?? null];
-  const values = [row.organizationId, gapId, ...sequenceKey, ...location, detectedAt];
-  await queryRows(trx, gapText, values);
+  await sql`INSERT INTO missing_offline_sequences (organization_id, gap_id, terminal_owner_id,
+      sequence_scope, first_missing, last_missing, transaction_id, merchant_id, store_id, detected_at)
+    VALUES (${row.organizationId}, ${gapId}, ${terminalOwnerId}, ${sequenceScope},
+      ${gap.firstMissing}, ${gap.lastMissing}, ${gap.transactionId}, ${row.merchantId},
+      ${row.storeId ?? null}, ${gap.detectedAt})`.execute(trx);
 }
 
 async function shrinkGap(trx: Kysely<unknown>, upload: NewUpload): Promise<void> {
-  const { terminalOwnerId, sequenceScope, sequence } = upload;
-  const { organizationId } = upload.row;
-  const sequenceKey = [organizationId, terminalOwnerId, sequenceScope, sequence];
-  const [gap] = await queryRows<Gap>(trx, findGapText, sequenceKey);
+  const { row, sequence } = upload;
+  const { rows } = await sql<Gap>`SELECT ${sql.raw(gapColumns)} FROM missing_offline_sequences
+    WHERE ${sequenceScopeKey(upload)}
+      AND first_missing <= ${sequence} AND last_missing >= ${sequence}`.execute(trx);
+  const [gap] = rows;
   if (gap === undefined) throw new Error('the sequence number is neither stored nor in a gap');
-  const { gap_id: gapId, first_missing: first, last_missing: last } = gap;
-  const gapKey = [organizationId, gapId];
-  if (first === last) {
-    await queryRows(trx, deleteGapText, gapKey);
+  const { gapId, firstMissing, lastMissing } = gap;
+  const gapKey = sql`organization_id = ${row.organizationId} AND gap_id = ${gapId}`;
+  if (firstMissing === lastMissing) {
+    await sql`DELETE FROM missing_offline_sequences WHERE ${gapKey}`.execute(trx);
     return;
   }
-  const below = [first, sequence - 1] as const;
-  const above = [sequence + 1, last] as const;
-  await queryRows(trx, shrinkGapText, [...gapKey, ...(sequence === first ? above : below)]);
-  if (sequence === first || sequence === last) return;
-  const { transaction_id: transactionId, detected_at: detectedAt } = gap;
-  await insertGap(trx, upload, above, { transactionId, detectedAt });
+  const [first, last] =
+    sequence === firstMissing ? [sequence + 1, lastMissing] : [firstMissing, sequence - 1];
+  await sql`UPDATE missing_offline_sequences SET first_missing = ${first}, last_missing = ${last}
+    WHERE ${gapKey}`.execute(trx);
+  if (sequence === firstMissing || sequence === lastMissing) return;
+  await insertGap(trx, upload, { ...gap, firstMissing: sequence + 1 });
 }
 
 async function recordSequenceNumber(
   trx: Kysely<unknown>,
   jobs: Pick<Jobs, 'enqueue'>,
   upload: NewUpload,
-  { first_sequence: first, last_sequence: last }: SequenceRange,
 ): Promise<void> {
   const { row, terminalOwnerId, sequenceScope, sequence, event } = upload;
+  const { rows } = await sql<{ first: number; last: number }>`INSERT INTO offline_sequence_ranges
+      (organization_id, terminal_owner_id, sequence_scope, first_sequence, last_sequence)
+    VALUES (${row.organizationId}, ${terminalOwnerId}, ${sequenceScope}, ${sequence}, ${sequence})
+    ON CONFLICT (organization_id, terminal_owner_id, sequence_scope)
+      DO UPDATE SET sequence_scope = offline_sequence_ranges.sequence_scope
+    RETURNING first_sequence AS first, last_sequence AS last`.execute(trx);
+  const [range] = rows;
+  if (range === undefined) throw new Error('the sequence range of the terminal does not exist');
+  const { first, last } = range;
   if (sequence > first && sequence < last) return shrinkGap(trx, upload);
-  const [from, to] = sequence > last ? [last + 1, sequence - 1] : [sequence + 1, first - 1];
-  if (sequence !== first && from <= to) {
+  const [firstMissing, lastMissing] =
+    sequence > last ? [last + 1, sequence - 1] : [sequence + 1, first - 1];
+  if (sequence !== first && firstMissing <= lastMissing) {
     const { transactionId } = row;
-    await insertGap(trx, upload, [from, to], { transactionId, detectedAt: event.at });
+    const detectedAt = event.at;
+    await insertGap(trx, upload, { firstMissing, lastMissing, transactionId, detectedAt });
     await jobs.enqueue(upload.gapJob, trx);
   }
-  const range = [Math.min(first, sequence), Math.max(last, sequence)];
-  const rangeKey = [row.organizationId, terminalOwnerId, sequenceScope];
-  await queryRows(trx, updateSequenceRangeText, [...rangeKey, ...range]);
+  await sql`UPDATE offline_sequence_ranges SET first_sequence = ${Math.min(first, sequence)},
+      last_sequence = ${Math.max(last, sequence)}
+    WHERE ${sequenceScopeKey(upload)}`.execute(trx);
+}
+
+/**
+ * False if a period of 24 hours that contains the new sale would have too many sales, of all sequence scopes.
+ * Uploads arrive in any order.
+ */
+async function insertUpload(trx: Kysely<unknown>, upload: NewUpload): Promise<boolean> {
+  const { terminalOwnerId, sequenceScope, sequence, chipData = null, maxCount } = upload;
+  const { organizationId, transactionId } = upload.row;
+  const soldAt = sql`${isoTime(upload.authorizedAt)}::timestamptz`;
+  const { rows } = await sql`INSERT INTO offline_uploads (organization_id, terminal_owner_id,
+      sequence_scope, terminal_sequence, transaction_id, authorized_at, chip_data)
+    SELECT ${organizationId}::uuid, ${terminalOwnerId}::uuid, ${sequenceScope}::text,
+      ${sequence}::integer, ${transactionId}::uuid, ${soldAt}, ${chipData}::bytea
+    WHERE (SELECT max(count) FROM (
+        SELECT at, count(*) OVER (ORDER BY at
+          RANGE BETWEEN interval '23:59:59.999999' PRECEDING AND CURRENT ROW) AS count
+        FROM (SELECT authorized_at AS at FROM offline_uploads
+            WHERE organization_id = ${organizationId} AND terminal_owner_id = ${terminalOwnerId}
+              AND authorized_at > ${soldAt} - interval '24 hours'
+              AND authorized_at < ${soldAt} + interval '24 hours'
+          UNION ALL SELECT ${soldAt}) AS near) AS spans
+      WHERE at >= ${soldAt}) <= ${maxCount}::integer
+    RETURNING transaction_id`.execute(trx);
+  return rows.length > 0;
 }
 
 async function storeInTransaction(
@@ -195,83 +182,55 @@ async function storeInTransaction(
   jobs: Pick<Jobs, 'enqueue'>,
   upload: NewUpload,
 ): Promise<StoreResult> {
-  const { row, event, terminalOwnerId, sequenceScope, isGapChecked, sequence } = upload;
+  const { row, event, terminalOwnerId, sequenceScope, sequence, ksnUse } = upload;
   const { organizationId, transactionId } = row;
-  await queryRows(trx, lockTerminalOwnerText, [organizationId, terminalOwnerId]);
+  // Serialises the uploads of one terminal owner, of all its sequence scopes, by a row lock.
+  await sql`INSERT INTO offline_terminal_owners AS h (organization_id, terminal_owner_id)
+    VALUES (${organizationId}, ${terminalOwnerId})
+    ON CONFLICT (organization_id, terminal_owner_id)
+      DO UPDATE SET terminal_owner_id = h.terminal_owner_id`.execute(trx);
   const sequenceKey = [organizationId, terminalOwnerId, sequenceScope, sequence];
-  const [existingUpload] = await queryRows<{ transaction_id: string }>(
-    trx,
-    findUploadText,
-    sequenceKey,
-  );
-  if (existingUpload !== undefined)
-    return { result: 'Twin', transactionId: existingUpload.transaction_id };
-  const insertedRows = await queryRows(trx, insertTransaction.text, [
-    JSON.stringify([toInsertRow(row, event)]),
-  ]);
+  const [twin] = await queryRows<UploadRow>(trx, findUploadText, sequenceKey);
+  if (twin !== undefined) return { result: 'Twin', ...twin };
+  const newRow = JSON.stringify([toInsertRow(row, event)]);
+  const insertedRows = await queryRows(trx, insertTransaction.text, [newRow]);
   if (insertedRows.length === 0) throw new UploadNotStored('ClientIdTaken');
-  const sale = [transactionId, isoTime(upload.authorizedAt), upload.chipData ?? null];
-  const insertedUploads = await queryRows(trx, insertText, [
-    ...sequenceKey,
-    ...sale,
-    upload.maxCount,
-  ]);
-  if (insertedUploads.length === 0) throw new UploadNotStored('CountExceeded');
-  const { ksnUse } = upload;
+  if (!(await insertUpload(trx, upload))) throw new UploadNotStored('CountExceeded');
   if (ksnUse !== undefined && !(await takeKsnInTransaction(trx, ksnUse)))
     throw new UploadNotStored('SerialReused');
-  await queryRows(trx, outboxText, [
-    organizationId,
-    upload.outboxId,
-    event.type,
-    transactionId,
-    event.sequence,
-    event.at,
-  ]);
+  await sql`INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
+    VALUES (${organizationId}, ${upload.outboxId}, ${event.type}, ${transactionId},
+      ${event.sequence}, ${event.at})`.execute(trx);
   await jobs.enqueue(upload.job, trx);
-  if (!isGapChecked) return { result: 'Stored' };
-  const [range] = await queryRows<SequenceRange>(trx, selectSequenceRangeText, sequenceKey);
-  if (range === undefined) throw new Error('the sequence range of the terminal does not exist');
-  await recordSequenceNumber(trx, jobs, upload, range);
+  if (upload.isGapChecked) await recordSequenceNumber(trx, jobs, upload);
   return { result: 'Stored' };
 }
 
-export function createOfflineStore({
-  database,
-  jobs,
-}: {
-  database: Database;
-  jobs: Pick<Jobs, 'enqueue'>;
-}) {
+type UploadRow = { transactionId: string };
+type StorePorts = { database: Database; jobs: Pick<Jobs, 'enqueue'> };
+
+export function createOfflineStore({ database, jobs }: StorePorts) {
   return {
     /** The transaction under a number that was uploaded before. */
     async find(
       organizationId: string,
       { terminalOwnerId, sequenceScope }: OfflineSequence,
       sequence: number,
-    ) {
+    ): Promise<string | undefined> {
       const values = [organizationId, terminalOwnerId, sequenceScope, sequence];
-      const [row] = await database.query<{ transaction_id: string }>(findUploadText, values);
-      return row?.transaction_id;
+      return (await database.query<UploadRow>(findUploadText, values))[0]?.transactionId;
     },
 
     /** Sales of the merchant with this number and time, of all terminals. */
-    async findElsewhere(sale: {
-      organizationId: string;
-      merchantId: string;
-      sequence: number;
-      authorizedAt: number;
-    }): Promise<string[]> {
-      const { organizationId, merchantId, sequence, authorizedAt } = sale;
-      const values = [
-        organizationId,
-        sequence,
-        isoTime(authorizedAt),
-        merchantId,
-        maxSameSaleMatches,
-      ];
-      const rows = await database.query<{ transaction_id: string }>(findSameSaleText, values);
-      return rows.map((row) => row.transaction_id);
+    async findElsewhere(
+      { organizationId, merchantId }: SaleKey,
+      sequence: number,
+      authorizedAt: number,
+    ): Promise<string[]> {
+      const soldAt = isoTime(authorizedAt);
+      const values = [organizationId, sequence, soldAt, merchantId, maxSameSaleMatches];
+      const rows = await database.query<UploadRow>(findSameSaleText, values);
+      return rows.map(({ transactionId }) => transactionId);
     },
 
     async store(upload: NewUpload): Promise<StoreResult> {
@@ -294,12 +253,11 @@ export function createOfflineStore({
 
     /** Sealed; undefined if the terminal sent none. */
     async chipData(organizationId: string, transactionId: string): Promise<Buffer | undefined> {
-      const [row] = await database.query<{ chip_data: Buffer | null }>(
-        `SELECT chip_data FROM offline_uploads
-          WHERE organization_id = $1 AND transaction_id = $2`,
-        [organizationId, transactionId],
-      );
-      return row?.chip_data ?? undefined;
+      const text = `SELECT chip_data AS "chipData" FROM offline_uploads
+        WHERE organization_id = $1 AND transaction_id = $2`;
+      const values = [organizationId, transactionId];
+      const [row] = await database.query<{ chipData: Buffer | null }>(text, values);
+      return row?.chipData ?? undefined;
     },
 
     async forgetChipData(organizationId: string, transactionId: string): Promise<void> {

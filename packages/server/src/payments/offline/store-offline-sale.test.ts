@@ -39,7 +39,7 @@ const offlineSale = (authorizedAt: string) =>
     },
     card: { expiry: '9912' },
     cardFingerprint: 'card hash',
-    requestFingerprint: {},
+    requestMembers: {},
     transactionId: 't',
     key: { organizationId: 'o', merchantId: 'm', clientTransactionId: 'c-1', lockKey: 'key' },
   }) as unknown as OfflineSale;

@@ -24,16 +24,10 @@ import {
   type TransactionRecord,
   transactionSummary,
 } from '../transaction/transaction.ts';
+import { checkContractTerms } from '../validation/check-sale-terms.ts';
 import {
-  checkCardExpiry,
-  checkCurrencyActive,
-  checkNotAfter,
-  chooseCaptureMode,
-} from '../validation/check-sale-terms.ts';
-import {
-  checkNotInFuture,
   checkOfflineLimits,
-  checkTransactionCertificate,
+  checkOfflineSale,
   differingSaleMembers,
   type OfflineRequest,
   type OfflineSequence,
@@ -69,29 +63,31 @@ export async function storeOfflineSale(
   ports: StoreOfflinePorts,
   sale: OfflineSale,
 ): Promise<SaleResult> {
-  const { request, key } = sale;
-  const { organizationId } = sale.caller;
-  const replay = await replayUnlessInvalid(ports, sale);
+  const { request, card, key, resolved, requestMembers } = sale;
+  const { offlineData } = request;
+  const replay = await withReplay(ports, sale, () => {
+    checkOfflineSale(request, card, ports.clock.now());
+    return replaySale(ports, sale);
+  });
   if (replay !== undefined) return replay;
-  const sequence = sequenceOf(ports, sale);
-  const { terminalSequence } = request.offlineData;
-  const existingId = await ports.offlineStore.find(organizationId, sequence, terminalSequence);
+  const sequence = offlineSequenceOf(resolved, offlineData, () => {
+    const identity = JSON.stringify(offlineSaleIdentity(requestMembers));
+    return `sale:${ports.vault.digest(identity)}`;
+  });
+  const { terminalSequence } = offlineData;
+  const existingId = await ports.offlineStore.find(key.organizationId, sequence, terminalSequence);
   if (existingId !== undefined) return respondWithExisting(ports, sale, existingId);
   const sameSale = await findSameSale(ports, sale);
   if (sameSale !== undefined) return respondUploaded(ports, sale, sameSale);
-  const { contract } = sale.resolved;
+  const { contract } = resolved;
   // Offline sales are always captured, because the customer has the goods.
   const captureMode = 'Immediate';
-  chooseCaptureMode({ ...request, captureMode }, contract);
+  checkContractTerms({ ...request, captureMode }, contract);
   checkOfflineLimits(request, contract.offlineLimits, ports.clock.now());
   const refusal: { result?: Exclude<StoreResult, { result: 'Stored' }> } = {};
   const transaction = await ports.inFlightTransactions.run(key.lockKey, async () => {
-    const { offlineData } = request;
-    const intent = await createSaleIntent(ports, sale, {
-      phase: 'Stored',
-      captureMode,
-      offlineData,
-    });
+    const options = { phase: 'Stored', captureMode, offlineData } as const;
+    const intent = await createSaleIntent(ports, sale, options);
     const upload = await createUpload(ports, sale, sequence, intent);
     const storeResult = await storeWithKsnTakeover(ports, sale, upload);
     if (storeResult.result === 'Stored') return intent.transaction;
@@ -103,36 +99,6 @@ export async function storeOfflineSale(
   if (transaction === undefined) throw new Error('the offline sale was not stored');
   ports.jobs.poke();
   return { transaction, replayed: false };
-}
-
-/** The existing sale of a repeated upload, also when its time limits have passed since. */
-const replayUnlessInvalid = (
-  ports: StoreOfflinePorts,
-  sale: OfflineSale,
-): Promise<SaleResult | undefined> =>
-  withReplay(ports, sale, () => {
-    const { request, card, key, requestFingerprint } = sale;
-    const now = ports.clock.now();
-    const soldAt = offlineSaleTime(request.offlineData);
-    checkNotAfter(request, now);
-    checkNotInFuture(request, now);
-    checkCardExpiry(card, soldAt);
-    checkCurrencyActive(request, soldAt);
-    checkTransactionCertificate(card);
-    return replaySale(ports, key, requestFingerprint);
-  });
-
-function sequenceOf(
-  { vault }: StoreOfflinePorts,
-  { request, resolved, requestFingerprint }: OfflineSale,
-): OfflineSequence {
-  const { device, contract } = resolved;
-  const location = { deviceId: device?.deviceId, contractId: contract.contractId };
-  return offlineSequenceOf(
-    location,
-    request,
-    () => `sale:${vault.digest(JSON.stringify(offlineSaleIdentity(requestFingerprint)))}`,
-  );
 }
 
 /** A KSN that an unsuccessful online sale has used is valid for the offline sale that follows it. */
@@ -159,8 +125,8 @@ async function respondNotStored(
       return refuseCountExceeded(sale.resolved.contract.offlineLimits.maxCount);
     case 'SerialReused':
       return refuseReusedKsn();
-    default:
-      return replayOrRefuse(ports, sale.key, sale.requestFingerprint);
+    case 'ClientIdTaken':
+      return replayOrRefuse(ports, sale);
   }
 }
 
@@ -170,37 +136,32 @@ async function respondWithExisting(
   sale: OfflineSale,
   transactionId: string,
 ): Promise<SaleResult> {
-  const { caller, requestFingerprint } = sale;
-  const transaction = await ports.transactions.findById(caller.organizationId, transactionId);
+  const { key, requestMembers } = sale;
+  const transaction = await ports.transactions.findById(key.organizationId, transactionId);
   if (transaction === undefined) throw new Error('the uploaded sale does not exist');
   const existingRequest = authorizationContext(transaction).request;
-  const memberNames = differingSaleMembers(existingRequest, requestFingerprint);
+  const memberNames = differingSaleMembers(existingRequest, requestMembers);
   if (memberNames.length === 0) return respondUploaded(ports, sale, transaction);
-  return refuse(
-    'offline_sequence_reused',
-    'The terminal sequence number was used for another sale.',
-    {
-      errors: memberNames.map((name) => ({
-        pointer: `/${name}`,
-        code: 'offline_sequence_reused',
-        detail: 'Differs from the sale that has this number.',
-      })),
-      extensions: { transaction: transactionSummary(transaction) },
-    },
-  );
+  const code = 'offline_sequence_reused';
+  const detail = 'Differs from the sale that has this number.';
+  return refuse(code, 'The terminal sequence number was used for another sale.', {
+    errors: memberNames.map((name) => ({ pointer: `/${name}`, code, detail })),
+    extensions: { transaction: transactionSummary(transaction) },
+  });
 }
 
 /** Another identifier is taken before it is refused, so that no later sale is charged under it. */
 async function respondUploaded(
   ports: StoreOfflinePorts,
-  { key, requestFingerprint }: OfflineSale,
+  sale: OfflineSale,
   transaction: TransactionRecord,
 ): Promise<SaleResult> {
+  const { key } = sale;
   const { clientTransactionId, transactionId } = transaction.row;
   const isTaken =
     clientTransactionId === key.clientTransactionId ||
     (await ports.offlineStore.takeIdentifier(key, transactionId));
-  if (!isTaken) return replayOrRefuse(ports, key, requestFingerprint);
+  if (!isTaken) return replayOrRefuse(ports, sale);
   requireOwnIdentifier(transaction, key.clientTransactionId);
   return { transaction, replayed: true };
 }
@@ -211,45 +172,35 @@ async function respondUploaded(
  */
 async function findSameSale(
   { offlineStore, transactions }: StoreOfflinePorts,
-  { caller, request, resolved, requestFingerprint }: OfflineSale,
+  { key, request: { offlineData }, requestMembers }: OfflineSale,
 ): Promise<TransactionRecord | undefined> {
-  const { organizationId } = caller;
-  const ids = await offlineStore.findElsewhere({
-    organizationId,
-    merchantId: resolved.merchant.merchantId,
-    sequence: request.offlineData.terminalSequence,
-    authorizedAt: offlineSaleTime(request.offlineData),
-  });
-  const matches = await Promise.all(ids.map((id) => transactions.findById(organizationId, id)));
-  return matches.find(
-    (each) =>
-      each !== undefined &&
-      differingSaleMembers(authorizationContext(each).request, requestFingerprint).length === 0,
-  );
+  const { terminalSequence } = offlineData;
+  const soldAt = offlineSaleTime(offlineData);
+  const ids = await offlineStore.findElsewhere(key, terminalSequence, soldAt);
+  const sales = await Promise.all(ids.map((id) => transactions.findById(key.organizationId, id)));
+  const isSame = (sale: TransactionRecord) =>
+    differingSaleMembers(authorizationContext(sale).request, requestMembers).length === 0;
+  return sales.find((sale) => sale !== undefined && isSame(sale));
 }
 
 async function createUpload(
   ports: StoreOfflinePorts,
-  { caller, request, resolved, card, cardFingerprint }: OfflineSale,
+  { request, resolved, card, cardFingerprint }: OfflineSale,
   sequence: OfflineSequence,
   { transaction, context }: SaleIntent,
 ): Promise<NewUpload> {
-  const { organizationId } = caller;
   const { row, events } = transaction;
-  const { transactionId, merchantId } = row;
+  const { organizationId, transactionId, merchantId } = row;
   const payload = { transactionId };
   const now = ports.clock.now();
-  const { chipData } = card;
+  const chipData = card.chipData === undefined ? undefined : Buffer.from(card.chipData);
   return {
     ...sequence,
     row,
     event: events[0],
     sequence: request.offlineData.terminalSequence,
     authorizedAt: offlineSaleTime(request.offlineData),
-    chipData:
-      chipData === undefined
-        ? undefined
-        : await ports.vault.seal(organizationId, transactionId, Buffer.from(chipData)),
+    chipData: chipData && (await ports.vault.seal(organizationId, transactionId, chipData)),
     maxCount: resolved.contract.offlineLimits.maxCount,
     ksnUse: createKsnUse(request, { organizationId, merchantId, cardFingerprint, at: now }),
     outboxId: ports.ids.uuid(),

@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import { dueClockOf } from '../../../test/movable-clock.ts';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import type { Job } from '../../platform/index.ts';
-import { createRetryDriver } from '../runtime/send-queued-message.ts';
+import { createRetryDriver, type RetryPorts } from '../runtime/send-queued-message.ts';
 import { deriveState, type Phase, zeroAmounts } from '../transaction/state-machine.ts';
 import { alertAfterAttempts } from '../transaction/time-limits.ts';
 import type { TransactionChange, TransactionRecord } from '../transaction/transaction.ts';
-import { createOfflineSubmission } from './submit-offline-sale.ts';
+import { createOfflineSubmission, type OfflineSubmissionPorts } from './submit-offline-sale.ts';
 
 const job = (attempts = 0) =>
   ({
@@ -107,8 +107,7 @@ function setUp(input: {
         return true;
       },
     },
-  } as unknown as Parameters<typeof createOfflineSubmission>[0] &
-    Parameters<typeof createRetryDriver>[0];
+  } as unknown as OfflineSubmissionPorts & RetryPorts;
   const submit = createRetryDriver(ports, createOfflineSubmission(ports));
   return {
     submit,

@@ -25,7 +25,7 @@ const sentEventType = 'transaction.sent';
 /** Reason of the event that records a reference collision. */
 const collisionReason = 'NumbersTaken';
 
-type Ports = LateResponsePorts &
+export type OfflineSubmissionPorts = LateResponsePorts &
   SendPorts & {
     vault: Pick<Vault, 'open'>;
     offlineStore: Pick<OfflineStore, 'chipData' | 'forgetChipData'>;
@@ -40,19 +40,19 @@ type SubmittedSale = {
 };
 
 /** @example createRetryDriver(ports, createOfflineSubmission(ports)) */
-export function createOfflineSubmission(ports: Ports): RetrySteps<SubmittedSale> {
+export function createOfflineSubmission(ports: OfflineSubmissionPorts): RetrySteps<SubmittedSale> {
   return {
     async load({ organizationId, payload }) {
       const { transactionId } = payload as { transactionId: string };
       const readAt = ports.clock.now();
       const stored = await ports.transactions.findById(organizationId, transactionId);
       const sale = stored && (await markSubmitted(ports, stored, readAt));
-      if (sale === undefined) {
-        await ports.offlineStore.forgetChipData(organizationId, transactionId);
-        return 'Done';
+      if (sale !== undefined) {
+        ports.failPoints.hit('after-intent');
+        return sale;
       }
-      ports.failPoints.hit('after-intent');
-      return sale;
+      await ports.offlineStore.forgetChipData(organizationId, transactionId);
+      return 'Done';
     },
     send: (sale, onPossiblySent) => sendAdvice(ports, sale, onPossiblySent),
     async storeOutcome(sale, outcome) {
@@ -74,7 +74,7 @@ export function createOfflineSubmission(ports: Ports): RetrySteps<SubmittedSale>
  * Undefined if the sale was voided or decided.
  */
 function markSubmitted(
-  { transactions, clock }: Ports,
+  { transactions, clock }: OfflineSubmissionPorts,
   stored: TransactionRecord,
   readAt: number,
 ): Promise<SubmittedSale | undefined> {
@@ -92,7 +92,7 @@ function markSubmitted(
 }
 
 async function sendAdvice(
-  ports: Ports,
+  ports: OfflineSubmissionPorts,
   { transaction, isRepeat, readAt }: SubmittedSale,
   onPossiblySent: () => void,
 ): Promise<AcquirerOutcome> {
@@ -128,30 +128,29 @@ const hasReferenceCollision = ({ events }: TransactionRecord): boolean =>
 
 /** Stores the outcome. @returns when to send again; undefined if the sale is decided */
 async function storeOutcome(
-  ports: Ports,
+  ports: OfflineSubmissionPorts,
   { transaction: submitted, isRepeat }: SubmittedSale,
   outcome: AcquirerOutcome,
 ): Promise<RetryTime | undefined> {
+  const { transactions } = ports;
   const { transactionId } = submitted.row;
-  const { retry } = await updateWithRetry<{ retry?: RetryTime }>(
-    ports.transactions,
+  const response = classifyResponse(outcome);
+  type Retry = { retry: RetryTime | undefined };
+  const { retry } = await updateWithRetry<Retry>(
+    transactions,
     submitted,
     async (current, conflicts) => {
       if (current.row.position.phase !== 'Submitted') {
         await recordSupersededOutcome(ports, current, outcome);
-        return {};
+        return { retry: undefined };
       }
-      const result = findRule(offlineSaleOutcomeRules, {
-        response: classifyResponse(outcome),
-        isRepeat,
-        hasCollision: hasReferenceCollision(current),
-      }).result;
+      const hasCollision = hasReferenceCollision(current);
+      const { result } = findRule(offlineSaleOutcomeRules, { response, isRepeat, hasCollision });
       const transition = outcomeTransition(current, result, outcome, ports.clock.now());
-      const retryResult = defined({ retry: 'retry' in result ? result.retry : undefined });
+      const retryResult = { retry: 'retry' in result ? result.retry : undefined };
       // Without an update nothing checks the version: a user may have reversed the sale.
       if (transition === undefined) return conflicts === 0 ? undefined : retryResult;
-      if ((await commitTransition(ports.transactions, current, transition)) === undefined)
-        return undefined;
+      if (!(await commitTransition(transactions, current, transition))) return undefined;
       ports.inFlightTransactions.notifyChange(transactionId);
       if (transition.type === sentEventType) alertReferenceCollision(ports, { transactionId });
       return retryResult;
@@ -167,19 +166,12 @@ function outcomeTransition(
   at: number,
 ): Transition | undefined {
   if (result.status === 'Pending') {
-    return result.isCollision
-      ? { at, type: sentEventType, changes: {}, data: { reason: collisionReason } }
-      : undefined;
+    if (!result.isCollision) return undefined;
+    return { at, type: sentEventType, changes: {}, data: { reason: collisionReason } };
   }
   const response = 'responseCode' in outcome ? { code: outcome.responseCode } : {};
-  if (result.status !== 'Succeeded') {
-    return {
-      at,
-      type: 'transaction.declined',
-      changes: { phase: 'Declined' },
-      data: { response },
-    };
-  }
+  if (result.status !== 'Succeeded')
+    return { at, type: 'transaction.declined', changes: { phase: 'Declined' }, data: { response } };
   const context = authorizationContext(transaction);
   const amount = outcome.outcome === 'Approved' ? outcome.amount : transaction.row.amount;
   return {

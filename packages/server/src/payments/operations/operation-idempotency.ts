@@ -13,7 +13,7 @@ import {
   type StoredOperation,
   type TransactionRecord,
 } from '../transaction/transaction.ts';
-import { refuseIdentifierReuse } from '../validation/request-fingerprint.ts';
+import { refuseIdentifierReuse } from '../validation/request-members.ts';
 import type { OperationInput, OperationResult } from './operation-decision.ts';
 
 export type IdempotencyPorts = {

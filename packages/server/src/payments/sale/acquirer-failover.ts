@@ -6,11 +6,7 @@ import type { AcquirerContract } from '../../provisioning/index.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import { settlementContext } from '../transaction/settlement-and-expiry.ts';
 import { calculateOverCaptureAllowance } from '../transaction/state-machine.ts';
-import type {
-  AuthorizationContext,
-  StoredEvent,
-  TransactionRow,
-} from '../transaction/transaction.ts';
+import type { AuthorizationContext, StoredEvent } from '../transaction/transaction.ts';
 import { avsData } from '../validation/validate-sale-request.ts';
 import type { SaleIntent } from './create-sale-intent.ts';
 
@@ -23,8 +19,6 @@ export type FailoverPorts = {
   acquirerTimeoutMs: number;
 };
 
-type SentSale = { intent: SaleIntent; outcome: AcquirerOutcome };
-
 /**
  * Continues with the next contract while nothing was sent. Each change of the contract is stored before
  * anything is sent, so that later messages use the same contract.
@@ -34,7 +28,7 @@ type SentSale = { intent: SaleIntent; outcome: AcquirerOutcome };
 export async function sendWithFailover(
   ports: FailoverPorts,
   initialIntent: SaleIntent,
-): Promise<SentSale> {
+): Promise<{ intent: SaleIntent; outcome: AcquirerOutcome }> {
   let intent = initialIntent;
   // A paused process must not send a sale that another process has already reversed.
   if (!isBeforeSendDeadline(ports, intent)) {
@@ -54,13 +48,16 @@ export async function sendWithFailover(
     const { linkId } = intent.context;
     const { acquirerLink } = contract;
     if (acquirerLink === linkId || !ports.acquiring.isLinkAvailable(acquirerLink)) continue;
-    const rerouted = await tryReroute(ports, intent, contract);
-    if (rerouted === undefined) break;
     const { transactionId } = intent.transaction.row;
-    ports.log.warn(
-      { transactionId, from: linkId, to: acquirerLink },
-      'a sale fails over to another acquirer link',
-    );
+    const rerouted = await reroute(ports, intent, contract).catch((error: unknown) => {
+      if (!(error instanceof Refusal)) throw error;
+      const message = 'acquirer failover of a sale could not be stored';
+      ports.log.warn({ err: error, transactionId }, message);
+      return undefined;
+    });
+    if (rerouted === undefined) break;
+    const members = { transactionId, from: linkId, to: acquirerLink };
+    ports.log.warn(members, 'a sale fails over to another acquirer link');
     intent = rerouted;
     ports.failPoints.hit('after-reroute');
     outcome = await sendToAcquirer(ports, intent, onPossiblySent);
@@ -68,12 +65,8 @@ export async function sendWithFailover(
   return { intent, outcome };
 }
 
-function isBeforeSendDeadline(
-  { clock, acquirerTimeoutMs }: FailoverPorts,
-  { transaction }: SaleIntent,
-): boolean {
-  return clock.now() <= transaction.row.deadline - acquirerTimeoutMs;
-}
+const isBeforeSendDeadline = (ports: FailoverPorts, { transaction }: SaleIntent): boolean =>
+  ports.clock.now() <= transaction.row.deadline - ports.acquirerTimeoutMs;
 
 function sendToAcquirer(
   { acquiring }: FailoverPorts,
@@ -107,34 +100,15 @@ function sendToAcquirer(
   );
 }
 
-/** Undefined when the new contract could not be stored: the sale is not sent. */
-async function tryReroute(
-  ports: FailoverPorts,
-  intent: SaleIntent,
-  contract: AcquirerContract,
-): Promise<SaleIntent | undefined> {
-  try {
-    return await reroute(ports, intent, contract);
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    const { transactionId } = intent.transaction.row;
-    ports.log.warn(
-      { err: error, transactionId },
-      'acquirer failover of a sale could not be stored',
-    );
-    return undefined;
-  }
-}
-
 /** Undefined when another process has ended the sale. */
 async function reroute(
   ports: FailoverPorts,
   intent: SaleIntent,
   contract: AcquirerContract,
 ): Promise<SaleIntent | undefined> {
-  const { transaction } = intent;
+  const { row: previousRow, events, operations } = intent.transaction;
+  const { contractId, overCapturePercent } = contract;
   const context = await contextForContract(ports, intent, contract);
-  const previousRow = transaction.row;
   const version = previousRow.version + 1;
   const at = isoTime(ports.clock.now());
   const event: StoredEvent = {
@@ -143,22 +117,13 @@ async function reroute(
     at,
     data: { state: 'Received', changes: {}, reason: 'NotSent', context },
   };
-  const row: TransactionRow = {
-    ...previousRow,
-    contractId: contract.contractId,
-    overCaptureAllowance: calculateOverCaptureAllowance(
-      previousRow.amount,
-      contract.overCapturePercent,
-    ),
-    version,
-    updatedAt: at,
-  };
+  const overCaptureAllowance = calculateOverCaptureAllowance(
+    previousRow.amount,
+    overCapturePercent,
+  );
+  const row = { ...previousRow, contractId, overCaptureAllowance, version, updatedAt: at };
   if (!(await ports.transactions.updateRoute(previousRow, row, event))) return undefined;
-  return {
-    ...intent,
-    context,
-    transaction: { ...transaction, row, events: [...transaction.events, event] },
-  };
+  return { ...intent, context, transaction: { row, events: [...events, event], operations } };
 }
 
 async function contextForContract(
@@ -167,17 +132,14 @@ async function contextForContract(
   contract: AcquirerContract,
 ): Promise<AuthorizationContext> {
   const { organizationId, deviceId } = transaction.row;
-  const reference = await ports.acquiring.allocateReference({
-    organizationId,
-    contractId: contract.contractId,
-    terminalOwnerId: deviceId ?? contract.contractId,
-    range: contract.terminalIdRange,
-    kind: context.kind,
-    timeZone: context.timeZone,
-  });
+  const { contractId, terminalIdRange: range } = contract;
+  const { kind, timeZone } = context;
+  const terminalOwnerId = deviceId ?? contractId;
+  const message = { organizationId, contractId, terminalOwnerId, range, kind, timeZone };
+  const reference = await ports.acquiring.allocateReference(message);
   const { captureTransport: _transport, cutOverTime: _cutOver, ...unchangedContext } = context;
   // The end of the authorization hold was stored with the intent and stays.
-  const { holdDays: _days, ...settlement } = settlementContext(context.kind, contract);
+  const { holdDays: _days, ...settlement } = settlementContext(kind, contract);
   return {
     ...unchangedContext,
     ...settlement,

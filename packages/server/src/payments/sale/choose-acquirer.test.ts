@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { AcquirerContract } from '../../provisioning/index.ts';
-import { orderContracts } from './choose-acquirer.ts';
+import { orderContracts, type SaleRoutingData } from './choose-acquirer.ts';
 
 type Routing = AcquirerContract['routing'];
 
 const contract = (contractId: string, routing: Routing = []) =>
   ({ contractId, routing }) as unknown as AcquirerContract;
 
-const sale = (members: Partial<Parameters<typeof orderContracts>[1]> = {}) => ({
+const sale = (members: Partial<SaleRoutingData> = {}) => ({
   transactionId: randomUUID(),
   scheme: 'Visa',
   currency: 'EUR',

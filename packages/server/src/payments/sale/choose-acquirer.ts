@@ -4,7 +4,7 @@ import { type ProcessRequest, Refusal, refuse } from '@switchyard/contract';
 import type { Acquiring } from '../../acquiring/index.ts';
 import type { Ids } from '../../platform/index.ts';
 import type { AcquirerContract, Resolved } from '../../provisioning/index.ts';
-import { chooseCaptureMode } from '../validation/check-sale-terms.ts';
+import { checkContractTerms, chooseCaptureMode } from '../validation/check-sale-terms.ts';
 
 export type RoutedSale = {
   transactionId: string;
@@ -17,8 +17,6 @@ export type ChooseAcquirerPorts = {
   acquiring: Pick<Acquiring, 'getZonePinKey' | 'isLinkAvailable'>;
   ids: Ids;
 };
-
-const noContracts: readonly AcquirerContract[] = [];
 
 /**
  * Chooses among the contracts of the merchant. When no contract accepts the sale, the preferred one stays,
@@ -34,45 +32,38 @@ export function chooseAcquirer(
   const transactionId = ids.uuid();
   const { contracts, contract } = resolved;
   if (contracts.length === 1 && contract.routing.length === 0) {
-    return { transactionId, resolved, failoverContracts: noContracts };
+    return { transactionId, resolved, failoverContracts: [] };
   }
-  const { amount, currency } = request;
+  const { amount, currency, pinblock } = request;
   const routes = orderContracts(contracts, { transactionId, scheme, amount, currency });
   const [preferred] = routes;
   if (preferred === undefined) {
-    return refuse(
-      'no_acquirer_for_merchant',
-      'No acquirer contract of the merchant accepts this sale.',
-    );
+    const detail = 'No acquirer contract of the merchant accepts this sale.';
+    return refuse('no_acquirer_for_merchant', detail);
   }
   const acceptsPin = ({ acquirerLink }: AcquirerContract) =>
-    request.pinblock === undefined || acquiring.getZonePinKey(acquirerLink) !== undefined;
-  const accepting = routes.filter(
-    (route) => acceptsPin(route) && captureModeIfAccepted(request, route) !== undefined,
-  );
+    pinblock === undefined || acquiring.getZonePinKey(acquirerLink) !== undefined;
+  const accepting = routes.filter((route) => acceptsPin(route) && acceptsSale(route, request));
   const reachable = accepting.find(({ acquirerLink }) => acquiring.isLinkAvailable(acquirerLink));
   const chosen = reachable ?? accepting[0] ?? preferred;
-  const mode = captureModeIfAccepted(request, chosen);
+  const mode = chooseCaptureMode(request, chosen);
   const failoverContracts = accepting.filter(
-    (route) => route !== chosen && captureModeIfAccepted(request, route) === mode,
+    (route) => route !== chosen && chooseCaptureMode(request, route) === mode,
   );
   return { transactionId, resolved: { ...resolved, contract: chosen }, failoverContracts };
 }
 
-/** Undefined when the contract does not accept the sale. */
-function captureModeIfAccepted(
-  request: ProcessRequest,
-  contract: AcquirerContract,
-): string | undefined {
+function acceptsSale(contract: AcquirerContract, request: ProcessRequest): boolean {
   try {
-    return chooseCaptureMode(request, contract);
+    checkContractTerms(request, contract);
+    return true;
   } catch (error) {
-    if (error instanceof Refusal) return undefined;
+    if (error instanceof Refusal) return false;
     throw error;
   }
 }
 
-type SaleRoutingData = {
+export type SaleRoutingData = {
   /** The share of each contract is drawn from it. */
   transactionId: string;
   scheme: string;
@@ -118,14 +109,9 @@ function stableRandom(transactionId: string, contractId: string): number {
   return (digest.readUIntBE(0, randomBytes) + 1) / (randomRange + 1);
 }
 
-type RankedContract = { contract: AcquirerContract; tier: number; score: number };
-
 const priorityTiers = { byRule: 0, withoutRules: 1, standby: 2 } as const;
 
-function rankContract(
-  contract: AcquirerContract,
-  sale: SaleRoutingData,
-): RankedContract | undefined {
+function rankContract(contract: AcquirerContract, sale: SaleRoutingData) {
   const { routing, contractId } = contract;
   if (routing.length === 0) return { contract, tier: priorityTiers.withoutRules, score: 0 };
   const rule = routing.find((each) => matches(each, sale));

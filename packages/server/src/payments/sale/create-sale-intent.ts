@@ -19,6 +19,7 @@ import type {
 import { offlineSaleTime } from '../validation/validate-offline-sale.ts';
 import { isAccountVerification } from '../validation/validate-sale-request.ts';
 import type { PreparedSale } from './prepare-sale.ts';
+import type { SaleKey } from './sale-idempotency.ts';
 
 /** A sale that is stored and not sent yet, with its card data in memory only. */
 export type SaleIntent = {
@@ -50,18 +51,20 @@ export async function createSaleIntent(
 ): Promise<SaleIntent> {
   const { request, card, failoverContracts, transactionId, cardFingerprint } = sale;
   const { organizationId } = sale.caller;
+  const { merchantId, clientTransactionId } = sale.key;
   const { merchant, store, device, contract } = sale.resolved;
+  const { contractId } = contract;
+  const { amount, currency, confirmWithinSeconds } = request;
   const { captureMode, phase } = options;
-  if (hasServerIdFormat(request.clientTransactionId)) {
-    await refuseServerIdAsClientId(ports, organizationId, request.clientTransactionId);
-  }
+  const deviceId = device?.deviceId;
+  if (hasServerIdFormat(clientTransactionId)) await refuseServerIdAsClientId(ports, sale.key);
   const onlineKind = captureMode === 'Immediate' ? 'Sale' : 'Authorization';
   const kind = phase === 'Stored' ? 'OfflineSale' : onlineKind;
   const timeZone = store?.timeZone ?? merchant.timeZone;
   const reference = await ports.acquiring.allocateReference({
     organizationId,
-    contractId: contract.contractId,
-    terminalOwnerId: device?.deviceId ?? contract.contractId,
+    contractId,
+    terminalOwnerId: deviceId ?? contractId,
     range: contract.terminalIdRange,
     kind,
     timeZone,
@@ -75,7 +78,7 @@ export async function createSaleIntent(
     captureMode,
     entryMode: request.entryMode,
     card: { scheme: card.scheme, maskedNumber: card.maskedNumber, token },
-    request: sale.requestFingerprint,
+    request: sale.requestMembers,
     linkId: contract.acquirerLink,
     acquirerMerchantId: contract.acquirerMerchantId,
     merchantName: merchant.name,
@@ -94,7 +97,6 @@ export async function createSaleIntent(
   if (card.sensitive?.pin !== undefined) context.isPinSent = true;
   if (phase === 'Stored') context.offline = options.offlineData;
   else if (options.stepUpOf !== undefined) context.stepUpOf = options.stepUpOf;
-  const { confirmWithinSeconds } = request;
   if (confirmWithinSeconds !== undefined) context.confirmWithinSeconds = confirmWithinSeconds;
   Object.assign(context, settlementContext(kind, contract));
   // An account verification has no authorization hold.
@@ -104,17 +106,14 @@ export async function createSaleIntent(
   const row: TransactionRow = {
     organizationId,
     transactionId,
-    merchantId: merchant.merchantId,
-    clientTransactionId: request.clientTransactionId,
+    merchantId,
+    clientTransactionId,
     storeId: store?.storeId,
-    deviceId: device?.deviceId,
-    contractId: contract.contractId,
-    amount: request.amount,
-    currency: request.currency,
-    overCaptureAllowance: calculateOverCaptureAllowance(
-      request.amount,
-      contract.overCapturePercent,
-    ),
+    deviceId,
+    contractId,
+    amount,
+    currency,
+    overCaptureAllowance: calculateOverCaptureAllowance(amount, contract.overCapturePercent),
     position: { phase, ...zeroAmounts },
     state: phase,
     version: 1,
@@ -127,27 +126,19 @@ export async function createSaleIntent(
     sequence: 1,
     type: phase === 'Stored' ? 'transaction.stored' : 'transaction.received',
     at,
-    data: { state: phase, changes: { phase }, amount: request.amount, context },
+    data: { state: phase, changes: { phase }, amount, context },
   };
-  return {
-    request,
-    card,
-    context,
-    failoverContracts,
-    transaction: { row, events: [event], operations: [] },
-  };
+  const transaction: SaleIntent['transaction'] = { row, events: [event], operations: [] };
+  return { request, card, context, failoverContracts, transaction };
 }
 
 async function refuseServerIdAsClientId(
   { transactions }: CreateIntentPorts,
-  organizationId: string,
-  clientTransactionId: string,
+  { organizationId, clientTransactionId }: SaleKey,
 ): Promise<void> {
   const id = clientTransactionId.toLowerCase();
   if ((await transactions.findById(organizationId, id)) === undefined) return;
-  refuseField(
-    'client_id_invalid',
-    '/clientTransactionId',
-    'This clientTransactionId equals a server transaction identifier. Send another identifier.',
-  );
+  const detail =
+    'This clientTransactionId equals a server transaction identifier. Send another identifier.';
+  refuseField('client_id_invalid', '/clientTransactionId', detail);
 }

@@ -1,18 +1,17 @@
 // Checks a sale, identifies its location and card, and chooses its acquirer, before anything is stored.
 import { type ProcessRequest, refuse, refuseField } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
-import type { Names, Provisioning } from '../../provisioning/index.ts';
+import type { Names } from '../../provisioning/index.ts';
 import type { Hsm, Vault } from '../../vault/index.ts';
 import { type PresentedCard, readCard } from '../card-input/read-card.ts';
 import { resolveMerchantScope, resolveStoreScope } from '../runtime/find-transaction.ts';
-import { createRequestFingerprint } from '../validation/request-fingerprint.ts';
+import { createRequestMembers } from '../validation/request-members.ts';
 import { validateOfflineSale } from '../validation/validate-offline-sale.ts';
 import { validateSaleRequest } from '../validation/validate-sale-request.ts';
 import { type ChooseAcquirerPorts, chooseAcquirer, type RoutedSale } from './choose-acquirer.ts';
 import {
   type CardlessReplayPorts,
   type IdentifiedSale,
-  type ReplayPorts,
   replayWithoutCard,
   type SaleKey,
   type SaleResult,
@@ -22,9 +21,11 @@ import {
 
 export type PreparedSale = IdentifiedSale & RoutedSale & { key: SaleKey };
 
-export type PreparePorts = IdentifyPorts &
-  ReplayPorts &
-  ChooseAcquirerPorts & { provisioning: Pick<Provisioning, 'resolve'> };
+export type PreparePorts = CardlessReplayPorts &
+  ChooseAcquirerPorts & {
+    vault: Pick<Vault, 'mark' | 'reveal'>;
+    hsm: Pick<Hsm, 'decryptData'>;
+  };
 
 /**
  * @returns the existing sale instead, when the identifier was used before
@@ -41,9 +42,8 @@ export async function prepareSale(
   if ('replayed' in sale) return sale;
   return withReplay(ports, sale, async () => {
     const { organizationId, merchantId } = caller;
-    const resolved = await ports.provisioning.resolve(organizationId, sale.location, {
-      merchantId,
-    });
+    const { location } = sale;
+    const resolved = await ports.provisioning.resolve(organizationId, location, { merchantId });
     const routed = chooseAcquirer(ports, resolved, { request, scheme: sale.card.scheme });
     const { clientTransactionId } = request;
     const key = saleKey(organizationId, resolved.merchant.merchantId, clientTransactionId);
@@ -51,14 +51,9 @@ export async function prepareSale(
   });
 }
 
-type IdentifyPorts = CardlessReplayPorts & {
-  vault: Pick<Vault, 'mark' | 'reveal'>;
-  hsm: Pick<Hsm, 'decryptData'>;
-};
-
 /** @returns the existing sale instead, when the card of a repeated request can no longer be read */
 async function identifySale(
-  ports: IdentifyPorts,
+  ports: PreparePorts,
   caller: Caller,
   request: ProcessRequest,
 ): Promise<IdentifiedSale | SaleResult> {
@@ -66,22 +61,17 @@ async function identifySale(
   const location = locationOf(caller, request);
   let card: PresentedCard;
   try {
+    const access = { purpose: 'Sale', actor: clientId };
     card = await readCard(request, {
-      reveal: (token) =>
-        ports.vault.reveal(organizationId, token, { purpose: 'Sale', actor: clientId }),
+      reveal: (token) => ports.vault.reveal(organizationId, token, access),
       decrypt: (dataRequest) => ports.hsm.decryptData({ ...dataRequest, organizationId }),
     });
   } catch (refusal) {
     return replayWithoutCard(ports, caller, { request, location }, refusal);
   }
   const cardFingerprint = ports.vault.mark(organizationId, card);
-  const requestFingerprint = createRequestFingerprint(
-    ports.vault,
-    request,
-    location,
-    cardFingerprint,
-  );
-  return { caller, request, location, card, cardFingerprint, requestFingerprint };
+  const requestMembers = createRequestMembers(ports.vault, request, location, cardFingerprint);
+  return { caller, request, location, card, cardFingerprint, requestMembers };
 }
 
 function locationOf(caller: Caller, request: ProcessRequest): Names {
@@ -93,11 +83,8 @@ function locationOf(caller: Caller, request: ProcessRequest): Names {
     refuse('entity_out_of_scope', 'The token belongs to another device.');
   }
   if (merchantId === undefined && storeId === undefined && !deviceId) {
-    refuseField(
-      'field_required',
-      '/merchantId',
-      'An organisation token needs merchantId, storeId or deviceId.',
-    );
+    const detail = 'An organisation token needs merchantId, storeId or deviceId.';
+    refuseField('field_required', '/merchantId', detail);
   }
   return { merchantId, storeId, deviceId };
 }

@@ -6,6 +6,7 @@ import type { TransactionRepository } from '../repository/transaction-repository
 import { reportRefusalsAsUnknown } from '../runtime/acquirer-messages.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import {
+  checkContractTerms,
   checkTimeLimits,
   chooseCaptureMode,
   type TerminalClockCheck,
@@ -22,7 +23,9 @@ import {
 import { claimStepUp, findStepUpTarget, type StepUpPorts } from './step-up.ts';
 
 export type ProcessPorts = AuthorizePorts &
-  ClaimPorts &
+  StepUpPorts &
+  TranslatePinPorts &
+  TakeKsnPorts &
   CreateIntentPorts &
   ReplayPorts & {
     transactions: Pick<TransactionRepository, 'insert'>;
@@ -36,36 +39,33 @@ export type ProcessPorts = AuthorizePorts &
  * @throws Refusal for what the configuration or the link does not allow
  */
 export async function processSale(ports: ProcessPorts, sale: PreparedSale): Promise<SaleResult> {
-  const { key, requestFingerprint } = sale;
-  ports.terminalClock.checkDate(sale.card.chipTransactionDate);
-  if (ports.inFlightTransactions.find(key.lockKey) !== undefined) {
-    return replayOrRefuse(ports, key, requestFingerprint);
-  }
+  const { lockKey } = sale.key;
+  ports.terminalClock.recordDate(sale.card.chipTransactionDate);
+  if (ports.inFlightTransactions.find(lockKey) !== undefined) return replayOrRefuse(ports, sale);
   const intent = await withReplay(ports, sale, () => createCheckedIntent(ports, sale));
   if ('replayed' in intent) return intent;
   const { row, events } = intent.transaction;
-  const transaction = await ports.inFlightTransactions.run(key.lockKey, async () => {
+  const transaction = await ports.inFlightTransactions.run(lockKey, async () => {
     const isFirst = await ports.transactions.insert(row, events[0]);
     return isFirst ? reportRefusalsAsUnknown(authorizeSale(ports, intent)) : undefined;
   });
   if (transaction !== undefined) return { transaction, replayed: false };
   // Outside the in-flight task: a waiting duplicate must not count as the running sale.
-  return replayOrRefuse(ports, key, requestFingerprint);
+  return replayOrRefuse(ports, sale);
 }
 
 async function createCheckedIntent(ports: ProcessPorts, sale: PreparedSale): Promise<SaleIntent> {
   const { request, card } = sale;
   const { contract } = sale.resolved;
   checkTimeLimits(request, card, ports.clock.now());
-  const captureMode = chooseCaptureMode(request, contract);
+  checkContractTerms(request, contract);
   if (!ports.acquiring.isLinkAvailable(contract.acquirerLink)) {
     refuse('acquirer_unavailable', 'The acquirer link is not available. No message was sent.');
   }
+  const captureMode = chooseCaptureMode(request, contract);
   const stepUpOf = hasSingleUseData(request) ? await claimSingleUseData(ports, sale) : undefined;
   return createSaleIntent(ports, sale, { phase: 'Received', captureMode, stepUpOf });
 }
-
-type ClaimPorts = StepUpPorts & TranslatePinPorts & TakeKsnPorts;
 
 /** Only such a sale needs further reads. */
 const hasSingleUseData = ({ pinblock, stepUpOf, instrument }: ProcessRequest): boolean =>
@@ -77,30 +77,20 @@ const hasSingleUseData = ({ pinblock, stepUpOf, instrument }: ProcessRequest): b
  * @returns the transaction id of the declined sale that this sale steps up
  */
 async function claimSingleUseData(
-  ports: ClaimPorts,
-  { caller, request, resolved, card, cardFingerprint }: PreparedSale,
+  ports: ProcessPorts,
+  sale: PreparedSale,
 ): Promise<string | undefined> {
-  const { organizationId } = caller;
-  const { merchantId } = resolved.merchant;
-  const deviceId = resolved.device?.deviceId;
-  const declinedSale = await findStepUpTarget(ports, caller, request, { merchantId, deviceId });
-  const pin = await translatePin(ports, request, {
-    organizationId,
-    merchantId,
-    linkId: resolved.contract.acquirerLink,
-    pan: card.pan,
-    cardFingerprint,
-  });
+  const { request, resolved, card, cardFingerprint, key } = sale;
+  const { organizationId, merchantId } = key;
+  const ksnUser = { organizationId, merchantId, cardFingerprint };
+  const declinedSale = await findStepUpTarget(ports, sale);
+  const linkId = resolved.contract.acquirerLink;
+  const pin = await translatePin(ports, request, { ...ksnUser, linkId, pan: card.pan });
   if (pin !== undefined) card.sensitive = { ...card.sensitive, pin };
   // Last, so that an earlier refusal keeps the declined sale and the KSN for the next attempt.
   if (declinedSale !== undefined)
     await claimStepUp(ports, declinedSale, request.clientTransactionId);
-  await takeKsn(ports, request, {
-    organizationId,
-    merchantId,
-    cardFingerprint,
-    at: ports.clock.now(),
-    stepUpOf: declinedSale?.clientTransactionId,
-  });
+  const stepUpOf = declinedSale?.clientTransactionId;
+  await takeKsn(ports, request, { ...ksnUser, at: ports.clock.now(), stepUpOf });
   return declinedSale?.transactionId;
 }

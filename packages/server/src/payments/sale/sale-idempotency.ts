@@ -1,13 +1,7 @@
 // Idempotency of sales: a repeated identifier returns the existing sale.
-import {
-  defined,
-  type ErrorCode,
-  type ProcessRequest,
-  Refusal,
-  refuse,
-} from '@switchyard/contract';
+import { type ErrorCode, type ProcessRequest, Refusal, refuse } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
-import type { DueClock } from '../../platform/index.ts';
+import { type Clock, pause } from '../../platform/index.ts';
 import type { Names, Provisioning } from '../../provisioning/index.ts';
 import type { Vault } from '../../vault/index.ts';
 import type { PresentedCard } from '../card-input/read-card.ts';
@@ -22,9 +16,9 @@ import {
 } from '../transaction/transaction.ts';
 import {
   cardFingerprintFrom,
-  createRequestFingerprint,
+  createRequestMembers,
   refuseIdentifierReuse,
-} from '../validation/request-fingerprint.ts';
+} from '../validation/request-members.ts';
 
 export type IdentifiedSale = {
   caller: Caller;
@@ -33,7 +27,7 @@ export type IdentifiedSale = {
   card: PresentedCard;
   /** Keyed hash of the card. */
   cardFingerprint: string;
-  requestFingerprint: Record<string, unknown>;
+  requestMembers: Record<string, unknown>;
 };
 
 export type SaleResult = { transaction: TransactionRecord; replayed: boolean };
@@ -41,7 +35,7 @@ export type SaleResult = { transaction: TransactionRecord; replayed: boolean };
 export type ReplayPorts = {
   transactions: Pick<TransactionRepository, 'findByClientId'>;
   inFlightTransactions: Pick<InFlightTransactions, 'find' | 'waitForChange'>;
-  dueClock: Pick<DueClock, 'now'>;
+  dueClock: Clock;
   acquirerTimeoutMs: number;
 };
 
@@ -61,6 +55,8 @@ export function saleKey(
   return { organizationId, merchantId, clientTransactionId, lockKey };
 }
 
+type KeyedRequest = { key: SaleKey; requestMembers: Record<string, unknown> };
+
 const pollIntervalMs = 250;
 
 export async function findSale(
@@ -70,20 +66,23 @@ export async function findSale(
   return (await transactions.findByClientId(organizationId, clientTransactionId, merchantId))[0];
 }
 
-/** The merchant of the existing sale, when the request names only a location that is no longer active. */
-async function findMerchantOfSale(
+/** The request may name only a location that is no longer active: then the existing sale has the merchant. */
+async function findSaleKey(
   { transactions }: ReplayPorts,
-  organizationId: string,
-  { storeId, deviceId }: Names,
-  clientTransactionId: string,
-): Promise<string | undefined> {
-  const matches = await transactions.findByClientId(organizationId, clientTransactionId);
-  const matchesAtLocation = matches.filter(
+  { caller, request, location }: IdentifiedSale,
+): Promise<SaleKey | undefined> {
+  const { organizationId } = caller;
+  const { clientTransactionId } = request;
+  const { merchantId, storeId, deviceId } = location;
+  if (merchantId !== undefined) return saleKey(organizationId, merchantId, clientTransactionId);
+  const sales = await transactions.findByClientId(organizationId, clientTransactionId);
+  const [sale, ...others] = sales.filter(
     ({ row }) =>
       (storeId === undefined || row.storeId === storeId) &&
       (deviceId === undefined || row.deviceId === deviceId),
   );
-  return matchesAtLocation.length === 1 ? matchesAtLocation[0]?.row.merchantId : undefined;
+  if (sale === undefined || others.length > 0) return undefined;
+  return saleKey(organizationId, sale.row.merchantId, clientTransactionId);
 }
 
 /**
@@ -95,23 +94,15 @@ async function findMerchantOfSale(
  */
 export async function replaySale(
   ports: ReplayPorts,
-  key: SaleKey,
-  requestFingerprint: Record<string, unknown>,
+  { key, requestMembers }: KeyedRequest,
 ): Promise<SaleResult | undefined> {
   const deadlineMs = ports.dueClock.now() + ports.acquirerTimeoutMs + duplicateRequestWaitMs;
-  const runningSale = ports.inFlightTransactions.find(key.lockKey);
   let transaction =
-    runningSale === undefined
-      ? undefined
-      : await waitUntil(runningSale, deadlineMs, ports.dueClock);
-  transaction ??= await findSale(ports, key);
+    (await waitForRunningSale(ports, key, deadlineMs)) ?? (await findSale(ports, key));
   if (transaction === undefined) return undefined;
   requireOwnIdentifier(transaction, key.clientTransactionId);
-  refuseIdentifierReuse(
-    authorizationContext(transaction).request,
-    requestFingerprint,
-    'clientTransactionId',
-  );
+  const { request } = authorizationContext(transaction);
+  refuseIdentifierReuse(request, requestMembers, 'clientTransactionId');
   while (transaction.row.state === 'Received' && ports.dueClock.now() < deadlineMs) {
     await ports.inFlightTransactions.waitForChange(transaction.row.transactionId, pollIntervalMs);
     transaction = (await findSale(ports, key)) ?? transaction;
@@ -119,43 +110,32 @@ export async function replaySale(
   return { transaction, replayed: true };
 }
 
-// A refusal of the first request does not apply to the duplicate, which reads the store itself.
-async function waitUntil(
-  running: Promise<TransactionRecord | undefined>,
-  untilMs: number,
-  clock: Pick<DueClock, 'now'>,
+/** A refusal of the first request does not apply to the duplicate, which reads the store itself. */
+async function waitForRunningSale(
+  { inFlightTransactions, dueClock }: ReplayPorts,
+  { lockKey }: SaleKey,
+  deadlineMs: number,
 ): Promise<TransactionRecord | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), Math.max(0, untilMs - clock.now()));
-  });
-  try {
-    return await Promise.race([running, limit]);
-  } catch {
-    return undefined;
-  } finally {
-    clearTimeout(timer);
-  }
+  const runningSale = inFlightTransactions.find(lockKey);
+  if (runningSale === undefined) return undefined;
+  const limit = new AbortController();
+  const timeout = pause(Math.max(0, deadlineMs - dueClock.now()), limit.signal);
+  const result = runningSale.catch(() => undefined);
+  const transaction = await Promise.race([result, timeout.then(() => undefined)]);
+  limit.abort();
+  return transaction;
 }
 
 /** @throws Refusal concurrent_modification when no sale has the identifier */
-export async function replayOrRefuse(
-  ports: ReplayPorts,
-  key: SaleKey,
-  requestFingerprint: Record<string, unknown>,
-): Promise<SaleResult> {
-  const result = await replaySale(ports, key, requestFingerprint);
-  return (
-    result ??
-    refuse(
-      'concurrent_modification',
-      'Another request with this identifier is in progress. Retry the request.',
-    )
-  );
+export async function replayOrRefuse(ports: ReplayPorts, sale: KeyedRequest): Promise<SaleResult> {
+  const result = await replaySale(ports, sale);
+  if (result !== undefined) return result;
+  const detail = 'Another request with this identifier is in progress. Retry the request.';
+  return refuse('concurrent_modification', detail);
 }
 
 /** Errors of the members of a request come before client_id_reused in the order of checks. */
-const memberErrorCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+const memberErrorCodes: ReadonlySet<ErrorCode> = new Set([
   'too_late',
   'card_expired_input',
   'currency_unknown',
@@ -169,25 +149,20 @@ const memberErrorCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
  */
 export async function withReplay<Result>(
   ports: ReplayPorts,
-  { caller, location, request, requestFingerprint }: IdentifiedSale,
+  sale: IdentifiedSale & { key?: SaleKey },
   check: () => Promise<Result>,
 ): Promise<Result | SaleResult> {
   try {
     return await check();
   } catch (refusal) {
-    const { organizationId } = caller;
-    const { clientTransactionId } = request;
-    const merchantId =
-      location.merchantId ??
-      (await findMerchantOfSale(ports, organizationId, location, clientTransactionId));
-    if (merchantId === undefined) throw refusal;
-    const key = saleKey(organizationId, merchantId, clientTransactionId);
-    const replay = await replaySale(ports, key, requestFingerprint).catch((error: unknown) => {
+    const key = sale.key ?? (await findSaleKey(ports, sale));
+    if (key === undefined) throw refusal;
+    const result = await replaySale(ports, { ...sale, key }).catch((error: unknown) => {
       const isMemberError = refusal instanceof Refusal && memberErrorCodes.has(refusal.code);
       throw isMemberError ? refusal : error;
     });
-    if (replay === undefined) throw refusal;
-    return replay;
+    if (result === undefined) throw refusal;
+    return result;
   }
 }
 
@@ -197,7 +172,7 @@ export type CardlessReplayPorts = ReplayPorts & {
 };
 
 /** Errors of keys and stored cards, not of the request: the same request may have made a sale before. */
-const keyErrorCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+const keyErrorCodes: ReadonlySet<ErrorCode> = new Set([
   'hsm_unavailable',
   'card_keys_unavailable',
   'encryption_key_unknown',
@@ -218,10 +193,9 @@ export async function replayWithoutCard(
 ): Promise<SaleResult> {
   if (!(refusal instanceof Refusal) || !keyErrorCodes.has(refusal.code)) throw refusal;
   const { organizationId, storeId } = caller;
-  const { clientTransactionId } = request;
   const merchantId = await findMerchant(ports, caller, location);
   if (merchantId === undefined) throw refusal;
-  const key = saleKey(organizationId, merchantId, clientTransactionId);
+  const key = saleKey(organizationId, merchantId, request.clientTransactionId);
   const isRunning = ports.inFlightTransactions.find(key.lockKey) !== undefined;
   const existing = await findSale(ports, key);
   if (existing === undefined) throw isRunning ? outcomeUnknownRefusal(refusal) : refusal;
@@ -231,8 +205,8 @@ export async function replayWithoutCard(
   const context = authorizationContext(existing);
   if (context.card.token !== token) throw refusal;
   const cardFingerprint = cardFingerprintFrom(context.request);
-  const fingerprint = createRequestFingerprint(ports.vault, request, location, cardFingerprint);
-  return (await replaySale(ports, key, fingerprint)) ?? Promise.reject(refusal);
+  const requestMembers = createRequestMembers(ports.vault, request, location, cardFingerprint);
+  return (await replaySale(ports, { key, requestMembers })) ?? Promise.reject(refusal);
 }
 
 async function findMerchant(
@@ -242,8 +216,8 @@ async function findMerchant(
 ): Promise<string | undefined> {
   if (location.merchantId !== undefined) return location.merchantId;
   try {
-    const resolved = await provisioning.resolve(organizationId, location, { merchantId });
-    return resolved.merchant.merchantId;
+    const { merchant } = await provisioning.resolve(organizationId, location, { merchantId });
+    return merchant.merchantId;
   } catch (error) {
     if (error instanceof Refusal) return undefined;
     throw error;
@@ -257,13 +231,7 @@ function outcomeUnknownRefusal(
 ) {
   const detail =
     'The card cannot be read, but a sale with this identifier exists. Query its status.';
-  return new Refusal(code, detail, {
-    outcome: 'Unknown',
-    retryAfterMs,
-    errors,
-    logDetail,
-    ...defined({
-      extensions: sale === undefined ? undefined : { transaction: transactionSummary(sale) },
-    }),
-  });
+  const extensions = sale && { transaction: transactionSummary(sale) };
+  const details = { retryAfterMs, errors, logDetail, extensions };
+  return new Refusal(code, detail, { ...details, outcome: 'Unknown' });
 }

@@ -40,12 +40,13 @@ export function decideSaleOutcome(
         ...defined({ job: confirmation?.job }),
         data: {
           amount,
-          // A capture belongs to the settlement day of the store.
-          ...defined({
-            settlementDate: isCaptured ? settlementDayForContext(context, at).date : undefined,
-          }),
           response,
-          ...defined({ confirmBy: confirmation?.confirmBy, authorizationCode }),
+          ...defined({
+            // A capture belongs to the settlement day of the store.
+            settlementDate: isCaptured ? settlementDayForContext(context, at).date : undefined,
+            confirmBy: confirmation?.confirmBy,
+            authorizationCode,
+          }),
           ...issuerData(outcome),
         },
       };
@@ -57,29 +58,19 @@ export function decideSaleOutcome(
         const reason = isDuplicateDecline(outcome) ? 'Duplicate' : 'Undecided';
         return { at, reason, response, issuer };
       }
-      return {
-        at,
-        type: 'transaction.declined',
-        changes: { phase: 'Declined' },
-        data: { response, ...issuer },
-      };
+      const data = { response, ...issuer };
+      return { at, type: 'transaction.declined', changes: { phase: 'Declined' }, data };
     }
-    case 'NotSent':
-      return {
-        at,
-        type: 'transaction.failed',
-        changes: { phase: 'Failed' },
-        data: { reason: 'AcquirerUnavailable' },
-      };
-    default:
+    case 'NotSent': {
+      const data = { reason: 'AcquirerUnavailable' };
+      return { at, type: 'transaction.failed', changes: { phase: 'Failed' }, data };
+    }
+    case 'Unknown':
       return { at, reason: outcome.reason };
   }
 }
 
-const issuerData = ({
-  issuerData,
-  addressResult,
-}: {
-  issuerData?: string;
-  addressResult?: string;
-}) => defined({ issuerData, avsResultCode: addressResult });
+type IssuerData = { issuerData?: string; addressResult?: string };
+
+const issuerData = ({ issuerData, addressResult: avsResultCode }: IssuerData) =>
+  defined({ issuerData, avsResultCode });

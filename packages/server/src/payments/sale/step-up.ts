@@ -1,10 +1,7 @@
 // Step-up: a sale that repeats a declined contactless sale with PIN or chip. A declined sale has one.
-
-import { type ProcessRequest, refuseField } from '@switchyard/contract';
-import type { Caller } from '../../http/index.ts';
+import { refuseField } from '@switchyard/contract';
 import { type Clock, type Database, isoTime } from '../../platform/index.ts';
-import type { TransactionRepository } from '../repository/transaction-repository.ts';
-import { findTransaction } from '../runtime/find-transaction.ts';
+import { type FindPorts, findTransaction } from '../runtime/find-transaction.ts';
 import { terminalActionFor } from '../transaction/terminal-action.ts';
 import { commitGraceMs } from '../transaction/time-limits.ts';
 import {
@@ -12,17 +9,16 @@ import {
   type TransactionRecord,
   type TransactionRow,
 } from '../transaction/transaction.ts';
+import type { PreparedSale } from './prepare-sale.ts';
 import { findSale } from './sale-idempotency.ts';
 
-type DeclinedSaleKey = { organizationId: string; declinedTransactionId: string };
-
-type StepUpStore = {
-  /**
-   * Claims a declined sale for its one step-up. False when another sale than `takesOver` has claimed it.
-   */
-  claim(claim: DeclinedSaleKey & { claimedBy: string; takesOver?: string }): Promise<boolean>;
-  /** The sale that claims it, and since when, epoch ms. */
-  findClaim(declined: DeclinedSaleKey): Promise<{ claimedBy: string; at: number } | undefined>;
+type Claim = {
+  organizationId: string;
+  declinedTransactionId: string;
+  /** Key of the sale that steps up. */
+  claimedBy: string;
+  /** Key of an earlier sale whose claim this sale may take. */
+  takesOver?: string;
 };
 
 const claimStatement = {
@@ -35,35 +31,27 @@ const claimStatement = {
     RETURNING declined_transaction_id`,
 };
 
-const findClaimText = `SELECT claimed_by, created_at FROM step_ups
+const findClaimText = `SELECT claimed_by AS "claimedBy", created_at AS "claimedAt" FROM step_ups
   WHERE organization_id = $1 AND declined_transaction_id = $2`;
 
-export function createStepUpStore({
-  database,
-  clock,
-}: {
-  database: Database;
-  clock: Clock;
-}): StepUpStore {
+export function createStepUpStore({ database, clock }: { database: Database; clock: Clock }) {
   return {
-    async claim({ organizationId, declinedTransactionId, claimedBy, takesOver = claimedBy }) {
+    /** Claims a declined sale for its one step-up. False if another sale than `takesOver` has claimed it. */
+    async claim(claim: Claim): Promise<boolean> {
+      const { organizationId, declinedTransactionId, claimedBy, takesOver = claimedBy } = claim;
       const values = [organizationId, declinedTransactionId, claimedBy, isoTime(clock.now())];
       return (await database.hot(claimStatement, [...values, [claimedBy, takesOver]])).length > 0;
     },
-    async findClaim({ organizationId, declinedTransactionId }) {
+    async findClaim({ organizationId, declinedTransactionId }: Claim) {
+      type Row = { claimedBy: string; claimedAt: Date };
       const values = [organizationId, declinedTransactionId];
-      const [row] = await database.query<{ claimed_by: string; created_at: Date }>(
-        findClaimText,
-        values,
-      );
-      return row && { claimedBy: row.claimed_by, at: row.created_at.getTime() };
+      return (await database.query<Row>(findClaimText, values))[0];
     },
   };
 }
 
-export type StepUpPorts = {
-  stepUpStore: StepUpStore;
-  transactions: Pick<TransactionRepository, 'findById' | 'findByClientId'>;
+export type StepUpPorts = FindPorts & {
+  stepUpStore: ReturnType<typeof createStepUpStore>;
   clock: Clock;
   acquirerTimeoutMs: number;
 };
@@ -72,21 +60,17 @@ function refuseStepUp(detail: string): never {
   return refuseField('step_up_invalid', '/stepUpOf', detail);
 }
 
-type SaleLocation = { merchantId: string; deviceId: string | undefined };
-
 function findStepUpMismatch(
   declined: TransactionRecord,
-  request: ProcessRequest,
-  location: SaleLocation,
+  { request, resolved: { merchant, device } }: PreparedSale,
 ): string | undefined {
   const { row } = declined;
   const action = terminalActionFor(declined);
-  if (row.merchantId !== location.merchantId)
+  if (row.merchantId !== merchant.merchantId)
     return 'The declined sale belongs to another merchant.';
-  if (row.deviceId !== location.deviceId) return 'The declined sale belongs to another device.';
-  if (row.amount !== request.amount || row.currency !== request.currency) {
+  if (row.deviceId !== device?.deviceId) return 'The declined sale belongs to another device.';
+  if (row.amount !== request.amount || row.currency !== request.currency)
     return 'Amount and currency must equal those of the declined sale.';
-  }
   if (row.state !== 'Declined') return 'The sale was not declined.';
   const { entryMode } = authorizationContext(declined);
   if (!entryMode.startsWith('Contactless')) return 'The referenced sale was not contactless.';
@@ -105,13 +89,13 @@ function findStepUpMismatch(
  */
 export async function findStepUpTarget(
   ports: StepUpPorts,
-  caller: Caller,
-  request: ProcessRequest,
-  location: SaleLocation,
+  sale: PreparedSale,
 ): Promise<TransactionRow | undefined> {
-  if (request.stepUpOf === undefined) return undefined;
-  const declined = await findTransaction(ports, caller, request.stepUpOf, location.merchantId);
-  const mismatch = findStepUpMismatch(declined, request, location);
+  const { stepUpOf } = sale.request;
+  if (stepUpOf === undefined) return undefined;
+  const { merchantId } = sale.resolved.merchant;
+  const declined = await findTransaction(ports, sale.caller, stepUpOf, merchantId);
+  const mismatch = findStepUpMismatch(declined, sale);
   if (mismatch !== undefined) refuseStepUp(mismatch);
   return declined.row;
 }
@@ -131,21 +115,21 @@ export async function claimStepUp(
   const claimedBy = `${merchantId}|${clientTransactionId}`;
   const ownClaim = { organizationId, declinedTransactionId, claimedBy };
   if (await ports.stepUpStore.claim(ownClaim)) return;
-  const existingClaim = await ports.stepUpStore.findClaim(ownClaim);
+  const existing = await ports.stepUpStore.findClaim(ownClaim);
   const isTakenOver =
-    existingClaim !== undefined &&
-    (await isUnusedClaim(ports, declinedSale, existingClaim)) &&
-    (await ports.stepUpStore.claim({ ...ownClaim, takesOver: existingClaim.claimedBy }));
+    existing !== undefined &&
+    (await isUnusedClaim(ports, declinedSale, existing)) &&
+    (await ports.stepUpStore.claim({ ...ownClaim, takesOver: existing.claimedBy }));
   if (!isTakenOver) refuseStepUp('Another step-up of this declined sale exists.');
 }
 
 async function isUnusedClaim(
   ports: StepUpPorts,
   { organizationId, merchantId }: TransactionRow,
-  { claimedBy, at }: { claimedBy: string; at: number },
+  { claimedBy, claimedAt }: { claimedBy: string; claimedAt: Date },
 ): Promise<boolean> {
   const clientTransactionId = claimedBy.slice(`${merchantId}|`.length);
   const sale = await findSale(ports, { organizationId, merchantId, clientTransactionId });
-  if (sale === undefined) return ports.clock.now() >= at + ports.acquirerTimeoutMs + commitGraceMs;
-  return sale.row.state === 'Failed';
+  if (sale !== undefined) return sale.row.state === 'Failed';
+  return ports.clock.now() >= claimedAt.getTime() + ports.acquirerTimeoutMs + commitGraceMs;
 }

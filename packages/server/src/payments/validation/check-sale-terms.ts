@@ -1,58 +1,41 @@
 // Checks a sale against the clock and the terms of the acquirer contract.
-import { type ProcessRequest, refuse, refuseField } from '@switchyard/contract';
+import { type CaptureMode, type ProcessRequest, refuse, refuseField } from '@switchyard/contract';
 import { isActiveCurrency } from '@switchyard/money';
 import type { Clock, Metrics } from '../../platform/index.ts';
+import type { AcquirerContract } from '../../provisioning/index.ts';
 import { isAccountVerification } from './validate-sale-request.ts';
 
-type SaleContractTerms = {
-  currencies: readonly string[];
-  captureModes: readonly string[];
-  defaultCaptureMode: 'Immediate' | 'Deferred';
-  clearCardData: 'Allowed' | 'Refused';
-  partialApproval: boolean;
-};
+/** An account verification captures nothing, so the capture modes of the contract do not apply. */
+export const chooseCaptureMode = (
+  request: ProcessRequest,
+  { defaultCaptureMode }: Pick<AcquirerContract, 'defaultCaptureMode'>,
+): CaptureMode =>
+  isAccountVerification(request) ? 'Deferred' : (request.captureMode ?? defaultCaptureMode);
 
 /**
  * @throws Refusal currency_not_supported, capture_mode_not_supported, partial_approval_not_supported,
  *   clear_card_data_refused
  */
-export function chooseCaptureMode(
-  request: ProcessRequest,
-  terms: SaleContractTerms,
-): 'Immediate' | 'Deferred' {
-  if (!terms.currencies.includes(request.currency)) {
-    refuseField(
-      'currency_not_supported',
-      '/currency',
-      'The acquirer contract does not include this currency.',
-    );
+export function checkContractTerms(request: ProcessRequest, contract: AcquirerContract): void {
+  const { currency, partialApproval, instrument } = request;
+  if (!contract.currencies.includes(currency)) {
+    const detail = 'The acquirer contract does not include this currency.';
+    refuseField('currency_not_supported', '/currency', detail);
   }
-  const { encrypted, token } = request.instrument;
-  // An account verification captures nothing, so the capture modes of the contract do not apply.
-  const isZeroAmount = isAccountVerification(request);
-  const mode = isZeroAmount ? 'Deferred' : (request.captureMode ?? terms.defaultCaptureMode);
-  if (!isZeroAmount && !terms.captureModes.includes(mode)) {
-    refuseField(
-      'capture_mode_not_supported',
-      '/captureMode',
-      `The acquirer contract does not allow ${mode}.`,
-    );
+  const mode = chooseCaptureMode(request, contract);
+  if (!isAccountVerification(request) && !contract.captureModes.includes(mode)) {
+    const detail = `The acquirer contract does not allow ${mode}.`;
+    refuseField('capture_mode_not_supported', '/captureMode', detail);
   }
-  if (request.partialApproval === true && !terms.partialApproval) {
-    refuseField(
-      'partial_approval_not_supported',
-      '/partialApproval',
-      'The acquirer contract does not allow partial approval.',
-    );
+  if (partialApproval === true && !contract.partialApproval) {
+    const detail = 'The acquirer contract does not allow partial approval.';
+    refuseField('partial_approval_not_supported', '/partialApproval', detail);
   }
-  const isClear = encrypted === undefined && token === undefined;
-  if (terms.clearCardData === 'Refused' && isClear) {
-    refuse(
-      'clear_card_data_refused',
-      'The acquirer contract does not accept unencrypted card data.',
-    );
+  const isClear = instrument.encrypted === undefined && instrument.token === undefined;
+  if (isClear && contract.clearCardData === 'Refused') {
+    const detail = 'The acquirer contract does not accept unencrypted card data.';
+    refuse('clear_card_data_refused', detail);
   }
-  return mode;
 }
 
 const maxUtcOffsetMs = 12 * 3_600_000;
@@ -67,16 +50,10 @@ export function checkTimeLimits(request: ProcessRequest, card: CardExpiry, now: 
 }
 
 /** @throws Refusal currency_unknown */
-export function checkCurrencyActive(
-  { currency }: Pick<ProcessRequest, 'currency'>,
-  time: number,
-): void {
+export function checkCurrencyActive({ currency }: ProcessRequest, time: number): void {
   if (isActiveCurrency(currency, time)) return;
-  refuseField(
-    'currency_unknown',
-    '/currency',
-    'The currency was not active in ISO 4217 at the time of the sale.',
-  );
+  const detail = 'The currency was not active in ISO 4217 at the time of the sale.';
+  refuseField('currency_unknown', '/currency', detail);
 }
 
 /** Epoch ms. Date.parse does not accept a leap second. */
@@ -92,9 +69,7 @@ export function checkNotAfter({ notAfter }: ProcessRequest, now: number): void {
 /** @throws Refusal card_expired_input */
 export function checkCardExpiry(card: CardExpiry, time: number): void {
   // A month ends when it has ended in every time zone.
-  const day = new Date(time - maxUtcOffsetMs);
-  const twoDigits = (value: number) => String(value).padStart(2, '0');
-  const month = twoDigits(day.getUTCFullYear() % 100) + twoDigits(day.getUTCMonth() + 1);
+  const month = new Date(time - maxUtcOffsetMs).toISOString().slice(2, 7).replace('-', '');
   if (card.expiry >= month) return;
   refuseField('card_expired_input', '/instrument', 'The card has expired.');
 }
@@ -106,7 +81,7 @@ const toleranceDays = 2;
 /**
  * A wrong date does not refuse the sale: the issuer verifies the data that the chip signed.
  *
- * @example createTerminalClockCheck({ clock, metrics }).checkDate('261122');
+ * @example createTerminalClockCheck({ clock, metrics }).recordDate('261122');
  */
 export function createTerminalClockCheck({ clock, metrics }: { clock: Clock; metrics: Metrics }) {
   const deviationCounter = metrics.counter({
@@ -115,13 +90,12 @@ export function createTerminalClockCheck({ clock, metrics }: { clock: Clock; met
   });
   return {
     /** @param date YYMMDD */
-    checkDate(date: string | undefined): boolean {
-      if (date === undefined) return true;
+    recordDate(date: string | undefined): void {
+      if (date === undefined) return;
       const isoDate = `20${date.slice(0, 2)}-${date.slice(2, 4)}-${date.slice(4)}`;
-      const day = Date.parse(`${isoDate}T12:00:00Z`);
-      const isNear = Math.abs(clock.now() - day) <= toleranceDays * dayMs;
+      const noon = Date.parse(`${isoDate}T12:00:00Z`);
+      const isNear = Math.abs(clock.now() - noon) <= toleranceDays * dayMs;
       if (!isNear) deviationCounter.inc();
-      return isNear;
     },
   };
 }

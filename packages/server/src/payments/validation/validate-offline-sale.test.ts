@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type OfflineData, type ProcessRequest, Refusal } from '@switchyard/contract';
+import type { Resolved } from '../../provisioning/index.ts';
 import type { PresentedCard } from '../card-input/read-card.ts';
 import {
   checkNotInFuture,
@@ -131,19 +132,17 @@ test('different sales with one sequence number are refused with the differing me
 });
 
 test('the sequence belongs to the device or to its serial number', () => {
-  const location = { deviceId: 'device', contractId: 'contract' };
+  const { contract } = { contract: { contractId: 'contract' } } as Resolved;
+  const atDevice = { contract, device: { deviceId: 'device', name: 'till' } };
   const saleDigest = () => 'sale:digest';
   const serialNumber = { ...offlineData, serialNumber: '1' };
-  assert.deepEqual(offlineSequenceOf(location, request(), saleDigest), {
+  assert.deepEqual(offlineSequenceOf(atDevice, offlineData, saleDigest), {
     terminalOwnerId: 'device',
     sequenceScope: '',
     isGapChecked: true,
   });
-  assert.equal(
-    offlineSequenceOf(location, request({ offlineData: serialNumber }), saleDigest).sequenceScope,
-    '1',
-  );
-  assert.deepEqual(offlineSequenceOf({ ...location, deviceId: undefined }, request(), saleDigest), {
+  assert.equal(offlineSequenceOf(atDevice, serialNumber, saleDigest).sequenceScope, '1');
+  assert.deepEqual(offlineSequenceOf({ contract }, offlineData, saleDigest), {
     terminalOwnerId: 'contract',
     sequenceScope: 'sale:digest',
     isGapChecked: false,

@@ -6,10 +6,15 @@ import {
   refuse,
   refuseField,
 } from '@switchyard/contract';
-import type { OfflineLimits } from '../../provisioning/index.ts';
+import type { OfflineLimits, Resolved } from '../../provisioning/index.ts';
 import type { PresentedCard } from '../card-input/read-card.ts';
-import { parseRequestTime } from './check-sale-terms.ts';
-import { differingMembers } from './request-fingerprint.ts';
+import {
+  checkCardExpiry,
+  checkCurrencyActive,
+  checkNotAfter,
+  parseRequestTime,
+} from './check-sale-terms.ts';
+import { differingMembers } from './request-members.ts';
 
 export type OfflineRequest = ProcessRequest & { offlineData: OfflineData };
 
@@ -40,18 +45,12 @@ export function validateOfflineSale(request: ProcessRequest): void {
     refuseField('field_required', '/offlineData', 'An offline sale requires offlineData.');
   }
   const invalidMember =
-    notAllowedMembers.find((name) => request[name] !== undefined) ?? notAllowedValue(request);
+    notAllowedMembers.find((name) => request[name] !== undefined) ??
+    (request.captureMode === 'Deferred' ? 'captureMode' : undefined) ??
+    (request.partialApproval === true ? 'partialApproval' : undefined);
   if (invalidMember === undefined) return;
-  refuseField(
-    'field_invalid',
-    `/${invalidMember}`,
-    `${invalidMember} is not allowed with offlineTransaction.`,
-  );
-}
-
-function notAllowedValue(request: ProcessRequest): string | undefined {
-  if (request.captureMode === 'Deferred') return 'captureMode';
-  return request.partialApproval === true ? 'partialApproval' : undefined;
+  const detail = `${invalidMember} is not allowed with offlineTransaction.`;
+  refuseField('field_invalid', `/${invalidMember}`, detail);
 }
 
 const clockSkewMs = 5 * 60_000;
@@ -75,11 +74,18 @@ export function checkTransactionCertificate(card: PresentedCard): void {
   if (card.chipData === undefined) return;
   const information = Number.parseInt(card.receiptChipTags?.['cryptogramInformation'] ?? '', 16);
   if ((information & cryptogramTypeMask) === transactionCertificateBits) return;
-  refuseField(
-    'emv_data_mismatch',
-    '/instrument/emvData',
-    'The chip has not approved the sale offline: tag 9F27 must indicate a TC.',
-  );
+  const detail = 'The chip has not approved the sale offline: tag 9F27 must indicate a TC.';
+  refuseField('emv_data_mismatch', '/instrument/emvData', detail);
+}
+
+/** @throws Refusal too_late, field_invalid, card_expired_input, currency_unknown, emv_data_mismatch */
+export function checkOfflineSale(request: OfflineRequest, card: PresentedCard, now: number): void {
+  const soldAt = offlineSaleTime(request.offlineData);
+  checkNotAfter(request, now);
+  checkNotInFuture(request, now);
+  checkCardExpiry(card, soldAt);
+  checkCurrencyActive(request, soldAt);
+  checkTransactionCertificate(card);
 }
 
 /** @throws Refusal offline_too_old, offline_limit_exceeded */
@@ -89,37 +95,28 @@ export function checkOfflineLimits(
   now: number,
 ): void {
   if (now - offlineSaleTime(request.offlineData) > limits.maxAgeHours * hourMs) {
-    refuseField(
-      'offline_too_old',
-      '/offlineData/authorizedAt',
-      `Offline sales are accepted for ${limits.maxAgeHours} hours.`,
-    );
+    const detail = `Offline sales are accepted for ${limits.maxAgeHours} hours.`;
+    refuseField('offline_too_old', '/offlineData/authorizedAt', detail);
   }
   const { maxAmounts } = limits;
   const maxAmount = maxAmounts === undefined ? request.amount : (maxAmounts[request.currency] ?? 0);
   if (request.amount <= maxAmount) return;
-  refuse(
-    'offline_limit_exceeded',
-    `At most ${maxAmount} minor units (${request.currency}) are accepted offline.`,
-    {
-      ...fieldError('/amount', 'offline_limit_exceeded', 'Exceeds the offline limit.'),
-      extensions: { maxAmount },
-    },
-  );
+  const code = 'offline_limit_exceeded';
+  refuse(code, `At most ${maxAmount} minor units (${request.currency}) are accepted offline.`, {
+    ...fieldError('/amount', code, 'Exceeds the offline limit.'),
+    extensions: { maxAmount },
+  });
 }
 
 export function refuseCountExceeded(maxCount: number): never {
-  return refuseField(
-    'offline_limit_exceeded',
-    '/offlineData/terminalSequence',
-    `At most ${maxCount} offline sales are accepted in 24 hours.`,
-  );
+  const detail = `At most ${maxCount} offline sales are accepted in 24 hours.`;
+  return refuseField('offline_limit_exceeded', '/offlineData/terminalSequence', detail);
 }
 
 /** Two uploads with these members are the same sale, also under different client identifiers. */
-export function offlineSaleIdentity(fingerprint: Record<string, unknown>): Record<string, unknown> {
-  const { amount, currency, instrument } = fingerprint;
-  const offlineData = fingerprint['offlineData'] as OfflineData;
+export function offlineSaleIdentity(members: Record<string, unknown>): Record<string, unknown> {
+  const { amount, currency, instrument } = members;
+  const offlineData = members['offlineData'] as OfflineData;
   return {
     amount,
     currency,
@@ -143,12 +140,12 @@ export type OfflineSequence = {
 };
 
 export function offlineSequenceOf(
-  { deviceId, contractId }: { deviceId: string | undefined; contractId: string },
-  { offlineData }: OfflineRequest,
+  { device, contract }: Pick<Resolved, 'device' | 'contract'>,
+  { serialNumber = '' }: OfflineData,
   saleDigest: () => string,
 ): OfflineSequence {
-  if (deviceId === undefined)
-    return { terminalOwnerId: contractId, sequenceScope: saleDigest(), isGapChecked: false };
-  const sequenceScope = offlineData.serialNumber ?? '';
-  return { terminalOwnerId: deviceId, sequenceScope, isGapChecked: true };
+  if (device !== undefined)
+    return { terminalOwnerId: device.deviceId, sequenceScope: serialNumber, isGapChecked: true };
+  const { contractId: terminalOwnerId } = contract;
+  return { terminalOwnerId, sequenceScope: saleDigest(), isGapChecked: false };
 }

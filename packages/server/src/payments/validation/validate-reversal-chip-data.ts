@@ -3,13 +3,11 @@ import { type ErrorCode, fieldError, refuse } from '@switchyard/contract';
 import { type ChipOutcome, EmvError, maskPan, parseChipOutcome } from '@switchyard/emv';
 import type { Vault } from '../../vault/index.ts';
 import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
-import { cardFingerprintFrom } from './request-fingerprint.ts';
+import { cardFingerprintFrom } from './request-members.ts';
 
-type CancelMembers = {
-  cancelReason?: string | undefined;
-  reversalReason?: string | undefined;
-  emvData?: string | undefined;
-};
+type CancelMembers = Partial<
+  Record<'cancelReason' | 'reversalReason' | 'emvData', string | undefined>
+>;
 
 export type ChipDataPorts = { vault: Pick<Vault, 'mark'> };
 

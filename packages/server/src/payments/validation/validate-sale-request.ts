@@ -1,5 +1,4 @@
 // Validates the members of a sale request before anything is read or stored. Pure.
-
 import { type ProcessRequest, refuse, refuseField } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
 import { isActiveCurrency } from '@switchyard/money';
@@ -10,19 +9,16 @@ export const isAccountVerification = ({ purpose }: Pick<ProcessRequest, 'purpose
 
 /** @throws Refusal amount_zero, amount_invalid, field_invalid */
 function validatePurpose(request: ProcessRequest): void {
-  const { amount } = request;
+  const { amount, captureMode, partialApproval, confirmWithinSeconds, offlineTransaction } =
+    request;
   if (!isAccountVerification(request)) {
     if (amount > 0) return;
-    refuseField(
-      'amount_zero',
-      '/amount',
-      'Amount 0 is allowed with purpose AccountVerification only.',
-    );
+    const detail = 'Amount 0 is allowed with purpose AccountVerification only.';
+    refuseField('amount_zero', '/amount', detail);
   }
   if (amount > 0) {
     refuseField('amount_invalid', '/amount', 'An account verification has the amount 0.');
   }
-  const { captureMode, partialApproval, confirmWithinSeconds, offlineTransaction } = request;
   const notAllowedMembers = {
     captureMode: captureMode === 'Immediate',
     partialApproval: partialApproval === true,
@@ -37,25 +33,20 @@ function validatePurpose(request: ProcessRequest): void {
 
 /** @throws Refusal amount_invalid, field_invalid, entry_mode_invalid */
 function validateAmountParts(request: ProcessRequest) {
-  const { amount, amounts, entryMode, orderChannel } = request;
+  const { amount, amounts, entryMode, orderChannel, partialApproval } = request;
   if (amounts === undefined) return;
   const { tip = 0, cashback = 0 } = amounts;
   if (tip + cashback >= amount) {
     refuseField('amount_invalid', '/amounts', 'amount must be greater than tip plus cashback.');
   }
-  if (cashback > 0 && request.partialApproval === true) {
-    refuseField(
-      'field_invalid',
-      '/partialApproval',
-      'Cashback is not allowed with partialApproval.',
-    );
+  if (cashback === 0) return;
+  if (partialApproval === true) {
+    const detail = 'Cashback is not allowed with partialApproval.';
+    refuseField('field_invalid', '/partialApproval', detail);
   }
-  if (cashback > 0 && (entryMode === 'Keyed' || orderChannel !== undefined)) {
-    refuseField(
-      'entry_mode_invalid',
-      '/entryMode',
-      'Cashback requires a card that was read by the terminal.',
-    );
+  if (entryMode === 'Keyed' || orderChannel !== undefined) {
+    const detail = 'Cashback requires a card that was read by the terminal.';
+    refuseField('entry_mode_invalid', '/entryMode', detail);
   }
 }
 
@@ -79,11 +70,9 @@ export function validatePinMembers(request: ProcessRequest): void {
   const { ksn, pinblock, pinblockFormat } = request as PinData;
   const isFormat4 = pinblockFormat === 'ISO4';
   if ((isFormat4 && ksn.length !== 24) || (pinblock.length === 32) !== isFormat4) {
-    refuseField(
-      'pin_format_unsupported',
-      '/pinblockFormat',
-      'pinblockFormat does not fit: ISO4 needs AES DUKPT and 32 digits, the others 16 digits.',
-    );
+    const detail =
+      'pinblockFormat does not fit: ISO4 needs AES DUKPT and 32 digits, the others 16 digits.';
+    refuseField('pin_format_unsupported', '/pinblockFormat', detail);
   }
 }
 
@@ -95,34 +84,25 @@ export function validateSaleRequest(request: ProcessRequest): void {
   }
   validatePurpose(request);
   validatePinMembers(request);
-  validateMotoOrder(request);
+  if (request.orderChannel === undefined) refuseAvsWithoutMoto(request);
+  else validateMotoOrder(request);
   validateAmountParts(request);
   refuseCardNumbers(request);
 }
 
 function validateMotoOrder(request: ProcessRequest): void {
-  const { orderChannel, entryMode, zipCode, houseNumber, instrument } = request;
-  if (orderChannel === undefined) {
-    refuseAvsWithoutMoto(request);
-    return;
-  }
+  const { entryMode, zipCode, houseNumber, instrument } = request;
   if (entryMode !== 'Keyed') {
-    refuseField(
-      'entry_mode_invalid',
-      '/entryMode',
-      'A mail or telephone order requires entryMode Keyed.',
-    );
+    const detail = 'A mail or telephone order requires entryMode Keyed.';
+    refuseField('entry_mode_invalid', '/entryMode', detail);
   }
   if ((zipCode === undefined) !== (houseNumber === undefined)) {
     const missing = zipCode === undefined ? '/zipCode' : '/houseNumber';
     refuseField('avs_data_required', missing, 'zipCode and houseNumber must be sent together.');
   }
   if (zipCode === undefined && instrument.address === undefined) {
-    refuseField(
-      'moto_contact_required',
-      '/instrument/address',
-      'Without zipCode, instrument.address with email or phone is required.',
-    );
+    const detail = 'Without zipCode, instrument.address with email or phone is required.';
+    refuseField('moto_contact_required', '/instrument/address', detail);
   }
 }
 
@@ -164,9 +144,6 @@ function refuseCardNumbers(request: ProcessRequest): void {
 /** @throws Refusal client_id_invalid */
 export function validateOperationId(clientOperationId: string | undefined): void {
   if (clientOperationId === undefined || !holdsCardNumber(clientOperationId)) return;
-  refuseField(
-    'client_id_invalid',
-    '/clientOperationId',
-    'The identifier contains text that looks like a card number.',
-  );
+  const detail = 'The identifier contains text that looks like a card number.';
+  refuseField('client_id_invalid', '/clientOperationId', detail);
 }

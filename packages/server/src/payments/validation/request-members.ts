@@ -10,7 +10,7 @@ const cardFingerprintDigits = 32;
  * The members that distinguish two requests with the same identifier. Card, cardholder and address are keyed
  * hashes, so that no card data or personal data is stored.
  */
-export function createRequestFingerprint(
+export function createRequestMembers(
   { digest }: Pick<Vault, 'digest'>,
   request: ProcessRequest,
   { storeId, deviceId }: Names,
@@ -37,15 +37,15 @@ export function createRequestFingerprint(
     deviceId,
     instrument: instrument.join('|'),
     ...defined({
-      zipCode: zipCode === undefined ? undefined : digest(zipCode),
-      houseNumber: houseNumber === undefined ? undefined : digest(houseNumber),
+      zipCode: zipCode && digest(zipCode),
+      houseNumber: houseNumber && digest(houseNumber),
     }),
   };
 }
 
 /** The hashes of the cardholder's name and address follow the hash of the card. */
-export const cardFingerprintFrom = (fingerprint: Record<string, unknown>): string =>
-  String(fingerprint['instrument']).split('|')[0] ?? '';
+export const cardFingerprintFrom = (members: Record<string, unknown>): string =>
+  String(members['instrument']).split('|')[0] ?? '';
 
 const canonicalJson = (value: unknown): string =>
   JSON.stringify(value, (_key, each: unknown) =>
