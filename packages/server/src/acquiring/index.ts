@@ -21,17 +21,17 @@ import type {
   AcquirerOutcome,
   AcquirerRequest,
   AcquirerRequestKind,
+  LinkConfigurationError,
   ZonePinKey,
 } from './spi/acquirer-spi.ts';
-import type { LinkConfigurationError } from './spi/invalid-link-setting.ts';
 
 export {
   AcknowledgementFormatError,
   type ClearingAcknowledgement,
   type ClearingLine,
   duplicateSequenceReason,
-} from './clearing/clearing-format.ts';
-export { referenceClearingFormat } from './clearing/reference-clearing-format.ts';
+  referenceClearingFormat,
+} from './clearing/reference-clearing-format.ts';
 export { createRequestSigners } from './http-json/http-message-signatures.ts';
 export { createHostTables, type HostTables } from './iso8583-host/load-dialect-tables.ts';
 export { createClientCertificates } from './keys/load-client-certificates.ts';
@@ -49,7 +49,7 @@ export {
   isAmbiguousDecline,
   isDuplicateDecline,
   isIndeterminate,
-} from './spi/ambiguous-decline.ts';
+} from './spi/check-outcome.ts';
 
 export type Acquiring = {
   /** Opens the configured links and refreshes them periodically. */

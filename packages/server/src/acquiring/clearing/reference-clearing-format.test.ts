@@ -3,8 +3,11 @@ import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { numericOf } from '@switchyard/money';
 import fc from 'fast-check';
-import { AcknowledgementFormatError, type ClearingLine } from './clearing-format.ts';
-import { referenceClearingFormat } from './reference-clearing-format.ts';
+import {
+  AcknowledgementFormatError,
+  type ClearingLine,
+  referenceClearingFormat,
+} from './reference-clearing-format.ts';
 
 const fileId = '01890000-0000-7000-8000-000000000001';
 const linkId = '01890000-0000-7000-8000-00000000000a';

@@ -1,16 +1,16 @@
 // Adapter for acquirers that implement the published HTTP acquirer SPI (ADR 0033).
 import { randomBytes } from 'node:crypto';
 import { type Clock, isoTime, pause } from '../../platform/index.ts';
-import type {
-  AcquirerConnection,
-  AcquirerOutcome,
-  AcquirerRequest,
-  ConnectionPorts,
-  ExchangeResult,
-  HttpJsonLink,
+import {
+  type AcquirerConnection,
+  type AcquirerOutcome,
+  type AcquirerRequest,
+  type ConnectionPorts,
+  drain,
+  type ExchangeResult,
+  type HttpJsonLink,
+  requireTls,
 } from '../spi/acquirer-spi.ts';
-import { drain } from '../spi/drain.ts';
-import { requireTls } from '../spi/invalid-link-setting.ts';
 import { createAcquirerHttpClient } from './acquirer-http-client.ts';
 import { createAcquirerReadiness } from './acquirer-readiness.ts';
 import { createResponseVerifier, type RequestSigner } from './http-message-signatures.ts';

@@ -16,7 +16,7 @@ import {
   type AcquirerRequestKind,
   invalidResponse,
 } from '../spi/acquirer-spi.ts';
-import { checkApprovedAmount, safeIssuerData } from '../spi/check-approved-amount.ts';
+import { checkApprovedAmount, safeIssuerData } from '../spi/check-outcome.ts';
 import type { VerifiedResponse } from './signed-exchange.ts';
 
 type SpiMessage = SpiPayment | SpiCapture | SpiRefund | SpiReversal;

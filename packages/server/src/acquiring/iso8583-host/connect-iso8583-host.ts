@@ -4,14 +4,14 @@ import { LRUCache } from 'lru-cache';
 import { atMost } from '../../platform/index.ts';
 import type { Hsm } from '../../vault/index.ts';
 import type { ZoneKeyRing } from '../keys/import-zone-keys.ts';
-import type {
-  AcquirerConnection,
-  ConnectionPorts,
-  Iso8583HostLink,
-  LateResponse,
+import {
+  type AcquirerConnection,
+  type ConnectionPorts,
+  type Iso8583HostLink,
+  type LateResponse,
+  requireTls,
 } from '../spi/acquirer-spi.ts';
-import { isAmbiguousDecline } from '../spi/ambiguous-decline.ts';
-import { requireTls } from '../spi/invalid-link-setting.ts';
+import { isAmbiguousDecline } from '../spi/check-outcome.ts';
 import { openHostLink } from './host-session-pool.ts';
 import { correlationKey, toAcquirerOutcome, toIso8583Message } from './payment-messages.ts';
 

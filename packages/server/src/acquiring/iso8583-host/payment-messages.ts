@@ -12,8 +12,7 @@ import {
   type EntryMode,
   invalidResponse,
 } from '../spi/acquirer-spi.ts';
-import { checkApprovedAmount, safeIssuerData } from '../spi/check-approved-amount.ts';
-import { encodeSubelement, readSubelement } from './private-data-subelements.ts';
+import { checkApprovedAmount, safeIssuerData } from '../spi/check-outcome.ts';
 
 const amountDigits = 12;
 /** DE95: the first 12 digits are the remaining amount. */
@@ -252,4 +251,21 @@ export function toAcquirerOutcome(
     ...defined({ authorizationCode: response.fields[38] }),
     ...additionalData,
   };
+}
+
+/** Returns an empty string for an undefined text. */
+export function encodeSubelement(tag: string, text: string | undefined): string {
+  return text === undefined ? '' : `${tag}${String(text.length).padStart(2, '0')}${text}`;
+}
+
+/** Returns the text of the first subelement with the tag; undefined if missing or if the field is malformed. */
+export function readSubelement(field: string, tag: string): string | undefined {
+  for (let offset = 0; offset + 4 <= field.length; ) {
+    const length = field.slice(offset + 2, offset + 4);
+    const end = offset + 4 + Number(length);
+    if (!/^\d\d$/.test(length) || end > field.length) return undefined;
+    if (field.startsWith(tag, offset)) return field.slice(offset + 4, end);
+    offset = end;
+  }
+  return undefined;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { encodeSubelement, readSubelement } from './private-data-subelements.ts';
+import { encodeSubelement, readSubelement } from './payment-messages.ts';
 
 test('reads each of several subelements', () => {
   const field =

@@ -3,8 +3,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createFileCache, type Log } from '../../platform/index.ts';
-import type { TlsIdentity } from '../spi/acquirer-spi.ts';
-import { InvalidLinkSettingError } from '../spi/invalid-link-setting.ts';
+import { InvalidLinkSettingError, type TlsIdentity } from '../spi/acquirer-spi.ts';
 
 export type ClientCertificate = {
   readonly tlsIdentity: TlsIdentity;

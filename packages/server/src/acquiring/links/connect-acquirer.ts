@@ -6,8 +6,12 @@ import { connectIso8583Host } from '../iso8583-host/connect-iso8583-host.ts';
 import type { HostTables } from '../iso8583-host/load-dialect-tables.ts';
 import type { ZoneKeys } from '../keys/import-zone-keys.ts';
 import type { ClientCertificate, ClientCertificates } from '../keys/load-client-certificates.ts';
-import type { AcquirerConnection, AcquirerLink, ConnectionPorts } from '../spi/acquirer-spi.ts';
-import { InvalidLinkSettingError } from '../spi/invalid-link-setting.ts';
+import {
+  type AcquirerConnection,
+  type AcquirerLink,
+  type ConnectionPorts,
+  InvalidLinkSettingError,
+} from '../spi/acquirer-spi.ts';
 import { assertOwnKeys } from './check-link-keys-and-certificate.ts';
 
 /** Keys, certificates and dialect tables that the settings of a link name. */

@@ -2,13 +2,15 @@
 import { defined } from '@switchyard/contract';
 import { createWorks, type Metrics } from '../../platform/index.ts';
 import type { ClientCertificate } from '../keys/load-client-certificates.ts';
-import type { AcquirerConnection, AcquirerLink, ConnectionPorts } from '../spi/acquirer-spi.ts';
 import {
+  type AcquirerConnection,
+  type AcquirerLink,
+  type ConnectionPorts,
   InvalidLinkSettingError,
   type LinkConfigurationError,
-} from '../spi/invalid-link-setting.ts';
+} from '../spi/acquirer-spi.ts';
+import { type CheckedLink, createConfigurationChecker } from './check-link-keys-and-certificate.ts';
 import { connectAcquirer, findCertificate, type LinkResources } from './connect-acquirer.ts';
-import { type CheckedLink, createConfigurationChecker } from './recheck-links-in-background.ts';
 
 export type LinkAvailability = { name: string; available: boolean };
 

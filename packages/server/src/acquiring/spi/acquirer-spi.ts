@@ -1,5 +1,5 @@
 // The adapter interface: requests to an acquirer, outcomes, links and connections.
-import type { Clock, Log } from '../../platform/index.ts';
+import { type Clock, isLoopbackHost, type Log, pause } from '../../platform/index.ts';
 
 /** Identifies one message at the acquirer, for repeats, reversals and lookups. */
 export type AcquirerReference = {
@@ -209,3 +209,31 @@ export type AcquirerConnection = {
   /** Rejects new messages, waits for pending responses up to the time-out, then disconnects. */
   close(): Promise<void>;
 };
+
+/** JSON Pointer (RFC 6901) of the invalid member, and the reason. */
+export type LinkConfigurationError = { readonly pointer: string; readonly detail: string };
+
+/** A setting prevents the opening of a link. The API returns the message to the administrator. */
+export class InvalidLinkSettingError extends Error {
+  override name = 'InvalidLinkSettingError';
+  readonly pointer: string;
+
+  constructor(pointer: string, detail: string) {
+    super(detail);
+    this.pointer = pointer;
+  }
+}
+
+/** @throws Error if the host is not on loopback and TLS is off */
+export function requireTls({ name, settings: { tls, host } }: AcquirerLink): void {
+  if (tls !== true && !isLoopbackHost(host))
+    throw new Error(`The acquirer link ${name} requires TLS, because its host is not on loopback.`);
+}
+
+const drainPollIntervalMs = 20;
+
+/** Waits until `isIdle` returns true, at most `withinMs`. */
+export async function drain(isIdle: () => boolean, withinMs: number): Promise<void> {
+  const deadline = performance.now() + withinMs;
+  while (!isIdle() && performance.now() < deadline) await pause(drainPollIntervalMs);
+}

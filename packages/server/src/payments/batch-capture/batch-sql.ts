@@ -1,7 +1,7 @@
 // SQL of capture batches: one statement creates a batch with its items, others process it in pages.
 import type { Database, Ids } from '../../platform/index.ts';
+import { insertOutboxRow } from '../repository/sql-statements.ts';
 import { isUuid } from '../runtime/find-transaction.ts';
-import { insertBatchCompletedEvent } from './batch-completed-event.ts';
 
 export type BatchSelection = {
   merchantId: string;
@@ -89,6 +89,16 @@ const findRequestedSalesSql = `SELECT n.i, f.*
     ORDER BY rank LIMIT 1
   ) f`;
 
+/** For a statement with a CTE `batch`; the condition is true if the statement has just completed the batch. */
+const insertCompletedEvent = (condition: string, outboxId: string, at: string) =>
+  insertOutboxRow({
+    kind: 'batch.completed',
+    subjectQuery: `SELECT batch_id AS id FROM batch WHERE ${condition}`,
+    sequence: 1,
+    outboxId,
+    at,
+  });
+
 /** @param items query of `transaction_id` and `amount` */
 const createBatchSql = (items: string) => `WITH picked AS (${items}), batch AS (
     INSERT INTO capture_batches (organization_id, batch_id, merchant_id, client_operation_id,
@@ -98,7 +108,7 @@ const createBatchSql = (items: string) => `WITH picked AS (${items}), batch AS (
     ON CONFLICT (organization_id, client_operation_id, merchant_id) DO NOTHING
     RETURNING batch_id, state
   ), outbox_insert AS (
-    ${insertBatchCompletedEvent("SELECT batch_id AS id FROM batch WHERE state = 'Completed'", '$9', '$6')}
+    ${insertCompletedEvent("state = 'Completed'", '$9', '$6')}
   ), item_insert AS (
     INSERT INTO capture_batch_items (organization_id, batch_id, transaction_id, amount, status,
       updated_at)
@@ -185,7 +195,7 @@ const recordResultsSql = `WITH result AS (
     FROM counted, previous WHERE b.organization_id = $1 AND b.batch_id = $2
     RETURNING b.batch_id, b.state, previous.state AS previous_state
   )
-  ${insertBatchCompletedEvent("SELECT batch_id AS id FROM batch WHERE state = 'Completed' AND previous_state = 'Running'", '$6', '$4')}`;
+  ${insertCompletedEvent("state = 'Completed' AND previous_state = 'Running'", '$6', '$4')}`;
 
 const selectionValues = ({ storeId, currency, authorizedBefore }: BatchSelection) => [
   storeId ?? null,

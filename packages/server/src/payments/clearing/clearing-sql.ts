@@ -2,7 +2,7 @@
 import type { ClearingFileState, ClearingLineStatus } from '@switchyard/contract';
 import { type ClearingLine, duplicateSequenceReason } from '../../acquiring/index.ts';
 import type { Database, Ids } from '../../platform/index.ts';
-import { insertFileEvent } from './clearing-event-payloads.ts';
+import { insertOutboxRow } from '../repository/sql-statements.ts';
 
 export type ClearingFileRow = {
   fileId: string;
@@ -38,6 +38,18 @@ export type LinkBacklogSample = { linkId: string; count: number; oldestAt: Date 
 
 type FileKey = { organizationId: string; fileId: string };
 type AcknowledgementRecord = FileKey & { documentDigest: string; at: string };
+
+const eventSequences = { made: 1, acknowledged: 2, rejected: 2, settled: 3 } as const;
+
+/** For a statement with a CTE `file` that returns the `file_id` of a changed file. */
+const insertFileEvent = (eventName: keyof typeof eventSequences, outboxId: string, at: string) =>
+  insertOutboxRow({
+    kind: `clearing.file_${eventName}`,
+    subjectQuery: 'SELECT file_id AS id FROM file',
+    sequence: eventSequences[eventName],
+    outboxId,
+    at,
+  });
 
 /**
  * The lowest sequence number of the link that no file has: a rejected file frees its number, and the acquirer
