@@ -1,7 +1,7 @@
 // Queries of the reporting module. They also run in processes without vault keys.
 import type { ClearingFile } from '@switchyard/contract';
+import { referenceClearingFormat } from '../acquiring/index.ts';
 import { plainArray } from '../platform/index.ts';
-import { clearingFileName } from './clearing/clearing-files.ts';
 import { type ClearingFileRow, findFilesSql } from './clearing/clearing-sql.ts';
 import {
   type TransactionResultRow,
@@ -103,7 +103,7 @@ export async function readClearingFiles(
   const rows = await run<ClearingFileRow>(findFilesSql, [organizationId, plainArray(fileIds)]);
   return rows.map((row) => ({
     clearingFileId: row.fileId,
-    fileName: clearingFileName(row),
+    fileName: referenceClearingFormat.fileName(row),
     state: row.state,
   }));
 }

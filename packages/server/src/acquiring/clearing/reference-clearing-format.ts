@@ -1,11 +1,10 @@
 // The reference clearing format: text lines with `|` separators, and a trailer with counts and a hash.
-
 import { createHash } from 'node:crypto';
 import { numericOf } from '@switchyard/money';
 import type { AcquirerReference } from '../spi/acquirer-spi.ts';
 
 /** Identifies a message at the acquirer. */
-export type ClearingReference = Pick<
+type ClearingReference = Pick<
   AcquirerReference,
   'mti' | 'terminalId' | 'stan' | 'rrn' | 'transmittedAt'
 >;
@@ -28,15 +27,14 @@ export type ClearingLine = {
   maskedNumber: string;
 };
 
-export type ClearingHeader = {
+type ClearingHeader = {
   fileId: string;
   linkId: string;
   /** DE32. */
   institutionId: string;
   /** Starts at 1 for each link, without gaps. */
   sequence: number;
-  /** RFC 3339. */
-  createdAt: string;
+  createdAt: Date;
 };
 
 /** Rejection reason: the acquirer already accepted another file with this sequence number. */
@@ -52,25 +50,9 @@ export type ClearingAcknowledgement = {
   rejections: readonly { line: number; rrn: string; code: string }[];
 };
 
-export type ClearingFormat = {
-  fileName(header: ClearingHeader): string;
-  /** Yields the file in chunks; lines are numbered from 1. */
-  writeFile(
-    header: ClearingHeader,
-    pages: AsyncIterable<readonly ClearingLine[]>,
-  ): AsyncIterable<string>;
-  /** @throws AcknowledgementFormatError if the text is not an acknowledgement */
-  readAcknowledgement(text: string): ClearingAcknowledgement;
-};
-
-/** Format error with its line number, from 1. */
+/** The message names the line, from 1. */
 export class AcknowledgementFormatError extends Error {
-  readonly line: number;
-  constructor(line: number, message: string) {
-    super(message);
-    this.name = 'AcknowledgementFormatError';
-    this.line = line;
-  }
+  override name = 'AcknowledgementFormatError';
 }
 
 const fileType = 'SWITCHYARD-CLEARING';
@@ -104,61 +86,54 @@ function formatCaptureRecord(line: ClearingLine, number: number): string {
   );
 }
 
-/** Computes the trailer: line count, amount per currency, hash total of the RRNs. */
-function createTotals() {
-  const amounts = new Map<string, bigint>();
-  let count = 0;
-  let hash = 0n;
-  return {
-    add(line: ClearingLine): number {
-      const currency = numericOf(line.currency);
-      amounts.set(currency, (amounts.get(currency) ?? 0n) + BigInt(line.amount));
-      hash = (hash + BigInt(line.reference.rrn.replace(/\D/g, '') || 0)) % hashModulus;
-      count += 1;
-      return count;
-    },
-    fields(): (string | number)[] {
-      const sortedAmounts = [...amounts].sort(([a], [b]) => (a < b ? -1 : 1));
-      return [
-        count,
-        sortedAmounts.map(([currency, sum]) => `${currency}:${sum}`).join(','),
-        String(hash),
-      ];
-    },
-  };
-}
+const fileName = (header: ClearingHeader): string =>
+  `clearing-${header.institutionId}-${formatSequence(header)}.txt`;
 
+/**
+ * Yields the file in chunks; lines are numbered from 1. The trailer has the line count, the amount per currency
+ * and the hash total of the RRNs.
+ */
 async function* writeFile(
   header: ClearingHeader,
   pages: AsyncIterable<readonly ClearingLine[]>,
 ): AsyncIterable<string> {
   const digest = createHash('sha256');
-  const totals = createTotals();
-  const { institutionId, linkId, fileId, createdAt } = header;
+  const amounts = new Map<string, bigint>();
+  let lineCount = 0;
+  let hashTotal = 0n;
   const headerRecord = formatRecord(
     'H',
     fileType,
     formatVersion,
-    institutionId,
-    linkId,
+    header.institutionId,
+    header.linkId,
     formatSequence(header),
-    fileId,
-    createdAt,
+    header.fileId,
+    header.createdAt.toISOString(),
   );
   digest.update(headerRecord);
   yield headerRecord;
   for await (const page of pages) {
-    const text = page.map((line) => formatCaptureRecord(line, totals.add(line))).join('');
+    let text = '';
+    for (const line of page) {
+      const currency = numericOf(line.currency);
+      amounts.set(currency, (amounts.get(currency) ?? 0n) + BigInt(line.amount));
+      hashTotal = (hashTotal + BigInt(line.reference.rrn.replace(/\D/g, '') || 0)) % hashModulus;
+      lineCount += 1;
+      text += formatCaptureRecord(line, lineCount);
+    }
     digest.update(text);
     yield text;
   }
-  yield formatRecord('T', ...totals.fields(), digest.digest('hex'));
+  const sortedAmounts = [...amounts].sort(([a], [b]) => (a < b ? -1 : 1));
+  const amountList = sortedAmounts.map(([currency, sum]) => `${currency}:${sum}`).join(',');
+  yield formatRecord('T', lineCount, amountList, String(hashTotal), digest.digest('hex'));
 }
 
 const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 function failLine(line: number, message: string): never {
-  throw new AcknowledgementFormatError(line, message);
+  throw new AcknowledgementFormatError(`Line ${line}: ${message}`);
 }
 
 function parseCount(text: string | undefined, line: number, fieldLabel: string): number {
@@ -192,6 +167,7 @@ function readRejection(text: string, lineNumber: number) {
   return { line: parseCount(line, lineNumber, 'The line'), rrn, code };
 }
 
+/** @throws AcknowledgementFormatError if the text is not an acknowledgement */
 function readAcknowledgement(text: string): ClearingAcknowledgement {
   const lines = text.replace(/\r\n/g, '\n').replace(/\n$/, '').split('\n');
   const lastLine = lines.length;
@@ -211,8 +187,4 @@ function readAcknowledgement(text: string): ClearingAcknowledgement {
   return { ...header, accepted: acceptedCount, rejections };
 }
 
-export const referenceClearingFormat: ClearingFormat = {
-  fileName: (header) => `clearing-${header.institutionId}-${formatSequence(header)}.txt`,
-  writeFile,
-  readAcknowledgement,
-};
+export const referenceClearingFormat = { fileName, writeFile, readAcknowledgement };

@@ -18,14 +18,14 @@ export type LinkDependencies = {
   readonly clientCertificate?: string;
 };
 
-export type LinkCheckPorts = {
+type LinkCheckPorts = {
   readonly hsm?: Pick<Hsm, 'mayUse' | 'checkKey'> | undefined;
   readonly clientCertificates: ClientCertificates;
   readonly hostTables: Pick<HostTables, 'find'>;
   readonly clock: { now(): number };
 };
 
-export type LinkCheckResult = {
+type LinkCheckResult = {
   readonly errors: readonly LinkConfigurationError[];
   /** The HSM did not respond: the check must be repeated. */
   readonly isIncomplete: boolean;

@@ -28,12 +28,11 @@ export type LinkResources = {
 const defaultDialect = 'iso1987-binary';
 
 /** @throws InvalidLinkSettingError for an invalid certificate */
-export function findCertificate(
+export const findCertificate = (
   clientCertificates: ClientCertificates,
   { organizationId, settings: { clientCertificate: name } }: AcquirerLink,
-): ClientCertificate | undefined {
-  return name === undefined ? undefined : clientCertificates.find(organizationId, name);
-}
+): ClientCertificate | undefined =>
+  name === undefined ? undefined : clientCertificates.find(organizationId, name);
 
 /** @throws Error if the link cannot be opened with its settings */
 export function connectAcquirer(
@@ -53,9 +52,7 @@ export function connectAcquirer(
     const keyRing = zoneKeys.keyRingFor(link);
     return connectIso8583Host({ ...common, link, compiledHost, hsm, keyRing });
   }
-  const { organizationId, linkId, settings } = link;
-  const keyId = { organizationId, linkId, keyVersion: settings.keyVersion };
-  const signer = requestSigners?.signerFor(keyId);
+  const signer = requestSigners?.signerFor({ ...link, ...link.settings });
   if (signer === undefined) throw new Error('the server has no signing key for HTTP acquirers');
   return connectHttpJson({ ...common, link, signer });
 }

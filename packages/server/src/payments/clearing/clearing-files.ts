@@ -42,20 +42,12 @@ const pageSize = 1000;
 const maxLinksPerRun = 100;
 const dueFilesIntervalMs = 10_000;
 
-const fileHeader = ({ createdAt, ...file }: ClearingFileRow) => ({
-  ...file,
-  createdAt: createdAt.toISOString(),
-});
-
-export const clearingFileName = (row: ClearingFileRow) =>
-  referenceClearingFormat.fileName(fileHeader(row));
-
 function viewFile(row: ClearingFileRow): ClearingFile {
   return {
     clearingFileId: row.fileId,
     acquirerLink: row.linkId,
     sequence: row.sequence,
-    fileName: clearingFileName(row),
+    fileName: referenceClearingFormat.fileName(row),
     state: row.state,
     lines: row.lineCount,
     amounts: Object.entries(row.amounts)
@@ -92,7 +84,7 @@ function readAcknowledgement(text: string): ClearingAcknowledgement {
     return referenceClearingFormat.readAcknowledgement(text);
   } catch (error) {
     if (!(error instanceof AcknowledgementFormatError)) throw error;
-    return refuseAcknowledgement(`Line ${error.line}: ${error.message}`);
+    return refuseAcknowledgement(error.message);
   }
 }
 
@@ -208,8 +200,8 @@ export function createClearingFiles(ports: Ports) {
         refuse('resource_not_found', detail);
       }
       const lines = readLines(caller.organizationId, file.fileId);
-      const text = referenceClearingFormat.writeFile(fileHeader(file), lines);
-      return { name: clearingFileName(file), text };
+      const text = referenceClearingFormat.writeFile(file, lines);
+      return { name: referenceClearingFormat.fileName(file), text };
     },
 
     async lines(
