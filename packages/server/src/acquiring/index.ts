@@ -23,7 +23,7 @@ export {
   duplicateSequenceReason,
   referenceClearingFormat,
 } from './clearing/reference-clearing-format.ts';
-export { createRequestSigners } from './http-json/http-message-signatures.ts';
+export { createRequestSigners } from './http-json/signed-exchange.ts';
 export { createHostTables, type HostTables } from './iso8583-host/load-dialect-tables.ts';
 export { createClientCertificates } from './keys/load-client-certificates.ts';
 export type {
@@ -33,7 +33,6 @@ export type {
   AcquirerRequest,
   AcquirerRequestKind,
   AcquirerReversalReason,
-  EntryMode,
   LateResponse,
 } from './spi/acquirer-spi.ts';
 export {

@@ -1,5 +1,5 @@
 // Maps requests to ISO 8583:1987 fields, and response fields to outcomes. It performs no I/O.
-import { defined, responseCodeFacts } from '@switchyard/contract';
+import { defined, type EntryMode, responseCodeFacts } from '@switchyard/contract';
 import { EmvError, parseIssuerResponse } from '@switchyard/emv';
 import type { Message } from '@switchyard/iso8583';
 import { alphaOf, numericOf } from '@switchyard/money';
@@ -9,7 +9,6 @@ import {
   type AcquirerReference,
   type AcquirerRequest,
   type AcquirerReversalReason,
-  type EntryMode,
   invalidResponse,
 } from '../spi/acquirer-spi.ts';
 import { checkApprovedAmount, safeIssuerData } from '../spi/check-outcome.ts';
@@ -36,13 +35,10 @@ function formatAdditionalAmounts(request: AcquirerRequest): string | undefined {
   // Only the first message of a transaction states the parts.
   const isFollowUp = kind === 'Capture' || kind === 'Refund' || kind === 'Reversal';
   if (amounts === undefined || isFollowUp) return undefined;
-  return (['cashback', 'tip'] as const)
-    .filter((name) => amounts[name] !== undefined)
-    .map((name) => {
-      const amount = formatAmount(amounts[name] ?? 0);
-      return `00${amountTypes[name]}${numericOf(currency)}D${amount}`;
-    })
-    .join('');
+  const formatPart = (type: string, amount: number | undefined) =>
+    amount === undefined ? '' : `00${type}${numericOf(currency)}D${formatAmount(amount)}`;
+  const { cashback, tip } = amounts;
+  return formatPart(amountTypes.cashback, cashback) + formatPart(amountTypes.tip, tip);
 }
 
 /** DE22, first two digits; the third says that the terminal can take a PIN. */

@@ -1,7 +1,7 @@
 // Opens a link with the adapter that its settings name.
 import type { Hsm } from '../../vault/index.ts';
 import { connectHttpJson } from '../http-json/connect-http-json.ts';
-import type { RequestSigners } from '../http-json/http-message-signatures.ts';
+import type { RequestSigners } from '../http-json/signed-exchange.ts';
 import { connectIso8583Host } from '../iso8583-host/connect-iso8583-host.ts';
 import type { HostTables } from '../iso8583-host/load-dialect-tables.ts';
 import type { ZoneKeys } from '../keys/import-zone-keys.ts';

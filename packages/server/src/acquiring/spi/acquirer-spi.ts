@@ -1,4 +1,5 @@
 // The adapter interface: requests to an acquirer, outcomes, links and connections.
+import type { EntryMode, SpiPayment, SpiReversal } from '@switchyard/contract';
 import { type Clock, isLoopbackHost, type Log, pause } from '../../platform/index.ts';
 
 /** Identifies one message at the acquirer, for repeats, reversals and lookups. */
@@ -18,39 +19,16 @@ export type AcquirerReference = {
 };
 
 /** `OfflineSale` is an advice (0220) of a sale that the terminal approved offline. */
-export type AcquirerRequestKind =
-  | 'Authorization'
-  | 'Sale'
-  | 'OfflineSale'
-  | 'Capture'
-  | 'Refund'
-  | 'Reversal';
+export type AcquirerRequestKind = SpiPayment['kind'] | 'Capture' | 'Refund' | 'Reversal';
 
-export type EntryMode =
-  | 'ContactChip'
-  | 'ContactlessChip'
-  | 'MagStripe'
-  | 'ContactlessMagStripe'
-  | 'FallbackMagStripe'
-  | 'Keyed';
+/** Key and PIN block format (ISO 9564-1) for the PIN translation of a link. */
+export type ZonePinKey = { keyRef: string; format: 0 | 3 | 4; keyIndex?: string };
 
 /** A PIN block (hex) under the zone PIN key of the link, with format and key index. */
-export type AcquirerPin = { block: string; format: ZonePinFormat; keyIndex?: string };
+export type AcquirerPin = Omit<ZonePinKey, 'keyRef'> & { block: string };
 
-/** PIN block formats of ISO 9564-1 for zone PIN keys. */
-type ZonePinFormat = 0 | 3 | 4;
-
-/** Key and PIN block format for the PIN translation of a link. */
-export type ZonePinKey = { keyRef: string; format: ZonePinFormat; keyIndex?: string };
-
-/** Reversal reason; the dialect table maps it to the code of the host. */
-export type AcquirerReversalReason =
-  | 'Timeout'
-  | 'InvalidResponse'
-  | 'CustomerCancel'
-  | 'ChipDeclined'
-  | 'CardRemoved'
-  | 'Suspect';
+/** The dialect table maps it to the code of the host. */
+export type AcquirerReversalReason = NonNullable<SpiReversal['reason']>;
 
 export type AcquirerRequest = {
   kind: AcquirerRequestKind;
@@ -125,10 +103,7 @@ export type AcquirerOutcome =
 /** The response does not match the request or is malformed. */
 export const invalidResponse: AcquirerOutcome = { outcome: 'Unknown', reason: 'InvalidResponse' };
 
-export type LateResponse = {
-  organizationId: string;
-  transactionId: string;
-  kind: AcquirerRequestKind;
+export type LateResponse = Pick<AcquirerRequest, 'organizationId' | 'transactionId' | 'kind'> & {
   responseCode: string;
 };
 

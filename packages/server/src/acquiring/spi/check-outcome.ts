@@ -12,10 +12,9 @@ export function checkApprovedAmount(
   isPartialApproval: boolean,
 ): number | undefined {
   if (approved === undefined) return isPartialApproval ? undefined : requested;
-  const isInRange = Number.isSafeInteger(approved) && approved >= 0 && approved <= requested;
-  const isZero = approved === 0 && requested > 0;
-  const isExpected = isPartialApproval || approved === requested;
-  return isInRange && !isZero && isExpected ? approved : undefined;
+  if (approved === requested) return approved;
+  const isPartialAmount = Number.isSafeInteger(approved) && approved > 0 && approved < requested;
+  return isPartialApproval && isPartialAmount ? approved : undefined;
 }
 
 /** Leaves out issuer data that is empty or contains the card number. */
