@@ -102,7 +102,10 @@ export function createAcquiring(ports: Ports) {
       await links.refresh();
       const logFailure = (error: unknown) =>
         log.warn({ err: error }, 'links could not be refreshed');
-      refreshTimer = setInterval(() => links.refresh().catch(logFailure), linkRefreshIntervalMs);
+      refreshTimer = setInterval(
+        () => void links.refresh().catch(logFailure),
+        linkRefreshIntervalMs,
+      );
       refreshTimer.unref();
     },
     /** Opens new links, replaces changed links and closes removed links. */

@@ -62,25 +62,17 @@ function createEventFacts(event: EventData, sale: SaleMembers, transactionId: st
 
 type RecentLookup = Pick<RecentTransactions, 'find'>;
 
-function recentEventFacts(
-  recent: RecentLookup | undefined,
-  { organizationId, subjectId, sequence }: OutboxRow,
-): EventFacts | undefined {
-  const transaction = recent?.find(organizationId, subjectId, sequence);
-  const event = transaction?.events[sequence - 1];
-  if (transaction === undefined || event?.sequence !== sequence) return undefined;
-  return createEventFacts(event.data, transaction.row, subjectId);
-}
-
 const createEventReader =
   (recent: RecentLookup | undefined): EventSource['read'] =>
   async (rows, trx) => {
     const facts = new Map<string, EventFacts>();
     const missing: OutboxRow[] = [];
     for (const row of rows) {
-      const cached = recentEventFacts(recent, row);
-      if (cached === undefined) missing.push(row);
-      else facts.set(row.outboxId, cached);
+      const { outboxId, organizationId, subjectId, sequence } = row;
+      const transaction = recent?.find(organizationId, subjectId, sequence);
+      const event = transaction?.events[sequence - 1];
+      if (transaction === undefined || event?.sequence !== sequence) missing.push(row);
+      else facts.set(outboxId, createEventFacts(event.data, transaction.row, subjectId));
     }
     if (missing.length === 0) return facts;
     type EventDataRow = { i: number; data: EventData; sale: SaleMembers };

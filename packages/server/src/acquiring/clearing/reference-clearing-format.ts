@@ -1,5 +1,6 @@
 // The reference clearing format: text lines with `|` separators, and a trailer with counts and a hash.
 import { createHash } from 'node:crypto';
+import { defined } from '@switchyard/contract';
 import { numericOf } from '@switchyard/money';
 import type { AcquirerReference } from '../spi/acquirer-spi.ts';
 
@@ -130,41 +131,27 @@ async function* writeFile(
   yield formatRecord('T', lineCount, amountList, String(hashTotal), digest.digest('hex'));
 }
 
-const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** A count has at most nine digits. The reason of a rejection is optional. */
+const headerPattern = new RegExp(
+  `^A\\|${acknowledgementType}\\|${formatVersion}\\|([0-9]{1,9})` +
+    '\\|([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\\|(Accepted|Rejected)(?:\\|([^|]*)|$)',
+);
+const headerForm = `A|${acknowledgementType}|${formatVersion}|sequence|file id|Accepted or Rejected|reason`;
+const rejectionPattern = /^R\|([0-9]{1,9})\|([^|]*)\|([A-Za-z0-9]{1,8})$/;
+const trailerPattern = /^T\|([0-9]{1,9})\|([0-9]{1,9})$/;
 
 function failLine(line: number, message: string): never {
   throw new AcknowledgementFormatError(`Line ${line}: ${message}`);
 }
 
-function parseCount(text: string | undefined, line: number, fieldLabel: string): number {
-  if (text !== undefined && /^[0-9]{1,9}$/.test(text)) return Number(text);
-  return failLine(line, `${fieldLabel} is not a number of 1 to 9 digits.`);
-}
+/** @param number of the line, from 1 */
+const matchLine = (lines: readonly string[], number: number, pattern: RegExp, form: string) =>
+  pattern.exec(lines[number - 1] ?? '') ?? failLine(number, `The line must have the form ${form}.`);
 
-function readHeader(
-  text: string,
-): Pick<ClearingAcknowledgement, 'fileId' | 'sequence' | 'rejectionReason'> {
-  const [recordType, kind, version, sequence, fileId = '', outcome, reason] = text.split('|');
-  if (
-    recordType !== 'A' ||
-    kind !== acknowledgementType ||
-    version !== formatVersion ||
-    !uuidPattern.test(fileId)
-  ) {
-    failLine(1, `The first line must begin with A|${acknowledgementType}|${formatVersion}|.`);
-  }
-  if (outcome !== 'Accepted' && outcome !== 'Rejected')
-    failLine(1, 'The status in the first line must be Accepted or Rejected.');
-  const header = { fileId, sequence: parseCount(sequence, 1, 'The sequence') };
-  if (outcome === 'Accepted') return header;
-  return { ...header, rejectionReason: (reason ?? '').slice(0, 100) || 'Unknown' };
-}
-
-function readRejection(text: string, lineNumber: number) {
-  const [recordType, line, rrn = '', code = '', ...extraFields] = text.split('|');
-  if (recordType !== 'R' || extraFields.length > 0 || !/^[A-Za-z0-9]{1,8}$/.test(code))
-    failLine(lineNumber, 'The line must have the form R|line|reference|code.');
-  return { line: parseCount(line, lineNumber, 'The line'), rrn, code };
+function readRejection(lines: readonly string[], number: number) {
+  const form = 'R|line|reference|code';
+  const [, line, rrn = '', code = ''] = matchLine(lines, number, rejectionPattern, form);
+  return { line: Number(line), rrn, code };
 }
 
 /** @throws AcknowledgementFormatError if the text is not an acknowledgement */
@@ -174,17 +161,18 @@ function readAcknowledgement(text: string): ClearingAcknowledgement {
   if (lastLine > maxLines) failLine(maxLines, 'The acknowledgement has too many lines.');
   const invalidLine = lines.findIndex((line) => controlCharacter.test(line));
   if (invalidLine !== -1) failLine(invalidLine + 1, 'The line contains a control character.');
-  const header = readHeader(lines[0] ?? '');
-  const [recordType, accepted, rejected, ...extraFields] = (lines.at(-1) ?? '').split('|');
-  if (recordType !== 'T' || extraFields.length > 0 || lastLine < 2)
-    failLine(lastLine, 'The last line must have the form T|accepted|rejected.');
-  const rejections = lines.slice(1, -1).map((line, index) => readRejection(line, index + 2));
+  const header = matchLine(lines, 1, headerPattern, headerForm);
+  const [, sequence, fileId = '', outcome, reason = ''] = header;
+  const trailer = matchLine(lines, lastLine, trailerPattern, 'T|accepted|rejected');
+  const [, accepted, rejected] = trailer;
+  const rejections = lines.slice(1, -1).map((_, index) => readRejection(lines, index + 2));
   if (new Set(rejections.map(({ line }) => line)).size !== rejections.length)
     failLine(lastLine, 'The acknowledgement rejects a line twice.');
-  if (parseCount(rejected, lastLine, 'The number of rejected lines') !== rejections.length)
+  if (Number(rejected) !== rejections.length)
     failLine(lastLine, 'The rejected count differs from the number of R lines.');
-  const acceptedCount = parseCount(accepted, lastLine, 'The number of accepted lines');
-  return { ...header, accepted: acceptedCount, rejections };
+  const rejectionReason = outcome === 'Rejected' ? reason.slice(0, 100) || 'Unknown' : undefined;
+  const counts = { sequence: Number(sequence), accepted: Number(accepted) };
+  return { fileId, ...counts, rejections, ...defined({ rejectionReason }) };
 }
 
 export const referenceClearingFormat = { fileName, writeFile, readAcknowledgement };

@@ -27,8 +27,6 @@ type ReferenceRequest = TerminalOwner & {
   occurredAt?: number | undefined;
 };
 
-export type ReferenceAllocator = ReturnType<typeof createReferenceAllocator>;
-
 type StanBlock = { next: number; end: number };
 type ClaimedTerminal = StanBlock & { terminalId: string };
 type Terminal = ClaimedTerminal & {
