@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createClientCertificates } from '../src/acquiring/keys/load-client-certificates.ts';
-import { InvalidLinkSettingError } from '../src/acquiring/spi/invalid-link-setting.ts';
+import { InvalidLinkSettingError } from '../src/acquiring/spi/acquirer-spi.ts';
 import { type MadeCertificate, makeCertificate } from '../src/http/certificate.fixture.ts';
 import { createLog } from '../src/platform/index.ts';
 

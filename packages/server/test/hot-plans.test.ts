@@ -170,7 +170,7 @@ describe('the plans of the hot statements', () => {
       'payments-operations-without-outcome',
       'vault-protect',
       'vault-reveal',
-      'acquiring-reserve-stans',
+      'acquiring-reserve-stan-block',
       'provisioning-resolve',
       'provisioning-contract',
     ]) {

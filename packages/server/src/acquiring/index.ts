@@ -7,32 +7,23 @@ import {
   type LinkDependencies,
 } from './links/check-link-keys-and-certificate.ts';
 import type { LinkResources } from './links/connect-acquirer.ts';
-import {
-  createLinks,
-  type LinkAvailability,
-  type LinkRegistryPorts,
-  type LinkStatus,
-} from './links/link-lifecycle.ts';
-import {
-  createReferenceAllocator,
-  type ReferenceAllocator,
-} from './numbering/reference-allocator.ts';
+import { createLinks, type LinkRegistryPorts } from './links/link-lifecycle.ts';
+import { createReferenceAllocator } from './numbering/reference-allocator.ts';
 import type {
   AcquirerOutcome,
   AcquirerRequest,
-  AcquirerRequestKind,
+  LinkConfigurationError,
   ZonePinKey,
 } from './spi/acquirer-spi.ts';
-import type { LinkConfigurationError } from './spi/invalid-link-setting.ts';
 
 export {
   AcknowledgementFormatError,
   type ClearingAcknowledgement,
   type ClearingLine,
   duplicateSequenceReason,
-} from './clearing/clearing-format.ts';
-export { referenceClearingFormat } from './clearing/reference-clearing-format.ts';
-export { createRequestSigners } from './http-json/http-message-signatures.ts';
+  referenceClearingFormat,
+} from './clearing/reference-clearing-format.ts';
+export { createRequestSigners } from './http-json/signed-exchange.ts';
 export { createHostTables, type HostTables } from './iso8583-host/load-dialect-tables.ts';
 export { createClientCertificates } from './keys/load-client-certificates.ts';
 export type {
@@ -42,34 +33,15 @@ export type {
   AcquirerRequest,
   AcquirerRequestKind,
   AcquirerReversalReason,
-  EntryMode,
   LateResponse,
 } from './spi/acquirer-spi.ts';
 export {
   isAmbiguousDecline,
   isDuplicateDecline,
   isIndeterminate,
-} from './spi/ambiguous-decline.ts';
+} from './spi/check-outcome.ts';
 
-export type Acquiring = {
-  /** Opens the configured links and refreshes them periodically. */
-  start(): Promise<void>;
-  /** Opens new links, replaces changed links and closes removed links. */
-  refreshLinks(): Promise<void>;
-  isLinkAvailable(linkId: string): boolean;
-  listLinkAvailability(organizationId: string): LinkAvailability[];
-  /** Lists the settings that are certainly invalid. A setting that cannot be checked now is not listed. */
-  checkLinkConfiguration(
-    organizationId: string,
-    dependencies: LinkDependencies,
-  ): Promise<readonly LinkConfigurationError[]>;
-  listLinks(organizationId: string): LinkStatus[];
-  /** Returns undefined if the link accepts no online PIN. */
-  getZonePinKey(linkId: string): ZonePinKey | undefined;
-  allocateReference: ReferenceAllocator['allocate'];
-  send(request: AcquirerRequest, onPossiblySent?: () => void): Promise<AcquirerOutcome>;
-  close(): Promise<void>;
-};
+export type Acquiring = ReturnType<typeof createAcquiring>;
 
 type Ports = LinkRegistryPorts & Omit<LinkResources, 'zoneKeys'> & { database: Database };
 
@@ -94,66 +66,74 @@ function createOutcomeMetrics({ metrics, log }: Pick<Ports, 'metrics' | 'log'>) 
   // Caches the labelled series: prom-client sorts and joins the labels at each call.
   const durationSeries = new Map<string, ReturnType<typeof durations.labels>>();
 
-  return {
-    observeDuration(kind: AcquirerRequestKind, outcome: string, elapsedSeconds: number): void {
-      const name = `${kind} ${outcome}`;
-      const series = durationSeries.get(name) ?? durations.labels({ kind, outcome });
-      durationSeries.set(name, series);
-      series.observe(elapsedSeconds);
-    },
-    countUnknownCode(linkId: string, outcome: AcquirerOutcome): void {
-      if (outcome.outcome !== 'Declined') return;
-      const { responseCode } = outcome;
-      if (responseCodeFacts(responseCode).known) return;
-      unknownCodes.inc({ link: linkId });
-      const codeKey = `${linkId} ${responseCode}`;
-      if (loggedCodes.has(codeKey) || loggedCodes.size >= maxLoggedCodes) return;
-      loggedCodes.add(codeKey);
-      log.error(
-        { linkId, responseCode },
-        'acquirer responded with an unknown response code; add it to the dialect table',
-      );
-    },
+  function countUnknownCode(linkId: string, responseCode: string): void {
+    unknownCodes.inc({ link: linkId });
+    const codeKey = `${linkId} ${responseCode}`;
+    if (loggedCodes.has(codeKey) || loggedCodes.size >= maxLoggedCodes) return;
+    loggedCodes.add(codeKey);
+    const message = 'acquirer responded with an unknown response code; add it to the dialect table';
+    log.error({ linkId, responseCode }, message);
+  }
+
+  return function recordOutcome(
+    { kind, linkId }: AcquirerRequest,
+    result: AcquirerOutcome,
+    elapsedSeconds: number,
+  ): void {
+    const { outcome } = result;
+    const name = `${kind} ${outcome}`;
+    const series = durationSeries.get(name) ?? durations.labels({ kind, outcome });
+    durationSeries.set(name, series);
+    series.observe(elapsedSeconds);
+    if (outcome === 'Declined' && !responseCodeFacts(result.responseCode).known)
+      countUnknownCode(linkId, result.responseCode);
   };
 }
 
-export function createAcquiring(ports: Ports): Acquiring {
+export function createAcquiring(ports: Ports) {
   const { clock, log } = ports;
-  const resources = { ...ports, zoneKeys: createZoneKeys(ports) };
-  const linkRegistry = createLinks(ports, resources);
-  const { observeDuration, countUnknownCode } = createOutcomeMetrics(ports);
+  const links = createLinks(ports, { ...ports, zoneKeys: createZoneKeys(ports) });
+  const recordOutcome = createOutcomeMetrics(ports);
   let refreshTimer: NodeJS.Timeout | undefined;
 
   return {
-    async start() {
-      await linkRegistry.refresh();
-      refreshTimer = setInterval(() => {
-        linkRegistry
-          .refresh()
-          .catch((error: unknown) => log.warn({ err: error }, 'links could not be refreshed'));
-      }, linkRefreshIntervalMs);
+    /** Opens the configured links and refreshes them periodically. */
+    async start(): Promise<void> {
+      await links.refresh();
+      const logFailure = (error: unknown) =>
+        log.warn({ err: error }, 'links could not be refreshed');
+      refreshTimer = setInterval(
+        () => void links.refresh().catch(logFailure),
+        linkRefreshIntervalMs,
+      );
       refreshTimer.unref();
     },
-    refreshLinks: linkRegistry.refresh,
-    isLinkAvailable: (linkId) => linkRegistry.getConnection(linkId)?.isAvailable() ?? false,
-    listLinkAvailability: linkRegistry.listAvailability,
-    checkLinkConfiguration: async (organizationId, dependencies) =>
+    /** Opens new links, replaces changed links and closes removed links. */
+    refreshLinks: links.refresh,
+    isLinkAvailable: (linkId: string): boolean =>
+      links.getConnection(linkId)?.isAvailable() ?? false,
+    /** Lists the settings that are certainly invalid. A setting that cannot be checked now is not listed. */
+    checkLinkConfiguration: async (
+      organizationId: string,
+      dependencies: LinkDependencies,
+    ): Promise<readonly LinkConfigurationError[]> =>
       (await checkLinkConfiguration(ports, organizationId, dependencies)).errors,
-    listLinks: linkRegistry.listLinks,
-    getZonePinKey: (linkId) => linkRegistry.getConnection(linkId)?.getZonePinKey?.(),
+    listLinks: links.listLinks,
+    /** Returns undefined if the link accepts no online PIN. */
+    getZonePinKey: (linkId: string): ZonePinKey | undefined =>
+      links.getConnection(linkId)?.getZonePinKey?.(),
     allocateReference: createReferenceAllocator(ports).allocate,
-    async send(request, onPossiblySent) {
-      const connection = linkRegistry.getConnection(request.linkId);
+    async send(request: AcquirerRequest, onPossiblySent?: () => void): Promise<AcquirerOutcome> {
+      const connection = links.getConnection(request.linkId);
       if (connection === undefined) return { outcome: 'NotSent', reason: 'unknown link' };
       const startedAt = clock.now();
       const outcome = await connection.send(request, onPossiblySent);
-      observeDuration(request.kind, outcome.outcome, (clock.now() - startedAt) / 1000);
-      countUnknownCode(request.linkId, outcome);
+      recordOutcome(request, outcome, (clock.now() - startedAt) / 1000);
       return outcome;
     },
-    async close() {
+    async close(): Promise<void> {
       clearInterval(refreshTimer);
-      await linkRegistry.close();
+      await links.close();
     },
   };
 }

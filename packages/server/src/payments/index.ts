@@ -135,12 +135,11 @@ export function createPayments(ports: Ports) {
     batches: createBatchStore({ database, ids }),
     clearing: createClearingStore({ database, ids }),
     approvals: createApprovalChecker(approvalPorts),
+    linkQueue: createLinkQueue({ database }),
   };
-  const linkQueue = createLinkQueue({ database });
-  registerBacklogGauges(linkQueue, parts);
-  const driverPorts = { ...parts, linkQueue };
-  const operationRetry = createRetryDriver(driverPorts, createOperationRetry(parts));
-  const offlineSubmission = createRetryDriver(driverPorts, createOfflineSubmission(parts));
+  registerBacklogGauges(parts.linkQueue, parts);
+  const operationRetry = createRetryDriver(parts, createOperationRetry(parts));
+  const offlineSubmission = createRetryDriver(parts, createOfflineSubmission(parts));
   jobs.handle(retryOperationJob, operationRetry, shortJobOptions);
   jobs.handle(confirmDeadlineJob, createConfirmDeadlineHandler(parts), shortJobOptions);
   jobs.handle(submitOfflineSaleJob, offlineSubmission, shortJobOptions);
@@ -165,7 +164,7 @@ export function createPayments(ports: Ports) {
       registerReadRoutes(app, parts);
       registerBatchCaptureRoutes(app, parts);
       registerOfflineRoutes(app, parts);
-      registerLinkRoutes(app, driverPorts);
+      registerLinkRoutes(app, parts);
       registerApprovalCodes(app, createApprovalCodeManager(approvalPorts));
       registerClearingRoutes(app, createClearingFiles(parts));
     },

@@ -1,7 +1,7 @@
 // Queries of the reporting module. They also run in processes without vault keys.
 import type { ClearingFile } from '@switchyard/contract';
+import { referenceClearingFormat } from '../acquiring/index.ts';
 import { plainArray } from '../platform/index.ts';
-import { clearingFileName } from './clearing/clearing-files.ts';
 import { type ClearingFileRow, findFilesSql } from './clearing/clearing-sql.ts';
 import {
   type TransactionResultRow,
@@ -56,14 +56,12 @@ const findByIdentifierText = `(SELECT transaction_id AS "paymentId", created_at 
   (SELECT transaction_id, created_at FROM transactions
     WHERE organization_id = $1 AND transaction_id = $3)`;
 
-type TransactionReference = { readonly paymentId: string; readonly createdAt: string };
-
 /** A client's identifier may exist once for each merchant. */
 export async function findTransactionsByIdentifier(
   run: RunQuery,
   organizationId: string,
   identifier: string,
-): Promise<TransactionReference[]> {
+): Promise<{ paymentId: string; createdAt: string }[]> {
   const id = isUuid(identifier) ? identifier.toLowerCase() : null;
   type Row = { paymentId: string; createdAt: Date };
   const rows = await run<Row>(findByIdentifierText, [organizationId, identifier, id]);
@@ -93,17 +91,14 @@ export const readClearingTotals = (
   fileId: string,
 ): Promise<ClearingTotal[]> => run<ClearingTotal>(clearingTotalsText, [organizationId, fileId]);
 
-type ClearingFileSummary = Pick<ClearingFile, 'clearingFileId' | 'fileName' | 'state'>;
-
 export async function readClearingFiles(
   run: RunQuery,
   organizationId: string,
   fileIds: readonly string[],
-): Promise<ClearingFileSummary[]> {
+): Promise<Pick<ClearingFile, 'clearingFileId' | 'fileName' | 'state'>[]> {
   const rows = await run<ClearingFileRow>(findFilesSql, [organizationId, plainArray(fileIds)]);
-  return rows.map((row) => ({
-    clearingFileId: row.fileId,
-    fileName: clearingFileName(row),
-    state: row.state,
-  }));
+  return rows.map((row) => {
+    const { fileId: clearingFileId, state } = row;
+    return { clearingFileId, fileName: referenceClearingFormat.fileName(row), state };
+  });
 }

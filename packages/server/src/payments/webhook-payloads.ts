@@ -1,22 +1,23 @@
-// Webhook payloads of transactions: identifiers, amounts and response, never card data.
+// Webhook payloads of transactions, batches and clearing files: identifiers, amounts and response, never card data.
 import { defined } from '@switchyard/contract';
-import { CompiledQuery } from 'kysely';
 import {
   type EventFacts,
   type EventSource,
   type OutboxRow,
   plainArray,
 } from '../platform/index.ts';
-import { batchEvents } from './batch-capture/batch-completed-event.ts';
-import { clearingEvents } from './clearing/clearing-event-payloads.ts';
+import { queryRows } from './repository/sql-statements.ts';
 import type { RecentTransactions } from './repository/transaction-repository.ts';
 import { summarizeResponse } from './transaction/terminal-action.ts';
 import type { EventData, TransactionRow } from './transaction/transaction.ts';
 
-/** One index look-up for each row, so the cost does not depend on the size of the tables. */
-const selectEventDataText = `SELECT r.i - 1 AS i, e.data, concat_ws('|', t.merchant_id,
-    coalesce(t.store_id::text, ''), coalesce(t.device_id::text, ''), t.amount, t.currency,
-    t.client_transaction_id) AS fields
+/**
+ * One index look-up for each row, so the cost does not depend on the size of the tables. One text instead of
+ * six columns: the driver parses each column separately.
+ */
+const selectEventDataText = `SELECT r.i - 1 AS i, e.data, json_strip_nulls(json_build_object(
+    'merchantId', t.merchant_id, 'storeId', t.store_id, 'deviceId', t.device_id, 'amount', t.amount,
+    'currency', t.currency, 'clientTransactionId', t.client_transaction_id)) AS sale
   FROM unnest($1::uuid[], $2::uuid[], $3::int[]) WITH ORDINALITY
     AS r(organization_id, transaction_id, sequence, i)
   CROSS JOIN LATERAL (SELECT merchant_id, client_transaction_id, store_id, device_id, amount, currency
@@ -25,72 +26,41 @@ const selectEventDataText = `SELECT r.i - 1 AS i, e.data, concat_ws('|', t.merch
   CROSS JOIN LATERAL (SELECT data FROM transaction_events WHERE organization_id = r.organization_id
     AND transaction_id = r.transaction_id AND sequence = r.sequence LIMIT 1) e`;
 
-/** One text instead of six columns: the driver parses each column separately. */
-type EventDataRow = { i: number; data: EventData; fields: string };
-
-const publishedMembers = [
-  'amount',
-  'operation',
-  'authorizationCode',
-  'confirmBy',
-  'settlementDate',
-  'missing',
-  'reason',
-] as const satisfies (keyof EventData)[];
-
 type SaleMembers = Pick<
   TransactionRow,
   'merchantId' | 'storeId' | 'deviceId' | 'amount' | 'currency' | 'clientTransactionId'
 >;
 
-function parseSaleMembers(fields: string): SaleMembers {
-  const [merchantId = '', storeId, deviceId, amount, currency = '', ...client] = fields.split('|');
-  // The client's identifier is last, since it may contain the separator.
-  const clientTransactionId = client.length === 1 ? (client[0] ?? '') : client.join('|');
-  return {
-    merchantId,
-    storeId: storeId || undefined,
-    deviceId: deviceId || undefined,
-    amount: Number(amount),
-    currency,
-    clientTransactionId,
-  };
-}
-
 function createEventFacts(event: EventData, sale: SaleMembers, transactionId: string): EventFacts {
-  const { merchantId, storeId, deviceId, amount, currency, clientTransactionId } = sale;
-  const data: Record<string, unknown> = {};
-  if (storeId !== undefined) data['storeId'] = storeId;
-  if (deviceId !== undefined) data['deviceId'] = deviceId;
-  data['transactionId'] = transactionId;
-  data['clientTransactionId'] = clientTransactionId;
-  data['state'] = event.state;
-  data['saleAmount'] = amount;
-  data['currency'] = currency;
-  for (const name of publishedMembers) {
-    if (event[name] !== undefined) data[name] = event[name];
-  }
-  if (event.response !== undefined) {
-    const response = { ...defined({ reason: event.reason }), ...event.response };
-    data['response'] = summarizeResponse(response, {
-      contactless: false,
-      zeroAmount: amount === 0,
-    });
-  }
+  const { merchantId, storeId, deviceId, amount: saleAmount, currency, clientTransactionId } = sale;
+  const { state, amount, operation, authorizationCode, confirmBy, settlementDate } = event;
+  const { missing, reason, response } = event;
+  const data = defined({
+    storeId,
+    deviceId,
+    transactionId,
+    clientTransactionId,
+    state,
+    saleAmount,
+    currency,
+    amount,
+    operation,
+    authorizationCode,
+    confirmBy,
+    settlementDate,
+    missing,
+    reason,
+    response:
+      response &&
+      summarizeResponse(
+        { ...defined({ reason }), ...response },
+        { contactless: false, zeroAmount: saleAmount === 0 },
+      ),
+  });
   return { merchantId, data };
 }
 
 type RecentLookup = Pick<RecentTransactions, 'find'>;
-
-function recentEventFacts(
-  recent: RecentLookup | undefined,
-  { organizationId, subjectId, sequence }: OutboxRow,
-): EventFacts | undefined {
-  const transaction = recent?.find(organizationId, subjectId, sequence);
-  const event = transaction?.events[sequence - 1];
-  if (transaction === undefined || event?.sequence !== sequence) return undefined;
-  return createEventFacts(event.data, transaction.row, subjectId);
-}
 
 const createEventReader =
   (recent: RecentLookup | undefined): EventSource['read'] =>
@@ -98,26 +68,68 @@ const createEventReader =
     const facts = new Map<string, EventFacts>();
     const missing: OutboxRow[] = [];
     for (const row of rows) {
-      const cached = recentEventFacts(recent, row);
-      if (cached === undefined) missing.push(row);
-      else facts.set(row.outboxId, cached);
+      const { outboxId, organizationId, subjectId, sequence } = row;
+      const transaction = recent?.find(organizationId, subjectId, sequence);
+      const event = transaction?.events[sequence - 1];
+      if (transaction === undefined || event?.sequence !== sequence) missing.push(row);
+      else facts.set(outboxId, createEventFacts(event.data, transaction.row, subjectId));
     }
     if (missing.length === 0) return facts;
-    const { rows: eventRows } = await trx.executeQuery<EventDataRow>(
-      CompiledQuery.raw(selectEventDataText, [
-        plainArray(missing.map((row) => row.organizationId)),
-        plainArray(missing.map((row) => row.subjectId)),
-        plainArray(missing.map((row) => row.sequence)),
-      ]),
-    );
-    for (const { i, data, fields } of eventRows) {
+    type EventDataRow = { i: number; data: EventData; sale: SaleMembers };
+    const eventRows = await queryRows<EventDataRow>(trx, selectEventDataText, [
+      plainArray(missing.map((row) => row.organizationId)),
+      plainArray(missing.map((row) => row.subjectId)),
+      plainArray(missing.map((row) => row.sequence)),
+    ]);
+    for (const { i, data, sale } of eventRows) {
       const row = missing[i];
-      if (row === undefined) continue;
-      const sale = parseSaleMembers(fields);
-      facts.set(row.outboxId, createEventFacts(data, sale, row.subjectId));
+      if (row !== undefined) facts.set(row.outboxId, createEventFacts(data, sale, row.subjectId));
     }
     return facts;
   };
+
+/**
+ * Events whose payload is read from one row.
+ *
+ * @param source table with the columns organization_id and `idColumn`
+ * @param members arguments of json_build_object; a member that is NULL is left out
+ */
+const createRowEvents = (
+  prefix: string,
+  source: { table: string; idColumn: string; merchantId: string; members: string },
+): EventSource => ({
+  prefix,
+  async read(rows, trx) {
+    const text = `SELECT r.outbox_id AS "outboxId", t.merchant_id AS "merchantId", t.data
+      FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS r(organization_id, outbox_id, id)
+      CROSS JOIN LATERAL (SELECT ${source.merchantId} AS merchant_id,
+          json_strip_nulls(json_build_object(${source.members})) AS data FROM ${source.table}
+        WHERE organization_id = r.organization_id AND ${source.idColumn} = r.id LIMIT 1) t`;
+    const eventRows = await queryRows<EventFacts & { outboxId: string }>(trx, text, [
+      plainArray(rows.map((row) => row.organizationId)),
+      plainArray(rows.map((row) => row.outboxId)),
+      plainArray(rows.map((row) => row.subjectId)),
+    ]);
+    return new Map(eventRows.map(({ outboxId, ...facts }) => [outboxId, facts]));
+  },
+});
+
+/** A batch without an identifier of the client stores its own there. */
+const batchEvents = createRowEvents('batch.', {
+  table: 'capture_batches',
+  idColumn: 'batch_id',
+  merchantId: 'merchant_id',
+  members: `'batchId', batch_id, 'total', total, 'succeeded', succeeded, 'failed', failed, 'filed', filed,
+    'clientOperationId', nullif(client_operation_id, batch_id::text)`,
+});
+
+const clearingEvents = createRowEvents('clearing.', {
+  table: 'clearing_files',
+  idColumn: 'file_id',
+  merchantId: 'NULL',
+  members: `'fileId', file_id, 'acquirerLinkId', link_id, 'number', sequence, 'lineCount', line_count,
+    'amounts', amounts, 'accepted', accepted, 'rejected', rejected, 'reason', reason`,
+});
 
 /** Also for processes without vault keys. `recent` has the transactions that this process has committed. */
 export function paymentEvents(recent?: RecentLookup): readonly EventSource[] {

@@ -1,14 +1,60 @@
 // The reference clearing format: text lines with `|` separators, and a trailer with counts and a hash.
 import { createHash } from 'node:crypto';
+import { defined } from '@switchyard/contract';
 import { numericOf } from '@switchyard/money';
-import {
-  AcknowledgementFormatError,
-  type ClearingAcknowledgement,
-  type ClearingFormat,
-  type ClearingHeader,
-  type ClearingLine,
-  type ClearingReference,
-} from './clearing-format.ts';
+import type { AcquirerReference } from '../spi/acquirer-spi.ts';
+
+/** Identifies a message at the acquirer. */
+type ClearingReference = Pick<
+  AcquirerReference,
+  'mti' | 'terminalId' | 'stan' | 'rrn' | 'transmittedAt'
+>;
+
+/** One capture, with masked card number. The acquirer finds the card by the authorisation. */
+export type ClearingLine = {
+  /** YYYY-MM-DD in the time zone of the store. */
+  settlementDate: string;
+  /** DE42. */
+  merchantNumber: string;
+  /** Minor units. */
+  amount: number;
+  /** ISO 4217. */
+  currency: string;
+  /** Final capture: the acquirer releases the remaining authorisation. */
+  final: boolean;
+  reference: ClearingReference;
+  original: ClearingReference;
+  authorizationCode: string;
+  maskedNumber: string;
+};
+
+type ClearingHeader = {
+  fileId: string;
+  linkId: string;
+  /** DE32. */
+  institutionId: string;
+  /** Starts at 1 for each link, without gaps. */
+  sequence: number;
+  createdAt: Date;
+};
+
+/** Rejection reason: the acquirer already accepted another file with this sequence number. */
+export const duplicateSequenceReason = 'DUPLICATE';
+
+/** Acknowledgement of a file: accepted, accepted except some lines, or rejected. */
+export type ClearingAcknowledgement = {
+  fileId: string;
+  sequence: number;
+  /** Reason if the acquirer rejected the whole file. */
+  rejectionReason?: string;
+  accepted: number;
+  rejections: readonly { line: number; rrn: string; code: string }[];
+};
+
+/** The message names the line, from 1. */
+export class AcknowledgementFormatError extends Error {
+  override name = 'AcknowledgementFormatError';
+}
 
 const fileType = 'SWITCHYARD-CLEARING';
 const acknowledgementType = 'SWITCHYARD-CLEARING-ACK';
@@ -41,115 +87,92 @@ function formatCaptureRecord(line: ClearingLine, number: number): string {
   );
 }
 
-/** Computes the trailer: line count, amount per currency, hash total of the RRNs. */
-function createTotals() {
-  const amounts = new Map<string, bigint>();
-  let count = 0;
-  let hash = 0n;
-  return {
-    add(line: ClearingLine): number {
-      const currency = numericOf(line.currency);
-      amounts.set(currency, (amounts.get(currency) ?? 0n) + BigInt(line.amount));
-      hash = (hash + BigInt(line.reference.rrn.replace(/\D/g, '') || 0)) % hashModulus;
-      count += 1;
-      return count;
-    },
-    fields(): (string | number)[] {
-      const sortedAmounts = [...amounts].sort(([a], [b]) => (a < b ? -1 : 1));
-      return [
-        count,
-        sortedAmounts.map(([currency, sum]) => `${currency}:${sum}`).join(','),
-        String(hash),
-      ];
-    },
-  };
-}
+const fileName = (header: ClearingHeader): string =>
+  `clearing-${header.institutionId}-${formatSequence(header)}.txt`;
 
+/**
+ * Yields the file in chunks; lines are numbered from 1. The trailer has the line count, the amount per currency
+ * and the hash total of the RRNs.
+ */
 async function* writeFile(
   header: ClearingHeader,
   pages: AsyncIterable<readonly ClearingLine[]>,
 ): AsyncIterable<string> {
   const digest = createHash('sha256');
-  const totals = createTotals();
-  const { institutionId, linkId, fileId, createdAt } = header;
+  const amounts = new Map<string, bigint>();
+  let lineCount = 0;
+  let hashTotal = 0n;
   const headerRecord = formatRecord(
     'H',
     fileType,
     formatVersion,
-    institutionId,
-    linkId,
+    header.institutionId,
+    header.linkId,
     formatSequence(header),
-    fileId,
-    createdAt,
+    header.fileId,
+    header.createdAt.toISOString(),
   );
   digest.update(headerRecord);
   yield headerRecord;
   for await (const page of pages) {
-    const text = page.map((line) => formatCaptureRecord(line, totals.add(line))).join('');
+    let text = '';
+    for (const line of page) {
+      const currency = numericOf(line.currency);
+      amounts.set(currency, (amounts.get(currency) ?? 0n) + BigInt(line.amount));
+      hashTotal = (hashTotal + BigInt(line.reference.rrn.replace(/\D/g, '') || 0)) % hashModulus;
+      lineCount += 1;
+      text += formatCaptureRecord(line, lineCount);
+    }
     digest.update(text);
     yield text;
   }
-  yield formatRecord('T', ...totals.fields(), digest.digest('hex'));
+  const sortedAmounts = [...amounts].sort(([a], [b]) => (a < b ? -1 : 1));
+  const amountList = sortedAmounts.map(([currency, sum]) => `${currency}:${sum}`).join(',');
+  yield formatRecord('T', lineCount, amountList, String(hashTotal), digest.digest('hex'));
 }
 
-const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** A count has at most nine digits. The reason of a rejection is optional. */
+const headerPattern = new RegExp(
+  `^A\\|${acknowledgementType}\\|${formatVersion}\\|([0-9]{1,9})` +
+    '\\|([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\\|(Accepted|Rejected)(?:\\|([^|]*)|$)',
+);
+const headerForm = `A|${acknowledgementType}|${formatVersion}|sequence|file id|Accepted or Rejected|reason`;
+const rejectionPattern = /^R\|([0-9]{1,9})\|([^|]*)\|([A-Za-z0-9]{1,8})$/;
+const trailerPattern = /^T\|([0-9]{1,9})\|([0-9]{1,9})$/;
 
 function failLine(line: number, message: string): never {
-  throw new AcknowledgementFormatError(line, message);
+  throw new AcknowledgementFormatError(`Line ${line}: ${message}`);
 }
 
-function parseCount(text: string | undefined, line: number, fieldLabel: string): number {
-  if (text !== undefined && /^[0-9]{1,9}$/.test(text)) return Number(text);
-  return failLine(line, `${fieldLabel} is not a number of 1 to 9 digits.`);
+/** @param number of the line, from 1 */
+const matchLine = (lines: readonly string[], number: number, pattern: RegExp, form: string) =>
+  pattern.exec(lines[number - 1] ?? '') ?? failLine(number, `The line must have the form ${form}.`);
+
+function readRejection(lines: readonly string[], number: number) {
+  const form = 'R|line|reference|code';
+  const [, line, rrn = '', code = ''] = matchLine(lines, number, rejectionPattern, form);
+  return { line: Number(line), rrn, code };
 }
 
-function readHeader(
-  text: string,
-): Pick<ClearingAcknowledgement, 'fileId' | 'sequence' | 'rejectionReason'> {
-  const [recordType, kind, version, sequence, fileId = '', outcome, reason] = text.split('|');
-  if (
-    recordType !== 'A' ||
-    kind !== acknowledgementType ||
-    version !== formatVersion ||
-    !uuidPattern.test(fileId)
-  ) {
-    failLine(1, `The first line must begin with A|${acknowledgementType}|${formatVersion}|.`);
-  }
-  if (outcome !== 'Accepted' && outcome !== 'Rejected')
-    failLine(1, 'The status in the first line must be Accepted or Rejected.');
-  const header = { fileId, sequence: parseCount(sequence, 1, 'The sequence') };
-  if (outcome === 'Accepted') return header;
-  return { ...header, rejectionReason: (reason ?? '').slice(0, 100) || 'Unknown' };
-}
-
-function readRejection(text: string, lineNumber: number) {
-  const [recordType, line, rrn = '', code = '', ...extraFields] = text.split('|');
-  if (recordType !== 'R' || extraFields.length > 0 || !/^[A-Za-z0-9]{1,8}$/.test(code))
-    failLine(lineNumber, 'The line must have the form R|line|reference|code.');
-  return { line: parseCount(line, lineNumber, 'The line'), rrn, code };
-}
-
+/** @throws AcknowledgementFormatError if the text is not an acknowledgement */
 function readAcknowledgement(text: string): ClearingAcknowledgement {
   const lines = text.replace(/\r\n/g, '\n').replace(/\n$/, '').split('\n');
   const lastLine = lines.length;
   if (lastLine > maxLines) failLine(maxLines, 'The acknowledgement has too many lines.');
   const invalidLine = lines.findIndex((line) => controlCharacter.test(line));
   if (invalidLine !== -1) failLine(invalidLine + 1, 'The line contains a control character.');
-  const header = readHeader(lines[0] ?? '');
-  const [recordType, accepted, rejected, ...extraFields] = (lines.at(-1) ?? '').split('|');
-  if (recordType !== 'T' || extraFields.length > 0 || lastLine < 2)
-    failLine(lastLine, 'The last line must have the form T|accepted|rejected.');
-  const rejections = lines.slice(1, -1).map((line, index) => readRejection(line, index + 2));
+  const header = matchLine(lines, 1, headerPattern, headerForm);
+  const [, sequence, fileId = '', outcome, reason = ''] = header;
+  const trailer = matchLine(lines, lastLine, trailerPattern, 'T|accepted|rejected');
+  const [, accepted, rejected] = trailer;
+  const rejections = lines.slice(1, -1).map((_, index) => readRejection(lines, index + 2));
   if (new Set(rejections.map(({ line }) => line)).size !== rejections.length)
     failLine(lastLine, 'The acknowledgement rejects a line twice.');
-  if (parseCount(rejected, lastLine, 'The number of rejected lines') !== rejections.length)
+  if (Number(rejected) !== rejections.length)
     failLine(lastLine, 'The rejected count differs from the number of R lines.');
-  const acceptedCount = parseCount(accepted, lastLine, 'The number of accepted lines');
-  return { ...header, accepted: acceptedCount, rejections };
+  const rejectionReason = outcome === 'Rejected' ? reason.slice(0, 100) || 'Unknown' : undefined;
+  const counts = { sequence: Number(sequence), accepted: Number(accepted) };
+  return { fileId, ...counts, rejections, ...defined({ rejectionReason }) };
 }
 
-export const referenceClearingFormat: ClearingFormat = {
-  fileName: (header) => `clearing-${header.institutionId}-${formatSequence(header)}.txt`,
-  writeFile,
-  readAcknowledgement,
-};
+export const referenceClearingFormat = { fileName, writeFile, readAcknowledgement };

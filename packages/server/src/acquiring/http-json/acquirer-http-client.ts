@@ -1,9 +1,20 @@
 // HTTP client for acquirers that reports whether a request was possibly sent.
-import { type ClientRequest, type IncomingMessage, Agent as PlainAgent, request } from 'node:http';
+import {
+  type ClientRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  Agent as PlainAgent,
+  request,
+} from 'node:http';
 import { request as requestTls, Agent as TlsAgent } from 'node:https';
 import { onConnection, whenOver } from '../../platform/index.ts';
 import type { ExchangeResult, TlsIdentity } from '../spi/acquirer-spi.ts';
-import type { ReceivedResponse } from './http-message-signatures.ts';
+
+export type ReceivedResponse = {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+};
 
 type AcquirerHttpRequest = {
   path: string;
@@ -15,8 +26,6 @@ type AcquirerHttpRequest = {
   /** Called for a response after the time-out, within the late response window. */
   onLateResponse?: ((answer: ReceivedResponse) => void) | undefined;
 };
-
-export type AcquirerHttpClient = ReturnType<typeof createAcquirerHttpClient>;
 
 type Options = {
   host: string;

@@ -15,7 +15,7 @@ import { createLog, ensureCertificates, systemClock } from '../../platform/index
 import type { AcquirerRequest, HttpJsonLink, LateResponse } from '../spi/acquirer-spi.ts';
 import { createAcquirerHttpClient } from './acquirer-http-client.ts';
 import { connectHttpJson } from './connect-http-json.ts';
-import { createRequestSigners } from './http-message-signatures.ts';
+import { createRequestSigners } from './signed-exchange.ts';
 import { createSigningAcquirer } from './signing-acquirer.fixture.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });

@@ -1,21 +1,19 @@
 // Adapter for acquirers that implement the published HTTP acquirer SPI (ADR 0033).
-import { randomBytes } from 'node:crypto';
 import { type Clock, isoTime, pause } from '../../platform/index.ts';
-import type {
-  AcquirerConnection,
-  AcquirerOutcome,
-  AcquirerRequest,
-  ConnectionPorts,
-  ExchangeResult,
-  HttpJsonLink,
+import {
+  type AcquirerConnection,
+  type AcquirerOutcome,
+  type AcquirerRequest,
+  type ConnectionPorts,
+  drain,
+  type ExchangeResult,
+  type HttpJsonLink,
+  requireTls,
 } from '../spi/acquirer-spi.ts';
-import { drain } from '../spi/drain.ts';
-import { requireTls } from '../spi/invalid-link-setting.ts';
-import { createAcquirerHttpClient } from './acquirer-http-client.ts';
 import { createAcquirerReadiness } from './acquirer-readiness.ts';
-import { createResponseVerifier, type RequestSigner } from './http-message-signatures.ts';
 import {
   createSignedExchange,
+  type RequestSigner,
   type SignedExchange,
   type VerifiedResponse,
 } from './signed-exchange.ts';
@@ -28,7 +26,6 @@ const maxInFlight = 5000;
 const enquiryIntervalMs = 250;
 const minEnquiryTimeMs = 100;
 const echoTimeoutMs = 5000;
-const nonceBytes = 16;
 
 const isRetryableStatus = (status: number) => status === 429 || status >= 500;
 
@@ -60,23 +57,12 @@ async function enquireOutcome(
 
 /** @throws Error if the host is not on loopback and TLS is off, or if a public key is invalid */
 export function connectHttpJson(options: Options): AcquirerConnection {
-  const { clock, log, timeoutMs, tlsIdentity, link } = options;
-  const { host, port, tls = false, ...settings } = link.settings;
+  const { clock, log, timeoutMs, link } = options;
+  const { host, port, institutionId, zonePinKey } = link.settings;
   requireTls(link);
-  const httpOptions = { host, port, tls, tlsIdentity, lateResponseWindowMs: timeoutMs };
-  const httpClient = createAcquirerHttpClient(httpOptions);
-  const echoHttpClient = createAcquirerHttpClient({ ...httpOptions, maxConnections: 1 });
-  const signedExchange = createSignedExchange({
-    httpClient,
-    echoHttpClient,
-    clock,
-    signer: options.signer,
-    verifier: createResponseVerifier(settings.acquirerKeys),
-    createNonce: () => randomBytes(nonceBytes).toString('base64url'),
-    pathPrefix: settings.path ?? '',
-  });
+  const signedExchange = createSignedExchange(options);
   const readiness = createAcquirerReadiness({
-    sendEcho: () => signedExchange.echo(isoTime(clock.now()), Math.min(timeoutMs, echoTimeoutMs)),
+    sendEcho: () => signedExchange.echo(Math.min(timeoutMs, echoTimeoutMs)),
     onChange(isReady) {
       if (isReady) log.info({ host, port }, 'acquirer is ready');
       else log.warn({ host, port }, 'acquirer is not ready');
@@ -105,12 +91,12 @@ export function connectHttpJson(options: Options): AcquirerConnection {
       const { messageId } = request.message;
       log.warn({ messageId }, 'acquirer response has an invalid signature or body');
     } else readiness.checkNow();
-    const reason = exchangeResult.result === 'Responded' ? 'Timeout' : exchangeResult.result;
-    const isEnquiryUseful = exchangeResult.result === 'Responded' || reason === 'ConnectionLost';
-    const enquiryOutcome = isEnquiryUseful
+    const { result } = exchangeResult;
+    const isEnquiryUseful = result === 'Responded' || result === 'ConnectionLost';
+    const outcome = isEnquiryUseful
       ? await enquireOutcome(signedExchange, clock, request, deadline)
       : undefined;
-    return enquiryOutcome ?? { outcome: 'Unknown', reason };
+    return outcome ?? { outcome: 'Unknown', reason: result === 'Responded' ? 'Timeout' : result };
   }
 
   async function sendRequest(
@@ -120,7 +106,7 @@ export function connectHttpJson(options: Options): AcquirerConnection {
     const deadline = clock.now() + timeoutMs;
     const responsesBefore = readiness.countResponses();
     const sentAt = isoTime(clock.now());
-    const spiRequest = toSpiMessage(request, settings.institutionId, sentAt);
+    const spiRequest = toSpiMessage(request, institutionId, sentAt);
     const { organizationId, transactionId, kind } = request;
     let isReported = false;
     function notifyPossiblySent(): void {
@@ -144,7 +130,7 @@ export function connectHttpJson(options: Options): AcquirerConnection {
 
   return {
     isAvailable: () => readiness.isReady() && !isClosed,
-    getZonePinKey: () => settings.zonePinKey,
+    getZonePinKey: () => zonePinKey,
     async send(request, onPossiblySent) {
       if (isClosed || !readiness.isReady()) return { outcome: 'NotSent', reason: 'not ready' };
       if (inFlightCount >= maxInFlight) return { outcome: 'NotSent', reason: 'busy' };
@@ -159,8 +145,7 @@ export function connectHttpJson(options: Options): AcquirerConnection {
       isClosed = true;
       readiness.stop();
       await drain(() => inFlightCount === 0, timeoutMs);
-      httpClient.close();
-      echoHttpClient.close();
+      signedExchange.close();
     },
   };
 }

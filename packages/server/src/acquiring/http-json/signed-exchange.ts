@@ -1,16 +1,48 @@
-// Sends a signed request to an HTTP acquirer, verifies the response signature and parses the body.
-import { SpiAnswer, SpiEchoAnswer, type SpiPath } from '@switchyard/contract';
+// Sends signed requests to an HTTP acquirer and verifies its responses (RFC 9421, Ed25519, ADR 0033).
+import { createPublicKey, hash, randomBytes, verify as verifySignature } from 'node:crypto';
+import {
+  coversSpiComponents,
+  isFreshSpiSignature,
+  readSpiSignature,
+  SpiAnswer,
+  SpiEchoAnswer,
+  type SpiPath,
+  spiAnswerComponents,
+  spiContentDigest,
+  spiRequestComponents,
+  spiSignatureBase,
+  spiSignatureInput,
+  spiSignatureLabel,
+} from '@switchyard/contract';
 import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/schema';
-import type { Clock } from '../../platform/index.ts';
-import type { ExchangeResult } from '../spi/acquirer-spi.ts';
-import type { AcquirerHttpClient } from './acquirer-http-client.ts';
-import {
-  type ReceivedResponse,
-  type RequestSigner,
-  type ResponseVerifier,
-  signRequest,
-} from './http-message-signatures.ts';
+import { createSigningKey, isoTime, publicSigningKey } from '../../platform/index.ts';
+import type { ConnectionPorts, ExchangeResult, HttpJsonLink } from '../spi/acquirer-spi.ts';
+import { createAcquirerHttpClient, type ReceivedResponse } from './acquirer-http-client.ts';
+
+type LinkKeyId = { organizationId: string; linkId: string; keyVersion: number };
+
+export type RequestSigner = ReturnType<RequestSigners['signerFor']>;
+
+export type RequestSigners = ReturnType<typeof createRequestSigners>;
+
+/** Keys are derived from the master key and not stored. */
+export function createRequestSigners(masterKey: Buffer) {
+  const deriveKey = ({ organizationId, linkId, keyVersion }: LinkKeyId) =>
+    createSigningKey(masterKey, `acquirer link|${organizationId}|${linkId}|${keyVersion}`);
+  return {
+    signerFor(link: LinkKeyId) {
+      const { key, sign } = deriveKey(link);
+      const signBase64 = (text: string) => Buffer.from(sign(text), 'base64url').toString('base64');
+      return { keyId: key.kid, signBase64 };
+    },
+    /** Public keys for the acquirer: the current key and the next key for rotation. */
+    publicKeysFor: (link: LinkKeyId) => ({
+      current: deriveKey(link).key,
+      next: deriveKey({ ...link, keyVersion: link.keyVersion + 1 }).key,
+    }),
+  };
+}
 
 /** A response with a valid signature and schema. */
 export type VerifiedResponse<Body = SpiAnswer> = { status: number; body: Body };
@@ -26,16 +58,14 @@ type ExchangeOptions = {
 
 export type SignedExchange = ReturnType<typeof createSignedExchange>;
 
-type Ports = {
-  httpClient: AcquirerHttpClient;
-  /** A separate client, so that echoes do not wait for payment connections. */
-  echoHttpClient: Pick<AcquirerHttpClient, 'post'>;
+type Options = Pick<ConnectionPorts, 'clock' | 'timeoutMs' | 'tlsIdentity'> & {
+  link: HttpJsonLink;
   signer: RequestSigner;
-  verifier: ResponseVerifier;
-  clock: Clock;
-  createNonce: () => string;
-  pathPrefix: string;
 };
+
+const nonceBytes = 16;
+
+const contentDigest = (body: string | Buffer) => spiContentDigest(hash('sha256', body, 'base64'));
 
 function createBodyParser<Schema extends TSchema>(schema: Schema) {
   const compiled = Compile(schema);
@@ -53,22 +83,75 @@ function createBodyParser<Schema extends TSchema>(schema: Schema) {
 const parseAnswer = createBodyParser(SpiAnswer);
 const parseEchoAnswer = createBodyParser(SpiEchoAnswer);
 
-export function createSignedExchange(ports: Ports) {
-  const { httpClient, echoHttpClient, signer, verifier, clock, pathPrefix } = ports;
+/** @throws Error if a public key of the acquirer is invalid */
+export function createSignedExchange({ link, signer, clock, timeoutMs, tlsIdentity }: Options) {
+  const { host, port, tls = false, path: pathPrefix = '', acquirerKeys } = link.settings;
+  const httpOptions = { host, port, tls, tlsIdentity, lateResponseWindowMs: timeoutMs };
+  const httpClient = createAcquirerHttpClient(httpOptions);
+  // A separate client, so that echoes do not wait for payment connections.
+  const echoHttpClient = createAcquirerHttpClient({ ...httpOptions, maxConnections: 1 });
+  const keysById = new Map(
+    acquirerKeys.map((x) => {
+      const { kty, crv, kid } = publicSigningKey(x);
+      return [kid, createPublicKey({ key: { kty, crv, x }, format: 'jwk' })];
+    }),
+  );
+
+  function isValidSignature(
+    { status, headers, body }: ReceivedResponse,
+    requestSignature: string,
+  ): boolean {
+    const header = (name: string) =>
+      typeof headers[name] === 'string' ? headers[name] : undefined;
+    const signature = readSpiSignature({
+      signatureInput: header('signature-input'),
+      signature: header('signature'),
+    });
+    const bodyDigest = contentDigest(body);
+    if (signature === undefined || header('content-digest') !== bodyDigest) return false;
+    if (!coversSpiComponents(signature, spiAnswerComponents)) return false;
+    const key = keysById.get(signature.keyId);
+    if (key === undefined || !isFreshSpiSignature(signature, clock.now())) return false;
+    const signatureBase = spiSignatureBase(signature.input, {
+      '"@status"': String(status),
+      '"content-digest"': bodyDigest,
+      [spiAnswerComponents[2]]: requestSignature,
+    });
+    if (signatureBase === undefined) return false;
+    const bytes = Buffer.from(signature.signature, 'base64');
+    return verifySignature(null, Buffer.from(signatureBase), key, bytes);
+  }
 
   function signMessage<Body>(
-    path: SpiPath,
+    spiPath: SpiPath,
     message: object,
     parse: (body: Buffer) => Body | undefined,
   ) {
+    const path = pathPrefix + spiPath;
     const body = JSON.stringify(message);
-    const fullPath = pathPrefix + path;
-    const signatureInput = { path: fullPath, body, now: clock.now(), nonce: ports.createNonce() };
-    const { headers, signature } = signRequest(signer, signatureInput);
+    const bodyDigest = contentDigest(body);
+    const signatureInput = spiSignatureInput(spiRequestComponents, {
+      created: Math.floor(clock.now() / 1000),
+      keyId: signer.keyId,
+      nonce: randomBytes(nonceBytes).toString('base64url'),
+    });
+    const signatureBase = spiSignatureBase(signatureInput, {
+      '"@method"': 'POST',
+      '"@path"': path,
+      '"content-digest"': bodyDigest,
+    });
+    if (signatureBase === undefined) throw new Error('a request names a component without a value');
+    const signature = `:${signer.signBase64(signatureBase)}:`;
+    const headers = {
+      'content-digest': bodyDigest,
+      'signature-input': `${spiSignatureLabel}=${signatureInput}`,
+      signature: `${spiSignatureLabel}=${signature}`,
+    };
     return {
-      call: { path: fullPath, headers, body },
+      call: { path, headers, body },
+      /** The response signature must cover the request signature. */
       verify(received: ReceivedResponse): VerifiedResponse<Body> | undefined {
-        if (!verifier.isValidSignature(received, signature, clock.now())) return undefined;
+        if (!isValidSignature(received, signature)) return undefined;
         const parsedBody = parse(received.body);
         return parsedBody && { status: received.status, body: parsedBody };
       },
@@ -97,12 +180,17 @@ export function createSignedExchange(ports: Ports) {
       const response = verify(exchangeResult.response);
       return response ? { result: 'Responded', response } : { result: 'InvalidResponse' };
     },
-    async echo(sentAt: string, timeoutMs: number): Promise<EchoResult> {
+    async echo(timeoutMs: number): Promise<EchoResult> {
+      const sentAt = isoTime(clock.now());
       const { call, verify } = signMessage('/v1/echo', { sentAt }, parseEchoAnswer);
       const exchangeResult = await echoHttpClient.post({ ...call, timeoutMs });
       if (exchangeResult.result !== 'Responded') return 'NoResponse';
       const response = verify(exchangeResult.response);
       return response?.status === 200 && response.body.status === 'Ready' ? 'Ready' : 'NotReady';
+    },
+    close(): void {
+      httpClient.close();
+      echoHttpClient.close();
     },
   };
 }

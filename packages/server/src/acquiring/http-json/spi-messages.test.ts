@@ -9,7 +9,7 @@ import {
 } from '@switchyard/contract';
 import { Value } from 'typebox/value';
 import type { AcquirerOutcome, AcquirerReference, AcquirerRequest } from '../spi/acquirer-spi.ts';
-import { isAmbiguousDecline } from '../spi/ambiguous-decline.ts';
+import { isAmbiguousDecline } from '../spi/check-outcome.ts';
 import { toSpiMessage, toSpiOutcome } from './spi-messages.ts';
 
 const pan = '4111111111111111';

@@ -13,25 +13,15 @@ import {
   type AcquirerOutcome,
   type AcquirerReference,
   type AcquirerRequest,
-  type AcquirerRequestKind,
   invalidResponse,
 } from '../spi/acquirer-spi.ts';
-import { checkApprovedAmount, safeIssuerData } from '../spi/check-approved-amount.ts';
+import { checkApprovedAmount, safeIssuerData } from '../spi/check-outcome.ts';
 import type { VerifiedResponse } from './signed-exchange.ts';
 
 type SpiMessage = SpiPayment | SpiCapture | SpiRefund | SpiReversal;
 
 /** A message and its path. The path distinguishes a reversal from a refund. */
 export type SpiRequest = { path: SpiPath; message: SpiMessage };
-
-const pathByKind: Readonly<Record<AcquirerRequestKind, SpiPath>> = {
-  Authorization: '/v1/payments',
-  Sale: '/v1/payments',
-  OfflineSale: '/v1/payments',
-  Capture: '/v1/captures',
-  Refund: '/v1/refunds',
-  Reversal: '/v1/reversals',
-};
 
 /** Transaction id and RRN are unique together: a transaction uses one terminal with increasing RRNs. */
 const messageIdOf = (transactionId: string, { rrn }: AcquirerReference) =>
@@ -83,31 +73,28 @@ function paymentMembers(request: AcquirerRequest, kind: SpiPayment['kind']) {
   };
 }
 
-function followUpMembers({ transactionId, original, authorizationCode }: AcquirerRequest) {
-  if (original === undefined)
-    throw new Error('a capture, refund or reversal requires the original reference');
-  return {
-    original: messageIdOf(transactionId, original),
-    ...defined({ authorizationCode }),
-  };
-}
-
 /** Builds path and message. Only payments contain card data. */
 export function toSpiMessage(
   request: AcquirerRequest,
   institutionId: string,
   sentAt: string,
 ): SpiRequest {
+  const { kind, transactionId, original, authorizationCode, final = false } = request;
   const common = commonMembers(request, institutionId, sentAt);
-  const path = pathByKind[request.kind];
-  const { kind, final = false, remainingAmount, reversalReason, chipData } = request;
   if (kind === 'Authorization' || kind === 'Sale' || kind === 'OfflineSale')
-    return { path, message: { ...common, ...paymentMembers(request, kind) } };
-  const message = { ...common, ...followUpMembers(request) };
-  if (kind === 'Capture') return { path, message: { ...message, final } };
-  if (kind === 'Refund') return { path, message };
-  const reversal = defined({ remainingAmount, reason: reversalReason, chipData });
-  return { path, message: { ...message, ...reversal } };
+    return { path: '/v1/payments', message: { ...common, ...paymentMembers(request, kind) } };
+  if (original === undefined)
+    throw new Error('a capture, refund or reversal requires the original reference');
+  const message = {
+    ...common,
+    original: messageIdOf(transactionId, original),
+    ...defined({ authorizationCode }),
+  };
+  if (kind === 'Capture') return { path: '/v1/captures', message: { ...message, final } };
+  if (kind === 'Refund') return { path: '/v1/refunds', message };
+  const { remainingAmount, reversalReason: reason, chipData } = request;
+  const reversal = { ...message, ...defined({ remainingAmount, reason, chipData }) };
+  return { path: '/v1/reversals', message: reversal };
 }
 
 const partialApprovalCode = '10';
@@ -124,21 +111,17 @@ function toApprovedOutcome(
   response: SpiAnswer,
   responseCode: string,
 ): AcquirerOutcome {
-  const { authorizationCode, currency } = response;
-  if (currency !== undefined && currency !== message.currency) return invalidResponse;
-  const isPartial = responseCode === partialApprovalCode;
+  const { authorizationCode, currency = message.currency } = response;
   // A second reversal reverses amount 0 and still counts as approved.
   const isReversal = path === '/v1/reversals' && response.amount !== undefined;
-  const approvedAmount = isReversal ? message.amount : response.amount;
-  const amount = checkApprovedAmount(message.amount, approvedAmount, isPartial);
-  if (amount === undefined) return invalidResponse;
-  return {
-    outcome: 'Approved',
-    responseCode,
-    amount,
-    ...defined({ authorizationCode }),
-    ...additionalMembers(response, message),
-  };
+  const amount = checkApprovedAmount(
+    message.amount,
+    isReversal ? message.amount : response.amount,
+    responseCode === partialApprovalCode,
+  );
+  if (amount === undefined || currency !== message.currency) return invalidResponse;
+  const members = { ...defined({ authorizationCode }), ...additionalMembers(response, message) };
+  return { outcome: 'Approved', responseCode, amount, ...members };
 }
 
 /**
@@ -163,10 +146,6 @@ export function toSpiOutcome(
   const { approved, known } = responseCodeFacts(responseCode, { zeroAmount: message.amount === 0 });
   if (outcome === 'Approved' && approved) return toApprovedOutcome(request, body, responseCode);
   if (outcome !== 'Declined' || approved) return invalidResponse;
-  return {
-    outcome,
-    responseCode,
-    ...(known ? {} : { isExplicitDecline: true }),
-    ...additionalMembers(body, message),
-  };
+  const explicitness = known ? {} : ({ isExplicitDecline: true } as const);
+  return { outcome, responseCode, ...explicitness, ...additionalMembers(body, message) };
 }

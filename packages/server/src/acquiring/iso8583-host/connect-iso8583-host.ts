@@ -4,14 +4,15 @@ import { LRUCache } from 'lru-cache';
 import { atMost } from '../../platform/index.ts';
 import type { Hsm } from '../../vault/index.ts';
 import type { ZoneKeyRing } from '../keys/import-zone-keys.ts';
-import type {
-  AcquirerConnection,
-  ConnectionPorts,
-  Iso8583HostLink,
-  LateResponse,
+import {
+  type AcquirerConnection,
+  type AcquirerOutcome,
+  type ConnectionPorts,
+  type Iso8583HostLink,
+  type LateResponse,
+  requireTls,
 } from '../spi/acquirer-spi.ts';
-import { isAmbiguousDecline } from '../spi/ambiguous-decline.ts';
-import { requireTls } from '../spi/invalid-link-setting.ts';
+import { isAmbiguousDecline } from '../spi/check-outcome.ts';
 import { openHostLink } from './host-session-pool.ts';
 import { correlationKey, toAcquirerOutcome, toIso8583Message } from './payment-messages.ts';
 
@@ -28,7 +29,7 @@ const maxUnansweredRequests = 10_000;
 /** @throws Error if the host is not on loopback and TLS is off */
 export function connectIso8583Host(options: Options): AcquirerConnection {
   const { link, hsm, keyRing, timeoutMs } = options;
-  const { host, port, tls = false, tpdu, connections: connectionCount = 1 } = link.settings;
+  const { tls = false, connections: connectionCount = 1, institutionId } = link.settings;
   const { originalData, replacement } = options.compiledHost.table;
   requireTls(link);
   // Requests after a time-out or an ambiguous response. They identify a late response.
@@ -46,10 +47,8 @@ export function connectIso8583Host(options: Options): AcquirerConnection {
 
   const hostLink = openHostLink({
     ...options,
-    host,
-    port,
+    ...link.settings,
     tls,
-    tpdu,
     connectionCount,
     onUnmatchedResponse: reportLateResponse,
   });
@@ -62,19 +61,15 @@ export function connectIso8583Host(options: Options): AcquirerConnection {
     }),
     getZonePinKey: () => (hsm === undefined ? undefined : keyRing?.getPinKey()),
     async send(request, onPossiblySent) {
-      const message = toIso8583Message(request, link.settings.institutionId, originalData.time);
+      const message = toIso8583Message(request, institutionId, originalData.time);
       const exchangeResult = await hostLink.sendRequest(message, timeoutMs, onPossiblySent);
-      if (exchangeResult.result === 'NotSent')
-        return { outcome: 'NotSent', reason: exchangeResult.reason };
-      const outcome =
-        exchangeResult.result === 'Responded'
-          ? toAcquirerOutcome(
-              message,
-              exchangeResult.response,
-              request.currency,
-              replacement.amountIs,
-            )
-          : ({ outcome: 'Unknown', reason: exchangeResult.result } as const);
+      const { result } = exchangeResult;
+      if (result === 'NotSent') return { outcome: 'NotSent', reason: exchangeResult.reason };
+      const { currency } = request;
+      const outcome: AcquirerOutcome =
+        result === 'Responded'
+          ? toAcquirerOutcome(message, exchangeResult.response, currency, replacement.amountIs)
+          : { outcome: 'Unknown', reason: result };
       // After an invalid or ambiguous response the correct response may still arrive.
       if (outcome.outcome === 'Unknown' || isAmbiguousDecline(outcome)) {
         const { organizationId, transactionId, kind } = request;

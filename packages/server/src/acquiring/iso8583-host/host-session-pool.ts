@@ -3,8 +3,7 @@ import type { Host, Message } from '@switchyard/iso8583';
 import { type Clock, isoTime, type Log } from '../../platform/index.ts';
 import type { ZoneKeyRing } from '../keys/import-zone-keys.ts';
 import { formatStan } from '../numbering/stan-and-terminal-id.ts';
-import type { ExchangeResult } from '../spi/acquirer-spi.ts';
-import { drain } from '../spi/drain.ts';
+import { drain, type ExchangeResult } from '../spi/acquirer-spi.ts';
 import type { HostTarget } from './host-connection.ts';
 import { type HostSession, openHostSession } from './host-session.ts';
 import {
@@ -49,26 +48,23 @@ const defaultEchoIntervalMs = 60_000;
 const keyRequestTimeoutMs = 5000;
 const keyRejectedCode = '96';
 
-/** Trace numbers of network management messages, shared by all sessions. */
-function createTraceNumbers(clock: Clock): () => { stan: string; transmittedAt: string } {
-  let count = 0;
-  return () => {
-    count += 1;
-    const transmittedAt = isoTime(clock.now()).slice(5, 19).replace(/\D/g, '');
-    return { stan: formatStan(count), transmittedAt };
-  };
-}
-
 export function openHostLink(options: HostLinkOptions) {
   const { clock, log, keyRing, compiledHost, tpdu, hsm } = options;
   const listMacKeyRefs = () => keyRing?.listMacKeyRefs() ?? [];
   const framing = createMessageFraming({ host: compiledHost, tpdu, hsm, listMacKeyRefs });
-  const nextTraceNumber = createTraceNumbers(clock);
   const pendingRequests = createPendingRequests(nextSignedOnSession);
   const sessions: HostSession[] = [];
   let nextSessionIndex = 0;
+  let traceCount = 0;
   let isClosed = false;
   let wasAvailable = false;
+
+  /** Trace numbers of network management messages, shared by all sessions. */
+  function nextTraceNumber(): { stan: string; transmittedAt: string } {
+    traceCount += 1;
+    const transmittedAt = isoTime(clock.now()).slice(5, 19).replace(/\D/g, '');
+    return { stan: formatStan(traceCount), transmittedAt };
+  }
 
   const isAvailable = () =>
     !isClosed && framing.hasRequiredKeys() && sessions.some((session) => session.isSignedOn());
@@ -171,12 +167,9 @@ export function openHostLink(options: HostLinkOptions) {
   async function requestKeys(session: HostSession): Promise<void> {
     if (keyRing?.shouldRequestKeys() !== true) return;
     const keyRequest = networkMessage('keyRequest', nextTraceNumber());
-    const exchangeResult = await sendNetworkRequest(session, keyRequest, keyRequestTimeoutMs);
-    if (
-      exchangeResult.result === 'Responded' &&
-      parseKeyUpdate(exchangeResult.response) !== undefined
-    )
-      await importHostKey(exchangeResult.response);
+    const answer = await sendNetworkRequest(session, keyRequest, keyRequestTimeoutMs);
+    if (answer.result === 'Responded' && parseKeyUpdate(answer.response) !== undefined)
+      await importHostKey(answer.response);
   }
 
   for (let count = 0; count < (options.connectionCount ?? 1); count += 1) {

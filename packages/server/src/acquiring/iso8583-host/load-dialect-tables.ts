@@ -13,18 +13,7 @@ import { type Clock, createFileCache, type Log } from '../../platform/index.ts';
 /** A compiled host, and a version that changes with its table file. */
 export type LoadedHost = { host: Host; version: string };
 
-type HostCapabilities = {
-  readonly name: string;
-  /** PIN block length in bytes (DE52): 8, or 16 for format 4; 0 if the host accepts no PIN. */
-  readonly pinBytes: number;
-  readonly needsMac: boolean;
-};
-
-export type HostTables = {
-  /** Reads the directory again and returns the capabilities of all hosts. */
-  reload(): readonly HostCapabilities[];
-  find(name: string): LoadedHost | undefined;
-};
+export type HostTables = ReturnType<typeof createHostTables>;
 
 const maxTables = 200;
 const maxTableBytes = 262_144;
@@ -43,11 +32,7 @@ function listTableFiles(directory: string): string[] {
   }
 }
 
-export function createHostTables(options: {
-  directory: string;
-  clock: Clock;
-  log: Log;
-}): HostTables {
+export function createHostTables(options: { directory: string; clock: Clock; log: Log }) {
   const { directory, clock, log } = options;
   const compileTable = (table: HostTable, version: string): LoadedHost => ({
     host: compileHost(table, { now: () => clock.now() }),
@@ -85,16 +70,19 @@ export function createHostTables(options: {
 
   reloadDirectory();
   return {
+    /** Reads the directory again and returns the capabilities of all hosts. */
     reload() {
       reloadDirectory();
       const loadedTables = [...builtInTables.values(), ...operatorTables.values()];
       return loadedTables.flatMap((loaded) => {
         if (loaded === undefined) return [];
         const { name, messages, mac } = loaded.host.table;
+        // PIN block length in bytes: 8, or 16 for format 4; 0 if the host accepts no PIN.
         const pinBytes = messages.fields[pinField]?.max ?? 0;
         return [{ name, pinBytes, needsMac: mac !== undefined }];
       });
     },
-    find: (name) => builtInTables.get(name) ?? operatorTables.get(name),
+    find: (name: string): LoadedHost | undefined =>
+      builtInTables.get(name) ?? operatorTables.get(name),
   };
 }

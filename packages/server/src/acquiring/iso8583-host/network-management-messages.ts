@@ -9,7 +9,6 @@ const networkManagementCodes = {
   keyRequest: '161',
 } as const;
 const keyUpdateCode = '101';
-const keyUpdateField = 48;
 
 export type NetworkRequest = keyof typeof networkManagementCodes;
 
@@ -18,37 +17,30 @@ export function networkMessage(
   kind: NetworkRequest,
   trace: { stan: string; transmittedAt: string },
 ): Message {
-  return {
-    mti: '0800',
-    fields: { 7: trace.transmittedAt, 11: trace.stan, 70: networkManagementCodes[kind] },
-  };
+  const fields = { 7: trace.transmittedAt, 11: trace.stan, 70: networkManagementCodes[kind] };
+  return { mti: '0800', fields };
 }
 
 /** True for a request or advice: the function digit of the MTI is even. */
-export function isRequest(message: Message): boolean {
-  return Number(message.mti[2]) % 2 === 0;
-}
+export const isRequest = ({ mti }: Message): boolean => Number(mti[2]) % 2 === 0;
 
 /** Network management request (0800) or advice (0820), including repeats; some hosts sign off by advice. */
 const networkManagementMti = /^08[02][0-5]$/;
 
 const echoedNetworkFields = [7, 11, 12, 13, 32, 33, 53, 70] as const;
 
-/** The response has the next function digit, and the origin digit without the repeat. */
-function responseMti(mti: string): string {
-  const origin = Number(mti[3]);
-  return `08${Number(mti[2]) + 1}${origin - (origin % 2)}`;
-}
-
 /** Builds the response to a network management request (0810) or advice (0830); undefined for other messages. */
 export function networkResponse(request: Message, responseCode = '00'): Message | undefined {
   if (!networkManagementMti.test(request.mti)) return undefined;
+  const functionDigit = Number(request.mti[2]);
+  const originDigit = Number(request.mti[3]);
   const fields: Message['fields'] = { 39: responseCode };
   for (const field of echoedNetworkFields) {
     const value = request.fields[field];
     if (value !== undefined) fields[field] = value;
   }
-  return { mti: responseMti(request.mti), fields };
+  // The response has the next function digit, and the origin digit without the repeat.
+  return { mti: `08${functionDigit + 1}${originDigit - (originDigit % 2)}`, fields };
 }
 
 const hasNetworkCode = ({ mti, fields }: Message, code: string): boolean =>
@@ -77,14 +69,14 @@ function parseWrappedKey(text: string): string | undefined {
 /** Parses the key update in DE48; returns undefined if it is missing or invalid. */
 export function parseKeyUpdate({ fields }: Message): ZoneKeyUpdate | undefined {
   const [, usageLetter = '', algorithm = '', keyIndex = '', checkValue = '', text = ''] =
-    keyUpdatePattern.exec(fields[keyUpdateField] ?? '') ?? [];
-  const wrappedKey = parseWrappedKey(text);
-  if (wrappedKey === undefined) return undefined;
+    keyUpdatePattern.exec(fields[48] ?? '') ?? [];
+  const wrapped = parseWrappedKey(text);
+  if (wrapped === undefined) return undefined;
   return {
     usage: usageLetter.toUpperCase() === 'P' ? 'ZonePin' : 'Mac',
     algorithm: algorithm.toUpperCase() === 'T' ? 'Tdes' : 'Aes',
     keyIndex,
     checkValue: checkValue.toUpperCase(),
-    wrappedKey,
+    wrapped,
   };
 }

@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { builtInHosts, compileHost, type Message } from '@switchyard/iso8583';
+import fc from 'fast-check';
 import type { AcquirerRequest } from '../spi/acquirer-spi.ts';
-import { toAcquirerOutcome, toIso8583Message } from './payment-messages.ts';
+import {
+  encodeSubelement,
+  readSubelement,
+  toAcquirerOutcome,
+  toIso8583Message,
+} from './payment-messages.ts';
 
 const request: Message = {
   mti: '0200',
@@ -182,4 +188,29 @@ test('DE54 separates tip and cashback, and follow-up messages keep the cashback 
   assert.equal(refund[3], '200000');
   const tipped = toIso8583Message({ ...sale, amounts: { tip: 100 } }, '123456').fields;
   assert.deepEqual([tipped[3], tipped[54]], ['000000', '0044978D000000000100']);
+});
+
+test('reads each of several subelements of DE48', () => {
+  const field =
+    encodeSubelement('82', 'SW1A2AA  10') +
+    encodeSubelement('92', '737') +
+    encodeSubelement('83', 'Y');
+  assert.equal(field, '8211SW1A2AA  1092037378301Y');
+  assert.equal(readSubelement(field, '92'), '737');
+  assert.equal(readSubelement(field, '83'), 'Y');
+  assert.equal(readSubelement(field, '84'), undefined);
+  assert.equal(encodeSubelement('92', undefined), '');
+});
+
+test('a malformed DE48 contains no subelement, and no read passes its end', () => {
+  for (const field of ['', '8', '83', '8301', '83XXY', '8399Y', '83-1Y', '83 1Y8301Y']) {
+    assert.equal(readSubelement(field, '83'), undefined, field);
+  }
+  fc.assert(
+    fc.property(fc.string({ maxLength: 200 }), (field) => {
+      const found = readSubelement(field, '83');
+      const written = encodeSubelement('83', found);
+      assert.ok(field.includes(written), field);
+    }),
+  );
 });

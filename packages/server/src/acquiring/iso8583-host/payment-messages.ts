@@ -1,5 +1,5 @@
 // Maps requests to ISO 8583:1987 fields, and response fields to outcomes. It performs no I/O.
-import { defined, responseCodeFacts } from '@switchyard/contract';
+import { defined, type EntryMode, responseCodeFacts } from '@switchyard/contract';
 import { EmvError, parseIssuerResponse } from '@switchyard/emv';
 import type { Message } from '@switchyard/iso8583';
 import { alphaOf, numericOf } from '@switchyard/money';
@@ -9,11 +9,9 @@ import {
   type AcquirerReference,
   type AcquirerRequest,
   type AcquirerReversalReason,
-  type EntryMode,
   invalidResponse,
 } from '../spi/acquirer-spi.ts';
-import { checkApprovedAmount, safeIssuerData } from '../spi/check-approved-amount.ts';
-import { encodeSubelement, readSubelement } from './private-data-subelements.ts';
+import { checkApprovedAmount, safeIssuerData } from '../spi/check-outcome.ts';
 
 const amountDigits = 12;
 /** DE95: the first 12 digits are the remaining amount. */
@@ -37,13 +35,10 @@ function formatAdditionalAmounts(request: AcquirerRequest): string | undefined {
   // Only the first message of a transaction states the parts.
   const isFollowUp = kind === 'Capture' || kind === 'Refund' || kind === 'Reversal';
   if (amounts === undefined || isFollowUp) return undefined;
-  return (['cashback', 'tip'] as const)
-    .filter((name) => amounts[name] !== undefined)
-    .map((name) => {
-      const amount = formatAmount(amounts[name] ?? 0);
-      return `00${amountTypes[name]}${numericOf(currency)}D${amount}`;
-    })
-    .join('');
+  const formatPart = (type: string, amount: number | undefined) =>
+    amount === undefined ? '' : `00${type}${numericOf(currency)}D${formatAmount(amount)}`;
+  const { cashback, tip } = amounts;
+  return formatPart(amountTypes.cashback, cashback) + formatPart(amountTypes.tip, tip);
 }
 
 /** DE22, first two digits; the third says that the terminal can take a PIN. */
@@ -252,4 +247,21 @@ export function toAcquirerOutcome(
     ...defined({ authorizationCode: response.fields[38] }),
     ...additionalData,
   };
+}
+
+/** Returns an empty string for an undefined text. */
+export function encodeSubelement(tag: string, text: string | undefined): string {
+  return text === undefined ? '' : `${tag}${String(text.length).padStart(2, '0')}${text}`;
+}
+
+/** Returns the text of the first subelement with the tag; undefined if missing or if the field is malformed. */
+export function readSubelement(field: string, tag: string): string | undefined {
+  for (let offset = 0; offset + 4 <= field.length; ) {
+    const length = field.slice(offset + 2, offset + 4);
+    const end = offset + 4 + Number(length);
+    if (!/^\d\d$/.test(length) || end > field.length) return undefined;
+    if (field.startsWith(tag, offset)) return field.slice(offset + 4, end);
+    offset = end;
+  }
+  return undefined;
 }

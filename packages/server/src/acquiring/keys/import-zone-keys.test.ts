@@ -47,7 +47,7 @@ const mac = (checkValue: string): ZoneKeyUpdate => ({
   algorithm: 'Aes',
   keyIndex: '01',
   checkValue,
-  wrappedKey: '00',
+  wrapped: '00',
 });
 
 test('a replaced key is rejected, and a repeated message has no effect', async () => {

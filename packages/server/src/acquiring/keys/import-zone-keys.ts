@@ -1,36 +1,22 @@
 // Imports zone keys that hosts send into the HSM, and stores the key references before use.
+import { defined } from '@switchyard/contract';
 import { type Clock, createWorks, type Database, isoTime, type Log } from '../../platform/index.ts';
-import type { Hsm } from '../../vault/index.ts';
+import type { Hsm, KeyImport } from '../../vault/index.ts';
 import type { Iso8583HostLink, ZonePinKey } from '../spi/acquirer-spi.ts';
 
-type ZoneKeyUsage = 'ZonePin' | 'Mac';
-
 /** A new key from the host, encrypted under the zone master key of the link. */
-export type ZoneKeyUpdate = {
-  usage: ZoneKeyUsage;
-  algorithm: 'Tdes' | 'Aes';
+export type ZoneKeyUpdate = Omit<KeyImport, 'wrappingKeyRef'> & {
   keyIndex: string;
   checkValue: string;
-  wrappedKey: string;
 };
 
-export type ZoneKeyRing = {
-  getPinKey(): ZonePinKey | undefined;
-  /** The current key first, then the previous key, which is still accepted. */
-  listMacKeyRefs(): readonly string[];
-  /** True if the link has a zone master key and the host has sent no key yet. */
-  shouldRequestKeys(): boolean;
-  /** Imports and stores a new key; returns false if the import fails. */
-  importKey(update: ZoneKeyUpdate): Promise<boolean>;
-};
+export type ZoneKeyRing = ReturnType<ZoneKeys['keyRingFor']>;
 
 export type ZoneKeys = ReturnType<typeof createZoneKeys>;
 
-type StoredZoneKey = {
+type StoredZoneKey = Pick<ZoneKeyUpdate, 'usage' | 'checkValue'> & {
   linkId: string;
-  usage: ZoneKeyUsage;
   keyRef: string;
-  checkValue: string;
   keyIndex: string | null;
   configuredKeyRef: string | null;
 };
@@ -57,7 +43,7 @@ const selectKeysSql = `SELECT acquirer_link_id AS "linkId", usage, key_ref AS "k
 
 const configuredKeyRefFor = (
   { settings: { macKey, zonePinKey } }: Iso8583HostLink,
-  usage: ZoneKeyUsage,
+  usage: ZoneKeyUpdate['usage'],
 ): string | null => (usage === 'Mac' ? macKey : zonePinKey)?.keyRef ?? null;
 
 export function createZoneKeys(ports: {
@@ -71,7 +57,7 @@ export function createZoneKeys(ports: {
   const tasks = createWorks<void>();
 
   /** Keys of one usage, newest first. The list is empty after an operator configures another key. */
-  function listReceivedKeys(link: Iso8583HostLink, usage: ZoneKeyUsage): StoredZoneKey[] {
+  function listReceivedKeys(link: Iso8583HostLink, usage: ZoneKeyUpdate['usage']): StoredZoneKey[] {
     if (link.settings.zoneMasterKey === undefined) return [];
     const configuredKeyRef = configuredKeyRefFor(link, usage);
     const linkKeys = keysByLink.get(link.linkId) ?? [];
@@ -80,51 +66,36 @@ export function createZoneKeys(ports: {
     );
   }
 
-  async function reloadOnce(): Promise<void> {
-    const keys = await database.query<StoredZoneKey>(selectKeysSql);
-    keysByLink = Map.groupBy(keys, ({ linkId }) => linkId);
-  }
-
   /** Reloads run one at a time: an older read must not overwrite a newer one. */
-  const reload = (): Promise<void> => tasks.inTurn('reload', reloadOnce);
+  const reload = (): Promise<void> =>
+    tasks.inTurn('reload', async () => {
+      const keys = await database.query<StoredZoneKey>(selectKeysSql);
+      keysByLink = Map.groupBy(keys, ({ linkId }) => linkId);
+    });
 
   async function storeKey(link: Iso8583HostLink, update: ZoneKeyUpdate, keyRef: string) {
     const { usage, checkValue, keyIndex } = update;
-    const keyColumns = [link.organizationId, link.linkId, usage];
-    const configuredKeyRef = configuredKeyRefFor(link, usage);
+    const key = [link.organizationId, link.linkId, usage];
     const createdAt = isoTime(clock.now());
-    const newColumns = [keyRef, checkValue, keyIndex, configuredKeyRef, createdAt];
-    const [row] = await database.query<{ generation: number }>(insertKeySql, [
-      ...keyColumns,
-      ...newColumns,
-    ]);
+    const values = [
+      ...key,
+      keyRef,
+      checkValue,
+      keyIndex,
+      configuredKeyRefFor(link, usage),
+      createdAt,
+    ];
+    const [row] = await database.query<{ generation: number }>(insertKeySql, values);
     // On a conflict another process has stored the same key, and its row is valid.
     if (row !== undefined)
-      await database.query(deleteOldKeysSql, [
-        ...keyColumns,
-        row.generation - rememberedKeysPerUsage,
-      ]);
+      await database.query(deleteOldKeysSql, [...key, row.generation - rememberedKeysPerUsage]);
     await reload();
-  }
-
-  /** Imports of a link run one at a time, so that one host cannot occupy the HSM. */
-  function createImporter(link: Iso8583HostLink): ZoneKeyRing['importKey'] {
-    let waiting = 0;
-    return async (update) => {
-      if (waiting >= maxWaitingImports) return false;
-      waiting += 1;
-      try {
-        return await tasks.inTurn(link.linkId, () => importUpdate(link, update));
-      } finally {
-        waiting -= 1;
-      }
-    };
   }
 
   async function importUpdate(link: Iso8583HostLink, update: ZoneKeyUpdate): Promise<boolean> {
     const masterKey = link.settings.zoneMasterKey;
     if (masterKey === undefined || hsm === undefined) return false;
-    const { usage, algorithm, wrappedKey, checkValue } = update;
+    const { usage, checkValue } = update;
     const logContext = { link: link.name, usage, checkValue };
     const [currentKey, ...olderKeys] = listReceivedKeys(link, usage);
     // A host repeats the current key if it lost the response. An older key is a replay.
@@ -134,13 +105,8 @@ export function createZoneKeys(ports: {
       return false;
     }
     try {
-      const { keyRef } = await hsm.importKey({
-        wrappingKeyRef: masterKey.keyRef,
-        wrapped: wrappedKey,
-        checkValue,
-        usage,
-        algorithm,
-      });
+      const wrappingKeyRef = masterKey.keyRef;
+      const { keyRef } = await hsm.importKey({ ...update, wrappingKeyRef });
       await storeKey(link, update, keyRef);
       log.info(logContext, 'new zone key of a host is active');
       return true;
@@ -153,23 +119,40 @@ export function createZoneKeys(ports: {
   return {
     /** Reads the stored keys again, including those of other processes. */
     reload,
-    keyRingFor: (link: Iso8583HostLink): ZoneKeyRing => ({
-      getPinKey() {
-        const { zonePinKey } = link.settings;
-        const [newestKey] = listReceivedKeys(link, 'ZonePin');
-        if (newestKey === undefined || zonePinKey === undefined) return zonePinKey;
-        const { keyRef, keyIndex } = newestKey;
-        return { ...zonePinKey, keyRef, ...(keyIndex === null ? {} : { keyIndex }) };
-      },
-      listMacKeyRefs() {
-        const keys = [...listReceivedKeys(link, 'Mac'), link.settings.macKey];
-        return keys.flatMap((key) => key?.keyRef ?? []).slice(0, activeKeysPerUsage);
-      },
-      shouldRequestKeys: () =>
-        link.settings.zoneMasterKey !== undefined &&
-        hsm !== undefined &&
-        listReceivedKeys(link, 'ZonePin').length + listReceivedKeys(link, 'Mac').length === 0,
-      importKey: createImporter(link),
-    }),
+    keyRingFor(link: Iso8583HostLink) {
+      let waitingImports = 0;
+      return {
+        getPinKey(): ZonePinKey | undefined {
+          const { zonePinKey } = link.settings;
+          const [newestKey] = listReceivedKeys(link, 'ZonePin');
+          if (newestKey === undefined || zonePinKey === undefined) return zonePinKey;
+          const { keyRef, keyIndex } = newestKey;
+          return { ...zonePinKey, keyRef, ...defined({ keyIndex: keyIndex ?? undefined }) };
+        },
+        /** The current key first, then the previous key, which is still accepted. */
+        listMacKeyRefs(): readonly string[] {
+          const keys = [...listReceivedKeys(link, 'Mac'), link.settings.macKey];
+          return keys.flatMap((key) => key?.keyRef ?? []).slice(0, activeKeysPerUsage);
+        },
+        /** True if the link has a zone master key and the host has sent no key yet. */
+        shouldRequestKeys: () =>
+          link.settings.zoneMasterKey !== undefined &&
+          hsm !== undefined &&
+          listReceivedKeys(link, 'ZonePin').length + listReceivedKeys(link, 'Mac').length === 0,
+        /**
+         * Imports and stores a new key; returns false if the import fails. Imports of a link run one at a
+         * time, so that one host cannot occupy the HSM.
+         */
+        async importKey(update: ZoneKeyUpdate): Promise<boolean> {
+          if (waitingImports >= maxWaitingImports) return false;
+          waitingImports += 1;
+          return tasks
+            .inTurn(link.linkId, () => importUpdate(link, update))
+            .finally(() => {
+              waitingImports -= 1;
+            });
+        },
+      };
+    },
   };
 }

@@ -2,9 +2,9 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { defined } from '@switchyard/contract';
 import { createFileCache, type Log } from '../../platform/index.ts';
-import type { TlsIdentity } from '../spi/acquirer-spi.ts';
-import { InvalidLinkSettingError } from '../spi/invalid-link-setting.ts';
+import { InvalidLinkSettingError, type TlsIdentity } from '../spi/acquirer-spi.ts';
 
 export type ClientCertificate = {
   readonly tlsIdentity: TlsIdentity;
@@ -14,15 +14,7 @@ export type ClientCertificate = {
   readonly version: string;
 };
 
-export type ClientCertificates = {
-  /**
-   * Searches the folder of the organisation first, then the shared folder. Changed files are
-   * read again.
-   *
-   * @throws InvalidLinkSettingError if the certificate is missing or does not match its key
-   */
-  find(organizationId: string, name: string): ClientCertificate;
-};
+export type ClientCertificates = ReturnType<typeof createClientCertificates>;
 
 const maxFileBytes = 65_536;
 const maxCachedCertificates = 2000;
@@ -36,34 +28,27 @@ function parsePem<Value>(parse: () => Value, errorMessage: string): Value {
   }
 }
 
-const parseCertificate = (pem: string, errorMessage: string) =>
-  parsePem(() => new X509Certificate(pem), errorMessage);
-
 function loadCertificate(
   paths: { cert: string; key: string; ca: string },
   version: string,
 ): ClientCertificate {
   const cert = readFileSync(paths.cert, 'utf8');
   const key = readFileSync(paths.key, 'utf8');
-  const leaf = parseCertificate(cert, 'is not a PEM certificate');
+  const ca = existsSync(paths.ca) ? readFileSync(paths.ca, 'utf8') : undefined;
+  const leaf = parsePem(() => new X509Certificate(cert), 'is not a PEM certificate');
   const privateKey = parsePem(
     () => createPrivateKey(key),
     'has a key file that is not an unencrypted PEM private key',
   );
   if (!leaf.checkPrivateKey(privateKey))
     throw new Error('has a private key that does not match the certificate');
-  const expiresAt = Date.parse(leaf.validTo);
-  if (!existsSync(paths.ca)) return { tlsIdentity: { cert, key }, expiresAt, version };
-  const ca = readFileSync(paths.ca, 'utf8');
-  parseCertificate(ca, 'has a CA file that is not a PEM certificate');
-  return { tlsIdentity: { cert, key, ca }, expiresAt, version };
+  if (ca !== undefined)
+    parsePem(() => new X509Certificate(ca), 'has a CA file that is not a PEM certificate');
+  const tlsIdentity = { cert, key, ...defined({ ca }) };
+  return { tlsIdentity, expiresAt: Date.parse(leaf.validTo), version };
 }
 
-export function createClientCertificates(options: {
-  directory: string;
-  log: Log;
-}): ClientCertificates {
-  const { directory, log } = options;
+export function createClientCertificates({ directory, log }: { directory: string; log: Log }) {
   const readFiles = createFileCache<ClientCertificate>({
     maxBytes: maxFileBytes,
     maxEntries: maxCachedCertificates,
@@ -79,14 +64,18 @@ export function createClientCertificates(options: {
   }
 
   return {
-    find(organizationId, name) {
+    /**
+     * Searches the folder of the organisation first, then the shared folder. Changed files are
+     * read again.
+     *
+     * @throws InvalidLinkSettingError if the certificate is missing or does not match its key
+     */
+    find(organizationId: string, name: string): ClientCertificate {
       const entry =
         readCertificate(join(directory, organizationId), name) ?? readCertificate(directory, name);
       if (entry?.value !== undefined) return entry.value;
-      throw new InvalidLinkSettingError(
-        '/clientCertificate',
-        entry?.error ?? 'does not exist in the certificate directory',
-      );
+      const detail = entry?.error ?? 'does not exist in the certificate directory';
+      throw new InvalidLinkSettingError('/clientCertificate', detail);
     },
   };
 }

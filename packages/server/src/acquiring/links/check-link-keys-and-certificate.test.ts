@@ -6,14 +6,14 @@ import { createLog } from '../../platform/index.ts';
 import { HsmError, type HsmErrorCode, type KeyFacts } from '../../vault/index.ts';
 import type { LoadedHost } from '../iso8583-host/load-dialect-tables.ts';
 import type { ClientCertificates } from '../keys/load-client-certificates.ts';
-import type { AcquirerLink } from '../spi/acquirer-spi.ts';
-import { InvalidLinkSettingError } from '../spi/invalid-link-setting.ts';
+import { type AcquirerLink, InvalidLinkSettingError } from '../spi/acquirer-spi.ts';
 import {
+  type CheckedLink,
   checkLinkConfiguration,
+  createConfigurationChecker,
   dependenciesOf,
   type LinkDependencies,
 } from './check-link-keys-and-certificate.ts';
-import { type CheckedLink, createConfigurationChecker } from './recheck-links-in-background.ts';
 
 const now = 1_000_000;
 const clock = { now: () => now };

@@ -1,13 +1,14 @@
-// Checks the keys and certificates that a link's settings reference.
+// Checks the keys and certificates that a link's settings reference, also periodically in the background.
 import { defined } from '@switchyard/contract';
+import { createWorks, type Log } from '../../platform/index.ts';
 import { type Hsm, HsmError, type KeyFacts } from '../../vault/index.ts';
 import type { HostTables } from '../iso8583-host/load-dialect-tables.ts';
 import type { ClientCertificates } from '../keys/load-client-certificates.ts';
-import type { AcquirerLink } from '../spi/acquirer-spi.ts';
 import {
+  type AcquirerLink,
   InvalidLinkSettingError,
   type LinkConfigurationError,
-} from '../spi/invalid-link-setting.ts';
+} from '../spi/acquirer-spi.ts';
 
 export type LinkDependencies = {
   readonly dialect?: string | undefined;
@@ -17,14 +18,14 @@ export type LinkDependencies = {
   readonly clientCertificate?: string;
 };
 
-export type LinkCheckPorts = {
+type LinkCheckPorts = {
   readonly hsm?: Pick<Hsm, 'mayUse' | 'checkKey'> | undefined;
   readonly clientCertificates: ClientCertificates;
   readonly hostTables: Pick<HostTables, 'find'>;
   readonly clock: { now(): number };
 };
 
-export type LinkCheckResult = {
+type LinkCheckResult = {
   readonly errors: readonly LinkConfigurationError[];
   /** The HSM did not respond: the check must be repeated. */
   readonly isIncomplete: boolean;
@@ -139,4 +140,51 @@ export async function checkLinkConfiguration(
   const certificateError = checkCertificate(ports, organizationId, dependencies.clientCertificate);
   const errors = [...keyResults, certificateError].filter((each) => typeof each === 'object');
   return { errors, isIncomplete: keyResults.includes('Incomplete') };
+}
+
+export type CheckedLink = {
+  link: AcquirerLink;
+  /** The last check; its errors remain until the next check completes. */
+  check?:
+    | { fingerprint: string; errors: readonly LinkConfigurationError[]; nextCheckAt: number }
+    | undefined;
+};
+
+const recheckIntervalMs = 600_000;
+/** Applies after an error or an incomplete check. */
+const recheckAfterErrorMs = 30_000;
+
+/** @returns schedules a check if the settings changed or the last check is too old */
+export function createConfigurationChecker(
+  ports: LinkCheckPorts & { log: Log },
+): (entry: CheckedLink, fingerprint: string) => void {
+  const { clock, log } = ports;
+  const tasks = createWorks<void>();
+
+  async function runCheck(entry: CheckedLink, scheduled: CheckedLink['check']): Promise<void> {
+    // The settings changed or the link was removed after the check was scheduled.
+    if (scheduled === undefined || entry.check !== scheduled) return;
+    const { organizationId, name } = entry.link;
+    let result: LinkCheckResult = { errors: [], isIncomplete: true };
+    try {
+      result = await checkLinkConfiguration(ports, organizationId, dependenciesOf(entry.link));
+    } catch (error) {
+      log.error({ err: error, link: name }, 'configuration check of an acquirer link failed');
+    }
+    if (entry.check !== scheduled) return;
+    const { errors, isIncomplete } = result;
+    for (const { pointer, detail } of errors)
+      log.warn({ link: name, pointer, detail }, 'acquirer link has an invalid setting');
+    const delayMs = isIncomplete || errors.length > 0 ? recheckAfterErrorMs : recheckIntervalMs;
+    entry.check = { ...scheduled, errors, nextCheckAt: clock.now() + delayMs };
+  }
+
+  return (entry, fingerprint) => {
+    const previous = entry.check?.fingerprint === fingerprint ? entry.check : undefined;
+    if (previous !== undefined && clock.now() < previous.nextCheckAt) return;
+    const errors = previous?.errors ?? [];
+    const scheduled = { fingerprint, errors, nextCheckAt: Number.POSITIVE_INFINITY };
+    entry.check = scheduled;
+    void tasks.inTurn('check', () => runCheck(entry, scheduled));
+  };
 }

@@ -1,13 +1,17 @@
 // Opens a link with the adapter that its settings name.
 import type { Hsm } from '../../vault/index.ts';
 import { connectHttpJson } from '../http-json/connect-http-json.ts';
-import type { RequestSigners } from '../http-json/http-message-signatures.ts';
+import type { RequestSigners } from '../http-json/signed-exchange.ts';
 import { connectIso8583Host } from '../iso8583-host/connect-iso8583-host.ts';
 import type { HostTables } from '../iso8583-host/load-dialect-tables.ts';
 import type { ZoneKeys } from '../keys/import-zone-keys.ts';
 import type { ClientCertificate, ClientCertificates } from '../keys/load-client-certificates.ts';
-import type { AcquirerConnection, AcquirerLink, ConnectionPorts } from '../spi/acquirer-spi.ts';
-import { InvalidLinkSettingError } from '../spi/invalid-link-setting.ts';
+import {
+  type AcquirerConnection,
+  type AcquirerLink,
+  type ConnectionPorts,
+  InvalidLinkSettingError,
+} from '../spi/acquirer-spi.ts';
 import { assertOwnKeys } from './check-link-keys-and-certificate.ts';
 
 /** Keys, certificates and dialect tables that the settings of a link name. */
@@ -24,12 +28,11 @@ export type LinkResources = {
 const defaultDialect = 'iso1987-binary';
 
 /** @throws InvalidLinkSettingError for an invalid certificate */
-export function findCertificate(
+export const findCertificate = (
   clientCertificates: ClientCertificates,
   { organizationId, settings: { clientCertificate: name } }: AcquirerLink,
-): ClientCertificate | undefined {
-  return name === undefined ? undefined : clientCertificates.find(organizationId, name);
-}
+): ClientCertificate | undefined =>
+  name === undefined ? undefined : clientCertificates.find(organizationId, name);
 
 /** @throws Error if the link cannot be opened with its settings */
 export function connectAcquirer(
@@ -49,9 +52,7 @@ export function connectAcquirer(
     const keyRing = zoneKeys.keyRingFor(link);
     return connectIso8583Host({ ...common, link, compiledHost, hsm, keyRing });
   }
-  const { organizationId, linkId, settings } = link;
-  const keyId = { organizationId, linkId, keyVersion: settings.keyVersion };
-  const signer = requestSigners?.signerFor(keyId);
+  const signer = requestSigners?.signerFor({ ...link, ...link.settings });
   if (signer === undefined) throw new Error('the server has no signing key for HTTP acquirers');
   return connectHttpJson({ ...common, link, signer });
 }

@@ -2,18 +2,20 @@
 import { defined } from '@switchyard/contract';
 import { createWorks, type Metrics } from '../../platform/index.ts';
 import type { ClientCertificate } from '../keys/load-client-certificates.ts';
-import type { AcquirerConnection, AcquirerLink, ConnectionPorts } from '../spi/acquirer-spi.ts';
 import {
+  type AcquirerConnection,
+  type AcquirerLink,
+  type ConnectionPorts,
   InvalidLinkSettingError,
   type LinkConfigurationError,
-} from '../spi/invalid-link-setting.ts';
+} from '../spi/acquirer-spi.ts';
+import { type CheckedLink, createConfigurationChecker } from './check-link-keys-and-certificate.ts';
 import { connectAcquirer, findCertificate, type LinkResources } from './connect-acquirer.ts';
-import { type CheckedLink, createConfigurationChecker } from './recheck-links-in-background.ts';
 
-export type LinkAvailability = { name: string; available: boolean };
-
-export type LinkStatus = LinkAvailability & {
+export type LinkStatus = {
   linkId: string;
+  name: string;
+  available: boolean;
   isDraining: boolean;
   connections?: { wanted: number; signedOn: number };
   /** Epoch ms. */
@@ -166,15 +168,11 @@ export function createLinks(ports: LinkRegistryPorts, resources: LinkResources) 
     for (const link of configured) applyConfiguration(link);
   }
 
-  const listEntries = (organizationId: string): LinkEntry[] =>
-    [...entries.values()].filter(({ link }) => link.organizationId === organizationId);
-
   function toLinkStatus({ link, current, openError, check }: LinkEntry): LinkStatus {
     const { linkId, name, isDraining = false } = link;
+    const openErrors = openError === undefined ? [] : [openError];
     // The error from opening a link takes precedence over a check of the same setting.
-    const checkErrors = (check?.errors ?? []).filter(
-      ({ pointer }) => pointer !== openError?.pointer,
-    );
+    const checkErrors = check?.errors.filter(({ pointer }) => pointer !== openError?.pointer) ?? [];
     return {
       linkId,
       name,
@@ -184,7 +182,7 @@ export function createLinks(ports: LinkRegistryPorts, resources: LinkResources) 
         connections: current?.connection.getConnectionCounts?.(),
         clientCertificateExpiresAt: certificateOf(link)?.expiresAt,
       }),
-      faults: openError === undefined ? checkErrors : [openError, ...checkErrors],
+      faults: [...openErrors, ...checkErrors],
     };
   }
 
@@ -197,12 +195,10 @@ export function createLinks(ports: LinkRegistryPorts, resources: LinkResources) 
       if (connection === undefined) needsPendingWorkCheck = true;
       return connection;
     },
-    listAvailability: (organizationId: string): LinkAvailability[] =>
-      listEntries(organizationId)
-        .filter(({ current }) => current !== undefined)
-        .map(({ link, current }) => ({ name: link.name, available: isAvailable(current) })),
     listLinks: (organizationId: string): LinkStatus[] =>
-      listEntries(organizationId).map(toLinkStatus),
+      [...entries.values()]
+        .filter(({ link }) => link.organizationId === organizationId)
+        .map(toLinkStatus),
     /** Drains and closes all links, including replaced ones. */
     async close(): Promise<void> {
       isClosed = true;

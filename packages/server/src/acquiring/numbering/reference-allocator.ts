@@ -27,8 +27,6 @@ type ReferenceRequest = TerminalOwner & {
   occurredAt?: number | undefined;
 };
 
-export type ReferenceAllocator = ReturnType<typeof createReferenceAllocator>;
-
 type StanBlock = { next: number; end: number };
 type ClaimedTerminal = StanBlock & { terminalId: string };
 type Terminal = ClaimedTerminal & {
@@ -45,10 +43,10 @@ const maxClaimPauseMs = 20;
 const maxCachedTerminals = 50_000;
 
 const reserveStanBlockSql = {
-  name: 'acquiring-reserve-stans',
+  name: 'acquiring-reserve-stan-block',
   text: `UPDATE acquirer_terminals SET next_stan = next_stan + $4
     WHERE organization_id = $1 AND contract_id = $2 AND terminal_owner_id = $3
-    RETURNING terminal_id, next_stan - $4 AS first`,
+    RETURNING terminal_id AS "terminalId", next_stan - $4 AS next, next_stan AS "end"`,
 };
 
 const countTerminalsSql = {
@@ -81,36 +79,37 @@ function appendBlock(terminal: Terminal, { next, end }: StanBlock): void {
   else terminal.nextBlock = { next, end };
 }
 
-export function createReferenceAllocator(ports: { database: Database; clock: Clock }) {
-  const { database, clock } = ports;
+export function createReferenceAllocator({
+  database,
+  clock,
+}: {
+  database: Database;
+  clock: Clock;
+}) {
   const terminals = new Map<string, Terminal>();
   const fetches = createWorks<void>();
 
   async function reserveBlock(owner: TerminalOwner): Promise<ClaimedTerminal | undefined> {
     const { organizationId, contractId, terminalOwnerId } = owner;
-    const ownerKey = [organizationId, contractId, terminalOwnerId];
-    const [row] = await database.hot(reserveStanBlockSql, [...ownerKey, stanBlockSize]);
-    if (row === undefined) return undefined;
-    const next = Number(row['first']);
-    return { terminalId: String(row['terminal_id']), next, end: next + stanBlockSize };
+    const values = [organizationId, contractId, terminalOwnerId, stanBlockSize];
+    const [terminal] = await database.hot<ClaimedTerminal>(reserveStanBlockSql, values);
+    return terminal;
   }
 
   async function claimTerminal(owner: TerminalOwner): Promise<ClaimedTerminal> {
-    const { range } = owner;
+    const { organizationId, contractId, terminalOwnerId, range } = owner;
     if (range === undefined)
       throw new Error('the first message of a device or contract requires a terminal range');
-    const contractKey = [owner.organizationId, owner.contractId];
     for (let attempt = 0; attempt < maxClaimAttempts; attempt += 1) {
-      const [row] = await database.hot(countTerminalsSql, contractKey);
-      const terminalId = terminalIdAt(range, Number(row?.['taken']));
+      const key = [organizationId, contractId];
+      const [row] = await database.hot<{ taken: number }>(countTerminalsSql, key);
+      const terminalId = terminalIdAt(range, row?.taken ?? 0);
       if (terminalId === undefined) {
-        refuse(
-          'terminal_range_exhausted',
-          'All terminal ids in the range of the acquirer contract are in use. Extend the range.',
-        );
+        const detail = 'All terminal ids in the range of the acquirer contract are in use.';
+        refuse('terminal_range_exhausted', `${detail} Extend the range.`);
       }
-      const ownerColumns = [owner.terminalOwnerId, isoTime(clock.now())];
-      await database.hot(claimTerminalSql, [...contractKey, terminalId, ...ownerColumns]);
+      const values = [...key, terminalId, terminalOwnerId, isoTime(clock.now())];
+      await database.hot(claimTerminalSql, values);
       const claimed = await reserveBlock(owner);
       if (claimed !== undefined) return claimed;
       await pause(jittered(Math.min(attempt, maxClaimPauseMs)));

@@ -1,5 +1,6 @@
 // The adapter interface: requests to an acquirer, outcomes, links and connections.
-import type { Clock, Log } from '../../platform/index.ts';
+import type { EntryMode, SpiPayment, SpiReversal } from '@switchyard/contract';
+import { type Clock, isLoopbackHost, type Log, pause } from '../../platform/index.ts';
 
 /** Identifies one message at the acquirer, for repeats, reversals and lookups. */
 export type AcquirerReference = {
@@ -18,39 +19,16 @@ export type AcquirerReference = {
 };
 
 /** `OfflineSale` is an advice (0220) of a sale that the terminal approved offline. */
-export type AcquirerRequestKind =
-  | 'Authorization'
-  | 'Sale'
-  | 'OfflineSale'
-  | 'Capture'
-  | 'Refund'
-  | 'Reversal';
+export type AcquirerRequestKind = SpiPayment['kind'] | 'Capture' | 'Refund' | 'Reversal';
 
-export type EntryMode =
-  | 'ContactChip'
-  | 'ContactlessChip'
-  | 'MagStripe'
-  | 'ContactlessMagStripe'
-  | 'FallbackMagStripe'
-  | 'Keyed';
+/** Key and PIN block format (ISO 9564-1) for the PIN translation of a link. */
+export type ZonePinKey = { keyRef: string; format: 0 | 3 | 4; keyIndex?: string };
 
 /** A PIN block (hex) under the zone PIN key of the link, with format and key index. */
-export type AcquirerPin = { block: string; format: ZonePinFormat; keyIndex?: string };
+export type AcquirerPin = Omit<ZonePinKey, 'keyRef'> & { block: string };
 
-/** PIN block formats of ISO 9564-1 for zone PIN keys. */
-type ZonePinFormat = 0 | 3 | 4;
-
-/** Key and PIN block format for the PIN translation of a link. */
-export type ZonePinKey = { keyRef: string; format: ZonePinFormat; keyIndex?: string };
-
-/** Reversal reason; the dialect table maps it to the code of the host. */
-export type AcquirerReversalReason =
-  | 'Timeout'
-  | 'InvalidResponse'
-  | 'CustomerCancel'
-  | 'ChipDeclined'
-  | 'CardRemoved'
-  | 'Suspect';
+/** The dialect table maps it to the code of the host. */
+export type AcquirerReversalReason = NonNullable<SpiReversal['reason']>;
 
 export type AcquirerRequest = {
   kind: AcquirerRequestKind;
@@ -125,10 +103,7 @@ export type AcquirerOutcome =
 /** The response does not match the request or is malformed. */
 export const invalidResponse: AcquirerOutcome = { outcome: 'Unknown', reason: 'InvalidResponse' };
 
-export type LateResponse = {
-  organizationId: string;
-  transactionId: string;
-  kind: AcquirerRequestKind;
+export type LateResponse = Pick<AcquirerRequest, 'organizationId' | 'transactionId' | 'kind'> & {
   responseCode: string;
 };
 
@@ -209,3 +184,31 @@ export type AcquirerConnection = {
   /** Rejects new messages, waits for pending responses up to the time-out, then disconnects. */
   close(): Promise<void>;
 };
+
+/** JSON Pointer (RFC 6901) of the invalid member, and the reason. */
+export type LinkConfigurationError = { readonly pointer: string; readonly detail: string };
+
+/** A setting prevents the opening of a link. The API returns the message to the administrator. */
+export class InvalidLinkSettingError extends Error {
+  override name = 'InvalidLinkSettingError';
+  readonly pointer: string;
+
+  constructor(pointer: string, detail: string) {
+    super(detail);
+    this.pointer = pointer;
+  }
+}
+
+/** @throws Error if the host is not on loopback and TLS is off */
+export function requireTls({ name, settings: { tls, host } }: AcquirerLink): void {
+  if (tls !== true && !isLoopbackHost(host))
+    throw new Error(`The acquirer link ${name} requires TLS, because its host is not on loopback.`);
+}
+
+const drainPollIntervalMs = 20;
+
+/** Waits until `isIdle` returns true, at most `withinMs`. */
+export async function drain(isIdle: () => boolean, withinMs: number): Promise<void> {
+  const deadline = performance.now() + withinMs;
+  while (!isIdle() && performance.now() < deadline) await pause(drainPollIntervalMs);
+}

@@ -15,21 +15,13 @@ import { refuseIdentifierReuse } from '../validation/request-members.ts';
 import type { BatchRow, BatchSelection, BatchStore, RequestedSale } from './batch-sql.ts';
 import { batchCaptureJob } from './batch-worker.ts';
 
-type PlanPorts = {
-  batches: Pick<BatchStore, 'findRequestedSales' | 'countCapturable' | 'listCapturable'>;
-  provisioning: {
-    merchants: Pick<Provisioning['merchants'], 'get'>;
-    stores: Pick<Provisioning['stores'], 'get'>;
-  };
+export type CaptureAllPorts = {
+  batches: BatchStore;
+  provisioning: Provisioning;
+  jobs: Jobs;
+  clock: Clock;
+  ids: Ids;
 };
-type ReadPorts = { batches: Pick<BatchStore, 'find' | 'listItems'> };
-export type CaptureAllPorts = PlanPorts &
-  ReadPorts & {
-    batches: Pick<BatchStore, 'create' | 'findByClientId'>;
-    jobs: Pick<Jobs, 'poke'>;
-    clock: Clock;
-    ids: Ids;
-  };
 
 type Page = { after?: string | undefined; limit: number };
 
@@ -41,14 +33,14 @@ const firstPage: Page = { limit: 200 };
  * @throws Refusal transaction_not_found, merchant_not_found, store_not_found, currency_mismatch
  */
 export async function planCaptures(
-  ports: PlanPorts,
+  ports: CaptureAllPorts,
   caller: Caller,
   request: CaptureAllRequest,
 ): Promise<CapturePlan> {
-  const { organizationId } = caller;
+  const { batches } = ports;
   const selection = selectionFor(caller, request);
   await requireLocation(ports, caller, selection);
-  const requestedItems = await findRequestedItems(ports, organizationId, request, selection);
+  const requestedItems = await findRequestedItems(batches, request, selection);
   const captures =
     requestedItems
       ?.slice(0, firstPage.limit)
@@ -56,11 +48,10 @@ export async function planCaptures(
         transactionId,
         amount: amount ?? remainingAmount,
         currency,
-      })) ?? (await ports.batches.listCapturable(organizationId, selection, firstPage.limit));
+      })) ?? (await batches.listCapturable(selection, firstPage.limit));
   return {
     dryRun: true,
-    total:
-      requestedItems?.length ?? (await ports.batches.countCapturable(organizationId, selection)),
+    total: requestedItems?.length ?? (await batches.countCapturable(selection)),
     items: captures.map((capture) => ({ ...capture, status: 'Planned' })),
   };
 }
@@ -75,61 +66,58 @@ export async function captureAll(
   caller: Caller,
   request: CaptureAllRequest,
 ): Promise<{ batch: Batch; replayed: boolean }> {
+  const { batches, clock, ids, jobs } = ports;
   const { organizationId } = caller;
   const selection = selectionFor(caller, request);
-  const { clientOperationId, ...members } = request;
+  const batchId = ids.uuid();
+  const { clientOperationId = batchId, ...members } = request;
   // The store of the token belongs to the request, whether or not the client sends it.
   const storedRequest = { ...members, ...defined({ storeId: selection.storeId }) };
-  const batchId = ports.ids.uuid();
-  const identifier = clientOperationId ?? batchId;
   const findExisting = () =>
-    ports.batches.findByClientId(organizationId, identifier, selection.merchantId);
-  let row = clientOperationId === undefined ? undefined : await findExisting();
+    batches.findByClientId(organizationId, clientOperationId, selection.merchantId);
+  let row = clientOperationId === batchId ? undefined : await findExisting();
   let isCreated = false;
   if (row === undefined) {
     await requireLocation(ports, caller, selection);
-    isCreated = await ports.batches.create({
-      organizationId,
+    isCreated = await batches.create({
       batchId,
-      clientOperationId: identifier,
+      clientOperationId,
       request: storedRequest,
       selection,
-      items: await findRequestedItems(ports, organizationId, request, selection),
-      at: isoTime(ports.clock.now()),
-      job: { jobId: ports.ids.uuid(), kind: batchCaptureJob },
+      items: await findRequestedItems(batches, request, selection),
+      at: isoTime(clock.now()),
+      job: { jobId: ids.uuid(), kind: batchCaptureJob },
     });
-    if (isCreated) ports.jobs.poke();
+    if (isCreated) jobs.poke();
     row = await findExisting();
   }
   if (row === undefined) throw new Error(`capture batch ${batchId} does not exist`);
   if (!isCreated) refuseIdentifierReuse(row.request, storedRequest, 'clientOperationId');
-  return { batch: await viewBatch(ports, organizationId, row, firstPage), replayed: !isCreated };
+  return { batch: await viewBatch(batches, organizationId, row, firstPage), replayed: !isCreated };
 }
 
 /** @throws Refusal batch_not_found */
 export async function findBatch(
-  ports: ReadPorts,
+  { batches }: CaptureAllPorts,
   { organizationId, merchantId, storeId }: Caller,
   batchId: string,
   page: Page,
 ): Promise<Batch> {
-  const row = await ports.batches.find(organizationId, batchId);
+  const row = await batches.find(organizationId, batchId);
   const isVisible =
     (merchantId === undefined || row?.merchantId === merchantId) &&
     (storeId === undefined || row?.request['storeId'] === storeId);
-  if (row === undefined || !isVisible) {
+  if (row === undefined || !isVisible)
     return refuse('batch_not_found', 'There is no batch with this identifier.');
-  }
-  return viewBatch(ports, organizationId, row, page);
+  return viewBatch(batches, organizationId, row, page);
 }
 
 async function viewBatch(
-  { batches }: ReadPorts,
+  batches: BatchStore,
   organizationId: string,
-  row: BatchRow,
+  { batchId, state, total, succeeded, failed, filed, createdAt, updatedAt }: BatchRow,
   page: Page,
 ): Promise<Batch> {
-  const { batchId, state, total, succeeded, failed, filed } = row;
   const items = await batches.listItems({ organizationId, batchId, ...page });
   const last = items.length === page.limit ? items.at(-1)?.transactionId : undefined;
   return {
@@ -145,18 +133,18 @@ async function viewBatch(
       ...defined({ amount: amount ?? undefined, code: code ?? undefined }),
     })),
     nextCursor: last ?? null,
-    createdAt: row.createdAt.toISOString(),
-    ...(state === 'Completed' ? { completedAt: row.updatedAt.toISOString() } : {}),
+    createdAt: createdAt.toISOString(),
+    ...(state === 'Completed' ? { completedAt: updatedAt.toISOString() } : {}),
   };
 }
 
 function selectionFor(caller: Caller, request: CaptureAllRequest): BatchSelection {
   const merchantId = resolveMerchantScope(caller, request.merchantId);
-  if (merchantId === undefined) {
+  if (merchantId === undefined)
     return refuseField('field_required', '/merchantId', 'An organisation token needs merchantId.');
-  }
   const { currency, authorizedBefore } = request;
   return {
+    organizationId: caller.organizationId,
     merchantId,
     storeId: resolveStoreScope(caller, request.storeId),
     currency,
@@ -168,69 +156,56 @@ function selectionFor(caller: Caller, request: CaptureAllRequest): BatchSelectio
 function parseTime(text: string): string {
   const ms = Date.parse(text.replace(/:60(?=[.Zz+-])/, ':59'));
   if (ms >= 0) return isoTime(ms);
-  return refuseField(
-    'field_invalid',
-    '/authorizedBefore',
-    'authorizedBefore is before the year 1970.',
-  );
+  const detail = 'authorizedBefore is before the year 1970.';
+  return refuseField('field_invalid', '/authorizedBefore', detail);
 }
 
 /** The merchant and the store of a token exist; those that a request names may not. */
 async function requireLocation(
-  { provisioning }: PlanPorts,
+  { provisioning }: CaptureAllPorts,
   caller: Caller,
-  { merchantId, storeId }: BatchSelection,
+  { organizationId, merchantId, storeId }: BatchSelection,
 ): Promise<void> {
-  const { organizationId } = caller;
   if (caller.merchantId === undefined)
     await provisioning.merchants.get({ organizationId }, merchantId);
-  if (storeId === undefined || caller.storeId !== undefined) return;
-  await provisioning.stores.get({ organizationId, merchantId }, storeId);
+  if (storeId !== undefined && caller.storeId === undefined)
+    await provisioning.stores.get({ organizationId, merchantId }, storeId);
 }
 
 /** Refuses the whole request if one item is unknown, so that a batch holds only existing sales. */
 async function findRequestedItems(
-  { batches }: PlanPorts,
-  organizationId: string,
+  batches: BatchStore,
   { items }: CaptureAllRequest,
   selection: BatchSelection,
 ): Promise<(RequestedSale & { amount: number | undefined })[] | undefined> {
   if (items === undefined) return undefined;
-  const { merchantId, storeId } = selection;
   const identifiers = items.map(({ transactionId }) => transactionId);
-  const query = { organizationId, merchantId, storeId, identifiers };
-  const sales = await batches.findRequestedSales(query);
+  const sales = await batches.findRequestedSales(selection, identifiers);
   const requestedItems = items.map(({ amount }, index) => ({
-    ...requireSelected(sales[index], selection, index),
+    ...requireSelected(sales[index], selection, `/items/${index}/transactionId`),
     amount,
   }));
-  if (new Set(requestedItems.map((each) => each.transactionId)).size !== items.length) {
+  if (new Set(requestedItems.map((each) => each.transactionId)).size !== items.length)
     refuseField('field_invalid', '/items', 'items contains a transaction twice.');
-  }
   return requestedItems;
 }
 
 function requireSelected(
   sale: RequestedSale | undefined,
   { currency, authorizedBefore }: BatchSelection,
-  index: number,
+  pointer: string,
 ): RequestedSale {
-  const refuseItem = (
-    code: 'transaction_not_found' | 'currency_mismatch' | 'field_invalid',
-    detail: string,
-  ) => {
-    const pointer = `/items/${index}/transactionId`;
-    return refuseField(code, pointer, `A named transaction: ${detail}`);
-  };
   if (sale === undefined) {
     const detail = 'No transaction with this identifier exists in the scope of the token.';
-    return refuseItem('transaction_not_found', detail);
+    return refuseField('transaction_not_found', pointer, detail);
   }
   if (currency !== undefined && sale.currency !== currency) {
-    refuseItem('currency_mismatch', `Is in ${sale.currency}.`);
+    const detail = `The transaction is in ${sale.currency}, not in ${currency}.`;
+    refuseField('currency_mismatch', pointer, detail);
   }
   if (authorizedBefore !== undefined && sale.createdAt >= new Date(authorizedBefore)) {
-    refuseItem('field_invalid', `Was not authorised before ${authorizedBefore}.`);
+    const detail = `The transaction was not authorised before ${authorizedBefore}.`;
+    refuseField('field_invalid', pointer, detail);
   }
   return sale;
 }

@@ -1,24 +1,21 @@
 // SQL of capture batches: one statement creates a batch with its items, others process it in pages.
+import type { Batch } from '@switchyard/contract';
 import type { Database, Ids } from '../../platform/index.ts';
+import { insertOutboxRow } from '../repository/sql-statements.ts';
 import { isUuid } from '../runtime/find-transaction.ts';
-import { insertBatchCompletedEvent } from './batch-completed-event.ts';
 
 export type BatchSelection = {
+  organizationId: string;
   merchantId: string;
-  storeId?: string | undefined;
-  currency?: string | undefined;
+  storeId: string | undefined;
+  currency: string | undefined;
   /** RFC 3339, exclusive. */
-  authorizedBefore?: string | undefined;
+  authorizedBefore: string | undefined;
 };
 
-export type BatchRow = {
-  batchId: string;
+export type BatchRow = Pick<Batch, 'batchId' | 'state' | 'total' | 'succeeded' | 'failed'> & {
   merchantId: string;
-  state: 'Running' | 'Completed';
   request: Record<string, unknown>;
-  total: number;
-  succeeded: number;
-  failed: number;
   /** Captures that wait in a clearing file. */
   filed: number;
   createdAt: Date;
@@ -89,6 +86,16 @@ const findRequestedSalesSql = `SELECT n.i, f.*
     ORDER BY rank LIMIT 1
   ) f`;
 
+/** For a statement with a CTE `batch`; the condition is true if the statement has just completed the batch. */
+const insertCompletedEvent = (condition: string, outboxId: string, at: string) =>
+  insertOutboxRow({
+    kind: 'batch.completed',
+    subjectQuery: `SELECT batch_id AS id FROM batch WHERE ${condition}`,
+    sequence: 1,
+    outboxId,
+    at,
+  });
+
 /** @param items query of `transaction_id` and `amount` */
 const createBatchSql = (items: string) => `WITH picked AS (${items}), batch AS (
     INSERT INTO capture_batches (organization_id, batch_id, merchant_id, client_operation_id,
@@ -98,7 +105,7 @@ const createBatchSql = (items: string) => `WITH picked AS (${items}), batch AS (
     ON CONFLICT (organization_id, client_operation_id, merchant_id) DO NOTHING
     RETURNING batch_id, state
   ), outbox_insert AS (
-    ${insertBatchCompletedEvent("SELECT batch_id AS id FROM batch WHERE state = 'Completed'", '$9', '$6')}
+    ${insertCompletedEvent("state = 'Completed'", '$9', '$6')}
   ), item_insert AS (
     INSERT INTO capture_batch_items (organization_id, batch_id, transaction_id, amount, status,
       updated_at)
@@ -115,7 +122,8 @@ const createFromSelectionSql = createBatchSql(
 );
 
 const createFromItemsSql = createBatchSql(
-  'SELECT * FROM jsonb_to_recordset($10::jsonb) AS r(transaction_id uuid, amount bigint)',
+  `SELECT "transactionId" AS transaction_id, amount
+    FROM jsonb_to_recordset($10::jsonb) AS r("transactionId" uuid, amount bigint)`,
 );
 
 const batchKeySql = 'organization_id = $1 AND batch_id = $2';
@@ -137,7 +145,7 @@ const listItemsPageSql = `${listItemsSql} ORDER BY transaction_id LIMIT $4`;
 const listPendingItemsSql = `${listItemsSql} AND status = 'Pending' AND link_id = $5
   ORDER BY transaction_id LIMIT $4`;
 
-const listPendingLinksSql = `SELECT DISTINCT link_id FROM capture_batch_items
+const listPendingLinksSql = `SELECT DISTINCT link_id AS "linkId" FROM capture_batch_items
   WHERE ${batchKeySql} AND status = 'Pending' AND link_id IS NOT NULL`;
 
 /** In place of a link: captures that go into a clearing file, and sales that do not exist. */
@@ -159,11 +167,12 @@ const assignLinksSql = `WITH assigned AS (
     WHERE i.organization_id = $1 AND i.batch_id = $2 AND i.transaction_id = ANY(ARRAY(
       SELECT transaction_id FROM capture_batch_items
       WHERE ${batchKeySql} AND status = 'Pending' AND link_id IS NULL
-        AND ($4::uuid IS NULL OR transaction_id > $4)
-      ORDER BY transaction_id LIMIT $3))
+        AND ($3::uuid IS NULL OR transaction_id > $3)
+      ORDER BY transaction_id LIMIT $4))
     RETURNING i.link_id, i.transaction_id::text AS transaction_id
   )
-  SELECT link_id, count(*)::int AS count, max(transaction_id) AS last FROM assigned GROUP BY link_id`;
+  SELECT link_id AS "linkId", count(*)::int AS count, max(transaction_id) AS last
+  FROM assigned GROUP BY link_id`;
 
 const recordResultsSql = `WITH result AS (
     UPDATE capture_batch_items i SET status = $5::jsonb->i.transaction_id::text->>'status',
@@ -185,50 +194,52 @@ const recordResultsSql = `WITH result AS (
     FROM counted, previous WHERE b.organization_id = $1 AND b.batch_id = $2
     RETURNING b.batch_id, b.state, previous.state AS previous_state
   )
-  ${insertBatchCompletedEvent("SELECT batch_id AS id FROM batch WHERE state = 'Completed' AND previous_state = 'Running'", '$6', '$4')}`;
+  ${insertCompletedEvent("state = 'Completed' AND previous_state = 'Running'", '$6', '$4')}`;
 
 const selectionValues = ({ storeId, currency, authorizedBefore }: BatchSelection) => [
-  storeId ?? null,
-  currency ?? null,
-  authorizedBefore ?? null,
+  storeId,
+  currency,
+  authorizedBefore,
+];
+
+const pageValues = ({ organizationId, batchId, after, limit }: BatchPage) => [
+  organizationId,
+  batchId,
+  after,
+  limit,
 ];
 
 export function createBatchStore({ database, ids }: { database: Database; ids: Ids }) {
   return {
     /** In the order of the identifiers. The server's identifier goes before the client's. */
-    async findRequestedSales(query: {
-      organizationId: string;
-      merchantId: string;
-      storeId: string | undefined;
-      identifiers: readonly string[];
-    }): Promise<(RequestedSale | undefined)[]> {
-      const { organizationId, merchantId, storeId = null, identifiers } = query;
+    async findRequestedSales(
+      { organizationId, merchantId, storeId }: BatchSelection,
+      identifiers: readonly string[],
+    ): Promise<(RequestedSale | undefined)[]> {
       const lookups = identifiers.map((name, i) => ({ i, id: isUuid(name) ? name : null, name }));
-      const rows = await database.query<RequestedSale & { i: number }>(findRequestedSalesSql, [
-        JSON.stringify(lookups),
-        organizationId,
-        merchantId,
-        storeId,
-      ]);
+      const values = [JSON.stringify(lookups), organizationId, merchantId, storeId];
+      type Row = RequestedSale & { i: number };
+      const rows = await database.query<Row>(findRequestedSalesSql, values);
       const sales = new Map(rows.map((row) => [row.i, row]));
       return identifiers.map((_, i) => sales.get(i));
     },
 
-    listCapturable(organizationId: string, selection: BatchSelection, limit: number) {
+    listCapturable(selection: BatchSelection, limit: number) {
       type PlannedCapture = { transactionId: string; amount: number; currency: string };
-      const values = [organizationId, selection.merchantId, ...selectionValues(selection), limit];
+      const { organizationId, merchantId } = selection;
+      const values = [organizationId, merchantId, ...selectionValues(selection), limit];
       return database.query<PlannedCapture>(listCapturableSql, values);
     },
 
-    async countCapturable(organizationId: string, selection: BatchSelection): Promise<number> {
-      const values = [organizationId, selection.merchantId, ...selectionValues(selection)];
+    async countCapturable(selection: BatchSelection): Promise<number> {
+      const { organizationId, merchantId } = selection;
+      const values = [organizationId, merchantId, ...selectionValues(selection)];
       const [row] = await database.query<{ total: number }>(countCapturableSql, values);
       return row?.total ?? 0;
     },
 
     /** Creates batch, items and job together. False if the client's identifier was used before. */
     async create(batch: {
-      organizationId: string;
       batchId: string;
       clientOperationId: string;
       request: Record<string, unknown>;
@@ -238,27 +249,23 @@ export function createBatchStore({ database, ids }: { database: Database; ids: I
       at: string;
       job: { jobId: string; kind: string };
     }): Promise<boolean> {
-      const { organizationId, selection, items, job } = batch;
+      const { batchId, clientOperationId, request, selection, items, at, job } = batch;
       const values = [
-        organizationId,
+        selection.organizationId,
         selection.merchantId,
-        batch.batchId,
-        batch.clientOperationId,
-        JSON.stringify(batch.request),
-        batch.at,
+        batchId,
+        clientOperationId,
+        JSON.stringify(request),
+        at,
         job.jobId,
         job.kind,
         ids.uuid(),
       ];
-      const itemRows = items?.map(({ transactionId, amount }) => ({
-        transaction_id: transactionId,
-        amount,
-      }));
-      const insertion =
-        itemRows === undefined
-          ? database.query(createFromSelectionSql, [...values, ...selectionValues(selection)])
-          : database.query(createFromItemsSql, [...values, JSON.stringify(itemRows)]);
-      return (await insertion).length > 0;
+      const rows =
+        items === undefined
+          ? await database.query(createFromSelectionSql, [...values, ...selectionValues(selection)])
+          : await database.query(createFromItemsSql, [...values, JSON.stringify(items)]);
+      return rows.length > 0;
     },
 
     async find(organizationId: string, batchId: string): Promise<BatchRow | undefined> {
@@ -276,42 +283,27 @@ export function createBatchStore({ database, ids }: { database: Database; ids: I
       return row;
     },
 
-    listItems({ organizationId, batchId, after, limit }: BatchPage) {
-      const values = [organizationId, batchId, after ?? null, limit];
-      return database.query<BatchItem>(listItemsPageSql, values);
-    },
+    listItems: (page: BatchPage) => database.query<BatchItem>(listItemsPageSql, pageValues(page)),
 
     /** What is left to capture over one acquirer link. */
-    listPendingItems({
-      organizationId,
-      batchId,
-      after,
-      limit,
-      linkId,
-    }: BatchPage & { linkId: string }) {
-      const values = [organizationId, batchId, after ?? null, limit, linkId];
-      return database.query<BatchItem>(listPendingItemsSql, values);
-    },
+    listPendingItems: (page: BatchPage & { linkId: string }) =>
+      database.query<BatchItem>(listPendingItemsSql, [...pageValues(page), page.linkId]),
 
     /** Finds the links of the next items. `last` is undefined after the last page. */
-    async assignLinks({ organizationId, batchId, after, limit }: BatchPage) {
-      const rows = await database.query<{ link_id: string; count: number; last: string }>(
-        assignLinksSql,
-        [organizationId, batchId, limit, after ?? null],
-      );
+    async assignLinks(page: BatchPage): Promise<{ linkIds: string[]; last: string | undefined }> {
+      type Row = { linkId: string; count: number; last: string };
+      const rows = await database.query<Row>(assignLinksSql, pageValues(page));
       const count = rows.reduce((sum, row) => sum + row.count, 0);
       const lasts = rows.map((row) => row.last).sort();
-      return {
-        linkIds: rows.map((row) => row.link_id),
-        last: count < limit ? undefined : lasts.at(-1),
-      };
+      const last = count < page.limit ? undefined : lasts.at(-1);
+      return { linkIds: rows.map(({ linkId }) => linkId), last };
     },
 
     /** Links with items to capture; items without an assigned link are left out. */
     async listPendingLinks(organizationId: string, batchId: string): Promise<string[]> {
       const values = [organizationId, batchId];
-      const rows = await database.query<{ link_id: string }>(listPendingLinksSql, values);
-      return rows.map((row) => row.link_id);
+      const rows = await database.query<{ linkId: string }>(listPendingLinksSql, values);
+      return rows.map(({ linkId }) => linkId);
     },
 
     /** Stores and counts results. The batch is completed once no item is pending. */

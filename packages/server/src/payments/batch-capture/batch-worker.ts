@@ -1,5 +1,4 @@
 // Captures the items of a batch, link by link, at a rate that adapts to the latency of sales.
-
 import { createHash } from 'node:crypto';
 import { type ErrorCode, errorCodes, Refusal } from '@switchyard/contract';
 import type { Acquiring } from '../../acquiring/index.ts';
@@ -78,12 +77,9 @@ export const batchCaptureJob = 'payments.batch-capture';
 export const batchCaptureLinkJob = 'payments.batch-capture.link';
 
 export type BatchWorkerPorts = SystemOperationPorts & {
-  batches: Pick<
-    BatchStore,
-    'find' | 'assignLinks' | 'listPendingItems' | 'listPendingLinks' | 'recordResults'
-  >;
-  transactions: Pick<TransactionRepository, 'onSaleWrite'>;
-  inFlightTransactions: Pick<InFlightTransactions, 'isStopping'>;
+  batches: BatchStore;
+  transactions: TransactionRepository;
+  inFlightTransactions: InFlightTransactions;
   acquiring: Pick<Acquiring, 'isLinkAvailable'>;
   jobs: Pick<Jobs, 'enqueue'>;
 };
@@ -125,17 +121,14 @@ function captureOperationId(batchId: string, { row, operations }: TransactionRec
 }
 
 /** Another operation on the transaction is in progress; the item is tried again later. */
-const transientErrorCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+const transientErrorCodes: readonly ErrorCode[] = [
   'transaction_in_progress',
   'concurrent_modification',
   'reversal_in_progress',
   'confirmation_pending',
-]);
+];
 
-const notSentErrorCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'acquirer_unavailable',
-  'not_sent',
-]);
+const notSentErrorCodes: readonly ErrorCode[] = ['acquirer_unavailable', 'not_sent'];
 
 /** `Later`: tried again. `Unsent`: nothing reaches the acquirer. */
 type CaptureAttemptResult = BatchResult | 'Later' | 'Unanswered' | 'Unsent';
@@ -145,13 +138,14 @@ function toAttemptResult(
   operation: StoredOperation | undefined,
   replayed: boolean,
 ): CaptureAttemptResult {
-  if (operation?.status === 'Succeeded') return { transactionId, status: 'Succeeded' };
-  if (operation?.status === 'Filed') return { transactionId, status: 'Filed' };
-  if (operation !== undefined && operation.status !== 'Declined') {
-    // A replayed operation does not show whether the host responds now.
-    return replayed ? 'Later' : 'Unanswered';
+  const status = operation?.status ?? 'Declined';
+  if (status === 'Succeeded' || status === 'Filed') return { transactionId, status };
+  if (status === 'Declined') {
+    const code = operation?.details.response?.code ?? 'failed';
+    return { transactionId, status: 'Failed', code };
   }
-  return { transactionId, status: 'Failed', code: operation?.details.response?.code ?? 'failed' };
+  // A replayed operation does not show whether the host responds now.
+  return replayed ? 'Later' : 'Unanswered';
 }
 
 async function captureItem(
@@ -174,35 +168,40 @@ async function captureItem(
     if (error instanceof DuplicateOperationId) return 'Later';
     if (!(error instanceof Refusal)) {
       // An error of one item does not block the others; the next run tries it again.
-      ports.log.error(
-        { err: error, transactionId },
-        'capture of a batch item failed with an unexpected error',
-      );
+      const message = 'capture of a batch item failed with an unexpected error';
+      ports.log.error({ err: error, transactionId }, message);
       return 'Later';
     }
-    if (notSentErrorCodes.has(error.code)) return 'Unsent';
-    if (transientErrorCodes.has(error.code)) return 'Later';
+    if (notSentErrorCodes.includes(error.code)) return 'Unsent';
+    if (transientErrorCodes.includes(error.code)) return 'Later';
     // For example `database_unavailable`. The next run finds a capture that was sent.
     if (errorCodes[error.code].retryable) throw error;
     return { transactionId, status: 'Failed', code: error.code };
   }
 }
 
-type PageResult = { results: BatchResult[]; error: unknown; isUnreachable: boolean };
-
 /** @example jobs.handle(batchCaptureJob, createBatchWorker(ports).assignLinks); */
 export function createBatchWorker(ports: BatchWorkerPorts) {
+  const { acquiring, batches, clock, inFlightTransactions, jobs, transactions } = ports;
   const concurrency = createLinkConcurrency(maxCapturesPerLink);
-  const rate = createCaptureRate(ports.clock);
-  const waitForSlot = createPacer(ports.clock, rate.perSecond);
+  const rate = createCaptureRate(clock);
+  const waitForSlot = createPacer(clock, rate.perSecond);
+  const isStopping = () => inFlightTransactions.isStopping();
+  const isReachable = (linkId: string) =>
+    placeholderLinkIds.has(linkId) || acquiring.isLinkAvailable(linkId);
+  const rescheduleAfter = (ms: number): Later => ({ retryAt: clock.now() + ms });
 
   async function capturePage(
-    { organizationId }: Job,
+    organizationId: string,
     { batchId, linkId }: { batchId: string; linkId: string },
     items: readonly BatchItem[],
-  ): Promise<PageResult> {
-    const page: PageResult = { results: [], error: undefined, isUnreachable: false };
-    const unsubscribe = ports.transactions.onSaleWrite((ms) => rate.recordWrite(ms));
+  ) {
+    const page = {
+      results: [] as BatchResult[],
+      error: undefined as unknown,
+      isUnreachable: false,
+    };
+    const unsubscribe = transactions.onSaleWrite((ms) => rate.recordWrite(ms));
     let consecutiveNoResponse = 0;
     let nextIndex = 0;
     const canContinue = () => page.error === undefined && !page.isUnreachable && !isStopping();
@@ -227,19 +226,10 @@ export function createBatchWorker(ports: BatchWorkerPorts) {
         }
       }
     };
-    try {
-      await Promise.all(
-        Array.from({ length: Math.min(maxCapturesPerLink, items.length) }, captureNextItems),
-      );
-    } finally {
-      unsubscribe();
-    }
+    const workerCount = Math.min(maxCapturesPerLink, items.length);
+    await Promise.all(Array.from({ length: workerCount }, captureNextItems)).finally(unsubscribe);
     return page;
   }
-
-  const isReachable = (linkId: string) =>
-    placeholderLinkIds.has(linkId) || ports.acquiring.isLinkAvailable(linkId);
-  const isStopping = () => ports.inFlightTransactions.isStopping();
 
   async function captureLinkItems(job: Job): Promise<Later | undefined> {
     const { organizationId } = job;
@@ -249,49 +239,43 @@ export function createBatchWorker(ports: BatchWorkerPorts) {
     for (;;) {
       if (!isReachable(target.linkId)) return rescheduleAfter(retryDelayMs(job));
       const page = { organizationId, ...target, after, limit: pageSize };
-      const items = await ports.batches.listPendingItems(page);
-      const { results, error, isUnreachable } = await capturePage(job, target, items);
-      const at = isoTime(ports.clock.now());
-      await ports.batches.recordResults(organizationId, target.batchId, results, at);
+      const items = await batches.listPendingItems(page);
+      const { results, error, isUnreachable } = await capturePage(organizationId, target, items);
+      await batches.recordResults(organizationId, target.batchId, results, isoTime(clock.now()));
       if (error !== undefined) throw error;
       if (isStopping()) return { ...rescheduleAfter(0), untried: true };
-      if (isUnreachable) return rescheduleAfter(retryDelayMs(job));
       remainingCount += items.length - results.length;
-      if (items.length < pageSize)
-        return remainingCount === 0 ? undefined : rescheduleAfter(retryDelayMs(job));
+      const isLastPage = items.length < pageSize;
+      if (isLastPage && remainingCount === 0) return undefined;
+      if (isLastPage || isUnreachable) return rescheduleAfter(retryDelayMs(job));
       after = items.at(-1)?.transactionId;
     }
   }
 
-  const rescheduleAfter = (ms: number): Later => ({ retryAt: ports.clock.now() + ms });
-
-  async function enqueueLinkJobs({ organizationId }: Job, batchId: string, linkIds: string[]) {
-    const enqueue = (linkId: string) =>
-      ports.jobs.enqueue({
-        organizationId,
-        jobId: linkJobId(batchId, linkId),
-        kind: batchCaptureLinkJob,
-        payload: { batchId, linkId },
-      });
+  async function enqueueLinkJobs(organizationId: string, batchId: string, linkIds: string[]) {
+    const kind = batchCaptureLinkJob;
+    const enqueue = (linkId: string) => {
+      const jobId = linkJobId(batchId, linkId);
+      return jobs.enqueue({ organizationId, jobId, kind, payload: { batchId, linkId } });
+    };
     await Promise.all(linkIds.map(enqueue));
   }
 
   /** Links are processed while later items are still assigned. A link job that ended early is created again. */
-  async function assignLinks(job: Job): Promise<Later | undefined> {
-    const { organizationId } = job;
-    const { batchId } = job.payload as { batchId: string };
+  async function assignLinks({ organizationId, payload }: Job): Promise<Later | undefined> {
+    const { batchId } = payload as { batchId: string };
     let after: string | undefined;
     do {
-      const batch = await ports.batches.find(organizationId, batchId);
+      const batch = await batches.find(organizationId, batchId);
       if (batch === undefined || batch.state === 'Completed') return undefined;
       const page = { organizationId, batchId, after, limit: assignBatchSize };
-      const assigned = await ports.batches.assignLinks(page);
-      await enqueueLinkJobs(job, batchId, assigned.linkIds);
+      const assigned = await batches.assignLinks(page);
+      await enqueueLinkJobs(organizationId, batchId, assigned.linkIds);
       after = assigned.last;
       if (after !== undefined) await pause(assignPauseMs);
     } while (after !== undefined && !isStopping());
-    const pendingLinkIds = await ports.batches.listPendingLinks(organizationId, batchId);
-    await enqueueLinkJobs(job, batchId, pendingLinkIds);
+    const pendingLinkIds = await batches.listPendingLinks(organizationId, batchId);
+    await enqueueLinkJobs(organizationId, batchId, pendingLinkIds);
     return { ...rescheduleAfter(completionCheckMs), untried: true };
   }
 

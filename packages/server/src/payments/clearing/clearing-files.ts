@@ -1,5 +1,5 @@
 // Creates, lists and downloads clearing files, reads their acknowledgements, and reports their state as gauges.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import {
   type ClearingFile,
   type ClearingFileLine,
@@ -17,14 +17,7 @@ import {
   referenceClearingFormat,
 } from '../../acquiring/index.ts';
 import type { Caller, FoundPage, PageRequest } from '../../http/index.ts';
-import {
-  type Clock,
-  type Ids,
-  isoTime,
-  type Jobs,
-  type Log,
-  type Metrics,
-} from '../../platform/index.ts';
+import { type Clock, isoTime, type Jobs, type Log, type Metrics } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 import { elapsedSeconds, registerLinkGauges } from '../runtime/link-backlog.ts';
 import { createPeriodicTask, type PeriodicTask } from '../runtime/periodic-task.ts';
@@ -37,37 +30,24 @@ import type {
 } from './clearing-sql.ts';
 
 type CreatePorts = {
-  clearing: Pick<ClearingStore, 'createFile'>;
+  clearing: Pick<ClearingStore, 'createFile' | 'findLinksWithDueLines'>;
   provisioning: Pick<Provisioning, 'institutionOf'>;
   clock: Clock;
-  ids: Pick<Ids, 'uuid'>;
-};
-type DuePorts = CreatePorts & {
-  clearing: Pick<ClearingStore, 'findLinksWithDueLines'>;
+  ids: { uuid(): string };
   log: Pick<Log, 'warn' | 'error'>;
 };
 type Ports = CreatePorts & { clearing: ClearingStore; jobs: Pick<Jobs, 'poke'> };
 
-/** Further due lines go into the next file. */
-const maxLinesPerFile = 50_000;
 const pageSize = 1000;
 const maxLinksPerRun = 100;
 const dueFilesIntervalMs = 10_000;
-
-const fileHeader = ({ createdAt, ...file }: ClearingFileRow) => ({
-  ...file,
-  createdAt: createdAt.toISOString(),
-});
-
-export const clearingFileName = (row: ClearingFileRow) =>
-  referenceClearingFormat.fileName(fileHeader(row));
 
 function viewFile(row: ClearingFileRow): ClearingFile {
   return {
     clearingFileId: row.fileId,
     acquirerLink: row.linkId,
     sequence: row.sequence,
-    fileName: clearingFileName(row),
+    fileName: referenceClearingFormat.fileName(row),
     state: row.state,
     lines: row.lineCount,
     amounts: Object.entries(row.amounts)
@@ -104,26 +84,22 @@ function readAcknowledgement(text: string): ClearingAcknowledgement {
     return referenceClearingFormat.readAcknowledgement(text);
   } catch (error) {
     if (!(error instanceof AcknowledgementFormatError)) throw error;
-    return refuseAcknowledgement(`Line ${error.line}: ${error.message}`);
+    return refuseAcknowledgement(error.message);
   }
 }
 
 /** An acknowledgement belongs to this file and accounts for each of its lines. */
 function checkAcknowledgement(
-  acknowledgement: ClearingAcknowledgement,
+  { fileId, sequence, rejectionReason, accepted, rejections }: ClearingAcknowledgement,
   file: ClearingFileRow,
 ): void {
-  if (acknowledgement.fileId !== file.fileId || acknowledgement.sequence !== file.sequence) {
+  if (fileId !== file.fileId || sequence !== file.sequence)
     refuseAcknowledgement('The acknowledgement belongs to another clearing file.');
-  }
-  if (acknowledgement.rejectionReason !== undefined) return;
-  const unknownLine = acknowledgement.rejections.find(
-    ({ line }) => line < 1 || line > file.lineCount,
-  );
+  if (rejectionReason !== undefined) return;
+  const unknownLine = rejections.find(({ line }) => line < 1 || line > file.lineCount);
   if (unknownLine !== undefined) refuseAcknowledgement(`The file has no line ${unknownLine.line}.`);
-  if (acknowledgement.accepted + acknowledgement.rejections.length !== file.lineCount) {
+  if (accepted + rejections.length !== file.lineCount)
     refuseAcknowledgement(`The file has ${file.lineCount} lines.`);
-  }
 }
 
 /** @returns the identifier of the file; undefined if no line is due */
@@ -139,14 +115,13 @@ async function createFile(
   }
   const fileId = ids.uuid();
   const at = isoTime(clock.now());
-  const until = includeOpenDays ? undefined : at;
+  const until = includeOpenDays ? null : at;
   const file = { organizationId, linkId, fileId, until, institutionId, at };
-  const isCreated = await clearing.createFile({ ...file, maxLines: maxLinesPerFile });
-  return isCreated ? fileId : undefined;
+  return (await clearing.createFile(file)) ? fileId : undefined;
 }
 
 /** Creates files for all links with captures of ended settlement days. Returns their number. */
-export async function createDueFiles(ports: DuePorts): Promise<number> {
+export async function createDueFiles(ports: CreatePorts): Promise<number> {
   const now = isoTime(ports.clock.now());
   const links = await ports.clearing.findLinksWithDueLines(now, maxLinksPerRun);
   // A link that fails does not block the others.
@@ -163,7 +138,7 @@ export async function createDueFiles(ports: DuePorts): Promise<number> {
   return fileIds.filter((fileId) => typeof fileId === 'string').length;
 }
 
-export const createClearingTask = (ports: DuePorts): PeriodicTask =>
+export const createClearingTask = (ports: CreatePorts): PeriodicTask =>
   createPeriodicTask({
     intervalMs: dueFilesIntervalMs,
     run: () => createDueFiles(ports),
@@ -203,16 +178,11 @@ export function createClearingFiles(ports: Ports) {
 
     async list(
       caller: Caller,
-      { acquirerLink, state }: { acquirerLink?: string; state?: string },
+      filter: { acquirerLink?: string; state?: string },
       { limit, after }: PageRequest,
     ): Promise<FoundPage<ClearingFile>> {
-      const rows = await clearing.list({
-        organizationId: requireOrganizationCaller(caller),
-        linkId: acquirerLink?.toLowerCase(),
-        state,
-        after,
-        limit: limit + 1,
-      });
+      const organizationId = requireOrganizationCaller(caller);
+      const rows = await clearing.list(organizationId, filter, { after, limit: limit + 1 });
       const items = rows.slice(0, limit);
       const next = rows.length > limit ? items.at(-1)?.fileId : undefined;
       return { items: items.map(viewFile), next };
@@ -226,14 +196,12 @@ export function createClearingFiles(ports: Ports) {
     async content(caller: Caller, fileId: string) {
       const file = await findFile(caller, fileId);
       if (file.state === 'Rejected') {
-        refuse(
-          'resource_not_found',
-          'The acquirer rejected this file. Its lines are in a later file.',
-        );
+        const detail = 'The acquirer rejected this file. Its lines are in a later file.';
+        refuse('resource_not_found', detail);
       }
       const lines = readLines(caller.organizationId, file.fileId);
-      const text = referenceClearingFormat.writeFile(fileHeader(file), lines);
-      return { name: clearingFileName(file), text };
+      const text = referenceClearingFormat.writeFile(file, lines);
+      return { name: referenceClearingFormat.fileName(file), text };
     },
 
     async lines(
@@ -242,14 +210,10 @@ export function createClearingFiles(ports: Ports) {
       { status }: { status?: string },
       { limit, after }: PageRequest,
     ): Promise<FoundPage<ClearingFileLine>> {
+      const { organizationId } = caller;
       const file = await findFile(caller, fileId);
-      const rows = await clearing.listLines({
-        organizationId: caller.organizationId,
-        fileId: file.fileId,
-        after: Number(after ?? 0),
-        limit: limit + 1,
-        status,
-      });
+      const page = { after: Number(after ?? 0), limit: limit + 1 };
+      const rows = await clearing.listLines({ organizationId, ...file, ...page, status });
       const items = rows.slice(0, limit);
       const next = rows.length > limit ? String(items.at(-1)?.line) : undefined;
       return { items: items.map(viewLine), next };
@@ -260,27 +224,20 @@ export function createClearingFiles(ports: Ports) {
       const file = await findFile(caller, id);
       const acknowledgement = readAcknowledgement(text);
       checkAcknowledgement(acknowledgement, file);
-      const { accepted, rejections, rejectionReason } = acknowledgement;
-      const { organizationId } = caller;
-      const { fileId } = file;
+      const key = { organizationId: caller.organizationId, fileId: file.fileId };
       // An acknowledgement that numbers the lines differently would reject the wrong captures.
-      const mismatch =
-        rejections.length === 0
-          ? undefined
-          : await clearing.findReferenceMismatch({ organizationId, fileId, rejections });
+      const mismatch = await clearing.findReferenceMismatch(key, acknowledgement.rejections);
       if (mismatch !== undefined) refuseAcknowledgement(`Line ${mismatch} has another reference.`);
-      const documentDigest = createHash('sha256').update(text).digest('hex');
-      const record = { organizationId, fileId, documentDigest, at: isoTime(ports.clock.now()) };
+      const documentDigest = hash('sha256', text);
       const job = { jobId: ports.ids.uuid(), kind: applyAcknowledgementJob };
-      const isStored =
-        rejectionReason === undefined
-          ? await clearing.acknowledgeFile({ ...record, accepted, rejections, job })
-          : await clearing.rejectFile({ ...record, reason: rejectionReason });
-      const current = await findFile(caller, fileId);
+      const at = isoTime(ports.clock.now());
+      const record = { ...acknowledgement, ...key, documentDigest, at, job };
+      const isStored = await clearing.storeAcknowledgement(record);
+      const current = await findFile(caller, file.fileId);
       if (!isStored && current.acknowledgementDigest !== documentDigest) {
         refuse('clearing_file_acknowledged', 'The file already has a different acknowledgement.');
       }
-      if (isStored && rejectionReason === undefined) ports.jobs.poke();
+      if (isStored && acknowledgement.rejectionReason === undefined) ports.jobs.poke();
       return viewFile(current);
     },
   };
@@ -288,46 +245,32 @@ export function createClearingFiles(ports: Ports) {
 
 export type ClearingFiles = ReturnType<typeof createClearingFiles>;
 
-export function registerClearingGauges({
-  clearing,
-  metrics,
-  clock,
-}: {
-  clearing: Pick<ClearingStore, 'countOpenFiles' | 'countDueLines'>;
+export function registerClearingGauges(ports: {
+  clearing: ClearingStore;
   metrics: Metrics;
   clock: Clock;
 }): void {
+  const { clearing, metrics, clock } = ports;
+  const gaugeOf = (help: string, value: (sample: LinkBacklogSample) => number) => ({ help, value });
   const count = (sample: LinkBacklogSample) => sample.count;
   const age = ({ oldestAt }: LinkBacklogSample) =>
     elapsedSeconds(oldestAt.toISOString(), clock.now());
-  registerLinkGauges(
-    metrics,
-    'clearing_files',
-    {
-      unacknowledged: {
-        help: 'Clearing files of an acquirer link without an acknowledgement',
-        value: count,
-      },
-      oldest_seconds: {
-        help: 'Age of the oldest unacknowledged clearing file of an acquirer link, in seconds',
-        value: age,
-      },
-    },
-    clearing.countOpenFiles,
-  );
-  registerLinkGauges(
-    metrics,
-    'clearing_lines',
-    {
-      due: {
-        help: 'Captures of past settlement days that are in no clearing file',
-        value: count,
-      },
-      oldest_seconds: {
-        help: 'Seconds since the end of the settlement day of the oldest such capture',
-        value: age,
-      },
-    },
-    () => clearing.countDueLines(isoTime(clock.now())),
+  const fileGauges = {
+    unacknowledged: gaugeOf('Clearing files of an acquirer link without an acknowledgement', count),
+    oldest_seconds: gaugeOf(
+      'Age of the oldest unacknowledged clearing file of an acquirer link, in seconds',
+      age,
+    ),
+  };
+  const lineGauges = {
+    due: gaugeOf('Captures of past settlement days that are in no clearing file', count),
+    oldest_seconds: gaugeOf(
+      'Seconds since the end of the settlement day of the oldest such capture',
+      age,
+    ),
+  };
+  registerLinkGauges(metrics, 'clearing_files', fileGauges, clearing.countOpenFiles);
+  registerLinkGauges(metrics, 'clearing_lines', lineGauges, () =>
+    clearing.countDueLines(isoTime(clock.now())),
   );
 }

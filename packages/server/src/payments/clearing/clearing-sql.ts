@@ -1,8 +1,12 @@
 // SQL of clearing files. One statement creates a file with its lines; one stores an acknowledgement.
-import type { ClearingFileState, ClearingLineStatus } from '@switchyard/contract';
-import { type ClearingLine, duplicateSequenceReason } from '../../acquiring/index.ts';
+import type { ClearingFileLine, ClearingFileState } from '@switchyard/contract';
+import {
+  type ClearingAcknowledgement,
+  type ClearingLine,
+  duplicateSequenceReason,
+} from '../../acquiring/index.ts';
 import type { Database, Ids } from '../../platform/index.ts';
-import { insertFileEvent } from './clearing-event-payloads.ts';
+import { insertOutboxRow } from '../repository/sql-statements.ts';
 
 export type ClearingFileRow = {
   fileId: string;
@@ -22,22 +26,35 @@ export type ClearingFileRow = {
   acknowledgedAt: Date | null;
 };
 
-export type ClearingLineRow = {
-  line: number;
-  transactionId: string;
-  operationNumber: number;
-  settlementDate: string;
-  amount: number;
-  currency: string;
+export type ClearingLineRow = Omit<ClearingFileLine, 'code'> & {
   content: ClearingLine;
-  status: ClearingLineStatus;
   code: string | null;
 };
 
 export type LinkBacklogSample = { linkId: string; count: number; oldestAt: Date };
 
+/** Further due lines go into the next file. */
+const maxLinesPerFile = 50_000;
+
 type FileKey = { organizationId: string; fileId: string };
-type AcknowledgementRecord = FileKey & { documentDigest: string; at: string };
+type AcknowledgementRecord = FileKey &
+  Pick<ClearingAcknowledgement, 'accepted' | 'rejections' | 'rejectionReason'> & {
+    documentDigest: string;
+    at: string;
+    job: { jobId: string; kind: string };
+  };
+
+const eventSequences = { made: 1, acknowledged: 2, rejected: 2, settled: 3 } as const;
+
+/** For a statement with a CTE `file` that returns the `file_id` of a changed file. */
+const insertFileEvent = (eventName: keyof typeof eventSequences, outboxId: string, at: string) =>
+  insertOutboxRow({
+    kind: `clearing.file_${eventName}`,
+    subjectQuery: 'SELECT file_id AS id FROM file',
+    sequence: eventSequences[eventName],
+    outboxId,
+    at,
+  });
 
 /**
  * The lowest sequence number of the link that no file has: a rejected file frees its number, and the acquirer
@@ -112,26 +129,26 @@ const referenceMismatchSql = `SELECT line FROM clearing_lines WHERE ${fileKeySql
 
 // Lines are named in an array or an object: the planner expects a file of one line and would choose a slow join.
 const acknowledgeFileSql = `WITH file AS (
-    UPDATE clearing_files SET state = 'Acknowledged', accepted = $3, rejected = $4,
-      acknowledgement_digest = $6, acknowledged_at = $7
+    UPDATE clearing_files SET state = 'Acknowledged', accepted = $6, rejected = $7,
+      acknowledgement_digest = $3, acknowledged_at = $4
     WHERE ${fileKeySql} AND state = 'Made' RETURNING file_id
   ), rejected_lines AS (
-    UPDATE clearing_lines l SET code = $5::jsonb->>l.line::text FROM file
-    WHERE l.organization_id = $1 AND l.file_id = file.file_id AND $5::jsonb ? l.line::text
+    UPDATE clearing_lines l SET code = $8::jsonb->>l.line::text FROM file
+    WHERE l.organization_id = $1 AND l.file_id = file.file_id AND $8::jsonb ? l.line::text
   ), job_insert AS (
     INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at)
-    SELECT $1, $8, $9, jsonb_build_object('fileId', file_id), $7, 0, $7 FROM file
-  ), outbox_insert AS (${insertFileEvent('acknowledged', '$10', '$7')})
+    SELECT $1, $9, $10, jsonb_build_object('fileId', file_id), $4, 0, $4 FROM file
+  ), outbox_insert AS (${insertFileEvent('acknowledged', '$5', '$4')})
   SELECT file_id FROM file`;
 
 const rejectFileSql = `WITH file AS (
-    UPDATE clearing_files SET state = 'Rejected', rejected = line_count, reason = $3,
-      acknowledgement_digest = $4, acknowledged_at = $5
+    UPDATE clearing_files SET state = 'Rejected', rejected = line_count, reason = $6,
+      acknowledgement_digest = $3, acknowledged_at = $4
     WHERE ${fileKeySql} AND state = 'Made' RETURNING file_id
   ), freed_lines AS (
     UPDATE clearing_lines l SET file_id = NULL, line = NULL, status = 'Waiting' FROM file
     WHERE l.organization_id = $1 AND l.file_id = file.file_id
-  ), outbox_insert AS (${insertFileEvent('rejected', '$6', '$5')})
+  ), outbox_insert AS (${insertFileEvent('rejected', '$5', '$4')})
   SELECT file_id FROM file`;
 
 const settleLinesSql = `UPDATE clearing_lines
@@ -149,25 +166,22 @@ const settleFileSql = `WITH file AS (
 export function createClearingStore({ database, ids }: { database: Database; ids: Ids }) {
   return {
     /** Creates a file from the due lines. False when none is due or another process created it. */
-    async createFile(file: {
-      organizationId: string;
-      linkId: string;
-      fileId: string;
-      /** Lines that are due later are left out. Undefined: all lines. */
-      until: string | undefined;
-      maxLines: number;
-      institutionId: string;
-      at: string;
-    }): Promise<boolean> {
-      const { organizationId, linkId, fileId, until, maxLines, institutionId, at } = file;
-      const values = [organizationId, linkId, fileId, until ?? null, maxLines, institutionId, at];
+    async createFile(
+      file: FileKey & {
+        linkId: string;
+        institutionId: string;
+        /** Lines that are due later are left out. Null: all lines. */
+        until: string | null;
+        at: string;
+      },
+    ): Promise<boolean> {
+      const { organizationId, linkId, fileId, until, institutionId, at } = file;
+      const values = [organizationId, linkId, fileId, until, maxLinesPerFile, institutionId, at];
       return (await database.query(createFileSql, [...values, ids.uuid()])).length > 0;
     },
 
-    findLinksWithDueLines(at: string, limit: number) {
-      type Link = { organizationId: string; linkId: string };
-      return database.query<Link>(linksWithDueLinesSql, [at, limit]);
-    },
+    findLinksWithDueLines: (at: string, limit: number) =>
+      database.query<{ organizationId: string; linkId: string }>(linksWithDueLinesSql, [at, limit]),
 
     async find({ organizationId, fileId }: FileKey): Promise<ClearingFileRow | undefined> {
       const [row] = await database.query<ClearingFileRow>(findFileSql, [organizationId, fileId]);
@@ -175,16 +189,13 @@ export function createClearingStore({ database, ids }: { database: Database; ids
     },
 
     /** The newest first. */
-    list(query: {
-      organizationId: string;
-      linkId: string | undefined;
-      state: string | undefined;
-      after: string | undefined;
-      limit: number;
-    }): Promise<ClearingFileRow[]> {
-      const { organizationId, linkId, state, after, limit } = query;
-      const values = [organizationId, linkId, state, after, limit].map((value) => value ?? null);
-      return database.query<ClearingFileRow>(listFilesSql, values);
+    list(
+      organizationId: string,
+      { acquirerLink, state }: { acquirerLink?: string; state?: string },
+      { after, limit }: { after?: string | undefined; limit: number },
+    ): Promise<ClearingFileRow[]> {
+      const linkId = acquirerLink?.toLowerCase();
+      return database.query(listFilesSql, [organizationId, linkId, state, after, limit]);
     },
 
     /** Unacknowledged files of all organisations; links without any are left out. */
@@ -194,55 +205,39 @@ export function createClearingStore({ database, ids }: { database: Database; ids
     countDueLines: (at: string) => database.query<LinkBacklogSample>(countDueLinesSql, [at]),
 
     listLines(query: FileKey & { after: number; limit: number; status?: string | undefined }) {
-      const { organizationId, fileId, after, limit, status = null } = query;
+      const { organizationId, fileId, after, limit, status } = query;
       const values = [organizationId, fileId, after, limit, status];
       return database.query<ClearingLineRow>(listLinesSql, values);
     },
 
     /** Number of the first rejected line whose RRN differs from the file. */
-    async findReferenceMismatch({
-      organizationId,
-      fileId,
-      rejections,
-    }: FileKey & { rejections: readonly { line: number; rrn: string }[] }): Promise<
-      number | undefined
-    > {
+    async findReferenceMismatch(
+      { organizationId, fileId }: FileKey,
+      rejections: ClearingAcknowledgement['rejections'],
+    ): Promise<number | undefined> {
+      if (rejections.length === 0) return undefined;
       const rrnByLine = Object.fromEntries(rejections.map(({ line, rrn }) => [line, rrn]));
       const values = [organizationId, fileId, JSON.stringify(rrnByLine)];
       const [row] = await database.query<{ line: number }>(referenceMismatchSql, values);
       return row?.line;
     },
 
-    /** False if the file has an acknowledgement already. */
-    async acknowledgeFile(
-      acknowledgement: AcknowledgementRecord & {
-        accepted: number;
-        rejections: readonly { line: number; code: string }[];
-        job: { jobId: string; kind: string };
-      },
-    ): Promise<boolean> {
-      const { organizationId, fileId, accepted, rejections, job } = acknowledgement;
+    /**
+     * A rejection of the whole file frees its lines and its sequence number.
+     *
+     * @returns false if the file has an acknowledgement already
+     */
+    async storeAcknowledgement(record: AcknowledgementRecord): Promise<boolean> {
+      const { organizationId, fileId, documentDigest, at, job } = record;
+      const { accepted, rejections, rejectionReason } = record;
+      const values = [organizationId, fileId, documentDigest, at, ids.uuid()];
       const codeByLine = Object.fromEntries(rejections.map(({ line, code }) => [line, code]));
-      const rows = await database.query(acknowledgeFileSql, [
-        organizationId,
-        fileId,
-        accepted,
-        rejections.length,
-        JSON.stringify(codeByLine),
-        acknowledgement.documentDigest,
-        acknowledgement.at,
-        job.jobId,
-        job.kind,
-        ids.uuid(),
-      ]);
-      return rows.length > 0;
-    },
-
-    /** Frees the lines and the sequence number. False if the file has an acknowledgement already. */
-    async rejectFile(rejection: AcknowledgementRecord & { reason: string }): Promise<boolean> {
-      const { organizationId, fileId, reason, documentDigest, at } = rejection;
-      const values = [organizationId, fileId, reason, documentDigest, at, ids.uuid()];
-      return (await database.query(rejectFileSql, values)).length > 0;
+      const counts = [accepted, rejections.length, JSON.stringify(codeByLine)];
+      const stored =
+        rejectionReason === undefined
+          ? database.query(acknowledgeFileSql, [...values, ...counts, job.jobId, job.kind])
+          : database.query(rejectFileSql, [...values, rejectionReason]);
+      return (await stored).length > 0;
     },
 
     async settleLines(

@@ -1,6 +1,30 @@
-// Declines after which the host or issuer may still post the transaction.
+// Checks of approvals and declines that apply to every acquirer.
 import { responseCodeFacts } from '@switchyard/contract';
 import type { AcquirerOutcome } from './acquirer-spi.ts';
+
+/**
+ * Returns the approved amount in minor units, or undefined if the response contradicts the request.
+ * A partial approval must name its amount; a full approval must name the requested amount or none.
+ */
+export function checkApprovedAmount(
+  requested: number,
+  approved: number | undefined,
+  isPartialApproval: boolean,
+): number | undefined {
+  if (approved === undefined) return isPartialApproval ? undefined : requested;
+  if (approved === requested) return approved;
+  const isPartialAmount = Number.isSafeInteger(approved) && approved > 0 && approved < requested;
+  return isPartialApproval && isPartialAmount ? approved : undefined;
+}
+
+/** Leaves out issuer data that is empty or contains the card number. */
+export function safeIssuerData(
+  issuerData: string | undefined,
+  cardNumber: string | undefined,
+): string | undefined {
+  if (issuerData === undefined || issuerData === '') return undefined;
+  return cardNumber !== undefined && issuerData.includes(cardNumber) ? undefined : issuerData;
+}
 
 const ambiguousCodes: Readonly<Record<string, 'Duplicate' | 'Indeterminate'>> = {
   // Duplicate transmission and duplicate file record: the host already has this message.
