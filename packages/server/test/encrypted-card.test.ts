@@ -45,6 +45,18 @@ describe('encrypted card data', () => {
     await refused(swiped, 'clear_card_data_refused');
   });
 
+  test('a contract that refuses clear data takes none beside encrypted data', async () => {
+    const clearChip = chipData(number);
+    const chipWithoutNumber = chipData(number, { '57': undefined });
+    const encryptedTrack = tdes.encrypted('Track2', Buffer.from(track2));
+    const encryptedChip = tdes.encrypted('Emv', Buffer.from(chipWithoutNumber, 'hex'));
+    const chip = (instrument: object) => ({ entryMode: 'ContactChip', instrument });
+    await refused(chip({ track2, ...encryptedChip }), 'clear_card_data_refused');
+    await refused(chip({ emvData: clearChip, ...encryptedTrack }), 'clear_card_data_refused');
+    const answer = await send(chip({ emvData: chipWithoutNumber, ...encryptedTrack }));
+    assert.equal(answer.body.state, 'Captured', answer.text);
+  });
+
   test('it takes what is encrypted, under either scheme and either padding, and tokens', async () => {
     const emv = Buffer.from(chipData(number), 'hex');
     const tokens = new Set<string>();

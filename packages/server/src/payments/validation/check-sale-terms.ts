@@ -1,5 +1,12 @@
 // Checks a sale against the clock and the terms of the acquirer contract.
-import { type CaptureMode, type ProcessRequest, refuse, refuseField } from '@switchyard/contract';
+import {
+  type CaptureMode,
+  type Instrument,
+  type ProcessRequest,
+  refuse,
+  refuseField,
+} from '@switchyard/contract';
+import { bytesOf, decodeTlv, leavesOf } from '@switchyard/emv';
 import { isActiveCurrency } from '@switchyard/money';
 import type { Clock, Metrics } from '../../platform/index.ts';
 import type { AcquirerContract } from '../../provisioning/index.ts';
@@ -31,11 +38,21 @@ export function checkContractTerms(request: ProcessRequest, contract: AcquirerCo
     const detail = 'The acquirer contract does not allow partial approval.';
     refuseField('partial_approval_not_supported', '/partialApproval', detail);
   }
-  const isClear = instrument.encrypted === undefined && instrument.token === undefined;
-  if (isClear && contract.clearCardData === 'Refused') {
+  if (contract.clearCardData === 'Refused' && holdsClearCardData(instrument)) {
     const detail = 'The acquirer contract does not accept unencrypted card data.';
     refuse('clear_card_data_refused', detail);
   }
+}
+
+/** Track 1, track 2 and the card number. */
+const cardNumberTags = ['56', '57', '5A'];
+
+/** Clear data may come beside encrypted data, such as a clear track 2 beside encrypted chip data. */
+function holdsClearCardData({ card, track2, emvData }: Instrument): boolean {
+  if (card !== undefined || track2 !== undefined) return true;
+  if (emvData === undefined) return false;
+  const chipTags = leavesOf(decodeTlv(bytesOf(emvData)));
+  return cardNumberTags.some((tag) => chipTags.has(tag));
 }
 
 const maxUtcOffsetMs = 12 * 3_600_000;
