@@ -142,6 +142,7 @@ export function comparedLine(comparison: Comparison, path: string, socket: WebSo
 }
 
 export const settings: ConnectorSettings = {
+  environment: 'demo',
   baseUrl: 'https://localhost:8443',
   deviceAuthUrl: 'https://localhost:9021',
   connectorNodeUrl: 'https://localhost:8443',

@@ -142,6 +142,11 @@ export const accessCodes = {
     'The device has no place in a store',
     'Link the physical device to a logical device of a store; until then it acts for no merchant.',
   ),
+  device_not_claimed: refused(
+    403,
+    'The terminal is not claimed',
+    'In production only claimed terminals connect: the terminal shows the certificate of its maker and names its user domain, or a person enters the claim code that it shows. If neither helps, ask the operator of the platform.',
+  ),
   certificate_mismatch: refused(
     403,
     'The certificate belongs to another device',

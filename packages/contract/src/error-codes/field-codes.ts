@@ -188,6 +188,11 @@ export const fieldCodes = {
     'The approval code is not valid',
     'The approval code is unknown, revoked, expired, or of another place or amount; it is checked whenever it is sent.',
   ),
+  claim_code_invalid: refused(
+    422,
+    'The claim code is not accepted',
+    'The terminal has not sent this code in the last 15 minutes, or a wrong code was entered five times, or the operator of the platform has to decide about the terminal. Have the terminal show a new code; if that one is not accepted either, ask the operator.',
+  ),
   approval_code_used: refused(
     422,
     'The approval code was used',
