@@ -189,8 +189,9 @@ export async function openDevices(
     clock,
     ids: systemIds,
     audit: testAudit(database, clock),
+    isOperator: (organizationId) => identity.isOperator(organizationId),
   });
-  const identity = createIdentity({
+  const identity: Identity = createIdentity({
     database,
     settings: {
       authUrl: 'https://localhost:8443',

@@ -53,7 +53,7 @@ export type CertificateReader<Holder = unknown> = {
   demand(request: Carrier): Promise<GoodCertificate<Holder>>;
   /** The same, and one of an unclaimed terminal too. */
   demandHolder(request: Carrier): Promise<GoodCertificate<Holder> | UnclaimedCertificate<Holder>>;
-  /** Whatever the platform knows of it; throws `certificate_required`. */
+  /** Whatever the platform knows of it; throws `certificate_required` or `_invalid`. */
   demandProven(request: Carrier): X509Certificate;
   presentedBy(request: Carrier): Presented;
 };
@@ -181,10 +181,12 @@ export function createCertificateReader<Holder = unknown>({
   };
 }
 
-/** Of the connection where an authority of ours has signed it, or of the header, which only a trusted proxy sends. */
+/** Of the connection, or of the header, which only a trusted proxy sends. */
 function provenIn({ socket, headers }: IncomingMessage): X509Certificate | undefined {
   if (socket instanceof TLSSocket) {
-    return socket.authorized ? socket.getPeerX509Certificate() : undefined;
+    const certificate = socket.getPeerX509Certificate();
+    if (certificate === undefined || socket.authorized) return certificate;
+    return refuse(...refusals.invalid);
   }
   const encoded = headers[clientCertHeader];
   return typeof encoded === 'string' ? certificateIn(encoded) : undefined;

@@ -96,6 +96,7 @@ function registerClaim(
       'A terminal with the certificate of its maker names the user domain of its organisation, and becomes Claimed there at once where that organisation has a device with its serial number and no other organisation has proved the same. A terminal with a certificate of the platform sends the claim code that it shows; it becomes Claimed when a person of the organisation enters that code. Unclaimed is the answer for each reason.',
     tags: ['Device security'],
     permission: 'certificate',
+    takesUnclaimed: true,
     body: TerminalClaimRequest,
     response: { 200: TerminalClaim },
     errors: [],
