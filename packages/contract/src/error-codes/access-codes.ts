@@ -145,7 +145,7 @@ export const accessCodes = {
   device_not_claimed: refused(
     403,
     'The terminal is not claimed',
-    'In production only claimed terminals connect: the terminal shows the certificate of its maker and names its user domain, or a person enters the claim code that it shows. If neither helps, ask the operator of the platform.',
+    'In production only claimed terminals connect: show the certificate of the maker, or enter the claim code of the terminal.',
   ),
   certificate_mismatch: refused(
     403,

@@ -191,7 +191,7 @@ export const fieldCodes = {
   claim_code_invalid: refused(
     422,
     'The claim code is not accepted',
-    'The terminal has not sent this code in the last 15 minutes, or a wrong code was entered five times, or the operator of the platform has to decide about the terminal. Have the terminal show a new code; if that one is not accepted either, ask the operator.',
+    'Enter the code that the terminal has shown in the last 15 minutes, or ask the operator of the platform about the terminal.',
   ),
   approval_code_used: refused(
     422,
