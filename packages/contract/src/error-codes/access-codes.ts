@@ -145,7 +145,7 @@ export const accessCodes = {
   device_not_claimed: refused(
     403,
     'The terminal is not claimed',
-    'In production only claimed terminals connect: show the certificate of the maker, or enter the claim code of the terminal.',
+    'Show the certificate of the maker and name the user domain, or enter the claim code that the terminal shows.',
   ),
   certificate_mismatch: refused(
     403,

@@ -191,7 +191,7 @@ export const fieldCodes = {
   claim_code_invalid: refused(
     422,
     'The claim code is not accepted',
-    'Enter the code that the terminal has shown in the last 15 minutes, or ask the operator of the platform about the terminal.',
+    'Enter the code that the terminal has shown in the last 15 minutes, or ask the operator of the platform.',
   ),
   approval_code_used: refused(
     422,

@@ -7,13 +7,24 @@ import { Timestamp, wordOf } from './values.ts';
  * Whether the organisation has proved that it has the terminal.
  *
  * @example
- * const status: ClaimStatus = 'Claimed';
+ * claimStatuses.find((known) => known === claimStatus);
  */
 export const claimStatuses = ['Unclaimed', 'Claimed'] as const;
+/**
+ * One of the two.
+ *
+ * @example
+ * const status: ClaimStatus = 'Claimed';
+ */
 export type ClaimStatus = (typeof claimStatuses)[number];
 
-/** How the terminal was claimed. */
 const claimMethods = ['Certificate', 'Code', 'Operator'] as const;
+/**
+ * How the terminal was claimed.
+ *
+ * @example
+ * const method: ClaimMethod = 'Certificate';
+ */
 export type ClaimMethod = (typeof claimMethods)[number];
 
 /**

@@ -42,7 +42,7 @@ import {
 const codeMs = 15 * 60_000;
 const codeAttemptsMax = 5;
 /** Of one organisation. A terminal that is only imitated could ask in this way which terminals others have. */
-export const openConflictsMax = 20;
+const openConflictsMax = 20;
 const retryAfterMs = 3_600_000;
 /** Each time the holder gave the terminal up between two statements. */
 const claimTriesMax = 5;

@@ -12,12 +12,12 @@ import {
 import { type Maker, makeMaker, writeMakers } from '../../../test/maker-authority.ts';
 import { merchantBody } from '../../../test/provisioning.ts';
 import { systemIds } from '../../platform/index.ts';
-import { openConflictsMax } from '../../provisioning/terminal-claims.ts';
 
 const credentialsPath = '/oauth2-mtls/v1/merchants-credentials';
 const claimsPath = '/oauth2-mtls/v1/claims';
 const conflictsPath = '/provisioning/v2/claim-conflicts';
 const code = 'K7QM-2F9X';
+const openConflictsMax = 20;
 
 type Party = { organizationId: string; userDomainId: string; token: string };
 type Hardware = Pick<Place, 'physicalDeviceId' | 'serialNumber' | 'tsn'>;
