@@ -204,6 +204,9 @@ CREATE TABLE terminal_claims (
   PRIMARY KEY (serial_number, make, model)
 );
 
+CREATE UNIQUE INDEX terminal_claims_device
+  ON terminal_claims (organization_id, physical_device_id);
+
 -- The claim code that a terminal has sent last. attempts counts the wrong codes that were entered for it.
 CREATE TABLE terminal_claim_codes (
   organization_id uuid NOT NULL,

@@ -194,7 +194,8 @@ async function conflictId(): Promise<string> {
        holder_organization_id, holder_physical_device_id, holder_method,
        claimant_organization_id, claimant_physical_device_id, claimant_method, status, decision,
        created_at, settled_at)
-     VALUES ($1, $1, 'AXIUM', 'DX8000', $1, $1, 'Code', $1, $1, 'Code', 'Settled', 'KeepHolder',
+     VALUES ($1::uuid, $1::text, 'AXIUM', 'DX8000', $1::uuid, $1::uuid, 'Code', $1::uuid,
+       $1::uuid, 'Code', 'Settled', 'KeepHolder',
        now(), now())`,
     [id],
   );

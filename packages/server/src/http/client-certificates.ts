@@ -92,7 +92,7 @@ export function createCertificateReader<Holder = unknown>({
   const connections = new WeakMap<TLSSocket, Judged<Holder>>();
   const headers = new LRUCache<string, Judged<Holder>>(atMost(cachedHeadersMax));
 
-  /** One look serves all who ask meanwhile; one that failed is not kept. */
+  /** One look serves all who ask meanwhile; one that failed, or found the terminal unclaimed, is not kept. */
   function judged(
     known: Judged<Holder> | undefined,
     ttlMs: number,
@@ -106,7 +106,11 @@ export function createCertificateReader<Holder = unknown>({
     }
     const standing = look();
     keep({ at, revision, standing });
-    standing.catch(() => keep(undefined));
+    standing.then(
+      // A person claims the terminal while its connection stays open.
+      (found) => found?.verdict === 'unclaimed' && keep(undefined),
+      () => keep(undefined),
+    );
     return standing;
   }
 

@@ -43,8 +43,7 @@ const fromText = `SELECT h.organization_id, h.physical_device_id, h.serial_numbe
       AND m.status = 'Enabled' AND o.status = 'Enabled'
       AND NOT EXISTS (SELECT 1 FROM organizations a
         WHERE a.organization_id = ANY (o.ancestor_ids) AND a.status = 'Disabled')) AS enabled,
-    EXISTS (SELECT 1 FROM terminal_claims c WHERE c.serial_number = h.serial_number
-      AND c.make = h.make AND c.model = h.model AND c.organization_id = h.organization_id
+    EXISTS (SELECT 1 FROM terminal_claims c WHERE c.organization_id = h.organization_id
       AND c.physical_device_id = h.physical_device_id) AS claimed
   FROM physical_devices h
   JOIN organizations o ON o.organization_id = h.organization_id AND o.removed_at IS NULL

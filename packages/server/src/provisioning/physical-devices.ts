@@ -25,11 +25,12 @@ const release = (trx: Kysely<unknown>, row: Row) =>
   releaseClaims(runIn(trx), String(row['organization_id']), [row]);
 
 /** Read with the row; nothing in a row that was not read from the database. */
-type Claim = { readonly method: string; readonly at: string };
+type Claim = { readonly method: string; readonly at: string; readonly terminal: string };
 
 function claimFactsOf(row: Row) {
   const claim = row['claim'] as Claim | null | undefined;
-  return claim
+  // A device that was given another serial number still shows the claim of the one before until the commit.
+  return claim && claim.terminal === terminalKey(row)
     ? {
         claimStatus: 'Claimed',
         claimMethod: claim.method,

@@ -158,11 +158,23 @@ export async function deleteCode(
   );
 }
 
+/**
+ * Of the organisation at the top and all below it: an organisation can make others below it. The row of the
+ * top one is locked, so that entries at the same time are counted one after the other.
+ */
 export async function countOpenConflicts(run: Run, organizationId: string): Promise<number> {
-  const [row] = await run(
-    `SELECT count(*) AS open FROM terminal_claim_conflicts
-     WHERE claimant_organization_id = $1 AND status = 'Open'`,
+  const [top] = await run(
+    `SELECT organization_id FROM organizations WHERE organization_id =
+       (SELECT coalesce(ancestor_ids[1], organization_id) FROM organizations
+        WHERE organization_id = $1)
+     FOR NO KEY UPDATE`,
     [organizationId],
+  );
+  const [row] = await run(
+    `SELECT count(*) AS open FROM terminal_claim_conflicts c
+     JOIN organizations o ON o.organization_id = c.claimant_organization_id
+     WHERE c.status = 'Open' AND coalesce(o.ancestor_ids[1], o.organization_id) = $1`,
+    [top?.['organization_id'] ?? organizationId],
   );
   return Number(row?.['open']);
 }

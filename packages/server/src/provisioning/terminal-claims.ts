@@ -41,7 +41,7 @@ import {
 /** A person reads the code from the terminal and enters it. */
 const codeMs = 15 * 60_000;
 const codeAttemptsMax = 5;
-/** Of one organisation. A terminal that is only imitated could ask in this way which terminals others have. */
+/** Of an organisation and those below it. A terminal that is only imitated could ask in this way which terminals others have. */
 const openConflictsMax = 20;
 const retryAfterMs = 3_600_000;
 /** Each time the holder gave the terminal up between two statements. */
@@ -283,12 +283,13 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
       const device = { organizationId, physicalDeviceId };
       const done = await database.transaction(async (trx) => {
         const run = runIn(trx);
+        const openConflicts = await countOpenConflicts(run, organizationId);
         const row = isUuid(physicalDeviceId)
           ? await records.find(run, scope, physicalDeviceId, 'take')
           : undefined;
         if (row === undefined) return refuseUnknown('device_not_found');
         if (row['claim'] !== null) return { row, proof: { isClaimed: true } };
-        if ((await countOpenConflicts(run, organizationId)) >= openConflictsMax) {
+        if (openConflicts >= openConflictsMax) {
           refuse(
             'rate_limited',
             `${openConflictsMax} terminals of your organisation wait for a decision of the operator; ask the operator before you enter more claim codes.`,

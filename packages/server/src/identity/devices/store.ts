@@ -29,11 +29,8 @@ const findKnownText = `SELECT c.*, t.method AS claim_method
   FROM device_certificate_owners o
   JOIN device_certificates c ON c.organization_id = o.organization_id
     AND c.thumbprint = o.thumbprint
-  LEFT JOIN physical_devices p ON p.organization_id = c.organization_id
-    AND p.physical_device_id = c.physical_device_id AND p.removed_at IS NULL
-  LEFT JOIN terminal_claims t ON t.serial_number = p.serial_number AND t.make = p.make
-    AND t.model = p.model AND t.organization_id = p.organization_id
-    AND t.physical_device_id = p.physical_device_id
+  LEFT JOIN terminal_claims t ON t.organization_id = c.organization_id
+    AND t.physical_device_id = c.physical_device_id
   WHERE o.thumbprint = $1
   ORDER BY t.method IS NULL, c.created_at LIMIT 1`;
 
