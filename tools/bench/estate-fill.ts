@@ -135,12 +135,6 @@ export type EstateToFill = {
   onProgress(devices: number): void;
 };
 
-/** Which terminal belongs to whom is kept for the whole platform, beside the tables of the tenants. */
-const terminals = `INSERT INTO terminals (serial_number, make, model, organization_id)
-  SELECT p.serial_number, p.make, p.model, p.organization_id FROM physical_devices p
-  JOIN bench_organizations o ON o.organization_id = p.organization_id
-  WHERE o.number BETWEEN $1 AND $2`;
-
 /** The server must not run meanwhile. */
 export async function fillEstate(database: Database, estate: EstateToFill): Promise<void> {
   const { organizationIds, counts, firstMs } = estate;
@@ -157,16 +151,13 @@ export async function fillEstate(database: Database, estate: EstateToFill): Prom
     await query('ANALYZE bench_organizations');
     const inserts: string[] = [];
     for (const layer of layers) inserts.push(await insertOf(query, layer, estate.modelId));
-    const keepsTerminals = (await columnsOf(query, 'terminals')).length > 0;
     let devices = 0;
     for (const [from, to] of chunksOf(counts)) {
       for (const insert of inserts) await query(insert, [firstMs, from, to]);
-      if (keepsTerminals) await query(terminals, [from, to]);
       devices += counts.slice(from, to + 1).reduce((sum, count) => sum + count, 0);
       estate.onProgress(devices);
     }
     for (const { table } of layers) await query(`VACUUM (ANALYZE) ${table}`);
-    if (keepsTerminals) await query('VACUUM (ANALYZE) terminals');
     await query('CHECKPOINT');
   });
 }

@@ -121,14 +121,7 @@ async function importOnce(scene: EstateScene, from: number): Promise<ImportRun> 
 }
 
 /** The rows that the import has made, in the order in which they can be made again. */
-const tables = [
-  'organizations',
-  'merchants',
-  'stores',
-  'logical_devices',
-  'physical_devices',
-  'terminals',
-];
+const tables = ['organizations', 'merchants', 'stores', 'logical_devices', 'physical_devices'];
 
 async function bareInserts(scene: EstateScene): Promise<number> {
   const url = bareDatabaseUrl(scene.postgres.url);

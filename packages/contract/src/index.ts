@@ -57,6 +57,7 @@ export * from './schemas/retail.ts';
 export * from './schemas/service-uses.ts';
 export * from './schemas/services.ts';
 export * from './schemas/subscriptions.ts';
+export * from './schemas/terminal-claims.ts';
 export * from './schemas/user-sessions.ts';
 export * from './schemas/users.ts';
 export * from './schemas/values.ts';

@@ -105,7 +105,8 @@ export const groupRights: Readonly<Record<GroupName, string>> = {
  * The permissions of each group, after the rights that the specification gives it.
  *
  * `onb.approve` acts on sign-ups, and sign-ups belong to the platform's own organisation: the
- * administrator of any other organisation holds the permission over an empty list.
+ * administrator of any other organisation holds the permission over an empty list. The same holds
+ * for conflicts about terminals, which the operator settles.
  *
  * @example
  * groupPermissions.org_operator; // ['pay.sale', 'pay.read']

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { closeCodes } from '@switchyard/contract';
+import { claimCodeForm, closeCodes } from '@switchyard/contract';
 import { type TestCertificates, testCertificates } from './certificates.fixture.ts';
 import { type TestConnector, testConnector } from './connector.fixture.ts';
 import {
@@ -13,6 +13,7 @@ import {
 import type { DeviceState } from './device-events.ts';
 import { DeviceError } from './errors.ts';
 import { type SteppedClock, steppedClock } from './stepped-clock.fixture.ts';
+import { makeClaimCode } from './terminal-claim.ts';
 import type { ClaimedTraffic } from './traffic.ts';
 
 const tsn = 'AXIUM_DX8000-10000001';
@@ -84,6 +85,32 @@ describe('a device client', () => {
   beforeEach(async () => {
     clock = steppedClock();
     connector = await testConnector(certificates);
+  });
+
+  test('sends the claim code that it shows until the terminal is claimed', async (t) => {
+    t.after(stopAll);
+    const codes = ['AAAA-AAAA', makeClaimCode()];
+    assert.match(String(codes[1]), new RegExp(claimCodeForm));
+    let asked = 0;
+    connector.answer = () => ({
+      type: 'error',
+      error: {
+        code: 'device_not_claimed',
+        message: 'Enter the code.',
+        retryable: true,
+        retryAfterSeconds: 10,
+      },
+    });
+    const watched = watch({ claimCode: () => codes[asked++] });
+    watched.client.start();
+    await waiting(watched, 1);
+    assert.equal(watched.errors[0]?.code, 'device_not_claimed');
+    assert.deepEqual(watched.pauses, [10_000]);
+    connector.answer = undefined;
+    clock.advance(10_000);
+    await eventually('connected', () => watched.client.state === 'Connected');
+    const sent = connector.registrations.map(({ claimCode }) => claimCode);
+    assert.deepEqual(sent, codes);
   });
 
   test('registers with its certificate, connects with its token, and speaks both ways', async (t) => {

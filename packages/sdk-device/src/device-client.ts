@@ -40,6 +40,11 @@ export type DeviceClientOptions = {
     | RegistrationData
     | (() => RegistrationData | Promise<RegistrationData>);
   readonly softwareVersion?: string;
+  /**
+   * The claim code that the terminal shows, from {@link makeClaimCode}; a function is asked for each try.
+   * While the platform refuses the terminal with `device_not_claimed` the client sends it again and again.
+   */
+  readonly claimCode?: string | (() => string | undefined);
   /** Of a handshake and of the registration; 10,000 where it is left out. */
   readonly timeoutMs?: number;
   readonly pauses?: Partial<PauseTimes>;
@@ -156,8 +161,10 @@ export function createDeviceClient(options: DeviceClientOptions): DeviceClient {
     const tls = typeof options.tls === 'function' ? await options.tls() : (options.tls ?? {});
     const given = options.registrationData ?? {};
     const data = typeof given === 'function' ? await given() : given;
+    const { claimCode: code } = options;
+    const claimCode = typeof code === 'function' ? code() : code;
     const registered = await registerDevice(
-      { registerUrl, tsn, softwareVersion, tls, data, timeoutMs, clock },
+      { registerUrl, tsn, softwareVersion, claimCode, tls, data, timeoutMs, clock },
       signal,
     );
     become('Connecting');

@@ -13,6 +13,7 @@ export * from './offline-queue.ts';
 export * from './payment-client.ts';
 export * from './properties.ts';
 export * from './qr-client.ts';
+export * from './terminal-claim.ts';
 export * from './till.ts';
 export type { DeviceTls } from './tls.ts';
 export * from './tokens.ts';

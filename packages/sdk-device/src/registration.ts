@@ -12,6 +12,7 @@ export type RegistrationSettings = {
   readonly registerUrl: string;
   readonly tsn: string;
   readonly softwareVersion?: string | undefined;
+  readonly claimCode?: string | undefined;
   readonly tls: DeviceTls;
   readonly data: RegistrationData;
   readonly timeoutMs: number;
@@ -20,12 +21,12 @@ export type RegistrationSettings = {
 
 const secondMs = 1000;
 
-function registerText({ tsn, softwareVersion, data }: RegistrationSettings): string {
+function registerText({ tsn, softwareVersion, claimCode, data }: RegistrationSettings): string {
   const text = JSON.stringify({
     ...data,
     type: 'register',
     tsn,
-    ...defined({ softwareVersion }),
+    ...defined({ softwareVersion, claimCode }),
   });
   if (Buffer.byteLength(text) <= connectorLimits.controlMessageMaxBytes) return text;
   throw invalid('registration_too_large', 'the registration is longer than 4 KiB');

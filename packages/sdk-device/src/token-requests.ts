@@ -31,11 +31,11 @@ const statusFirstOfServer = 500;
 const tooMany = 429;
 
 /** The word of RFC 6749, or the code of a problem; never what was sent. */
-function refusalOf({ status, headers, body }: HttpAnswer): DeviceError {
+export function refusalOf({ status, headers, body }: HttpAnswer): DeviceError {
   const { error, code } = membersOf(body);
   const word = typeof error === 'string' ? error : typeof code === 'string' ? code : undefined;
   const after = Number(headers['retry-after']);
-  return new DeviceError('Refused', `no token was given: ${word ?? `status ${status}`}`, {
+  return new DeviceError('Refused', `the request was refused: ${word ?? `status ${status}`}`, {
     code: word ?? `http_${status}`,
     status,
     retryable: status >= statusFirstOfServer || status === tooMany,

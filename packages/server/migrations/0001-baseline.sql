@@ -190,14 +190,57 @@ CREATE INDEX physical_devices_name
   ON physical_devices (organization_id, (lower(name)) COLLATE "C", physical_device_id)
   WHERE removed_at IS NULL;
 
--- Reference table of the platform: the one organisation in which a terminal is provisioned.
-CREATE TABLE terminals (
+-- Reference table of the platform: the organisation that has proved that it has a terminal, and its device. A
+-- terminal without a row is Unclaimed in every organisation that has provisioned it. method is Certificate, Code or
+-- Operator.
+CREATE TABLE terminal_claims (
   serial_number text NOT NULL,
   make text NOT NULL,
   model text NOT NULL,
   organization_id uuid NOT NULL,
+  physical_device_id uuid NOT NULL,
+  method text NOT NULL,
+  claimed_at timestamptz NOT NULL,
   PRIMARY KEY (serial_number, make, model)
 );
+
+CREATE UNIQUE INDEX terminal_claims_device
+  ON terminal_claims (organization_id, physical_device_id);
+
+-- The claim code that a terminal has sent last. attempts counts the wrong codes that were entered for it.
+CREATE TABLE terminal_claim_codes (
+  organization_id uuid NOT NULL,
+  physical_device_id uuid NOT NULL,
+  code_hash bytea NOT NULL,
+  attempts integer NOT NULL,
+  expires_at timestamptz NOT NULL,
+  PRIMARY KEY (organization_id, physical_device_id)
+);
+
+-- Reference table of the platform: two organisations have proved that they have the same terminal. The holder has
+-- the claim, the claimant does not; the operator decides. method is that of the claimant's proof.
+CREATE TABLE terminal_claim_conflicts (
+  conflict_id uuid PRIMARY KEY,
+  serial_number text NOT NULL,
+  make text NOT NULL,
+  model text NOT NULL,
+  holder_organization_id uuid NOT NULL,
+  holder_physical_device_id uuid NOT NULL,
+  holder_method text NOT NULL,
+  claimant_organization_id uuid NOT NULL,
+  claimant_physical_device_id uuid NOT NULL,
+  claimant_method text NOT NULL,
+  status text NOT NULL,
+  decision text,
+  created_at timestamptz NOT NULL,
+  settled_at timestamptz
+);
+
+CREATE UNIQUE INDEX terminal_claim_conflicts_open
+  ON terminal_claim_conflicts (claimant_organization_id, claimant_physical_device_id)
+  WHERE status = 'Open';
+CREATE INDEX terminal_claim_conflicts_terminal
+  ON terminal_claim_conflicts (serial_number, make, model) WHERE status = 'Open';
 
 -- A point of sale of a store. Its OAuth client_id is derived from point_of_sale_id.
 CREATE TABLE points_of_sale (
@@ -624,10 +667,12 @@ CREATE TABLE device_certificates (
 CREATE INDEX device_certificates_device
   ON device_certificates (organization_id, physical_device_id, created_at, thumbprint);
 
--- Reference table of the platform: the organisation of a device certificate.
+-- Reference table of the platform: the organisations that know a device certificate. The platform signs a
+-- certificate for one organisation; a certificate of a maker can be known to several.
 CREATE TABLE device_certificate_owners (
-  thumbprint text PRIMARY KEY,
-  organization_id uuid NOT NULL
+  thumbprint text NOT NULL,
+  organization_id uuid NOT NULL,
+  PRIMARY KEY (thumbprint, organization_id)
 );
 
 -- A client secret that is bound to a device certificate. The newest of a client and certificate has no

@@ -66,7 +66,10 @@ import {
   type Webhooks,
 } from './webhooks/index.ts';
 
-type DeviceLookups = Pick<IdentityDeps, 'findDevice' | 'findHardware' | 'nameMerchant'>;
+type DeviceLookups = Pick<
+  IdentityDeps,
+  'findDevice' | 'findHardware' | 'nameMerchant' | 'terminalClaims'
+>;
 
 export const migrationsDirectory = fileURLToPath(new URL('../migrations', import.meta.url));
 
@@ -142,9 +145,11 @@ export async function prepareDatabase({
 }
 
 /** What identity asks of provisioning about the devices that come to it. */
-function deviceLookups({ findDevice, physicalDevices, merchants }: Provisioning): DeviceLookups {
+function deviceLookups(provisioning: Provisioning): DeviceLookups {
+  const { findDevice, physicalDevices, merchants, terminalClaims } = provisioning;
   return {
     findDevice,
+    terminalClaims,
     findHardware: async (scope, id) => (await physicalDevices.get(scope, id)).view,
     nameMerchant: async (organizationId, id) =>
       (await merchants.get({ organizationId }, id)).view.name,
@@ -253,6 +258,7 @@ function createRooms(deps: HouseDeps) {
     inspectLink: async (...of) => (await cards?.inspectLink(...of)) ?? [],
     userDomains: userDomainsOf(() => identity),
     tills: () => identity.tills,
+    isOperator: (organizationId) => identity.isOperator(organizationId),
   });
   const identity: Identity = createIdentity({
     database,

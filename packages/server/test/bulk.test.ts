@@ -442,19 +442,33 @@ describe('a bulk import', () => {
     );
   });
 
-  test('a terminal of another organisation is taken, until that one lets go of it', async () => {
+  test('a claimed terminal keeps its claim, and one that is deleted gives it up', async () => {
     const body = deviceBody();
-    const foreign = await scene.made('other', '/physical-devices', body);
-    const lines = [{ type: 'physicalDevice', data: body }];
-    const taken = await scene.lines(lines);
-    assert.equal(taken.results[0]?.error?.code, 'already_exists', taken.text);
-    assert.equal(taken.results[0]?.error?.errors?.[0]?.pointer, '/serialNumber');
-    await scene.call('other', 'DELETE', `/physical-devices/${foreign['physicalDeviceId']}`);
-    const freed = await scene.lines(lines);
-    assert.deepEqual(statuses(freed), ['created'], freed.text);
+    const own = await scene.made('org', '/physical-devices', body);
+    const { physicalDeviceId = '' } = own;
+    const { terminalClaims } = scene.provisioning;
+    await terminalClaims.claimByOperator(scene.organizationId, physicalDeviceId);
+    const statusOf = async (token: string) => {
+      const found = await scene.call(
+        token,
+        'GET',
+        `/physical-devices?serialNumber=${body.serialNumber}`,
+      );
+      return (found.body['items'] as { claimStatus: string }[]).map(
+        ({ claimStatus }) => claimStatus,
+      );
+    };
+    const renamed = await scene.lines([{ type: 'physicalDevice', data: { ...body, name: 'Bar' } }]);
+    assert.deepEqual(statuses(renamed), ['replaced'], renamed.text);
+    assert.deepEqual(await statusOf('org'), ['Claimed']);
+    const elsewhere = await scene.made('other', '/physical-devices', body);
     const removing = { operation: 'delete', data: { serialNumber: body.serialNumber } };
     await scene.lines([{ type: 'physicalDevice', ...removing }]);
-    await scene.made('other', '/physical-devices', body);
+    await terminalClaims.claimByOperator(
+      String(elsewhere['organizationId']),
+      String(elsewhere['physicalDeviceId']),
+    );
+    assert.deepEqual(await statusOf('other'), ['Claimed']);
   });
 
   test('of an import and single requests for the same hardware each piece goes to one', async () => {

@@ -15,6 +15,7 @@ import {
   createMetrics,
   createOutgoingCalls,
   type Database,
+  type Environment,
   type Metrics,
   systemIds,
 } from '../src/platform/index.ts';
@@ -142,6 +143,7 @@ export function comparedLine(comparison: Comparison, path: string, socket: WebSo
 }
 
 export const settings: ConnectorSettings = {
+  environment: 'demo',
   baseUrl: 'https://localhost:8443',
   deviceAuthUrl: 'https://localhost:9021',
   connectorNodeUrl: 'https://localhost:8443',
@@ -161,6 +163,7 @@ export async function openConnector(
     settings?: Partial<ConnectorSettings>;
     rateLimits?: RatePolicies;
     database?: Database;
+    environment?: Environment;
   } = {},
 ): Promise<ConnectorScene> {
   const logged: string[] = [];
@@ -173,6 +176,7 @@ export async function openConnector(
   const scene = await openDevices({
     ...defined({ rateLimits: given.rateLimits }),
     database: given.database,
+    ...defined({ environment: given.environment }),
     register(_app, { database, clock, provisioning, masterKey, identity, upgrades }) {
       const audit = testAudit(database, clock);
       const catalog = createCatalog({
@@ -189,7 +193,12 @@ export async function openConnector(
         baseUrl: settings.baseUrl,
       });
       const connector = createConnector({
-        settings: { ...settings, instanceName: systemIds.uuid(), ...given.settings },
+        settings: {
+          ...settings,
+          ...defined({ environment: given.environment }),
+          instanceName: systemIds.uuid(),
+          ...given.settings,
+        },
         masterKey,
         database,
         provisioning,

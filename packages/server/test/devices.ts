@@ -17,7 +17,7 @@ import {
   type RecordChange,
   type TokenLimits,
 } from '../src/identity/index.ts';
-import { createLog, type Database, systemIds } from '../src/platform/index.ts';
+import { createLog, type Database, type Environment, systemIds } from '../src/platform/index.ts';
 import { createProvisioning, type Provisioning } from '../src/provisioning/index.ts';
 import { testAudit } from './audit.ts';
 import { testDatabase } from './database.ts';
@@ -163,6 +163,8 @@ let serials = 40_000_000;
 export async function openDevices(
   options: {
     authorityFile?: string;
+    /** In production only claimed terminals connect. */
+    environment?: Environment;
     trustedProxy?: readonly string[];
     tokenLimits?: TokenLimits;
     recordChange?: RecordChange;
@@ -187,12 +189,13 @@ export async function openDevices(
     clock,
     ids: systemIds,
     audit: testAudit(database, clock),
+    isOperator: (organizationId) => identity.isOperator(organizationId),
   });
-  const identity = createIdentity({
+  const identity: Identity = createIdentity({
     database,
     settings: {
       authUrl: 'https://localhost:8443',
-      environment: 'demo',
+      environment: options.environment ?? 'demo',
       deviceCaFile: authorityFile,
       trustProxy: trustedProxy,
     },
@@ -203,6 +206,7 @@ export async function openDevices(
     passwordStrength: sharedStrength,
     ...defined({ tokenLimits: options.tokenLimits, recordChange: options.recordChange }),
     findDevice: provisioning.findDevice,
+    terminalClaims: provisioning.terminalClaims,
     findHardware: async (scope, id) => (await provisioning.physicalDevices.get(scope, id)).view,
     nameMerchant: async (organization, id) =>
       (await provisioning.merchants.get({ organizationId: organization }, id)).view.name,

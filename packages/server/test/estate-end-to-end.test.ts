@@ -151,7 +151,15 @@ describe('an estate from nothing', { timeout: 300_000 }, () => {
     const { certificateChain: cert } = await made(certificates, { certificateRequest: csr });
     const { security, api } = on.asDevice({ cert, key });
     try {
-      const known = await security.call('GET', '/oauth2-mtls/v1/merchants-credentials');
+      const lookup = () => security.call('GET', '/oauth2-mtls/v1/merchants-credentials');
+      assert.equal((await lookup()).body.code, 'device_not_claimed');
+      const claimCode = 'K7QM-2F9X';
+      const sent = await security.call('POST', '/oauth2-mtls/v1/claims', { body: { claimCode } });
+      assert.deepEqual(sent.body, { claimStatus: 'Unclaimed' }, sent.text);
+      const device = `/provisioning/v2/physical-devices/${place.physicalDeviceId}`;
+      const claimed = await done('POST', `${device}/claim`, { claimCode });
+      assert.equal(claimed.claimStatus, 'Claimed');
+      const known = await lookup();
       const [{ clientId, clientSecret }] = known.body;
       const granted = await security.call('POST', '/oauth2-mtls/v1/token', {
         raw: new URLSearchParams({

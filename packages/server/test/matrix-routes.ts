@@ -188,7 +188,12 @@ export const namesSeller: ReadonlySet<string> = new Set(['processTransaction', '
 export const tellsOfRequests: ReadonlySet<string> = new Set(['listLoggedRequests']);
 
 /** No tenant's own: the platform's, or numbers that each organisation counts for itself. */
-export const nobodysOwn: ReadonlySet<string> = new Set(['signUpId', 'sequence', 'number']);
+export const nobodysOwn: ReadonlySet<string> = new Set([
+  'signUpId',
+  'conflictId',
+  'sequence',
+  'number',
+]);
 
 /** They change what the others are tried on. */
 export const last: ReadonlySet<string> = new Set(['retireService', 'deactivateService']);
@@ -211,6 +216,7 @@ let told = 0;
 
 /** Where the example of the document names nothing of anybody, or makes too much. */
 export const bodies: Readonly<Record<string, (things: Things) => unknown>> = {
+  settleClaimConflict: () => ({ decision: 'KeepHolder' }),
   processTransaction: ({ merchantId, storeId, deviceId }) =>
     keyedSale({ merchantId, storeId, deviceId }),
   createAcquirerLink: () => ({

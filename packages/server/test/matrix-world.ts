@@ -185,6 +185,23 @@ async function signUpId(): Promise<string> {
   return id;
 }
 
+/** Settled already: the same decision again changes nothing. */
+async function conflictId(): Promise<string> {
+  const id = randomUUID();
+  const database = await testDatabase();
+  await database.query(
+    `INSERT INTO terminal_claim_conflicts (conflict_id, serial_number, make, model,
+       holder_organization_id, holder_physical_device_id, holder_method,
+       claimant_organization_id, claimant_physical_device_id, claimant_method, status, decision,
+       created_at, settled_at)
+     VALUES ($1::uuid, $1::text, 'AXIUM', 'DX8000', $1::uuid, $1::uuid, 'Code', $1::uuid,
+       $1::uuid, 'Code', 'Settled', 'KeepHolder',
+       now(), now())`,
+    [id],
+  );
+  return id;
+}
+
 /** Of an import everybody sees his own alone. */
 async function bulkOf(on: Scene): Promise<string> {
   const bulkId = `import-${randomUUID()}`;
@@ -274,6 +291,7 @@ async function thingsOfOrganization(on: Scene): Promise<Things> {
     clientId: await applicationOf(on, organizationId),
     userId: person.user.userId,
     signUpId: await signUpId(),
+    conflictId: await conflictId(),
     scope: organizationId,
     ...(await configure(on, 'organizations', organizationId, serviceId)),
     sequence: '1',

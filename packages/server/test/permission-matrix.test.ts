@@ -268,7 +268,8 @@ function examplesOf(document: Json): ReadonlyMap<string, unknown> {
 
 /** Long enough not to stand in an answer by chance; what is published to all is no secret. */
 function identifiersOf({ organization, shop, neighbour }: Tenant): readonly string[] {
-  const { serviceId, serviceIds, organizationId, entityId, scope, signUpId, ...own } = organization;
+  const { serviceId, serviceIds, organizationId, entityId, scope, signUpId, conflictId, ...own } =
+    organization;
   return [own, shop, neighbour]
     .flatMap((things) => Object.values(things))
     .filter((id) => id.length >= 20);

@@ -141,6 +141,12 @@ export const connectorFaults = {
     retryable: false,
     summary: 'The terminal is not enabled.',
   },
+  device_not_claimed: {
+    closeCode: closeCodes.deviceDisabled,
+    retryable: true,
+    summary:
+      'The terminal is not claimed: enter the claim code that it shows, or let it show the certificate of its maker.',
+  },
   not_subscribed: {
     closeCode: closeCodes.notServed,
     retryable: false,

@@ -1,5 +1,6 @@
 /** The control messages of the connector: JSON texts of at most 4 KiB; unknown members say nothing. */
 import { type Static, type TProperties, Type } from 'typebox';
+import { claimCodeForm } from '../schemas/terminal-claims.ts';
 import { connectorLimits } from './limits.ts';
 
 const message = <Members extends TProperties>(members: Members, description: string) =>
@@ -50,6 +51,14 @@ export const RegisterMessage = message(
     client_id: Type.Optional(secret('Of the application that the device registers with.')),
     client_secret: Type.Optional(secret('Its secret.')),
     softwareVersion: Type.Optional(Type.String({ maxLength: 64 })),
+    claimCode: Type.Optional(
+      Type.String({
+        pattern: claimCodeForm,
+        description:
+          'The claim code that the terminal shows while it is not claimed; a person enters it within 15 minutes.',
+        examples: ['K7QM-2F9X'],
+      }),
+    ),
   },
   'The registration of a device. The credentials may also be named `clientId` and `clientSecret`, or stand ' +
     'below `customRegistrationData` or `custom_registration_data`, as an object or as its text.',

@@ -142,6 +142,11 @@ export const accessCodes = {
     'The device has no place in a store',
     'Link the physical device to a logical device of a store; until then it acts for no merchant.',
   ),
+  device_not_claimed: refused(
+    403,
+    'The terminal is not claimed',
+    'Show the certificate of the maker and name the user domain, or enter the claim code that the terminal shows.',
+  ),
   certificate_mismatch: refused(
     403,
     'The certificate belongs to another device',

@@ -188,6 +188,11 @@ export const fieldCodes = {
     'The approval code is not valid',
     'The approval code is unknown, revoked, expired, or of another place or amount; it is checked whenever it is sent.',
   ),
+  claim_code_invalid: refused(
+    422,
+    'The claim code is not accepted',
+    'Enter the code that the terminal has shown in the last 15 minutes, or ask the operator of the platform.',
+  ),
   approval_code_used: refused(
     422,
     'The approval code was used',

@@ -9,6 +9,7 @@ import {
   replacement,
   shortText,
 } from './provisioned.ts';
+import { claimFacts } from './terminal-claims.ts';
 import { serialNumberForm } from './values.ts';
 
 const organizationId = identifier('The organisation.');
@@ -255,7 +256,7 @@ export type PhysicalDeviceInput = Static<typeof PhysicalDeviceInput>;
  */
 export const PhysicalDeviceReplacement = replacement(
   physicalDeviceInput,
-  { physicalDeviceId, logicalDeviceId, tsn: Type.String({ maxLength: 100 }) },
+  { physicalDeviceId, logicalDeviceId, tsn: Type.String({ maxLength: 100 }), ...claimFacts },
   'A physical device as it is replaced.',
 );
 
@@ -274,6 +275,7 @@ export const PhysicalDevice = closed(
     ...commonAnswer,
     name: commonInput.name,
     tsn: Type.String({ description: 'The terminal serial number: MAKE_MODEL-serial.' }),
+    ...claimFacts,
   },
   'A physical device: the hardware.',
 );

@@ -4,11 +4,13 @@ import type { Recorder } from '../audit/index.ts';
 import type { Catalog } from '../catalog/index.ts';
 import type { CertificateReader, VerifyToken } from '../http/index.ts';
 import type { CertificateHolder, Clients } from '../identity/index.ts';
-import type { Clock, Database, Ids, Log, Metrics } from '../platform/index.ts';
+import type { Clock, Database, Environment, Ids, Log, Metrics } from '../platform/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
 import type { Nodes } from './nodes/index.ts';
 
 export type ConnectorSettings = {
+  /** In production only claimed terminals connect. */
+  readonly environment: Environment;
   readonly baseUrl: string;
   readonly deviceAuthUrl: string;
   /** Where this very node is reached: addresses of its sessions begin so. */
@@ -57,7 +59,9 @@ export type ConnectorDeps = {
   readonly verifyToken: VerifyToken;
   readonly certificates: CertificateReader<CertificateHolder>;
   readonly clients: Clients;
-  readonly provisioning: Pick<Provisioning, 'terminals'>;
+  readonly provisioning: Pick<Provisioning, 'terminals'> & {
+    readonly terminalClaims: Pick<Provisioning['terminalClaims'], 'rememberCode'>;
+  };
   readonly catalog: Pick<Catalog, 'activeServices' | 'activeAt' | 'explain'>;
   readonly audit: Pick<Recorder, 'record'>;
   readonly clock: Clock;

@@ -32,6 +32,12 @@ const isPlaced = (terminal: Terminal): terminal is PlacedTerminal =>
   terminal.storeId !== undefined &&
   terminal.merchantId !== undefined;
 
+/** A person enters the code, and the terminal tries again meanwhile. */
+const claimRetrySeconds = 10;
+
+export const notClaimed = (): Fault =>
+  new Fault('device_not_claimed', { retryAfterSeconds: claimRetrySeconds });
+
 const isService = ({ name, domain }: { name: string; domain: string }) =>
   name === service.name && domain === service.domain;
 
@@ -40,7 +46,8 @@ type Deps = Pick<ConnectorDeps, 'settings' | 'provisioning' | 'catalog'>;
 /** @example const device = await devices.demand(terminal); */
 export function createDevices({ settings, provisioning, catalog }: Deps) {
   const families: ReadonlySet<string> = new Set(settings.connectorFamilies);
-  const { terminals } = provisioning;
+  const { terminals, terminalClaims } = provisioning;
+  const requiresClaims = settings.environment === 'production';
 
   async function whyNotActive(device: PlacedTerminal): Promise<Fault> {
     const { organizationId, logicalDeviceId } = device;
@@ -53,6 +60,7 @@ export function createDevices({ settings, provisioning, catalog }: Deps) {
   /** What its own facts say against it. */
   function ownFault(terminal: Terminal): Fault | undefined {
     if (!families.has(terminal.family.toLowerCase())) return new Fault('family_not_supported');
+    if (requiresClaims && !terminal.isClaimed) return notClaimed();
     if (!isPlaced(terminal) || !terminal.isEnabled) return new Fault('device_disabled');
     return undefined;
   }
@@ -69,6 +77,12 @@ export function createDevices({ settings, provisioning, catalog }: Deps) {
 
   return {
     find: terminals.find,
+
+    /** For the person who enters it; a claimed terminal needs none. */
+    async rememberCode(terminal: Terminal, code: string | undefined): Promise<void> {
+      if (code === undefined || terminal.isClaimed) return;
+      await terminalClaims.rememberCode(terminal.organizationId, terminal.physicalDeviceId, code);
+    },
 
     /** Throws the fault that stands in the way. */
     async demand(terminal: Terminal | undefined): Promise<PlacedTerminal> {

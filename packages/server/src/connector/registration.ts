@@ -1,16 +1,25 @@
 // Reads what a device registers with, and finds out which device it is and whether it may connect.
 import { defined, type Permission, RegisterMessage } from '@switchyard/contract';
 import { Check } from 'typebox/schema';
-import { type CertificateReader, type GoodCertificate, refusalOf } from '../http/index.ts';
+import {
+  type CertificateReader,
+  type GoodCertificate,
+  refusalOf,
+  type UnclaimedCertificate,
+} from '../http/index.ts';
 import type { CertificateHolder, Clients, ProvenClient } from '../identity/index.ts';
 import type { Terminal } from '../provisioning/index.ts';
-import type { Devices, PlacedTerminal } from './devices.ts';
+import { type Devices, notClaimed, type PlacedTerminal } from './devices.ts';
 import { fail } from './faults.ts';
 import { readJson } from './read-json.ts';
 
 type Credentials = { readonly clientId: string; readonly secret: string };
-export type Registration = { readonly tsn: string; readonly credentials?: Credentials };
-export type Good = GoodCertificate<CertificateHolder>;
+export type Registration = {
+  readonly tsn: string;
+  readonly credentials?: Credentials;
+  readonly claimCode?: string;
+};
+export type Good = GoodCertificate<CertificateHolder> | UnclaimedCertificate<CertificateHolder>;
 export type Registered = {
   readonly device: PlacedTerminal;
   /** What it was let in by, which has to stay good: its certificate, or an application. */
@@ -39,10 +48,11 @@ export function readRegistration(text: string): Registration {
     ...definedMember('client_secret', find('client_secret', 'clientSecret')),
   };
   if (!Check(RegisterMessage, message)) return fail('bad_message');
-  const { tsn, client_id: clientId, client_secret: secret } = message;
-  if (clientId === undefined && secret === undefined) return { tsn };
+  const { tsn, claimCode, client_id: clientId, client_secret: secret } = message;
+  const said = { tsn, ...defined({ claimCode }) };
+  if (clientId === undefined && secret === undefined) return said;
   if (clientId === undefined || secret === undefined) return fail('unauthorized');
-  return { tsn, credentials: { clientId, secret } };
+  return { ...said, credentials: { clientId, secret } };
 }
 
 const definedMember = (name: string, value: unknown) => defined({ [name]: value });
@@ -50,10 +60,10 @@ const definedMember = (name: string, value: unknown) => defined({ [name]: value 
 /** A certificate that is shown has to be good, and none need be shown. */
 export async function certificateOf(
   certificates: CertificateReader<CertificateHolder>,
-  request: Parameters<CertificateReader['demand']>[0],
+  request: Parameters<CertificateReader['demandHolder']>[0],
 ): Promise<Good | undefined> {
   try {
-    return await certificates.demand(request);
+    return await certificates.demandHolder(request);
   } catch (error) {
     const code = refusalOf(error)?.code;
     if (code === undefined) throw error;
@@ -84,7 +94,9 @@ export function createRegister({ devices, clients }: Deps): Register {
     const { organizationId, physicalDeviceId, serialNumber } = holder;
     const terminal = await devices.find(organizationId, physicalDeviceId);
     const isNamed = said.tsn === serialNumber || said.tsn === terminal?.tsn;
-    if (!isNamed || terminal?.serialNumber !== serialNumber) fail('unauthorized');
+    if (!isNamed || terminal?.serialNumber !== serialNumber) return fail('unauthorized');
+    await devices.rememberCode(terminal, said.claimCode);
+    if (good.verdict === 'unclaimed') throw notClaimed();
     const device = await devices.demand(terminal);
     if (said.credentials !== undefined) await checkBeside(good, said.credentials);
     return { device, thumbprint };
@@ -111,7 +123,10 @@ export function createRegister({ devices, clients }: Deps): Register {
     return isIn ? { client, terminal } : undefined;
   }
 
-  async function bySecret(tsn: string, { clientId, secret }: Credentials): Promise<Registered> {
+  async function bySecret(
+    { tsn, claimCode }: Registration,
+    { clientId, secret }: Credentials,
+  ): Promise<Registered> {
     const proven = await clients.proveAnywhere(clientId, secret);
     if (proven.length === 0) fail('unauthorized');
     const all = await Promise.all(proven.map((client) => terminalOf(client, tsn)));
@@ -119,13 +134,12 @@ export function createRegister({ devices, clients }: Deps): Register {
     if (others.length > 0) fail('tsn_ambiguous');
     const { client, terminal } = found ?? fail('device_unknown');
     checkRole(client);
+    await devices.rememberCode(terminal, claimCode);
     return { device: await devices.demand(terminal), clientId: client.clientId };
   }
 
   return async (said, good) => {
     if (good !== undefined) return byCertificate(good, said);
-    return said.credentials === undefined
-      ? fail('unauthorized')
-      : bySecret(said.tsn, said.credentials);
+    return said.credentials === undefined ? fail('unauthorized') : bySecret(said, said.credentials);
   };
 }

@@ -96,7 +96,10 @@ async function seedStore(
   for (const device of devices) {
     const { logicalDeviceId, physicalDeviceId, make, model, family, serialNumber } = device;
     const hardware = { merchantId, make, model, family, serialNumber };
-    await provisioning.physicalDevices.createOnce(scope, hardware, physicalDeviceId);
+    const isMade = await provisioning.physicalDevices.createOnce(scope, hardware, physicalDeviceId);
+    if (isMade) {
+      await provisioning.terminalClaims.claimByOperator(organizationId, physicalDeviceId);
+    }
     const place = { storeId, name: device.name };
     const isNew = await provisioning.logicalDevices.createOnce(scope, place, logicalDeviceId);
     if (isNew) await provisioning.logicalDevices.link(scope, logicalDeviceId, [physicalDeviceId]);

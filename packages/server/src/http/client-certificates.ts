@@ -27,8 +27,13 @@ export type GoodCertificate<Holder> = {
   /** Whom it belongs to, in the words of the one who judges. */
   readonly holder: Holder;
 };
+/** A good one whose terminal nobody has claimed: it opens nothing but the way to a claim. */
+export type UnclaimedCertificate<Holder> = Omit<GoodCertificate<Holder>, 'verdict'> & {
+  readonly verdict: 'unclaimed';
+};
 export type CertificateStanding<Holder> =
   | GoodCertificate<Holder>
+  | UnclaimedCertificate<Holder>
   | { readonly verdict: 'invalid' | 'expired' | 'revoked' };
 
 export type CertificateJudge<Holder> = {
@@ -44,8 +49,12 @@ type Carrier = { readonly raw: IncomingMessage };
 export type CertificateReader<Holder = unknown> = {
   /** Takes the header away from everybody but the trusted proxy; before anything reads it. */
   strip(request: Carrier): void;
-  /** Throws `certificate_required`, `_invalid`, `_expired` or `_revoked`. */
+  /** Throws `certificate_required`, `_invalid`, `_expired`, `_revoked` or `device_not_claimed`. */
   demand(request: Carrier): Promise<GoodCertificate<Holder>>;
+  /** The same, and one of an unclaimed terminal too. */
+  demandHolder(request: Carrier): Promise<GoodCertificate<Holder> | UnclaimedCertificate<Holder>>;
+  /** Whatever the platform knows of it; throws `certificate_required` or `_invalid`. */
+  demandProven(request: Carrier): X509Certificate;
   presentedBy(request: Carrier): Presented;
 };
 
@@ -83,7 +92,7 @@ export function createCertificateReader<Holder = unknown>({
   const connections = new WeakMap<TLSSocket, Judged<Holder>>();
   const headers = new LRUCache<string, Judged<Holder>>(atMost(cachedHeadersMax));
 
-  /** One look serves all who ask meanwhile; one that failed is not kept. */
+  /** One look serves all who ask meanwhile; one that failed, or found the terminal unclaimed, is not kept. */
   function judged(
     known: Judged<Holder> | undefined,
     ttlMs: number,
@@ -97,7 +106,11 @@ export function createCertificateReader<Holder = unknown>({
     }
     const standing = look();
     keep({ at, revision, standing });
-    standing.catch(() => keep(undefined));
+    standing.then(
+      // A person claims the terminal while its connection stays open.
+      (found) => found?.verdict === 'unclaimed' && keep(undefined),
+      () => keep(undefined),
+    );
     return standing;
   }
 
@@ -106,12 +119,11 @@ export function createCertificateReader<Holder = unknown>({
     if (certificate === undefined) return undefined;
     const standing = await judge.judge(certificate);
     // A resumed session keeps the verdict of its first handshake, so this alone would not do.
-    return standing.verdict === 'good' && !socket.authorized ? { verdict: 'invalid' } : standing;
+    return 'holder' in standing && !socket.authorized ? { verdict: 'invalid' } : standing;
   }
 
   async function ofHeader(encoded: string): Promise<Standing<Holder> | undefined> {
-    const der = headerForm.exec(encoded)?.[1];
-    const certificate = der === undefined ? undefined : certificateFrom(der);
+    const certificate = certificateIn(encoded);
     return certificate === undefined ? undefined : judge.judge(certificate);
   }
 
@@ -136,6 +148,16 @@ export function createCertificateReader<Holder = unknown>({
     );
   }
 
+  async function demandHolder(request: Carrier) {
+    const standing = await standingOf(request);
+    if (standing === undefined) {
+      return refuse('certificate_required', 'The connection shows no client certificate.');
+    }
+    if ('holder' in standing) return standing;
+    const [code, detail] = refusals[standing.verdict];
+    return refuse(code, detail);
+  }
+
   return {
     strip({ raw }) {
       if (raw.headers[clientCertHeader] === undefined) return;
@@ -143,13 +165,16 @@ export function createCertificateReader<Holder = unknown>({
       if (!isFromProxy) delete raw.headers[clientCertHeader];
     },
     async demand(request) {
-      const standing = await standingOf(request);
-      if (standing === undefined) {
-        return refuse('certificate_required', 'The connection shows no client certificate.');
-      }
+      const standing = await demandHolder(request);
       if (standing.verdict === 'good') return standing;
-      const [code, detail] = refusals[standing.verdict];
-      return refuse(code, detail);
+      return refuse('device_not_claimed', 'The terminal of the client certificate is not claimed.');
+    },
+    demandHolder,
+    demandProven({ raw }) {
+      const certificate = provenIn(raw);
+      return (
+        certificate ?? refuse('certificate_required', 'The connection shows no client certificate.')
+      );
     },
     presentedBy: (request) => ({
       async certificateThumbprint() {
@@ -160,7 +185,20 @@ export function createCertificateReader<Holder = unknown>({
   };
 }
 
-function certificateFrom(der: string): X509Certificate | undefined {
+/** Of the connection, or of the header, which only a trusted proxy sends. */
+function provenIn({ socket, headers }: IncomingMessage): X509Certificate | undefined {
+  if (socket instanceof TLSSocket) {
+    const certificate = socket.getPeerX509Certificate();
+    if (certificate === undefined || socket.authorized) return certificate;
+    return refuse(...refusals.invalid);
+  }
+  const encoded = headers[clientCertHeader];
+  return typeof encoded === 'string' ? certificateIn(encoded) : undefined;
+}
+
+function certificateIn(encoded: string): X509Certificate | undefined {
+  const der = headerForm.exec(encoded)?.[1];
+  if (der === undefined) return undefined;
   try {
     return new X509Certificate(Buffer.from(der, 'base64'));
   } catch {

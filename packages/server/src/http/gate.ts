@@ -20,7 +20,7 @@ export type GateDeps = {
   readonly act: (request: FastifyRequest, caller: Caller) => Promise<Caller>;
   readonly rateLimits: RateLimits;
   readonly loadShedding: LoadShedding;
-  readonly certificates: Pick<CertificateReader, 'demand'>;
+  readonly certificates: Pick<CertificateReader, 'demand' | 'demandProven'>;
 };
 
 type Gate = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => void;
@@ -41,7 +41,8 @@ export function createGate(facts: RouteFacts, deps: GateDeps): Gate {
   async function checkCaller(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     if (isPublic) {
       takeRate({ address: request.ip }, reply);
-      if (needsCertificate) await certificates.demand(request);
+      if (facts.takesUnclaimed === true) certificates.demandProven(request);
+      else if (needsCertificate) await certificates.demand(request);
       return;
     }
     const caller = await findCaller(request);

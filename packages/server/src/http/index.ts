@@ -10,6 +10,7 @@ export {
   type CertificateStanding,
   createCertificateReader,
   type GoodCertificate,
+  type UnclaimedCertificate,
 } from './client-certificates.ts';
 export { demandVersion, entityTag, ifMatchOf, isHeld } from './entity-tags.ts';
 export type { Streams, Waited } from './event-stream.ts';

@@ -28,6 +28,8 @@ export type RouteFacts = {
   readonly description?: string;
   readonly tags: readonly string[];
   readonly permission: Access;
+  /** With 'certificate': also one that the platform does not know yet, and one of an unclaimed terminal. */
+  readonly takesUnclaimed?: true;
   readonly body?: TSchema;
   /** No body at all then counts as `{}`. */
   readonly bodyOptional?: boolean;

@@ -24,7 +24,7 @@ import {
   devicePrefix,
   deviceTokenPath,
 } from './devices/index.ts';
-import type { FindHardware, NameMerchant } from './devices/types.ts';
+import type { FindHardware, NameMerchant, TerminalClaims } from './devices/types.ts';
 import { createEntityStore } from './entity-store.ts';
 import { createFlows, registerFlows } from './flows.ts';
 import type { Interactions } from './interactions.ts';
@@ -52,7 +52,12 @@ export type { Places } from './application-management/operations.ts';
 export type { NewApplication } from './applications.ts';
 export type { Asked, Change, RecordChange } from './changes.ts';
 export type { Clients, ProvenClient } from './clients.ts';
-export type { CertificateHolder, FindHardware, Hardware, NameMerchant } from './devices/types.ts';
+export type {
+  CertificateHolder,
+  FindHardware,
+  Hardware,
+  NameMerchant,
+} from './devices/types.ts';
 export { browserLifetime } from './families.ts';
 export type { KeyFacts } from './key-rotation.ts';
 export { permissionsAt } from './permissions.ts';
@@ -104,6 +109,8 @@ export type IdentityDeps = {
   readonly findDevice: FindDevice;
   /** Left out, these two, no device can be certified. */
   readonly findHardware?: FindHardware;
+  /** Left out, no terminal can be claimed: for tests of other things. */
+  readonly terminalClaims?: TerminalClaims;
   readonly nameMerchant?: NameMerchant;
 };
 

@@ -160,7 +160,7 @@ export const settingsTable = {
   deviceCaFile: optional(
     'DEVICE_CA_FILE',
     filePath,
-    'Certificates of authorities of your own that vouch for devices, PEM; the platform’s own authority does so as well.',
+    'Certificates of the authorities of terminal makers, or of your own, PEM: a terminal with a certificate of theirs can be claimed. The platform’s own authority signs certificates as well.',
   ),
   deviceCertificateDays: setting(
     'DEVICE_CERTIFICATE_DAYS',

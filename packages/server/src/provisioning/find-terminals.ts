@@ -18,6 +18,8 @@ export type Terminal = {
   readonly merchantId?: string;
   /** It, its place, its store, its merchant and every organisation above are enabled. */
   readonly isEnabled: boolean;
+  /** The organisation has proved that it has the terminal. */
+  readonly isClaimed: boolean;
 };
 
 export type Terminals = {
@@ -40,7 +42,9 @@ const fromText = `SELECT h.organization_id, h.physical_device_id, h.serial_numbe
     (h.status = 'Enabled' AND d.status = 'Enabled' AND s.status = 'Enabled'
       AND m.status = 'Enabled' AND o.status = 'Enabled'
       AND NOT EXISTS (SELECT 1 FROM organizations a
-        WHERE a.organization_id = ANY (o.ancestor_ids) AND a.status = 'Disabled')) AS enabled
+        WHERE a.organization_id = ANY (o.ancestor_ids) AND a.status = 'Disabled')) AS enabled,
+    EXISTS (SELECT 1 FROM terminal_claims c WHERE c.organization_id = h.organization_id
+      AND c.physical_device_id = h.physical_device_id) AS claimed
   FROM physical_devices h
   JOIN organizations o ON o.organization_id = h.organization_id AND o.removed_at IS NULL
   LEFT JOIN logical_devices d ON d.organization_id = h.organization_id
@@ -88,6 +92,7 @@ function terminalOf(row: Row): Terminal {
     family: String(row['family']),
     ...place,
     isEnabled: row['enabled'] === true,
+    isClaimed: row['claimed'] === true,
   };
 }
 

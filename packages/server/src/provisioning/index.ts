@@ -37,6 +37,8 @@ import { registerProvisioningRoutes } from './routes.ts';
 import { createSearch, type SearchProvisioned } from './search.ts';
 import { registerSearch } from './search-routes.ts';
 import { createStores } from './stores.ts';
+import { registerTerminalClaims } from './terminal-claim-routes.ts';
+import { createTerminalClaims, type TerminalClaims } from './terminal-claims.ts';
 import { createTree, type StandingOrganization } from './tree.ts';
 import { noUserDomains, type UserDomains } from './user-domains.ts';
 
@@ -59,6 +61,7 @@ export type {
 export type { Resource, Versioned } from './resource.ts';
 export { tillClientId, tsnOf } from './rules.ts';
 export type { Scope } from './scope.ts';
+export type { TerminalClaims } from './terminal-claims.ts';
 export type { StandingOrganization } from './tree.ts';
 export type { UserDomains } from './user-domains.ts';
 
@@ -81,6 +84,8 @@ export type ProvisioningDeps = {
   readonly inspectLink?: LinkInspection;
   /** Left out, no organisation has a user domain: for tests of other things. */
   readonly userDomains?: UserDomains;
+  /** Left out, no organisation is that of the platform: conflicts about terminals stay open. */
+  readonly isOperator?: (organizationId: string) => Promise<boolean>;
 };
 
 export type Provisioning = {
@@ -112,6 +117,7 @@ export type Provisioning = {
   ): Promise<FoundDevice | undefined>;
   /** Terminals by their names, enabled or not. */
   readonly terminals: Terminals;
+  readonly terminalClaims: TerminalClaims;
   /** Remembered for a moment; undefined where there is none, or it was removed. */
   findOrganization(organizationId: string): Promise<StandingOrganization | undefined>;
   /** The organisations above one, from the top down; none where there is no such organisation. */
@@ -164,6 +170,10 @@ export function createProvisioning(given: ProvisioningDeps): Provisioning {
     }),
     acquirerContracts: createAcquirerContracts(deps),
   };
+  const terminalClaims = createTerminalClaims({
+    ...deps,
+    isOperator: given.isOperator ?? (async () => false),
+  });
   const search = createSearch(database);
   const bulk = createBulk({ database, clock, ids, audit, onWrite, tills, jobs: given.jobs });
   return {
@@ -173,6 +183,7 @@ export function createProvisioning(given: ProvisioningDeps): Provisioning {
       const organizations = createOrganizationsBelow(resources.organizations, userDomains);
       registerProvisioningRoutes(app, { ...resources, organizations });
       registerSearch(app, search);
+      registerTerminalClaims(app, terminalClaims);
       registerBulkRoutes(app, { bulk, ids });
     },
     findOrganization: tree.find,
@@ -182,6 +193,7 @@ export function createProvisioning(given: ProvisioningDeps): Provisioning {
     contract: resolver.contract,
     findDevice: devices.find,
     terminals,
+    terminalClaims,
     linksToOpen: createLinkDirectory(database),
     institutionOf: createInstitutionFinder(database),
   };

@@ -1,14 +1,15 @@
 // Physical devices: the hardware, in the organisation's stock or with a merchant.
 import type { PhysicalDevice } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
-import { refuseField, refuseTaken } from './errors.ts';
+import { isoTime } from '../platform/index.ts';
+import { refuseField } from './errors.ts';
 import { requireMerchant } from './merchants.ts';
 import { createResource, type Deps, type Resource } from './resource.ts';
 import type { Kind } from './resource-kind.ts';
 import { tsnOf } from './rules.ts';
 import { type Row, runIn } from './store.ts';
 import { physicalDevices } from './tables.ts';
-import { claimTerminals, releaseTerminals, terminalKey } from './terminals.ts';
+import { releaseClaims, terminalKey } from './terminal-claims-sql.ts';
 import { holdOrganization } from './tree.ts';
 import { commonMembers, viewOf } from './view.ts';
 
@@ -20,15 +21,23 @@ function tsnOfRow(row: Row): string {
   });
 }
 
-const ownerOf = (row: Row) => String(row['organization_id']);
-
-async function claim(trx: Kysely<unknown>, row: Row): Promise<void> {
-  const taken = await claimTerminals(runIn(trx), ownerOf(row), [row]);
-  if (taken.size > 0) refuseTaken('serialNumber');
-}
-
 const release = (trx: Kysely<unknown>, row: Row) =>
-  releaseTerminals(runIn(trx), ownerOf(row), [row]);
+  releaseClaims(runIn(trx), String(row['organization_id']), [row]);
+
+/** Read with the row; nothing in a row that was not read from the database. */
+type Claim = { readonly method: string; readonly at: string; readonly terminal: string };
+
+function claimFactsOf(row: Row) {
+  const claim = row['claim'] as Claim | null | undefined;
+  // A device that was given another serial number still shows the claim of the one before until the commit.
+  return claim && claim.terminal === terminalKey(row)
+    ? {
+        claimStatus: 'Claimed',
+        claimMethod: claim.method,
+        claimedAt: isoTime(Date.parse(claim.at)),
+      }
+    : { claimStatus: 'Unclaimed' };
+}
 
 export const physicalDeviceKind: Kind<PhysicalDevice> = {
   table: physicalDevices,
@@ -51,11 +60,8 @@ export const physicalDeviceKind: Kind<PhysicalDevice> = {
   dependants: [],
   hold: (run, { organizationId }) => holdOrganization(run, organizationId),
   beside: {
-    created: claim,
     async replaced(trx, row, before) {
-      if (terminalKey(row) === terminalKey(before)) return;
-      await release(trx, before);
-      await claim(trx, row);
+      if (terminalKey(row) !== terminalKey(before)) await release(trx, before);
     },
     removed: release,
   },
@@ -70,6 +76,7 @@ export const physicalDeviceKind: Kind<PhysicalDevice> = {
       model: row['model'],
       family: row['family'],
       tsn: tsnOfRow(row),
+      ...claimFactsOf(row),
     }),
   async columns(lookup, scope, input, current) {
     const merchantId = input['merchantId'] ?? scope.merchantId ?? null;
@@ -92,6 +99,7 @@ export const physicalDeviceKind: Kind<PhysicalDevice> = {
   readOnly: (row) => ({
     logicalDeviceId: row['logical_device_id'] ?? undefined,
     tsn: tsnOfRow(row),
+    ...claimFactsOf(row),
   }),
 };
 

@@ -44,6 +44,10 @@ export const physicalDevices: Table = {
   id: 'physical_device_id',
   merchantColumn: 'merchant_id',
   columns: ['merchant_id', 'logical_device_id', 'serial_number', 'make', 'model', 'family'],
+  extra: `(SELECT jsonb_build_object('method', c.method, 'at', c.claimed_at,
+       'terminal', c.make || '_' || c.model || '-' || c.serial_number)
+     FROM terminal_claims c WHERE c.organization_id = physical_devices.organization_id
+       AND c.physical_device_id = physical_devices.physical_device_id) AS claim`,
   uniques: { physical_devices_serial: 'serialNumber' },
 };
 

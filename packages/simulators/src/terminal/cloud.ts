@@ -19,6 +19,8 @@ export type CloudOptions = {
   readonly ca?: string | undefined;
   /** With it nothing is taken that is not protected. */
   readonly protection?: Protection | undefined;
+  /** Sent while the terminal is not claimed. */
+  readonly claimCode?: string | undefined;
   readonly onState?: (state: DeviceState, error?: string) => void;
 };
 
@@ -47,6 +49,7 @@ export function connectToCloud(terminal: Terminal, options: CloudOptions): Cloud
     tsn: terminal.tsn,
     registerUrl: address.href,
     tls: { cert, key, ...defined({ ca }) },
+    ...defined({ claimCode: options.claimCode }),
   });
   let isStopped = false;
   let error: string | undefined;

@@ -33,6 +33,8 @@ export type StartOptions = {
   readonly cloud?: boolean;
   /** With it nothing is taken that is not protected, on either way. */
   readonly sharedKey?: SharedKey | undefined;
+  /** Sent to the Cloud Connector while the terminal is not claimed. */
+  readonly claimCode?: string;
   readonly loginRequired?: boolean;
   readonly times?: Partial<TerminalTimes>;
   readonly now: () => number;
@@ -109,7 +111,7 @@ export async function startTerminal(options: StartOptions): Promise<StartedTermi
       : connectToCloud(terminal, {
           ...device,
           protection,
-          ...defined({ onState: onCloud }),
+          ...defined({ onState: onCloud, claimCode: options.claimCode }),
         });
   return {
     terminal,

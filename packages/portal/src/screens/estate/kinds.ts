@@ -25,6 +25,7 @@ export const addresses = {
   placeHardware: (id: string) => `${base}/logical-devices/${id}/physical-devices`,
   device: (id: string) => `${base}/physical-devices/${id}`,
   certificates: (id: string) => `${base}/physical-devices/${id}/certificates`,
+  claim: (id: string) => `${base}/physical-devices/${id}/claim`,
   pointOfSale: (id: string) => `${base}/points-of-sale/${id}`,
   link: (id: string) => `${base}/acquirer-links/${id}`,
   contracts: (merchantId: string) => `${base}/merchants/${merchantId}/acquirer-contracts`,

@@ -18,6 +18,7 @@ import { addresses } from '../estate/kinds.ts';
 import { LabelList, PageInWait, useCommonFacts } from '../estate/page-parts.tsx';
 import { useVersioned } from '../estate/versioned.ts';
 import { Certificates } from './certificates.tsx';
+import { Claim } from './claim.tsx';
 import { MoveDialogue } from './move-dialogue.tsx';
 import { Delivery, PlaceServices } from './place-services.tsx';
 import { Presence } from './presence.tsx';
@@ -169,6 +170,7 @@ export default function DevicePage() {
           <Connection of={connected} />
           <Hardware of={device} />
           <LabelList labels={device.labels} />
+          <Claim of={device} />
           <Certificates physicalDeviceId={physicalDeviceId} />
         </div>
         <div className="sy-column">

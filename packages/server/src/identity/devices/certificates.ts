@@ -83,7 +83,7 @@ function parseCertificate(pem: string): X509Certificate {
 }
 
 /** The terminal serial number as the subject has it, or else the common name. */
-function namedBy({ subject }: X509Certificate): string {
+export function namedBy({ subject }: X509Certificate): string {
   return serialNumberForm.exec(subject)?.[1] ?? commonNameForm.exec(subject)?.[1] ?? '';
 }
 
@@ -132,7 +132,7 @@ export function createDeviceCertificates(deps: Deps) {
   /** What was issued or revoked, without the certificate itself. */
   const changeOf = (
     done: string,
-    { merchantId }: Hardware,
+    { merchantId }: Pick<Hardware, 'merchantId'>,
     { organizationId, thumbprint }: StoredCertificate,
     asked: Asked | undefined,
   ) => ({
@@ -146,12 +146,12 @@ export function createDeviceCertificates(deps: Deps) {
     asked,
   });
 
-  async function keep(
+  async function insert(
     certificate: X509Certificate,
     organizationId: string,
-    hardware: Hardware,
+    hardware: Pick<Hardware, 'physicalDeviceId' | 'serialNumber' | 'merchantId'>,
     asked: Asked | undefined,
-  ): Promise<StoredCertificate> {
+  ): Promise<StoredCertificate | undefined> {
     const { physicalDeviceId, serialNumber } = hardware;
     const made: StoredCertificate = {
       organizationId,
@@ -166,13 +166,23 @@ export function createDeviceCertificates(deps: Deps) {
     };
     const after = summaryOf(made, clock.now());
     const change = { ...changeOf('issued', hardware, made, asked), after };
-    if (await store.insert(made, (trx) => recordChange(trx, change))) {
-      log.info({ organizationId, physicalDeviceId, thumbprint: made.thumbprint }, 'certified');
-      return made;
-    }
-    return refuse('already_exists', 'The certificate is known already.', {
-      errors: [{ pointer: '/certificate', code: 'already_exists', detail: 'is known already' }],
-    });
+    if (!(await store.insert(made, (trx) => recordChange(trx, change)))) return undefined;
+    log.info({ organizationId, physicalDeviceId, thumbprint: made.thumbprint }, 'certified');
+    return made;
+  }
+
+  async function keep(
+    certificate: X509Certificate,
+    organizationId: string,
+    hardware: Hardware,
+    asked: Asked | undefined,
+  ): Promise<StoredCertificate> {
+    return (
+      (await insert(certificate, organizationId, hardware, asked)) ??
+      refuse('already_exists', 'The certificate is known already.', {
+        errors: [{ pointer: '/certificate', code: 'already_exists', detail: 'is known already' }],
+      })
+    );
   }
 
   async function viewOf(found: StoredCertificate): Promise<DeviceCertificate> {
@@ -221,6 +231,15 @@ export function createDeviceCertificates(deps: Deps) {
           ? await recognise(String(certificate), hardware)
           : await sign(certificateRequest, hardware);
       return viewOf(await keep(good, organizationId, hardware, asked));
+    },
+
+    /** The terminal has shown it to the platform; nothing where the organisation knows it already. */
+    async makeKnown(
+      certificate: X509Certificate,
+      organizationId: string,
+      terminal: Pick<Hardware, 'physicalDeviceId' | 'serialNumber'>,
+    ): Promise<void> {
+      await insert(certificate, organizationId, terminal, undefined);
     },
 
     async list(

@@ -1,5 +1,11 @@
 // The addresses below /oauth2-mtls/v1: who the device may act for, and its tokens.
-import { errorCodes, MerchantCredentials, Refusal } from '@switchyard/contract';
+import {
+  errorCodes,
+  MerchantCredentials,
+  Refusal,
+  TerminalClaim,
+  TerminalClaimRequest,
+} from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { type CertificateReader, route } from '../../http/index.ts';
@@ -9,6 +15,7 @@ import { innerPaths } from '../provider-configuration.ts';
 import type { RateLimits } from '../rate-limits.ts';
 import { answerError, refuseWith } from '../routes.ts';
 import type { Realm } from '../types.ts';
+import type { ClaimTerminal } from './claims.ts';
 import type { DeviceCredentials } from './credentials.ts';
 import type { FindPresented } from './place.ts';
 import { presentDevice } from './presented.ts';
@@ -20,6 +27,7 @@ export const deviceTokenPath = `${devicePrefix}token`;
 
 export type CredentialRouteDeps = {
   readonly certificates: CertificateReader<CertificateHolder>;
+  readonly claimTerminal: ClaimTerminal;
   readonly credentials: DeviceCredentials;
   readonly findPresented: FindPresented;
   readonly limits: RateLimits;
@@ -32,6 +40,7 @@ export async function registerCredentialRoutes(
   deps: CredentialRouteDeps,
 ): Promise<void> {
   registerLookup(app, deps);
+  registerClaim(app, deps);
   await registerToken(app, deps);
 }
 
@@ -61,11 +70,40 @@ function registerLookup(
       { additionalProperties: false },
     ),
     response: { 200: Type.Array(MerchantCredentials) },
-    errors: ['certificate_mismatch', 'device_without_store', 'device_not_active'],
+    errors: [
+      'certificate_mismatch',
+      'device_not_claimed',
+      'device_without_store',
+      'device_not_active',
+    ],
     async handler(request, reply) {
       reply.header('cache-control', 'no-store');
       return credentials.of(await certificates.demand(request), request.query.serial_number);
     },
+  });
+}
+
+function registerClaim(
+  app: FastifyInstance,
+  { certificates, claimTerminal }: CredentialRouteDeps,
+): void {
+  route(app, {
+    method: 'POST',
+    url: `${devicePrefix}claims`,
+    operationId: 'sendTerminalClaim',
+    summary: 'Ask to be claimed, as a terminal',
+    description:
+      'A terminal with the certificate of its maker names the user domain of its organisation, and becomes Claimed there at once where that organisation has a device with its serial number and no other organisation has proved the same. A terminal with a certificate of the platform sends the claim code that it shows; it becomes Claimed when a person of the organisation enters that code. Unclaimed is the answer for each reason.',
+    tags: ['Device security'],
+    permission: 'certificate',
+    takesUnclaimed: true,
+    body: TerminalClaimRequest,
+    response: { 200: TerminalClaim },
+    errors: [],
+    faultOutcome: 'NotProcessed',
+    handler: async (request) => ({
+      claimStatus: await claimTerminal(certificates.demandProven(request), request.body),
+    }),
   });
 }
 

@@ -2,13 +2,14 @@
 import { refuse } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { type CertificateReader, createCertificateReader } from '../../http/index.ts';
-import type { Clock, Database, Ids, Log } from '../../platform/index.ts';
+import type { Clock, Database, Environment, Ids, Log } from '../../platform/index.ts';
 import type { Applications } from '../applications.ts';
 import { type RecordChange, recordNothing } from '../changes.ts';
 import { createRevision } from '../revision.ts';
 import type { FindDevice } from '../types.ts';
 import { createAuthorities } from './authority.ts';
 import { createDeviceCertificates, type DeviceCertificates } from './certificates.ts';
+import { createClaimTerminal } from './claims.ts';
 import { type CredentialRouteDeps, registerCredentialRoutes } from './credential-routes.ts';
 import { createDeviceCredentials } from './credentials.ts';
 import { createFindPresented } from './place.ts';
@@ -16,7 +17,7 @@ import { registerCertificateRoutes } from './routes.ts';
 import { createDeviceSecrets, type DeviceSecrets } from './secrets.ts';
 import { createCertificateJudge } from './standing.ts';
 import { createDeviceStore } from './store.ts';
-import type { CertificateHolder, FindHardware, NameMerchant } from './types.ts';
+import type { CertificateHolder, FindHardware, NameMerchant, TerminalClaims } from './types.ts';
 
 export { devicePrefix, deviceTokenPath } from './credential-routes.ts';
 
@@ -28,6 +29,8 @@ export type DeviceSettings = {
   readonly deviceCertificateDays?: number | undefined;
   /** Addresses and ranges of the proxy that may hand on certificates. */
   readonly trustProxy?: readonly string[] | undefined;
+  /** In production only claimed terminals connect; left out, as in production. */
+  readonly environment?: Environment;
 };
 
 export type DevicesDeps = {
@@ -41,11 +44,17 @@ export type DevicesDeps = {
   readonly findDevice: FindDevice;
   readonly findHardware?: FindHardware | undefined;
   readonly nameMerchant?: NameMerchant | undefined;
+  readonly terminalClaims?: TerminalClaims | undefined;
   readonly recordChange?: RecordChange | undefined;
 };
 
 const noHardware: FindHardware = async () => refuse('device_not_found', 'There is no device.');
 const noMerchant: NameMerchant = async () => refuse('merchant_not_found', 'There is no merchant.');
+
+const noClaims: TerminalClaims = {
+  claimByCertificate: async () => undefined,
+  rememberCode: async () => {},
+};
 
 type Bound = { readonly organizationId: string; readonly thumbprint: string };
 
@@ -66,6 +75,7 @@ export type Devices = {
 export function createDevices(deps: DevicesDeps): Devices {
   const { database, settings, clock, ids, masterKey, findDevice, applications } = deps;
   const { findHardware = noHardware, nameMerchant = noMerchant } = deps;
+  const { terminalClaims = noClaims } = deps;
   const store = createDeviceStore(database);
   // Of its own, so that a changed application does not have every connection judged again.
   const revision = createRevision();
@@ -75,11 +85,14 @@ export function createDevices(deps: DevicesDeps): Devices {
     masterKey,
     authorityFile: settings.deviceCaFile,
   });
-  const reader = createCertificateReader({
-    trustedProxy: settings.trustProxy,
-    judge: createCertificateJudge({ authorities, store, clock, revision }),
+  const judge = createCertificateJudge({
+    authorities,
+    store,
     clock,
+    revision,
+    requiresClaims: (settings.environment ?? 'production') === 'production',
   });
+  const reader = createCertificateReader({ trustedProxy: settings.trustProxy, judge, clock });
   const { recordChange = recordNothing } = deps;
   const certificates = createDeviceCertificates({
     authorities,
@@ -91,6 +104,15 @@ export function createDevices(deps: DevicesDeps): Devices {
     revision,
     certificateDays: settings.deviceCertificateDays ?? certificateDaysDefault,
     recordChange,
+  });
+  const claimTerminal = createClaimTerminal({
+    judge,
+    authorities,
+    certificates,
+    store,
+    terminalClaims,
+    clock,
+    revision,
   });
   const secrets = createDeviceSecrets({ database, clock, ids, recordChange });
   const findPresented = createFindPresented({ findDevice, findHardware });
@@ -124,6 +146,7 @@ export function createDevices(deps: DevicesDeps): Devices {
       await registerCredentialRoutes(app, {
         ...routeDeps,
         certificates: reader,
+        claimTerminal,
         credentials,
         findPresented,
       });

@@ -1,22 +1,21 @@
 // Judges the certificate of a device: who signed it, whether its time is now, whether it was revoked.
 import { hash, type X509Certificate } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import type { CertificateJudge } from '../../http/index.ts';
-import { atMost, type Clock } from '../../platform/index.ts';
+import type { Clock } from '../../platform/index.ts';
 import type { Revision } from '../revision.ts';
 import { type Authorities, issuerOf } from './authority.ts';
 import type { DeviceStore } from './store.ts';
-import type { CertificateHolder } from './types.ts';
+import type { CertificateHolder, KnownCertificate } from './types.ts';
 
 const clientAuthentication = '1.3.6.1.5.5.7.3.2';
-/** Whom a certificate belongs to never changes. */
-const cachedOwnersMax = 50_000;
 
 type Deps = {
   readonly authorities: Authorities;
-  readonly store: Pick<DeviceStore, 'ownerOf' | 'find'>;
+  readonly store: Pick<DeviceStore, 'findKnown'>;
   readonly clock: Clock;
   readonly revision: Revision;
+  /** Whether a terminal has to be claimed before it connects. */
+  readonly requiresClaims: boolean;
 };
 
 export const thumbprintOf = (certificate: X509Certificate): string =>
@@ -30,13 +29,12 @@ export function isForDevices({ ca, keyUsage }: X509Certificate): boolean {
 }
 
 export function createCertificateJudge(deps: Deps): CertificateJudge<CertificateHolder> {
-  const { authorities, store, clock, revision } = deps;
-  const owners = new LRUCache<string, string>(atMost(cachedOwnersMax));
+  const { authorities, store, clock, revision, requiresClaims } = deps;
 
-  async function ownerOf(thumbprint: string): Promise<string | undefined> {
-    const owner = owners.get(thumbprint) ?? (await store.ownerOf(thumbprint));
-    if (owner !== undefined) owners.set(thumbprint, owner);
-    return owner;
+  /** A maker's certificate is public, and anyone can make it known: the terminal itself has to have shown it. */
+  async function isClaimed({ claimMethod }: KnownCertificate, issuer: X509Certificate) {
+    const isOfMaker = (await authorities.operators()).includes(issuer);
+    return isOfMaker ? claimMethod === 'Certificate' : claimMethod !== undefined;
   }
 
   return {
@@ -51,12 +49,11 @@ export function createCertificateJudge(deps: Deps): CertificateJudge<Certificate
       const endsAt = Math.min(certificate.validToDate.getTime(), issuer.validToDate.getTime());
       if (now >= endsAt) return { verdict: 'expired' };
       const thumbprint = thumbprintOf(certificate);
-      const organizationId = await ownerOf(thumbprint);
-      const known =
-        organizationId === undefined ? undefined : await store.find(organizationId, thumbprint);
+      const known = await store.findKnown(thumbprint);
       if (known === undefined) return { verdict: 'invalid' };
       if (known.revokedAt !== undefined) return { verdict: 'revoked' };
-      return { verdict: 'good', certificate, thumbprint, holder: known };
+      const verdict = !requiresClaims || (await isClaimed(known, issuer)) ? 'good' : 'unclaimed';
+      return { verdict, certificate, thumbprint, holder: known };
     },
   };
 }

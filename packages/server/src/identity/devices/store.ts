@@ -1,7 +1,8 @@
 // The SQL of device certificates and of the authority that signs them.
+import { type ClaimMethod, defined } from '@switchyard/contract';
 import { type Kysely, sql } from 'kysely';
 import { type Database, isoTime } from '../../platform/index.ts';
-import type { RevocationReason, StoredCertificate } from './types.ts';
+import type { KnownCertificate, RevocationReason, StoredCertificate } from './types.ts';
 
 type SealedAuthority = { readonly certificate: string; readonly privateSealed: Buffer };
 type AuthorityRow = { certificate: string; private_sealed: Buffer };
@@ -18,10 +19,20 @@ type CertificateRow = {
   revoked_at: Date | null;
   revocation_reason: RevocationReason | null;
 };
+type KnownRow = CertificateRow & { claim_method: ClaimMethod | null };
 
 const columns = `organization_id, thumbprint, physical_device_id, serial_number,
   certificate_serial, certificate, not_before, not_after, created_at, revoked_at,
   revocation_reason`;
+
+const findKnownText = `SELECT c.*, t.method AS claim_method
+  FROM device_certificate_owners o
+  JOIN device_certificates c ON c.organization_id = o.organization_id
+    AND c.thumbprint = o.thumbprint
+  LEFT JOIN terminal_claims t ON t.organization_id = c.organization_id
+    AND t.physical_device_id = c.physical_device_id
+  WHERE o.thumbprint = $1
+  ORDER BY t.method IS NULL, c.created_at LIMIT 1`;
 
 function certificateOf(row: CertificateRow): StoredCertificate {
   return {
@@ -98,10 +109,17 @@ export function createDeviceStore(database: Database) {
       return (await findAuthority(authorityId)) ?? made;
     },
 
-    async ownerOf(thumbprint: string): Promise<string | undefined> {
+    /** Where several organisations know it, that of the one that has claimed the terminal, else the oldest. */
+    async findKnown(thumbprint: string): Promise<KnownCertificate | undefined> {
+      const [row] = await database.query<KnownRow>(findKnownText, [thumbprint]);
+      if (row === undefined) return undefined;
+      return { ...certificateOf(row), ...defined({ claimMethod: row.claim_method ?? undefined }) };
+    },
+
+    async organizationOf(userDomainId: string): Promise<string | undefined> {
       const [row] = await database.query<{ organization_id: string }>(
-        'SELECT organization_id FROM device_certificate_owners WHERE thumbprint = $1',
-        [thumbprint],
+        'SELECT organization_id FROM user_domains WHERE user_domain_id = $1',
+        [userDomainId],
       );
       return row?.organization_id;
     },
@@ -114,13 +132,13 @@ export function createDeviceStore(database: Database) {
       return row?.user_domain_id;
     },
 
-    /** False where the very certificate is known already, to whichever organisation. */
+    /** False where the organisation knows the very certificate already. */
     async insert(made: StoredCertificate, tell: Tell): Promise<boolean> {
       const { organizationId, thumbprint } = made;
       return database.transaction(async (trx) => {
         const owned = await sql`INSERT INTO device_certificate_owners (thumbprint, organization_id)
           VALUES (${thumbprint}, ${organizationId})
-          ON CONFLICT (thumbprint) DO NOTHING RETURNING thumbprint`.execute(trx);
+          ON CONFLICT (thumbprint, organization_id) DO NOTHING RETURNING thumbprint`.execute(trx);
         if (owned.rows.length === 0) return false;
         await sql`INSERT INTO device_certificates (organization_id, thumbprint,
             physical_device_id, serial_number, certificate_serial, certificate, not_before,

@@ -1,5 +1,5 @@
 // The nouns of device security, and what it asks of provisioning.
-import type { DeviceCertificateRevocation } from '@switchyard/contract';
+import type { ClaimMethod, DeviceCertificateRevocation } from '@switchyard/contract';
 
 export type RevocationReason = NonNullable<DeviceCertificateRevocation['reason']>;
 
@@ -41,8 +41,29 @@ export type StoredCertificate = {
   readonly revocationReason?: RevocationReason | undefined;
 };
 
+/** With how the terminal was claimed; undefined while it is not. */
+export type KnownCertificate = StoredCertificate & { readonly claimMethod?: ClaimMethod };
+
 /** Whose certificate it is: what a good one says of the peer. */
 export type CertificateHolder = Pick<
-  StoredCertificate,
-  'organizationId' | 'physicalDeviceId' | 'serialNumber'
+  KnownCertificate,
+  'organizationId' | 'physicalDeviceId' | 'serialNumber' | 'claimMethod'
 >;
+
+/** What device security asks of provisioning about claims. */
+export type TerminalClaims = {
+  /** The terminal was proved by its maker's certificate; undefined where the organisation has none of this name. */
+  claimByCertificate(
+    organizationId: string,
+    name: string,
+  ): Promise<
+    | {
+        readonly physicalDeviceId: string;
+        readonly serialNumber: string;
+        readonly isClaimed: boolean;
+      }
+    | undefined
+  >;
+  /** The code that the terminal shows, for the next minutes. */
+  rememberCode(organizationId: string, physicalDeviceId: string, code: string): Promise<void>;
+};

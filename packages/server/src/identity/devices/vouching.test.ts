@@ -1,44 +1,12 @@
 import assert from 'node:assert/strict';
-import {
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  type KeyObject,
-  X509Certificate,
-} from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { X509Certificate } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { defined } from '@switchyard/contract';
-import { type Answer, type DeviceScene, openDevices, type Shown } from '../../../test/devices.ts';
-import { type DeviceSubject, issueDeviceCertificate, makeAuthority } from './issue.ts';
+import { type Answer, type DeviceScene, openDevices } from '../../../test/devices.ts';
+import { type Maker, makeMaker, writeMakers } from '../../../test/maker-authority.ts';
 
 const path = '/oauth2-mtls/v1/merchants-credentials';
 const dayMs = 86_400_000;
-
-type Authority = { readonly certificate: string; readonly privateKey: KeyObject };
-
-const validity = (days = 30) => ({
-  notBefore: new Date(Date.now() - dayMs),
-  notAfter: new Date(Date.now() + days * dayMs),
-});
-
-async function makeOperator(name: string): Promise<Authority> {
-  const { certificate, privateKey: key } = await makeAuthority(name, validity());
-  return { certificate, privateKey: createPrivateKey({ key, format: 'der', type: 'pkcs8' }) };
-}
-
-async function signBy(authority: Authority, subject: DeviceSubject, days?: number): Promise<Shown> {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const cert = await issueDeviceCertificate(authority, {
-    publicKey: createPublicKey(privateKey),
-    subject,
-    certificateSerial: '4c',
-    validity: validity(days),
-  });
-  return { cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() };
-}
 
 function assertCode({ status, body }: Answer, expected: number, code: string): void {
   assert.deepEqual([status, body.code], [expected, code], JSON.stringify(body));
@@ -46,20 +14,13 @@ function assertCode({ status, body }: Answer, expected: number, code: string): v
 
 describe('an authority of the operator', () => {
   let scene: DeviceScene;
-  let directory: string;
-  let operator: Authority;
+  let operator: Maker;
   before(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'switchyard-device-ca-'));
-    operator = await makeOperator('Terminals Ltd');
-    const other = await makeOperator('Terminals Ltd, second line');
-    const authorityFile = join(directory, 'devices.pem');
-    await writeFile(authorityFile, `${other.certificate}\n${operator.certificate}`);
-    scene = await openDevices({ authorityFile });
+    operator = await makeMaker('Terminals Ltd');
+    const other = await makeMaker('Terminals Ltd, second line');
+    scene = await openDevices({ authorityFile: await writeMakers(other, operator) });
   });
-  after(async () => {
-    await scene.close();
-    await rm(directory, { recursive: true, force: true });
-  });
+  after(() => scene.close());
 
   const register = (physicalDeviceId: string, certificate: string) =>
     scene.api(`/provisioning/v2/physical-devices/${physicalDeviceId}/certificates`, {
@@ -69,7 +30,7 @@ describe('an authority of the operator', () => {
 
   it('vouches for devices whose certificates were made known, and can be overruled', async () => {
     const { physicalDeviceId, serialNumber, tsn } = await scene.place();
-    const shown = await signBy(operator, { serialNumber, tsn });
+    const shown = await operator.terminal({ serialNumber, tsn });
     assertCode(await scene.device(path, { shown }), 401, 'certificate_invalid');
     const made = await register(physicalDeviceId, shown.cert);
     assert.equal(made.status, 201, JSON.stringify(made.body));
@@ -90,7 +51,7 @@ describe('an authority of the operator', () => {
       (serialNumber: string) => ({ serialNumber, tsn: 'Till 7' }),
     ]) {
       const { physicalDeviceId, serialNumber, tsn } = await scene.place();
-      const shown = await signBy(operator, subject(serialNumber, tsn));
+      const shown = await operator.terminal(subject(serialNumber, tsn));
       assert.equal((await register(physicalDeviceId, shown.cert)).status, 201);
     }
   });
@@ -98,13 +59,13 @@ describe('an authority of the operator', () => {
   it('is believed in nothing else', async () => {
     const { physicalDeviceId, serialNumber, tsn } = await scene.place();
     const subject = { serialNumber, tsn };
-    const stranger = await makeOperator('Terminals Ltd');
+    const stranger = await makeMaker('Terminals Ltd');
     const another = await scene.place();
     const own = await scene.certify(physicalDeviceId);
     const wrong: Readonly<Record<string, string>> = {
-      'of another authority with its name': (await signBy(stranger, subject)).cert,
-      'of another terminal': (await signBy(operator, another)).cert,
-      expired: (await signBy(operator, subject, -0.5)).cert,
+      'of another authority with its name': (await stranger.terminal(subject)).cert,
+      'of another terminal': (await operator.terminal(another)).cert,
+      expired: (await operator.terminal(subject, -0.5)).cert,
       'its own': operator.certificate,
       'of the platform': own.certificateChain,
       broken: operator.certificate.replace(/A/g, 'B'),
@@ -141,7 +102,7 @@ describe('a proxy that ends TLS', () => {
     const shown = await scene.certify(physicalDeviceId);
     assert.equal((await pass(shown.cert)).status, 200);
     assertCode(await pass(undefined), 401, 'certificate_required');
-    const rogue = await signBy(await makeOperator('Switchyard'), { serialNumber, tsn });
+    const rogue = await (await makeMaker('Switchyard')).terminal({ serialNumber, tsn });
     assertCode(await pass(rogue.cert), 401, 'certificate_invalid');
     const [authority = ''] = await scene.identity.devices.authorities();
     assertCode(await pass(authority), 401, 'certificate_invalid');

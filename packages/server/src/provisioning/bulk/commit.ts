@@ -8,7 +8,6 @@ import { createCredentials } from './credentials.ts';
 import type { BulkDeps } from './deps.ts';
 import type { ReadLine } from './line.ts';
 import { createWorkspace } from './workspace.ts';
-import { Overtaken } from './writer.ts';
 
 const uniqueViolation = '23505';
 /** Each time somebody else was faster and is seen the next time. */
@@ -18,7 +17,6 @@ const lockText = `SELECT 1 AS locked FROM organizations
   WHERE organization_id = $1 AND removed_at IS NULL FOR NO KEY UPDATE`;
 
 function isOvertaken(error: unknown): boolean {
-  if (error instanceof Overtaken) return true;
   return error instanceof Error && 'code' in error && error.code === uniqueViolation;
 }
 

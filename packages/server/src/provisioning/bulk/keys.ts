@@ -1,7 +1,7 @@
 // By what rows are asked for, and which rows the lines of a chunk will ask for.
 import { defined } from '@switchyard/contract';
 import type { Input } from '../resource-kind.ts';
-import type { Row, Table } from '../store.ts';
+import type { Table } from '../store.ts';
 import { physicalDevices } from '../tables.ts';
 import { bulkKinds, type Parent, place } from './kinds.ts';
 import type { Line } from './line.ts';
@@ -20,8 +20,6 @@ export type Wanted = {
   readonly key: Key;
   /** Whether the row may be changed, or only has to stay as it is. */
   readonly isTaken: boolean;
-  /** Whether its serial number is free is asked too: what is printed on the housing. */
-  readonly hardware?: Row;
 };
 
 /** In the order in which rows are read, locked and written. */
@@ -95,13 +93,12 @@ function wantedBy(line: Line, table: Table, find: FindKnown): Wanted | undefined
 
 /** Every serial number that a line would give is looked up, whoever has it. */
 function hardwareBy({ bulkKind, operation, data }: Line): Wanted | undefined {
-  const { serialNumber, make, model } = data as Record<string, string>;
+  const { serialNumber } = data as Record<string, string>;
   if (bulkKind.isHardware !== true || operation === 'delete') return undefined;
   return {
     table: physicalDevices,
     key: { by: 'serial', serialNumber: String(serialNumber) },
     isTaken: true,
-    hardware: { serial_number: serialNumber, make, model },
   };
 }
 
@@ -110,8 +107,7 @@ export function wantedIn(table: Table, lines: readonly Line[], find: FindKnown):
   const found = new Map<string, Wanted>();
   const note = (wanted: Wanted | undefined) => {
     if (wanted === undefined) return;
-    const { serial_number: serial = '', make = '', model = '' } = wanted.hardware ?? {};
-    found.set(`${wanted.isTaken} ${textOf(wanted.key)} ${serial} ${make} ${model}`, wanted);
+    found.set(`${wanted.isTaken} ${textOf(wanted.key)}`, wanted);
   };
   for (const line of lines) {
     note(wantedBy(line, table, find));

@@ -1,8 +1,6 @@
 // Reads the rows that lines speak of: a few statements for a whole chunk, whatever it holds.
 import type { Scope } from '../scope.ts';
 import { createRecords, type Row, type Run, type Table, within } from '../store.ts';
-import { physicalDevices } from '../tables.ts';
-import { foreignTerminals, terminalKey } from '../terminals.ts';
 import { type Key, tables, type Wanted, wantedIn } from './keys.ts';
 import type { Line } from './line.ts';
 import type { Workspace } from './workspace.ts';
@@ -80,14 +78,6 @@ export function createReader({ run, scope, workspace, isLocking }: ReaderDeps) {
     return rows.map((row) => String(row['physical_device_id']));
   }
 
-  async function findForeign(rows: readonly Row[]): Promise<void> {
-    const { foreign } = workspace.serials;
-    const unread = rows.filter((row) => !foreign.has(terminalKey(row)));
-    if (unread.length === 0) return;
-    const found = await foreignTerminals(run, scope.organizationId, unread);
-    for (const row of unread) foreign.set(terminalKey(row), found.has(terminalKey(row)));
-  }
-
   async function take(table: Table, ids: readonly string[], lock: string): Promise<void> {
     if (ids.length === 0) return;
     const values: unknown[] = [ids];
@@ -115,9 +105,7 @@ export function createReader({ run, scope, workspace, isLocking }: ReaderDeps) {
 
   /** Rows that may change are locked before those that only have to stay. */
   async function read(table: Table, wanted: readonly Wanted[]): Promise<void> {
-    const unread = wanted.filter(
-      ({ key, hardware }) => hardware !== undefined || !workspace.isRead(table, key),
-    );
+    const unread = wanted.filter(({ key }) => !workspace.isRead(table, key));
     const keysOf = (isTaken: boolean) =>
       unread.filter((one) => one.isTaken === isTaken).map(({ key }) => key);
     const taken = new Set(await idsOf(table, keysOf(true)));
@@ -128,8 +116,6 @@ export function createReader({ run, scope, workspace, isLocking }: ReaderDeps) {
       [...shared].filter((id) => !taken.has(id)),
       'FOR SHARE',
     );
-    const hardware = unread.map((one) => one.hardware).filter((row) => row !== undefined);
-    if (table === physicalDevices) await findForeign(hardware);
     for (const { key } of unread) workspace.mark(table, key);
   }
 

@@ -1,7 +1,6 @@
 // The rows that lines speak of, as they stand after the lines before: read once, changed here, written at the end.
 import type { Row, Table } from '../store.ts';
 import { physicalDevices } from '../tables.ts';
-import { terminalKey } from '../terminals.ts';
 import { type Key, textOf, type Wanted } from './keys.ts';
 
 export type Entry = {
@@ -70,18 +69,16 @@ function createShelf() {
   };
 }
 
-/** Which device has a serial number in the organisation, and which terminals are another's. */
+/** Which device has a serial number in the organisation. */
 function createSerials(entries: ReadonlyMap<string, Entry>) {
   /** As the database has them; null for one that nobody has. */
   const stored = new Map<string, string | null>();
   const now = new Map<string, string>();
-  const foreign = new Map<string, boolean>();
   const serialOf = (row: Row | undefined) =>
     row === undefined ? '' : String(row['serial_number']);
 
   return {
     stored,
-    foreign,
     now,
     /** The device that has it now, whether the caller can see that one or not. */
     holder(serialNumber: string): string | undefined {
@@ -186,14 +183,13 @@ export function createWorkspace() {
     isFree(row: Row): boolean {
       const id = String(row[physicalDevices.id]);
       const serialNumber = String(row['serial_number']);
-      const isForeign = serials.foreign.get(terminalKey(row));
       const stored = serials.stored.get(serialNumber);
-      if (isForeign === undefined || stored === undefined) {
+      if (stored === undefined) {
         const key: Key = { by: 'serial', serialNumber };
-        throw new NotRead({ table: physicalDevices, key, isTaken: true, hardware: row });
+        throw new NotRead({ table: physicalDevices, key, isTaken: true });
       }
       const holder = serials.holder(serialNumber);
-      if (isForeign || (holder !== undefined && holder !== id)) return false;
+      if (holder !== undefined && holder !== id) return false;
       // Its former holder has let go of it, and the database does not know yet.
       if (stored !== null && stored !== id) throw new WriteFirst();
       return true;

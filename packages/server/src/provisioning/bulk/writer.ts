@@ -1,17 +1,9 @@
 // Writes what lines made of the rows: one statement for each table and kind of change.
 import { createRecords, type Row, type Run, type Table } from '../store.ts';
 import { physicalDevices } from '../tables.ts';
-import { claimTerminals, releaseTerminals, terminalKey } from '../terminals.ts';
+import { releaseClaims, terminalKey } from '../terminal-claims-sql.ts';
 import { tables } from './keys.ts';
 import type { Entry, Workspace } from './workspace.ts';
-
-/** Thrown where somebody else was faster: the chunk is judged once more, and sees it. */
-export class Overtaken extends Error {
-  constructor() {
-    super('another writer took what a line asks for');
-    this.name = 'Overtaken';
-  }
-}
 
 type Change = { readonly before: Row; readonly after: Row };
 
@@ -78,19 +70,15 @@ async function removeAll(
   );
 }
 
-/** Which terminals stand in the organisation now. */
-async function moveTerminals(
+/** The claims of devices that no longer have their terminal. */
+async function releaseMoved(
   run: Run,
   organizationId: string,
-  { made, changed, removed }: Changes,
+  { changed, removed }: Changes,
 ): Promise<void> {
   const other = changed.filter(({ before, after }) => terminalKey(before) !== terminalKey(after));
   const left = [...removed, ...other.map(({ before }) => before)];
-  const come = [...made, ...other.map(({ after }) => after)];
-  if (left.length > 0) await releaseTerminals(run, organizationId, left);
-  if (come.length === 0) return;
-  const taken = await claimTerminals(run, organizationId, come);
-  if (taken.size > 0) throw new Overtaken();
+  if (left.length > 0) await releaseClaims(run, organizationId, left);
 }
 
 /** Parents first; a serial number that moves was written in two turns (see `isFree`). */
@@ -108,7 +96,7 @@ export async function writeChanges(
       changes.changed.map(({ after }) => after),
     );
     await insertAll(run, table, changes.made);
-    if (table === physicalDevices) await moveTerminals(run, removal.organizationId, changes);
+    if (table === physicalDevices) await releaseMoved(run, removal.organizationId, changes);
     await beside?.(table, changes);
   }
 }
