@@ -115,6 +115,13 @@ const status = wordOf(['Enabled', 'Disabled'], {
   description: 'A disabled one gets no token, and those it has are refused within a minute.',
 });
 
+const applicationStatus = wordOf(['Enabled', 'Disabled', 'PendingApproval'], {
+  default: 'Enabled',
+  description:
+    '`Disabled` and `PendingApproval` get no token, and the tokens of a disabled application are refused within ' +
+    'a minute. `PendingApproval` is set by the platform and ended by an approval.',
+});
+
 const lastUsedAt = {
   ...Timestamp,
   description:
@@ -132,7 +139,6 @@ const changeable = {
   roles: Type.Optional(roles),
   callbackError: Type.Optional(callbackError),
   accessTokenSeconds: Type.Optional(accessTokenSeconds),
-  status: Type.Optional(status),
 };
 
 /**
@@ -144,6 +150,7 @@ const changeable = {
 export const ApplicationInput = closed(
   {
     ...changeable,
+    status: Type.Optional(status),
     clientId: Type.Optional(clientId),
     clientType: Type.Optional(clientType),
     entityId: Type.Optional(entityId),
@@ -160,7 +167,7 @@ export type ApplicationInput = Static<typeof ApplicationInput>;
  * const body = { ...application, status: 'Disabled' };
  */
 export const ApplicationReplacement = replacement(
-  changeable,
+  { ...changeable, status: Type.Optional(applicationStatus) },
   {
     clientId,
     userDomainId,
@@ -172,6 +179,7 @@ export const ApplicationReplacement = replacement(
   },
   'An application as it is replaced.',
 );
+export type ApplicationReplacement = Static<typeof ApplicationReplacement>;
 
 const facts = {
   clientId,
@@ -190,7 +198,7 @@ const facts = {
   storeId: Type.Optional(storeId),
   callbackError,
   accessTokenSeconds: changeable.accessTokenSeconds,
-  status,
+  status: applicationStatus,
   secretChangedAt: Type.Optional(Timestamp),
   lastUsedAt: Type.Optional(lastUsedAt),
   createdAt: Timestamp,
@@ -235,7 +243,7 @@ export type RenewedSecret = Static<typeof RenewedSecret>;
  */
 export const applicationFilters = {
   name: commonFilters.name,
-  status: commonFilters.status,
+  status: Type.Optional(wordOf(['Enabled', 'Disabled', 'PendingApproval'])),
   type: Type.Optional(wordOf(['Application', 'CloudApiApplication'])),
   entityId: Type.Optional(entityId),
 };

@@ -7,11 +7,11 @@ import { permissionsOf } from './permissions.ts';
 import type {
   Application,
   ApplicationRecord,
+  ApplicationStatus,
   ApplicationType,
   CallbackError,
   EntityType,
   SecurityFlow,
-  Status,
 } from './types.ts';
 
 export type ApplicationStore = ReturnType<typeof createApplicationStore>;
@@ -21,7 +21,7 @@ export type ApplicationFilters = {
   readonly entityId?: string | undefined;
   readonly storeId?: string | undefined;
   readonly type?: ApplicationType | undefined;
-  readonly status?: Status | undefined;
+  readonly status?: ApplicationStatus | undefined;
 };
 
 type ApplicationRow = {
@@ -43,7 +43,7 @@ type ApplicationRow = {
   access_token_seconds: number | null;
   secret_hash: Buffer | null;
   secret_changed_at: Date | null;
-  status: Status;
+  status: ApplicationStatus;
   version: number;
   created_at: Date;
   updated_at: Date;

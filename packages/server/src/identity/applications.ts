@@ -9,6 +9,7 @@ import type { Revision } from './revision.ts';
 import { hashSecret, secretMatches } from './secrets.ts';
 import type {
   Application,
+  ApplicationStatus,
   ApplicationType,
   CallbackError,
   EntityType,
@@ -44,7 +45,7 @@ export type NewApplication = {
   readonly services?: readonly string[] | undefined;
   readonly callbackError?: CallbackError | undefined;
   readonly accessTokenSeconds?: number | undefined;
-  readonly status?: Status | undefined;
+  readonly status?: ApplicationStatus | undefined;
   readonly clientId?: string | undefined;
   readonly clientSecret?: string | undefined;
 };

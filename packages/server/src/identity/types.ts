@@ -4,6 +4,8 @@ import type { Permission, RoleName } from '@switchyard/contract';
 import type { JWK } from 'jose';
 
 export type Status = 'Enabled' | 'Disabled';
+/** Without an approval, an application with rights to payments gets no token. */
+export type ApplicationStatus = Status | 'PendingApproval';
 
 export type UserDomain = {
   readonly userDomainId: string;
@@ -41,7 +43,7 @@ export type Application = {
   readonly accessTokenSeconds?: number | undefined;
   /** SHA-256 of the secret; a public client has none. */
   readonly secretHash?: Buffer | undefined;
-  readonly status: Status;
+  readonly status: ApplicationStatus;
 };
 
 /** An application with what its row tells of its history. */
