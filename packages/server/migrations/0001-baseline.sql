@@ -1456,12 +1456,15 @@ CREATE TABLE feed_events (
 -- signs too until previous_until, and so do older_keys (sealed in base64 and until, newest first). gap_after is
 -- the feed position at which the endpoint was disabled. replay_after and replay_to delimit the replay that is
 -- running.
+-- merchant_id limits the events to those of one merchant. owner_merchant_id is the merchant that manages the
+-- endpoint, and NULL where the organisation does; an endpoint of a merchant gets events of that merchant only.
 CREATE TABLE webhook_endpoints (
   organization_id uuid NOT NULL,
   endpoint_id uuid NOT NULL,
   url text NOT NULL,
   event_types jsonb NOT NULL,
   merchant_id uuid,
+  owner_merchant_id uuid,
   description text,
   status text NOT NULL,
   disabled_reason text,
@@ -1481,6 +1484,8 @@ CREATE TABLE webhook_endpoints (
   updated_at timestamptz NOT NULL,
   PRIMARY KEY (organization_id, endpoint_id)
 );
+
+CREATE INDEX webhook_endpoints_merchant ON webhook_endpoints (organization_id, merchant_id);
 
 -- The delivery state of an endpoint: the process that sends to it, and its recent failures.
 CREATE TABLE webhook_lanes (
