@@ -371,6 +371,8 @@ CREATE TABLE applications (
   web_origins jsonb NOT NULL,
   callback_error text NOT NULL,
   access_token_seconds integer,
+  access_token_algorithm text,
+  access_token_type text NOT NULL,
   secret_hash bytea,
   secret_changed_at timestamptz,
   status text NOT NULL,

@@ -110,6 +110,16 @@ const accessTokenSeconds = Type.Integer({
   description: 'How long its access tokens live; left out: 300 for users, 3600 for itself.',
 });
 
+const accessTokenAlgorithm = wordOf(['ES256', 'RS256'], {
+  description:
+    'With which its access tokens are signed; left out: RS256 for users, ES256 for itself and for devices.',
+});
+
+const accessTokenType = wordOf(['JWT', 'at+jwt'], {
+  default: 'JWT',
+  description: 'The member `typ` in the header of its access tokens: `at+jwt` is that of RFC 9068.',
+});
+
 const status = wordOf(['Enabled', 'Disabled'], {
   default: 'Enabled',
   description: 'A disabled one gets no token, and those it has are refused within a minute.',
@@ -139,6 +149,8 @@ const changeable = {
   roles: Type.Optional(roles),
   callbackError: Type.Optional(callbackError),
   accessTokenSeconds: Type.Optional(accessTokenSeconds),
+  accessTokenAlgorithm: Type.Optional(accessTokenAlgorithm),
+  accessTokenType: Type.Optional(accessTokenType),
 };
 
 /**
@@ -198,6 +210,8 @@ const facts = {
   storeId: Type.Optional(storeId),
   callbackError,
   accessTokenSeconds: changeable.accessTokenSeconds,
+  accessTokenAlgorithm: changeable.accessTokenAlgorithm,
+  accessTokenType,
   status: applicationStatus,
   secretChangedAt: Type.Optional(Timestamp),
   lastUsedAt: Type.Optional(lastUsedAt),

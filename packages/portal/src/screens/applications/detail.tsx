@@ -161,6 +161,8 @@ function Rights({ application }: { readonly application: Application }) {
                   seconds: formats.number(accessTokenSeconds),
                 }),
           ],
+          [t('tokenAlgorithm'), application.accessTokenAlgorithm],
+          [t('tokenType'), application.accessTokenType],
           [
             t('callbackError'),
             securityFlows.includes('AuthorizationCode')

@@ -8,12 +8,14 @@ import {
   rolePermissions,
 } from '@switchyard/contract';
 import type {
+  AccessTokenType,
   Application,
   ApplicationStatus,
   ApplicationType,
   CallbackError,
   EntityType,
   SecurityFlow,
+  SigningAlgorithm,
 } from '../types.ts';
 
 /** What a client may set, after its defaults were filled in. */
@@ -30,6 +32,8 @@ export type Draft = {
   readonly roles: readonly string[];
   readonly callbackError: CallbackError;
   readonly accessTokenSeconds: number | undefined;
+  readonly accessTokenAlgorithm: SigningAlgorithm | undefined;
+  readonly accessTokenType: AccessTokenType;
   /** What the caller wants; the platform may make an approval necessary. */
   readonly status: ApplicationStatus;
 };
@@ -66,6 +70,8 @@ export function draftOf(
     roles: (input.roles ?? defaults[type].roles).map((name) => roleNamed(name) ?? name),
     callbackError: input.callbackError ?? 'Rfc6749',
     accessTokenSeconds: input.accessTokenSeconds,
+    accessTokenAlgorithm: input.accessTokenAlgorithm,
+    accessTokenType: input.accessTokenType ?? 'JWT',
     status: input.status ?? 'Enabled',
   };
 }
