@@ -531,6 +531,19 @@ CREATE TABLE user_recovery_codes (
   FOREIGN KEY (organization_id, user_id) REFERENCES users (organization_id, user_id)
 );
 
+-- A browser, an application or a device that a user has signed in with before. Its failed attempts are counted
+-- apart from those of unknown ones. source_hash is the hash of a random cookie, or of a proven identity.
+CREATE TABLE user_known_sources (
+  organization_id uuid NOT NULL,
+  user_id uuid NOT NULL,
+  source_hash bytea NOT NULL,
+  failed_attempts integer NOT NULL,
+  locked_until timestamptz,
+  used_at timestamptz NOT NULL,
+  PRIMARY KEY (organization_id, user_id, source_hash),
+  FOREIGN KEY (organization_id, user_id) REFERENCES users (organization_id, user_id)
+);
+
 -- A passkey (WebAuthn credential) of a user.
 CREATE TABLE user_passkeys (
   organization_id uuid NOT NULL,
