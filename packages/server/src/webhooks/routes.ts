@@ -30,7 +30,6 @@ import {
 import type { Deliveries } from './delivery/deliveries.ts';
 import type { Replays } from './delivery/replay.ts';
 import type { By, Endpoints } from './endpoints/endpoints.ts';
-import type { EndpointScope } from './endpoints/store.ts';
 
 const base = '/webhooks/v1';
 const tags = ['Webhooks'] as const;
@@ -43,7 +42,7 @@ const ofDelivery = Type.Object({
 });
 
 /** An organisation manages all endpoints, a merchant those that it has created. */
-function scopeOf(caller: Caller): EndpointScope {
+function scopeOf(caller: Caller): Omit<By, 'author'> {
   if (caller.storeId !== undefined) {
     refuse(
       'permission_denied',
