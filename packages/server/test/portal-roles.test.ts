@@ -55,7 +55,7 @@ const rail: readonly (readonly [address: string, roles: readonly Role[]])[] = [
   ['/', all],
   ['/analytics', reporting],
   ['/payments', reporting],
-  ['/qr-payments', ofPayments],
+  ['/qr-payments', [...ofPayments, 'merchant_dev']],
   ['/virtual-terminal', sellers],
   ['/settlements', reporting],
   ['/merchants', lookers],
@@ -167,7 +167,7 @@ describe('the portal in each role', { skip: withoutChromium }, () => {
       return (await client.call('GET', path, { token })).status === 200;
     });
     return [
-      [`/payments/${sale.body.transactionId}`, [...reporting, 'org_operator']],
+      [`/payments/${sale.body.transactionId}`, [...reporting, 'org_operator', 'merchant_dev']],
       ['/merchants/new', admin],
       [merchant, lookers],
       [`${merchant}?tab=stores`, lookers],
