@@ -20,7 +20,8 @@ const rightsOfGroups = {
   org_custcare: 'prov.read rep.read',
   org_dfo: 'dev prov.read',
   org_dev: 'app svc hook',
-  merchant_manager: 'prov um conf pay rep',
+  merchant_manager: 'prov um conf pay rep hook',
+  merchant_dev: 'app hook pay.read',
   org_supervisor: 'prov.read rep.read pay.read pay.refundbyweb',
   org_operator: 'pay.sale pay.read',
 };

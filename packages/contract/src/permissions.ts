@@ -57,6 +57,7 @@ const webhooks = ['hook.read', 'hook.write'] as const;
 const reporting = ['rep.read', 'rep.export'] as const;
 const devices = ['dev.read', 'dev.write'] as const;
 const cardOperations = ['pay.sale', 'pay.capture', 'pay.refund', 'pay.cancel', 'pay.read'] as const;
+const merchantDevelopment = [...applicationManagement, ...webhooks, 'pay.read'] as const;
 const allPayments = [...cardOperations, 'pay.refundbyweb', 'pay.approve'] as const;
 
 /**
@@ -71,6 +72,7 @@ export const groupLevels = {
   org_dfo: 'organization',
   org_dev: 'organization',
   merchant_manager: 'merchant',
+  merchant_dev: 'merchant',
   org_supervisor: 'merchant',
   org_operator: 'merchant',
 } as const;
@@ -96,7 +98,8 @@ export const groupRights: Readonly<Record<GroupName, string>> = {
   org_dfo: 'Device fleet operator: manages the devices of the organisation.',
   org_dev: 'Developer: manages applications.',
   merchant_manager:
-    'Administration (provisioning, user management, configuration), all payment actions, transaction reporting.',
+    'Administration (provisioning, user management, configuration), all payment actions, transaction reporting, webhooks.',
+  merchant_dev: 'Developer: manages the applications and webhooks of the merchant.',
   org_supervisor: 'Provisioning and reporting data, refunds by web.',
   org_operator: 'Debits.',
 };
@@ -134,7 +137,9 @@ export const groupPermissions: Readonly<Record<GroupName, readonly Permission[]>
     ...configuration,
     ...allPayments,
     ...reporting,
+    ...webhooks,
   ],
+  merchant_dev: [...merchantDevelopment],
   org_supervisor: ['prov.read', 'rep.read', 'pay.read', 'pay.refundbyweb'],
   org_operator: ['pay.sale', 'pay.read'],
 };
@@ -153,6 +158,7 @@ export const rolePermissions = {
   PointOfSaleTerminal: [...cardOperations, 'cc.pos'],
   Merchant: ['prov.read', ...allPayments, ...reporting],
   MerchantReadOnly: ['prov.read', 'rep.read', 'pay.read'],
+  MerchantDeveloper: [...merchantDevelopment],
   AcquirerAdministrator: [
     ...provisioning,
     ...userManagement,
@@ -190,6 +196,7 @@ export const roleTitles: Readonly<Record<RoleName, string>> = {
   PointOfSaleTerminal: 'Point-of-sale Terminal',
   Merchant: 'Merchant',
   MerchantReadOnly: 'Merchant (read only)',
+  MerchantDeveloper: 'Merchant Developer',
   AcquirerAdministrator: 'Acquirer Administrator',
   PlatformOperator: 'Platform Operator',
   ServiceProvider: 'Service Provider',

@@ -186,7 +186,7 @@ export const navigation: readonly NavigationSection[] = [
         to: '/applications',
         word: 'applications',
         icon: 'applications',
-        needs: ['app.read'],
+        needs: ['app.read', 'um.write'],
         entries: both,
       },
       {
@@ -195,7 +195,6 @@ export const navigation: readonly NavigationSection[] = [
         icon: 'webhooks',
         needs: ['hook.read'],
         entries: both,
-        isOfOrganization: true,
       },
       {
         to: '/events',

@@ -154,7 +154,7 @@ export const screens: readonly Screen[] = [
   {
     path: '/applications',
     load: () => import('./screens/applications/list.tsx'),
-    needs: ['app.read'],
+    needs: ['app.read', 'um.write'],
     entries: both,
   },
   {
@@ -166,7 +166,7 @@ export const screens: readonly Screen[] = [
   {
     path: '/applications/$clientId',
     load: () => import('./screens/applications/detail.tsx'),
-    needs: ['app.read'],
+    needs: ['app.read', 'um.write'],
     entries: both,
   },
   {
@@ -180,28 +180,24 @@ export const screens: readonly Screen[] = [
     load: () => import('./screens/webhooks/list.tsx'),
     needs: ['hook.read'],
     entries: both,
-    isOfOrganization: true,
   },
   {
     path: '/webhooks/deliveries',
     load: () => import('./screens/webhooks/deliveries.tsx'),
     needs: ['hook.read'],
     entries: both,
-    isOfOrganization: true,
   },
   {
     path: '/webhooks/deliveries/$deliveryId',
     load: () => import('./screens/webhooks/delivery.tsx'),
     needs: ['hook.read'],
     entries: both,
-    isOfOrganization: true,
   },
   {
     path: '/webhooks/$endpointId',
     load: () => import('./screens/webhooks/detail.tsx'),
     needs: ['hook.read'],
     entries: both,
-    isOfOrganization: true,
   },
   {
     path: '/events',

@@ -57,6 +57,7 @@ const application = (facts: Partial<Application> = {}): Application => ({
   roles: [],
   entityId: organizationId,
   callbackError: 'Rfc6749',
+  accessTokenType: 'JWT',
   status: 'Enabled',
   createdAt: '2026-01-01T00:00:00.000Z',
   updatedAt: '2026-01-01T00:00:00.000Z',
@@ -81,9 +82,12 @@ describe('an application', () => {
       roles: ['Merchant'],
       callbackError: 'HttpCode',
       accessTokenSeconds: 900,
+      accessTokenAlgorithm: 'RS256',
+      accessTokenType: 'at+jwt',
     });
     const { name, description, securityFlows, redirectUris, webOrigins } = standing;
     const { services, roles, callbackError, accessTokenSeconds } = standing;
+    const { accessTokenAlgorithm, accessTokenType } = standing;
     assert.deepEqual(changesOf(draftOf(standing)), {
       name,
       description,
@@ -94,6 +98,8 @@ describe('an application', () => {
       roles,
       callbackError,
       accessTokenSeconds,
+      accessTokenAlgorithm,
+      accessTokenType,
     });
   });
 

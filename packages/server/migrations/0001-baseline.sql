@@ -414,6 +414,8 @@ CREATE TABLE applications (
   web_origins jsonb NOT NULL,
   callback_error text NOT NULL,
   access_token_seconds integer,
+  access_token_algorithm text,
+  access_token_type text NOT NULL,
   secret_hash bytea,
   secret_changed_at timestamptz,
   status text NOT NULL,
@@ -569,6 +571,19 @@ CREATE TABLE user_recovery_codes (
   created_at timestamptz NOT NULL,
   used_at timestamptz,
   PRIMARY KEY (organization_id, user_id, code_hash),
+  FOREIGN KEY (organization_id, user_id) REFERENCES users (organization_id, user_id)
+);
+
+-- A browser, an application or a device that a user has signed in with before. Its failed attempts are counted
+-- apart from those of unknown ones. source_hash is the hash of a random cookie, or of a proven identity.
+CREATE TABLE user_known_sources (
+  organization_id uuid NOT NULL,
+  user_id uuid NOT NULL,
+  source_hash bytea NOT NULL,
+  failed_attempts integer NOT NULL,
+  locked_until timestamptz,
+  used_at timestamptz NOT NULL,
+  PRIMARY KEY (organization_id, user_id, source_hash),
   FOREIGN KEY (organization_id, user_id) REFERENCES users (organization_id, user_id)
 );
 
@@ -1501,12 +1516,15 @@ CREATE TABLE feed_events (
 -- signs too until previous_until, and so do older_keys (sealed in base64 and until, newest first). gap_after is
 -- the feed position at which the endpoint was disabled. replay_after and replay_to delimit the replay that is
 -- running.
+-- merchant_id limits the events to those of one merchant. owner_merchant_id is the merchant that manages the
+-- endpoint, and NULL where the organisation does; an endpoint of a merchant gets events of that merchant only.
 CREATE TABLE webhook_endpoints (
   organization_id uuid NOT NULL,
   endpoint_id uuid NOT NULL,
   url text NOT NULL,
   event_types jsonb NOT NULL,
   merchant_id uuid,
+  owner_merchant_id uuid,
   description text,
   status text NOT NULL,
   disabled_reason text,
@@ -1526,6 +1544,8 @@ CREATE TABLE webhook_endpoints (
   updated_at timestamptz NOT NULL,
   PRIMARY KEY (organization_id, endpoint_id)
 );
+
+CREATE INDEX webhook_endpoints_merchant ON webhook_endpoints (organization_id, merchant_id);
 
 -- The delivery state of an endpoint: the process that sends to it, and its recent failures.
 CREATE TABLE webhook_lanes (

@@ -67,6 +67,7 @@ describe('applications', () => {
       roles: [],
       entityId: on.organizationId,
       callbackError: 'Rfc6749',
+      accessTokenType: 'JWT',
       status: 'Enabled',
     });
     assert.match(clientSecret, /^[\w-]{43}$/);
@@ -95,6 +96,8 @@ describe('applications', () => {
       storeId: on.shop.storeId,
       callbackError: 'HttpCode',
       accessTokenSeconds: 900,
+      accessTokenAlgorithm: 'RS256',
+      accessTokenType: 'at+jwt',
       status: 'Disabled',
     };
     const { body } = await register(members);

@@ -100,6 +100,22 @@ test('an application and a till: the secret goes to one place, for its owner alo
   assert.match(await on.client.token(on.realm, till.clientId, read('till.secret').trim()), /^ey/);
 });
 
+test('an application of a developer of a merchant is edited, waits, and is approved', async () => {
+  const developer = await commandLineOf(on, 'MerchantDeveloper', on.shop.merchantId);
+  try {
+    const create = ['apps', 'create', 'Shop', '--role', 'Merchant', '--show-secret', '--json'];
+    const made = (await developer.run(create)).json();
+    assert.equal(made.status, 'PendingApproval');
+    const edit = ['apps', 'edit', made.clientId, '-s', 'name=Shop server', '--json'];
+    assert.equal((await developer.run(edit)).json().status, 'PendingApproval');
+    assert.equal((await developer.run(['apps', 'approve', made.clientId])).code, 4);
+    assert.equal((await done('apps', 'approve', made.clientId)).status, 'Enabled');
+    assert.match(await on.client.token(on.realm, made.clientId, made.clientSecret), /^ey/);
+  } finally {
+    await developer.remove();
+  }
+});
+
 test('a device is enrolled with a key that stays here, and its certificate taken away', async () => {
   const serialNumber = `S${randomUUID().slice(0, 8)}`;
   const members = [

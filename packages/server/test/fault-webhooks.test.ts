@@ -175,7 +175,7 @@ describe('a receiver that fails', () => {
     await on.happen(5);
     await eventually('the good one has all', () => assertSameBytes(good).size === 5);
     await eventually('it was tried', async () => {
-      const { items } = await on.deliveries.list(on.organizationId, { endpointId }, { limit: 10 });
+      const { items } = await on.deliveries.list(on, { endpointId }, { limit: 10 });
       return items.some(({ lastAttempt }) => lastAttempt?.fault === 'unreachable');
     });
     const seen: string[] = [];
@@ -196,7 +196,7 @@ describe('a receiver that fails', () => {
       60_000,
     );
     assert.equal(new Set(seen).size, 5);
-    assert.equal((await on.endpoints.get(on.organizationId, endpointId)).view.status, 'Enabled');
+    assert.equal((await on.endpoints.get(on, endpointId)).view.status, 'Enabled');
   });
 });
 
@@ -236,7 +236,7 @@ describe('an endpoint that must not be called', () => {
       await eventually('its name is asked for again', () => asked.length > before, 60_000);
     }
     await eventually('the refusal is in the log', async () => {
-      const page = await on.deliveries.list(on.organizationId, { endpointId }, { limit: 20 });
+      const page = await on.deliveries.list(on, { endpointId }, { limit: 20 });
       return page.items.some(({ lastAttempt }) => lastAttempt?.fault === 'address_refused');
     });
     assert.equal(assertSameBytes(inside).size, 1, 'no byte went anywhere');
@@ -259,7 +259,7 @@ describe('an endpoint that must not be called', () => {
     await on.happen(4);
     await eventually('the trusted one has all', () => assertSameBytes(trusted).size === 4);
     await eventually('the other was refused', async () => {
-      const { items } = await on.deliveries.list(on.organizationId, { endpointId }, { limit: 4 });
+      const { items } = await on.deliveries.list(on, { endpointId }, { limit: 4 });
       return items.some(({ lastAttempt }) => lastAttempt?.fault === 'tls_failed');
     });
     assert.equal(untrusted.received.length, 0);
@@ -276,9 +276,9 @@ describe('an endpoint that must not be called', () => {
     await on.endpoint(good.url);
     await on.happen(1);
     const isDisabled = async () =>
-      (await on.endpoints.get(on.organizationId, endpointId)).view.status === 'Disabled';
+      (await on.endpoints.get(on, endpointId)).view.status === 'Disabled';
     await eventually('it is disabled', isDisabled);
-    const { view } = await on.endpoints.get(on.organizationId, endpointId);
+    const { view } = await on.endpoints.get(on, endpointId);
     assert.equal(view.disabledReason, 'Gone');
     const told = () =>
       good.received
@@ -295,7 +295,7 @@ describe('an endpoint that must not be called', () => {
     gone.answer(accept);
     await on.endpoints.replace(on.by, endpointId, { url: gone.url, eventTypes: ['transaction.*'] });
     await eventually('the first one comes again', () => gone.received.length === 2);
-    await on.replays.begin(on.organizationId, endpointId, {});
+    await on.replays.begin(on, endpointId, {});
     await eventually(
       'what was missed comes',
       async () => (await on.counts(endpointId))['Delivered'] === 4,
@@ -309,7 +309,7 @@ test('an endpoint is replayed to once at a time, and again once that has come to
   // Nobody works off the steps yet.
   const on = keep(await webhookRoom());
   const { endpointId } = await on.endpoint('http://127.0.0.1:9/');
-  const begin = (span: WebhookReplay = {}) => on.replays.begin(on.organizationId, endpointId, span);
+  const begin = (span: WebhookReplay = {}) => on.replays.begin(on, endpointId, span);
   const all = await Promise.allSettled(Array.from({ length: 20 }, () => begin()));
   assert.equal(all.filter(({ status }) => status === 'fulfilled').length, 1);
   await assert.rejects(begin({ from: '2026-01-01T00:00:00Z' }), { code: 'replay_running' });
@@ -368,10 +368,10 @@ describe('the schedule', () => {
     );
     assert.equal(new Set(stamps).size, 10, 'each try has a time of its own');
     // A burst disables nobody, nor do ten tries of one event within the five days.
-    assert.equal((await on.endpoints.get(on.organizationId, endpointId)).view.status, 'Enabled');
+    assert.equal((await on.endpoints.get(on, endpointId)).view.status, 'Enabled');
     // By a replay from the last acknowledged event it comes back.
     bad.answer(accept);
-    await on.replays.begin(on.organizationId, endpointId, {});
+    await on.replays.begin(on, endpointId, {});
     await eventually('it is delivered', async () => (await attempts())?.status === 'Delivered');
   });
 
@@ -386,7 +386,7 @@ describe('the schedule', () => {
     await on.endpoint(good.url, ['endpoint.*']);
     await on.happen(1);
     await eventually('it was tried', () => bad.received.length === 1);
-    const health = async () => (await on.endpoints.get(on.organizationId, endpointId)).view.health;
+    const health = async () => (await on.endpoints.get(on, endpointId)).view.health;
     await eventually('it rests', async () => (await health())?.restingUntil !== undefined);
     const restMs = Date.parse((await health())?.restingUntil ?? '') - clock.now();
     assert.ok(restMs > 880_000 && restMs <= 900_000, `${restMs}`);
@@ -405,7 +405,7 @@ describe('the schedule', () => {
       'it is disabled',
       async () => {
         clock.advance(20 * minute);
-        const { view } = await on.endpoints.get(on.organizationId, endpointId);
+        const { view } = await on.endpoints.get(on, endpointId);
         return view.disabledReason === 'Unreachable';
       },
       60_000,
@@ -476,7 +476,7 @@ describe('many receivers, each with faults that come and go', () => {
     });
     reply.writeHead(410).end();
     await eventually('it comes to the new address', () => young.received.length === 1);
-    const { view } = await on.endpoints.get(on.organizationId, endpointId);
+    const { view } = await on.endpoints.get(on, endpointId);
     assert.deepEqual([view.status, view.url], ['Enabled', young.url]);
     await on.happen(2);
     await eventually('and so does what follows', () => assertSameBytes(young).size === 3);

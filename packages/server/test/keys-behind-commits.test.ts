@@ -72,18 +72,18 @@ describe('a fault behind a commit', () => {
 
   test('sends one test event', async () => {
     const { endpointId } = await room.endpoint(`https://receiver.example/${randomUUID()}`);
-    await assertTaken(async () => logOf(lost).test(room.organizationId, endpointId));
+    await assertTaken(async () => logOf(lost).test(room, endpointId));
     assert.deepEqual(await room.counts(endpointId), { Pending: 1 });
   });
 
   test('resends once', async () => {
     const { endpointId } = await room.endpoint(`https://receiver.example/${randomUUID()}`);
-    const { deliveryId } = await logOf(async () => {}).test(room.organizationId, endpointId);
+    const { deliveryId } = await logOf(async () => {}).test(room, endpointId);
     await room.database.query(
       `UPDATE webhook_deliveries SET status = 'Failed' WHERE delivery_id = $1`,
       [deliveryId],
     );
-    await assertTaken(async () => logOf(lost).resend(room.organizationId, deliveryId));
+    await assertTaken(async () => logOf(lost).resend(room, deliveryId));
     assert.deepEqual(await room.counts(endpointId), { Pending: 1 });
   });
 

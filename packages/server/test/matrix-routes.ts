@@ -92,18 +92,6 @@ export const organizationOnly: ReadonlySet<string> = new Set([
   'listReconciliationItems',
   'resolveReconciliationItem',
   'deleteReconciliation',
-  'listWebhookEndpoints',
-  'getWebhookEndpoint',
-  'createWebhookEndpoint',
-  'replaceWebhookEndpoint',
-  'deleteWebhookEndpoint',
-  'renewWebhookSecret',
-  'verifyWebhookEndpoint',
-  'testWebhookEndpoint',
-  'replayWebhookEvents',
-  'listWebhookDeliveries',
-  'getWebhookDelivery',
-  'resendWebhookDelivery',
   'getPlatformHealth',
 ]);
 
@@ -127,6 +115,9 @@ export const notOfDevices: ReadonlySet<string> = new Set([
   'listServicePlaces',
   ...configurations,
 ]);
+
+/** The application of the world has rights to payments: callers without `um.write` are refused with 403. */
+export const ofUserManagers: ReadonlySet<string> = new Set(['renewClientSecret']);
 
 /** What a device asks for itself: to everybody else there is no such device. */
 export const ofDevices: ReadonlySet<string> = new Set([

@@ -11,6 +11,7 @@ import {
   notOfDevices,
   notOfItself,
   ofDevices,
+  ofUserManagers,
   organizationLevel,
   organizationOnly,
   publishedToAll,
@@ -216,6 +217,9 @@ export function expectedOf(caller: MatrixCaller, trial: Trial): Expected {
   if (whose === 'below') return notOfItself.has(operationId) ? 'denied' : 'allowed';
   if (whose === 'belowDirect') {
     return !isOfMerchant && seenFromAbove.has(operationId) ? 'allowed' : 'notFound';
+  }
+  if (ofUserManagers.has(operationId) && !caller.granted.has('um.write')) {
+    return !isOfMerchant || whose === 'shop' ? 'denied' : 'notFound';
   }
   if (whose === 'organization' && notOfItself.has(operationId)) return 'denied';
   if (!isOfMerchant || whose === 'own' || whose === 'shop') return 'allowed';

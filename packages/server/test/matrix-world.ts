@@ -154,6 +154,13 @@ async function thingsOfShop(on: Scene, shop: Shop, serviceId: string): Promise<T
   const activation = { serviceId, level: 'Merchant', entityId: merchantId };
   const { activationId } = await made(on, `${serviceBase}/activations`, activation);
   const till = await made(on, '/provisioning/v2/points-of-sale', { storeId, name: 'Till' });
+  const developer = await on.tokenFor({
+    name: 'Developer',
+    entityType: 'merchant',
+    entityId: merchantId,
+    merchantId,
+    roles: ['MerchantDeveloper'],
+  });
   return {
     merchantId,
     storeId,
@@ -166,6 +173,7 @@ async function thingsOfShop(on: Scene, shop: Shop, serviceId: string): Promise<T
     ...(await retailOf(on, shop)),
     ...(await settlementOf(on, shop)),
     clientId: await applicationOf(on, merchantId),
+    ...(await webhooksOf(on, developer)),
     userId: person.user.userId,
     scope: merchantId,
     ...(await configure(on, 'merchants', merchantId, serviceId)),
@@ -262,10 +270,11 @@ async function clearingFileOf({ organizationId, linkId }: Scene): Promise<string
 }
 
 /** Nobody listens there, which is told at once. */
-async function webhooksOf(on: Scene): Promise<Things> {
+async function webhooksOf(on: Scene, token = on.acquirerToken): Promise<Things> {
   const input = { url: 'http://127.0.0.1:9/hooks', eventTypes: ['endpoint.test'] };
-  const { endpointId } = await made(on, '/webhooks/v1/endpoints', input);
-  const { deliveryId } = await made(on, `/webhooks/v1/endpoints/${endpointId}/test`, {});
+  const { endpointId } = await made(on, '/webhooks/v1/endpoints', input, token);
+  const path = `/webhooks/v1/endpoints/${endpointId}/test`;
+  const { deliveryId } = await made(on, path, {}, token);
   return { endpointId, deliveryId };
 }
 

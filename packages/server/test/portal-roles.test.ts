@@ -16,6 +16,7 @@ type Role =
   | 'org_dfo'
   | 'org_dev'
   | 'merchant_manager'
+  | 'merchant_dev'
   | 'org_supervisor'
   | 'org_operator';
 
@@ -26,6 +27,7 @@ const users: Readonly<Record<Role, string>> = {
   org_dfo: 'fleet',
   org_dev: 'developer',
   merchant_manager: 'manager',
+  merchant_dev: 'merchant-developer',
   org_supervisor: 'supervisor',
   org_operator: 'operator',
 };
@@ -43,14 +45,17 @@ const sellers: readonly Role[] = ['merchant_manager', 'org_operator'];
 const ofOrganization: readonly Role[] = ['org_admin', 'org_custcare', 'org_dfo'];
 const lookers: readonly Role[] = [...ofOrganization, 'merchant_manager', 'org_supervisor'];
 const managers: readonly Role[] = ['org_admin', 'merchant_manager'];
-const developers: readonly Role[] = ['org_admin', 'org_dev'];
+const developers: readonly Role[] = ['org_admin', 'org_dev', 'merchant_dev'];
+/** Those who approve applications see them as well. */
+const ofApplications: readonly Role[] = [...developers, 'merchant_manager'];
+const hookReaders = ofApplications;
 
 /** The rail from its top to its end, and who is shown what. Written down here, not computed from the portal's own table. */
 const rail: readonly (readonly [address: string, roles: readonly Role[]])[] = [
   ['/', all],
   ['/analytics', reporting],
   ['/payments', reporting],
-  ['/qr-payments', ofPayments],
+  ['/qr-payments', [...ofPayments, 'merchant_dev']],
   ['/virtual-terminal', sellers],
   ['/settlements', reporting],
   ['/merchants', lookers],
@@ -66,12 +71,12 @@ const rail: readonly (readonly [address: string, roles: readonly Role[]])[] = [
   ['/sign-ups', admin],
   ['/configuration', managers],
   ['/health', admin],
-  ['/applications', developers],
-  ['/webhooks', developers],
-  ['/events', developers],
-  ['/console', developers],
+  ['/applications', ofApplications],
+  ['/webhooks', hookReaders],
+  ['/events', hookReaders],
+  ['/console', hookReaders],
   ['/test-cards', all],
-  ['/logs', developers],
+  ['/logs', hookReaders],
   ['/audit', admin],
 ];
 /** In the portal of service providers, for whoever administers an organisation. */
@@ -156,13 +161,13 @@ describe('the portal in each role', { skip: withoutChromium }, () => {
     const person = (await first(`${people}?entityId=${merchantId}`)).userId;
     const service = (await first(`/configuration/v1/stores/${storeId}/services`)).serviceId;
     const record = (await first('/audit/v1/records')).sequence;
-    const application = `/applications/${facts.applications['acquirer']?.clientId}`;
+    const application = `/applications/${facts.applications['merchant']?.clientId}`;
     await eventually('the payment is reported', async () => {
       const path = `/reporting/v1/transactions/${sale.body.transactionId}`;
       return (await client.call('GET', path, { token })).status === 200;
     });
     return [
-      [`/payments/${sale.body.transactionId}`, [...reporting, 'org_operator']],
+      [`/payments/${sale.body.transactionId}`, [...reporting, 'org_operator', 'merchant_dev']],
       ['/merchants/new', admin],
       [merchant, lookers],
       [`${merchant}?tab=stores`, lookers],
@@ -195,12 +200,12 @@ describe('the portal in each role', { skip: withoutChromium }, () => {
       [`/users/${person}`, managers, 'axe'],
       [`/configuration?level=stores&entityId=${storeId}&serviceId=${service}`, managers],
       ['/applications/new', developers],
-      [application, developers],
+      [application, ofApplications],
       [`${application}/edit`, developers],
-      ['/webhooks/deliveries', developers],
-      ['/console/operations/processTransaction', developers],
-      ['/console/events', developers],
-      ['/console/errors', developers],
+      ['/webhooks/deliveries', hookReaders],
+      ['/console/operations/processTransaction', hookReaders],
+      ['/console/events', hookReaders],
+      ['/console/errors', hookReaders],
       [`/audit/${record}`, admin, 'axe'],
     ];
   }
@@ -347,6 +352,7 @@ describe('the portal in each role', { skip: withoutChromium }, () => {
   test('the operator of the fleet', () => walkAs('org_dfo'));
   test('a developer', () => walkAs('org_dev'));
   test('the manager of a merchant', () => walkAs('merchant_manager'));
+  test('the developer of a merchant', () => walkAs('merchant_dev'));
   test('the supervisor of a merchant', () => walkAs('org_supervisor'));
   test('whoever takes money', () => walkAs('org_operator'));
 

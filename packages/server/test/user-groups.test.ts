@@ -18,12 +18,12 @@ describe('groups', () => {
   const namesOf = ({ body }: Awaited<ReturnType<typeof ask>>) =>
     (body.items as Group[]).map(({ name }) => name);
 
-  test('an organisation has four from its first moment, and a merchant three', async () => {
+  test('an organisation has four from its first moment, and a merchant too', async () => {
     const { organizationId: own, shop } = on;
     const ofOrganization = ['admin', 'custcare', 'dev', 'dfo'].map((name) => `${own}_org_${name}`);
     assert.deepEqual(namesOf(await ask()), ofOrganization);
     assert.deepEqual(namesOf(await ask(`?entityId=${own}`)), ofOrganization);
-    const ofMerchant = ['merchant_manager', 'org_operator', 'org_supervisor'];
+    const ofMerchant = ['merchant_dev', 'merchant_manager', 'org_operator', 'org_supervisor'];
     assert.deepEqual(
       namesOf(await ask(`?entityId=${shop.merchantId}`)),
       ofMerchant.map((name) => `${shop.merchantId}_${name}`),
@@ -34,7 +34,7 @@ describe('groups', () => {
     const { merchantId } = on.shop;
     const { body } = await ask(`?entityId=${merchantId}`);
     assert.equal(body.nextCursor, null);
-    assert.deepEqual(body.items[1], {
+    assert.deepEqual(body.items[2], {
       name: `${merchantId}_org_operator`,
       group: 'org_operator',
       entityId: merchantId,
@@ -86,7 +86,7 @@ describe('groups', () => {
       merchantId: on.shop.merchantId,
       roles: ['Onboarding'],
     });
-    assert.equal(namesOf(await ask('', manager))[0], `${on.shop.merchantId}_merchant_manager`);
+    assert.equal(namesOf(await ask('', manager))[0], `${on.shop.merchantId}_merchant_dev`);
     const others = await ask(`?entityId=${on.otherShop.merchantId}`, manager);
     assertRefused(others, { code: 'merchant_not_found' });
     assertRefused(await ask(`?entityId=${on.organizationId}`, manager), {

@@ -450,6 +450,7 @@ describe('users', () => {
       assertRefused(answer, { code: 'permission_denied' }, path);
     }
     await create({ groups: [`${merchantId}_merchant_manager`] }, { token });
+    await create({ groups: [`${merchantId}_merchant_dev`] }, { token });
     const operator = await tokenOf('org_operator', merchantId);
     assertRefused(await call('GET', '', { token: operator }), { code: 'permission_denied' });
   });
@@ -460,7 +461,7 @@ describe('users', () => {
       const at = { entityId: on.organizationId, scope: on.organizationId };
       await create({ ...at, groups: [`${on.organizationId}_${group}`] }, { token });
     }
-    for (const group of ['merchant_manager', 'org_supervisor', 'org_operator']) {
+    for (const group of ['merchant_manager', 'merchant_dev', 'org_supervisor', 'org_operator']) {
       await create({ groups: [`${merchantId}_${group}`] }, { token });
     }
   });

@@ -22,16 +22,15 @@ describe('a resend beside a try that is under way', () => {
     const on = await webhookRoom({ times: { timeoutMs: 60_000, retryDelaysMs } });
     opened.push(on);
     on.start();
-    const { organizationId } = on;
     const { endpointId } = await on.endpoint(to.url);
     await on.happen(1);
     const arrived = (count: number) =>
       eventually(`try ${count} arrives`, () => replies.length === count);
     await arrived(1);
-    const [found] = (await on.deliveries.list(organizationId, { endpointId }, { limit: 10 })).items;
+    const [found] = (await on.deliveries.list(on, { endpointId }, { limit: 10 })).items;
     assert.ok(found);
-    await on.deliveries.resend(organizationId, found.deliveryId);
-    const get = () => on.deliveries.get(organizationId, found.deliveryId);
+    await on.deliveries.resend(on, found.deliveryId);
+    const get = () => on.deliveries.get(on, found.deliveryId);
     return {
       arrived,
       get,
@@ -87,9 +86,8 @@ describe('a resend beside a try that is under way', () => {
     ahead.start();
     await eventually('the other process has looked', () => looks >= 3);
     replies[0]?.writeHead(204).end();
-    const { organizationId } = on;
     await eventually('it is delivered', async () => {
-      const { items } = await on.deliveries.list(organizationId, {}, { limit: 10 });
+      const { items } = await on.deliveries.list(on, {}, { limit: 10 });
       return items[0]?.status === 'Delivered';
     });
     assert.equal(replies.length, 1);

@@ -93,10 +93,10 @@ describe('old deliveries', () => {
     );
     on.start();
     await eventually('it failed', async () => (await on.counts(endpointId))['Failed'] === 1);
-    const { items } = await on.deliveries.list(on.organizationId, { endpointId }, { limit: 1 });
+    const { items } = await on.deliveries.list(on, { endpointId }, { limit: 1 });
     assert.equal(items[0]?.lastAttempt?.fault, 'event_expired');
     assert.equal(to.received.length, 0);
-    const { view } = await on.endpoints.get(on.organizationId, endpointId);
+    const { view } = await on.endpoints.get(on, endpointId);
     assert.equal(view.health?.failures, 0, 'no fault of the endpoint');
   });
 });

@@ -92,6 +92,16 @@ export function addAppCommands(program: Command, runner: Runner): void {
       }),
     );
   apps
+    .command('approve <clientId>')
+    .description('Approves an application that waits for approval; it gets tokens from now on.')
+    .action(
+      act(async (kit, [clientId = '']) => {
+        const path = `${await appsPath(kit, clientId)}/approve`;
+        showThing(kit, (await kit.api().call('POST', path)).body);
+        return undefined;
+      }),
+    );
+  apps
     .command('remove <clientId>')
     .description('Removes an application; its client id is never given again.')
     .action(

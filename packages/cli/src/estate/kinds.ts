@@ -100,6 +100,7 @@ function applicationDefaults(members: Members): Members {
     services: isCloud ? ['RetailApi'] : [],
     roles: isCloud ? ['PointOfSaleTerminal'] : [],
     callbackError: 'Rfc6749',
+    accessTokenType: 'JWT',
     status: 'Enabled',
   };
 }

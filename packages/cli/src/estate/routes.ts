@@ -124,8 +124,10 @@ function special(name: KindName, view: View, { organizationId }: Home, keyOf: Ke
       };
     }
     case 'application': {
-      const { storeId } = view;
+      const { storeId, status } = view;
       return {
+        // A file says what is wanted; the approval is the platform's.
+        ...(status === 'PendingApproval' ? { status: 'Enabled' } : {}),
         ...(entityId === organizationId ? {} : { merchant: keyOf('merchant', entityId) }),
         ...(typeof storeId === 'string' ? { store: keyOf('store', storeId) } : {}),
       };

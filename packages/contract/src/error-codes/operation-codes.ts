@@ -113,6 +113,11 @@ export const lookupCodes = {
     'The keys were renewed too often',
     'Each key signs for 24 hours beside its successor, and three of them at a time; renew again once the oldest has ended.',
   ),
+  application_state: refused(
+    409,
+    'The application does not wait for approval',
+    'Only an application with the status PendingApproval can be approved; read it again.',
+  ),
   delivery_state: refused(
     409,
     'The delivery cannot be sent again',

@@ -39,6 +39,7 @@ const meanings = {
   'user.secondFactorReset': 'The second factor of a user was reset.',
   'application.created': 'An application was registered.',
   'application.updated': 'An application was changed.',
+  'application.approved': 'An application that waited for approval may act.',
   'application.removed': 'An application was removed.',
   'application.secretRenewed': 'The secret of an application was renewed; the old one is dead.',
   'service.declared': 'A service was declared.',

@@ -110,9 +110,26 @@ const accessTokenSeconds = Type.Integer({
   description: 'How long its access tokens live; left out: 300 for users, 3600 for itself.',
 });
 
+const accessTokenAlgorithm = wordOf(['ES256', 'RS256'], {
+  description:
+    'With which its access tokens are signed; left out: RS256 for users, ES256 for itself and for devices.',
+});
+
+const accessTokenType = wordOf(['JWT', 'at+jwt'], {
+  default: 'JWT',
+  description: 'The member `typ` in the header of its access tokens: `at+jwt` is that of RFC 9068.',
+});
+
 const status = wordOf(['Enabled', 'Disabled'], {
   default: 'Enabled',
   description: 'A disabled one gets no token, and those it has are refused within a minute.',
+});
+
+const applicationStatus = wordOf(['Enabled', 'Disabled', 'PendingApproval'], {
+  default: 'Enabled',
+  description:
+    '`Disabled` and `PendingApproval` get no token, and the tokens of a disabled application are refused within ' +
+    'a minute. `PendingApproval` is set by the platform and ended by an approval.',
 });
 
 const lastUsedAt = {
@@ -132,7 +149,8 @@ const changeable = {
   roles: Type.Optional(roles),
   callbackError: Type.Optional(callbackError),
   accessTokenSeconds: Type.Optional(accessTokenSeconds),
-  status: Type.Optional(status),
+  accessTokenAlgorithm: Type.Optional(accessTokenAlgorithm),
+  accessTokenType: Type.Optional(accessTokenType),
 };
 
 /**
@@ -144,6 +162,7 @@ const changeable = {
 export const ApplicationInput = closed(
   {
     ...changeable,
+    status: Type.Optional(status),
     clientId: Type.Optional(clientId),
     clientType: Type.Optional(clientType),
     entityId: Type.Optional(entityId),
@@ -160,7 +179,7 @@ export type ApplicationInput = Static<typeof ApplicationInput>;
  * const body = { ...application, status: 'Disabled' };
  */
 export const ApplicationReplacement = replacement(
-  changeable,
+  { ...changeable, status: Type.Optional(applicationStatus) },
   {
     clientId,
     userDomainId,
@@ -172,6 +191,7 @@ export const ApplicationReplacement = replacement(
   },
   'An application as it is replaced.',
 );
+export type ApplicationReplacement = Static<typeof ApplicationReplacement>;
 
 const facts = {
   clientId,
@@ -190,7 +210,9 @@ const facts = {
   storeId: Type.Optional(storeId),
   callbackError,
   accessTokenSeconds: changeable.accessTokenSeconds,
-  status,
+  accessTokenAlgorithm: changeable.accessTokenAlgorithm,
+  accessTokenType,
+  status: applicationStatus,
   secretChangedAt: Type.Optional(Timestamp),
   lastUsedAt: Type.Optional(lastUsedAt),
   createdAt: Timestamp,
@@ -235,7 +257,7 @@ export type RenewedSecret = Static<typeof RenewedSecret>;
  */
 export const applicationFilters = {
   name: commonFilters.name,
-  status: commonFilters.status,
+  status: Type.Optional(wordOf(['Enabled', 'Disabled', 'PendingApproval'])),
   type: Type.Optional(wordOf(['Application', 'CloudApiApplication'])),
   entityId: Type.Optional(entityId),
 };

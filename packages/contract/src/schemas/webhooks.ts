@@ -24,7 +24,9 @@ const endpointInput = {
     examples: [['transaction.*', 'batch.completed']],
   }),
   merchantId: Type.Optional(
-    identifier('Only events of this merchant; left out: all of the organisation.'),
+    identifier(
+      'Only events of this merchant. Left out: all events of the organisation, or of the merchant whose token creates the endpoint.',
+    ),
   ),
   description: Type.Optional(shortText(500, 'What it is for.')),
   status: Type.Optional(
@@ -71,6 +73,10 @@ const publicKey = Type.String({
 });
 
 const endpointFacts = {
+  owner: wordOf(['Organization', 'Merchant'], {
+    description:
+      'Who manages it: the organisation, or the merchant that `merchantId` names. The organisation sees both.',
+  }),
   disabledReason: Type.Optional(
     wordOf(disabledReasons, {
       description:

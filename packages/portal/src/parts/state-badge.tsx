@@ -12,6 +12,7 @@ const tones: Readonly<Record<string, Tone>> = {
   Succeeded: 'good',
   Active: 'good',
   Enabled: 'good',
+  PendingApproval: 'warn',
   activated: 'good',
   Delivered: 'good',
   Approved: 'good',

@@ -257,6 +257,7 @@ export type DemoApplication = {
     | 'acquirer'
     | 'merchant'
     | 'otherMerchant'
+    | 'merchantDeveloper'
     | 'pos'
     | 'cloud'
     | 'device'
@@ -333,6 +334,14 @@ export const demoApplications: readonly DemoApplication[] = [
     role: 'Merchant',
     merchantId: outfitter.merchantId,
     actsFor: outfitter.name,
+  },
+  {
+    key: 'merchantDeveloper',
+    clientId: 'demo-merchant-developer',
+    name: 'Café Lumière developer',
+    role: 'MerchantDeveloper',
+    merchantId: cafe.merchantId,
+    actsFor: cafe.name,
   },
   {
     key: 'pos',

@@ -74,7 +74,9 @@ describe('demo.json', () => {
       (merchant) => new Set(merchant.stores.map((s) => s.storeId)),
     );
     for (const own of stores) assert.ok(facts.devices.some(({ storeId }) => own.has(storeId)));
-    const { merchant, otherMerchant, pos } = facts.applications;
+    const { merchant, otherMerchant, merchantDeveloper, pos } = facts.applications;
+    assert.equal(merchantDeveloper?.merchantId, facts.merchants[0]?.merchantId);
+    assert.ok(merchantDeveloper?.clientSecret);
     assert.equal(merchant?.merchantId, facts.merchants[0]?.merchantId);
     assert.equal(otherMerchant?.merchantId, facts.merchants[1]?.merchantId);
     assert.equal(pos?.storeId, facts.merchants[0]?.stores[0]?.storeId);

@@ -90,6 +90,13 @@ export const demoPeople: readonly DemoPerson[] = [
   },
   {
     ...ofCafe,
+    username: 'merchant-developer',
+    givenName: 'Mina',
+    familyName: 'Roche',
+    group: 'merchant_dev',
+  },
+  {
+    ...ofCafe,
     username: 'supervisor',
     givenName: 'Sonia',
     familyName: 'Petit',

@@ -30,6 +30,10 @@ export type Caller = {
   readonly limitKey?: string;
 };
 
+/** The merchant whose data a caller sees; undefined where it sees those of the whole organisation. */
+export const merchantOf = ({ entityType, entityId, merchantId }: Caller): string | undefined =>
+  entityType === 'merchant' ? entityId : merchantId;
+
 /** By which a client is counted: its identifier is unique within its organisation alone. */
 export const clientKeyOf = ({
   organizationId,

@@ -3,7 +3,13 @@ export type { FindOrganization } from './acting.ts';
 export type { Answered, OnAnswered } from './answered.ts';
 export { type Asset, createAsset } from './assets.ts';
 export type { SessionCallerOf } from './authenticate.ts';
-export { type Caller, clientKeyOf, type Presented, type VerifyToken } from './caller.ts';
+export {
+  type Caller,
+  clientKeyOf,
+  merchantOf,
+  type Presented,
+  type VerifyToken,
+} from './caller.ts';
 export {
   type CertificateJudge,
   type CertificateReader,

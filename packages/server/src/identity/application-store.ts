@@ -5,13 +5,15 @@ import { type Database, isoTime } from '../platform/index.ts';
 import type { TellApplication } from './changes.ts';
 import { permissionsOf } from './permissions.ts';
 import type {
+  AccessTokenType,
   Application,
   ApplicationRecord,
+  ApplicationStatus,
   ApplicationType,
   CallbackError,
   EntityType,
   SecurityFlow,
-  Status,
+  SigningAlgorithm,
 } from './types.ts';
 
 export type ApplicationStore = ReturnType<typeof createApplicationStore>;
@@ -21,7 +23,7 @@ export type ApplicationFilters = {
   readonly entityId?: string | undefined;
   readonly storeId?: string | undefined;
   readonly type?: ApplicationType | undefined;
-  readonly status?: Status | undefined;
+  readonly status?: ApplicationStatus | undefined;
 };
 
 type ApplicationRow = {
@@ -41,9 +43,11 @@ type ApplicationRow = {
   web_origins: string[];
   callback_error: CallbackError;
   access_token_seconds: number | null;
+  access_token_algorithm: SigningAlgorithm | null;
+  access_token_type: AccessTokenType;
   secret_hash: Buffer | null;
   secret_changed_at: Date | null;
-  status: Status;
+  status: ApplicationStatus;
   version: number;
   created_at: Date;
   updated_at: Date;
@@ -51,7 +55,7 @@ type ApplicationRow = {
 
 const columns = `organization_id, client_id, service_account_id, name, description, type, entity_type,
   entity_id, store_id, roles, services, security_flows, redirect_uris, web_origins, callback_error,
-  access_token_seconds, secret_hash, secret_changed_at, status, version, created_at, updated_at`;
+  access_token_seconds, access_token_algorithm, access_token_type, secret_hash, secret_changed_at, status, version, created_at, updated_at`;
 
 function recordOf(row: ApplicationRow): ApplicationRecord {
   const roles = row.roles.map(roleNamed).filter((role): role is RoleName => role !== undefined);
@@ -74,6 +78,8 @@ function recordOf(row: ApplicationRow): ApplicationRecord {
     description: row.description ?? undefined,
     storeId: row.store_id ?? undefined,
     accessTokenSeconds: row.access_token_seconds ?? undefined,
+    accessTokenAlgorithm: row.access_token_algorithm ?? undefined,
+    accessTokenType: row.access_token_type,
     secretHash: row.secret_hash ?? undefined,
     secretChangedAt: row.secret_changed_at?.getTime(),
     version: row.version,
@@ -96,6 +102,8 @@ const changeable = (application: Application) => [
   application.accessTokenSeconds ?? null,
   application.status,
   application.secretHash ?? null,
+  application.accessTokenAlgorithm ?? null,
+  application.accessTokenType,
 ];
 
 const findText = `SELECT ${columns} FROM applications
@@ -107,17 +115,19 @@ export const ownersText = `SELECT organization_id FROM applications
 
 const insertText = `INSERT INTO applications (organization_id, client_id, name, description, type,
     roles, services, security_flows, redirect_uris, web_origins, callback_error,
-    access_token_seconds, status, secret_hash, service_account_id, entity_type, entity_id, store_id,
-    secret_changed_at, created_at, updated_at, version)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::bytea, $15, $16, $17, $18,
-    CASE WHEN $14::bytea IS NULL THEN NULL ELSE $19::timestamptz END, $19, $19, 1)
+    access_token_seconds, status, secret_hash, access_token_algorithm, access_token_type,
+    service_account_id, entity_type, entity_id, store_id, secret_changed_at, created_at, updated_at,
+    version)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::bytea, $15, $16, $17, $18, $19,
+    $20, CASE WHEN $14::bytea IS NULL THEN NULL ELSE $21::timestamptz END, $21, $21, 1)
   ON CONFLICT (organization_id, client_id) DO NOTHING RETURNING ${columns}`;
 
 const replaceText = `UPDATE applications SET name = $3, description = $4, type = $5, roles = $6,
     services = $7, security_flows = $8, redirect_uris = $9, web_origins = $10, callback_error = $11,
-    access_token_seconds = $12, status = $13, secret_hash = $14::bytea, updated_at = $15,
+    access_token_seconds = $12, status = $13, secret_hash = $14::bytea,
+    access_token_algorithm = $15, access_token_type = $16, updated_at = $17,
     secret_changed_at = CASE WHEN secret_hash IS DISTINCT FROM $14::bytea
-      THEN $15::timestamptz ELSE secret_changed_at END,
+      THEN $17::timestamptz ELSE secret_changed_at END,
     version = version + 1
   WHERE organization_id = $1 AND client_id = $2 RETURNING ${columns}`;
 

@@ -8,11 +8,14 @@ import { permissionsOf } from './permissions.ts';
 import type { Revision } from './revision.ts';
 import { hashSecret, secretMatches } from './secrets.ts';
 import type {
+  AccessTokenType,
   Application,
+  ApplicationStatus,
   ApplicationType,
   CallbackError,
   EntityType,
   SecurityFlow,
+  SigningAlgorithm,
   Status,
 } from './types.ts';
 
@@ -44,7 +47,9 @@ export type NewApplication = {
   readonly services?: readonly string[] | undefined;
   readonly callbackError?: CallbackError | undefined;
   readonly accessTokenSeconds?: number | undefined;
-  readonly status?: Status | undefined;
+  readonly accessTokenAlgorithm?: SigningAlgorithm | undefined;
+  readonly accessTokenType?: AccessTokenType | undefined;
+  readonly status?: ApplicationStatus | undefined;
   readonly clientId?: string | undefined;
   readonly clientSecret?: string | undefined;
 };
@@ -103,6 +108,8 @@ export function applicationFrom(wanted: NewPublicApplication, ids: Ids): Applica
     services: wanted.services ?? [],
     callbackError: wanted.callbackError ?? 'Rfc6749',
     accessTokenSeconds: seconds,
+    accessTokenAlgorithm: wanted.accessTokenAlgorithm,
+    accessTokenType: wanted.accessTokenType ?? 'JWT',
     status: wanted.status ?? 'Enabled',
   };
 }

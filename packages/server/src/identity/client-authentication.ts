@@ -4,6 +4,8 @@ import type { Application, Realm } from './types.ts';
 
 type Credentials = { readonly clientId: string; readonly secret: string | undefined };
 
+export const basicChallenge = (issuer: string): string => `Basic realm="${issuer}"`;
+
 const basicForm = /^Basic +([A-Za-z0-9+/]+={0,2}) *$/i;
 
 function decoded(text: string): string | undefined {

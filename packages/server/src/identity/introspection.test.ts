@@ -64,7 +64,11 @@ describe('tokens are looked into', () => {
     const form = { token: tokens.access_token, client_id: client.clientId };
     const { status, headers, body } = await realm.post(path, { ...form, client_secret: 'wrong' });
     assert.deepEqual([status, body['error']], [401, 'invalid_client']);
-    assert.match(String(headers['www-authenticate']), /^Basic /);
+    assert.equal(headers['www-authenticate'], undefined);
+    const authorization = `Basic ${Buffer.from(`${client.clientId}:wrong`).toString('base64')}`;
+    const byHeader = await realm.post(path, { token: tokens.access_token }, { authorization });
+    assert.equal(byHeader.status, 401);
+    assert.match(String(byHeader.headers['www-authenticate']), /^Basic /);
     assert.equal((await realm.post(path, form)).status, 401);
     for (const token of ['nonsense', 'a.b.c', 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.', 'é', 'x.y']) {
       assert.deepEqual(await flow.introspect(token), dead, token);

@@ -2,12 +2,17 @@
 import { createPrivateKey, type KeyObject, sign, verify } from 'node:crypto';
 import { promisify } from 'node:util';
 import { fromAsn1, toAsn1 } from './ecdsa-signatures.ts';
-import type { Realm, RealmKey } from './types.ts';
+import type { AccessTokenType, Application, Realm, RealmKey, SigningAlgorithm } from './types.ts';
 
+type Signer = {
+  readonly key: KeyObject;
+  /** The encoded header, by its `typ`. */
+  readonly heads: Readonly<Record<AccessTokenType, string>>;
+};
 type Claims = Readonly<Record<string, unknown>>;
 
 const tokenLengthMax = 8192;
-const signers = new WeakMap<RealmKey, { readonly key: KeyObject; readonly head: string }>();
+const signers = new WeakMap<RealmKey, Signer>();
 const signAside = promisify(sign);
 
 const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -15,9 +20,10 @@ const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('
 function signerOf(key: RealmKey) {
   const known = signers.get(key);
   if (known !== undefined) return known;
+  const head = (typ: AccessTokenType) => encoded({ typ, alg: key.algorithm, kid: key.keyId });
   const made = {
     key: createPrivateKey({ key: key.privateJwk, format: 'jwk' }),
-    head: encoded({ typ: 'JWT', alg: key.algorithm, kid: key.keyId }),
+    heads: { JWT: head('JWT'), 'at+jwt': head('at+jwt') },
   };
   signers.set(key, made);
   return made;
@@ -27,15 +33,28 @@ function signerOf(key: RealmKey) {
  * RSA signs beside the event loop, where it would hold up everybody else. Keys are handed over as
  * they are: with options around them each signature costs twice as much.
  */
-export async function signJwt(realmKey: RealmKey, claims: Claims): Promise<string> {
-  const { key, head } = signerOf(realmKey);
-  const signed = `${head}.${encoded(claims)}`;
+export async function signJwt(
+  realmKey: RealmKey,
+  claims: Claims,
+  type: AccessTokenType = 'JWT',
+): Promise<string> {
+  const { key, heads } = signerOf(realmKey);
+  const signed = `${heads[type]}.${encoded(claims)}`;
   const signature =
     realmKey.algorithm === 'ES256'
       ? fromAsn1(sign('sha256', Buffer.from(signed), key))
       : await signAside('sha256', Buffer.from(signed), key);
   return `${signed}.${signature.toString('base64url')}`;
 }
+
+/** An access token in the form that its application is set to. */
+export const signAccessToken = (
+  realm: Realm,
+  { accessTokenAlgorithm, accessTokenType }: Application,
+  usual: SigningAlgorithm,
+  claims: Claims,
+): Promise<string> =>
+  signJwt(realm.signing[accessTokenAlgorithm ?? usual], claims, accessTokenType);
 
 function isSignedBy({ algorithm, publicKey }: RealmKey, signed: string, text: string): boolean {
   const given = Buffer.from(text, 'base64url');

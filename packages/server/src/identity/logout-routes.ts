@@ -2,7 +2,7 @@
 import { errorCodes, Refusal } from '@switchyard/contract';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { html, readForms } from '../http/index.ts';
-import type { AuthenticateClient } from './client-authentication.ts';
+import { type AuthenticateClient, basicChallenge } from './client-authentication.ts';
 import { logoutEndpoints } from './endpoint-descriptions.ts';
 import type { Leave, Logout, LogoutRequest } from './logout.ts';
 import type { RealmRequest } from './pass-on.ts';
@@ -150,10 +150,13 @@ export async function registerLogoutRoutes(app: FastifyInstance, deps: LogoutDep
     realm: Realm,
     form: Form,
   ): Promise<FastifyReply> {
-    const client = await authenticateClient(realm, request.headers.authorization, form);
+    const { authorization } = request.headers;
+    const client = await authenticateClient(realm, authorization, form);
     if (client === undefined) {
       limits.failed(request.ip);
-      reply.header('WWW-Authenticate', `Basic realm="${realm.issuer}"`);
+      if (authorization !== undefined) {
+        reply.header('WWW-Authenticate', basicChallenge(realm.issuer));
+      }
       return refuseWith(reply, 401, 'invalid_client', 'client authentication failed');
     }
     if (!(await logout.byRefreshToken(realm, client, form['refresh_token'] ?? ''))) {

@@ -41,6 +41,24 @@ describe('the password grant', () => {
     return body as Record<string, string>;
   }
 
+  test('an application that has signed the user in before is counted apart from others', async () => {
+    const person = await createPerson(realm);
+    const known = await realm.createApplication({ securityFlows: ['Password'] });
+    const asKnown = () =>
+      ask({
+        ...passwordForm(person, known.clientId),
+        client_secret: known.clientSecret,
+      });
+    assert.equal((await asKnown()).status, 200);
+    const wrong = { password: 'wrong' };
+    for (let n = 0; n < 12; n += 1) await signIn(person, wrong);
+    assert.equal((await signIn(person)).status, 400, 'a public application proves no identity');
+    assert.equal((await asKnown()).status, 200);
+    const fresh = await realm.createApplication({ securityFlows: ['Password'] });
+    const form = { ...passwordForm(person, fresh.clientId), client_secret: fresh.clientSecret };
+    assert.equal((await ask(form)).status, 400, 'it has not signed the user in before');
+  });
+
   test('answers with every member of the token response, and no copy is kept of it', async () => {
     const { status, headers, body } = await signIn(ada);
     assert.equal(status, 200);

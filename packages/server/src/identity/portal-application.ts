@@ -56,6 +56,7 @@ export function createPortalApplication({ places, masterKey, domainOf }: Deps): 
         webOrigins: [],
         services: [],
         callbackError: 'Rfc6749',
+        accessTokenType: 'JWT',
         secretHash: derived('secret', organizationId),
         status: 'Enabled',
       };

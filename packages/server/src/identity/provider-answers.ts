@@ -1,6 +1,7 @@
 // What is added to the library's answers: members of the token response, challenges, our JWTs.
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { completeCallback } from './authorization-rules.ts';
+import { basicChallenge } from './client-authentication.ts';
 import { discoveryFacts } from './discovery.ts';
 import type { Introspection } from './introspection.ts';
 import type { Origins } from './origins.ts';
@@ -81,6 +82,13 @@ async function answerForJwt(ctx: KoaContextWithOIDC, deps: Deps): Promise<Answer
   return isDone ? { status: 200, body: '' } : anothersToken;
 }
 
+/** RFC 6749, 5.2: a client hears of HTTP Basic where it used it. To others a browser would show a dialogue. */
+function challenge(ctx: KoaContextWithOIDC, { issuer }: Realm): void {
+  if (ctx.status !== 401) return;
+  if (ctx.get('Authorization') === '') ctx.remove('WWW-Authenticate');
+  else ctx.set('WWW-Authenticate', basicChallenge(issuer));
+}
+
 const scriptRoutes: ReadonlySet<unknown> = new Set(['token', 'revocation', 'discovery', 'jwks']);
 
 /** The library lets every page read what it does not know better: here a page has to be known. */
@@ -112,9 +120,7 @@ export function createAnswers(deps: Deps) {
       ctx.status = answer.status;
       ctx.body = answer.body;
     }
-    if (ctx.status === 401 && !ctx.response.get('WWW-Authenticate')) {
-      ctx.set('WWW-Authenticate', `Basic realm="${deps.realm.issuer}"`);
-    }
+    challenge(ctx, deps.realm);
     await guardFromPages(ctx, deps);
   };
 }

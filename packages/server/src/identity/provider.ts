@@ -1,12 +1,20 @@
 // The authorization server of one realm: oidc-provider with the platform's rules.
 import { errorCodes, Refusal } from '@switchyard/contract';
-import Provider, { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import Provider, {
+  errors,
+  type KoaContextWithOIDC,
+  type TokenEndpointGrantContext,
+} from 'oidc-provider';
 import type { Clock, Ids, Log } from '../platform/index.ts';
 import type { User } from './accounts/types.ts';
 import type { Applications } from './applications.ts';
 import { checkAuthorizationRequest, noteCallbackFaults } from './authorization-rules.ts';
 import { type CookieKeys, cookieOptions } from './cookies.ts';
-import { authenticateDevices, deviceOfNow } from './devices/client-authentication.ts';
+import {
+  authenticateDevices,
+  deviceOfNow,
+  isTokenRequest,
+} from './devices/client-authentication.ts';
 import { mayAct } from './devices/device-application.ts';
 import { createDeviceTokens } from './devices/device-tokens.ts';
 import { presentedDevice } from './devices/presented.ts';
@@ -89,6 +97,30 @@ function replaceParts(provider: Provider, realm: Realm, applications: Applicatio
   Object.defineProperty(provider.request, 'protocol', { value: protocol.slice(0, -1) });
 }
 
+/** At the token endpoint an application that waits for approval proves itself, so that it hears the reason. */
+async function findClient(
+  applications: Applications,
+  realm: Realm,
+  clientId: string,
+): Promise<Application | undefined> {
+  const application = await applications.find(realm.organizationId, clientId);
+  const isPending = application?.status === 'PendingApproval' && isTokenRequest();
+  const facts = isPending ? { ...application, status: 'Enabled' as const } : application;
+  return facts !== undefined && mayAct(facts, deviceOfNow()) ? application : undefined;
+}
+
+async function demandApproved(
+  applications: Applications,
+  realm: Realm,
+  clientId: string,
+): Promise<void> {
+  const application = await applications.find(realm.organizationId, clientId);
+  if (application?.status !== 'PendingApproval') return;
+  throw new errors.UnauthorizedClient(
+    'the application waits for the approval of an administrator or of the manager of its merchant',
+  );
+}
+
 export function createRealmProvider(deps: ProviderDeps, realm: Realm): RealmProvider {
   const { applications, log } = deps;
   const find: FindApplication = async (clientId) => {
@@ -98,7 +130,7 @@ export function createRealmProvider(deps: ProviderDeps, realm: Realm): RealmProv
   const cookies = cookieOptions(realm.userDomainId, deps.cookieKeys);
   const provider = new Provider(realm.issuer, configure({ ...deps, realm, cookies }));
   replaceParts(provider, realm, applications);
-  serveClients(provider, find);
+  serveClients(provider, (clientId) => findClient(applications, realm, clientId));
   authenticateDevices(provider, deps.checkDeviceSecret);
   checkAuthorizationRequest(provider);
   noteCallbackFaults(provider);
@@ -116,7 +148,12 @@ export function createRealmProvider(deps: ProviderDeps, realm: Realm): RealmProv
     limitClient: limitClientWith(deps.limits, realm),
   };
   for (const grant of grants) {
-    provider.registerGrantType(grant.grantType, grant.handle(grantDeps), grant.parameters);
+    const handle = grant.handle(grantDeps);
+    const handleApproved = async (ctx: TokenEndpointGrantContext): Promise<void> => {
+      await demandApproved(applications, realm, ctx.oidc.client.clientId);
+      await handle(ctx);
+    };
+    provider.registerGrantType(grant.grantType, handleApproved, grant.parameters);
   }
   provider.use(
     createAnswers({

@@ -105,32 +105,39 @@ describe('the authorization code flow', () => {
       redirectUris: [redirectUri],
     });
     const { verifier, ...challenge } = pkce();
-    const link = flow.link({ client_id: clientId, ...challenge });
-    const callback = await signIn(realm.identity, flow.openBrowser(), link, {
-      userId: user.userId,
-    });
-    const code = String(callback.searchParams.get('code'));
-    const form = { grant_type: 'authorization_code', redirect_uri: redirectUri, code };
-    const redeem = (codeVerifier?: string) =>
+    const newCode = async (): Promise<string> => {
+      const link = flow.link({ client_id: clientId, ...challenge });
+      const callback = await signIn(realm.identity, flow.openBrowser(), link, {
+        userId: user.userId,
+      });
+      return String(callback.searchParams.get('code'));
+    };
+    const form = { grant_type: 'authorization_code', redirect_uri: redirectUri };
+    const redeem = (code: string, codeVerifier?: string) =>
       realm.post(realm.tokenPath, {
         ...form,
+        code,
         client_id: clientId,
         ...defined({ code_verifier: codeVerifier }),
       });
     for (const wrong of [undefined, 'short', pkce().verifier]) {
-      const { status, body } = await redeem(wrong);
-      assert.deepEqual([status, body['error']], [400, 'invalid_grant'], wrong);
+      const code = await newCode();
+      for (const given of [wrong, verifier]) {
+        const { status, body } = await redeem(code, given);
+        assert.deepEqual([status, body['error']], [400, 'invalid_grant'], wrong);
+      }
     }
-    // Whoever has the code alone has not used it up.
-    const { status, body } = await redeem(verifier);
+    const { status, body } = await redeem(await newCode(), verifier);
     assert.equal(status, 200, JSON.stringify(body));
 
     const confidential = pkce();
-    const bound = await flow.code({
-      code_challenge: confidential.code_challenge,
-      code_challenge_method: 'S256',
-    });
-    assert.equal((await flow.redeem(bound)).body['error'], 'invalid_grant');
+    const boundCode = () =>
+      flow.code({
+        code_challenge: confidential.code_challenge,
+        code_challenge_method: 'S256',
+      });
+    assert.equal((await flow.redeem(await boundCode())).body['error'], 'invalid_grant');
+    const bound = await boundCode();
     assert.equal((await flow.redeem(bound, { code_verifier: confidential.verifier })).status, 200);
     const unbound = await flow.code();
     const extra = await flow.redeem(unbound, { code_verifier: confidential.verifier });

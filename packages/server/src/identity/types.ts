@@ -4,6 +4,8 @@ import type { Permission, RoleName } from '@switchyard/contract';
 import type { JWK } from 'jose';
 
 export type Status = 'Enabled' | 'Disabled';
+/** Without an approval, an application with rights to payments gets no token. */
+export type ApplicationStatus = Status | 'PendingApproval';
 
 export type UserDomain = {
   readonly userDomainId: string;
@@ -16,6 +18,9 @@ export type SecurityFlow = 'AuthorizationCode' | 'ClientCredentials' | 'Password
 export type ApplicationType = 'Application' | 'CloudApiApplication';
 /** What `error` says in the callback of a failed sign-in: RFC 6749's word, or the HTTP error code. */
 export type CallbackError = 'Rfc6749' | 'HttpCode';
+
+/** `typ` in the header of an access token; `at+jwt` is that of RFC 9068, 2.1. */
+export type AccessTokenType = 'JWT' | 'at+jwt';
 
 export type Application = {
   readonly organizationId: string;
@@ -39,9 +44,12 @@ export type Application = {
   readonly services: readonly string[];
   readonly callbackError: CallbackError;
   readonly accessTokenSeconds?: number | undefined;
+  /** Left out: RS256 for users, ES256 for itself and for devices. */
+  readonly accessTokenAlgorithm?: SigningAlgorithm | undefined;
+  readonly accessTokenType: AccessTokenType;
   /** SHA-256 of the secret; a public client has none. */
   readonly secretHash?: Buffer | undefined;
-  readonly status: Status;
+  readonly status: ApplicationStatus;
 };
 
 /** An application with what its row tells of its history. */

@@ -7,7 +7,7 @@ import type { DeviceFacts } from './auth-claims.ts';
 import { idTokenClaims, type UserIssue, userClaims } from './claims.ts';
 import type { CodeRefusal, Families } from './families.ts';
 import type { Family, FamilyFacts, FamilyKind } from './family-store.ts';
-import { signJwt } from './jwt.ts';
+import { signAccessToken, signJwt } from './jwt.ts';
 import { refreshClaims, signRefreshToken } from './refresh-claims.ts';
 import type { Application, Realm } from './types.ts';
 
@@ -94,8 +94,8 @@ export function createUserTokens({ families, ids }: Deps) {
       device,
       certificate: facts.certificate,
     };
-    const { ES256, RS256 } = realm.signing;
-    const accessToken = await signJwt(device === undefined ? RS256 : ES256, userClaims(issue));
+    const usual = device === undefined ? 'RS256' : 'ES256';
+    const accessToken = await signAccessToken(realm, application, usual, userClaims(issue));
     const refreshToken = signRefreshToken(realm, refreshClaims(realm, family));
     const isAboutTheUser = withIdToken && scope.split(' ').includes('openid');
     return {

@@ -12,7 +12,7 @@ import type { Revision } from './revision.ts';
 import type { Revocations } from './revocations.ts';
 import { isStanding } from './standing.ts';
 import { createCallers, readToken, type TokenFacts } from './token-caller.ts';
-import type { Realm, RealmKey } from './types.ts';
+import type { AccessTokenType, Realm, RealmKey } from './types.ts';
 
 const cachedTokensMax = 10_000;
 const tokenLengthMax = 8_192;
@@ -47,6 +47,9 @@ type Verdict = {
 };
 type Candidate = { readonly realm: Realm; readonly key: RealmKey };
 
+/** As applications are set to; whichever it is, the claim `typ` tells access tokens from others. */
+const headerTypes: ReadonlySet<unknown> = new Set<AccessTokenType>(['JWT', 'at+jwt']);
+
 /** What exactly is wrong is for the log: an answer would help only those who forge. */
 const invalid = (logDetail: string) =>
   new Refusal('token_invalid', 'The access token is not valid.', { logDetail });
@@ -80,15 +83,15 @@ export function createVerifyToken(deps: Deps) {
   async function checkSignature(token: string, { realm, key }: Candidate): Promise<JWTPayload> {
     const now = clock.now();
     try {
-      const { payload } = await jwtVerify(token, key.publicKey, {
+      const { payload, protectedHeader } = await jwtVerify(token, key.publicKey, {
         // The key decides the algorithm, never the token.
         algorithms: [key.algorithm],
         issuer: realm.issuer,
-        typ: 'JWT',
         requiredClaims: ['exp', 'nbf', 'iat', 'jti', 'sub'],
         clockTolerance: clockSkewSeconds,
         currentDate: new Date(now),
       });
+      if (!headerTypes.has(protectedHeader.typ)) throw invalid('another typ in the header');
       if (Number(payload.exp) * 1000 <= now) throw expired();
       return payload;
     } catch (error) {

@@ -7,8 +7,8 @@ import {
 } from '@switchyard/contract';
 
 /**
- * Permissions by which rights are given away or the house is arranged. What tills, fleets and
- * refunds need is not among them, so that an administrator may give every group of his house.
+ * Permissions by which rights are given away or the house is arranged. What tills, fleets, refunds
+ * and webhooks need is not among them, so that an administrator may give every group of his house.
  * `onb.approve` stands beside `org_admin` in every organisation, and means something at the
  * platform's own alone.
  */
@@ -21,10 +21,15 @@ const governing: ReadonlySet<Permission> = new Set<Permission>([
   'sub.write',
   'conf.write',
   'svc.write',
-  'hook.write',
   'onb.write',
   'audit.read',
 ]);
+
+/**
+ * The applications of a merchant's developer wait for the approval of a user manager, so that a manager of the
+ * merchant gives away no right by this group.
+ */
+const givenByUserManagers: GroupName = 'merchant_dev';
 
 /** The name is the entity's identifier, a `_` and the group; undefined where it is no group. */
 function groupOf(name: string): GroupName | undefined {
@@ -40,6 +45,7 @@ export function groupBeyond(
   return groups.find((name) => {
     const group = groupOf(name);
     if (group === undefined) return false;
+    if (group === givenByUserManagers) return !held.has('um.write');
     return groupPermissions[group].some(
       (permission) => governing.has(permission) && !held.has(permission),
     );

@@ -21,6 +21,7 @@ import {
   type Caller,
   entityTag,
   ifMatchOf,
+  merchantOf,
   openPage,
   pageQuery,
   route,
@@ -40,14 +41,19 @@ const ofDelivery = Type.Object({
   deliveryId: Type.String({ maxLength: 64, description: 'The delivery.' }),
 });
 
-/** Events of an organisation are the organisation's: what a merchant gets of them it arranges. */
-function organizationOf({ organizationId, entityType }: Caller): string {
-  if (entityType === 'tenant') return organizationId;
-  return refuse('permission_denied', 'Only the organisation arranges webhooks.');
+/** An organisation manages all endpoints, a merchant those that it has created. */
+function scopeOf(caller: Caller): Omit<By, 'author'> {
+  if (caller.storeId !== undefined) {
+    refuse(
+      'permission_denied',
+      'Webhooks belong to an organisation or a merchant, not to a store.',
+    );
+  }
+  return { organizationId: caller.organizationId, merchantId: merchantOf(caller) };
 }
 
 const byOf = (request: FastifyRequest & { readonly caller: Caller }): By => ({
-  organizationId: organizationOf(request.caller),
+  ...scopeOf(request.caller),
   author: actorOf(request.caller, String(request.id)),
 });
 
@@ -83,7 +89,7 @@ function registerReads(app: FastifyInstance, { endpoints }: Parts): void {
     priority: 'list',
     async handler({ caller, query }) {
       const page = openPage(query, 'listWebhookEndpoints');
-      const found = await endpoints.list(organizationOf(caller), page);
+      const found = await endpoints.list(scopeOf(caller), page);
       return sealPage(found, query, 'listWebhookEndpoints');
     },
   });
@@ -100,7 +106,7 @@ function registerReads(app: FastifyInstance, { endpoints }: Parts): void {
     answerHeaders: { 200: ['ETag'] },
     errors: ['endpoint_not_found'],
     async handler({ caller, params }, reply) {
-      return send(reply, await endpoints.get(organizationOf(caller), params.endpointId));
+      return send(reply, await endpoints.get(scopeOf(caller), params.endpointId));
     },
   });
 }
@@ -230,10 +236,9 @@ function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }:
     response: { 202: WebhookDelivery },
     errors: ['endpoint_not_found', 'endpoint_state'],
     async handler(request, reply) {
-      const { organizationId } = byOf(request);
       const { params: of, body } = request;
       reply.code(202);
-      return deliveries.test(organizationId, of.endpointId, body.type);
+      return deliveries.test(scopeOf(request.caller), of.endpointId, body.type);
     },
   });
 
@@ -254,9 +259,8 @@ function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }:
     response: { 202: BegunWebhookReplay },
     errors: ['endpoint_not_found', 'endpoint_state', 'replay_running'],
     async handler(request, reply) {
-      const { organizationId } = byOf(request);
       reply.code(202);
-      return replays.begin(organizationId, request.params.endpointId, request.body);
+      return replays.begin(scopeOf(request.caller), request.params.endpointId, request.body);
     },
   });
 }
@@ -277,7 +281,7 @@ function registerDeliveries(app: FastifyInstance, { deliveries }: Parts): void {
     async handler({ caller, query }) {
       const { limit: _limit, cursor: _cursor, ...filters } = query;
       const page = openPage(query, 'listWebhookDeliveries');
-      const found = await deliveries.list(organizationOf(caller), filters, page);
+      const found = await deliveries.list(scopeOf(caller), filters, page);
       return sealPage(found, query, 'listWebhookDeliveries');
     },
   });
@@ -293,7 +297,7 @@ function registerDeliveries(app: FastifyInstance, { deliveries }: Parts): void {
     params: ofDelivery,
     response: { 200: WebhookDeliveryDetail },
     errors: ['delivery_not_found'],
-    handler: ({ caller, params }) => deliveries.get(organizationOf(caller), params.deliveryId),
+    handler: ({ caller, params }) => deliveries.get(scopeOf(caller), params.deliveryId),
   });
 
   route(app, {
@@ -310,9 +314,8 @@ function registerDeliveries(app: FastifyInstance, { deliveries }: Parts): void {
     response: { 202: WebhookDelivery },
     errors: ['delivery_not_found', 'delivery_state', 'endpoint_state'],
     async handler(request, reply) {
-      const { organizationId } = byOf(request);
       reply.code(202);
-      return deliveries.resend(organizationId, request.params.deliveryId);
+      return deliveries.resend(scopeOf(request.caller), request.params.deliveryId);
     },
   });
 }

@@ -10,27 +10,41 @@ import { Icon } from '../../parts/icons.tsx';
 import { notify } from '../../parts/notify.ts';
 import { SecretOnce } from '../../parts/secret-once.tsx';
 import { VerbMenu } from '../../parts/verb-menu.tsx';
+import { useCan } from '../../session/use-session.ts';
 import { forgetLists } from '../../table/kept-stores.ts';
 import { useWords } from '../../words/index.ts';
 import { changesOf, draftOf } from './draft.ts';
 import { ownerOf } from './kinds.ts';
 import type { FoundApplication } from './use-application.ts';
 
-type Verb = 'secret' | 'disable' | 'enable' | 'delete';
+type Verb = 'approve' | 'secret' | 'disable' | 'enable' | 'delete';
 
 /** Devices share an application that proves itself by certificates, and that they cannot be without. */
-function verbsOf(application: Application): readonly Verb[] {
-  const { clientType, status } = application;
-  const isOfDevices = ownerOf(application) === 'devices';
-  return [
-    ...(clientType === 'Confidential' && !isOfDevices ? (['secret'] as const) : []),
-    status === 'Enabled' ? 'disable' : 'enable',
-    ...(isOfDevices ? [] : (['delete'] as const)),
+function verbsOf(
+  { clientType, status }: Application,
+  isOfDevices: boolean,
+  { mayApprove, mayWrite }: { readonly mayApprove: boolean; readonly mayWrite: boolean },
+): readonly Verb[] {
+  const all: readonly (readonly [Verb, boolean])[] = [
+    ['approve', status === 'PendingApproval' && mayApprove],
+    ['secret', clientType === 'Confidential' && !isOfDevices],
+    ['disable', status !== 'Disabled' && mayWrite],
+    ['enable', status === 'Disabled' && mayWrite],
+    ['delete', !isOfDevices && mayWrite],
   ];
+  return all.filter(([, isShown]) => isShown).map(([verb]) => verb);
 }
+
+const harmless: ReadonlySet<Verb> = new Set(['approve', 'enable']);
 
 const isRenewed = (result: unknown): result is RenewedSecret =>
   typeof result === 'object' && result !== null && 'clientSecret' in result;
+
+const isPending = (result: unknown): boolean =>
+  typeof result === 'object' &&
+  result !== null &&
+  'status' in result &&
+  result.status === 'PendingApproval';
 
 export function ApplicationActions({ found }: { readonly found: FoundApplication }) {
   const t = useWords('applications');
@@ -38,6 +52,9 @@ export function ApplicationActions({ found }: { readonly found: FoundApplication
   const navigate = useNavigate();
   const { application, address, etag } = found;
   const { clientId, name, type } = application;
+  const mayWrite = useCan('app.write');
+  const mayApprove = useCan('um.write');
+  const isOfDevices = ownerOf(application) === 'devices';
   const [verb, setVerb] = useState<Verb | undefined>(undefined);
   const [renewed, setRenewed] = useState<RenewedSecret | undefined>(undefined);
   const headers = { 'if-match': etag };
@@ -47,6 +64,7 @@ export function ApplicationActions({ found }: { readonly found: FoundApplication
       headers,
     });
   const changes: Readonly<Record<Verb, (key: string) => Promise<unknown>>> = {
+    approve: () => api.post<Application>(`${address}/approve`, { body: {}, headers }),
     secret: (idempotencyKey) =>
       api.post<RenewedSecret>(`${address}/secret`, { body: {}, idempotencyKey }),
     disable: () => setStatus('Disabled'),
@@ -63,28 +81,30 @@ export function ApplicationActions({ found }: { readonly found: FoundApplication
     }
     void client.invalidateQueries({ queryKey: ['application', clientId] });
     if (isRenewed(result)) setRenewed(result);
-    else notify(t(`${what}.done`));
+    else notify(t(isPending(result) ? 'pending' : `${what}.done`));
   }
   return (
     <>
-      <Button
-        component={Link}
-        to={`/applications/${clientId}/edit`}
-        variant="default"
-        leftSection={<Icon name="edit" size={15} />}
-      >
-        {t('edit.title')}
-      </Button>
+      {mayWrite && (
+        <Button
+          component={Link}
+          to={`/applications/${clientId}/edit`}
+          variant="default"
+          leftSection={<Icon name="edit" size={15} />}
+        >
+          {t('edit.title')}
+        </Button>
+      )}
       <VerbMenu
         label={t('actions')}
-        verbs={verbsOf(application)}
+        verbs={verbsOf(application, isOfDevices, { mayApprove, mayWrite })}
         textOf={(each) => t(`${each}.do`)}
         onChoose={setVerb}
       />
       {verb !== undefined && (
         <ConfirmAction
           isOpen
-          isDangerous={verb !== 'enable'}
+          isDangerous={!harmless.has(verb)}
           onClose={() => setVerb(undefined)}
           title={t(`${verb}.title`)}
           confirm={t(`${verb}.do`)}

@@ -23,7 +23,7 @@ import './applications.css';
 export default function ApplicationDetail() {
   const t = useWords('applications');
   const clientId = useParam('clientId');
-  const mayWrite = useCan('app.write');
+  const mayAct = useCan('app.write', 'um.write');
   const { data, error, refetch } = useApplication(clientId);
   const back = { to: '/applications', label: t('title') };
   if (data === undefined) {
@@ -47,10 +47,15 @@ export default function ApplicationDetail() {
       }
       lead={application.description}
       back={back}
-      {...(mayWrite && owner !== 'till' ? { actions: <ApplicationActions found={data} /> } : {})}
+      {...(mayAct && owner !== 'till' ? { actions: <ApplicationActions found={data} /> } : {})}
     >
       {error !== null && <Problem fault={error} />}
       {owner !== 'nobody' && <Owned owner={owner} />}
+      {application.status === 'PendingApproval' && (
+        <Note icon="clock" tone="warn">
+          {t('pending')}
+        </Note>
+      )}
       <div className="sy-app-columns">
         <Who application={application} />
         <Rights application={application} />
@@ -156,6 +161,8 @@ function Rights({ application }: { readonly application: Application }) {
                   seconds: formats.number(accessTokenSeconds),
                 }),
           ],
+          [t('tokenAlgorithm'), application.accessTokenAlgorithm],
+          [t('tokenType'), application.accessTokenType],
           [
             t('callbackError'),
             securityFlows.includes('AuthorizationCode')

@@ -16,6 +16,9 @@ export type Draft = {
   readonly services: readonly string[];
   readonly callbackError: string;
   readonly accessTokenSeconds: string;
+  /** Empty: the usual one. */
+  readonly accessTokenAlgorithm: string;
+  readonly accessTokenType: string;
 };
 
 export const emptyDraft = (kind: Kind, entityId: string): Draft => ({
@@ -28,6 +31,8 @@ export const emptyDraft = (kind: Kind, entityId: string): Draft => ({
   webOrigins: '',
   services: [],
   accessTokenSeconds: '',
+  accessTokenAlgorithm: '',
+  accessTokenType: 'JWT',
   callbackError: 'Rfc6749',
   securityFlows: presets[kind].securityFlows,
   roles: presets[kind].roles,
@@ -47,6 +52,8 @@ export const draftOf = (application: Application): Draft => ({
   callbackError: application.callbackError,
   accessTokenSeconds:
     application.accessTokenSeconds === undefined ? '' : String(application.accessTokenSeconds),
+  accessTokenAlgorithm: application.accessTokenAlgorithm ?? '',
+  accessTokenType: application.accessTokenType,
 });
 
 export const linesOf = (text: string): string[] => [
@@ -71,6 +78,14 @@ export function changesOf(draft: Draft) {
     services: [...draft.services],
     roles: [...draft.roles],
     callbackError: draft.callbackError as Application['callbackError'],
+    ...(draft.accessTokenAlgorithm === ''
+      ? {}
+      : {
+          accessTokenAlgorithm: draft.accessTokenAlgorithm as NonNullable<
+            Application['accessTokenAlgorithm']
+          >,
+        }),
+    accessTokenType: draft.accessTokenType as Application['accessTokenType'],
     ...(seconds === ''
       ? {}
       : { accessTokenSeconds: (/^\d+$/.test(seconds) ? Number(seconds) : seconds) as number }),

@@ -27,6 +27,8 @@ export const shownFields = [
   'services',
   'callbackError',
   'accessTokenSeconds',
+  'accessTokenAlgorithm',
+  'accessTokenType',
   // Those of lists come with the number of the line.
   ...Array.from({ length: 50 }, (_, at) => [`redirectUris.${at}`, `webOrigins.${at}`]).flat(),
   ...Array.from({ length: 20 }, (_, at) => [`roles.${at}`, `services.${at}`]).flat(),
@@ -200,6 +202,24 @@ export function FinerFields({ draft, faults, onChange }: FieldsProps) {
         value={draft.accessTokenSeconds}
         error={faults['accessTokenSeconds']}
         onChange={({ currentTarget: { value } }) => onChange({ accessTokenSeconds: value })}
+      />
+      <Select
+        label={t('tokenAlgorithm')}
+        description={t('tokenAlgorithmHint')}
+        clearable
+        data={['ES256', 'RS256']}
+        value={draft.accessTokenAlgorithm === '' ? null : draft.accessTokenAlgorithm}
+        error={faults['accessTokenAlgorithm']}
+        onChange={(value) => onChange({ accessTokenAlgorithm: value ?? '' })}
+      />
+      <Select
+        label={t('tokenType')}
+        description={t('tokenTypeHint')}
+        allowDeselect={false}
+        data={['JWT', 'at+jwt']}
+        value={draft.accessTokenType}
+        error={faults['accessTokenType']}
+        onChange={(value) => onChange({ accessTokenType: value ?? 'JWT' })}
       />
       {draft.securityFlows.includes('AuthorizationCode') && (
         <Select

@@ -84,7 +84,7 @@ function useFields(t: Words): FilterField<(typeof filterNames)[number]>[] {
   return [
     { kind: 'search', name: 'name', label: t('search') },
     choices('type', ['Application', 'CloudApiApplication']),
-    choices('status', ['Enabled', 'Disabled']),
+    choices('status', ['Enabled', 'Disabled', 'PendingApproval']),
     ...(merchants === undefined
       ? []
       : [

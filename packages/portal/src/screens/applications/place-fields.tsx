@@ -16,7 +16,8 @@ export function PlaceFields(props: FieldsProps) {
   const mayRead = useCan('prov.read');
   const merchants = useNames('merchants', merchantId === undefined).data;
   const { draft, faults, onChange } = props;
-  if (merchantId !== undefined) return <StoreField {...props} />;
+  // Without the stores of the merchant the application acts for all of them.
+  if (merchantId !== undefined) return mayRead ? <StoreField {...props} /> : null;
   if (!mayRead) return <PlainPlace {...props} />;
   return (
     <>

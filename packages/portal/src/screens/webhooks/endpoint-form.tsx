@@ -10,6 +10,7 @@ import { ConfirmAction } from '../../parts/confirm-action.tsx';
 import { useNames } from '../../parts/entity-name.tsx';
 import { notify } from '../../parts/notify.ts';
 import { SecretOnce } from '../../parts/secret-once.tsx';
+import { useSession } from '../../session/use-session.ts';
 import { forgetLists } from '../../table/kept-stores.ts';
 import { useWords } from '../../words/index.ts';
 import { endpointsAddress, type FoundEndpoint, useEventTypes } from './address.ts';
@@ -132,7 +133,8 @@ function Fields({
 }) {
   const t = useWords('webhooks');
   const faults = faultsByField(fault);
-  const merchants = useNames('merchants').data;
+  const isOfOrganization = useSession().merchantId === undefined;
+  const merchants = useNames('merchants', isOfOrganization).data;
   return (
     <>
       <TextInput
@@ -149,7 +151,7 @@ function Fields({
         onChange={({ currentTarget: { value } }) => onChange({ url: value })}
       />
       <EventChoice draft={draft} faults={faults} onChange={onChange} />
-      {merchants !== undefined && (
+      {isOfOrganization && merchants !== undefined && (
         <Select
           label={t('merchant')}
           description={t('merchantHint')}

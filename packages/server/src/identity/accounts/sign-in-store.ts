@@ -1,4 +1,5 @@
 // The SQL of a sign-in: one statement reads what there is to prove, one counts, spends and records the outcome.
+import { hash } from 'node:crypto';
 import { type Database, isoTime } from '../../platform/index.ts';
 import { originTexts } from './sign-ins.ts';
 import type { Method, Origin, Outcome, RecordKind, User } from './types.ts';
@@ -7,10 +8,13 @@ import { type UserRow, userColumns, userOf } from './user-rows.ts';
 export const failuresMax = 10;
 /** PCI DSS 8.3.4. */
 export const lockMs = 30 * 60_000;
+/** Of each user: the sources that were used last. */
+const knownSourcesMax = 20;
 
 export type Credentials = {
   readonly user: User;
   readonly passwordHash: string | undefined;
+  /** Of the source, where the user has signed in with it before; else of the user. */
   readonly lockedUntil: number | undefined;
   readonly otpSealed: Buffer | undefined;
   readonly hasPasskey: boolean;
@@ -51,9 +55,29 @@ export type Settlement = {
   readonly origin: Origin;
 };
 
+/** The password was right, it still is the password of the user, and the user may sign in. */
+const isGood = "(v.good AND u.password_hash = $7 AND u.status = 'Enabled')";
+
+/** What an attempt changes in the row `counter` that counts it. */
+const countText = (counter: 'u' | 'k') => `failed_attempts = CASE
+        WHEN ${isGood} THEN CASE WHEN $4::text = 'half' THEN ${counter}.failed_attempts ELSE 0 END
+        WHEN ${counter}.locked_until IS NULL THEN ${counter}.failed_attempts + 1 ELSE 1 END,
+      locked_until = CASE
+        WHEN ${isGood} THEN CASE WHEN $4::text = 'half' THEN ${counter}.locked_until END
+        WHEN ${counter}.locked_until IS NULL AND ${counter}.failed_attempts + 1 >= $8
+          THEN $9::timestamptz
+        ELSE NULL END`;
+
+const isUnlocked = (counter: 'u' | 'k') =>
+  `(${counter}.locked_until IS NULL OR ${counter}.locked_until <= $3)`;
+
 /**
  * A success resets the count, a failure adds to it, and neither touches a locked user. An unknown user
  * goes through the same statement with the same commit. A lock that has ended begins a new count.
+ *
+ * A source that the user has signed in with before has a count and a lock of its own: a stranger who locks
+ * the user does not lock the source. A new password deletes the sources, so one that is not there any more when
+ * its row is written was counted by nothing, and the attempt is refused.
  */
 const settleText = `WITH stepped AS (
     UPDATE user_one_time_passwords SET last_step = $5
@@ -68,24 +92,41 @@ const settleText = `WITH stepped AS (
     SELECT CASE $4::text WHEN 'proven' THEN true WHEN 'half' THEN true
       WHEN 'otp' THEN EXISTS (SELECT 1 FROM stepped)
       WHEN 'recovery' THEN EXISTS (SELECT 1 FROM spent) ELSE false END AS good
-  ), counted AS (
-    UPDATE users AS u SET
-      failed_attempts = CASE
-        WHEN v.good AND u.password_hash = $7 AND u.status = 'Enabled'
-          THEN CASE WHEN $4::text = 'half' THEN u.failed_attempts ELSE 0 END
-        WHEN u.locked_until IS NULL THEN u.failed_attempts + 1 ELSE 1 END,
-      locked_until = CASE
-        WHEN v.good AND u.password_hash = $7 AND u.status = 'Enabled'
-          THEN CASE WHEN $4::text = 'half' THEN u.locked_until END
-        WHEN u.locked_until IS NULL AND u.failed_attempts + 1 >= $8 THEN $9::timestamptz
-        ELSE NULL END,
-      last_sign_in_at = CASE
-        WHEN v.good AND u.password_hash = $7 AND u.status = 'Enabled' AND $4::text <> 'half'
-          THEN $3 ELSE u.last_sign_in_at END
+  ), known AS (
+    SELECT source_hash FROM user_known_sources
+    WHERE organization_id = $1 AND user_id = $2 AND source_hash = $21::bytea
+  ), counted_user AS (
+    UPDATE users AS u SET ${countText('u')},
+      last_sign_in_at = CASE WHEN ${isGood} AND $4::text <> 'half' THEN $3 ELSE u.last_sign_in_at END
     FROM verdict AS v
-    WHERE u.organization_id = $1 AND u.user_id = $2
-      AND (u.locked_until IS NULL OR u.locked_until <= $3)
-    RETURNING v.good AND u.password_hash = $7 AND u.status = 'Enabled' AS good
+    WHERE u.organization_id = $1 AND u.user_id = $2 AND ${isUnlocked('u')}
+      AND NOT EXISTS (SELECT FROM known)
+    RETURNING ${isGood} AS good
+  ), counted_source AS (
+    UPDATE user_known_sources AS k SET ${countText('k')},
+      used_at = CASE WHEN ${isGood} AND $4::text <> 'half' THEN $3 ELSE k.used_at END
+    FROM verdict AS v, users AS u
+    WHERE u.organization_id = $1 AND u.user_id = $2 AND k.organization_id = $1 AND k.user_id = $2
+      AND k.source_hash = $21::bytea AND ${isUnlocked('k')}
+    RETURNING ${isGood} AS good
+  ), signed_in AS (
+    UPDATE users SET last_sign_in_at = $3
+    WHERE organization_id = $1 AND user_id = $2 AND $4::text <> 'half'
+      AND EXISTS (SELECT FROM counted_source WHERE good)
+  ), counted AS (
+    SELECT good FROM counted_user UNION ALL SELECT good FROM counted_source
+  ), forgotten AS (
+    DELETE FROM user_known_sources AS k USING (
+      SELECT source_hash FROM user_known_sources
+      WHERE organization_id = $1 AND user_id = $2 AND source_hash <> $21::bytea
+      ORDER BY used_at DESC OFFSET ${knownSourcesMax - 1}) AS old
+    WHERE k.organization_id = $1 AND k.user_id = $2 AND k.source_hash = old.source_hash
+      AND EXISTS (SELECT FROM counted_user WHERE good)
+  ), remembered AS (
+    INSERT INTO user_known_sources (organization_id, user_id, source_hash, failed_attempts, used_at)
+    SELECT $1, $2, $21::bytea, 0, $3 FROM counted_user
+    WHERE good AND $4::text <> 'half' AND $21::bytea IS NOT NULL
+    ON CONFLICT DO NOTHING
   ), told AS (
     SELECT coalesce((SELECT good FROM counted), false) AS good,
       EXISTS (SELECT 1 FROM counted) AS counted
@@ -99,6 +140,9 @@ const settleText = `WITH stepped AS (
   FROM told
   RETURNING outcome`;
 
+const sourceHash = (source: string | undefined): Buffer | null =>
+  source === undefined ? null : hash('sha256', source, 'buffer');
+
 export type SignInStore = ReturnType<typeof createSignInStore>;
 
 export function createSignInStore(database: Database) {
@@ -107,15 +151,19 @@ export function createSignInStore(database: Database) {
     async credentialsOf(
       organizationId: string,
       usernameKey: string,
+      source: string | undefined,
     ): Promise<Credentials | undefined> {
       const [row] = await database.query<CredentialsRow>(
-        `SELECT ${userColumns}, u.password_hash, u.locked_until, o.secret_sealed,
+        `SELECT ${userColumns}, u.password_hash, o.secret_sealed,
+           CASE WHEN k.user_id IS NULL THEN u.locked_until ELSE k.locked_until END AS locked_until,
            EXISTS (SELECT 1 FROM user_passkeys AS p WHERE p.organization_id = $1
              AND p.user_id = u.user_id) AS has_passkey
          FROM users AS u LEFT JOIN user_one_time_passwords AS o
            ON o.organization_id = $1 AND o.user_id = u.user_id
+         LEFT JOIN user_known_sources AS k
+           ON k.organization_id = $1 AND k.user_id = u.user_id AND k.source_hash = $3
          WHERE u.organization_id = $1 AND u.username_key = $2`,
-        [organizationId, usernameKey],
+        [organizationId, usernameKey, sourceHash(source)],
       );
       if (row === undefined) return undefined;
       return {
@@ -151,6 +199,7 @@ export function createSignInStore(database: Database) {
         origin.address,
         origin.userAgent,
         origin.requestId,
+        sourceHash(done.origin.source),
       ]);
       if (row === undefined) throw new Error('a sign-in left no record');
       return row.outcome;

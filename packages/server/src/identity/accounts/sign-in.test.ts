@@ -253,6 +253,64 @@ describe('a sign-in', () => {
       assert.ok((await scene.attempt(user)).ok);
     });
 
+    test('strangers lock no source that the user has signed in with before', async () => {
+      const user = await scene.createUser();
+      const from = (source: string) => ({ origin: { address: '192.0.2.7', source } });
+      const own = from('browser own');
+      assert.ok((await scene.attempt(user, own)).ok);
+      await times(failuresMax + 2, () => scene.attempt(user, { ...wrong, ...from('browser new') }));
+      assert.deepEqual(await scene.attempt(user), refused);
+      assert.deepEqual(await scene.attempt(user, from('browser new')), refused);
+      assert.ok((await scene.attempt(user, own)).ok, 'it is counted apart');
+      assert.deepEqual(await scene.attempt(user), refused, 'its success ends no lock of others');
+      const neighbour = await scene.createUser();
+      await times(failuresMax, () => scene.attempt(neighbour, { ...wrong, ...own }));
+      assert.deepEqual(await scene.attempt(neighbour, own), refused, 'it is known for one user');
+    });
+
+    test('a known source has as many attempts as strangers have together', async () => {
+      const user = await scene.createUser();
+      const own = { origin: { address: '192.0.2.7', source: 'browser own' } };
+      assert.ok((await scene.attempt(user, own)).ok);
+      await times(failuresMax - 1, () => scene.attempt(user, { ...wrong, ...own }));
+      assert.ok((await scene.attempt(user, own)).ok, 'nine are forgiven');
+      await times(failuresMax, () => scene.attempt(user, { ...wrong, ...own }));
+      assert.deepEqual(await scene.attempt(user, own), refused);
+      assert.ok((await scene.attempt(user)).ok, 'others are not locked by it');
+      scene.clock.advance(lockMs);
+      assert.ok((await scene.attempt(user, own)).ok);
+    });
+
+    test('a failure makes no source known, and a new password forgets all of them', async () => {
+      const { user } = await withCode();
+      const own = { origin: { address: '192.0.2.7', source: 'browser own' } };
+      const known = async () =>
+        (await database.query('SELECT 1 FROM user_known_sources WHERE user_id = $1', [user.userId]))
+          .length;
+      await scene.attempt(user, { ...own, otp: '000000' });
+      assert.equal(await known(), 0, 'a failure makes no source known');
+      const other = await scene.createUser();
+      assert.ok((await scene.attempt(other, own)).ok);
+      await scene.accounts.setPassword(scene.organizationId, other.userId, `new ${other.userId}`);
+      const kept = await database.query('SELECT 1 FROM user_known_sources WHERE user_id = $1', [
+        other.userId,
+      ]);
+      assert.equal(kept.length, 0);
+    });
+
+    test('of each user the sources that were used last are kept', async () => {
+      const user = await scene.createUser();
+      for (let n = 0; n < 25; n += 1) {
+        scene.clock.advance(1000);
+        const origin = { address: '192.0.2.7', source: `browser ${n}` };
+        assert.ok((await scene.attempt(user, { origin })).ok);
+      }
+      const kept = await database.query('SELECT 1 FROM user_known_sources WHERE user_id = $1', [
+        user.userId,
+      ]);
+      assert.equal(kept.length, 20);
+    });
+
     test('a lock that has ended begins a new count', async () => {
       const user = await scene.createUser();
       await times(failuresMax, () => scene.attempt(user, wrong));

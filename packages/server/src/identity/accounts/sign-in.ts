@@ -100,7 +100,7 @@ export function createSignIn(deps: Deps) {
   async function check(attempt: Attempt): Promise<SignedIn | NotSignedIn> {
     const { organizationId, password, origin, kind } = attempt;
     const key = usernameKey(attempt.username) ?? nobodysKey;
-    const found = await store.credentialsOf(organizationId, key);
+    const found = await store.credentialsOf(organizationId, key, origin.source);
     // What nobody could have set is not worth hashing as it is.
     const isTooLong = passwordLengthFault(password, false) === 'too_long';
     const fits = await passwords.verify(found?.passwordHash, isTooLong ? '' : password);
@@ -135,7 +135,11 @@ export function createSignIn(deps: Deps) {
 
   /** The other half of a sign-in whose password was right. */
   async function settlePasskey(user: User, isProven: boolean, origin: Origin): Promise<boolean> {
-    const found = await store.credentialsOf(user.organizationId, usernameKey(user.username) ?? '');
+    const found = await store.credentialsOf(
+      user.organizationId,
+      usernameKey(user.username) ?? '',
+      origin.source,
+    );
     const outcome = await store.settle({
       organizationId: user.organizationId,
       recordId: ids.uuid(),

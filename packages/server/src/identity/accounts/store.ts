@@ -103,4 +103,6 @@ export async function replacePassword(
       sessions_ended_at = greatest(sessions_ended_at, ${isoTime(at)}), sessions_ended_but = NULL,
       version = version + 1, updated_at = ${isoTime(at)}
     WHERE organization_id = ${organizationId} AND user_id = ${userId}`.execute(trx);
+  await sql`DELETE FROM user_known_sources
+    WHERE organization_id = ${organizationId} AND user_id = ${userId}`.execute(trx);
 }

@@ -72,6 +72,11 @@ export type Origin = {
   readonly userAgent?: string | undefined;
   readonly requestId?: string | undefined;
   readonly clientId?: string | undefined;
+  /**
+   * By which a browser, an application or a device is recognised that has signed in before: a secret of its
+   * own or an identity that it has proved. It is kept as a hash.
+   */
+  readonly source?: string | undefined;
 };
 
 export type NewUser = {

@@ -1,6 +1,7 @@
 // Registers, lists, changes and removes applications, within what the caller may see and give.
 import {
   type ApplicationInput,
+  type ApplicationReplacement,
   type FieldError,
   isErrorCode,
   type RoleName,
@@ -17,7 +18,15 @@ import { isDeviceClientId } from '../devices/device-application.ts';
 import { hashSecret } from '../secrets.ts';
 import { isTillClientId } from '../tills.ts';
 import type { Application, ApplicationRecord, UsedApplication } from '../types.ts';
-import { type Draft, draftFaults, draftOf, roleBeyond } from './rules.ts';
+import {
+  actsOnPayments,
+  type Draft,
+  draftFaults,
+  draftOf,
+  placeFaults,
+  roleBeyond,
+  statusAfter,
+} from './rules.ts';
 
 /** Provisioning's: each refuses what the organisation does not have. */
 export type Places = {
@@ -81,6 +90,25 @@ function demandRoles(caller: Caller, roles: readonly RoleName[]): void {
   refuse('permission_denied', `The role ${beyond} is beyond what you may give or change.`);
 }
 
+/** A new secret is a token with rights to payments: only those who could approve it may take one. */
+function demandSecretRenewable(caller: Caller, { roles, status }: Application): void {
+  if (caller.permissions.has('um.write')) return;
+  if (status === 'PendingApproval' || !actsOnPayments(roles)) return;
+  refuse(
+    'permission_denied',
+    'The application has rights to payments. A user with the permission um.write renews its secret.',
+  );
+}
+
+/** The devices of a merchant stop where this application is changed: developers leave it alone. */
+function demandDeviceRights(caller: Caller, { clientId }: Application): void {
+  if (!isDeviceClientId(clientId) || caller.permissions.has('um.write')) return;
+  refuse(
+    'permission_denied',
+    'The devices of a merchant act as this application. A user with the permission um.write changes it.',
+  );
+}
+
 /** Whoever made it first would say what the devices of the merchant may do. */
 function demandFreeName({ clientId = '' }: ApplicationInput): void {
   if (!isDeviceClientId(clientId) && !isTillClientId(clientId)) return;
@@ -106,6 +134,13 @@ function demandOwnDoor({ clientId }: Application): void {
   );
 }
 
+/** The platform alone makes an application wait; a replacement may repeat that it does. */
+function demandOwnStatus({ status }: Draft, standing: Application): void {
+  if (status !== 'PendingApproval' || standing.status === 'PendingApproval') return;
+  const detail = 'can be Enabled or Disabled; the platform alone sets PendingApproval';
+  refuseFaults([{ pointer: '/status', code: 'field_invalid', detail }]);
+}
+
 function rolesOf({ roles }: Draft): RoleName[] {
   const known = roles.map((name) => roleNamed(name)).filter((name) => name !== undefined);
   return [...new Set(known)];
@@ -114,7 +149,11 @@ function rolesOf({ roles }: Draft): RoleName[] {
 export function createApplicationManagement(deps: ManagementDeps) {
   const { store, applications, uses, places, clock, ids, allowsLoopback, recordChange } = deps;
 
-  function checked(caller: Caller, input: ApplicationInput, isPublic: boolean): Draft {
+  function checked(
+    caller: Caller,
+    input: ApplicationInput | ApplicationReplacement,
+    isPublic: boolean,
+  ): Draft {
     const draft = draftOf(input, isPublic);
     refuseFaults(draftFaults(draft, allowsLoopback));
     demandRoles(caller, rolesOf(draft));
@@ -154,19 +193,27 @@ export function createApplicationManagement(deps: ManagementDeps) {
   }
 
   /** Changes one that the caller sees, holds every right of, and has not been changed meanwhile. */
-  async function change(
+  const change = (
     asked: Asked,
     clientId: string,
     ifMatch: string | undefined,
     by: (standing: ApplicationRecord) => Application,
     done = 'updated',
-  ): Promise<ApplicationRecord> {
-    const { caller } = asked;
-    const { organizationId } = caller;
+  ): Promise<ApplicationRecord> => {
     const checkedBy = (standing: ApplicationRecord) => {
-      demandStanding(caller, standing, ifMatch);
+      demandStanding(asked.caller, standing, ifMatch);
       return by(standing);
     };
+    return changeStored(asked, clientId, checkedBy, done);
+  };
+
+  async function changeStored(
+    asked: Asked,
+    clientId: string,
+    checkedBy: (standing: ApplicationRecord) => Application,
+    done: string,
+  ): Promise<ApplicationRecord> {
+    const { organizationId } = asked.caller;
     const told = telling(recordChange, done, asked);
     const changed = await store.change(organizationId, clientId, clock.now(), checkedBy, told);
     if (changed === undefined) return refuseUnknown();
@@ -177,6 +224,7 @@ export function createApplicationManagement(deps: ManagementDeps) {
   function demandStanding(caller: Caller, standing: ApplicationRecord, ifMatch?: string): void {
     if (!sees(caller, standing)) refuseUnknown();
     demandOwnDoor(standing);
+    demandDeviceRights(caller, standing);
     demandRoles(caller, standing.roles);
     demandVersion(ifMatch, standing.version);
   }
@@ -189,9 +237,12 @@ export function createApplicationManagement(deps: ManagementDeps) {
       const { caller } = asked;
       demandFreeName(input);
       const draft = checked(caller, input, input.clientType === 'Public');
+      const place = await entityOf(caller, input);
+      refuseFaults(placeFaults(draft.roles, place));
       const wanted = {
         ...draft,
-        ...(await entityOf(caller, input)),
+        ...place,
+        status: statusAfter(caller.permissions, { ...draft, roles: rolesOf(draft) }),
         organizationId: caller.organizationId,
         clientId: input.clientId,
       };
@@ -232,16 +283,39 @@ export function createApplicationManagement(deps: ManagementDeps) {
     async replace(
       asked: Asked,
       clientId: string,
-      input: ApplicationInput,
+      input: ApplicationReplacement,
       echo: (record: ApplicationRecord) => Echo,
       ifMatch: string | undefined,
     ): Promise<UsedApplication> {
       const replaced = await change(asked, clientId, ifMatch, (standing) => {
         refuseChanged(input, echo(standing));
-        const draft = checked(asked.caller, input, standing.secretHash === undefined);
-        return { ...standing, ...draft, roles: rolesOf(draft) };
+        const { caller } = asked;
+        const draft = checked(caller, input, standing.secretHash === undefined);
+        refuseFaults(placeFaults(draft.roles, standing));
+        demandOwnStatus(draft, standing);
+        const replaced = { ...standing, ...draft, roles: rolesOf(draft) };
+        return { ...replaced, status: statusAfter(caller.permissions, replaced, standing) };
       });
       const [used = replaced] = await withUses(asked.caller, [replaced]);
+      return used;
+    },
+
+    /** The approver gives no role away, and so need not hold what the roles bring. */
+    async approve(
+      asked: Asked,
+      clientId: string,
+      ifMatch: string | undefined,
+    ): Promise<UsedApplication> {
+      const approved = (standing: ApplicationRecord): Application => {
+        if (!sees(asked.caller, standing)) refuseUnknown();
+        demandVersion(ifMatch, standing.version);
+        if (standing.status !== 'PendingApproval') {
+          refuse('application_state', `The status of the application is ${standing.status}.`);
+        }
+        return { ...standing, status: 'Enabled' };
+      };
+      const record = await changeStored(asked, clientId, approved, 'approved');
+      const [used = record] = await withUses(asked.caller, [record]);
       return used;
     },
 
@@ -252,6 +326,7 @@ export function createApplicationManagement(deps: ManagementDeps) {
         if (standing.secretHash === undefined) {
           refuse('resource_not_found', 'A public application has no secret.');
         }
+        demandSecretRenewable(asked.caller, standing);
         return { ...standing, secretHash: hashSecret(clientSecret) };
       };
       await change(asked, clientId, undefined, renewed, 'secretRenewed');

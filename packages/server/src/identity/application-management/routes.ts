@@ -61,9 +61,12 @@ function registerReads(app: FastifyInstance, management: ApplicationManagement):
     url: collection,
     operationId: listName,
     summary: 'List: application',
-    description: 'In the order of the client ids; stable while others are added.',
+    description:
+      'In the order of the client ids; stable while others are added. `status=PendingApproval` lists those ' +
+      'that wait for approval.',
     tags,
-    permission: 'app.read',
+    // Those who approve applications read them as well.
+    permission: ['app.read', 'um.write'],
     params: ofDomain,
     query: Type.Object({ ...pageQuery, ...applicationFilters }, { additionalProperties: false }),
     response: { 200: pageOf(Application) },
@@ -85,7 +88,8 @@ function registerReads(app: FastifyInstance, management: ApplicationManagement):
     operationId: 'getApplication',
     summary: 'Read: application',
     tags,
-    permission: 'app.read',
+    // Those who approve applications read them as well.
+    permission: ['app.read', 'um.write'],
     params: ofApplication,
     response: { 200: Application },
     answerHeaders: { 200: ['ETag'] },
@@ -105,7 +109,9 @@ function registerCreate(app: FastifyInstance, management: ApplicationManagement)
     summary: 'Register: application',
     description:
       'The answer holds the client secret, this once. A role is given only by somebody who has ' +
-      'the rights to manage that it brings; `PlatformOperator` is never given here.',
+      'the rights to manage that it brings; `PlatformOperator` is never given here. With a role that has ' +
+      'rights to payments (`pay.*`), and a caller without `um.write`, the application is `PendingApproval`: ' +
+      'it gets tokens after POST …/approve.',
     tags,
     permission: 'app.write',
     takesKey: true,
@@ -139,7 +145,9 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
     url: `${collection}/:clientId`,
     operationId: 'replaceApplication',
     summary: 'Replace: application',
-    description: 'Members that are left out take their defaults. If-Match takes the ETag.',
+    description:
+      'Members that are left out take their defaults. If-Match takes the ETag. A caller without `um.write` ' +
+      'that adds rights to payments, or enables an application with such rights, makes it `PendingApproval`.',
     tags,
     permission: 'app.write',
     params: ofApplication,
@@ -165,12 +173,38 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
 
   route(app, {
     method: 'POST',
+    url: `${collection}/:clientId/approve`,
+    operationId: 'approveApplication',
+    summary: 'Approve: application',
+    description:
+      'Ends `PendingApproval`: the application gets tokens from now on. An administrator of the organisation ' +
+      'approves every application, a manager of a merchant those of the merchant. If-Match takes the ETag, so ' +
+      'that what is approved is what was read.',
+    tags,
+    permission: 'um.write',
+    params: ofApplication,
+    bodyOptional: true,
+    response: { 200: Application },
+    answerHeaders: { 200: ['ETag'] },
+    errors: ['resource_not_found', 'application_state', 'precondition_failed'],
+    async handler(request, reply) {
+      const { caller, params, headers } = request;
+      demandDomain(caller, params);
+      const approved = await management.approve(request, params.clientId, ifMatchOf(headers));
+      return send(reply, approved, caller.realm);
+    },
+  });
+
+  route(app, {
+    method: 'POST',
     url: `${collection}/:clientId/secret`,
     operationId: 'renewClientSecret',
     summary: 'Renew the client secret',
-    description: 'The old secret is dead at once; access tokens that were issued live on.',
+    description:
+      'The old secret is dead at once; access tokens that were issued live on. The secret of an application ' +
+      'with rights to payments that does not wait for approval is renewed by callers with `um.write` only.',
     tags,
-    permission: 'app.write',
+    permission: ['app.write', 'um.write'],
     takesKey: true,
     params: ofApplication,
     response: { 200: RenewedSecret },

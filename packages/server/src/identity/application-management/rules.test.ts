@@ -171,18 +171,23 @@ describe('roles that somebody may give', () => {
     'PointOfSaleTerminal',
     'Merchant',
     'MerchantReadOnly',
+    'MerchantDeveloper',
     'ServiceProvider',
     'Device',
   ];
 
   test('a developer gives what works, and nothing that manages', () => {
     assert.deepEqual(given(groupPermissions.org_dev), working);
+    assert.deepEqual(given(groupPermissions.merchant_dev), working);
+    // Who registers applications or approves them may give the role; a payment alone does not.
+    assert.equal(given(groupPermissions.merchant_manager).includes('MerchantDeveloper'), true);
+    assert.equal(given(groupPermissions.org_operator).includes('MerchantDeveloper'), false);
   });
 
   test('an administrator gives what manages too, but never the operator of the platform', () => {
     const managing = [
       'Onboarding',
-      ...working.slice(0, 3),
+      ...working.slice(0, 4),
       'AcquirerAdministrator',
       'ServiceProvider',
       'Device',

@@ -7,7 +7,16 @@ import {
   roleNamed,
   rolePermissions,
 } from '@switchyard/contract';
-import type { ApplicationType, CallbackError, SecurityFlow, Status } from '../types.ts';
+import type {
+  AccessTokenType,
+  Application,
+  ApplicationStatus,
+  ApplicationType,
+  CallbackError,
+  EntityType,
+  SecurityFlow,
+  SigningAlgorithm,
+} from '../types.ts';
 
 /** What a client may set, after its defaults were filled in. */
 export type Draft = {
@@ -23,12 +32,16 @@ export type Draft = {
   readonly roles: readonly string[];
   readonly callbackError: CallbackError;
   readonly accessTokenSeconds: number | undefined;
-  readonly status: Status;
+  readonly accessTokenAlgorithm: SigningAlgorithm | undefined;
+  readonly accessTokenType: AccessTokenType;
+  /** What the caller wants; the platform may make an approval necessary. */
+  readonly status: ApplicationStatus;
 };
 
 const retailApi = 'RetailApi';
 const titlesOfServices: Readonly<Record<string, string>> = { 'Retail API': retailApi };
 const tillRole: RoleName = 'PointOfSaleTerminal';
+const merchantDeveloper: RoleName = 'MerchantDeveloper';
 const loopbackHosts = ['localhost', '127.0.0.1', '[::1]'];
 /** What an address is made of: nothing that a parser would drop or turn round. */
 const plainText = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
@@ -39,7 +52,10 @@ const defaults: Readonly<Record<ApplicationType, Pick<Draft, 'services' | 'roles
   CloudApiApplication: { services: [retailApi], roles: [tillRole] },
 };
 
-export function draftOf(input: ApplicationInput, isPublic: boolean): Draft {
+export function draftOf(
+  input: Omit<ApplicationInput, 'status'> & { status?: ApplicationStatus },
+  isPublic: boolean,
+): Draft {
   const { type = 'Application' } = input;
   const services = input.services ?? defaults[type].services;
   return {
@@ -54,6 +70,8 @@ export function draftOf(input: ApplicationInput, isPublic: boolean): Draft {
     roles: (input.roles ?? defaults[type].roles).map((name) => roleNamed(name) ?? name),
     callbackError: input.callbackError ?? 'Rfc6749',
     accessTokenSeconds: input.accessTokenSeconds,
+    accessTokenAlgorithm: input.accessTokenAlgorithm,
+    accessTokenType: input.accessTokenType ?? 'JWT',
     status: input.status ?? 'Enabled',
   };
 }
@@ -197,16 +215,67 @@ const governing: ReadonlySet<Permission> = new Set<Permission>([
 /** Acts for the platform and not for an organisation: it is given at the seat of the platform. */
 const platformRole: RoleName = 'PlatformOperator';
 
+/** Whether its tokens take, change or show payments. */
+export const actsOnPayments = (roles: readonly RoleName[]): boolean =>
+  roles.some((role) => rolePermissions[role].some((permission) => permission.startsWith('pay.')));
+
+/** Whether a token of the application itself could do more about payments than before. */
+function paysMore(
+  { roles, securityFlows }: Pick<Application, 'roles' | 'securityFlows'>,
+  before: Application,
+): boolean {
+  const added = roles.filter((role) => !before.roles.includes(role));
+  const isNewForItself =
+    securityFlows.includes('ClientCredentials') &&
+    !before.securityFlows.includes('ClientCredentials');
+  return actsOnPayments(added) || (isNewForItself && actsOnPayments(roles));
+}
+
+/**
+ * The status after a registration or a change. A caller without `um.write` gives no right to payments: the
+ * application waits until a user manager approves it, and no other change ends the wait.
+ */
+export function statusAfter(
+  held: ReadonlySet<Permission>,
+  wanted: Pick<Application, 'roles' | 'securityFlows' | 'status'>,
+  before?: Application,
+): ApplicationStatus {
+  if (wanted.status === 'Disabled' || !actsOnPayments(wanted.roles)) {
+    return wanted.status === 'Disabled' ? 'Disabled' : 'Enabled';
+  }
+  if (before?.status === 'PendingApproval') return 'PendingApproval';
+  if (held.has('um.write')) return 'Enabled';
+  const isApproved = before?.status === 'Enabled' && !paysMore(wanted, before);
+  return isApproved ? 'Enabled' : 'PendingApproval';
+}
+
+/** What is wrong with the roles of an application at its place. */
+export function placeFaults(
+  roles: readonly string[],
+  {
+    entityType,
+    storeId,
+  }: { readonly entityType: EntityType; readonly storeId?: string | undefined },
+): FieldError[] {
+  const isWholeMerchant = entityType === 'merchant' && storeId === undefined;
+  return each('roles', roles, (role) =>
+    role === merchantDeveloper && !isWholeMerchant
+      ? 'is a role of a merchant: name the merchant in entityId, and no storeId'
+      : undefined,
+  );
+}
+
 /** The first role that somebody with these permissions may neither give nor touch. */
 export function roleBeyond(
   roles: readonly RoleName[],
   held: ReadonlySet<Permission>,
 ): RoleName | undefined {
-  return roles.find(
-    (role) =>
+  return roles.find((role) => {
+    // What its holder registers for itself waits for a user manager: no right is given away with it.
+    if (role === merchantDeveloper) return !held.has('um.write') && !held.has('app.write');
+    return (
       role === platformRole ||
-      rolePermissions[role].some(
-        (permission) => governing.has(permission) && !held.has(permission),
-      ),
-  );
+      rolePermissions[role].some((permission) => governing.has(permission) && !held.has(permission))
+    );
+  });
 }

@@ -4,7 +4,8 @@ import { isoTime } from '../../platform/index.ts';
 import type { UsedApplication } from '../types.ts';
 
 export function viewOf(record: UsedApplication, userDomainId: string): ApplicationView {
-  const { description, storeId, accessTokenSeconds, secretChangedAt, lastUsedAt } = record;
+  const { description, storeId, accessTokenSeconds, accessTokenAlgorithm } = record;
+  const { secretChangedAt, lastUsedAt } = record;
   return {
     clientId: record.clientId,
     userDomainId,
@@ -21,7 +22,8 @@ export function viewOf(record: UsedApplication, userDomainId: string): Applicati
     entityId: record.entityId,
     ...defined({ storeId }),
     callbackError: record.callbackError,
-    ...defined({ accessTokenSeconds }),
+    ...defined({ accessTokenSeconds, accessTokenAlgorithm }),
+    accessTokenType: record.accessTokenType,
     status: record.status,
     ...defined({
       secretChangedAt: secretChangedAt === undefined ? undefined : isoTime(secretChangedAt),

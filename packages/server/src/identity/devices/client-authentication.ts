@@ -12,6 +12,9 @@ function currentContext(): KoaContextWithOIDC | undefined {
   return Provider.ctx;
 }
 
+/** Whether the library answers a request to the token endpoint at this moment. */
+export const isTokenRequest = (): boolean => currentContext()?.oidc?.route === 'token';
+
 /** A device that acts for itself needs the secret as well; with a user the certificate is enough. */
 function needsSecret({ oidc, headers }: KoaContextWithOIDC): boolean {
   const { grant_type: grantType, client_secret: secret } = oidc.params ?? {};

@@ -2,7 +2,7 @@
 import type { Clock, Ids } from '../../platform/index.ts';
 import type { DeviceFacts } from '../auth-claims.ts';
 import { type MachineIssue, machineClaims, machineIdTokenClaims } from '../claims.ts';
-import { signJwt } from '../jwt.ts';
+import { signAccessToken, signJwt } from '../jwt.ts';
 import type { Application, Realm } from '../types.ts';
 import { accessTokenHash } from '../user-tokens.ts';
 import type { PresentedDevice } from './presented.ts';
@@ -60,7 +60,7 @@ export function createDeviceTokens({ clock, ids }: { clock: Clock; ids: Ids }) {
         device: factsOf(device),
         certificate: device.thumbprint,
       };
-      const accessToken = await signJwt(realm.signing.ES256, machineClaims(issue));
+      const accessToken = await signAccessToken(realm, application, 'ES256', machineClaims(issue));
       const isAboutTheDevice = scope.split(' ').includes('openid');
       return {
         access_token: accessToken,

@@ -28,6 +28,17 @@ function checkVerifier(code: AuthorizationCode, verifier: string | undefined): v
   }
 }
 
+/** RFC 6749, 4.1.3. */
+function checkRequest(
+  code: AuthorizationCode,
+  { clientId }: Application,
+  { redirectUri, verifier }: Omit<CodeToRedeem, 'code'>,
+): void {
+  if (code.clientId !== clientId) throw new errors.InvalidGrant('another client’s code');
+  if (code.redirectUri !== redirectUri) throw new errors.InvalidGrant('another redirect_uri');
+  checkVerifier(code, verifier);
+}
+
 type Redeeming = Pick<GrantDeps, 'provider' | 'realm' | 'findUser' | 'userTokens'>;
 export type CodeToRedeem = {
   readonly code: string;
@@ -43,11 +54,13 @@ export async function redeemCode(
 ): Promise<TokenResponse> {
   const code = await provider.AuthorizationCode.find(value, { ignoreExpiration: true });
   if (code === undefined) throw new errors.InvalidGrant('unknown or expired code');
-  if (code.clientId !== application.clientId) {
-    throw new errors.InvalidGrant('another client’s code');
+  try {
+    checkRequest(code, application, { redirectUri, verifier });
+  } catch (error) {
+    // A code that came with the wrong proof may have been stolen: its holder gets no second try.
+    await code.consume();
+    throw error;
   }
-  if (code.redirectUri !== redirectUri) throw new errors.InvalidGrant('another redirect_uri');
-  checkVerifier(code, verifier);
   const authenticatedAt = msOf(code.authTime ?? 0);
   const user = await findUser(code.accountId ?? '');
   if (!isStanding(user, authenticatedAt)) throw new errors.InvalidGrant('the user is not in');

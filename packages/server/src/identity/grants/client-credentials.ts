@@ -3,7 +3,7 @@ import { errors } from 'oidc-provider';
 import { machineClaims } from '../claims.ts';
 import { deviceScope } from '../devices/device-tokens.ts';
 import { presentedDevice } from '../devices/presented.ts';
-import { signJwt } from '../jwt.ts';
+import { signAccessToken } from '../jwt.ts';
 import { machineScope, userScope } from '../scopes.ts';
 import type { Grant } from './grant.ts';
 
@@ -41,7 +41,7 @@ export const clientCredentials: Grant = {
         expiresAt: issuedAt + seconds,
       });
       ctx.body = {
-        access_token: await signJwt(realm.signing.ES256, claims),
+        access_token: await signAccessToken(realm, application, 'ES256', claims),
         expires_in: seconds,
         token_type: 'Bearer',
         scope: scope.granted ?? '',

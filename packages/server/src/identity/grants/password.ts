@@ -1,9 +1,11 @@
 // The password grant (RFC 6749, 4.3), for applications that are allowed it; on the device listener too.
+import { defined } from '@switchyard/contract';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { NotSignedIn, SignedIn } from '../accounts/types.ts';
-import { presentedDevice } from '../devices/presented.ts';
+import { type PresentedDevice, presentedDevice } from '../devices/presented.ts';
 import { originOf } from '../request-origin.ts';
 import { userScope } from '../scopes.ts';
+import type { Application } from '../types.ts';
 import { checkPlace, factsOf } from './device-place.ts';
 import type { Grant } from './grant.ts';
 
@@ -40,6 +42,15 @@ function signedIn(ctx: KoaContextWithOIDC, answer: SignedIn | NotSignedIn): Sign
   throw refused('invalid user credentials');
 }
 
+/** A public application proves no identity: everybody can name it. */
+function sourceOf(
+  { clientId, secretHash }: Application,
+  device: PresentedDevice | undefined,
+): string | undefined {
+  if (device !== undefined) return `device ${device.thumbprint}`;
+  return secretHash === undefined ? undefined : `application ${clientId}`;
+}
+
 export const password: Grant = {
   grantType: 'password',
   securityFlows: ['Password'],
@@ -63,7 +74,11 @@ export const password: Grant = {
         username,
         password: secret,
         otp: params.totp,
-        origin: { ...originOf(ctx.req), clientId: client.clientId },
+        origin: {
+          ...originOf(ctx.req),
+          clientId: client.clientId,
+          ...defined({ source: sourceOf(application, device) }),
+        },
         kind: device === undefined ? 'password-grant' : 'device',
       });
       const { user, methods, provenAt } = signedIn(ctx, answer);

@@ -10,7 +10,7 @@ import type { StepPlace, Steps } from './steps.ts';
 import { accountView, type Saved } from './views/account.ts';
 import { doneView } from './views/notice.ts';
 import { confirmView } from './views/password.ts';
-import { originOf, type RealmVisit, type Visits } from './visits.ts';
+import { originOf, type RealmVisit, rememberBrowser, type Visits } from './visits.ts';
 
 const signInsRead = 50;
 /** After that the password is asked for again. */
@@ -125,6 +125,7 @@ export function createAccount({ accounts, sessions, visits, answers, steps }: Ac
     });
     // Right, and a second factor was given when the session began: that much is needed here.
     if (result.ok && result.user.userId === user.userId) {
+      rememberBrowser(visit);
       const { provenAt } = result;
       const step = { userId: user.userId, methods: [], since: provenAt };
       const place = confirmedPlace(visit);

@@ -1,9 +1,11 @@
-// Reads and writes the two cookies of the pages: which browser this is, and which language it chose.
+// Reads and writes the cookies of the pages: which browser this is, whether it has signed in, and its language.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { homePath } from './paths.ts';
 
 /** The prefix makes browsers refuse one that another host or an unsafe page has set. */
 export const browserCookie = '__Host-switchyard-browser';
+/** Of a browser that has signed in: its failed attempts are counted apart, and it grants nothing else. */
+export const knownBrowserCookie = '__Host-switchyard-known-browser';
 export const languageCookie = 'switchyard-language';
 /** Set beside the other one for a single flow: there it is stronger than what the application asks. */
 export const flowLanguageCookie = 'switchyard-flow-language';
@@ -32,6 +34,10 @@ function set(response: ServerResponse, cookie: string): void {
 /** Ends with the browser: it names nobody, and grants nothing by itself. */
 export function setBrowser(response: ServerResponse, browser: string): void {
   set(response, `${browserCookie}=${browser}; Path=/`);
+}
+
+export function setKnownBrowser(response: ServerResponse, knownBrowser: string): void {
+  set(response, `${knownBrowserCookie}=${knownBrowser}; Path=/; Max-Age=${yearSeconds}`);
 }
 
 export function setLanguage(response: ServerResponse, language: string, flowPath: string): void {

@@ -130,6 +130,23 @@ describe('signing in', () => {
     assert.equal(answers.size, 1, 'five refusals, one page');
   });
 
+  test('12 wrong passwords from anywhere do not lock a browser out that has signed in before', async () => {
+    const who = await createPerson(pages.realm);
+    const { username } = who.user;
+    const signInWith = async (browser: Browser, password: string) =>
+      submit(browser, await browser.browse(pages.linkWith({ prompt: 'login' })), {
+        username,
+        password,
+      });
+    const own = pages.openBrowser();
+    await callback(own, await signInWith(own, who.password));
+    for (let n = 0; n < 12; n += 1) await signInWith(pages.openBrowser(), 'wrong');
+    assert.equal((await signInWith(pages.openBrowser(), who.password)).status, 401);
+    await callback(own, await signInWith(own, who.password));
+    for (let n = 0; n < 10; n += 1) await signInWith(own, 'wrong');
+    assert.equal((await signInWith(own, who.password)).status, 401, 'it has a lock of its own');
+  });
+
   test('what is missing is named beside its field, and nothing is counted', async () => {
     const browser = pages.openBrowser();
     const page = await browser.browse(pages.link);

@@ -11,7 +11,7 @@ import { readAnswer } from './passkey-answer.ts';
 import { accountFlow, accountPath, forgottenPath } from './paths.ts';
 import type { Step, StepPlace, Steps } from './steps.ts';
 import { passkeyView, type StepFacts, stepView } from './views/sign-in.ts';
-import { originOf, type RealmVisit, type Visits } from './visits.ts';
+import { originOf, type RealmVisit, rememberBrowser, type Visits } from './visits.ts';
 
 /** A visit in the middle of a sign-in. */
 export type FlowVisit = RealmVisit & {
@@ -134,6 +134,7 @@ export function createSignIn(deps: Deps) {
         kind: 'page',
       });
       if (!result.ok) return refuse(visit, username, result.retryAfterSeconds);
+      rememberBrowser(visit);
       const { user, methods, needs, provenAt } = result;
       const { userId } = user;
       if (needs === undefined) return finish(visit, { userId, methods, provenAt });
@@ -186,6 +187,7 @@ export function createSignIn(deps: Deps) {
         return askPasskey(visit, step, true);
       }
       if ((await steps.take(at)) === undefined) throw new PageFault('stale');
+      rememberBrowser(visit);
       return finish(visit, { userId: user.userId, methods: [...step.methods, 'hwk'], provenAt });
     },
   };

@@ -6,9 +6,11 @@ import type { Realm } from '../types.ts';
 import {
   browserCookie,
   flowLanguageCookie,
+  knownBrowserCookie,
   languageCookie,
   readCookies,
   setBrowser,
+  setKnownBrowser,
   setLanguage,
 } from './cookies.ts';
 import { PageFault } from './faults.ts';
@@ -27,6 +29,8 @@ export type Visit = {
   readonly reply: FastifyReply;
   /** Random and of this browser's own: forms and half-finished sign-ins hang on it. */
   readonly browser: string;
+  /** Random: of a browser that has signed in before the value of its cookie, else a new one. */
+  readonly knownBrowser: string;
   readonly language: Language;
   readonly words: Words;
   /** Without its query: where the page is found again. */
@@ -74,6 +78,11 @@ export function createVisits({ ids, tokens, origin, findRealm }: Deps) {
     return browser;
   }
 
+  function knownBrowserOf({ raw }: FastifyRequest): string {
+    const known = readCookies(raw).get(knownBrowserCookie);
+    return known !== undefined && browserPattern.test(known) ? known : ids.secret();
+  }
+
   /** `asked`: what the application wishes, which counts less than a choice on the page. */
   function speak(request: PageRequest, asked?: readonly string[]) {
     const language = languageOf(request.raw, request.query['lang'], asked);
@@ -89,6 +98,7 @@ export function createVisits({ ids, tokens, origin, findRealm }: Deps) {
       request: page,
       reply,
       browser: browserOf(request, reply),
+      knownBrowser: knownBrowserOf(request),
       path: pathOf(request),
       ...speak(page),
     };
@@ -124,11 +134,16 @@ export function createVisits({ ids, tokens, origin, findRealm }: Deps) {
 }
 
 /** Where an attempt comes from, for limits and audit. */
-export function originOf({ request }: Visit, clientId?: string): Origin {
+export function originOf({ request, knownBrowser }: Visit, clientId?: string): Origin {
   return {
     address: request.ip,
     userAgent: request.headers['user-agent'],
     requestId: request.id,
     clientId,
+    source: `browser ${knownBrowser}`,
   };
 }
+
+/** The browser was let in with the password: it is recognised when it comes again. */
+export const rememberBrowser = ({ reply, knownBrowser }: Visit): void =>
+  setKnownBrowser(reply.raw, knownBrowser);

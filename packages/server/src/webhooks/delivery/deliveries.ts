@@ -16,7 +16,7 @@ import {
   isoTime,
 } from '../../platform/index.ts';
 import { refuseUnknownEndpoint } from '../endpoints/endpoints.ts';
-import { findEndpoint, runIn, runOn } from '../endpoints/store.ts';
+import { type EndpointScope, findEndpoint, runIn, runOn } from '../endpoints/store.ts';
 import {
   type DeliveryFilters,
   type DeliveryRow,
@@ -31,13 +31,13 @@ const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export type Deliveries = {
   list(
-    organizationId: string,
+    scope: EndpointScope,
     filters: DeliveryFilters,
     page: PageRequest,
   ): Promise<FoundPage<WebhookDelivery>>;
-  get(organizationId: string, deliveryId: string): Promise<WebhookDeliveryDetail>;
-  resend(organizationId: string, deliveryId: string): Promise<WebhookDelivery>;
-  test(organizationId: string, endpointId: string, type?: string): Promise<WebhookDelivery>;
+  get(scope: EndpointScope, deliveryId: string): Promise<WebhookDeliveryDetail>;
+  resend(scope: EndpointScope, deliveryId: string): Promise<WebhookDelivery>;
+  test(scope: EndpointScope, endpointId: string, type?: string): Promise<WebhookDelivery>;
 };
 
 export type DeliveriesDeps = {
@@ -50,7 +50,7 @@ export type DeliveriesDeps = {
 };
 
 function refuseUnknown(): never {
-  return refuse('delivery_not_found', 'No delivery of your organisation has this identifier.');
+  return refuse('delivery_not_found', 'No delivery in your scope has this identifier.');
 }
 
 /** @param fromDue the time by the process clock for a due time */
@@ -81,9 +81,9 @@ export function createDeliveryLog(deps: DeliveriesDeps): Deliveries {
     log: row.log,
   });
 
-  async function demandEnabled(organizationId: string, endpointId: string): Promise<string> {
+  async function demandEnabled(scope: EndpointScope, endpointId: string): Promise<string> {
     const row = uuid.test(endpointId)
-      ? await findEndpoint(runOn(database), organizationId, endpointId)
+      ? await findEndpoint(runOn(database), scope, endpointId)
       : undefined;
     if (row === undefined) return refuseUnknownEndpoint();
     if (row.status !== 'Enabled') {
@@ -92,9 +92,9 @@ export function createDeliveryLog(deps: DeliveriesDeps): Deliveries {
     return row.endpoint_id;
   }
 
-  async function demand(organizationId: string, deliveryId: string): Promise<DeliveryRow> {
+  async function demand(scope: EndpointScope, deliveryId: string): Promise<DeliveryRow> {
     const row = uuid.test(deliveryId)
-      ? await findDelivery(runOn(database), organizationId, deliveryId)
+      ? await findDelivery(runOn(database), scope, deliveryId)
       : undefined;
     return row ?? refuseUnknown();
   }
@@ -102,39 +102,41 @@ export function createDeliveryLog(deps: DeliveriesDeps): Deliveries {
   const hurried = ({ organizationId, endpointId }: LaneKey, deliveryId: string) =>
     behindCommit(async () => {
       await hurry({ organizationId, endpointId });
-      return viewed(await demand(organizationId, deliveryId));
+      return viewed(await demand({ organizationId }, deliveryId));
     });
 
   return {
-    async list(organizationId, filters, page) {
+    async list(scope, filters, page) {
       const read = { ...page, limit: page.limit + 1 };
-      const rows = await listDeliveries(runOn(database), organizationId, filters, read);
+      const rows = await listDeliveries(runOn(database), scope, filters, read);
       const items = rows.slice(0, page.limit);
       const next = rows.length > page.limit ? items.at(-1)?.delivery_id : undefined;
       return { items: items.map(viewed), next };
     },
 
-    get: async (organizationId, deliveryId) => detailOf(await demand(organizationId, deliveryId)),
+    get: async (scope, deliveryId) => detailOf(await demand(scope, deliveryId)),
 
-    async resend(organizationId, deliveryId) {
-      const row = await demand(organizationId, deliveryId);
-      const endpoint = await findEndpoint(runOn(database), organizationId, row.endpoint_id);
+    async resend(scope, deliveryId) {
+      const { organizationId } = scope;
+      const row = await demand(scope, deliveryId);
+      const endpoint = await findEndpoint(runOn(database), scope, row.endpoint_id);
       if (endpoint === undefined) refuse('delivery_state', 'The endpoint was deleted.');
-      await demandEnabled(organizationId, row.endpoint_id);
+      await demandEnabled(scope, row.endpoint_id);
       if (row.body === null) refuse('delivery_state', 'The event is no longer kept.');
       const now = isoTime(clock.now());
       await resendDelivery(runOn(database), organizationId, row.delivery_id, now);
       return hurried({ organizationId, endpointId: row.endpoint_id }, row.delivery_id);
     },
 
-    async test(organizationId, given, type = 'endpoint.test') {
+    async test(scope, given, type = 'endpoint.test') {
       if (!isEventType(type)) {
         const detail = 'names no type of event';
         refuse('field_invalid', `type ${detail}.`, {
           errors: [{ pointer: '/type', code: 'field_invalid', detail }],
         });
       }
-      const endpointId = await demandEnabled(organizationId, given);
+      const { organizationId } = scope;
+      const endpointId = await demandEnabled(scope, given);
       const eventId = ids.uuid();
       const deliveryId = deliveryIdOf(eventId, endpointId);
       const data = { organizationId, endpointId, message: 'A test, as asked for.', test: true };

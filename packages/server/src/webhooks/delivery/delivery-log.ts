@@ -1,6 +1,6 @@
 // The SQL of the delivery log: found by endpoint, state or event, and deleted when it is old.
 import type { WebhookDelivery } from '@switchyard/contract';
-import type { Run } from '../endpoints/store.ts';
+import type { EndpointScope, Run } from '../endpoints/store.ts';
 import { deliveryIdOf } from './plan.ts';
 
 export type DeliveryFilters = {
@@ -29,42 +29,74 @@ const columns = `d.delivery_id, d.endpoint_id, d.event_id, d.type, d.position, d
 
 export async function findDelivery(
   run: Run,
-  organizationId: string,
+  { organizationId, merchantId }: EndpointScope,
   deliveryId: string,
 ): Promise<DeliveryRow | undefined> {
   const [row] = await run(
     `SELECT ${columns}, coalesce(d.body, f.body) AS body FROM webhook_deliveries AS d
      LEFT JOIN feed_events AS f
        ON f.organization_id = d.organization_id AND f.position = d.position
-     WHERE d.organization_id = $1 AND d.delivery_id = $2`,
-    [organizationId, deliveryId],
+     WHERE d.organization_id = $1 AND d.delivery_id = $2 AND ($3::uuid IS NULL OR EXISTS (
+       SELECT FROM webhook_endpoints AS e WHERE e.organization_id = d.organization_id
+         AND e.endpoint_id = d.endpoint_id AND e.owner_merchant_id = $3))`,
+    [organizationId, deliveryId, merchantId ?? null],
   );
   return row as DeliveryRow | undefined;
 }
 
+async function endpointIdsOf(
+  run: Run,
+  { organizationId, merchantId }: EndpointScope,
+): Promise<string[]> {
+  const rows = await run(
+    `SELECT endpoint_id FROM webhook_endpoints
+     WHERE organization_id = $1 AND ($2::uuid IS NULL OR owner_merchant_id = $2)`,
+    [organizationId, merchantId ?? null],
+  );
+  return rows.map((row) => String(row['endpoint_id']));
+}
+
+/** The endpoints to look at; undefined where it is all of them, those that were deleted too. */
+async function endpointsWanted(
+  run: Run,
+  scope: EndpointScope,
+  endpointId: string | undefined,
+): Promise<string[] | undefined> {
+  const wanted = endpointId?.toLowerCase();
+  if (scope.merchantId === undefined) return wanted === undefined ? undefined : [wanted];
+  const own = await endpointIdsOf(run, scope);
+  return wanted === undefined ? own : own.filter((id) => id === wanted);
+}
+
 /** An event has one delivery for each endpoint, whose identifier follows from both. */
-async function ofEvent(run: Run, organizationId: string, eventId: string): Promise<string[]> {
-  const rows = await run('SELECT endpoint_id FROM webhook_endpoints WHERE organization_id = $1', [
-    organizationId,
-  ]);
-  return rows.map((row) => deliveryIdOf(eventId.toLowerCase(), String(row['endpoint_id'])));
+async function ofEvent(run: Run, scope: EndpointScope, eventId: string): Promise<string[]> {
+  const endpointIds = await endpointIdsOf(run, scope);
+  return endpointIds.map((endpointId) => deliveryIdOf(eventId.toLowerCase(), endpointId));
 }
 
 /** The newest first. */
 export async function listDeliveries(
   run: Run,
-  organizationId: string,
+  scope: EndpointScope,
   { endpointId, status, eventId }: DeliveryFilters,
   page: { readonly limit: number; readonly after?: string },
 ): Promise<DeliveryRow[]> {
-  const only = eventId === undefined ? null : await ofEvent(run, organizationId, eventId);
+  const only = eventId === undefined ? null : await ofEvent(run, scope, eventId);
+  const endpointIds = await endpointsWanted(run, scope, endpointId);
   const rows = await run(
     `SELECT ${columns}, NULL AS body FROM webhook_deliveries AS d
-     WHERE d.organization_id = $1 AND ($2::uuid IS NULL OR d.endpoint_id = $2)
+     WHERE d.organization_id = $1 AND ($2::uuid[] IS NULL OR d.endpoint_id = ANY($2))
        AND ($3::text IS NULL OR d.status = $3) AND ($4::uuid[] IS NULL OR d.delivery_id = ANY($4))
        AND ($5::uuid IS NULL OR d.delivery_id < $5)
      ORDER BY d.delivery_id DESC LIMIT $6`,
-    [organizationId, endpointId ?? null, status ?? null, only, page.after ?? null, page.limit],
+    [
+      scope.organizationId,
+      endpointIds ?? null,
+      status ?? null,
+      only,
+      page.after ?? null,
+      page.limit,
+    ],
   );
   return rows as DeliveryRow[];
 }

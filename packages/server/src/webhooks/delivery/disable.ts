@@ -10,7 +10,7 @@ import {
   isoTime,
 } from '../../platform/index.ts';
 import { disableEndpoint, runIn } from '../endpoints/store.ts';
-import { auditedEndpoint, shownUrl } from '../endpoints/view.ts';
+import { auditedEndpoint, auditedEntity, shownUrl } from '../endpoints/view.ts';
 import type { DisabledCause } from './dispatcher.ts';
 import type { LaneKey } from './store.ts';
 
@@ -45,7 +45,7 @@ export function createDisable({ database, clock, ids, audit }: DisableDeps) {
         organizationId,
         ...platformAuthor,
         action: 'endpoint.disabled',
-        entity: { type: 'endpoint', id: endpointId },
+        entity: auditedEntity(row),
         after: auditedEndpoint(row),
       });
       return true;
@@ -57,7 +57,7 @@ export const endpointEvents: EventSource = {
   prefix: 'endpoint.',
   async read(rows, trx): Promise<ReadonlyMap<string, EventFacts>> {
     const found = await runIn(trx)(
-      `SELECT e.organization_id, e.endpoint_id, e.url, e.disabled_reason, e.merchant_id,
+      `SELECT e.organization_id, e.endpoint_id, e.url, e.disabled_reason, e.owner_merchant_id,
          l.succeeded_at
        FROM webhook_endpoints AS e JOIN webhook_lanes AS l
          ON l.organization_id = e.organization_id AND l.endpoint_id = e.endpoint_id
@@ -76,7 +76,8 @@ export const endpointEvents: EventSource = {
         reason: String(endpoint['disabled_reason'] ?? 'Requested'),
         ...(at instanceof Date ? { lastSuccessAt: isoTime(at.getTime()) } : {}),
       };
-      return [[outboxId, { merchantId: null, data }]];
+      const owner = endpoint['owner_merchant_id'];
+      return [[outboxId, { merchantId: typeof owner === 'string' ? owner : null, data }]];
     });
     return new Map(facts);
   },

@@ -49,9 +49,8 @@ export function deliveryOf(event: PlannedEvent, endpointId: string): NewDelivery
 export function createPlanner({ clock }: { readonly clock: Clock }) {
   return async (events: readonly FeedEvent[], trx: Kysely<unknown>): Promise<LaneKey[]> => {
     const run = runIn(trx);
-    const organizationIds = [...new Set(events.map(({ organizationId }) => organizationId))];
     const endpoints = Map.groupBy(
-      await wanting(run, organizationIds),
+      await wanting(run, events),
       ({ organizationId }) => organizationId,
     );
     const lanes = new Map<string, LaneKey>();

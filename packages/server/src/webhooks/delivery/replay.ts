@@ -3,7 +3,13 @@ import { type BegunWebhookReplay, defined, refuse, type WebhookReplay } from '@s
 import { spanOf } from '../../http/index.ts';
 import { type Clock, type Database, isoTime, type Job, type Jobs } from '../../platform/index.ts';
 import { refuseUnknownEndpoint } from '../endpoints/endpoints.ts';
-import { type EndpointRow, findEndpoint, type Run, runIn } from '../endpoints/store.ts';
+import {
+  type EndpointRow,
+  type EndpointScope,
+  findEndpoint,
+  type Run,
+  runIn,
+} from '../endpoints/store.ts';
 import { deliveryOf, isWanted, type PlannedEvent } from './plan.ts';
 import { insertDeliveries, type LaneKey } from './store.ts';
 
@@ -13,11 +19,7 @@ const eventsPerStep = 500;
 const slack = 1_000;
 
 export type Replays = {
-  begin(
-    organizationId: string,
-    endpointId: string,
-    span: WebhookReplay,
-  ): Promise<BegunWebhookReplay>;
+  begin(scope: EndpointScope, endpointId: string, span: WebhookReplay): Promise<BegunWebhookReplay>;
 };
 
 export type ReplayDeps = {
@@ -136,7 +138,7 @@ export function createReplays(deps: ReplayDeps): Replays {
     const { endpointId, all } = step;
     await database.transaction(async (trx) => {
       const run = runIn(trx);
-      const row = await findEndpoint(run, organizationId, endpointId);
+      const row = await findEndpoint(run, { organizationId }, endpointId);
       if (row === undefined) return;
       const wanted = { eventTypes: row.event_types, merchantId: row.merchant_id };
       const events = await eventsBetween(run, organizationId, step);
@@ -167,12 +169,13 @@ export function createReplays(deps: ReplayDeps): Replays {
   }
 
   return {
-    async begin(organizationId, given, span) {
+    async begin(scope, given, span) {
+      const { organizationId } = scope;
       const times = timesOf(span);
       const begun = await database.transaction(async (trx) => {
         const run = runIn(trx);
         const row = uuid.test(given)
-          ? await findEndpoint(run, organizationId, given, 'FOR UPDATE OF e')
+          ? await findEndpoint(run, scope, given, 'FOR UPDATE OF e')
           : undefined;
         if (row === undefined) return refuseUnknownEndpoint();
         if (row.status !== 'Enabled') refuse('endpoint_state', 'The endpoint is disabled.');

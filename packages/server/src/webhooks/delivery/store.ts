@@ -4,19 +4,25 @@ import type { Run } from '../endpoints/store.ts';
 
 export type LaneKey = { readonly organizationId: string; readonly endpointId: string };
 
-/** Who wants events of these organisations, read within the transaction that publishes them. */
+/** The endpoints that want events, read within the transaction that publishes the events. */
 export type Wanting = LaneKey & {
   readonly eventTypes: readonly string[];
   readonly merchantId: string | null;
 };
 
-export async function wanting(run: Run, organizationIds: readonly string[]): Promise<Wanting[]> {
+/** Those of merchants without an event are not read: an organisation may have thousands of them. */
+export async function wanting(
+  run: Run,
+  events: readonly { readonly organizationId: string; readonly merchantId: string | null }[],
+): Promise<Wanting[]> {
+  const merchants = events.flatMap(({ merchantId }) => (merchantId === null ? [] : [merchantId]));
   const rows = await run(
     `SELECT organization_id AS "organizationId", endpoint_id AS "endpointId",
        event_types AS "eventTypes", merchant_id AS "merchantId"
      FROM webhook_endpoints
-     WHERE organization_id = ANY($1::uuid[]) AND status = 'Enabled'`,
-    [organizationIds],
+     WHERE organization_id = ANY($1::uuid[]) AND status = 'Enabled'
+       AND (merchant_id IS NULL OR merchant_id = ANY($2::uuid[]))`,
+    [[...new Set(events.map(({ organizationId }) => organizationId))], [...new Set(merchants)]],
   );
   return rows as Wanting[];
 }

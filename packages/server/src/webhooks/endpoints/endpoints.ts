@@ -26,6 +26,7 @@ import {
   disableEndpoint,
   type EndpointChange,
   type EndpointRow,
+  type EndpointScope,
   enableEndpoint,
   findEndpoint,
   insertEndpoint,
@@ -37,20 +38,21 @@ import {
   runOn,
   verifiedEndpoint,
 } from './store.ts';
-import { auditedEndpoint, endpointView } from './view.ts';
+import { auditedEndpoint, auditedEntity, endpointView } from './view.ts';
 
 /** Each of them costs something at every event. */
-export const endpointsMax = 50;
+const organizationEndpointsMax = 50;
+const merchantEndpointsMax = 10;
 
-/** Whose endpoints they are, and who asks. */
-export type By = { readonly organizationId: string; readonly author: Author };
+/** The endpoints that a request may manage, and the author of the change. */
+export type By = EndpointScope & { readonly author: Author };
 
 type Versioned = { readonly view: WebhookEndpoint; readonly version: number };
 
 export type Endpoints = {
   create(by: By, input: WebhookEndpointInput): Promise<Versioned & { readonly secret: string }>;
-  list(organizationId: string, page: PageRequest): Promise<FoundPage<WebhookEndpoint>>;
-  get(organizationId: string, endpointId: string): Promise<Versioned>;
+  list(scope: EndpointScope, page: PageRequest): Promise<FoundPage<WebhookEndpoint>>;
+  get(scope: EndpointScope, endpointId: string): Promise<Versioned>;
   replace(
     by: By,
     endpointId: string,
@@ -81,7 +83,7 @@ export type EndpointsDeps = {
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export function refuseUnknownEndpoint(): never {
-  return refuse('endpoint_not_found', 'No endpoint of your organisation has this identifier.');
+  return refuse('endpoint_not_found', 'No endpoint in your scope has this identifier.');
 }
 
 function refuseMember(pointer: string, detail: string): never {
@@ -103,6 +105,18 @@ function demandUnchanged(input: WebhookEndpointReplacement, standing: WebhookEnd
   }
 }
 
+/** An endpoint that a merchant owns gets the events of that merchant and no others. */
+function changeOf(
+  input: Pick<WebhookEndpointInput, 'url' | 'eventTypes' | 'merchantId' | 'description'>,
+  owner: string | null,
+): EndpointChange {
+  const { url, eventTypes, merchantId, description = null } = input;
+  if (owner !== null && merchantId !== undefined && merchantId.toLowerCase() !== owner) {
+    refuseMember('/merchantId', 'is not the merchant that owns the endpoint');
+  }
+  return { url, eventTypes, merchantId: owner ?? merchantId ?? null, description };
+}
+
 /** @example const endpoints = createEndpoints(deps); await endpoints.create(by, { url, eventTypes: ['*'] }); */
 export function createEndpoints(deps: EndpointsDeps): Endpoints {
   const { database, clock, ids, audit, keys, challenge, onChange } = deps;
@@ -111,23 +125,29 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
     version: row.version,
   });
 
-  async function checked(
-    organizationId: string,
-    input: Pick<WebhookEndpointInput, 'url' | 'eventTypes' | 'merchantId' | 'description'>,
-  ): Promise<EndpointChange> {
-    const { url, eventTypes, merchantId, description = null } = input;
+  async function demandValid(
+    { organizationId, merchantId: own }: EndpointScope,
+    {
+      url,
+      eventTypes,
+      merchantId,
+    }: Pick<WebhookEndpointInput, 'url' | 'eventTypes' | 'merchantId'>,
+  ): Promise<void> {
     const fault = deps.calls.faultOf(url);
     if (fault !== undefined) refuseMember('/url', fault);
     eventTypes.forEach((pattern, index) => {
       if (!isEventPattern(pattern)) refuseMember(`/eventTypes/${index}`, 'names no type of event');
     });
-    if (merchantId !== undefined) await deps.demandMerchant(organizationId, merchantId);
-    return { url, eventTypes, merchantId: merchantId ?? null, description };
+    if (merchantId === undefined) return;
+    if (own === undefined) await deps.demandMerchant(organizationId, merchantId);
+    else if (merchantId.toLowerCase() !== own) {
+      refuse('merchant_not_found', 'No merchant in your scope has this identifier.');
+    }
   }
 
-  async function demand(run: Run, organizationId: string, endpointId: string) {
+  async function demand(run: Run, scope: EndpointScope, endpointId: string) {
     const row = uuid.test(endpointId)
-      ? await findEndpoint(run, organizationId, endpointId, 'FOR UPDATE OF e')
+      ? await findEndpoint(run, scope, endpointId, 'FOR UPDATE OF e')
       : undefined;
     return row ?? refuseUnknownEndpoint();
   }
@@ -141,14 +161,14 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
   ): Promise<Versioned> {
     const after = await database.transaction(async (trx) => {
       const run = runIn(trx);
-      const before = await demand(run, by.organizationId, endpointId);
+      const before = await demand(run, by, endpointId);
       await change(run, before, isoTime(clock.now()));
-      const row = await demand(run, by.organizationId, endpointId);
+      const row = await demand(run, by, endpointId);
       await audit.record(trx, {
         organizationId: by.organizationId,
         ...by.author,
         action,
-        entity: { type: 'endpoint', id: row.endpoint_id },
+        entity: auditedEntity(row),
         before: auditedEndpoint(before),
         after: auditedEndpoint(row),
       });
@@ -160,8 +180,9 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
 
   return {
     async create(by, input) {
-      const { organizationId } = by;
-      const change = await checked(organizationId, input);
+      const { organizationId, merchantId: ownerMerchantId = null } = by;
+      await demandValid(by, input);
+      const most = ownerMerchantId === null ? organizationEndpointsMax : merchantEndpointsMax;
       const endpointId = ids.uuid();
       const { sealed, secret, publicKey } = keys.make(endpointId);
       const stopped = input.status === 'Disabled' ? 'Requested' : null;
@@ -171,22 +192,27 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
           {
             organizationId,
             endpointId,
-            ...change,
+            ...changeOf(input, ownerMerchantId),
+            ownerMerchantId,
             sealed,
             publicKey,
             disabledReason: input.challenge === true ? 'Unverified' : stopped,
             now: isoTime(clock.now()),
           },
-          endpointsMax,
+          most,
         );
         if (made === undefined) {
-          return refuse('endpoint_limit_reached', `An organisation has ${endpointsMax} at most.`);
+          const owner = ownerMerchantId === null ? 'organisation' : 'merchant';
+          return refuse(
+            'endpoint_limit_reached',
+            `The ${owner} has ${most} endpoints, which is the limit. Delete one first.`,
+          );
         }
         await audit.record(trx, {
           organizationId,
           ...by.author,
           action: 'endpoint.created',
-          entity: { type: 'endpoint', id: endpointId },
+          entity: auditedEntity(made),
           after: auditedEndpoint(made),
         });
         return made;
@@ -194,28 +220,28 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
       return { ...shown(row), secret };
     },
 
-    async list(organizationId, page) {
+    async list(scope, page) {
       const read = { ...page, limit: page.limit + 1 };
-      const rows = await listEndpoints(runOn(database), organizationId, read);
+      const rows = await listEndpoints(runOn(database), scope, read);
       const items = rows.slice(0, page.limit);
       const next = rows.length > page.limit ? items.at(-1)?.endpoint_id : undefined;
       return { items: items.map((row) => shown(row).view), next };
     },
 
-    async get(organizationId, endpointId) {
+    async get(scope, endpointId) {
       const row = uuid.test(endpointId)
-        ? await findEndpoint(runOn(database), organizationId, endpointId)
+        ? await findEndpoint(runOn(database), scope, endpointId)
         : undefined;
       return row === undefined ? refuseUnknownEndpoint() : shown(row);
     },
 
     async replace(by, endpointId, input, ifMatch) {
       const { organizationId } = by;
-      const change = await checked(organizationId, input);
+      await demandValid(by, input);
       return changing(by, endpointId, 'endpoint.updated', async (run, row, now) => {
         demandVersion(ifMatch, row.version);
         demandUnchanged(input, endpointView(row, clock.now()));
-        await changeEndpoint(run, row, change, now);
+        await changeEndpoint(run, row, changeOf(input, row.owner_merchant_id), now);
         if (input.status === 'Disabled') {
           const key = { organizationId, endpointId: row.endpoint_id };
           await disableEndpoint(run, key, 'Requested', now);
@@ -232,7 +258,7 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
       const { organizationId } = by;
       await database.transaction(async (trx) => {
         const run = runIn(trx);
-        const row = await demand(run, organizationId, endpointId);
+        const row = await demand(run, by, endpointId);
         demandVersion(ifMatch, row.version);
         await deleteEndpoint(run, row);
         await deps.forget(organizationId, row.endpoint_id, trx);
@@ -240,7 +266,7 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
           organizationId,
           ...by.author,
           action: 'endpoint.deleted',
-          entity: { type: 'endpoint', id: row.endpoint_id },
+          entity: auditedEntity(row),
           before: auditedEndpoint(row),
         });
       });
@@ -265,7 +291,7 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
 
     async verify(by, endpointId) {
       const row = uuid.test(endpointId)
-        ? await findEndpoint(runOn(database), by.organizationId, endpointId)
+        ? await findEndpoint(runOn(database), by, endpointId)
         : undefined;
       if (row === undefined) return refuseUnknownEndpoint();
       const fault = await challenge.ask(row);

@@ -14,12 +14,19 @@ export const runIn =
   async (text, values) =>
     (await trx.executeQuery<Row>(CompiledQuery.raw(text, [...values]))).rows;
 
+/** Whose endpoints a caller manages: all of the organisation, or those that one merchant has created. */
+export type EndpointScope = {
+  readonly organizationId: string;
+  readonly merchantId?: string | undefined;
+};
+
 export type EndpointRow = {
   organization_id: string;
   endpoint_id: string;
   url: string;
   event_types: string[];
   merchant_id: string | null;
+  owner_merchant_id: string | null;
   description: string | null;
   status: 'Enabled' | 'Disabled';
   disabled_reason: string | null;
@@ -47,7 +54,7 @@ export type LaneFacts = {
   succeeded_at: Date | null;
 };
 
-const columns = `e.organization_id, e.endpoint_id, e.url, e.event_types, e.merchant_id, e.description,
+const columns = `e.organization_id, e.endpoint_id, e.url, e.event_types, e.merchant_id, e.owner_merchant_id, e.description,
   e.status, e.disabled_reason, e.disabled_at, e.gap_after, e.replay_after, e.replay_to, e.verified_at, e.public_key, e.keys_sealed,
   e.previous_public_key, e.previous_sealed, e.previous_until, e.older_keys, e.version, e.created_at,
   e.updated_at`;
@@ -61,6 +68,7 @@ export type NewEndpoint = {
   readonly url: string;
   readonly eventTypes: readonly string[];
   readonly merchantId: string | null;
+  readonly ownerMerchantId: string | null;
   readonly description: string | null;
   readonly disabledReason: string | null;
   readonly publicKey: string;
@@ -68,7 +76,7 @@ export type NewEndpoint = {
   readonly now: string;
 };
 
-/** Nothing where the organisation has as many as it may; counted under the lock of its feed. */
+/** Nothing where the owner has as many as it may; counted under the lock of the organisation's feed. */
 export async function insertEndpoint(run: Run, row: NewEndpoint, most: number) {
   await run(
     'INSERT INTO feed_heads (organization_id, position) VALUES ($1, 0) ON CONFLICT DO NOTHING',
@@ -80,10 +88,12 @@ export async function insertEndpoint(run: Run, row: NewEndpoint, most: number) {
   const [made] = await run(
     `INSERT INTO webhook_endpoints AS e (organization_id, endpoint_id, url, event_types, merchant_id,
        description, status, disabled_reason, disabled_at, public_key, keys_sealed, version,
-       created_at, updated_at)
+       created_at, updated_at, owner_merchant_id)
      SELECT $1, $2, $3, $4, $5, $6, CASE WHEN $7::text IS NULL THEN 'Enabled' ELSE 'Disabled' END, $7,
-       CASE WHEN $7::text IS NULL THEN NULL ELSE $10::timestamptz END, $8, $9, 1, $10, $10
-     WHERE (SELECT count(*) FROM webhook_endpoints WHERE organization_id = $1) < $11
+       CASE WHEN $7::text IS NULL THEN NULL ELSE $10::timestamptz END, $8, $9, 1, $10, $10,
+       $12
+     WHERE (SELECT count(*) FROM webhook_endpoints WHERE organization_id = $1
+       AND owner_merchant_id IS NOT DISTINCT FROM $12::uuid) < $11
      RETURNING ${columns}`,
     [
       row.organizationId,
@@ -97,6 +107,7 @@ export async function insertEndpoint(run: Run, row: NewEndpoint, most: number) {
       row.sealed,
       row.now,
       most,
+      row.ownerMerchantId,
     ],
   );
   if (made === undefined) return undefined;
@@ -110,28 +121,30 @@ export async function insertEndpoint(run: Run, row: NewEndpoint, most: number) {
 
 export async function findEndpoint(
   run: Run,
-  organizationId: string,
+  { organizationId, merchantId }: EndpointScope,
   endpointId: string,
   lock: '' | 'FOR UPDATE OF e' = '',
 ): Promise<(EndpointRow & LaneFacts) | undefined> {
   const [row] = await run(
     `SELECT ${columns}, ${laneColumns} FROM ${withLane}
-     WHERE e.organization_id = $1 AND e.endpoint_id = $2 ${lock}`,
-    [organizationId, endpointId],
+     WHERE e.organization_id = $1 AND e.endpoint_id = $2
+       AND ($3::uuid IS NULL OR e.owner_merchant_id = $3) ${lock}`,
+    [organizationId, endpointId, merchantId ?? null],
   );
   return row as (EndpointRow & LaneFacts) | undefined;
 }
 
 export async function listEndpoints(
   run: Run,
-  organizationId: string,
+  { organizationId, merchantId }: EndpointScope,
   page: { readonly limit: number; readonly after?: string },
 ): Promise<(EndpointRow & LaneFacts)[]> {
   const rows = await run(
     `SELECT ${columns}, ${laneColumns} FROM ${withLane}
      WHERE e.organization_id = $1 AND ($2::uuid IS NULL OR e.endpoint_id > $2)
+       AND ($4::uuid IS NULL OR e.owner_merchant_id = $4)
      ORDER BY e.endpoint_id LIMIT $3`,
-    [organizationId, page.after ?? null, page.limit],
+    [organizationId, page.after ?? null, page.limit, merchantId ?? null],
   );
   return rows as (EndpointRow & LaneFacts)[];
 }

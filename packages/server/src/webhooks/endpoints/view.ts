@@ -1,5 +1,5 @@
 // How an endpoint is shown: without its keys, but for the public one.
-import type { WebhookEndpoint } from '@switchyard/contract';
+import { defined, type WebhookEndpoint } from '@switchyard/contract';
 import { isoTime } from '../../platform/index.ts';
 import type { EndpointRow, LaneFacts } from './store.ts';
 
@@ -32,6 +32,7 @@ export function endpointView(row: EndpointRow & Partial<LaneFacts>, now: number)
     url: row.url,
     eventTypes: row.event_types,
     ...text('merchantId', row.merchant_id),
+    owner: row.owner_merchant_id === null ? 'Organization' : 'Merchant',
     ...text('description', row.description),
     status: row.status,
     ...text('disabledReason', row.disabled_reason),
@@ -50,6 +51,13 @@ export function endpointView(row: EndpointRow & Partial<LaneFacts>, now: number)
     updatedAt: isoTime(row.updated_at.getTime()),
   };
 }
+
+/** What a record of the audit is about: the endpoints of a merchant are found with the merchant. */
+export const auditedEntity = ({ endpoint_id, owner_merchant_id }: EndpointRow) => ({
+  type: 'endpoint',
+  id: endpoint_id,
+  ...defined({ merchantId: owner_merchant_id ?? undefined }),
+});
 
 /** For the audit: how it fares is no change that anybody made. */
 export function auditedEndpoint(row: EndpointRow): object {

@@ -6,7 +6,7 @@ import {
   matchesEventType,
   refuse,
 } from '@switchyard/contract';
-import type { Caller, StreamPage } from '../../http/index.ts';
+import { type Caller, merchantOf, type StreamPage } from '../../http/index.ts';
 import type { Database } from '../../platform/index.ts';
 import { type FoundEvent, findEvents, positionsOf } from './read-store.ts';
 
@@ -48,8 +48,8 @@ function typesOf(text: string | undefined): { types?: readonly string[] } {
 }
 
 /** A merchant sees what is its own, and nothing of the organisation around it. */
-function merchantOf(caller: Caller, asked: string | undefined): { merchantId?: string } {
-  const own = caller.entityType === 'merchant' ? caller.entityId : caller.merchantId;
+function merchantWanted(caller: Caller, asked: string | undefined): { merchantId?: string } {
+  const own = merchantOf(caller);
   const wanted = asked?.toLowerCase();
   if (own !== undefined && wanted !== undefined && wanted !== own) {
     refuse('entity_out_of_scope', 'The token belongs to another merchant.');
@@ -74,7 +74,7 @@ export function createFeedReader(database: Database) {
     wanted: (caller: Caller, { types, merchantId }: FeedFilters): Wanted => ({
       organizationId: caller.organizationId,
       ...typesOf(types),
-      ...merchantOf(caller, merchantId),
+      ...merchantWanted(caller, merchantId),
     }),
 
     /** Up to where the feed goes now. */
