@@ -45,6 +45,19 @@ CREATE TABLE outbox (
   PRIMARY KEY (organization_id, outbox_id)
 );
 
+-- Reference table of the platform: the server and timeline of this database, in one row. numbering_jumps counts how
+-- often numbers skipped a margin. recovered_jumps is its value after the last recovery. While recovery_required_at is
+-- set, no new numbers are issued.
+CREATE TABLE database_timeline (
+  singleton boolean PRIMARY KEY CHECK (singleton),
+  system_identifier text NOT NULL,
+  timeline bigint NOT NULL,
+  numbering_jumps integer NOT NULL,
+  recovered_jumps integer NOT NULL,
+  recovery_required_at timestamptz,
+  changed_at timestamptz NOT NULL
+);
+
 -- ---------------------------------------------------------------------------------------------------------
 -- provisioning: organisations, merchants, stores, devices, acquirer links and contracts
 -- ---------------------------------------------------------------------------------------------------------
@@ -696,13 +709,15 @@ CREATE INDEX portal_sessions_end ON portal_sessions (ends_at);
 -- audit
 -- ---------------------------------------------------------------------------------------------------------
 
--- The last record of each hash chain. A writer locks the row, so that sequences have no gaps.
+-- The last record of each hash chain. A writer locks the row, so that sequences have no gaps but those of skipped:
+-- so many numbers the next record leaves out, because a restored database may have lost records with them.
 CREATE TABLE audit_heads (
   organization_id uuid PRIMARY KEY,
   sequence bigint NOT NULL,
   hash text NOT NULL,
   at timestamptz NOT NULL,
-  checkpoint_sequence bigint NOT NULL
+  checkpoint_sequence bigint NOT NULL,
+  skipped bigint NOT NULL DEFAULT 0
 );
 
 -- An audited change. Records are never changed or deleted. hash is the SHA-256 of the canonical JSON of the

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { Refusal } from '@switchyard/contract';
 import { testDatabase } from '../../../test/database.ts';
-import { systemClock } from '../../platform/index.ts';
+import { systemClock, unguardedNumbering } from '../../platform/index.ts';
 import { createReferenceAllocator } from './reference-allocator.ts';
 
 type Named = { terminalId: string; stan: string };
@@ -16,7 +16,7 @@ async function setUp({ processes = 1, to = 'TERM9999' } = {}) {
   const contract = { organizationId: randomUUID(), contractId: randomUUID() };
   const rest = { range: { from: 'TERM0001', to }, kind: 'Sale', timeZone: 'UTC' } as const;
   const all = Array.from({ length: processes }, () =>
-    createReferenceAllocator({ database, clock: systemClock }),
+    createReferenceAllocator({ database, clock: systemClock, numbering: unguardedNumbering }),
   );
   const next = (holderId: string, process = 0) => {
     const references = all[process % processes];

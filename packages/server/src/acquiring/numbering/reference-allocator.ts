@@ -6,6 +6,7 @@ import {
   type Database,
   isoTime,
   jittered,
+  type Numbering,
   pause,
 } from '../../platform/index.ts';
 import type { AcquirerReference, AcquirerRequestKind } from '../spi/acquirer-spi.ts';
@@ -43,6 +44,11 @@ const maxClaimAttempts = 50;
 /** The random delay grows, so that two processes do not conflict at each attempt. */
 const maxClaimPauseMs = 20;
 const maxCachedTerminals = 50_000;
+/**
+ * After a fail-over trace numbers continue this much later: more than a terminal uses in the part of the log that
+ * may be lost. The golden section of the 999,999 trace numbers keeps repeated jumps far from each other.
+ */
+const stanJump = 381_967;
 
 const reserveStanBlockSql = {
   name: 'acquiring-reserve-stans',
@@ -81,17 +87,29 @@ function appendBlock(terminal: Terminal, { next, end }: StanBlock): void {
   else terminal.nextBlock = { next, end };
 }
 
-export function createReferenceAllocator(ports: { database: Database; clock: Clock }) {
-  const { database, clock } = ports;
+export function createReferenceAllocator(ports: {
+  database: Database;
+  clock: Clock;
+  numbering: Numbering;
+}) {
+  const { database, clock, numbering } = ports;
   const terminals = new Map<string, Terminal>();
   const fetches = createWorks<void>();
+  let jumps = numbering.jumps();
+
+  /** Blocks that were reserved before a jump are invalid: the database may reserve them again. */
+  function dropBlocksAfterJump(): void {
+    if (jumps === numbering.jumps()) return;
+    jumps = numbering.jumps();
+    terminals.clear();
+  }
 
   async function reserveBlock(owner: TerminalOwner): Promise<ClaimedTerminal | undefined> {
     const { organizationId, contractId, terminalOwnerId } = owner;
     const ownerKey = [organizationId, contractId, terminalOwnerId];
     const [row] = await database.hot(reserveStanBlockSql, [...ownerKey, stanBlockSize]);
     if (row === undefined) return undefined;
-    const next = Number(row['first']);
+    const next = Number(row['first']) + numbering.jumps() * stanJump;
     return { terminalId: String(row['terminal_id']), next, end: next + stanBlockSize };
   }
 
@@ -119,10 +137,14 @@ export function createReferenceAllocator(ports: { database: Database; clock: Clo
   }
 
   async function fetchBlock(key: string, owner: TerminalOwner): Promise<void> {
+    const jumpsBefore = numbering.jumps();
     // Claims of a contract run one at a time: concurrent claims would try the same terminal id.
     const claimed =
       (await reserveBlock(owner)) ??
       (await fetches.inTurn(owner.contractId, () => claimTerminal(owner)));
+    // The block may be of the database before the jump.
+    if (jumpsBefore !== numbering.jumps()) return;
+    dropBlocksAfterJump();
     const cached = terminals.get(key);
     if (cached !== undefined) return appendBlock(cached, claimed);
     if (terminals.size >= maxCachedTerminals) terminals.clear();
@@ -137,10 +159,14 @@ export function createReferenceAllocator(ports: { database: Database; clock: Clo
     /**
      * Allocates the next reference of a logical device, or of the contract for a sale without device.
      * Trace numbers are reserved in blocks, so a crash skips numbers and never repeats one.
+     *
+     * @throws Refusal recovery_required, terminal_range_exhausted
      */
     async allocate(request: ReferenceRequest): Promise<AcquirerReference> {
       const key = `${request.contractId}|${request.terminalOwnerId}`;
       for (;;) {
+        numbering.requireAvailable();
+        dropBlocksAfterJump();
         const terminal = terminals.get(key);
         const traceNumber = takeStan(terminal);
         if (terminal === undefined || traceNumber === undefined) {

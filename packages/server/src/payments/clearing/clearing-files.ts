@@ -24,6 +24,7 @@ import {
   type Jobs,
   type Log,
   type Metrics,
+  type Numbering,
 } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 import { elapsedSeconds, registerLinkGauges } from '../runtime/link-backlog.ts';
@@ -38,6 +39,7 @@ import type {
 
 type CreatePorts = {
   clearing: Pick<ClearingStore, 'createFile'>;
+  numbering: Pick<Numbering, 'isAvailable' | 'requireAvailable'>;
   provisioning: Pick<Provisioning, 'institutionOf'>;
   clock: Clock;
   ids: Pick<Ids, 'uuid'>;
@@ -128,11 +130,12 @@ function checkAcknowledgement(
 
 /** @returns the identifier of the file; undefined if no line is due */
 async function createFile(
-  { clearing, provisioning, clock, ids }: CreatePorts,
+  { clearing, provisioning, clock, ids, numbering }: CreatePorts,
   organizationId: string,
   linkId: string,
   includeOpenDays: boolean,
 ): Promise<string | undefined> {
+  numbering.requireAvailable();
   const institutionId = await provisioning.institutionOf(organizationId, linkId);
   if (institutionId === undefined) {
     refuse('resource_not_found', 'No acquirer link with this identifier exists.');
@@ -147,6 +150,7 @@ async function createFile(
 
 /** Creates files for all links with captures of ended settlement days. Returns their number. */
 export async function createDueFiles(ports: DuePorts): Promise<number> {
+  if (!ports.numbering.isAvailable()) return 0;
   const now = isoTime(ports.clock.now());
   const links = await ports.clearing.findLinksWithDueLines(now, maxLinksPerRun);
   // A link that fails does not block the others.

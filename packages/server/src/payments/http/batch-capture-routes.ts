@@ -12,6 +12,7 @@ import {
 import {
   idempotencyHeaders,
   identifierErrors,
+  type NumberingPort,
   rateLimit,
   resolveOperationId,
   tags,
@@ -30,7 +31,10 @@ const ItemsQuery = Type.Object(
 
 const defaultPageSize = 50;
 
-export function registerBatchCaptureRoutes(app: FastifyInstance, ports: CaptureAllPorts): void {
+export function registerBatchCaptureRoutes(
+  app: FastifyInstance,
+  ports: CaptureAllPorts & NumberingPort,
+): void {
   route(app, {
     method: 'POST',
     url: `${transactionsPath}/captureall`,
@@ -52,11 +56,13 @@ export function registerBatchCaptureRoutes(app: FastifyInstance, ports: CaptureA
       'merchant_not_found',
       'store_not_found',
       'currency_mismatch',
+      'recovery_required',
     ],
     handler: async (request, reply) => {
       const clientOperationId = resolveOperationId(request.headers, request.body.clientOperationId);
       const body = { ...request.body, ...defined({ clientOperationId }) };
       if (body.dryRun === true) return planCaptures(ports, request.caller, body);
+      ports.numbering.requireAvailable();
       const { batch, replayed } = await captureAll(ports, request.caller, body);
       setReplayedHeader(reply, replayed);
       reply.code(202).header('Location', `${transactionsPath}/captureall/${batch.batchId}`);

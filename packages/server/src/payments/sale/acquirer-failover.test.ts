@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defined, Refusal } from '@switchyard/contract';
 import type { AcquirerOutcome, AcquirerReference } from '../../acquiring/index.ts';
+import { unguardedNumbering } from '../../platform/index.ts';
 import type { AcquirerContract } from '../../provisioning/index.ts';
 import { zeroAmounts } from '../transaction/state-machine.ts';
 import {
@@ -87,6 +88,7 @@ function setUp({
     clock: { now: () => now },
     failPoints: { hit() {} },
     log: { warn() {} },
+    numbering: unguardedNumbering,
     acquirerTimeoutMs: 10_000,
     acquiring: {
       isLinkAvailable: (linkId) => !unavailableLinks.includes(linkId),

@@ -3,8 +3,7 @@
 import { type ProcessRequest, refuseField } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 import { type Clock, type Database, isoTime } from '../../platform/index.ts';
-import type { TransactionRepository } from '../repository/transaction-repository.ts';
-import { findTransaction } from '../runtime/find-transaction.ts';
+import { type FindPorts, findTransaction } from '../runtime/find-transaction.ts';
 import { terminalActionFor } from '../transaction/terminal-action.ts';
 import { commitGraceMs } from '../transaction/time-limits.ts';
 import {
@@ -63,7 +62,7 @@ export function createStepUpStore({
 
 export type StepUpPorts = {
   stepUpStore: StepUpStore;
-  transactions: Pick<TransactionRepository, 'findById' | 'findByClientId'>;
+  transactions: FindPorts['transactions'];
   clock: Clock;
   acquirerTimeoutMs: number;
 };
