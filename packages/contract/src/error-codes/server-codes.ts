@@ -58,7 +58,7 @@ export const serverCodes = {
   recovery_required: notKnown(
     503,
     'The database is being recovered',
-    'The database was restored and lacks payments; keep the identifiers, and send the request again once the operator has ended the recovery.',
+    'The database was restored and lacks payments; send the same request again once the operator has ended the recovery.',
   ),
   overloaded: refusedForNow(
     503,
