@@ -191,10 +191,11 @@ export async function verifyChain(
   const walk = createWalk(part, note);
   let total = 0;
   let first: number | undefined;
-  let signedUpTo = (part.firstSequence ?? 1) - 1;
+  let unsignedRecords = 0;
   let fitting = 0;
   for await (const record of records) {
     total += 1;
+    unsignedRecords += 1;
     first ??= record.sequence;
     await walk.step(record);
     const checkpoint = proven.get(record.sequence);
@@ -202,7 +203,7 @@ export async function verifyChain(
     const { hash, organizationId } = checkpoint;
     if (hash === record.hash && organizationId === record.organizationId) {
       fitting += 1;
-      signedUpTo = Math.max(signedUpTo, record.sequence);
+      unsignedRecords = 0;
     } else {
       note(record.sequence, 'checkpoint_contradicted', 'another record was signed here');
     }
@@ -222,7 +223,7 @@ export async function verifyChain(
     lastSequence: last?.sequence,
     lastHash: last?.hash,
     checkpoints: fitting,
-    unsignedRecords: Math.max(0, walk.expected() - 1 - signedUpTo),
+    unsignedRecords,
     faults,
     faultCount: count(),
   };
