@@ -1174,14 +1174,16 @@ CREATE TABLE capture_batch_items (
 CREATE INDEX capture_batch_items_pending ON capture_batch_items
   (organization_id, batch_id, link_id, transaction_id) WHERE status = 'Pending';
 
--- A clearing file. sequence has no gaps per link, so that the acquirer notices a missing file; a rejected file uses
--- no number. amounts are minor units by numeric currency code. acknowledgement_digest is the hash of the acquirer's
+-- A clearing file. previous_sequence is the number before it at the link, so that the acquirer notices a missing file;
+-- a rejected file uses no number. Files of a lower numbering_jumps were made before the last jump of the numbers. amounts are minor units by numeric currency code. acknowledgement_digest is the hash of the acquirer's
 -- acknowledgement, so that a repeated one changes nothing. reason is why the acquirer rejected the file.
 CREATE TABLE clearing_files (
   organization_id uuid NOT NULL,
   file_id uuid NOT NULL,
   link_id uuid NOT NULL,
   sequence integer NOT NULL,
+  previous_sequence integer NOT NULL,
+  numbering_jumps integer NOT NULL,
   institution_id text NOT NULL,
   state text NOT NULL,
   line_count integer NOT NULL,

@@ -30,8 +30,10 @@ export type ClearingHeader = {
   linkId: string;
   /** DE32. */
   institutionId: string;
-  /** Starts at 1 for each link, without gaps. */
+  /** Starts at 1 for each link. After a fail-over or restore of the database it continues later. */
   sequence: number;
+  /** The number before it, 0 for the first file. */
+  previousSequence: number;
   /** RFC 3339. */
   createdAt: string;
 };

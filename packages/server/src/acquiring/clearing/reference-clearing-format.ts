@@ -71,7 +71,7 @@ async function* writeFile(
 ): AsyncIterable<string> {
   const digest = createHash('sha256');
   const totals = createTotals();
-  const { institutionId, linkId, fileId, createdAt } = header;
+  const { institutionId, linkId, fileId, createdAt, previousSequence } = header;
   const headerRecord = formatRecord(
     'H',
     fileType,
@@ -81,6 +81,7 @@ async function* writeFile(
     formatSequence(header),
     fileId,
     createdAt,
+    previousSequence,
   );
   digest.update(headerRecord);
   yield headerRecord;
