@@ -166,6 +166,9 @@ function checkedName(name: string): string {
   return name;
 }
 
+/** pg-pool awaits the hook, and rejects the connection with its error; the type says otherwise. */
+type AwaitedHook = (client: pg.ClientBase) => void;
+
 type PoolOptions = Omit<DatabaseOptions, 'verifyConnection'> & {
   readonly verifyConnection: (client: pg.ClientBase) => Promise<void>;
 };
@@ -196,7 +199,7 @@ function openPool(
       ...settings,
     }),
     max: connections,
-    onConnect: options.verifyConnection,
+    onConnect: options.verifyConnection as AwaitedHook,
     query_timeout: silenceTimeoutMs,
     idleTimeoutMillis: 0,
     // Idle connections are no reason for the process to stay.
