@@ -140,6 +140,14 @@ test('an unavailable link is skipped and the last link decides the outcome', asy
   assert.equal(reroutes.length, 1);
 });
 
+test('a sale whose intent may be in a restored database is not sent', async () => {
+  const { ports, links } = setUp();
+  const numbering = { isAvailable: () => false };
+  const { outcome } = await sendWithFailover({ ...ports, numbering }, intentOf());
+  assert.equal(outcome.outcome, 'NotSent');
+  assert.deepEqual(links, []);
+});
+
 test('no failover after a response, an unknown outcome or a sent byte', async () => {
   for (const [first, linkThatSends] of [
     [{ outcome: 'Declined', responseCode: '51' }, ''],
