@@ -28,15 +28,20 @@ type Process = {
   close(): Promise<void>;
 };
 
-async function startProcess(url: string, dataDir: string): Promise<Process> {
+/** Behind a pooler the server changes without a new connection of the process. */
+async function startProcess(
+  url: string,
+  dataDir: string,
+  { isPooled = false } = {},
+): Promise<Process> {
   const logged: string[] = [];
   const log = createLog(
     { logLevel: 'info', instanceName: 'test' },
     { write: (line: string) => void logged.push(line) },
   );
   const timeline = createDatabaseTimeline({ log, dataDir, pollMs: 50, settlingMs: 100 });
-  const { verifyConnection } = timeline;
-  const database = openDatabase({ url, log: silent, connections: 2, verifyConnection });
+  const verify = isPooled ? {} : { verifyConnection: timeline.verifyConnection };
+  const database = openDatabase({ url, log: silent, connections: 2, ...verify });
   await migrate(database, migrations, { log: silent, clock: systemClock, ids: systemIds });
   await timeline.start(database);
   return {
@@ -99,8 +104,8 @@ describe('database timeline', { concurrency: false }, () => {
   });
   after(() => rm(base, { recursive: true, force: true }));
 
-  async function start(dataDir: string): Promise<Process> {
-    const started = await startProcess(server.url, dataDir);
+  async function start(dataDir: string, options = {}): Promise<Process> {
+    const started = await startProcess(server.url, dataDir, options);
     processes.push(started);
     return started;
   }
@@ -230,6 +235,33 @@ describe('database timeline', { concurrency: false }, () => {
       await reconnect(one);
       assertRecoveryRequired(one);
       assert.equal(one.timeline.status().timeline, 1);
+    }));
+
+  test('behind a pooler the comparison of each second detects a restore', () =>
+    withServer(async (dataDir) => {
+      const one = await start(dataDir, { isPooled: true });
+      await createRestorePoint();
+      await one.pay();
+      await restore();
+      await until(() => one.timeline.status().isRecoveryRequired || undefined, 'the comparison');
+      assertRecoveryRequired(one);
+    }));
+
+  test('a server on an older timeline than before is not used', () =>
+    withServer(async (dataDir) => {
+      const one = await start(dataDir);
+      await createRestorePoint();
+      await restore();
+      await reconnect(one);
+      assert.equal(one.timeline.status().timeline, 2);
+      await server.stop();
+      await server.replace(backup);
+      await server.start();
+      await assert.rejects(
+        one.database.query('SELECT 1'),
+        (error) => error instanceof Refusal && error.code === 'database_unavailable',
+      );
+      assert.match(one.logged.join(''), /on an older timeline than before/);
     }));
 
   test('a second loss after the recovery is detected', () =>
