@@ -32,7 +32,7 @@ export const roomTable: Record<string, string[]> = {
   onboarding: ['identity', 'provisioning', 'audit'],
   users: ['identity', 'provisioning', 'audit'],
   portal: ['identity', 'provisioning', 'audit', 'connector'],
-  health: [],
+  health: ['audit'],
   catalog: ['provisioning', 'audit'],
   vault: [],
   acquiring: ['vault'],

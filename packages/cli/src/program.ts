@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, Help, Option } from 'commander';
 import { addAcquirerCommands } from './commands/acquirer.ts';
+import { addAdminCommands } from './commands/admin.ts';
 import { addApiCommand } from './commands/api.ts';
 import { addAppCommands, addPosCommands } from './commands/apps.ts';
 import { addAuditCommands } from './commands/audit.ts';
@@ -91,6 +92,7 @@ export function createProgram(world: Pick<World, 'stdout' | 'stderr'>, runner: R
   addConfigCommands(program, runner);
   addSearchCommand(program, runner);
   addAuditCommands(program, runner);
+  addAdminCommands(program, runner);
   addWebhookCommands(program, runner);
   addLogCommands(program, runner);
   addAcquirerCommands(program, runner);

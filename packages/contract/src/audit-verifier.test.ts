@@ -14,9 +14,11 @@ const organizationId = '019823f0-5d2c-7a31-9a53-0c6f1f2e9b11';
 const startsAt = Date.parse('2026-03-01T12:00:00.000Z');
 
 /** As the platform chains them; `at` counts seconds. */
-function chainOf(count: number): AuditRecord[] {
+/** @param jumpAfter the record behind which 100,000 numbers are left out */
+function chainOf(count: number, jumpAfter = count): AuditRecord[] {
   const records: AuditRecord[] = [];
-  for (let sequence = 1; sequence <= count; sequence += 1) {
+  for (let number = 1; number <= count; number += 1) {
+    const sequence = number > jumpAfter ? number + 100_000 : number;
     const content = {
       organizationId,
       sequence,
@@ -128,6 +130,18 @@ describe('the chain of the audit', () => {
     assert.deepEqual(found, ['7 record_missing', '7 record_misplaced']);
     const repeated = chain.toSpliced(6, 0, at(chain, 6));
     assert.deepEqual(await codes(repeated, checkpoints), ['6 record_misplaced']);
+  });
+
+  test('numbers that the platform left out are not missing records: the hashes continue', async () => {
+    const later = chainOf(22, 18).slice(18);
+    const jumped = [...chain.slice(0, 18), ...later];
+    assert.deepEqual(jumped.at(-1)?.sequence, 100_022);
+    const signedLater = [...checkpoints, signed(at(jumped, 22))];
+    const { ok, unsignedRecords } = await verifyChain(jumped, checkpoints, [key]);
+    assert.deepEqual({ ok, unsignedRecords }, { ok: true, unsignedRecords: 4 });
+    assert.deepEqual(await codes(jumped, signedLater), []);
+    const cut = jumped.toSpliced(17, 1);
+    assert.deepEqual(await codes(cut, signedLater), ['18 record_missing']);
   });
 
   test('a chain that was cut off behind a checkpoint is found, and one without any record', async () => {

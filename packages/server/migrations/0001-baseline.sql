@@ -45,6 +45,19 @@ CREATE TABLE outbox (
   PRIMARY KEY (organization_id, outbox_id)
 );
 
+-- Reference table of the platform: the server and timeline of this database, in one row. numbering_jumps counts how
+-- often numbers skipped a margin. recovered_jumps is its value after the last recovery. While recovery_required_at is
+-- set, no new numbers are issued.
+CREATE TABLE database_timeline (
+  singleton boolean PRIMARY KEY CHECK (singleton),
+  system_identifier text NOT NULL,
+  timeline bigint NOT NULL,
+  numbering_jumps integer NOT NULL,
+  recovered_jumps integer NOT NULL,
+  recovery_required_at timestamptz,
+  changed_at timestamptz NOT NULL
+);
+
 -- ---------------------------------------------------------------------------------------------------------
 -- provisioning: organisations, merchants, stores, devices, acquirer links and contracts
 -- ---------------------------------------------------------------------------------------------------------
@@ -756,13 +769,15 @@ CREATE INDEX portal_sessions_end ON portal_sessions (ends_at);
 -- audit
 -- ---------------------------------------------------------------------------------------------------------
 
--- The last record of each hash chain. A writer locks the row, so that sequences have no gaps.
+-- The last record of each hash chain. A writer locks the row, so that sequences have no gaps but those of skipped:
+-- so many numbers the next record leaves out, because a restored database may have lost records with them.
 CREATE TABLE audit_heads (
   organization_id uuid PRIMARY KEY,
   sequence bigint NOT NULL,
   hash text NOT NULL,
   at timestamptz NOT NULL,
-  checkpoint_sequence bigint NOT NULL
+  checkpoint_sequence bigint NOT NULL,
+  skipped bigint NOT NULL DEFAULT 0
 );
 
 -- An audited change. Records are never changed or deleted. hash is the SHA-256 of the canonical JSON of the
@@ -1219,14 +1234,16 @@ CREATE TABLE capture_batch_items (
 CREATE INDEX capture_batch_items_pending ON capture_batch_items
   (organization_id, batch_id, link_id, transaction_id) WHERE status = 'Pending';
 
--- A clearing file. sequence has no gaps per link, so that the acquirer notices a missing file; a rejected file uses
--- no number. amounts are minor units by numeric currency code. acknowledgement_digest is the hash of the acquirer's
+-- A clearing file. previous_sequence is the number before it at the link, so that the acquirer notices a missing file;
+-- a rejected file uses no number. Files of a lower numbering_jumps were made before the last jump of the numbers. amounts are minor units by numeric currency code. acknowledgement_digest is the hash of the acquirer's
 -- acknowledgement, so that a repeated one changes nothing. reason is why the acquirer rejected the file.
 CREATE TABLE clearing_files (
   organization_id uuid NOT NULL,
   file_id uuid NOT NULL,
   link_id uuid NOT NULL,
   sequence integer NOT NULL,
+  previous_sequence integer NOT NULL,
+  numbering_jumps integer NOT NULL,
   institution_id text NOT NULL,
   state text NOT NULL,
   line_count integer NOT NULL,

@@ -27,6 +27,7 @@ import {
   type Live,
   type Log,
   type Metrics,
+  type Numbering,
   type OutgoingCalls,
   type Settings,
 } from './platform/index.ts';
@@ -50,6 +51,7 @@ type Deps = {
   live: Live;
   hosts: HostTables;
   audit: Audit;
+  numbering: Numbering;
 };
 
 export type CardRooms = {
@@ -99,7 +101,7 @@ function qrOf({ settings, ...deps }: Deps): Qr {
 /** Acquiring and payments call each other. */
 export function createCardRooms(deps: Deps): CardRooms {
   const { settings, hosts, ...parts } = deps;
-  const { database, clock, log, metrics, provisioning } = parts;
+  const { database, clock, log, metrics, numbering, provisioning } = parts;
   const vault = vaultOf(deps);
   const hsm = createHsm({ settings, log, metrics, clock });
   const certificates = createClientCertificates({
@@ -113,6 +115,7 @@ export function createCardRooms(deps: Deps): CardRooms {
     clock,
     log,
     metrics,
+    numbering,
     hsm,
     requestSigners: createRequestSigners(settings.platformKey),
     timeoutMs: settings.acquirerTimeoutMs,

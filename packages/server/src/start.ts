@@ -6,10 +6,12 @@ import { type Demo, demoUserDomainId, startDemo } from './demo/index.ts';
 import {
   checkOpenFiles,
   createDatabaseClock,
+  createDatabaseTimeline,
   createLifecycle,
   createLog,
   createMonitoring,
   type Database,
+  type DatabaseTimeline,
   ensureCertificates,
   explainPortInUse,
   type Lifecycle,
@@ -41,7 +43,11 @@ export async function startPlatform(settings: Settings): Promise<void> {
   }
 }
 
-async function openDatabaseOf({ settings, log, lifecycle }: Started): Promise<Database> {
+async function openDatabaseOf({
+  settings,
+  log,
+  lifecycle,
+}: Started): Promise<{ database: Database; timeline: DatabaseTimeline }> {
   let url = settings.databaseUrl;
   if (url === undefined) {
     const postgres = await startEmbeddedPostgres({
@@ -52,16 +58,20 @@ async function openDatabaseOf({ settings, log, lifecycle }: Started): Promise<Da
     lifecycle.onStop('embedded database', postgres.stop);
     url = postgres.url;
   }
+  const timeline = createDatabaseTimeline({ log, dataDir: settings.dataDir });
   const database = openDatabase({
     url,
     log,
     connections: settings.databaseConnections,
     hotConnections: settings.databaseHotConnections,
     preparedStatements: settings.preparedStatements === 'on',
+    verifyConnection: timeline.verifyConnection,
   });
   lifecycle.onStop('database', database.close);
   await prepareDatabase({ settings, database, log });
-  return database;
+  lifecycle.onStop('database timeline', timeline.stop);
+  await timeline.start(database);
+  return { database, timeline };
 }
 
 /** A process with a part of the roles joins a demo that another one has seeded. */
@@ -71,7 +81,7 @@ async function bringUp(started: Started): Promise<void> {
   const { settings, log, lifecycle } = started;
   checkOpenFiles(settings, log);
   yieldEngineThreads(log);
-  const database = await openDatabaseOf(started);
+  const { database, timeline } = await openDatabaseOf(started);
   const certificate =
     settings.tls === 'on' ? await ensureCertificates({ settings, clock: systemClock }) : undefined;
   // What ends and what begins is compared across processes, whose machines may differ by seconds.
@@ -83,6 +93,7 @@ async function bringUp(started: Started): Promise<void> {
     database,
     log,
     identityClock,
+    timeline,
     processMetrics: true,
     ...(settings.environment === 'production' ? {} : { shownUserDomain: demoUserDomainId }),
     ...defined({ tls: certificate }),
@@ -106,6 +117,9 @@ async function bringUp(started: Started): Promise<void> {
     metrics: house.metrics,
     log,
     roles: [...settings.roles],
+    notes: () => ({
+      numbering: timeline.numbering.isRecoveryRequired() ? 'recovery_required' : 'ok',
+    }),
     checks: {
       database: database.healthy,
       ...defined({

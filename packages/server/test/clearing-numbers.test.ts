@@ -184,3 +184,18 @@ test('a sum beyond 2^53 is exact in the file, in its view and in its event', asy
   }, 'the event');
   assert.deepEqual(event.data.amounts, { EUR: String(sum), JPY: String(greatest) });
 });
+
+test('after a jump of the numbers a file continues 1,000 later, and the acquirer takes it behind the previous one', async () => {
+  const on = await scene(terms);
+  const first = await filed(on);
+  await settles(on, first);
+  const database = await testDatabase();
+  const makeOlder =
+    'UPDATE clearing_files SET numbering_jumps = numbering_jumps - 1 WHERE link_id = $1';
+  await database.query(makeOlder, [on.linkId]);
+  const [second, third] = [await filed(on), await filed(on)];
+  assert.deepEqual([second.sequence, third.sequence], [1002, 1003]);
+  assert.match(on.host.clear(third.text), /\|Rejected\|SEQUENCE\n/);
+  await settles(on, second);
+  await settles(on, third);
+});

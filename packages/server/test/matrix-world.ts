@@ -261,9 +261,9 @@ async function clearingFileOf({ organizationId, linkId }: Scene): Promise<string
   const id = randomUUID();
   const database = await testDatabase();
   await database.query(
-    `INSERT INTO clearing_files (organization_id, file_id, link_id, sequence, institution_id, state,
-       line_count, amounts, accepted, rejected, created_at)
-     VALUES ($1, $2, $3, 1, '123456', 'Made', 1, '{"EUR": "100"}', 0, 0, now())`,
+    `INSERT INTO clearing_files (organization_id, file_id, link_id, sequence, previous_sequence,
+       numbering_jumps, institution_id, state, line_count, amounts, accepted, rejected, created_at)
+     VALUES ($1, $2, $3, 1, 0, 0, '123456', 'Made', 1, '{"EUR": "100"}', 0, 0, now())`,
     [organizationId, id, linkId],
   );
   return id;

@@ -17,6 +17,7 @@ import {
   openDatabase,
   systemClock,
   systemIds,
+  unguardedNumbering,
 } from '../src/platform/index.ts';
 import { migrations, testCopyUrl } from './database.ts';
 
@@ -104,7 +105,12 @@ describe('one commit', () => {
     const log = createLog({ logLevel: 'warn', instanceName: 'one-commit' });
     database = openDatabase({ url: await testCopyUrl(), log });
     await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
-    store = createTransactionRepository({ database, ids: systemIds, clock: systemClock });
+    store = createTransactionRepository({
+      database,
+      ids: systemIds,
+      clock: systemClock,
+      numbering: unguardedNumbering,
+    });
   });
   after(() => database.close());
 

@@ -17,7 +17,7 @@ export type SecondProcess = { readonly client: Client; stop(): Promise<void> };
  */
 export async function secondProcess(
   on: Scene,
-  own: Partial<Pick<HouseDeps, 'clock' | 'identityClock' | 'database'>> = {},
+  own: Partial<Pick<HouseDeps, 'clock' | 'identityClock' | 'database' | 'timeline'>> = {},
 ): Promise<SecondProcess> {
   const [port = 0, devicePort = 0] = await freePorts(2);
   const settings = { ...on.settings, port, devicePort, roles: new Set(['cards'] as const) };

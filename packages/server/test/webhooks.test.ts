@@ -6,6 +6,7 @@ import { testDatabase } from './database.ts';
 import { eventually } from './eventually.ts';
 import { keyedSale } from './keyed-sale.ts';
 import { assertRefused } from './refused.ts';
+import { reported } from './reports.ts';
 import { type Scene, scene } from './scene.ts';
 import {
   accept,
@@ -260,6 +261,27 @@ describe('webhooks', () => {
     }
     assertRefused(await ask('POST', path, { to: from }), { code: 'field_invalid' });
     assertRefused(await ask('POST', path, { from, to: from }), { code: 'field_invalid' });
+  });
+
+  test('after a jump of the feed a replay of a time finds the events before and behind it, and reports are current', async () => {
+    const to = await open();
+    const made = await create({ url: to.url, eventTypes: ['transaction.*'] });
+    const first = await sale();
+    await eventually('the first came', async () => of(to, first).length === 1);
+    const from = JSON.parse(of(to, first)[0]?.body ?? '').timestamp;
+    await reported(on);
+    await (await testDatabase()).query(
+      'UPDATE feed_heads SET position = position + 1000000 WHERE organization_id = $1',
+      [on.organizationId],
+    );
+    await reported(on);
+    const second = await sale();
+    await eventually('the second came', async () => of(to, second).length === 1);
+    const begun = await ask('POST', `/endpoints/${made.endpointId}/replay`, { from });
+    assert.equal(begun.status, 202, begun.text);
+    for (const transactionId of [first, second]) {
+      await eventually('it came again', async () => of(to, transactionId).length === 2);
+    }
   });
 
   test('an endpoint can be made to prove itself first', async () => {

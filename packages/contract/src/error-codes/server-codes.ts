@@ -55,6 +55,11 @@ export const serverCodes = {
     'The database is not available',
     'The platform cannot reach its database; ask for the status of the transaction afterwards.',
   ),
+  recovery_required: notKnown(
+    503,
+    'The database is being recovered',
+    'The database was restored and lacks payments; send the same request again once the operator has ended the recovery.',
+  ),
   overloaded: refusedForNow(
     503,
     'The platform is overloaded',

@@ -51,3 +51,27 @@ export const PlatformHealth = closed(
   'How the platform is doing.',
 );
 export type PlatformHealth = Static<typeof PlatformHealth>;
+
+/**
+ * Whether the platform issues new numbers to acquirers, and accepts new payments.
+ *
+ * @example
+ * const { status } = (await response.json()) as PlatformNumbering;
+ */
+export const PlatformNumbering = closed(
+  {
+    status: wordOf(['Available', 'RecoveryRequired'], {
+      description:
+        '`RecoveryRequired` after a restore of the database that lost payments: new payments are refused until the recovery.',
+    }),
+    timeline: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'The timeline of the PostgreSQL server.' }),
+    ),
+    jumps: Type.Integer({
+      minimum: 0,
+      description: 'How often the numbers skipped a margin, after a fail-over or a restore.',
+    }),
+  },
+  'The numbering of the platform.',
+);
+export type PlatformNumbering = Static<typeof PlatformNumbering>;

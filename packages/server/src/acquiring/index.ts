@@ -1,6 +1,6 @@
 // The public interface of the acquiring module: allocates references, sends messages, reports link states.
 import { responseCodeFacts } from '@switchyard/contract';
-import type { Database } from '../platform/index.ts';
+import type { Database, Numbering } from '../platform/index.ts';
 import { createZoneKeys } from './keys/import-zone-keys.ts';
 import {
   checkLinkConfiguration,
@@ -43,7 +43,8 @@ export {
 
 export type Acquiring = ReturnType<typeof createAcquiring>;
 
-type Ports = LinkRegistryPorts & Omit<LinkResources, 'zoneKeys'> & { database: Database };
+type Ports = LinkRegistryPorts &
+  Omit<LinkResources, 'zoneKeys'> & { database: Database; numbering: Numbering };
 
 const linkRefreshIntervalMs = 10_000;
 /** Each unknown code of a link is logged once, up to this number; the metric counts all. */

@@ -11,6 +11,8 @@ export type Head = {
   /** Epoch milliseconds. */
   readonly at: number;
   readonly checkpointSequence: number;
+  /** Numbers that the next record leaves out. */
+  readonly skipped: number;
 };
 
 const redacted = '[redacted]';
@@ -49,7 +51,7 @@ function chained(entry: AuditEntry, head: Head, now: number): Chained {
   const { organizationId, actor, action, entity, before, after, requestId } = entry;
   const content = {
     organizationId,
-    sequence: head.sequence + 1,
+    sequence: head.sequence + head.skipped + 1,
     // Processes have clocks of their own; in a chain time does not run backwards.
     at: isoTime(Math.max(now, head.at)),
     actor,
@@ -78,7 +80,8 @@ export function chainOf(entries: readonly AuditEntry[], head: Head, now: number)
     const one = chained(entry, end, now);
     const { record } = one;
     all.push(one);
-    end = { ...head, sequence: record.sequence, hash: record.hash, at: Date.parse(record.at) };
+    const { sequence, hash: lastHash } = record;
+    end = { ...head, sequence, hash: lastHash, at: Date.parse(record.at), skipped: 0 };
   }
   return all;
 }

@@ -46,6 +46,26 @@ describe('records of changes', () => {
     );
   });
 
+  test('the record behind a jump leaves numbers out and continues the chain of hashes', async () => {
+    const organizationId = randomUUID();
+    const { record, recordAll } = testAudit(database, systemClock);
+    await database.transaction((trx) => record(trx, entryOf(organizationId)));
+    await database.query(
+      'UPDATE audit_heads SET skipped = skipped + 100 WHERE organization_id = $1',
+      [organizationId],
+    );
+    const both = [entryOf(organizationId), entryOf(organizationId)];
+    await database.transaction((trx) => recordAll(trx, both));
+    await database.transaction((trx) => record(trx, entryOf(organizationId)));
+    assert.deepEqual(await sequences(organizationId), [1, 102, 103, 104]);
+    const [broken] = await database.query<{ n: number }>(
+      `SELECT count(*) AS n FROM (SELECT previous_hash, lag(hash) OVER (ORDER BY sequence) AS before
+         FROM audit_records WHERE organization_id = $1) r WHERE before <> previous_hash`,
+      [organizationId],
+    );
+    assert.equal(broken?.n, 0);
+  });
+
   test('a change that is rolled back leaves no record and no gap', async () => {
     const organizationId = randomUUID();
     const { record } = testAudit(database, systemClock);

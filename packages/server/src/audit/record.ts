@@ -30,7 +30,8 @@ async function chainAll(entries: readonly AuditEntry[], head: Head, now: number)
     const part = chainOf(entries.slice(from, from + recordsPerTurn), end, now);
     const last = part.at(-1)?.record;
     if (last !== undefined) {
-      end = { ...end, sequence: last.sequence, hash: last.hash, at: Date.parse(last.at) };
+      const { sequence, hash } = last;
+      end = { ...end, sequence, hash, at: Date.parse(last.at), skipped: 0 };
     }
     all.push(...part);
   }

@@ -35,7 +35,13 @@ type RecordRow = {
   previous_hash: string;
   hash: string;
 };
-type HeadRow = { sequence: number; hash: string; at: Date; checkpoint_sequence: number };
+type HeadRow = {
+  sequence: number;
+  hash: string;
+  at: Date;
+  checkpoint_sequence: number;
+  skipped: number;
+};
 
 async function run<Of>(
   trx: Kysely<unknown>,
@@ -45,7 +51,7 @@ async function run<Of>(
   return (await trx.executeQuery<Of>(CompiledQuery.raw(text, [...values]))).rows;
 }
 
-const headText = `SELECT sequence, hash, at, checkpoint_sequence FROM audit_heads
+const headText = `SELECT sequence, hash, at, checkpoint_sequence, skipped FROM audit_heads
   WHERE organization_id = $1 FOR UPDATE`;
 
 /** Until the transaction ends, nobody else adds to this chain. */
@@ -61,8 +67,8 @@ export async function lockHead(trx: Kysely<unknown>, organizationId: string): Pr
     [row] = await run<HeadRow>(trx, headText, [organizationId]);
   }
   if (row === undefined) throw new Error('the head of a chain is gone');
-  const { sequence, hash, at, checkpoint_sequence } = row;
-  return { sequence, hash, at: at.getTime(), checkpointSequence: checkpoint_sequence };
+  const { sequence, hash, at, checkpoint_sequence, skipped } = row;
+  return { sequence, hash, at: at.getTime(), checkpointSequence: checkpoint_sequence, skipped };
 }
 
 /** Members of the first jsonb are columns, so one statement takes one record and ten thousand alike. */
@@ -81,7 +87,7 @@ const appendText = `WITH added AS (
     SELECT $1, o.outbox_id, o.kind, $1, o.sequence, $5
     FROM unnest($6::uuid[], $7::text[], $8::integer[]) AS o(outbox_id, kind, sequence)
   )
-  UPDATE audit_heads SET sequence = $3, hash = $4, at = $5 WHERE organization_id = $1`;
+  UPDATE audit_heads SET sequence = $3, hash = $4, at = $5, skipped = 0 WHERE organization_id = $1`;
 
 type Addition = {
   readonly organizationId: string;

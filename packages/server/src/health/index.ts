@@ -5,6 +5,8 @@ import { route } from '../http/index.ts';
 import { createQueues, type QueuesDeps } from './queues.ts';
 import { healthOf } from './rules.ts';
 
+export { registerNumbering, registerNumberingGauges } from './numbering-routes.ts';
+
 export type HealthDeps = QueuesDeps & {
   /** What this process needs, by name; each ends by itself. */
   readonly checks: Readonly<Record<string, () => Promise<boolean>>>;

@@ -11,6 +11,7 @@ import type {
   Jobs,
   Log,
   Metrics,
+  Numbering,
 } from '../platform/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
 import type { Hsm, Vault } from '../vault/index.ts';
@@ -108,6 +109,7 @@ type Ports = {
   log: Log;
   metrics: Metrics;
   failPoints: FailPoints;
+  numbering: Numbering;
   /** Absent when this process publishes no transaction events. */
   recentTransactions?: RecentTransactions | undefined;
   /** Time limit for a response of the acquirer, in ms. */
@@ -116,7 +118,7 @@ type Ports = {
 
 /** @example const payments = createPayments({ database, acquiring, provisioning, vault, jobs, … }); */
 export function createPayments(ports: Ports) {
-  const { database, jobs, vault, ids, clock } = ports;
+  const { database, jobs, vault, ids, clock, numbering } = ports;
   const approvalPorts = {
     ...ports,
     store: createApprovalStore(database),
@@ -125,7 +127,7 @@ export function createPayments(ports: Ports) {
   };
   const parts = {
     ...ports,
-    transactions: createTransactionRepository({ database, ids, clock }),
+    transactions: createTransactionRepository({ database, ids, clock, numbering }),
     inFlightTransactions: createInFlightTransactions(),
     pinKsnStore: createPinKsnStore({ database, clock }),
     ksnStore: createKsnStore({ database, clock }),

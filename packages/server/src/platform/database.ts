@@ -68,9 +68,15 @@ export type DatabaseOptions = {
   hotConnections?: number;
   /** Off behind a pooler: no names, and no options that a pooler refuses. */
   preparedStatements?: boolean;
+  /**
+   * Runs on each new connection before its first use; an error rejects the connection. Connections that were
+   * verified with another result are closed.
+   */
+  verifyConnection?: (query: SessionQuery) => Promise<string | undefined>;
 };
 
-export function openDatabase(options: DatabaseOptions): Database {
+export function openDatabase(given: DatabaseOptions): Database {
+  const options = { ...given, verifyConnection: closeOtherServers(given) };
   const { log, preparedStatements = true } = options;
   const general = openPool(options, options.connections ?? 8, {
     statement_timeout: String(statementTimeoutMs),
@@ -135,18 +141,46 @@ export async function isPostgres(query: SessionQuery): Promise<boolean> {
   return version.startsWith('PostgreSQL') && !/-YB-|yugabyte|cockroach/i.test(version);
 }
 
+type DestroyableClient = pg.ClientBase & { connection: { stream: { destroy(): void } } };
+
+/** Verifies connections, and closes those to a server that was replaced while it still accepted writes. */
+function closeOtherServers({ url, verifyConnection }: DatabaseOptions) {
+  const servers = new Map<pg.ClientBase, string>();
+  const timeoutMs = connectTimeoutOf(url);
+  return async (client: pg.ClientBase): Promise<void> => {
+    const server = await verifyConnection?.(async (text, values = []) => {
+      const query = { text, values: [...values], query_timeout: timeoutMs };
+      return (await client.query<Row>(query)).rows;
+    });
+    if (server === undefined) return;
+    for (const [other, otherServer] of servers) {
+      if (otherServer !== server) (other as DestroyableClient).connection.stream.destroy();
+    }
+    servers.set(client, server);
+    client.once('end', () => servers.delete(client));
+  };
+}
+
 function checkedName(name: string): string {
   if (name.length > statementNameMax) throw new RangeError(`statement name too long: ${name}`);
   return name;
 }
 
-function openHotPool(options: DatabaseOptions, planner: Record<string, string>): HotPool {
+/** pg-pool awaits the hook, and rejects the connection with its error; the type says otherwise. */
+type AwaitedHook = (client: pg.ClientBase) => void;
+
+type PoolOptions = Omit<DatabaseOptions, 'verifyConnection'> & {
+  readonly verifyConnection: (client: pg.ClientBase) => Promise<void>;
+};
+
+function openHotPool(options: PoolOptions, planner: Record<string, string>): HotPool {
   return createHotPool({
     config: connectionConfig(options, {
       idle_in_transaction_session_timeout: String(idleInTransactionMs),
       statement_timeout: String(hotStatementTimeoutMs),
       ...planner,
     }),
+    verifyConnection: options.verifyConnection,
     connections: options.hotConnections ?? 4,
     waitLimitMs: connectTimeoutOf(options.url),
     silenceLimitMs: silenceTimeoutMs,
@@ -155,7 +189,7 @@ function openHotPool(options: DatabaseOptions, planner: Record<string, string>):
 }
 
 function openPool(
-  options: DatabaseOptions,
+  options: PoolOptions,
   connections: number,
   settings: Record<string, string>,
 ): pg.Pool {
@@ -165,6 +199,7 @@ function openPool(
       ...settings,
     }),
     max: connections,
+    onConnect: options.verifyConnection as AwaitedHook,
     query_timeout: silenceTimeoutMs,
     idleTimeoutMillis: 0,
     // Idle connections are no reason for the process to stay.
@@ -188,7 +223,7 @@ function connectTimeoutOf(url: string): number {
 }
 
 function connectionConfig(
-  { url, preparedStatements = true }: DatabaseOptions,
+  { url, preparedStatements = true }: Pick<DatabaseOptions, 'url' | 'preparedStatements'>,
   settings: Record<string, string>,
 ): pg.ClientConfig {
   return {
@@ -201,7 +236,7 @@ function connectionConfig(
 }
 
 async function inSession<T>(
-  options: DatabaseOptions,
+  options: Pick<DatabaseOptions, 'url' | 'preparedStatements'>,
   fn: (query: SessionQuery) => Promise<T>,
 ): Promise<T> {
   const client = new pg.Client(connectionConfig(options, { statement_timeout: '0' }));

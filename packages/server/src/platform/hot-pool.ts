@@ -1,4 +1,5 @@
 // Lends the connections of the hot statements: each is kept, and waits for its next statement.
+import { defined } from '@switchyard/contract';
 import pg from 'pg';
 import { asRefusal, isConnectionLost } from './database-errors.ts';
 import { createHotQuery, type HotQuery, type HotRow, type HotStatement } from './hot-query.ts';
@@ -16,6 +17,8 @@ export type HotPool = {
 
 export type HotPoolOptions = {
   readonly config: pg.PoolConfig;
+  /** Runs on each new connection before its first use. */
+  readonly verifyConnection?: (client: pg.ClientBase) => Promise<void>;
   readonly connections: number;
   /** For a free connection, or a new one. */
   readonly waitLimitMs: number;
@@ -33,8 +36,13 @@ type Waiting = (lease: Lease | undefined) => void;
  * statement's own work here, so what it has opened is kept.
  */
 export function createHotPool(options: HotPoolOptions): HotPool {
-  const { connections, waitLimitMs, silenceLimitMs, log } = options;
-  const pool = new pg.Pool({ ...options.config, max: connections, idleTimeoutMillis: 0 });
+  const { connections, waitLimitMs, silenceLimitMs, log, verifyConnection } = options;
+  const pool = new pg.Pool({
+    ...options.config,
+    ...defined({ onConnect: verifyConnection }),
+    max: connections,
+    idleTimeoutMillis: 0,
+  });
   const shapes = new Map();
   const leases = new Set<Lease>();
   const idle: Lease[] = [];

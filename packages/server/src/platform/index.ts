@@ -17,6 +17,14 @@ export {
 } from './database.ts';
 export { createDatabaseClock } from './database-clock.ts';
 export { behindCommit } from './database-errors.ts';
+export {
+  createDatabaseTimeline,
+  type DatabaseTimeline,
+  type GuardedTimeline,
+  type Numbering,
+  unguardedNumbering,
+  unguardedTimeline,
+} from './database-timeline.ts';
 export { createDueClock, type DueClock } from './due-clock.ts';
 export {
   type EmbeddedPostgres,

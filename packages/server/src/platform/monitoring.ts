@@ -30,6 +30,8 @@ export type MonitoringOptions = {
   checks: Readonly<Record<string, ReadinessCheck>>;
   /** What is told beside: without it this process serves less, and serves. */
   beside?: Readonly<Record<string, ReadinessCheck>>;
+  /** Further members of the body of `/readyz`, which do not change its status. */
+  notes?: () => Readonly<Record<string, string>>;
 };
 
 export function createMonitoring(options: MonitoringOptions): Monitoring {
@@ -47,7 +49,9 @@ export function createMonitoring(options: MonitoringOptions): Monitoring {
       const status = draining ? 'stopping' : ready ? 'ok' : 'unavailable';
       const beside =
         options.beside === undefined ? {} : { beside: await runChecks(options.beside) };
-      sendJson(response, ready ? 200 : 503, { status, roles: options.roles, checks, ...beside });
+      const notes = options.notes?.() ?? {};
+      const body = { status, roles: options.roles, checks, ...beside, ...notes };
+      sendJson(response, ready ? 200 : 503, body);
     },
   };
   const server: Server = createServer(

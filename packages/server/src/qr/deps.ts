@@ -1,7 +1,7 @@
 // What the QR room is built from; each operation takes these as its first argument.
 import type { Kysely } from 'kysely';
 import type { Caller } from '../http/index.ts';
-import type { Clock, DueClock, FailPoints, Ids, Live, Log } from '../platform/index.ts';
+import type { Clock, DueClock, FailPoints, Ids, Live, Log, Numbering } from '../platform/index.ts';
 import type { Alarms } from './alarms.ts';
 import type { Providers } from './providers/index.ts';
 import type { Running } from './running.ts';
@@ -39,6 +39,7 @@ export type QrDeps = {
   ids: Ids;
   log: Log;
   failPoints: FailPoints;
+  numbering: Pick<Numbering, 'requireAvailable' | 'isRecoveryRequired'>;
   /** How long a consumer has to pay, where the provider does not say less. */
   payWithinMs: number;
 };

@@ -53,7 +53,7 @@ function pageOf(loaded: LoadedQr, found: readonly StoredEvent[], after: number):
 
 /** Reads pages for a stream, within what the caller may see. */
 export function pagesOf(
-  deps: Pick<QrDeps, 'store'>,
+  deps: Pick<QrDeps, 'store' | 'numbering'>,
   caller: Caller,
   found: LoadedQr,
   merchantId: string | undefined,

@@ -22,9 +22,9 @@ function refuseUnknown(): never {
   return refuse('transaction_not_found', 'There is no QR payment with this identifier.');
 }
 
-/** @throws Refusal transaction_not_found, also for what belongs to somebody else; transaction_ambiguous */
+/** @throws Refusal transaction_not_found, also for what belongs to somebody else; transaction_ambiguous; recovery_required */
 export async function findPayment(
-  deps: Pick<QrDeps, 'store'>,
+  deps: Pick<QrDeps, 'store' | 'numbering'>,
   caller: Caller,
   identifier: string,
   asked?: string,
@@ -43,7 +43,11 @@ export async function findPayment(
   const all = await deps.store.findByClientId(organizationId, identifier, merchantId);
   const matches = all.filter(mayBeSeen);
   const [match, another] = matches;
-  if (match === undefined) return refuseUnknown();
+  if (match === undefined) {
+    // The database may lack the payment.
+    if (deps.numbering.isRecoveryRequired()) deps.numbering.requireAvailable();
+    return refuseUnknown();
+  }
   if (another !== undefined) {
     refuse(
       'transaction_ambiguous',

@@ -12,6 +12,7 @@ import {
   type Live,
   type Log,
   type Metrics,
+  type Numbering,
   plainArray,
 } from '../platform/index.ts';
 import { createAlarms } from './alarms.ts';
@@ -50,6 +51,7 @@ export type QrRoomDeps = {
   failPoints: FailPoints;
   tell: Tell;
   payWithinMs: number;
+  numbering: Numbering;
 };
 
 /** Of thousands of payments that nothing happens to the question is written once, and asked again and again. */
@@ -86,9 +88,10 @@ function watch(live: Live, store: QrStore): void {
   });
 }
 
-/** @example const qr = createQr({ database, providers, live, masterKey, clock, dueClock, ids, log, metrics, failPoints, tell, payWithinMs }); */
+/** @example const qr = createQr({ database, providers, live, masterKey, clock, dueClock, ids, log, metrics, failPoints, tell, payWithinMs, numbering }); */
 export function createQr({ database, providers, masterKey, metrics, ...rest }: QrRoomDeps): Qr {
-  const store = createQrStore({ database, dueClock: rest.dueClock, ids: rest.ids });
+  const { dueClock, ids, numbering } = rest;
+  const store = createQrStore({ database, dueClock, ids, numbering });
   const markKey = deriveKey(masterKey, 'qr scanned identifiers');
   const deps: QrDeps = {
     ...rest,

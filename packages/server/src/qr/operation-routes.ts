@@ -108,7 +108,10 @@ export function registerOperations(app: FastifyInstance, deps: QrDeps): void {
       'currency_mismatch',
       'event_limit_reached',
     ],
-    handler: (request, reply) => run(deps, pick(request, request.body), reply, 'Refund'),
+    handler: async (request, reply) => {
+      deps.numbering.requireAvailable();
+      return run(deps, pick(request, request.body), reply, 'Refund');
+    },
   });
   registerResolve(app, deps);
 }

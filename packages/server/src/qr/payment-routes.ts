@@ -73,8 +73,10 @@ export function registerCreate(app: FastifyInstance, deps: QrDeps): void {
       'provider_unavailable',
       'concurrent_modification',
       'database_unavailable',
+      'recovery_required',
     ],
     handler: async (request, reply) => {
+      deps.numbering.requireAvailable();
       const payment = withClientTransactionId(request.headers, request.body);
       const { loaded, replayed } = await createPayment(deps, request.caller, payment);
       setReplayedHeader(reply, replayed);

@@ -29,6 +29,7 @@ export const ofTransaction: ErrorCode[] = [
   'transaction_ambiguous',
   'entity_out_of_scope',
   'database_unavailable',
+  'recovery_required',
 ];
 
 export const ofOperation: ErrorCode[] = [

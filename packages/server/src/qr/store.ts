@@ -6,6 +6,7 @@ import {
   type DueClock,
   type Ids,
   isoTime,
+  type Numbering,
 } from '../platform/index.ts';
 import { isPublished } from './event-source.ts';
 import type { Change, LoadedQr, QrKey, QrRow, StoredEvent } from './model.ts';
@@ -92,16 +93,28 @@ function isUniqueViolation(error: unknown): boolean {
 
 const sortKey = (row: QrKey) => row.organizationId + row.transactionId;
 
-/** @example const store = createQrStore({ database, dueClock, ids }); */
+/** @example const store = createQrStore({ database, dueClock, ids, numbering }); */
 export function createQrStore({
   database,
   dueClock,
   ids,
+  numbering,
 }: {
   database: Database;
   dueClock: DueClock;
   ids: Ids;
+  numbering: Numbering;
 }): QrStore {
+  /** One row of a statement stands for all: they are committed together. */
+  function acknowledge(
+    onCommitted: ReturnType<Numbering['beginWrite']>,
+    row: QrRow | undefined,
+  ): void {
+    if (row === undefined) return;
+    const { organizationId, transactionId, version } = row;
+    onCommitted({ table: 'qr_transactions', organizationId, transactionId, version });
+  }
+
   /** Rows hold times by the process clock, the table those by the clock that they are compared with. */
   const dueText = ({ dueAt }: QrRow): string | null =>
     dueAt === undefined ? null : isoTime(dueClock.toDue(dueAt));
@@ -113,8 +126,10 @@ export function createQrStore({
     key: ({ row }) => `${row.organizationId}${row.clientTransactionId}${row.merchantId}`,
     run: async (rows) => {
       const batch = rows.map(({ row, event }) => statements.beginRow(row, event, dueText(row)));
+      const onCommitted = numbering.beginWrite();
       const made = await database.hot<{ id: string }>(statements.begin, [JSON.stringify(batch)]);
       const inserted = new Set(made.map(({ id }) => id));
+      acknowledge(onCommitted, rows.find(({ row }) => inserted.has(row.transactionId))?.row);
       return rows.map(({ row }) => inserted.has(row.transactionId));
     },
   });
@@ -130,8 +145,10 @@ export function createQrStore({
     key: ({ after }) => sortKey(after),
     run: async (changes) => {
       const batch = changes.map(rowOf);
+      const onCommitted = numbering.beginWrite();
       const made = await database.hot<{ i: number }>(statements.commit, [JSON.stringify(batch)]);
       const done = new Set(made.map(({ i }) => i));
+      acknowledge(onCommitted, changes.find((_, i) => done.has(i))?.after);
       return changes.map((_, i) => done.has(i));
     },
   });

@@ -24,7 +24,7 @@ function lineOf(number: number, amount: number): string {
 
 /** A file as it should be, unless a part of it is replaced. */
 function fileOf(sequence: number, change: { total?: string; count?: string } = {}): string {
-  const header = `H|SWITCHYARD-CLEARING|1|100001|L1|${String(sequence).padStart(6, '0')}|${fileId}|2026-11-22T00:00:01.000Z\n`;
+  const header = `H|SWITCHYARD-CLEARING|1|100001|L1|${String(sequence).padStart(6, '0')}|${fileId}|2026-11-22T00:00:01.000Z|${sequence - 1}\n`;
   const body = header + amounts.map((amount, index) => lineOf(index + 1, amount)).join('');
   const hash = 632601000001n + 632601000002n;
   const digest = createHash('sha256').update(body).digest('hex');

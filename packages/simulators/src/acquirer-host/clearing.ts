@@ -13,21 +13,23 @@ const OWNER_ONLY = 0o600;
 const APPROVED = '00';
 
 /** `sender` is an institution and its link: each counts its own files. */
-type Header = { sender: string; sequence: number; fileId: string };
+type Header = { sender: string; sequence: number; previous: number; fileId: string };
 type Line = { number: string; rrn: string; currency: string; request: FinancialRequest };
-/** The files taken of each sender, by their number: what is in them, as a hash. */
-type Taken = Record<string, string[]>;
+/** The files taken of each sender: their content as a hash, by their number. */
+type Taken = Record<string, Record<number, string>>;
 
 const whole = (text: string | undefined) =>
   text !== undefined && /^[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN;
 
 function readHeader(text: string): Header {
-  const [mark, kind, version, institution, link, sequence, fileId = ''] = text.split('|');
+  const [mark, kind, version, institution, link, sequence, fileId = '', , before] = text.split('|');
   const number = whole(sequence);
-  if (mark !== 'H' || kind !== HEADER || version !== VERSION || !(number > 0)) {
+  const previous = whole(before);
+  const isNumbered = number > 0 && previous < number;
+  if (mark !== 'H' || kind !== HEADER || version !== VERSION || !isNumbered) {
     throw new Error(`not a clearing file: it begins with H|${HEADER}|${VERSION}|`);
   }
-  return { sender: `${institution}|${link}`, sequence: number, fileId };
+  return { sender: `${institution}|${link}`, sequence: number, previous, fileId };
 }
 
 /** A line names its own message and the authorisation by the numbers that both went by. */
@@ -97,9 +99,9 @@ function openTaken(path: string) {
     if (!isOurs(error)) throw error;
   }
   return {
-    of: (sender: string) => taken[sender] ?? [],
-    add(sender: string, digest: string): void {
-      taken[sender] = [...(taken[sender] ?? []), digest];
+    of: (sender: string) => taken[sender] ?? {},
+    add({ sender, sequence }: Header, digest: string): void {
+      taken[sender] = { ...taken[sender], [sequence]: digest };
       writeFileSync(`${path}.new`, JSON.stringify(taken), { mode: OWNER_ONLY });
       renameSync(`${path}.new`, path);
     },
@@ -118,11 +120,12 @@ export function createClearingDesk(deps: {
 }): ClearingDesk {
   const taken = openTaken(join(deps.directory, 'clearing.json'));
 
-  function whyNotNow({ sender, sequence }: Header, digest: string): string | undefined {
-    const before = taken.of(sender);
-    if (sequence > before.length + 1) return 'SEQUENCE';
+  function whyNotNow({ sender, sequence, previous }: Header, digest: string): string | undefined {
+    const files = taken.of(sender);
+    const known = files[sequence];
     // The same file again is answered as before; another one under its number is not taken.
-    return sequence <= before.length && before[sequence - 1] !== digest ? 'DUPLICATE' : undefined;
+    if (known !== undefined) return known === digest ? undefined : 'DUPLICATE';
+    return previous > 0 && files[previous] === undefined ? 'SEQUENCE' : undefined;
   }
 
   function opening({ sequence, fileId }: Header, ...outcome: string[]): string {
@@ -142,14 +145,14 @@ export function createClearingDesk(deps: {
         return `${opening(header, 'Rejected', String(fault))}T|0|0\n`;
       }
       const { sender, sequence } = header;
-      const repeat = sequence <= taken.of(sender).length;
+      const repeat = taken.of(sender)[sequence] !== undefined;
       const answers = lines.map((line) => ({
         ...line,
         code: deps.capture({ ...line.request, repeat }),
       }));
       // The captures are durable before the file counts as taken: it may come again, they go once.
       deps.flush();
-      if (!repeat) taken.add(sender, digest);
+      if (!repeat) taken.add(header, digest);
       const rejected = answers.filter(({ code }) => code !== APPROVED);
       const told = rejected.map(({ number, rrn, code }) => `R|${number}|${rrn}|${code}\n`);
       const counts = `T|${answers.length - rejected.length}|${rejected.length}\n`;

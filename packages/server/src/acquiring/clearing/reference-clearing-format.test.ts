@@ -12,6 +12,7 @@ const header = {
   linkId,
   institutionId: '100001',
   sequence: 7,
+  previousSequence: 6,
   createdAt: new Date('2026-11-22T00:00:01.000Z'),
 };
 
@@ -52,7 +53,7 @@ describe('a clearing file', () => {
     const lines = await written([lineOf(1), lineOf(2)], [jpy]);
     assert.equal(
       lines[0],
-      `H|SWITCHYARD-CLEARING|1|100001|${linkId}|000007|${fileId}|2026-11-22T00:00:01.000Z`,
+      `H|SWITCHYARD-CLEARING|1|100001|${linkId}|000007|${fileId}|2026-11-22T00:00:01.000Z|6`,
     );
     assert.equal(
       lines[3],

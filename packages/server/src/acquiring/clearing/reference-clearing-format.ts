@@ -33,8 +33,10 @@ type ClearingHeader = {
   linkId: string;
   /** DE32. */
   institutionId: string;
-  /** Starts at 1 for each link, without gaps. */
+  /** Starts at 1 for each link. After a fail-over or restore of the database it continues later. */
   sequence: number;
+  /** The number before it, 0 for the first file. */
+  previousSequence: number;
   createdAt: Date;
 };
 
@@ -111,6 +113,7 @@ async function* writeFile(
     formatSequence(header),
     header.fileId,
     header.createdAt.toISOString(),
+    header.previousSequence,
   );
   digest.update(headerRecord);
   yield headerRecord;

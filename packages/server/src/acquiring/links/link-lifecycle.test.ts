@@ -14,7 +14,7 @@ import {
   type ScriptedHost,
   startScriptedHost,
 } from '../../../test/scripted-host.ts';
-import { createLog, createMetrics, systemClock } from '../../platform/index.ts';
+import { createLog, createMetrics, systemClock, unguardedNumbering } from '../../platform/index.ts';
 import {
   type AcquirerRequest,
   createAcquiring,
@@ -81,6 +81,7 @@ function saleOn(linkId: string): AcquirerRequest {
 async function setUp(links: Iso8583HostLink[], unfinished: Iso8583HostLink[] = []) {
   const metrics = createMetrics();
   const acquiring = createAcquiring({
+    numbering: unguardedNumbering,
     hostTables: createHostTables({
       directory: join(tmpdir(), randomUUID()),
       clock: systemClock,

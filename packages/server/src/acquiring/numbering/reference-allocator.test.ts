@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { Refusal } from '@switchyard/contract';
 import { testDatabase } from '../../../test/database.ts';
-import { systemClock } from '../../platform/index.ts';
+import { type Numbering, systemClock, unguardedNumbering } from '../../platform/index.ts';
 import { createReferenceAllocator } from './reference-allocator.ts';
 
 type Named = { terminalId: string; stan: string };
@@ -11,12 +11,20 @@ type Named = { terminalId: string; stan: string };
 const spell = ({ terminalId, stan }: Named) => `${terminalId} ${stan}`;
 
 /** Uses a new contract, so that tests do not share terminals. */
-async function setUp({ processes = 1, to = 'TERM9999' } = {}) {
+async function setUp({
+  processes = 1,
+  to = 'TERM9999',
+  numbering = unguardedNumbering,
+}: {
+  processes?: number;
+  to?: string;
+  numbering?: Numbering;
+} = {}) {
   const database = await testDatabase();
   const contract = { organizationId: randomUUID(), contractId: randomUUID() };
   const rest = { range: { from: 'TERM0001', to }, kind: 'Sale', timeZone: 'UTC' } as const;
   const all = Array.from({ length: processes }, () =>
-    createReferenceAllocator({ database, clock: systemClock }),
+    createReferenceAllocator({ database, clock: systemClock, numbering }),
   );
   const next = (holderId: string, process = 0) => {
     const references = all[process % processes];
@@ -84,5 +92,40 @@ describe('reference allocator', () => {
       (error) => error instanceof Refusal && error.code === 'terminal_range_exhausted',
     );
     await next(holders.find((holder) => holder !== refused[0]) ?? '');
+  });
+
+  test('a jump drops the reserved block and continues 381,967 later', async () => {
+    let jumps = 0;
+    const { next } = await setUp({ numbering: { ...unguardedNumbering, jumps: () => jumps } });
+    const holderId = randomUUID();
+    assert.equal((await next(holderId)).stan, '000001');
+    jumps = 1;
+    assert.equal((await next(holderId)).stan, '382068');
+    assert.equal((await next(holderId)).stan, '382069');
+    jumps = 3;
+    const { stan } = await next(holderId);
+    assert.equal(stan, String(((3 * 381_967 + 201 - 1) % 999_999) + 1).padStart(6, '0'));
+  });
+
+  test('a block that was reserved while the numbers jumped is not used', async () => {
+    const counts = [0, 0, 0, 0];
+    const jumps = () => counts.shift() ?? 1;
+    const { next } = await setUp({ numbering: { ...unguardedNumbering, jumps } });
+    assert.ok(Number((await next(randomUUID())).stan) > 381_967);
+  });
+
+  test('while the recovery is required no reference is allocated, not even of a reserved block', async () => {
+    let isRequired = false;
+    const requireAvailable = () => {
+      if (isRequired) throw new Refusal('recovery_required', 'The database lacks payments.');
+    };
+    const { next } = await setUp({ numbering: { ...unguardedNumbering, requireAvailable } });
+    const holderId = randomUUID();
+    await next(holderId);
+    isRequired = true;
+    await assert.rejects(
+      next(holderId),
+      (error) => error instanceof Refusal && error.code === 'recovery_required',
+    );
   });
 });

@@ -6,6 +6,7 @@ import {
   type Database,
   isoTime,
   jittered,
+  type Numbering,
   pause,
 } from '../../platform/index.ts';
 import type { AcquirerReference, AcquirerRequestKind } from '../spi/acquirer-spi.ts';
@@ -41,6 +42,11 @@ const maxClaimAttempts = 50;
 /** The random delay grows, so that two processes do not conflict at each attempt. */
 const maxClaimPauseMs = 20;
 const maxCachedTerminals = 50_000;
+/**
+ * After a fail-over trace numbers continue this much later: more than a terminal uses in the part of the log that
+ * may be lost. The golden section of the 999,999 trace numbers keeps repeated jumps far from each other.
+ */
+const stanJump = 381_967;
 
 const reserveStanBlockSql = {
   name: 'acquiring-reserve-stan-block',
@@ -82,18 +88,30 @@ function appendBlock(terminal: Terminal, { next, end }: StanBlock): void {
 export function createReferenceAllocator({
   database,
   clock,
+  numbering,
 }: {
   database: Database;
   clock: Clock;
+  numbering: Numbering;
 }) {
   const terminals = new Map<string, Terminal>();
   const fetches = createWorks<void>();
+  let jumps = numbering.jumps();
+
+  /** Blocks that were reserved before a jump are invalid: the database may reserve them again. */
+  function dropBlocksAfterJump(): void {
+    if (jumps === numbering.jumps()) return;
+    jumps = numbering.jumps();
+    terminals.clear();
+  }
 
   async function reserveBlock(owner: TerminalOwner): Promise<ClaimedTerminal | undefined> {
     const { organizationId, contractId, terminalOwnerId } = owner;
     const values = [organizationId, contractId, terminalOwnerId, stanBlockSize];
     const [terminal] = await database.hot<ClaimedTerminal>(reserveStanBlockSql, values);
-    return terminal;
+    if (terminal === undefined) return undefined;
+    const jumped = numbering.jumps() * stanJump;
+    return { ...terminal, next: terminal.next + jumped, end: terminal.end + jumped };
   }
 
   async function claimTerminal(owner: TerminalOwner): Promise<ClaimedTerminal> {
@@ -118,10 +136,14 @@ export function createReferenceAllocator({
   }
 
   async function fetchBlock(key: string, owner: TerminalOwner): Promise<void> {
+    const jumpsBefore = numbering.jumps();
     // Claims of a contract run one at a time: concurrent claims would try the same terminal id.
     const claimed =
       (await reserveBlock(owner)) ??
       (await fetches.inTurn(owner.contractId, () => claimTerminal(owner)));
+    // The block may be of the database before the jump.
+    if (jumpsBefore !== numbering.jumps()) return;
+    dropBlocksAfterJump();
     const cached = terminals.get(key);
     if (cached !== undefined) return appendBlock(cached, claimed);
     if (terminals.size >= maxCachedTerminals) terminals.clear();
@@ -136,10 +158,14 @@ export function createReferenceAllocator({
     /**
      * Allocates the next reference of a logical device, or of the contract for a sale without device.
      * Trace numbers are reserved in blocks, so a crash skips numbers and never repeats one.
+     *
+     * @throws Refusal recovery_required, terminal_range_exhausted
      */
     async allocate(request: ReferenceRequest): Promise<AcquirerReference> {
       const key = `${request.contractId}|${request.terminalOwnerId}`;
       for (;;) {
+        numbering.requireAvailable();
+        dropBlocksAfterJump();
         const terminal = terminals.get(key);
         const traceNumber = takeStan(terminal);
         if (terminal === undefined || traceNumber === undefined) {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '@switchyard/contract';
+import { unguardedNumbering } from '../../platform/index.ts';
 import { createDueFiles } from './clearing-files.ts';
 
 /** Ports of an organisation with due lines of each link. */
@@ -13,6 +14,7 @@ function portsOf(institutionOf: (linkId: string) => string | undefined, ...linkI
   const ports: Parameters<typeof createDueFiles>[0] = {
     clock: { now: () => 0 },
     ids: { uuid: () => 'file' },
+    numbering: unguardedNumbering,
     log: { warn: logTo('warn'), error: logTo('error') },
     provisioning: { institutionOf: async (_, linkId) => institutionOf(linkId) },
     clearing: {

@@ -17,7 +17,14 @@ import {
   referenceClearingFormat,
 } from '../../acquiring/index.ts';
 import type { Caller, FoundPage, PageRequest } from '../../http/index.ts';
-import { type Clock, isoTime, type Jobs, type Log, type Metrics } from '../../platform/index.ts';
+import {
+  type Clock,
+  isoTime,
+  type Jobs,
+  type Log,
+  type Metrics,
+  type Numbering,
+} from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 import { elapsedSeconds, registerLinkGauges } from '../runtime/link-backlog.ts';
 import { createPeriodicTask, type PeriodicTask } from '../runtime/periodic-task.ts';
@@ -31,6 +38,7 @@ import type {
 
 type CreatePorts = {
   clearing: Pick<ClearingStore, 'createFile' | 'findLinksWithDueLines'>;
+  numbering: Pick<Numbering, 'isAvailable' | 'requireAvailable'>;
   provisioning: Pick<Provisioning, 'institutionOf'>;
   clock: Clock;
   ids: { uuid(): string };
@@ -104,11 +112,12 @@ function checkAcknowledgement(
 
 /** @returns the identifier of the file; undefined if no line is due */
 async function createFile(
-  { clearing, provisioning, clock, ids }: CreatePorts,
+  { clearing, provisioning, clock, ids, numbering }: CreatePorts,
   organizationId: string,
   linkId: string,
   includeOpenDays: boolean,
 ): Promise<string | undefined> {
+  numbering.requireAvailable();
   const institutionId = await provisioning.institutionOf(organizationId, linkId);
   if (institutionId === undefined) {
     refuse('resource_not_found', 'No acquirer link with this identifier exists.');
@@ -122,6 +131,7 @@ async function createFile(
 
 /** Creates files for all links with captures of ended settlement days. Returns their number. */
 export async function createDueFiles(ports: CreatePorts): Promise<number> {
+  if (!ports.numbering.isAvailable()) return 0;
   const now = isoTime(ports.clock.now());
   const links = await ports.clearing.findLinksWithDueLines(now, maxLinksPerRun);
   // A link that fails does not block the others.

@@ -12,6 +12,7 @@ export type ClearingFileRow = {
   fileId: string;
   linkId: string;
   sequence: number;
+  previousSequence: number;
   institutionId: string;
   state: ClearingFileState;
   lineCount: number;
@@ -56,15 +57,26 @@ const insertFileEvent = (eventName: keyof typeof eventSequences, outboxId: strin
     at,
   });
 
+/** More files than a link has in the part of the database that a restore may lose. */
+const sequenceJump = 1000;
+const currentJumps = 'coalesce((SELECT numbering_jumps FROM database_timeline), 0)';
+/** A number that the acquirer knows from another file stays used. */
+const isUsed = (file: string) =>
+  `(${file}.state <> 'Rejected' OR ${file}.reason = '${duplicateSequenceReason}')`;
+
 /**
- * The lowest sequence number of the link that no file has: a rejected file frees its number, and the acquirer
- * accepts no file after a gap. A number that the acquirer knows from another file stays used.
+ * The lowest number that a rejected file has freed, else the one after the last file. After a fail-over or restore of
+ * the database numbers continue later, because files may be lost.
  */
-const nextFileSequence = `SELECT coalesce(min(rank) FILTER (WHERE sequence > rank), count(*) + 1) FROM (
-    SELECT sequence, row_number() OVER (ORDER BY sequence) AS rank FROM clearing_files
-    WHERE organization_id = $1 AND link_id = $2
-      AND (state <> 'Rejected' OR reason = '${duplicateSequenceReason}')
-    GROUP BY sequence) AS used`;
+const nextFileSequence = `SELECT coalesce((
+      SELECT min(r.sequence) FROM clearing_files r WHERE r.organization_id = $1 AND r.link_id = $2
+        AND NOT EXISTS (SELECT 1 FROM clearing_files u WHERE u.organization_id = $1 AND u.link_id = $2
+          AND u.sequence = r.sequence AND ${isUsed('u')})
+    ), (
+      SELECT l.sequence + 1 + CASE WHEN l.numbering_jumps < ${currentJumps} THEN ${sequenceJump} ELSE 0 END
+      FROM clearing_files l WHERE l.organization_id = $1 AND l.link_id = $2
+      ORDER BY l.sequence DESC, l.numbering_jumps DESC LIMIT 1
+    ), 1)`;
 
 // While a file is rejected, two processes may find different free numbers. Locked lines keep them from filing
 // the same lines.
@@ -79,10 +91,13 @@ const createFileSql = `WITH due AS (
   ), sums AS (
     SELECT currency, sum(amount)::text AS amount FROM due GROUP BY currency
   ), file AS (
-    INSERT INTO clearing_files (organization_id, file_id, link_id, sequence, institution_id, state,
-      line_count, amounts, accepted, rejected, created_at)
-    SELECT $1, $3, $2, (${nextFileSequence}), $6, 'Made', (SELECT count(*) FROM picked),
+    INSERT INTO clearing_files (organization_id, file_id, link_id, sequence, previous_sequence,
+      numbering_jumps, institution_id, state, line_count, amounts, accepted, rejected, created_at)
+    SELECT $1, $3, $2, n.sequence, coalesce((SELECT max(f.sequence) FROM clearing_files f
+        WHERE f.organization_id = $1 AND f.link_id = $2 AND f.sequence < n.sequence), 0),
+      ${currentJumps}, $6, 'Made', (SELECT count(*) FROM picked),
       (SELECT jsonb_object_agg(currency, amount) FROM sums), 0, 0, $7
+    FROM (${nextFileSequence}) AS n(sequence)
     WHERE EXISTS (SELECT 1 FROM picked)
     ON CONFLICT (organization_id, link_id, sequence) WHERE state <> 'Rejected' DO NOTHING
     RETURNING file_id
@@ -105,6 +120,7 @@ const countDueLinesSql = `SELECT link_id AS "linkId", count(*)::int AS count, mi
 const fileKeySql = 'organization_id = $1 AND file_id = $2';
 
 const fileColumns = `file_id AS "fileId", link_id AS "linkId", sequence,
+  previous_sequence AS "previousSequence",
   institution_id AS "institutionId", state, line_count AS "lineCount", amounts, accepted, rejected,
   reason, acknowledgement_digest AS "acknowledgementDigest", created_at AS "createdAt", acknowledged_at AS "acknowledgedAt"`;
 

@@ -13,6 +13,7 @@ import {
   idempotencyHeaders,
   identifierErrors,
   idParams,
+  type NumberingPort,
   paymentRoute,
   queryOf,
   resolveOperationId,
@@ -26,7 +27,10 @@ const ItemsQuery = queryOf({
 
 const defaultPageSize = 50;
 
-export function registerBatchCaptureRoutes(app: FastifyInstance, ports: CaptureAllPorts): void {
+export function registerBatchCaptureRoutes(
+  app: FastifyInstance,
+  ports: CaptureAllPorts & NumberingPort,
+): void {
   route(app, {
     method: 'POST',
     url: `${transactionsPath}/captureall`,
@@ -47,11 +51,13 @@ export function registerBatchCaptureRoutes(app: FastifyInstance, ports: CaptureA
       'merchant_not_found',
       'store_not_found',
       'currency_mismatch',
+      'recovery_required',
     ],
     handler: async (request, reply) => {
       const clientOperationId = resolveOperationId(request.headers, request.body.clientOperationId);
       const body = { ...request.body, ...defined({ clientOperationId }) };
       if (body.dryRun === true) return planCaptures(ports, request.caller, body);
+      ports.numbering.requireAvailable();
       const { batch, replayed } = await captureAll(ports, request.caller, body);
       setReplayedHeader(reply, replayed);
       reply.code(202).header('Location', `${transactionsPath}/captureall/${batch.batchId}`);

@@ -113,7 +113,7 @@ export function registerClearingRoutes(app: FastifyInstance, files: ClearingFile
       'Of the captures of a link whose settlement day has ended; the platform makes it by itself within seconds of that.',
     body: ClearingFileRequest,
     response: { 201: ClearingFile },
-    errors: [...fileErrors, 'nothing_to_clear'],
+    errors: [...fileErrors, 'nothing_to_clear', 'recovery_required'],
     async handler({ caller, body }, reply) {
       const file = await files.create(caller, body);
       reply.code(201).header('location', `${base}/${file.clearingFileId}`);

@@ -32,6 +32,7 @@ import {
   approvalErrors,
   idempotencyHeaders,
   MerchantQuery,
+  type NumberingPort,
   operationErrors,
   paymentRoute,
   resolveOperationId,
@@ -97,7 +98,7 @@ function sendOperationResponse(reply: FastifyReply, result: OperationResult) {
   return view;
 }
 
-export type RunPorts = OperationPorts & FindPorts & ChipDataPorts;
+export type RunPorts = OperationPorts & FindPorts & ChipDataPorts & NumberingPort;
 
 type OperationBody = Omit<OperationInput, 'actor' | 'approval' | 'chipData'> & {
   approvalCode?: string;
@@ -112,6 +113,7 @@ async function handleOperation(
   reply: FastifyReply,
   operationType: OperationType,
 ) {
+  ports.numbering.requireAvailable();
   const { caller, params, query } = request;
   const { approvalCode: code, emvData: _emvData, ...body } = request.body;
   const clientOperationId = resolveOperationId(request.headers, body.clientOperationId);
@@ -212,7 +214,7 @@ const OperationParams = Type.Object({
 
 export function registerWebOperationRoutes(
   app: FastifyInstance,
-  ports: OperationPorts & FindPorts & ResolvePorts,
+  ports: OperationPorts & FindPorts & ResolvePorts & NumberingPort,
 ): void {
   route(app, {
     method: 'GET',
@@ -245,6 +247,7 @@ export function registerWebOperationRoutes(
       'partial_cancel_not_supported',
     ],
     handler: async ({ caller, headers, params, query: { merchantId }, body }, reply) => {
+      ports.numbering.requireAvailable();
       const { amount } = body;
       const clientOperationId = resolveOperationId(headers, body.clientOperationId);
       const transaction = await findTransaction(ports, caller, params.transactionId, merchantId);

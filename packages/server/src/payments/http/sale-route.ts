@@ -15,6 +15,7 @@ import { isOfflineSale } from '../validation/validate-offline-sale.ts';
 import {
   acceptedHeaders,
   identifierErrors,
+  type NumberingPort,
   paymentRoute,
   respondAccepted,
   saleIdempotencyHeaders,
@@ -95,7 +96,7 @@ const locationErrors: ErrorCode[] = [
   'device_not_active',
 ];
 
-export type SalePorts = PreparePorts & ProcessPorts & StoreOfflinePorts;
+export type SalePorts = PreparePorts & ProcessPorts & StoreOfflinePorts & NumberingPort;
 
 export function registerSaleRoute(app: FastifyInstance, ports: SalePorts): void {
   route(app, {
@@ -156,10 +157,12 @@ export function registerSaleRoute(app: FastifyInstance, ports: SalePorts): void 
       'offline_sale_already_uploaded',
       'offline_sequence_reused',
       'offline_too_old',
+      'recovery_required',
       'terminal_range_exhausted',
       'too_late',
     ],
     handler: async (request, reply) => {
+      ports.numbering.requireAvailable();
       const sale = withClientTransactionId(request.headers, request.body);
       const { transaction, replayed } = await processOrStore(ports, request.caller, sale);
       setReplayedHeader(reply, replayed);

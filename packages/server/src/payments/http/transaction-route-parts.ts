@@ -3,8 +3,11 @@ import { defined, type ErrorCode } from '@switchyard/contract';
 import type { FastifyReply } from 'fastify';
 import { type TProperties, type TString, Type } from 'typebox';
 import { idempotencyKeyHeader, resolveIdentifier } from '../../http/index.ts';
+import type { Numbering } from '../../platform/index.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
 import { validateOperationId } from '../validation/validate-sale-request.ts';
+
+export type NumberingPort = { numbering: Pick<Numbering, 'isAvailable' | 'requireAvailable'> };
 
 export const transactionsPath = '/payment/v1/transactions';
 export const tags = ['Card payments'];
@@ -45,6 +48,7 @@ export const transactionErrors: ErrorCode[] = [
   'offline_sale_already_uploaded',
   'entity_out_of_scope',
   'database_unavailable',
+  'recovery_required',
 ];
 export const operationErrors: ErrorCode[] = [
   ...identifierErrors,

@@ -1,7 +1,7 @@
 // Runs captures, refunds, cancels and reversals: reserves the amount, calls the acquirer, stores the outcome.
 import { refuse } from '@switchyard/contract';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
-import type { Log } from '../../platform/index.ts';
+import type { Log, Numbering } from '../../platform/index.ts';
 import type { Vault } from '../../vault/index.ts';
 import { DuplicateOperationId } from '../repository/transaction-repository.ts';
 import { refuseConcurrentModification } from '../repository/update-with-retry.ts';
@@ -26,7 +26,11 @@ import { type StoreOutcomePorts, storeOperationOutcome } from './store-operation
 
 export type SystemOperationPorts = ReservationPorts &
   SendPorts &
-  StoreOutcomePorts & { vault: Pick<Vault, 'wasDeleted'>; log: Pick<Log, 'debug'> };
+  StoreOutcomePorts & {
+    vault: Pick<Vault, 'wasDeleted'>;
+    log: Pick<Log, 'debug'>;
+    numbering: Pick<Numbering, 'isAvailable'>;
+  };
 
 export type OperationPorts = SystemOperationPorts & IdempotencyPorts;
 
@@ -80,9 +84,11 @@ async function reserveAndSend(
   ports.failPoints.hit('after-intent');
   // After this time the crash recovery may have scheduled the retry.
   const isPastSendDeadline = ports.clock.now() > operation.deadline - ports.acquirerTimeoutMs;
-  const outcome: AcquirerOutcome = isPastSendDeadline
-    ? { outcome: 'NotSent', reason: 'send deadline has passed' }
-    : await reportRefusalsAsUnknown(sendOperation(ports, transaction, operation, false));
+  // The reservation may be in a restored database, which lacks the same operation of before.
+  const isSendable = !isPastSendDeadline && ports.numbering.isAvailable();
+  const outcome: AcquirerOutcome = isSendable
+    ? await reportRefusalsAsUnknown(sendOperation(ports, transaction, operation, false))
+    : { outcome: 'NotSent', reason: 'send deadline has passed, or the database was restored' };
   const { operationNumber } = operation;
   logNotSent(ports, outcome, { transactionId: transaction.row.transactionId, operationNumber });
   const stored = await reportRefusalsAsUnknown(

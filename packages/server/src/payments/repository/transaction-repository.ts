@@ -8,6 +8,7 @@ import {
   type HotStatement,
   type Ids,
   isoTime,
+  type Numbering,
 } from '../../platform/index.ts';
 import type {
   StoredEvent,
@@ -44,10 +45,20 @@ const maxMatches = 20;
 /** Limit of queued writes. In load tests a few hundred wait at the saturation point. */
 const maxQueuedWrites = 5000;
 
-type Ports = { database: Database; ids: Ids; clock: Clock };
+type Ports = { database: Database; ids: Ids; clock: Clock; numbering: Numbering };
 
-/** @example const transactions = createTransactionRepository({ database, ids, clock }); */
-export function createTransactionRepository({ database, ids, clock }: Ports) {
+/** @example const transactions = createTransactionRepository({ database, ids, clock, numbering }); */
+export function createTransactionRepository({ database, ids, clock, numbering }: Ports) {
+  /** One row of a statement stands for all: they are committed together. */
+  function acknowledge(
+    onCommitted: ReturnType<Numbering['beginWrite']>,
+    row: TransactionRow | undefined,
+  ): void {
+    if (row === undefined) return;
+    const { organizationId, transactionId, version } = row;
+    onCommitted({ table: 'transactions', organizationId, transactionId, version });
+  }
+
   const inserts = createGroupCommit<{ row: TransactionRow; event: StoredEvent }, boolean>({
     name: 'payments-insert',
     queueLimit: maxQueuedWrites,
@@ -56,8 +67,10 @@ export function createTransactionRepository({ database, ids, clock }: Ports) {
     run: async (rows) => {
       const batch = rows.map(({ row, event }) => statements.toInsertRow(row, event));
       const values = [JSON.stringify(batch)];
+      const onCommitted = numbering.beginWrite();
       const insertedRows = await database.hot<{ id: string }>(statements.insertTransaction, values);
       const insertedIds = new Set(insertedRows.map(({ id }) => id));
+      acknowledge(onCommitted, rows.find(({ row }) => insertedIds.has(row.transactionId))?.row);
       return rows.map(({ row }) => insertedIds.has(row.transactionId));
     },
   });
@@ -69,8 +82,10 @@ export function createTransactionRepository({ database, ids, clock }: Ports) {
       key: ({ after }) => after.organizationId + after.transactionId,
       run: async (changes) => {
         const batch = changes.map((change, i) => statements.toUpdateRow(change, i, ids.uuid()));
+        const onCommitted = numbering.beginWrite();
         const updatedRows = await database.hot<{ i: number }>(statement, [JSON.stringify(batch)]);
         const updatedIndexes = new Set(updatedRows.map(({ i }) => i));
+        acknowledge(onCommitted, changes.find((_, i) => updatedIndexes.has(i))?.after);
         return changes.map((_, i) => updatedIndexes.has(i));
       },
     });
@@ -110,6 +125,10 @@ export function createTransactionRepository({ database, ids, clock }: Ports) {
   }
 
   return {
+    /** @throws Refusal recovery_required if the database may lack the transaction that was not found */
+    requireComplete(): void {
+      if (numbering.isRecoveryRequired()) numbering.requireAvailable();
+    },
     /** False if the client's identifier is taken. */
     insert: (row: TransactionRow, event: StoredEvent): Promise<boolean> =>
       measureWrite(inserts.submit({ row, event })),
@@ -122,10 +141,11 @@ export function createTransactionRepository({ database, ids, clock }: Ports) {
       return write.catch(throwDuplicateId);
     },
     /** Commits a change with an operation and further writes in one database transaction. */
-    updateWith(
+    async updateWith(
       change: TransactionChange,
       writeAlso: (trx: Kysely<unknown>) => Promise<void>,
     ): Promise<boolean> {
+      const onCommitted = numbering.beginWrite();
       const write = database.transaction(async (trx) => {
         const values = [JSON.stringify([statements.toUpdateRow(change, 0, ids.uuid())])];
         const updatedRows = await queryRows(trx, statements.updateWithOperation.text, values);
@@ -133,7 +153,9 @@ export function createTransactionRepository({ database, ids, clock }: Ports) {
         await writeAlso(trx);
         return true;
       });
-      return write.catch(throwDuplicateId);
+      const isUpdated = await write.catch(throwDuplicateId);
+      if (isUpdated) acknowledge(onCommitted, change.after);
+      return isUpdated;
     },
     /** @throws DuplicateOperationId if another operation by web has the identifier */
     async claimWebOperationId(trx: Kysely<unknown>, change: TransactionChange): Promise<void> {

@@ -39,13 +39,13 @@ const serverIdPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}
 export const hasServerIdFormat = (name: string): boolean => serverIdPattern.test(name);
 
 export type FindPorts = {
-  transactions: Pick<TransactionRepository, 'findById' | 'findByClientId'>;
+  transactions: Pick<TransactionRepository, 'findById' | 'findByClientId' | 'requireComplete'>;
 };
 
 /**
  * Tries the server's identifier first, then the client's.
  *
- * @throws Refusal transaction_not_found, also for transactions of another tenant;
+ * @throws Refusal transaction_not_found, also for transactions of another tenant; recovery_required;
  *   transaction_ambiguous; offline_sale_already_uploaded
  */
 export async function findTransaction(
@@ -67,7 +67,10 @@ export async function findTransaction(
   const records = await transactions.findByClientId(organizationId, identifier, merchantId);
   const matches = records.filter(isVisible);
   const [transaction] = matches;
-  if (transaction === undefined) return refuseNotFound();
+  if (transaction === undefined) {
+    transactions.requireComplete();
+    return refuseNotFound();
+  }
   requireOwnIdentifier(transaction, identifier);
   if (matches.length === 1) return transaction;
   return refuse(

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defined, Refusal } from '@switchyard/contract';
 import type { AcquirerOutcome, AcquirerReference } from '../../acquiring/index.ts';
+import { unguardedNumbering } from '../../platform/index.ts';
 import type { AcquirerContract } from '../../provisioning/index.ts';
 import { zeroAmounts } from '../transaction/state-machine.ts';
 import {
@@ -87,6 +88,7 @@ function setUp({
     clock: { now: () => now },
     failPoints: { hit() {} },
     log: { warn() {} },
+    numbering: unguardedNumbering,
     acquirerTimeoutMs: 10_000,
     acquiring: {
       isLinkAvailable: (linkId) => !unavailableLinks.includes(linkId),
@@ -136,6 +138,14 @@ test('an unavailable link is skipped and the last link decides the outcome', asy
   assert.deepEqual(links, ['first', 'third']);
   assert.equal(outcome, notSent);
   assert.equal(reroutes.length, 1);
+});
+
+test('a sale whose intent may be in a restored database is not sent', async () => {
+  const { ports, links } = setUp();
+  const numbering = { isAvailable: () => false };
+  const { outcome } = await sendWithFailover({ ...ports, numbering }, intentOf());
+  assert.equal(outcome.outcome, 'NotSent');
+  assert.deepEqual(links, []);
 });
 
 test('no failover after a response, an unknown outcome or a sent byte', async () => {

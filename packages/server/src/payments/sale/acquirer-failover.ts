@@ -1,7 +1,13 @@
 // Sends a sale, and along the next contract as long as nothing was sent (ADR 0034).
 import { defined, Refusal } from '@switchyard/contract';
 import type { AcquirerOutcome, Acquiring } from '../../acquiring/index.ts';
-import { type Clock, type FailPoints, isoTime, type Log } from '../../platform/index.ts';
+import {
+  type Clock,
+  type FailPoints,
+  isoTime,
+  type Log,
+  type Numbering,
+} from '../../platform/index.ts';
 import type { AcquirerContract } from '../../provisioning/index.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import { settlementContext } from '../transaction/settlement-and-expiry.ts';
@@ -16,6 +22,7 @@ export type FailoverPorts = {
   clock: Clock;
   log: Pick<Log, 'warn'>;
   failPoints: FailPoints;
+  numbering: Pick<Numbering, 'isAvailable'>;
   acquirerTimeoutMs: number;
 };
 
@@ -33,6 +40,10 @@ export async function sendWithFailover(
   // A paused process must not send a sale that another process has already reversed.
   if (!isBeforeSendDeadline(ports, intent)) {
     return { intent, outcome: { outcome: 'NotSent', reason: 'send deadline has passed' } };
+  }
+  // The intent may be in a restored database, which lacks the same sale of before.
+  if (!ports.numbering.isAvailable()) {
+    return { intent, outcome: { outcome: 'NotSent', reason: 'the database was restored' } };
   }
   let isPossiblySent = false;
   const onPossiblySent = () => {

@@ -4,7 +4,14 @@ import { nil, type RunQuery } from '../run.ts';
 /** `Wiping` begins a walk anew; with the walk over it is `Following`. */
 export type Stage = 'Wiping' | 'Cards' | 'Qr' | 'Files' | 'Following';
 /** `swept` is up to where the feed was forgotten. */
-export type Position = { position: number; stage: Stage; place: string; swept: number };
+export type Position = {
+  position: number;
+  stage: Stage;
+  place: string;
+  swept: number;
+  /** The last position of the feed, which may have no event. */
+  head: number;
+};
 /** `isForeign` where a version before this one was the last that wrote: it knew fewer sums. */
 export type HeldPosition = Position & { isForeign: boolean };
 
@@ -16,8 +23,10 @@ export const beginText = `INSERT INTO report_positions (organization_id, positio
 
 /** Nothing where another process has it now. */
 export const holdText = `SELECT p.position, p.stage, coalesce(p.place, '${nil}') AS place,
-    p.written_as_of IS DISTINCT FROM p.as_of AS "isForeign", coalesce((SELECT swept FROM feed_heads h WHERE h.organization_id = p.organization_id), 0) AS swept
-  FROM report_positions p WHERE p.organization_id = $1 FOR UPDATE OF p SKIP LOCKED`;
+    p.written_as_of IS DISTINCT FROM p.as_of AS "isForeign", coalesce(h.swept, 0) AS swept,
+    coalesce(h.position, 0) AS head
+  FROM report_positions p LEFT JOIN feed_heads h ON h.organization_id = p.organization_id
+  WHERE p.organization_id = $1 FOR UPDATE OF p SKIP LOCKED`;
 
 const reachedAt = "CASE WHEN $4::text = 'Following' THEN $3::timestamptz ELSE as_of END";
 

@@ -118,13 +118,13 @@ function afterForeign({ isForeign, ...position }: HeldPosition): Position {
   return isForeign ? { ...position, stage: 'Wiping', place: nil } : position;
 }
 
-async function follow(held: Held, position: number): Promise<News | undefined> {
+async function follow(held: Held, position: number): Promise<News[]> {
   const { run, organizationId } = held;
   const news = await run<News>(newsText, [organizationId, position, eventsAtOnce]);
   const { files, ...subjects } = subjectsOf(news);
   await project(run, held, subjects);
   await noteFiles(held, files);
-  return news.at(-1);
+  return news;
 }
 
 export type Turned = {
@@ -173,14 +173,17 @@ export async function turn(deps: TurnDeps, organizationId: string): Promise<Turn
     const position = afterForgotten(afterForeign(found));
     const walked = await walk(held, position);
     // While the old ones are being deleted, new ones would be deleted with them.
-    const last = position.stage === 'Wiping' ? undefined : await follow(held, position.position);
-    const reached = last?.position ?? position.position;
-    const isFull = reached - position.position >= eventsAtOnce;
+    const isWiping = position.stage === 'Wiping';
+    const news = isWiping ? [] : await follow(held, position.position);
+    const last = news.at(-1);
+    const isFull = news.length >= eventsAtOnce;
+    // After a fail-over the feed skips positions: behind its last event, its end is reached all the same.
+    const lastSeen = last?.position ?? position.position;
+    const reached = isFull || isWiping ? lastSeen : Math.max(lastSeen, position.head);
     const asOf = isFull && last !== undefined ? last.createdAt.getTime() : now;
     const place = walked.stage === 'Following' ? null : walked.place;
     await run(moveText, [organizationId, reached, isoTime(asOf), walked.stage, place]);
-    const events = reached - position.position;
-    return { events, isFull: isFull || walked.isFull, isHeld: false };
+    return { events: news.length, isFull: isFull || walked.isFull, isHeld: false };
   });
   if (!turned.isHeld) numbering?.keep();
   return turned;

@@ -41,17 +41,23 @@ type Step = {
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The last position before a time, by halving: the feed is ordered by position, and nearly by time. */
+/**
+ * The last position before a time, by halving: the feed is ordered by position, and nearly by time. Positions that
+ * were skipped have no event; the one before them decides.
+ */
 async function positionBefore(run: Run, organizationId: string, at: string): Promise<number> {
   const [row] = await run(
     `WITH RECURSIVE half AS (
        SELECT h.swept AS low, h.position + 1 AS high FROM feed_heads AS h
        WHERE h.organization_id = $1
        UNION ALL
-       SELECT CASE WHEN f.created_at < $2::timestamptz THEN (s.low + s.high) / 2 ELSE s.low END,
-         CASE WHEN f.created_at < $2::timestamptz THEN s.high ELSE (s.low + s.high) / 2 END
-       FROM half AS s LEFT JOIN feed_events AS f
-         ON f.organization_id = $1 AND f.position = (s.low + s.high) / 2
+       SELECT CASE WHEN f.created_at >= $2::timestamptz THEN s.low ELSE (s.low + s.high) / 2 END,
+         CASE WHEN f.created_at >= $2::timestamptz THEN (s.low + s.high) / 2 ELSE s.high END
+       FROM half AS s LEFT JOIN LATERAL (
+         SELECT e.created_at FROM feed_events AS e WHERE e.organization_id = $1
+           AND e.position > s.low AND e.position <= (s.low + s.high) / 2
+         ORDER BY e.position DESC LIMIT 1
+       ) AS f ON true
        WHERE s.high - s.low > 1
      )
      SELECT low FROM half ORDER BY high - low LIMIT 1`,
