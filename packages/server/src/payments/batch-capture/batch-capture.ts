@@ -11,7 +11,7 @@ import type { Caller } from '../../http/index.ts';
 import { type Clock, type Ids, isoTime, type Jobs } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 import { resolveMerchantScope, resolveStoreScope } from '../runtime/find-transaction.ts';
-import { refuseIdentifierReuse } from '../validation/request-members.ts';
+import { refuseIdentifierReuse } from '../validation/compare-repeated-request.ts';
 import type { BatchRow, BatchSelection, BatchStore, RequestedSale } from './batch-sql.ts';
 import { batchCaptureJob } from './batch-worker.ts';
 

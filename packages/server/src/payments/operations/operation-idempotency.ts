@@ -13,7 +13,7 @@ import {
   type StoredOperation,
   type TransactionRecord,
 } from '../transaction/transaction.ts';
-import { refuseIdentifierReuse } from '../validation/request-members.ts';
+import { refuseIdentifierReuse } from '../validation/compare-repeated-request.ts';
 import type { OperationInput, OperationResult } from './operation-decision.ts';
 
 export type IdempotencyPorts = {

@@ -5,7 +5,10 @@ import type { Log, Numbering } from '../../platform/index.ts';
 import type { Vault } from '../../vault/index.ts';
 import { DuplicateOperationId } from '../repository/transaction-repository.ts';
 import { refuseConcurrentModification } from '../repository/update-with-retry.ts';
-import { logNotSent, reportRefusalsAsUnknown } from '../runtime/acquirer-messages.ts';
+import {
+  logNotSent,
+  reportRefusalsAsUnknown,
+} from '../runtime/message-reference-and-unknown-outcome.ts';
 import type { OperationType } from '../transaction/state-machine.ts';
 import {
   authorizationContext,

@@ -12,8 +12,8 @@ import {
   type OutcomeResult,
 } from '../reversals/operation-outcome.ts';
 import { alertContradiction, alertReferenceCollision } from '../reversals/reconciliation-alerts.ts';
-import { allocateMessageReference } from '../runtime/acquirer-messages.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
+import { allocateMessageReference } from '../runtime/message-reference-and-unknown-outcome.ts';
 import type { RetryTime } from '../runtime/send-queued-message.ts';
 import { settlementDayForContext } from '../transaction/settlement-and-expiry.ts';
 import {

@@ -8,8 +8,8 @@ import {
   updateWithRetry,
   withDatabaseRetry,
 } from '../repository/update-with-retry.ts';
-import { allocateMessageReference } from '../runtime/acquirer-messages.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
+import { allocateMessageReference } from '../runtime/message-reference-and-unknown-outcome.ts';
 import type { Phase } from '../transaction/state-machine.ts';
 import { commitGraceMs, databaseRetryMs } from '../transaction/time-limits.ts';
 import {

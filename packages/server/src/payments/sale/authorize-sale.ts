@@ -8,7 +8,7 @@ import {
 } from '../repository/update-with-retry.ts';
 import { reversalTransition } from '../reversals/create-reversal.ts';
 import { type LateResponsePorts, recordSupersededOutcome } from '../reversals/late-response.ts';
-import { logNotSent } from '../runtime/acquirer-messages.ts';
+import { logNotSent } from '../runtime/message-reference-and-unknown-outcome.ts';
 import type { ConfirmDeadlinePorts } from '../transaction/time-limits.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
 import { type FailoverPorts, sendWithFailover } from './acquirer-failover.ts';

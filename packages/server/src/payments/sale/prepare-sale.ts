@@ -5,7 +5,7 @@ import type { Names } from '../../provisioning/index.ts';
 import type { Hsm, Vault } from '../../vault/index.ts';
 import { type PresentedCard, readCard } from '../card-input/read-card.ts';
 import { resolveMerchantScope, resolveStoreScope } from '../runtime/find-transaction.ts';
-import { createRequestMembers } from '../validation/request-members.ts';
+import { createRequestMembers } from '../validation/compare-repeated-request.ts';
 import { validateOfflineSale } from '../validation/validate-offline-sale.ts';
 import { validateSaleRequest } from '../validation/validate-sale-request.ts';
 import { type ChooseAcquirerPorts, chooseAcquirer, type RoutedSale } from './choose-acquirer.ts';

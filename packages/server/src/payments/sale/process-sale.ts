@@ -3,8 +3,8 @@ import { type ProcessRequest, refuse } from '@switchyard/contract';
 import { type TakeKsnPorts, takeKsn } from '../card-input/ksn-replay-check.ts';
 import { type TranslatePinPorts, translatePin } from '../card-input/translate-pin.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
-import { reportRefusalsAsUnknown } from '../runtime/acquirer-messages.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
+import { reportRefusalsAsUnknown } from '../runtime/message-reference-and-unknown-outcome.ts';
 import {
   checkContractTerms,
   checkTimeLimits,

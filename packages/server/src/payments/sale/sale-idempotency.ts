@@ -18,7 +18,7 @@ import {
   cardFingerprintFrom,
   createRequestMembers,
   refuseIdentifierReuse,
-} from '../validation/request-members.ts';
+} from '../validation/compare-repeated-request.ts';
 
 export type IdentifiedSale = {
   caller: Caller;

@@ -14,7 +14,7 @@ import {
   checkNotAfter,
   parseRequestTime,
 } from './check-sale-terms.ts';
-import { differingMembers } from './request-members.ts';
+import { differingMembers } from './compare-repeated-request.ts';
 
 export type OfflineRequest = ProcessRequest & { offlineData: OfflineData };
 

@@ -3,7 +3,7 @@ import { type ErrorCode, fieldError, refuse } from '@switchyard/contract';
 import { type ChipOutcome, EmvError, maskPan, parseChipOutcome } from '@switchyard/emv';
 import type { Vault } from '../../vault/index.ts';
 import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
-import { cardFingerprintFrom } from './request-members.ts';
+import { cardFingerprintFrom } from './compare-repeated-request.ts';
 
 type CancelMembers = Partial<
   Record<'cancelReason' | 'reversalReason' | 'emvData', string | undefined>
