@@ -1,8 +1,8 @@
 // Lists every setting: the one table behind reading, refusing, and docs/reference/settings.md.
 import { hostname } from 'node:os';
 import { masterKeyReader } from './master-keys.ts';
+import { proxyRanges } from './proxy-ranges.ts';
 import {
-  addressRanges,
   choice,
   choices,
   filePath,
@@ -148,8 +148,8 @@ export const settingsTable = {
   ),
   trustProxy: optional(
     'TRUST_PROXY',
-    addressRanges,
-    'The proxies whose forwarding headers and `Client-Cert` are believed.',
+    proxyRanges,
+    'The proxies whose forwarding headers and `Client-Cert` the platform accepts: private ranges such as `10.0.0.0/8`, and single public addresses. A wider public range is refused.',
   ),
   clientCertificates: optional(
     'CLIENT_CERTIFICATES',

@@ -269,6 +269,14 @@ describe('settings', () => {
     assert.match(faultsOf({ ...demo, SWITCHYARD_TLS: 'off' }).join(), /TRUST_PROXY/);
     const proxied = { ...demo, SWITCHYARD_TLS: 'off', SWITCHYARD_TRUST_PROXY: '10.0.0.0/8, ::1' };
     assert.deepEqual(readSettings(proxied).trustProxy, ['10.0.0.0/8', '::1']);
+    for (const range of ['0.0.0.0/0', '0.0.0.0/1,128.0.0.0/1', '203.0.113.0/24', '::/0']) {
+      const wide = { SWITCHYARD_TLS: 'off', SWITCHYARD_TRUST_PROXY: range, SWITCHYARD_PORT: 'x' };
+      const dataDir = join(home, 'wide');
+      const faults = faultsOf({ ...demo, ...wide, SWITCHYARD_DATA_DIR: dataDir });
+      assert.match(faults.join('\n'), /^SWITCHYARD_PORT .*\nSWITCHYARD_TRUST_PROXY .*not private/s);
+      assert.equal(faults.length, 2, range);
+      assert.ok(!existsSync(dataDir), 'nothing is made');
+    }
     assert.match(
       faultsOf({ ...demo, SWITCHYARD_TLS_CERT_FILE: '/nowhere/x.pem' }).join(),
       /set together.*ENOENT/s,

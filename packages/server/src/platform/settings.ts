@@ -222,7 +222,7 @@ const rules: readonly Rule[] = [
   ({ tls, trustProxy }) =>
     tls === 'off' &&
     trustProxy === undefined &&
-    'SWITCHYARD_TLS is off, which needs SWITCHYARD_TRUST_PROXY with the address range of the proxy',
+    'SWITCHYARD_TRUST_PROXY must be set where SWITCHYARD_TLS is off: the addresses of the proxy that ends TLS',
   ({ tlsCertFile, tlsKeyFile }) =>
     (tlsCertFile === undefined) !== (tlsKeyFile === undefined) &&
     'SWITCHYARD_TLS_CERT_FILE and SWITCHYARD_TLS_KEY_FILE must be set together',
