@@ -2,7 +2,9 @@
 import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely';
 import pg from 'pg';
 import { pause } from './clock.ts';
+import { readDatabaseAddress } from './database-address.ts';
 import { asRefusal, contended, isConnectionLost, isRetryable } from './database-errors.ts';
+import { clientClass } from './database-hosts.ts';
 import { createHotPool, type HotPool } from './hot-pool.ts';
 import type { HotStatement } from './hot-query.ts';
 import { jittered } from './ids.ts';
@@ -10,7 +12,9 @@ import type { Log } from './log.ts';
 import { postgresTypes } from './postgres-types.ts';
 import { preparedName } from './prepared-text.ts';
 
-const connectTimeoutMs = 5_000;
+const defaultConnectTimeoutMs = 5_000;
+/** A timer that is longer than it can count ends at once. */
+const longestConnectSeconds = 600;
 const statementTimeoutMs = 30_000;
 const hotStatementTimeoutMs = 10_000;
 /** Longer than the server's own limit, so it strikes only where the server is silent. */
@@ -68,11 +72,22 @@ export type DatabaseOptions = {
   hotConnections?: number;
   /** Off behind a pooler: no names, and no options that a pooler refuses. */
   preparedStatements?: boolean;
+  /** As `pg_stat_activity` shows it. */
+  applicationName?: string;
+};
+
+/** How connections are opened; the connections of a database look for their host together. */
+type Opening = {
+  readonly options: DatabaseOptions;
+  readonly url: string;
+  readonly connectTimeoutMs: number;
+  readonly Client: typeof pg.Client;
 };
 
 export function openDatabase(options: DatabaseOptions): Database {
   const { log, preparedStatements = true } = options;
-  const general = openPool(options, options.connections ?? 8, {
+  const opening = openingOf(options);
+  const general = openPool(opening, options.connections ?? 8, {
     statement_timeout: String(statementTimeoutMs),
   });
   const kysely = new Kysely<unknown>({
@@ -83,7 +98,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const hotPool = openOnce(async () => {
     // Other engines that speak PostgreSQL's protocol do not know its planner settings.
     const postgres = await isPostgres((text) => run(general, { text }));
-    return openHotPool(options, postgres ? hotPlanner : {});
+    return openHotPool(opening, postgres ? hotPlanner : {});
   });
 
   return {
@@ -103,7 +118,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       return rows as Of[];
     },
     transaction: (fn) => retrying(log, () => kysely.transaction().execute(fn)),
-    session: (fn) => inSession(options, fn),
+    session: (fn) => inSession(opening, fn),
     async explain(text) {
       const pool = await hotPool.open();
       const rows = await pool.plain(`EXPLAIN (GENERIC_PLAN) ${text}`);
@@ -140,27 +155,28 @@ function checkedName(name: string): string {
   return name;
 }
 
-function openHotPool(options: DatabaseOptions, planner: Record<string, string>): HotPool {
+function openHotPool(opening: Opening, planner: Record<string, string>): HotPool {
+  const { options, connectTimeoutMs: waitLimitMs } = opening;
   return createHotPool({
-    config: connectionConfig(options, {
+    config: connectionConfig(opening, {
       idle_in_transaction_session_timeout: String(idleInTransactionMs),
       statement_timeout: String(hotStatementTimeoutMs),
       ...planner,
     }),
     connections: options.hotConnections ?? 4,
-    waitLimitMs: connectTimeoutOf(options.url),
+    waitLimitMs,
     silenceLimitMs: silenceTimeoutMs,
     log: options.log,
   });
 }
 
 function openPool(
-  options: DatabaseOptions,
+  opening: Opening,
   connections: number,
   settings: Record<string, string>,
 ): pg.Pool {
   const pool = new pg.Pool({
-    ...connectionConfig(options, {
+    ...connectionConfig(opening, {
       idle_in_transaction_session_timeout: String(idleInTransactionMs),
       ...settings,
     }),
@@ -172,39 +188,50 @@ function openPool(
   });
   // Without listeners the loss of an idle or a waiting connection would end the process.
   pool.on('error', (error) => {
-    if (!pool.ending) options.log.warn({ err: error }, 'database connection lost');
+    if (!pool.ending) opening.options.log.warn({ err: error }, 'database connection lost');
   });
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }
 
-/** A timer that is longer than it can count ends at once. */
-const longestConnectSeconds = 600;
+function openingOf(options: DatabaseOptions): Opening {
+  const address = readDatabaseAddress(options.url);
+  const { url } = address;
+  const connectTimeoutMs = connectTimeoutOf(url);
+  const Client = clientClass(address, {
+    connectionString: url,
+    application_name: nameOf(options),
+    connectionTimeoutMillis: connectTimeoutMs,
+    query_timeout: connectTimeoutMs,
+  });
+  return { options, url, connectTimeoutMs, Client };
+}
 
 /** How long a connection is waited for, in a full pool too: as PostgreSQL's own clients read the address, in seconds. */
 function connectTimeoutOf(url: string): number {
   const seconds = Number(URL.parse(url)?.searchParams.get('connect_timeout'));
-  return seconds > 0 ? Math.min(seconds, longestConnectSeconds) * 1000 : connectTimeoutMs;
+  return seconds > 0 ? Math.min(seconds, longestConnectSeconds) * 1000 : defaultConnectTimeoutMs;
 }
 
+const nameOf = ({ applicationName = 'switchyard' }: DatabaseOptions) => applicationName;
+
 function connectionConfig(
-  { url, preparedStatements = true }: DatabaseOptions,
+  { options, url, connectTimeoutMs, Client }: Opening,
   settings: Record<string, string>,
-): pg.ClientConfig {
+): pg.PoolConfig {
+  const { preparedStatements = true } = options;
   return {
+    Client,
     connectionString: preparedStatements ? withOptions(url, { TimeZone: 'UTC', ...settings }) : url,
     types: postgresTypes,
-    application_name: 'switchyard',
-    connectionTimeoutMillis: connectTimeoutOf(url),
+    application_name: nameOf(options),
+    connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
   };
 }
 
-async function inSession<T>(
-  options: DatabaseOptions,
-  fn: (query: SessionQuery) => Promise<T>,
-): Promise<T> {
-  const client = new pg.Client(connectionConfig(options, { statement_timeout: '0' }));
+async function inSession<T>(opening: Opening, fn: (query: SessionQuery) => Promise<T>): Promise<T> {
+  const client = new opening.Client(connectionConfig(opening, { statement_timeout: '0' }));
   client.on('error', () => {});
   try {
     await client.connect();
