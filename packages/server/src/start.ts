@@ -69,6 +69,7 @@ const seeds = ({ roles }: Settings) => roles.has('cards') && roles.has('identity
 
 async function bringUp(started: Started): Promise<void> {
   const { settings, log, lifecycle } = started;
+  for (const warning of settings.warnings) log.warn(warning);
   checkOpenFiles(settings, log);
   yieldEngineThreads(log);
   const database = await openDatabaseOf(started);

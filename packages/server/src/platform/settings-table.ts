@@ -1,6 +1,8 @@
 // Lists every setting: the one table behind reading, refusing, and docs/reference/settings.md.
 import { hostname } from 'node:os';
+import { databaseAddress } from './database-address.ts';
 import { masterKeyReader } from './master-keys.ts';
+import { plainConnectionSettings } from './plain-connections.ts';
 import { proxyRanges } from './proxy-ranges.ts';
 import {
   choice,
@@ -8,7 +10,6 @@ import {
   filePath,
   integer,
   type Reader,
-  secretUrl,
   smtpServer,
   text,
 } from './setting-values.ts';
@@ -74,6 +75,13 @@ export const settingsTable = {
     { defaultDescription: '`worldwide` in `demo`, else none' },
   ),
   ...addressSettings,
+  ...plainConnectionSettings,
+  strictSettings: setting(
+    'STRICT_SETTINGS',
+    choice('on', 'off'),
+    'off',
+    'Whether an unknown setting is a fault in `production` too, in place of a warning. `demo` and `test` always refuse it.',
+  ),
   dataDir: setting(
     'DATA_DIR',
     filePath,
@@ -94,8 +102,8 @@ export const settingsTable = {
   ),
   databaseUrl: optional(
     'DATABASE_URL',
-    secretUrl('postgresql', 'postgres'),
-    'PostgreSQL (14 or newer) to use instead of the embedded one; needed in `production`. Its `connect_timeout` says how many seconds a connection is waited for, 600 at most, else 5.',
+    databaseAddress,
+    'PostgreSQL (14 or newer) to use instead of the embedded one; needed in `production`. Its `connect_timeout` says how many seconds a connection is waited for, 600 at most, else 5. Of several hosts (`postgresql://user@db-1,db-2/name?target_session_attrs=read-write`) the platform uses the one that accepts writes.',
     { secret: true, defaultDescription: 'the embedded database in `DATA_DIR`' },
   ),
   databaseConnections: setting(
