@@ -5,7 +5,7 @@ import { text as readAll } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { proxyRanges } from '../platform/proxy-ranges.ts';
+import { settingsTable } from '../platform/index.ts';
 import { type MadeCertificate, makeCertificate } from './certificate.fixture.ts';
 import {
   type CertificateJudge,
@@ -252,7 +252,7 @@ describe('a forged Client-Cert', () => {
   test('counts from no address outside the trusted ranges, whatever form they have', async () => {
     const certificate = await makeCertificate('device');
     for (const [setting, inside, outside] of trustedForms) {
-      const trustedProxy = proxyRanges.read(setting);
+      const trustedProxy = settingsTable.trustProxy.read(setting);
       const address = {
         host: '127.0.0.1',
         port: 0,

@@ -3,31 +3,33 @@ import pg from 'pg';
 import type { DatabaseAddress, DatabaseHost } from './database-address.ts';
 import { isUnavailable } from './database-errors.ts';
 
-type ClientClass = typeof pg.Client;
 type FindHost = () => Promise<DatabaseHost>;
 
 /**
- * The class of the connections: the driver's own where the address names one host, else one that asks all
- * hosts before it connects.
+ * What makes the connections: the driver's own class where the address names one host, else clients that ask
+ * all hosts before they connect.
  *
  * @param probe - how a host is asked, with a limit of time
  */
-export function clientClass(address: DatabaseAddress, probe: pg.ClientConfig): ClientClass {
+export function clientMaker(address: DatabaseAddress, probe: pg.ClientConfig): typeof pg.Client {
   if (!address.needsWritableHost) return pg.Client;
   const findHost = sharing(() => findWritableHost(address.hosts, probe));
-  return class extends pg.Client {
-    override connect(): Promise<pg.Client>;
-    override connect(callback: (error: Error) => void): void;
-    override connect(callback?: (error: Error) => void): Promise<pg.Client> | undefined {
+  // `new` gives what a function returns, so the pool takes it for a class.
+  function createClient(config: pg.ClientConfig): pg.Client {
+    const client = new pg.Client(config);
+    const connectDirectly = client.connect.bind(client) as () => Promise<pg.Client>;
+    const connect = (callback?: (error?: Error) => void) => {
       const connected = findHost().then((host) => {
-        Object.assign(this, host);
-        return super.connect();
+        Object.assign(client, host);
+        return connectDirectly();
       });
       if (callback === undefined) return connected;
-      connected.then(() => callback(undefined as unknown as Error), callback);
+      connected.then(() => callback(), callback);
       return undefined;
-    }
-  };
+    };
+    return Object.assign(client, { connect });
+  }
+  return createClient as unknown as typeof pg.Client;
 }
 
 /** Connections that open at the same time ask once. */

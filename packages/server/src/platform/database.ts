@@ -4,7 +4,7 @@ import pg from 'pg';
 import { pause } from './clock.ts';
 import { readDatabaseAddress } from './database-address.ts';
 import { asRefusal, contended, isConnectionLost, isRetryable } from './database-errors.ts';
-import { clientClass } from './database-hosts.ts';
+import { clientMaker } from './database-hosts.ts';
 import { createHotPool, type HotPool } from './hot-pool.ts';
 import type { HotStatement } from './hot-query.ts';
 import { jittered } from './ids.ts';
@@ -198,7 +198,7 @@ function openingOf(options: DatabaseOptions): Opening {
   const address = readDatabaseAddress(options.url);
   const { url } = address;
   const connectTimeoutMs = connectTimeoutOf(url);
-  const Client = clientClass(address, {
+  const Client = clientMaker(address, {
     connectionString: url,
     application_name: nameOf(options),
     connectionTimeoutMillis: connectTimeoutMs,

@@ -1,6 +1,7 @@
 // Checks the certificates that an operator names in the settings, before anything uses them.
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { systemClock } from './clock.ts';
 
 /** In every certificate of a local authority: its private key lies in the data directory of a demo. */
 export const demoOrganization = 'Switchyard demo';
@@ -55,7 +56,7 @@ function isOfDemo({ subject, issuer }: X509Certificate): boolean {
 
 function pairFault(cert: string, key: string): string | undefined {
   const certificate = new X509Certificate(cert);
-  if (Date.parse(certificate.validTo) <= Date.now()) {
+  if (Date.parse(certificate.validTo) <= systemClock.now()) {
     return `SWITCHYARD_TLS_CERT_FILE holds a certificate that has expired on ${certificate.validTo}`;
   }
   try {

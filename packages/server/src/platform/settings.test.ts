@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { makeCertificate, makeCertificateUntil } from '../http/certificate.fixture.ts';
+import { makeCertificate, makeCertificateUntil } from '../../test/made-certificates.ts';
 import { ensureCertificates } from './certificates.ts';
 import { systemClock } from './clock.ts';
 import { nearestName } from './nearest-name.ts';
