@@ -95,7 +95,7 @@ export {
   type RetiredKeys,
   stillSigning,
 } from './retired-keys.ts';
-export { explainSchemaMismatch } from './schema-mismatch.ts';
+export { explainSchemaMismatch, SchemaMismatchError } from './schema-mismatch.ts';
 export { openSealed, seal } from './seal.ts';
 export {
   readSettings,
