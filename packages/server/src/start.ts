@@ -108,17 +108,20 @@ async function bringUp(started: Started): Promise<void> {
     log,
     roles: [...settings.roles],
     checks: {
+      // The start has awaited them.
+      migrations: () => true,
+      ...defined({ keys: house.cards?.hasKeys }),
+    },
+    beside: {
       database: database.healthy,
       ...defined({
-        keys: house.cards === undefined ? undefined : async () => house.cards?.hasKeys() === true,
+        nats:
+          connector?.nodesAreUp() === undefined
+            ? undefined
+            : async () => connector.nodesAreUp() === true,
       }),
     },
-    ...defined({
-      beside:
-        connector?.nodesAreUp() === undefined
-          ? undefined
-          : { nats: async () => connector.nodesAreUp() === true },
-    }),
+    links: house.cards?.linkHealth,
   });
   await monitoring.listen();
   // First of all, so that traffic goes elsewhere while the rest ends.

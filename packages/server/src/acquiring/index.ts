@@ -10,6 +10,7 @@ import type { LinkResources } from './links/connect-acquirer.ts';
 import {
   createLinks,
   type LinkAvailability,
+  type LinkHealth,
   type LinkRegistryPorts,
   type LinkStatus,
 } from './links/link-lifecycle.ts';
@@ -58,6 +59,8 @@ export type Acquiring = {
   refreshLinks(): Promise<void>;
   isLinkAvailable(linkId: string): boolean;
   listLinkAvailability(organizationId: string): LinkAvailability[];
+  /** Lists the links of all organisations, for the operator. */
+  listLinkHealth(): LinkHealth[];
   /** Lists the settings that are certainly invalid. A setting that cannot be checked now is not listed. */
   checkLinkConfiguration(
     organizationId: string,
@@ -137,6 +140,7 @@ export function createAcquiring(ports: Ports): Acquiring {
     refreshLinks: linkRegistry.refresh,
     isLinkAvailable: (linkId) => linkRegistry.getConnection(linkId)?.isAvailable() ?? false,
     listLinkAvailability: linkRegistry.listAvailability,
+    listLinkHealth: linkRegistry.listHealth,
     checkLinkConfiguration: async (organizationId, dependencies) =>
       (await checkLinkConfiguration(ports, organizationId, dependencies)).errors,
     listLinks: linkRegistry.listLinks,

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { Refusal } from '@switchyard/contract';
+import { type DatabasePort, openDatabasePort } from '../../test/database-port.ts';
 import { copyTemplate, testSettings } from '../../test/database-template.ts';
 import { until } from '../../test/until.ts';
 import { type Database, openDatabase } from './database.ts';
@@ -19,36 +19,11 @@ const connectSeconds = 5;
 const insert = { name: 'test-fail-over', text: 'INSERT INTO fail_over VALUES ($1) RETURNING n' };
 const replicating = { ...testSettings, wal_level: 'replica', max_wal_senders: '4' };
 
-type Port = { readonly port: number; close(): Promise<void> };
-
-/** A TCP port of this machine that leads to a server's socket; without one it never answers. */
-async function openPort(url?: string): Promise<Port> {
-  const directory = url === undefined ? undefined : new URL(url).searchParams.get('host');
-  const sockets = new Set<Socket>();
-  const server = createServer((near) => {
-    sockets.add(near);
-    near.on('error', () => near.destroy());
-    if (directory === undefined) return;
-    const far = connect(`${directory}/.s.PGSQL.5432`);
-    far.on('error', () => near.destroy());
-    near.on('close', () => far.destroy());
-    near.pipe(far).pipe(near);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    port: (server.address() as AddressInfo).port,
-    async close() {
-      for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-}
-
 describe('a database of several hosts', () => {
   let directory: string;
   let primary: EmbeddedPostgres;
   let standby: EmbeddedPostgres;
-  let ports: Port[];
+  let ports: DatabasePort[];
   let database: Database;
 
   const start = (name: string, settings: Record<string, string> = {}) =>
@@ -72,7 +47,11 @@ describe('a database of several hosts', () => {
     standby = await start('standby', {
       primary_conninfo: `host=${socket} port=5432 user=switchyard`,
     });
-    ports = await Promise.all([openPort(), openPort(standby.url), openPort(primary.url)]);
+    ports = await Promise.all([
+      openDatabasePort(),
+      openDatabasePort(standby.url),
+      openDatabasePort(primary.url),
+    ]);
     const hosts = ports.map(({ port }) => `127.0.0.1:${port}`).join(',');
     const query = `target_session_attrs=read-write&sslmode=disable&connect_timeout=${connectSeconds}`;
     const url = `postgresql://switchyard@${hosts}/postgres?${query}`;

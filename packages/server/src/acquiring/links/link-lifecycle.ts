@@ -11,6 +11,7 @@ import { connectAcquirer, findCertificate, type LinkResources } from './connect-
 import { type CheckedLink, createConfigurationChecker } from './recheck-links-in-background.ts';
 
 export type LinkAvailability = { name: string; available: boolean };
+export type LinkHealth = LinkAvailability & { linkId: string };
 
 export type LinkStatus = LinkAvailability & {
   linkId: string;
@@ -201,6 +202,12 @@ export function createLinks(ports: LinkRegistryPorts, resources: LinkResources) 
       listEntries(organizationId)
         .filter(({ current }) => current !== undefined)
         .map(({ link, current }) => ({ name: link.name, available: isAvailable(current) })),
+    listHealth: (): LinkHealth[] =>
+      [...entries.values()].map(({ link: { linkId, name }, current }) => ({
+        linkId,
+        name,
+        available: isAvailable(current),
+      })),
     listLinks: (organizationId: string): LinkStatus[] =>
       listEntries(organizationId).map(toLinkStatus),
     /** Drains and closes all links, including replaced ones. */
