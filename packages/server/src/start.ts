@@ -4,6 +4,7 @@ import { defined } from '@switchyard/contract';
 import { composeHouse, prepareDatabase } from './compose.ts';
 import { type Demo, demoUserDomainId, startDemo } from './demo/index.ts';
 import {
+  applicationName,
   checkOpenFiles,
   createDatabaseClock,
   createLifecycle,
@@ -16,6 +17,7 @@ import {
   type Log,
   type Monitoring,
   openDatabase,
+  roleName,
   type Settings,
   startEmbeddedPostgres,
   systemClock,
@@ -58,6 +60,7 @@ async function openDatabaseOf({ settings, log, lifecycle }: Started): Promise<Da
     connections: settings.databaseConnections,
     hotConnections: settings.databaseHotConnections,
     preparedStatements: settings.preparedStatements === 'on',
+    applicationName: applicationName(settings.instanceName, roleName(settings.roles)),
   });
   lifecycle.onStop('database', database.close);
   await prepareDatabase({ settings, database, log });

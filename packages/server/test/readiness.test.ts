@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createClient } from './client.ts';
-import { testCopyUrl } from './database.ts';
+import { testCopyUrl, testDatabase } from './database.ts';
 import { openDatabasePort } from './database-port.ts';
 import { freePorts } from './free-ports.ts';
 import { keyedSale } from './keyed-sale.ts';
@@ -34,6 +34,7 @@ test('a process whose database is away stays ready, and answers 503 with Retry-A
   const [port, devicePort, metricsPort, acquirerPort] = (await freePorts(4)).map(String);
   const server = serverProcess({
     SWITCHYARD_DATA_DIR: directory,
+    SWITCHYARD_INSTANCE_NAME: 'pay-1',
     SWITCHYARD_DATABASE_URL: `postgresql://switchyard@127.0.0.1:${databasePort}${url.pathname}?sslmode=disable`,
     SWITCHYARD_PORT: port ?? '',
     SWITCHYARD_DEVICE_PORT: devicePort ?? '',
@@ -60,6 +61,11 @@ test('a process whose database is away stays ready, and answers 503 with Retry-A
       assert.equal(answer.status, 200);
       return (await answer.json()) as Ready;
     };
+    const names = await (await testDatabase()).query(
+      'SELECT DISTINCT application_name AS name FROM pg_stat_activity WHERE datname = $1',
+      [url.pathname.slice(1)],
+    );
+    assert.deepEqual(names, [{ name: 'switchyard pay-1 all' }]);
     const up = await readiness();
     assert.deepEqual(up.checks, { migrations: 'ok', keys: 'ok' });
     assert.deepEqual(up.beside, { database: 'ok' });

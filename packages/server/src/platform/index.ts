@@ -1,5 +1,6 @@
 // The door of the platform: what every room may use and no room may change.
 
+export { applicationName, roleName } from './application-name.ts';
 export { linesOf, plainArray, textArray } from './array-text.ts';
 export { atMost } from './at-most.ts';
 export { type AwsClient, type AwsResult, createAwsClient } from './aws-client.ts';
