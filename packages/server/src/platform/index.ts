@@ -6,6 +6,7 @@ export { atMost } from './at-most.ts';
 export { type AwsClient, type AwsResult, createAwsClient } from './aws-client.ts';
 export { type AwsCredentials, type AwsRequest, type AwsScope, signAws } from './aws-signature.ts';
 export { ensureCertificates, type ListenerCertificate } from './certificates.ts';
+export { checkPorts } from './check-ports.ts';
 export { type Clock, isoTime, pause, systemClock } from './clock.ts';
 export { createMail } from './create-mail.ts';
 export {
