@@ -77,7 +77,7 @@ describe('database', () => {
     assert.equal(name, 'switchyard pay-1 cards+jobs');
     const all = new Set(['cards', 'identity', 'connector', 'portal', 'jobs']);
     assert.equal(applicationName('pay-1', roleName(all)), 'switchyard pay-1 all');
-    const long = applicationName('x'.repeat(58) + '-42-ab', 'cards+connector+identity+portal');
+    const long = applicationName(`${'x'.repeat(58)}-42-ab`, 'cards+connector+identity+portal');
     assert.match(long, /^switchyard x{14}-42-ab cards\+connector\+identity\+portal$/);
     assert.equal(long.length, 63);
     for (const preparedStatements of [true, false]) {
