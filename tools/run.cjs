@@ -59,6 +59,8 @@ const targets = {
     flags: serverFlags,
     variables: serverVariables,
     beside: 'tools/build-portal.ts',
+    // It says so once its ports are free: a start that fails builds nothing.
+    besideOnMessage: true,
     does: 'start the platform',
   },
   test: {
@@ -327,13 +329,18 @@ function run(target, args) {
   const node = findNode();
   const script = path.join(root, target.script);
   if (!fs.existsSync(script)) throw new SetupFault(`${target.script} is missing.`);
-  runBeside(target, node);
+  if (!target.besideOnMessage) runBeside(target, node);
   endWithNpm();
   const all = [...flagsFor(target), script, ...(target.args || []), ...args];
   const environment = { ...target.variables, ...environmentFor(node) };
-  runUnder(node, all, environment, (fault) =>
-    end(new SetupFault(`${node} could not be started: ${fault.message}`)),
+  const child = runUnder(
+    node,
+    all,
+    environment,
+    (fault) => end(new SetupFault(`${node} could not be started: ${fault.message}`)),
+    target.besideOnMessage,
   );
+  if (target.besideOnMessage) child.once('message', () => runBeside(target, node));
 }
 
 function usage() {

@@ -1,6 +1,7 @@
 // Opens the database of a platform for one command, beside a running one or before its first start.
 import { join } from 'node:path';
 import {
+  applicationName,
   createLog,
   type Database,
   type Log,
@@ -26,6 +27,7 @@ export async function withDatabase<Result>(
     log,
     connections,
     preparedStatements: settings.preparedStatements === 'on',
+    applicationName: applicationName(settings.instanceName, name),
   });
   try {
     return await work({ database, log });

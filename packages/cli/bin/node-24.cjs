@@ -22,9 +22,13 @@ function bundledNode(folder) {
   }
 }
 
-/** Runs Node with these arguments on our own terminal, hands signals on, and ends as it ends. */
-function runUnder(node, args, env, onFault) {
-  const child = spawn(node, args, { stdio: 'inherit', env });
+/**
+ * Runs Node with these arguments on our own terminal, hands signals on, and ends as it ends. With `hears` it may
+ * send us messages.
+ */
+function runUnder(node, args, env, onFault, hears = false) {
+  const stdio = ['inherit', 'inherit', 'inherit'].concat(hears ? ['ipc'] : []);
+  const child = spawn(node, args, { stdio, env });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     // A terminal sends Ctrl-C to the child as well: passing it on would count it twice.
     process.on(signal, () => (signal === 'SIGINT' && process.stdin.isTTY) || child.kill(signal));
@@ -35,6 +39,7 @@ function runUnder(node, args, env, onFault) {
     process.removeAllListeners(signal);
     process.kill(process.pid, signal);
   });
+  return child;
 }
 
 module.exports = { nodeMajor, isNewEnough, bundledNode, runUnder };

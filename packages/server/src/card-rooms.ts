@@ -62,6 +62,8 @@ export type CardRooms = {
   pressure(): number;
   /** Whether the keys of the vault are to be had. */
   hasKeys(): boolean;
+  /** Whether each open link to an acquirer can send messages. */
+  linkHealth: Acquiring['listLinkHealth'];
   /** What of an acquirer link is certain to be of no use: keys, certificates. */
   inspectLink: Acquiring['checkLinkConfiguration'];
   /** Opens acquirer links that were made a moment ago, without waiting for the next look. */
@@ -142,6 +144,7 @@ export function createCardRooms(deps: Deps): CardRooms {
     },
     pressure: () => Math.max(payments.queueUtilization(), qr.pressure()),
     hasKeys: vault.isOpen,
+    linkHealth: acquiring.listLinkHealth,
     inspectLink: acquiring.checkLinkConfiguration,
     openLinks: acquiring.refreshLinks,
     async start() {

@@ -4,6 +4,7 @@ import { defined } from '@switchyard/contract';
 import { composeHouse, prepareDatabase } from './compose.ts';
 import { type Demo, demoUserDomainId, startDemo } from './demo/index.ts';
 import {
+  applicationName,
   checkOpenFiles,
   createDatabaseClock,
   createDatabaseTimeline,
@@ -18,6 +19,7 @@ import {
   type Log,
   type Monitoring,
   openDatabase,
+  roleName,
   type Settings,
   startEmbeddedPostgres,
   systemClock,
@@ -66,6 +68,7 @@ async function openDatabaseOf({
     hotConnections: settings.databaseHotConnections,
     preparedStatements: settings.preparedStatements === 'on',
     verifyConnection: timeline.verifyConnection,
+    applicationName: applicationName(settings.instanceName, roleName(settings.roles)),
   });
   lifecycle.onStop('database', database.close);
   await prepareDatabase({ settings, database, log });
@@ -79,6 +82,7 @@ const seeds = ({ roles }: Settings) => roles.has('cards') && roles.has('identity
 
 async function bringUp(started: Started): Promise<void> {
   const { settings, log, lifecycle } = started;
+  for (const warning of settings.warnings) log.warn(warning);
   checkOpenFiles(settings, log);
   yieldEngineThreads(log);
   const { database, timeline } = await openDatabaseOf(started);
@@ -121,17 +125,20 @@ async function bringUp(started: Started): Promise<void> {
       numbering: timeline.numbering.isRecoveryRequired() ? 'recovery_required' : 'ok',
     }),
     checks: {
+      // The start has awaited them.
+      migrations: () => true,
+      ...defined({ keys: house.cards?.hasKeys }),
+    },
+    beside: {
       database: database.healthy,
       ...defined({
-        keys: house.cards === undefined ? undefined : async () => house.cards?.hasKeys() === true,
+        nats:
+          connector?.nodesAreUp() === undefined
+            ? undefined
+            : async () => connector.nodesAreUp() === true,
       }),
     },
-    ...defined({
-      beside:
-        connector?.nodesAreUp() === undefined
-          ? undefined
-          : { nats: async () => connector.nodesAreUp() === true },
-    }),
+    links: house.cards?.linkHealth,
   });
   await monitoring.listen();
   // First of all, so that traffic goes elsewhere while the rest ends.

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defined } from '@switchyard/contract';
 import { type AcquirerHost, startAcquirerHost } from '@switchyard/simulators';
-import { ensureCertificates, systemClock } from '../src/platform/index.ts';
+import { makeCertificate } from '../src/http/certificate.fixture.ts';
 import { type Client, createClient } from './client.ts';
 import { testSchemaUrl } from './database.ts';
 import { freePorts } from './free-ports.ts';
@@ -70,15 +70,10 @@ function start(path: string, args: readonly string[], variables: Variables) {
 
 async function settingsIn(directory: string, mail: MailServer, acquirerPort: number) {
   const [port, devicePort, metricsPort] = (await freePorts(3)).map(String);
-  const settings = { dataDir: directory, host: '127.0.0.1' };
-  const tls = await ensureCertificates({
-    settings: { ...settings, tlsCertFile: undefined, tlsKeyFile: undefined },
-    clock: systemClock,
-  });
-  const files = {
-    cert: join(directory, 'tls/server.pem'),
-    key: join(directory, 'tls/server-key.pem'),
-  };
+  const { cert, key } = await makeCertificate('localhost');
+  const files = { cert: join(directory, 'tls.pem'), key: join(directory, 'tls-key.pem') };
+  await writeFile(files.cert, cert);
+  await writeFile(files.key, key);
   const variables: Variables = {
     SWITCHYARD_ENVIRONMENT: 'production',
     SWITCHYARD_REGION: 'eur',
@@ -102,8 +97,7 @@ async function settingsIn(directory: string, mail: MailServer, acquirerPort: num
     // A busy machine is no reason to refuse here.
     SWITCHYARD_LOOP_DELAY_MS: '10000',
   };
-  const ca = await readFile(tls.caFile, 'utf8');
-  return { variables, ca, caFile: tls.caFile, port, devicePort, metricsPort };
+  return { variables, ca: cert, caFile: files.cert, port, devicePort, metricsPort };
 }
 
 export async function openEmptyPlatform(): Promise<EmptyPlatform> {

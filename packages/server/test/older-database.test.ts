@@ -64,6 +64,21 @@ function startPlatform(settings: Readonly<Record<string, string>>) {
   });
 }
 
+test('a database of a newer version is refused with 78, and nothing in it changes', async () => {
+  const url = await testCopyUrl();
+  const state = await withDatabase(url, async (database) => {
+    await database.query(
+      `INSERT INTO schema_migrations (version, name, note, checksum, statements_done, finished_at)
+       VALUES (9999, '9999-later', 'Later.', 'x', 1, now())`,
+    );
+    return database.query(stateText);
+  });
+  const { status, stderr } = startPlatform({ SWITCHYARD_DATABASE_URL: url });
+  assert.equal(status, 78, stderr);
+  assert.match(stderr, /^the applied migration 9999-later is missing here: a newer version/);
+  assert.deepEqual(await stateOf(url), state);
+});
+
 describe('a database of an older commit', () => {
   test('in a data directory is refused with the command that removes it', async () => {
     const dataDir = join(directory, 'postgres');
@@ -74,7 +89,7 @@ describe('a database of an older commit', () => {
     await made.stop();
 
     const { status, stderr } = startPlatform({});
-    assert.equal(status, 1);
+    assert.equal(status, 78);
     assert.equal(
       stderr,
       `The data directory ${directory} was created by another commit of Switchyard and cannot be upgraded before the first release; remove it with: rm -r '${directory}'\n`,
@@ -93,7 +108,7 @@ describe('a database of an older commit', () => {
     const name = new URL(url).pathname.slice(1);
     const state = await makeOlder(url);
     const { status, stderr } = startPlatform({ SWITCHYARD_DATABASE_URL: url });
-    assert.equal(status, 1);
+    assert.equal(status, 78);
     assert.equal(
       stderr,
       `The database "${name}" of SWITCHYARD_DATABASE_URL was created by another commit of Switchyard and cannot be upgraded before the first release; replace it with: DROP DATABASE "${name}"; CREATE DATABASE "${name}";\n`,

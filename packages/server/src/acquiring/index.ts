@@ -113,6 +113,8 @@ export function createAcquiring(ports: Ports) {
     refreshLinks: links.refresh,
     isLinkAvailable: (linkId: string): boolean =>
       links.getConnection(linkId)?.isAvailable() ?? false,
+    /** Lists the links of all organisations, for the operator. */
+    listLinkHealth: links.listHealth,
     /** Lists the settings that are certainly invalid. A setting that cannot be checked now is not listed. */
     checkLinkConfiguration: async (
       organizationId: string,

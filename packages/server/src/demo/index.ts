@@ -101,7 +101,7 @@ async function answersAt(metricsUrl: string | undefined): Promise<boolean> {
 
 // Two demos on one directory would take each other's link, ledger and addresses. One that stops is there
 // until its process has ended, since its database goes last; another process may have its ports by then.
-async function refuseSecondCopy(dataDir: string): Promise<void> {
+export async function refuseSecondCopy(dataDir: string): Promise<void> {
   const { metricsUrl, isElsewhere } = readLastStart(dataDir);
   if (!(isElsewhere ?? (await answersAt(metricsUrl)))) return;
   throw new DemoFault(

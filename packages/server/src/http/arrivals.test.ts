@@ -134,6 +134,7 @@ describe('more silent peers than there is room for', () => {
       arrivals: few,
       isUpgrade: () => false,
       webSockets: 0,
+      isStrict: false,
     });
     server.listen(0, host);
     await once(server, 'listening');

@@ -14,7 +14,12 @@ const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 export type MadeCertificate = { readonly cert: string; readonly key: string };
 
 /** Signed by itself, so that it is its own authority too. */
-export async function makeCertificate(name: string): Promise<MadeCertificate> {
+export const makeCertificate = (name: string) => makeCertificateUntil(name, '2120-01-01T00:00:00Z');
+
+export async function makeCertificateUntil(
+  name: string,
+  notAfter: string,
+): Promise<MadeCertificate> {
   cryptoProvider.set(webcrypto);
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const certificate = await X509CertificateGenerator.createSelfSigned({
@@ -22,7 +27,7 @@ export async function makeCertificate(name: string): Promise<MadeCertificate> {
     keys,
     signingAlgorithm: algorithm,
     notBefore: new Date('2020-01-01T00:00:00Z'),
-    notAfter: new Date('2120-01-01T00:00:00Z'),
+    notAfter: new Date(notAfter),
     extensions: [
       new BasicConstraintsExtension(true, 0, true),
       new SubjectAlternativeNameExtension([

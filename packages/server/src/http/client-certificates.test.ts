@@ -5,6 +5,7 @@ import { text as readAll } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
+import { settingsTable } from '../platform/index.ts';
 import { type MadeCertificate, makeCertificate } from './certificate.fixture.ts';
 import {
   type CertificateJudge,
@@ -227,6 +228,68 @@ describe('client certificates', () => {
       assert.deepEqual(seen, [thumbprint, thumbprint, undefined, undefined, undefined]);
     } finally {
       await sample.close();
+    }
+  });
+});
+
+/** Each form that SWITCHYARD_TRUST_PROXY accepts, with addresses inside it and the nearest ones outside. */
+const trustedForms = [
+  ['10.0.0.0/8', ['10.0.0.0', '10.255.255.255', '::ffff:10.0.0.1'], ['9.255.255.255', '11.0.0.0']],
+  ['10.1.2.3/8', ['10.0.0.0', '10.255.255.255'], ['9.255.255.255', '11.0.0.0', '::a00:1']],
+  ['172.16.0.0/12', ['172.16.0.0', '172.31.255.255'], ['172.15.255.255', '172.32.0.0']],
+  ['192.168.7.0/24', ['192.168.7.0', '192.168.7.255'], ['192.168.6.255', '192.168.8.0']],
+  ['127.0.0.0/8', ['127.0.0.1'], ['126.255.255.255', '128.0.0.0', '::1']],
+  ['203.0.113.7', ['203.0.113.7', '::ffff:203.0.113.7'], ['203.0.113.6', '203.0.113.8']],
+  ['203.0.113.7/32', ['203.0.113.7'], ['203.0.113.6', '203.0.113.8', '::cb00:7107']],
+  ['::1', ['::1'], ['::2', '127.0.0.1', '::ffff:127.0.0.1']],
+  ['2001:db8::7', ['2001:db8::7'], ['2001:db8::6', '2001:db8::8']],
+  ['2001:db8::7/128', ['2001:db8::7'], ['2001:db8::6', '2001:db8::8']],
+  ['fd12:3456::/48', ['fd12:3456::', 'fd12:3456:0:ffff::'], ['fd12:3455:ffff::', 'fd12:3457::']],
+  ['10.0.0.0/8, 203.0.113.7 ::1', ['10.0.0.1', '203.0.113.7', '::1'], ['203.0.113.6', '::2']],
+] as const;
+
+describe('a forged Client-Cert', () => {
+  test('counts from no address outside the trusted ranges, whatever form they have', async () => {
+    const certificate = await makeCertificate('device');
+    for (const [setting, inside, outside] of trustedForms) {
+      const trustedProxy = settingsTable.trustProxy.read(setting);
+      const address = {
+        host: '127.0.0.1',
+        port: 0,
+        baseUrl: sampleBaseUrl,
+        authUrl: sampleBaseUrl,
+      };
+      const { sample } = await createMirror(
+        { settings: { ...address, trustProxy: trustedProxy } },
+        { trustedProxy },
+      );
+      const codeFor = async (remoteAddress: string, forwarded: Record<string, string>) => {
+        const headers = { authorization: 'Bearer x', 'client-cert': headerOf(certificate) };
+        const request = { url: '/door/holder', remoteAddress };
+        const answer = await sample.app.inject({
+          ...request,
+          headers: { ...headers, ...forwarded },
+        });
+        return answer.json().code ?? answer.json().holder;
+      };
+      try {
+        for (const from of inside) assert.equal(await codeFor(from, {}), 'CN=device', from);
+        const [proxy] = inside;
+        for (const from of outside) {
+          for (const forwarded of [
+            {},
+            { 'x-forwarded-for': proxy },
+            { 'x-forwarded-for': `${proxy}, ${proxy}` },
+            { forwarded: `for=${proxy}` },
+            { 'x-real-ip': proxy },
+          ]) {
+            const code = await codeFor(from, forwarded);
+            assert.equal(code, 'certificate_required', `${from} at ${setting}`);
+          }
+        }
+      } finally {
+        await sample.close();
+      }
     }
   });
 });

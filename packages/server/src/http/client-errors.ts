@@ -3,6 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { type ErrorCode, errorCodes, Refusal } from '@switchyard/contract';
 import { problemMediaType, problemOf } from './problem.ts';
+import { strictTransportLines } from './strict-transport.ts';
 
 const codes: Record<string, [ErrorCode, string]> = {
   HPE_HEADER_OVERFLOW: ['headers_too_large', 'The headers are longer than the limit.'],
@@ -10,7 +11,11 @@ const codes: Record<string, [ErrorCode, string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request did not arrive in time.'],
 };
 
-export function createClientErrorHandler(baseUrl: string, requestId: () => string) {
+export function createClientErrorHandler(
+  baseUrl: string,
+  requestId: () => string,
+  isStrict: boolean,
+) {
   return (error: Error & { code?: string }, socket: Socket): void => {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
@@ -28,6 +33,7 @@ export function createClientErrorHandler(baseUrl: string, requestId: () => strin
       `Content-Type: ${problemMediaType}`,
       `Content-Length: ${Buffer.byteLength(body)}`,
       `X-Request-Id: ${id}`,
+      ...strictTransportLines(isStrict),
       'Connection: close',
     ];
     // The peer may never read: ended for writing, and destroyed as soon as that is through.

@@ -19,7 +19,8 @@ type Answer = { status: number; headers: Record<string, unknown>; body: string }
 
 describe('the connections of a listener', () => {
   it('are bounded, and WebSockets have room of their own', () => {
-    const options = { tls: undefined, arrivals: createArrivals({}), isUpgrade: () => false };
+    const plain = { tls: undefined, isStrict: false, isUpgrade: () => false };
+    const options = { ...plain, arrivals: createArrivals({}) };
     for (const webSockets of [0, 9000]) {
       const { maxConnections } = createListener(() => {}, { ...options, webSockets });
       assert.equal(maxConnections, connectionLimit + webSockets);

@@ -9,6 +9,7 @@ import {
 import { createServer as createTlsServer } from 'node:https';
 import type { TlsOptions } from 'node:tls';
 import type { Arrivals } from './arrivals.ts';
+import { responseOptions } from './strict-transport.ts';
 
 export type ListenerTls = {
   readonly cert: string | Buffer;
@@ -38,19 +39,22 @@ type ListenerOptions = {
   isUpgrade(request: IncomingMessage): boolean;
   /** How many WebSockets there may be beside the connections of HTTP. */
   readonly webSockets: number;
+  /** Whether each response has HSTS. */
+  readonly isStrict: boolean;
 };
 
 /** Of the connections of a listener so many may be such that have asked for nothing yet. */
 const silentShare = 0.5;
 
-/** @example const server = createListener(handle, { tls, arrivals, isUpgrade: () => false, webSockets: 0 }); */
+/** @example const server = createListener(handle, { tls, arrivals, isUpgrade: () => false, webSockets: 0, isStrict: false }); */
 export function createListener(
   handler: RequestListener,
-  { tls, arrivals, isUpgrade, webSockets }: ListenerOptions,
+  { tls, arrivals, isUpgrade, webSockets, isStrict }: ListenerOptions,
 ): Server {
   const { handshakeMs, headMs, requestMs, lookEveryMs } = arrivals.patience;
   const options = {
     ...limits,
+    ...responseOptions(isStrict),
     shouldUpgradeCallback: isUpgrade,
     headersTimeout: headMs,
     requestTimeout: requestMs,

@@ -28,6 +28,7 @@ type Deps = {
   readonly arrivals: Arrivals;
   /** How many there may be beside the connections of HTTP. */
   readonly webSockets: number;
+  readonly isStrict: boolean;
 };
 
 export type SecondListener = {
@@ -50,11 +51,12 @@ export function createSecondListener(deps: Deps): SecondListener {
       handle(request, response);
     };
     const { tls } = options;
-    const { arrivals, webSockets } = deps;
+    const { arrivals, webSockets, isStrict } = deps;
     const server = createListener(take, {
       tls,
       arrivals,
       webSockets,
+      isStrict,
       isUpgrade: upgrades.isWanted,
     });
     server.on('clientError', onClientError);

@@ -61,6 +61,8 @@ export type HttpSettings = {
   readonly trustProxy?: readonly string[] | undefined;
   /** WebSockets that there may be beside the connections of HTTP. */
   readonly connectorConnections?: number;
+  /** In `production` each response has HSTS; of localhost it would hold for all that stands there. */
+  readonly environment?: string;
 };
 
 export type HttpDeps = {
@@ -134,6 +136,8 @@ const aboutTheApi = {
     'An open payment platform for acquirers. Every refusal is application/problem+json with a code of a closed list; a declined payment is not a refusal. Amounts are integers in minor units.',
 } as const;
 
+const isStrict = ({ environment }: HttpSettings) => environment === 'production';
+
 const pathPartLimitChars = 256;
 const closeLimitMs = 15_000;
 
@@ -156,6 +160,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     strangers: rateLimits.strangers,
     goneSessions: rateLimits.goneSessions,
     addressOf: createAddressReader(trustedProxy),
+    isStrict: isStrict(settings),
   });
   const arrivals = createArrivals({ metrics: deps.metrics, patience: deps.patience });
   const entrance = { drain, upgrades, arrivals };
@@ -260,6 +265,7 @@ function createApp(
         arrivals,
         isUpgrade: upgrades.isWanted,
         webSockets: settings.connectorConnections ?? 0,
+        isStrict: isStrict(settings),
       }),
     loggerInstance,
     logController: new LogController({ disableRequestLogging: true }),
@@ -275,7 +281,7 @@ function createApp(
     routerOptions: { maxParamLength: pathPartLimitChars },
     return503OnClosing: false,
     frameworkErrors: handleError,
-    clientErrorHandler: createClientErrorHandler(settings.baseUrl, ids.uuid),
+    clientErrorHandler: createClientErrorHandler(settings.baseUrl, ids.uuid, isStrict(settings)),
   });
   // Further sockets of the same listener hand theirs on to this one.
   upgrades.attach(app.server, false);
@@ -292,10 +298,11 @@ function openingSecond(
     host: settings.host,
     options,
     handle: drain.counting((request, response) => app.routing(request, response)),
-    onClientError: createClientErrorHandler(settings.baseUrl, ids.uuid),
+    onClientError: createClientErrorHandler(settings.baseUrl, ids.uuid, isStrict(settings)),
     upgrades,
     arrivals,
     webSockets: settings.connectorConnections ?? 0,
+    isStrict: isStrict(settings),
   });
 }
 

@@ -11,6 +11,7 @@ import { isStranger } from './gate.ts';
 import { challengeOf, problemMediaType, problemOf, refusalOf, retryAfterOf } from './problem.ts';
 import type { Strangers } from './rate-limits.ts';
 import { createRequestIds } from './request-identity.ts';
+import { strictTransportLines } from './strict-transport.ts';
 
 /** A key of 16 bytes in base64 (RFC 6455, 4.1). */
 const keyForm = /^[+/0-9A-Za-z]{22}==$/;
@@ -85,6 +86,8 @@ type Deps = {
   /** Of addresses of sessions that are nobody's: a till that comes too late takes nothing from tokens. */
   readonly goneSessions: Strangers;
   readonly addressOf: (request: IncomingMessage) => string;
+  /** Whether each response has HSTS, refused or not. */
+  readonly isStrict: boolean;
 };
 
 type Opened = { readonly route: UpgradeRoute; readonly server: WebSocketServer };
@@ -103,7 +106,7 @@ function pathOf({ url = '' }: IncomingMessage): string {
 
 /** @example const upgrades = createUpgrades({ ids, log, baseUrl, verifyToken, certificates }); */
 export function createUpgrades(deps: Deps): Upgrades {
-  const { log, baseUrl, verifyToken, certificates, strangers, goneSessions, addressOf } = deps;
+  const { log, verifyToken, certificates, strangers, goneSessions, addressOf } = deps;
   const idOf = createRequestIds(deps.ids.uuid);
   const routes = new Map<string, Opened>();
   let pending = 0;
@@ -236,7 +239,7 @@ export function createUpgrades(deps: Deps): Upgrades {
       : refusal;
     const { code } = told;
     log.info({ requestId: id, path: pathOf(request).split('/', 4).join('/'), code }, 'handshake');
-    writeRefusal(socket, told, id, baseUrl);
+    writeRefusal(socket, told, id, deps);
   }
 
   async function arrive(arrived: Arrived): Promise<void> {
@@ -271,7 +274,9 @@ export function createUpgrades(deps: Deps): Upgrades {
         // Whoever has the connection answers pings, as far as the peer reads the answers.
         autoPong: false,
       };
-      routes.set(route.path, { route, server: new WebSocketServer(options) });
+      const server = new WebSocketServer(options);
+      server.on('headers', (head) => head.push(...strictTransportLines(deps.isStrict)));
+      routes.set(route.path, { route, server });
     },
     isWanted: (request) =>
       request.headers.upgrade?.toLowerCase() === 'websocket' && find(request) !== undefined,
@@ -286,7 +291,12 @@ export function createUpgrades(deps: Deps): Upgrades {
   };
 }
 
-function writeRefusal(socket: Duplex, refusal: Refusal, id: string, baseUrl: string): void {
+function writeRefusal(
+  socket: Duplex,
+  refusal: Refusal,
+  id: string,
+  { baseUrl, isStrict }: Pick<Deps, 'baseUrl' | 'isStrict'>,
+): void {
   const { status } = errorCodes[refusal.code];
   const body = JSON.stringify(problemOf(refusal, id, baseUrl));
   const challenge = challengeOf(refusal);
@@ -297,6 +307,7 @@ function writeRefusal(socket: Duplex, refusal: Refusal, id: string, baseUrl: str
     `Content-Length: ${Buffer.byteLength(body)}`,
     `X-Request-Id: ${id}`,
     'Cache-Control: no-store',
+    ...strictTransportLines(isStrict),
     ...(challenge === undefined ? [] : [`WWW-Authenticate: ${challenge}`]),
     ...(retryAfter === undefined ? [] : [`Retry-After: ${retryAfter}`]),
     ...(status === 426 ? ['Upgrade: websocket', 'Sec-WebSocket-Version: 13'] : []),

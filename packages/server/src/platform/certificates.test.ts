@@ -124,27 +124,3 @@ describe('local certificates', () => {
     }
   });
 });
-
-describe('an operator’s certificate', () => {
-  test('is taken when its files belong together and it has not expired', async () => {
-    const directory = join(home, 'f', 'tls');
-    const made = await ensureCertificates({ settings: settingsFor('f'), clock: systemClock });
-    const own = {
-      ...settingsFor('unused'),
-      tlsCertFile: join(directory, 'server.pem'),
-      tlsKeyFile: join(directory, 'server-key.pem'),
-    };
-    assert.equal((await ensureCertificates({ settings: own, clock: systemClock })).cert, made.cert);
-    await assert.rejects(
-      ensureCertificates({ settings: own, clock: later(900) }),
-      /server.pem has expired/,
-    );
-    await assert.rejects(
-      ensureCertificates({
-        settings: { ...own, tlsKeyFile: join(directory, 'ca-key.pem') },
-        clock: systemClock,
-      }),
-      /is not the private key of/,
-    );
-  });
-});

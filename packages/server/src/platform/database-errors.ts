@@ -20,7 +20,7 @@ const unavailableSystemCodes = new Set([
 ]);
 /** The driver gives these no code. */
 const unavailableMessages =
-  /^Connection terminated|^timeout exceeded when trying to connect|^Query read timeout|^Client has encountered a connection error|^Client was closed|^Connection ended|^Cannot use a pool after calling end/;
+  /^Connection terminated|^timeout exceeded when trying to connect|^Query read timeout|^Client has encountered a connection error|^Client was closed|^Connection ended|^Cannot use a pool after calling end|^no database host|^timeout expired/;
 /** Cancelled by the statement time-out: the server lives and the statement did nothing. */
 const cancelled = '57014';
 

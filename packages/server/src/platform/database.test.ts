@@ -6,6 +6,7 @@ import { Refusal } from '@switchyard/contract';
 import { CompiledQuery, sql } from 'kysely';
 import { testDatabase, testDatabaseUrl } from '../../test/database.ts';
 import { eventually } from '../../test/eventually.ts';
+import { applicationName, roleName } from './application-name.ts';
 import { type Database, openDatabase } from './database.ts';
 import { asRefusal, isRetryable } from './database-errors.ts';
 import { createLog } from './log.ts';
@@ -68,6 +69,29 @@ describe('database', () => {
       await assert.rejects(database.prepared({ name, text }, [1]), RangeError);
     } finally {
       await database.close();
+    }
+  });
+
+  test('its connections name the instance and the role of the process', async () => {
+    const name = applicationName('pay-1', roleName(new Set(['jobs', 'cards'])));
+    assert.equal(name, 'switchyard pay-1 cards+jobs');
+    const all = new Set(['cards', 'identity', 'connector', 'portal', 'jobs']);
+    assert.equal(applicationName('pay-1', roleName(all)), 'switchyard pay-1 all');
+    const long = applicationName(`${'x'.repeat(58)}-42-ab`, 'cards+connector+identity+portal');
+    assert.match(long, /^switchyard x{14}-42-ab cards\+connector\+identity\+portal$/);
+    assert.equal(long.length, 63);
+    for (const preparedStatements of [true, false]) {
+      const url = await testDatabaseUrl();
+      const database = openDatabase({ url, log, preparedStatements, applicationName: long });
+      try {
+        const text = "SELECT current_setting('application_name') AS name";
+        const hot = { name: 'test-application-name', text };
+        assert.deepEqual(await database.query(text), [{ name: long }]);
+        assert.deepEqual(await database.hot(hot, []), [{ name: long }]);
+        assert.deepEqual(await database.session((query) => query(text)), [{ name: long }]);
+      } finally {
+        await database.close();
+      }
     }
   });
 

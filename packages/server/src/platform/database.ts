@@ -2,7 +2,9 @@
 import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely';
 import pg from 'pg';
 import { pause } from './clock.ts';
+import { readDatabaseAddress } from './database-address.ts';
 import { asRefusal, contended, isConnectionLost, isRetryable } from './database-errors.ts';
+import { clientMaker } from './database-hosts.ts';
 import { createHotPool, type HotPool } from './hot-pool.ts';
 import type { HotStatement } from './hot-query.ts';
 import { jittered } from './ids.ts';
@@ -10,7 +12,9 @@ import type { Log } from './log.ts';
 import { postgresTypes } from './postgres-types.ts';
 import { preparedName } from './prepared-text.ts';
 
-const connectTimeoutMs = 5_000;
+const defaultConnectTimeoutMs = 5_000;
+/** A timer that is longer than it can count ends at once. */
+const longestConnectSeconds = 600;
 const statementTimeoutMs = 30_000;
 const hotStatementTimeoutMs = 10_000;
 /** Longer than the server's own limit, so it strikes only where the server is silent. */
@@ -68,6 +72,8 @@ export type DatabaseOptions = {
   hotConnections?: number;
   /** Off behind a pooler: no names, and no options that a pooler refuses. */
   preparedStatements?: boolean;
+  /** As `pg_stat_activity` shows it. */
+  applicationName?: string;
   /**
    * Runs on each new connection before its first use; an error rejects the connection. Connections that were
    * verified with another result are closed.
@@ -75,10 +81,19 @@ export type DatabaseOptions = {
   verifyConnection?: (query: SessionQuery) => Promise<string | undefined>;
 };
 
-export function openDatabase(given: DatabaseOptions): Database {
-  const options = { ...given, verifyConnection: closeOtherServers(given) };
+/** How connections are opened; the connections of a database look for their host together. */
+type Opening = {
+  readonly options: DatabaseOptions;
+  readonly url: string;
+  readonly connectTimeoutMs: number;
+  readonly Client: typeof pg.Client;
+  readonly verifyConnection: (client: pg.ClientBase) => Promise<void>;
+};
+
+export function openDatabase(options: DatabaseOptions): Database {
   const { log, preparedStatements = true } = options;
-  const general = openPool(options, options.connections ?? 8, {
+  const opening = openingOf(options);
+  const general = openPool(opening, options.connections ?? 8, {
     statement_timeout: String(statementTimeoutMs),
   });
   const kysely = new Kysely<unknown>({
@@ -89,7 +104,7 @@ export function openDatabase(given: DatabaseOptions): Database {
   const hotPool = openOnce(async () => {
     // Other engines that speak PostgreSQL's protocol do not know its planner settings.
     const postgres = await isPostgres((text) => run(general, { text }));
-    return openHotPool(options, postgres ? hotPlanner : {});
+    return openHotPool(opening, postgres ? hotPlanner : {});
   });
 
   return {
@@ -109,7 +124,7 @@ export function openDatabase(given: DatabaseOptions): Database {
       return rows as Of[];
     },
     transaction: (fn) => retrying(log, () => kysely.transaction().execute(fn)),
-    session: (fn) => inSession(options, fn),
+    session: (fn) => inSession(opening, fn),
     async explain(text) {
       const pool = await hotPool.open();
       const rows = await pool.plain(`EXPLAIN (GENERIC_PLAN) ${text}`);
@@ -144,10 +159,12 @@ export async function isPostgres(query: SessionQuery): Promise<boolean> {
 type DestroyableClient = pg.ClientBase & { connection: { stream: { destroy(): void } } };
 
 /** Verifies connections, and closes those to a server that was replaced while it still accepted writes. */
-function closeOtherServers({ url, verifyConnection }: DatabaseOptions) {
+function closeOtherServers(
+  verifyConnection: DatabaseOptions['verifyConnection'],
+  timeoutMs: number,
+): (client: pg.ClientBase) => Promise<void> {
   const servers = new Map<pg.ClientBase, string>();
-  const timeoutMs = connectTimeoutOf(url);
-  return async (client: pg.ClientBase): Promise<void> => {
+  return async (client) => {
     const server = await verifyConnection?.(async (text, values = []) => {
       const query = { text, values: [...values], query_timeout: timeoutMs };
       return (await client.query<Row>(query)).rows;
@@ -169,37 +186,34 @@ function checkedName(name: string): string {
 /** pg-pool awaits the hook, and rejects the connection with its error; the type says otherwise. */
 type AwaitedHook = (client: pg.ClientBase) => void;
 
-type PoolOptions = Omit<DatabaseOptions, 'verifyConnection'> & {
-  readonly verifyConnection: (client: pg.ClientBase) => Promise<void>;
-};
-
-function openHotPool(options: PoolOptions, planner: Record<string, string>): HotPool {
+function openHotPool(opening: Opening, planner: Record<string, string>): HotPool {
+  const { options, connectTimeoutMs: waitLimitMs, verifyConnection } = opening;
   return createHotPool({
-    config: connectionConfig(options, {
+    config: connectionConfig(opening, {
       idle_in_transaction_session_timeout: String(idleInTransactionMs),
       statement_timeout: String(hotStatementTimeoutMs),
       ...planner,
     }),
-    verifyConnection: options.verifyConnection,
+    verifyConnection,
     connections: options.hotConnections ?? 4,
-    waitLimitMs: connectTimeoutOf(options.url),
+    waitLimitMs,
     silenceLimitMs: silenceTimeoutMs,
     log: options.log,
   });
 }
 
 function openPool(
-  options: PoolOptions,
+  opening: Opening,
   connections: number,
   settings: Record<string, string>,
 ): pg.Pool {
   const pool = new pg.Pool({
-    ...connectionConfig(options, {
+    ...connectionConfig(opening, {
       idle_in_transaction_session_timeout: String(idleInTransactionMs),
       ...settings,
     }),
     max: connections,
-    onConnect: options.verifyConnection as AwaitedHook,
+    onConnect: opening.verifyConnection as AwaitedHook,
     query_timeout: silenceTimeoutMs,
     idleTimeoutMillis: 0,
     // Idle connections are no reason for the process to stay.
@@ -207,39 +221,51 @@ function openPool(
   });
   // Without listeners the loss of an idle or a waiting connection would end the process.
   pool.on('error', (error) => {
-    if (!pool.ending) options.log.warn({ err: error }, 'database connection lost');
+    if (!pool.ending) opening.options.log.warn({ err: error }, 'database connection lost');
   });
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }
 
-/** A timer that is longer than it can count ends at once. */
-const longestConnectSeconds = 600;
+function openingOf(options: DatabaseOptions): Opening {
+  const address = readDatabaseAddress(options.url);
+  const { url } = address;
+  const connectTimeoutMs = connectTimeoutOf(url);
+  const Client = clientMaker(address, {
+    connectionString: url,
+    application_name: nameOf(options),
+    connectionTimeoutMillis: connectTimeoutMs,
+    query_timeout: connectTimeoutMs,
+  });
+  const verifyConnection = closeOtherServers(options.verifyConnection, connectTimeoutMs);
+  return { options, url, connectTimeoutMs, Client, verifyConnection };
+}
 
 /** How long a connection is waited for, in a full pool too: as PostgreSQL's own clients read the address, in seconds. */
 function connectTimeoutOf(url: string): number {
   const seconds = Number(URL.parse(url)?.searchParams.get('connect_timeout'));
-  return seconds > 0 ? Math.min(seconds, longestConnectSeconds) * 1000 : connectTimeoutMs;
+  return seconds > 0 ? Math.min(seconds, longestConnectSeconds) * 1000 : defaultConnectTimeoutMs;
 }
 
+const nameOf = ({ applicationName = 'switchyard' }: DatabaseOptions) => applicationName;
+
 function connectionConfig(
-  { url, preparedStatements = true }: Pick<DatabaseOptions, 'url' | 'preparedStatements'>,
+  { options, url, connectTimeoutMs, Client }: Opening,
   settings: Record<string, string>,
-): pg.ClientConfig {
+): pg.PoolConfig {
+  const { preparedStatements = true } = options;
   return {
+    Client,
     connectionString: preparedStatements ? withOptions(url, { TimeZone: 'UTC', ...settings }) : url,
     types: postgresTypes,
-    application_name: 'switchyard',
-    connectionTimeoutMillis: connectTimeoutOf(url),
+    application_name: nameOf(options),
+    connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
   };
 }
 
-async function inSession<T>(
-  options: Pick<DatabaseOptions, 'url' | 'preparedStatements'>,
-  fn: (query: SessionQuery) => Promise<T>,
-): Promise<T> {
-  const client = new pg.Client(connectionConfig(options, { statement_timeout: '0' }));
+async function inSession<T>(opening: Opening, fn: (query: SessionQuery) => Promise<T>): Promise<T> {
+  const client = new opening.Client(connectionConfig(opening, { statement_timeout: '0' }));
   client.on('error', () => {});
   try {
     await client.connect();

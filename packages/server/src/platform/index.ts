@@ -1,10 +1,12 @@
 // The door of the platform: what every room may use and no room may change.
 
+export { applicationName, roleName } from './application-name.ts';
 export { linesOf, plainArray, textArray } from './array-text.ts';
 export { atMost } from './at-most.ts';
 export { type AwsClient, type AwsResult, createAwsClient } from './aws-client.ts';
 export { type AwsCredentials, type AwsRequest, type AwsScope, signAws } from './aws-signature.ts';
 export { ensureCertificates, type ListenerCertificate } from './certificates.ts';
+export { checkPorts } from './check-ports.ts';
 export { type Clock, isoTime, pause, systemClock } from './clock.ts';
 export { createMail } from './create-mail.ts';
 export {
@@ -103,7 +105,7 @@ export {
   type RetiredKeys,
   stillSigning,
 } from './retired-keys.ts';
-export { explainSchemaMismatch } from './schema-mismatch.ts';
+export { explainSchemaMismatch, SchemaMismatchError } from './schema-mismatch.ts';
 export { openSealed, seal } from './seal.ts';
 export {
   readSettings,

@@ -4,6 +4,7 @@ import { webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
 import * as x509 from '@peculiar/x509';
 import { nameConstraintsOid, permittedNames } from './name-constraints.ts';
+import { demoOrganization } from './operator-certificate.ts';
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const serverAuthentication = '1.3.6.1.5.5.7.3.1';
@@ -16,7 +17,7 @@ export async function issueAuthority(names: readonly string[], validity: Validit
   const certificate = await x509.X509CertificateGenerator.createSelfSigned(
     {
       // The date tells authorities of several installations apart in a trust store.
-      name: `CN=Switchyard local authority ${validity.notBefore.toISOString().slice(0, 10)}, O=Switchyard demo`,
+      name: `CN=Switchyard local authority ${validity.notBefore.toISOString().slice(0, 10)}, O=${demoOrganization}`,
       ...validity,
       keys,
       signingAlgorithm: algorithm,
@@ -46,7 +47,7 @@ export async function issueServer(
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const certificate = await x509.X509CertificateGenerator.create(
     {
-      subject: 'CN=localhost, O=Switchyard demo',
+      subject: `CN=localhost, O=${demoOrganization}`,
       issuer: issuer.subject,
       notBefore: validity.notBefore,
       // Never longer than its authority.

@@ -55,8 +55,7 @@ type Fence = () => Promise<void>;
 /**
  * Applies what is missing and returns the names. Of two processes that start at once, one migrates and the
  * other waits; the lease of one that was killed runs out, and the other goes on where it stopped.
- * @throws SchemaMismatchError before any change, where the first migration was another one
- * @throws Error where a later migration was changed, is gone, or a newer one was applied before it
+ * @throws SchemaMismatchError before any change, where a migration was changed, is gone, or a newer one was applied before it
  */
 export async function migrate(
   database: Database,
@@ -165,18 +164,27 @@ function pendingOf(migrations: readonly Migration[], past: readonly Applied[]): 
   for (const applied of past) {
     const file = migrations.find(({ version }) => version === applied.version);
     if (applied.version === baselineVersion && file?.checksum !== applied.checksum) {
-      throw new SchemaMismatchError(applied.name, applied.database);
+      throw new SchemaMismatchError(
+        `the database ${applied.database} begins with ${applied.name} of another commit`,
+        { database: applied.database },
+      );
     }
-    if (file === undefined) throw new Error(`the applied migration ${applied.name} is missing`);
+    if (file === undefined) {
+      throw new SchemaMismatchError(
+        `the applied migration ${applied.name} is missing here: a newer version has migrated the database; start that version, or restore a backup`,
+      );
+    }
     if (file.checksum !== applied.checksum) {
-      throw new Error(`the applied migration ${applied.name} was changed`);
+      throw new SchemaMismatchError(`the applied migration ${applied.name} was changed`);
     }
   }
   const isDone = new Map(past.map(({ version, finished }) => [version, finished]));
   const latest = Math.max(0, ...past.filter((each) => each.finished).map(({ version }) => version));
   const pending = migrations.filter(({ version }) => isDone.get(version) !== true);
   const late = pending.find(({ version }) => version < latest);
-  if (late !== undefined) throw new Error(`${late.name} comes after a newer one was applied`);
+  if (late !== undefined) {
+    throw new SchemaMismatchError(`${late.name} comes after a newer one was applied`);
+  }
   return pending.map((migration) => ({
     migration,
     done: past.find(({ version }) => version === migration.version)?.done ?? 0,

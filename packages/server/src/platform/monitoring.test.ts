@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createLog } from './log.ts';
 import { createMetrics } from './metrics.ts';
-import { createMonitoring, type ReadinessCheck } from './monitoring.ts';
+import { createMonitoring, type MonitoringOptions } from './monitoring.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 
 async function withMonitoring(
-  checks: Record<string, ReadinessCheck>,
+  needs: Partial<Pick<MonitoringOptions, 'checks' | 'beside' | 'links'>>,
   use: (
     get: (path: string, method?: string) => Promise<Response>,
     drain: () => void,
@@ -15,7 +15,8 @@ async function withMonitoring(
 ) {
   const metrics = createMetrics();
   metrics.counter({ name: 'test_total', help: 'x' }).inc(3);
-  const monitoring = createMonitoring({ host: '127.0.0.1', port: 0, metrics, log, checks });
+  const place = { host: '127.0.0.1', port: 0, metrics, log };
+  const monitoring = createMonitoring({ ...place, checks: {}, beside: {}, ...needs });
   const port = await monitoring.listen();
   try {
     const get = (path: string, method = 'GET') =>
@@ -28,14 +29,15 @@ async function withMonitoring(
 
 describe('monitoring', () => {
   test('metrics, health and readiness are answered, and nothing else', async () => {
-    await withMonitoring({ database: async () => true }, async (get) => {
+    await withMonitoring({ checks: { keys: () => true } }, async (get) => {
       const metrics = await get('/metrics');
       assert.match(metrics.headers.get('content-type') ?? '', /^text\/plain/);
       assert.match(await metrics.text(), /^test_total 3$/m);
       assert.deepEqual(await (await get('/healthz')).json(), { status: 'ok' });
       assert.deepEqual(await (await get('/readyz?x=1')).json(), {
         status: 'ok',
-        checks: { database: 'ok' },
+        checks: { keys: 'ok' },
+        beside: {},
       });
       assert.equal((await get('/other')).status, 404);
       const wrong = await get('/healthz', 'POST');
@@ -44,20 +46,41 @@ describe('monitoring', () => {
     });
   });
 
-  test('not ready while a check fails or throws, but alive', async () => {
-    const checks = {
-      database: async () => false,
-      keys: async () => true,
-      migrations: () => Promise.reject(new Error('x')),
-    };
-    await withMonitoring(checks, async (get) => {
+  test('not ready without its keys, but alive', async () => {
+    const checks = { keys: () => false, migrations: () => true };
+    await withMonitoring({ checks }, async (get) => {
       const ready = await get('/readyz');
       assert.equal(ready.status, 503);
       assert.deepEqual(await ready.json(), {
         status: 'unavailable',
-        checks: { database: 'failed', keys: 'ok', migrations: 'failed' },
+        checks: { keys: 'failed', migrations: 'ok' },
+        beside: {},
       });
       assert.equal((await get('/healthz')).status, 200);
+    });
+  });
+
+  test('ready within a second while the database, NATS and a link fail or are silent', async () => {
+    const beside = {
+      database: () => new Promise<boolean>(() => {}),
+      nats: () => Promise.reject(new Error('x')),
+      other: async () => true,
+    };
+    const links = [
+      { linkId: 'l-1', name: 'bank', available: false },
+      { linkId: 'l-2', name: 'other bank', available: true },
+    ];
+    await withMonitoring({ beside, links: () => links }, async (get) => {
+      const beganMs = performance.now();
+      const ready = await get('/readyz');
+      assert.equal(ready.status, 200);
+      assert.deepEqual(await ready.json(), {
+        status: 'ok',
+        checks: {},
+        beside: { database: 'failed', nats: 'failed', other: 'ok' },
+        links,
+      });
+      assert.ok(performance.now() - beganMs < 1000, 'probes wait no longer');
     });
   });
 
@@ -66,13 +89,13 @@ describe('monitoring', () => {
       drain();
       const ready = await get('/readyz');
       assert.equal(ready.status, 503);
-      assert.deepEqual(await ready.json(), { status: 'stopping', checks: {} });
+      assert.deepEqual(await ready.json(), { status: 'stopping', checks: {}, beside: {} });
     });
   });
 
   test('a port that is taken is an error, not a crash', async () => {
     const metrics = createMetrics();
-    const options = { host: '127.0.0.1', metrics, log, checks: {} };
+    const options = { host: '127.0.0.1', metrics, log, checks: {}, beside: {} };
     const first = createMonitoring({ ...options, port: 0 });
     const port = await first.listen();
     await assert.rejects(createMonitoring({ ...options, port }).listen(), { code: 'EADDRINUSE' });

@@ -4,12 +4,20 @@ import type { AddressInfo } from 'node:net';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 
-const checkTimeoutMs = 2_000;
+/** Less than the second that Kubernetes and balancers wait for a probe. */
+const checkTimeoutMs = 500;
+/** Links in the body of the readiness. */
+const linksMax = 1_000;
 const requestTimeoutMs = 10_000;
 const headerLimitBytes = 8_192;
 const connectionLimit = 100;
 
 export type ReadinessCheck = () => Promise<boolean>;
+export type LinkHealth = {
+  readonly linkId: string;
+  readonly name: string;
+  readonly available: boolean;
+};
 
 export type Monitoring = {
   /** Resolves with the port that was taken. */
@@ -26,10 +34,12 @@ export type MonitoringOptions = {
   log: Log;
   /** The parts of the platform that this process opens; told with the readiness. */
   roles?: readonly string[];
-  /** What this process needs in order to serve: database, migrations, keys; never one acquirer's link. */
-  checks: Readonly<Record<string, ReadinessCheck>>;
-  /** What is told beside: without it this process serves less, and serves. */
-  beside?: Readonly<Record<string, ReadinessCheck>>;
+  /** What this process needs in order to answer requests: migrations and keys. */
+  checks: Readonly<Record<string, () => boolean>>;
+  /** Reported beside: while one of them fails the process answers 503 itself, or serves less. */
+  beside: Readonly<Record<string, ReadinessCheck>>;
+  /** The links to acquirers, reported as well; left out by a process without the role `cards`. */
+  links?: (() => readonly LinkHealth[]) | undefined;
   /** Further members of the body of `/readyz`, which do not change its status. */
   notes?: () => Readonly<Record<string, string>>;
 };
@@ -44,14 +54,14 @@ export function createMonitoring(options: MonitoringOptions): Monitoring {
     },
     '/healthz': async (response) => sendJson(response, 200, { status: 'ok' }),
     '/readyz': async (response) => {
-      const checks = await runChecks(options.checks);
-      const ready = !draining && Object.values(checks).every((check) => check === 'ok');
-      const status = draining ? 'stopping' : ready ? 'ok' : 'unavailable';
-      const beside =
-        options.beside === undefined ? {} : { beside: await runChecks(options.beside) };
+      const checks = mapValues(options.checks, (check) => resultOf(check()));
+      const isReady = !draining && Object.values(checks).every((check) => check === 'ok');
+      const status = draining ? 'stopping' : isReady ? 'ok' : 'unavailable';
+      const beside = await runChecks(options.beside);
+      const links = options.links?.().slice(0, linksMax);
       const notes = options.notes?.() ?? {};
-      const body = { status, roles: options.roles, checks, ...beside, ...notes };
-      sendJson(response, ready ? 200 : 503, body);
+      const body = { status, roles: options.roles, checks, beside, links, ...notes };
+      sendJson(response, isReady ? 200 : 503, body);
     },
   };
   const server: Server = createServer(
@@ -94,13 +104,22 @@ export function createMonitoring(options: MonitoringOptions): Monitoring {
   };
 }
 
-async function runChecks(
-  checks: MonitoringOptions['checks'],
-): Promise<Record<string, 'ok' | 'failed'>> {
-  const results = await Promise.all(
-    Object.entries(checks).map(async ([name, check]) => [name, await passes(check)] as const),
+type Result = 'ok' | 'failed';
+
+const resultOf = (isGood: boolean): Result => (isGood ? 'ok' : 'failed');
+
+function mapValues<From, To>(
+  values: Readonly<Record<string, From>>,
+  map: (value: From) => To,
+): Record<string, To> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(value)]));
+}
+
+async function runChecks(checks: MonitoringOptions['beside']): Promise<Record<string, Result>> {
+  const results = Object.entries(checks).map(
+    async ([name, check]) => [name, resultOf(await passes(check))] as const,
   );
-  return Object.fromEntries(results.map(([name, good]) => [name, good ? 'ok' : 'failed']));
+  return Object.fromEntries(await Promise.all(results));
 }
 
 async function passes(check: ReadinessCheck): Promise<boolean> {

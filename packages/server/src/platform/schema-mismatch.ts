@@ -1,22 +1,24 @@
 // Refuses a database of another commit: before the first release the baseline migration changes in place.
 import type { Settings } from './settings.ts';
 
-/** The first recorded migration is not the baseline of this commit. */
+/** The migrations of the database are not those of this version: a restart changes nothing. */
 export class SchemaMismatchError extends Error {
-  readonly database: string;
+  override name = 'SchemaMismatchError';
+  /** Where not even the baseline is that of this commit. */
+  readonly database: string | undefined;
 
-  constructor(applied: string, database: string) {
-    super(`the database ${database} begins with ${applied} of another commit`);
+  constructor(message: string, { database, cause }: { database?: string; cause?: unknown } = {}) {
+    super(message, { cause });
     this.database = database;
   }
 }
 
-/** Adds how to remove the database to a schema mismatch; other errors stay as they are. */
+/** Adds how to remove the database of another commit; other errors stay as they are. */
 export function explainSchemaMismatch(
   error: unknown,
   { databaseUrl, dataDir }: Pick<Settings, 'databaseUrl' | 'dataDir'>,
 ): unknown {
-  if (!(error instanceof SchemaMismatchError)) return error;
+  if (!(error instanceof SchemaMismatchError) || error.database === undefined) return error;
   const name = `"${error.database}"`;
   const [subject, removal] =
     databaseUrl === undefined
@@ -25,7 +27,7 @@ export function explainSchemaMismatch(
           `The database ${name} of SWITCHYARD_DATABASE_URL`,
           `replace it with: DROP DATABASE ${name}; CREATE DATABASE ${name};`,
         ];
-  return new Error(
+  return new SchemaMismatchError(
     `${subject} was created by another commit of Switchyard and cannot be upgraded before the first release; ${removal}`,
     { cause: error },
   );

@@ -1,5 +1,4 @@
 // Reads the text of one setting into its value; a fault is thrown as the sentence that the operator reads.
-import { BlockList, isIP } from 'node:net';
 
 /** Thrown by a reader: `message` completes "SWITCHYARD_X …" and never holds the value of a secret. */
 export class ValueFault extends Error {
@@ -113,32 +112,8 @@ export function several<Value>(
   };
 }
 
-export const addressRanges: Reader<readonly string[]> = {
-  type: 'addresses or ranges in CIDR form, separated by spaces or commas',
-  read(value) {
-    const ranges = listed(value);
-    const wrong = ranges.find((range) => !isAddressRange(range));
-    if (wrong !== undefined) throw new ValueFault(`holds "${wrong}", not an address or a range`);
-    return ranges;
-  },
-};
-
-function listed(value: string): string[] {
+export function listed(value: string): string[] {
   const parts = value.split(/[\s,]+/).filter((part) => part !== '');
   if (parts.length === 0) throw new ValueFault('is empty');
   return parts;
-}
-
-function isAddressRange(range: string): boolean {
-  const [address = '', bits, ...rest] = range.split('/');
-  const family = isIP(address);
-  if (family === 0 || rest.length > 0) return false;
-  if (bits === undefined) return true;
-  if (!/^\d{1,3}$/.test(bits)) return false;
-  try {
-    new BlockList().addSubnet(address, Number(bits), family === 4 ? 'ipv4' : 'ipv6');
-    return true;
-  } catch {
-    return false;
-  }
 }

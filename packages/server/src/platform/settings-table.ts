@@ -1,14 +1,15 @@
 // Lists every setting: the one table behind reading, refusing, and docs/reference/settings.md.
 import { hostname } from 'node:os';
+import { databaseAddress } from './database-address.ts';
 import { masterKeyReader } from './master-keys.ts';
+import { plainConnectionSettings } from './plain-connections.ts';
+import { proxyRanges } from './proxy-ranges.ts';
 import {
-  addressRanges,
   choice,
   choices,
   filePath,
   integer,
   type Reader,
-  secretUrl,
   smtpServer,
   text,
 } from './setting-values.ts';
@@ -74,6 +75,13 @@ export const settingsTable = {
     { defaultDescription: '`worldwide` in `demo`, else none' },
   ),
   ...addressSettings,
+  ...plainConnectionSettings,
+  strictSettings: setting(
+    'STRICT_SETTINGS',
+    choice('on', 'off'),
+    'off',
+    'Whether an unknown setting is a fault in `production` too, in place of a warning. `demo` and `test` always refuse it.',
+  ),
   dataDir: setting(
     'DATA_DIR',
     filePath,
@@ -94,8 +102,8 @@ export const settingsTable = {
   ),
   databaseUrl: optional(
     'DATABASE_URL',
-    secretUrl('postgresql', 'postgres'),
-    'PostgreSQL (14 or newer) to use instead of the embedded one; needed in `production`. Its `connect_timeout` says how many seconds a connection is waited for, 600 at most, else 5.',
+    databaseAddress,
+    'PostgreSQL (14 or newer) to use instead of the embedded one; needed in `production`. Its `connect_timeout` says how many seconds a connection is waited for, 600 at most, else 5. Of several hosts (`postgresql://user@db-1,db-2/name?target_session_attrs=read-write`) the platform uses the one that accepts writes.',
     { secret: true, defaultDescription: 'the embedded database in `DATA_DIR`' },
   ),
   databaseConnections: setting(
@@ -148,8 +156,8 @@ export const settingsTable = {
   ),
   trustProxy: optional(
     'TRUST_PROXY',
-    addressRanges,
-    'The proxies whose forwarding headers and `Client-Cert` are believed.',
+    proxyRanges,
+    'The proxies whose forwarding headers and `Client-Cert` the platform accepts: private ranges such as `10.0.0.0/8`, and single public addresses. A wider public range is refused.',
   ),
   clientCertificates: optional(
     'CLIENT_CERTIFICATES',

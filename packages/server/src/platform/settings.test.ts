@@ -11,6 +11,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { makeCertificate, makeCertificateUntil } from '../../test/made-certificates.ts';
+import { ensureCertificates } from './certificates.ts';
+import { systemClock } from './clock.ts';
 import { nearestName } from './nearest-name.ts';
 import {
   readSettings,
@@ -42,19 +45,23 @@ function faultsOf(env: Variables): readonly string[] {
   return [];
 }
 
+const own = await makeCertificate('api.shop.example');
+const certFile = join(home, 'cert.pem');
+const keyFile = join(home, 'cert-key.pem');
+writeFileSync(certFile, own.cert);
+writeFileSync(keyFile, own.key);
+
 function production(extra: Variables = {}): Variables {
-  const cert = join(home, 'cert.pem');
-  writeFileSync(cert, 'x');
   return {
     SWITCHYARD_ENVIRONMENT: 'production',
     SWITCHYARD_REGION: 'eur',
     SWITCHYARD_DATA_DIR: join(home, 'production'),
-    SWITCHYARD_DATABASE_URL: 'postgresql://u:p@db/switchyard',
-    SWITCHYARD_TLS_CERT_FILE: cert,
-    SWITCHYARD_TLS_KEY_FILE: cert,
+    SWITCHYARD_DATABASE_URL: 'postgresql://u:p@db/switchyard?sslmode=verify-full',
+    SWITCHYARD_TLS_CERT_FILE: certFile,
+    SWITCHYARD_TLS_KEY_FILE: keyFile,
     SWITCHYARD_PLATFORM_KEY: otherKey,
     SWITCHYARD_VAULT_KEY: randomKey,
-    SWITCHYARD_SMTP_URL: 'smtp://u:p@mail.example',
+    SWITCHYARD_SMTP_URL: 'smtps://u:p@mail.example',
     SWITCHYARD_MAIL_FROM: 'Shop <no-reply@shop.example>',
     SWITCHYARD_HOST: '0.0.0.0',
     SWITCHYARD_BASE_URL: 'https://api.shop.example',
@@ -263,12 +270,105 @@ describe('settings', () => {
     assert.equal(readSettings(withoutCards(env)).vaultKey, undefined);
   });
 
+  test('production opens no plain connection beyond its machine unless it is allowed', () => {
+    const plain = {
+      SWITCHYARD_METRICS_HOST: '0.0.0.0',
+      SWITCHYARD_DATABASE_URL: 'postgresql://u:hunter2@db/pay',
+      SWITCHYARD_SMTP_URL: 'smtp://u:hunter2@mail.example',
+    };
+    const faults = faultsOf(production(plain));
+    assert.deepEqual(
+      faults.map((fault) => fault.replace(/^SWITCHYARD_(\w+) .*SWITCHYARD_PLAIN_C\w+=/, '$1 ')),
+      ['DATABASE_URL database', 'SMTP_URL mail', 'METRICS_HOST metrics'],
+    );
+    assert.doesNotMatch(faults.join(), /hunter2/);
+    for (const host of ['::', '10.0.0.5', 'metrics.internal']) {
+      assert.equal(faultsOf(production({ SWITCHYARD_METRICS_HOST: host })).length, 1, host);
+    }
+    const allowed = { ...plain, SWITCHYARD_PLAIN_CONNECTIONS: 'database mail metrics' };
+    assert.deepEqual(
+      readSettings(production(allowed)).warnings.map((warning) => warning.split(' ', 1)[0]),
+      ['SWITCHYARD_DATABASE_URL', 'SWITCHYARD_SMTP_URL', 'SWITCHYARD_METRICS_HOST'],
+    );
+    const one = { ...plain, SWITCHYARD_PLAIN_CONNECTIONS: 'mail' };
+    assert.equal(faultsOf(production(one)).length, 2);
+    const here = {
+      SWITCHYARD_METRICS_HOST: '::1',
+      SWITCHYARD_DATABASE_URL: 'postgresql://u:p@localhost/pay',
+      SWITCHYARD_SMTP_URL: 'smtp://[::1]:25',
+    };
+    assert.deepEqual(readSettings(production(here)).warnings, []);
+    assert.deepEqual(faultsOf({ ...demo, ...plain, SWITCHYARD_MAIL_FROM: 'a@b.example' }), []);
+    const proxied = { SWITCHYARD_TLS: 'off', SWITCHYARD_TRUST_PROXY: '10.0.0.0/8' };
+    assert.match(readSettings(production(proxied)).warnings.join(), /^SWITCHYARD_TLS is off: /);
+  });
+
+  test('an unknown setting is a warning in production, and a fault where settings are strict', () => {
+    const newer = { SWITCHYARD_PROT: '1', SWITCHYARD_FROM_LATER_FILE: '/x' };
+    const warnings = readSettings(production(newer)).warnings;
+    assert.equal(warnings.length, 2);
+    assert.match(warnings[0] ?? '', /^SWITCHYARD_PROT is not known; .* SWITCHYARD_PORT$/);
+    const strict = { ...newer, SWITCHYARD_STRICT_SETTINGS: 'on' };
+    assert.deepEqual(faultsOf(production(strict)), warnings);
+    const test = { SWITCHYARD_ENVIRONMENT: 'test', SWITCHYARD_REGION: 'eur' };
+    assert.equal(faultsOf({ ...demo, ...test, ...newer }).length, 2);
+    const loose = { ...demo, ...newer, SWITCHYARD_STRICT_SETTINGS: 'off' };
+    assert.equal(faultsOf(loose).length, 2);
+    // A value that this version does not know is no name.
+    assert.equal(faultsOf(production({ SWITCHYARD_STRICT_SETTINGS: 'yes' })).length, 1);
+    const broken = { ...newer, SWITCHYARD_ENVIRONMENT: 'prod' };
+    assert.equal(faultsOf(production(broken)).length, 3);
+  });
+
+  test('the certificate of the listeners is checked before anything starts', async () => {
+    const dataDir = join(home, 'local');
+    const place = { dataDir, host: 'localhost', tlsCertFile: undefined, tlsKeyFile: undefined };
+    const local = await ensureCertificates({ settings: place, clock: systemClock });
+    const tls = (name: string) => join(dataDir, 'tls', name);
+    const files = (cert: string, key: string) => ({
+      SWITCHYARD_TLS_CERT_FILE: cert,
+      SWITCHYARD_TLS_KEY_FILE: key,
+    });
+    const faultOf = (env: Variables) => {
+      const faults = faultsOf(production(env));
+      assert.equal(faults.length, 1, faults.join('\n'));
+      return faults[0] ?? '';
+    };
+    const made = files(tls('server.pem'), tls('server-key.pem'));
+    assert.match(faultOf(made), /^SWITCHYARD_TLS_CERT_FILE holds a certificate of a demo's/);
+    assert.deepEqual(faultsOf({ ...demo, ...made }), []);
+    const chain = join(home, 'chain.pem');
+    writeFileSync(chain, `${own.cert}\n${readFileSync(local.caFile, 'utf8')}`);
+    assert.match(faultOf(files(chain, keyFile)), /a certificate of a demo's/);
+    const device = { SWITCHYARD_DEVICE_CA_FILE: local.caFile };
+    assert.match(faultOf(device), /^SWITCHYARD_DEVICE_CA_FILE holds a certificate of a demo's/);
+    assert.match(faultOf(files(certFile, tls('server-key.pem'))), /is not the private key of/);
+    assert.match(faultOf(files(keyFile, keyFile)), /TLS_CERT_FILE holds no certificate/);
+    assert.match(faultOf(files(certFile, certFile)), /TLS_KEY_FILE holds no private key/);
+    const damaged = join(home, 'damaged.pem');
+    writeFileSync(damaged, own.cert.replace(/\n[A-Za-z0-9+/]{20}/, '\n'));
+    assert.match(faultOf(files(damaged, keyFile)), /certificate that cannot be read/);
+    const old = await makeCertificateUntil('old.example', '2020-01-02T00:00:00Z');
+    const [oldFile, oldKey] = [join(home, 'old.pem'), join(home, 'old-key.pem')];
+    writeFileSync(oldFile, old.cert);
+    writeFileSync(oldKey, old.key);
+    assert.match(faultOf(files(oldFile, oldKey)), /has expired on Jan {2}2 00:00:00 2020/);
+  });
+
   test('region, proxy and TLS files must fit together', () => {
     assert.match(faultsOf(production({ SWITCHYARD_REGION: 'worldwide' })).join(), /REGION/);
     assert.match(faultsOf(production({ SWITCHYARD_REGION: 'nar' })).join(), /AUTH_URL/);
     assert.match(faultsOf({ ...demo, SWITCHYARD_TLS: 'off' }).join(), /TRUST_PROXY/);
     const proxied = { ...demo, SWITCHYARD_TLS: 'off', SWITCHYARD_TRUST_PROXY: '10.0.0.0/8, ::1' };
     assert.deepEqual(readSettings(proxied).trustProxy, ['10.0.0.0/8', '::1']);
+    for (const range of ['0.0.0.0/0', '0.0.0.0/1,128.0.0.0/1', '203.0.113.0/24', '::/0']) {
+      const wide = { SWITCHYARD_TLS: 'off', SWITCHYARD_TRUST_PROXY: range, SWITCHYARD_PORT: 'x' };
+      const dataDir = join(home, 'wide');
+      const faults = faultsOf({ ...demo, ...wide, SWITCHYARD_DATA_DIR: dataDir });
+      assert.match(faults.join('\n'), /^SWITCHYARD_PORT .*\nSWITCHYARD_TRUST_PROXY .*not private/s);
+      assert.equal(faults.length, 2, range);
+      assert.ok(!existsSync(dataDir), 'nothing is made');
+    }
     assert.match(
       faultsOf({ ...demo, SWITCHYARD_TLS_CERT_FILE: '/nowhere/x.pem' }).join(),
       /set together.*ENOENT/s,

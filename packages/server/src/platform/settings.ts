@@ -4,6 +4,8 @@ import { resolve } from 'node:path';
 import { isLoopbackHost } from './loopback.ts';
 import { demoPlatformKey, demoVaultKeys, type MasterKey, storedDemoKeys } from './master-keys.ts';
 import { nearestName } from './nearest-name.ts';
+import { certificateRules } from './operator-certificate.ts';
+import { plainConnectionRules, plainConnectionWarnings } from './plain-connections.ts';
 import { ValueFault } from './setting-values.ts';
 import { type Addresses, addressesOf, addressProductionRules } from './settings-addresses.ts';
 import { connectorProductionRules, connectorRules } from './settings-connector.ts';
@@ -37,6 +39,8 @@ export type Settings = Readonly<
       requestLog: 'off' | 'errors' | 'all';
       hsm: 'none' | 'software' | 'aws' | 'payshield';
       clientCertificates: 'on' | 'off';
+      /** What the settings allow and an operator should know, a sentence each. */
+      warnings: readonly string[];
     }
 >;
 
@@ -55,7 +59,7 @@ export class SettingsFault extends Error {
 
 /** @throws SettingsFault with all faults, never only the first. */
 export function readSettings(env: Variables): Settings {
-  const faults = unknownNames(env);
+  const faults: string[] = [];
   // First of all: what a process without the role must not know is not even looked at.
   const roles = readSetting(env, settingsTable.roles, []) as Values['roles'] | undefined;
   const opensCards = roles?.has('cards') !== false;
@@ -70,6 +74,10 @@ export function readSettings(env: Variables): Settings {
   );
   // The table has the type of each value; Object.fromEntries cannot know it.
   const values = Object.fromEntries(entries) as Values;
+  const unknown = unknownNames(env);
+  // Two versions share one settings file during an upgrade, and one of them may not know all names.
+  const isStrict = values.environment !== 'production' || values.strictSettings !== 'off';
+  if (isStrict) faults.push(...unknown);
   const dataDir = resolve(values.dataDir ?? '.');
   if (values.environment !== undefined) {
     // What is wrong in itself reads as absent to the rules: it is told once, not twice.
@@ -89,6 +97,8 @@ export function readSettings(env: Variables): Settings {
     hsm: values.hsm ?? (values.environment === 'production' ? 'none' : 'software'),
     clientCertificates:
       values.clientCertificates ?? (values.environment === 'production' ? 'off' : 'on'),
+    warnings:
+      values.environment === 'production' ? [...unknown, ...plainConnectionWarnings(values)] : [],
   };
 }
 
@@ -222,7 +232,7 @@ const rules: readonly Rule[] = [
   ({ tls, trustProxy }) =>
     tls === 'off' &&
     trustProxy === undefined &&
-    'SWITCHYARD_TLS is off, which needs SWITCHYARD_TRUST_PROXY with the address range of the proxy',
+    'SWITCHYARD_TRUST_PROXY must be set where SWITCHYARD_TLS is off: the addresses of the proxy that ends TLS',
   ({ tlsCertFile, tlsKeyFile }) =>
     (tlsCertFile === undefined) !== (tlsKeyFile === undefined) &&
     'SWITCHYARD_TLS_CERT_FILE and SWITCHYARD_TLS_KEY_FILE must be set together',
@@ -249,6 +259,7 @@ const rules: readonly Rule[] = [
   ({ tlsCertFile }) => unreadable('TLS_CERT_FILE', tlsCertFile),
   ({ tlsKeyFile }) => unreadable('TLS_KEY_FILE', tlsKeyFile),
   ({ deviceCaFile }) => unreadable('DEVICE_CA_FILE', deviceCaFile),
+  ...certificateRules,
   ({ hsmKeysFile }) => unreadable('HSM_KEYS_FILE', hsmKeysFile),
   ({ hsmTlsCaFile }) => unreadable('HSM_TLS_CA_FILE', hsmTlsCaFile),
   ({ hsmTlsCertFile }) => unreadable('HSM_TLS_CERT_FILE', hsmTlsCertFile),
@@ -262,6 +273,7 @@ const rules: readonly Rule[] = [
 
 const productionRules: readonly Rule[] = [
   ...addressProductionRules,
+  ...plainConnectionRules,
   ({ databaseUrl }) =>
     databaseUrl === undefined &&
     'SWITCHYARD_DATABASE_URL must be set: the embedded database is for demo and test',

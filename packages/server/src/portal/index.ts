@@ -69,7 +69,6 @@ export function createPortal(deps: PortalDeps): Portal {
         show: createView(deps),
         bundle: createBundle(deps.builtFolder ?? builtFolder, clock),
         signIn: createSignIn({ ...deps, sessions, flows, authUrl: settings.authUrl }),
-        isStrict: settings.environment === 'production',
         isBuilding,
         isClient: identity.isUserDomain,
         onSignedOut: () => terminals?.lookNow(),

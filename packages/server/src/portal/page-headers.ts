@@ -1,8 +1,6 @@
 // What browsers are told of the portal's pages: nothing from elsewhere, nothing around them, nothing kept.
 import { pageHeaders } from '../http/index.ts';
 
-const yearSeconds = 31_536_000;
-
 /** Styles that scripts write need the nonce; the build puts it where they look for it. */
 function policyOf(nonce: string): string {
   return [
@@ -19,14 +17,9 @@ function policyOf(nonce: string): string {
   ].join('; ');
 }
 
-/** Elsewhere no browser learns to come by HTTPS alone: of localhost it would hold for all that stands there. */
-const strictTransport = (isStrict: boolean): Record<string, string> =>
-  isStrict ? { 'strict-transport-security': `max-age=${yearSeconds}` } : {};
-
-export function documentHeaders(nonce: string, isStrict: boolean): Record<string, string> {
+export function documentHeaders(nonce: string): Record<string, string> {
   return {
     ...pageHeaders,
-    ...strictTransport(isStrict),
     'content-security-policy': policyOf(nonce),
     'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
     'cache-control': 'no-store',

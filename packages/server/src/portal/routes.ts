@@ -26,8 +26,6 @@ type Deps = {
   readonly callers: SessionCaller;
   readonly show: ShowSession;
   readonly ids: Ids;
-  /** Whether browsers shall come by HTTPS alone to this host, for a year. */
-  readonly isStrict: boolean;
   /** Whether somebody builds the portal at this moment. */
   isBuilding(): boolean;
   /** Whether there is such a client: of hosts that name one. */
@@ -118,7 +116,7 @@ async function sendOther(
 }
 
 function registerApplication(app: FastifyInstance, deps: Deps): void {
-  const { bundle, ids, isStrict } = deps;
+  const { bundle, ids } = deps;
   const serve = atPlace(deps, async (request, reply) => {
     if (!isNavigation(request)) return sendOther(deps, request, reply);
     const nonce = ids.secret(nonceBytes);
@@ -126,10 +124,7 @@ function registerApplication(app: FastifyInstance, deps: Deps): void {
     if (text === undefined) {
       return sendNotice(request, reply, deps.isBuilding() ? 'building' : 'absent');
     }
-    return reply
-      .headers(documentHeaders(nonce, isStrict))
-      .type('text/html; charset=utf-8')
-      .send(text);
+    return reply.headers(documentHeaders(nonce)).type('text/html; charset=utf-8').send(text);
   });
   for (const [name, path] of [
     ['Portal', portalPath],

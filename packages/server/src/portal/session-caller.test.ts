@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../http/index.ts';
-import { documentHeaders } from './page-headers.ts';
 import { createSessionCaller } from './session-caller.ts';
 import type { Manner, PortalSession, Sessions } from './sessions.ts';
 import { entriesOf } from './view.ts';
@@ -78,11 +77,5 @@ describe('small rules of the portal', () => {
       'provider-portal',
     ]);
     assert.deepEqual(entriesOf(undefined, may('merchant', 'svc.write')), ['portal']);
-  });
-
-  test('in production browsers come by HTTPS alone for a year', () => {
-    const { 'strict-transport-security': strict } = documentHeaders('nonce', true);
-    assert.equal(strict, 'max-age=31536000');
-    assert.equal('strict-transport-security' in documentHeaders('nonce', false), false);
   });
 });

@@ -12,7 +12,9 @@ import {
 import { type CheckedLink, createConfigurationChecker } from './check-link-keys-and-certificate.ts';
 import { connectAcquirer, findCertificate, type LinkResources } from './connect-acquirer.ts';
 
-export type LinkStatus = {
+export type LinkHealth = { linkId: string; name: string; available: boolean };
+
+export type LinkStatus = LinkHealth & {
   linkId: string;
   name: string;
   available: boolean;
@@ -195,6 +197,12 @@ export function createLinks(ports: LinkRegistryPorts, resources: LinkResources) 
       if (connection === undefined) needsPendingWorkCheck = true;
       return connection;
     },
+    listHealth: (): LinkHealth[] =>
+      [...entries.values()].map(({ link: { linkId, name }, current }) => ({
+        linkId,
+        name,
+        available: isAvailable(current),
+      })),
     listLinks: (organizationId: string): LinkStatus[] =>
       [...entries.values()]
         .filter(({ link }) => link.organizationId === organizationId)
