@@ -7,7 +7,7 @@ import type {
 } from '../src/acquiring/index.ts';
 import { resolutionTransition } from '../src/payments/operations/resolve-manually.ts';
 import { storeOperationOutcome } from '../src/payments/operations/store-operation-outcome.ts';
-import { createOperationRetry } from '../src/payments/recovery/retry-operations.ts';
+import { createOperationRetry } from '../src/payments/recovery/send-pending-operations.ts';
 import { recordLateResponse } from '../src/payments/reversals/late-response.ts';
 import { createRetryDriver } from '../src/payments/runtime/send-queued-message.ts';
 import { zeroAmounts } from '../src/payments/transaction/state-machine.ts';

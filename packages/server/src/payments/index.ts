@@ -55,7 +55,7 @@ import { createOfflineSubmission, submitOfflineSaleJob } from './offline/submit-
 import { createConfirmDeadlineHandler } from './operations/confirm-sale.ts';
 import { createAuthorizationExpiry } from './recovery/expire-authorizations.ts';
 import { createCrashRecovery } from './recovery/recover-after-crash.ts';
-import { createOperationRetry } from './recovery/retry-operations.ts';
+import { createOperationRetry } from './recovery/send-pending-operations.ts';
 import {
   createTransactionRepository,
   type RecentTransactions,

@@ -2,7 +2,7 @@
 import type { Host, Message } from '@switchyard/iso8583';
 import { type Clock, isoTime, type Log } from '../../platform/index.ts';
 import type { ZoneKeyRing } from '../keys/import-zone-keys.ts';
-import { formatStan } from '../numbering/stan-and-terminal-id.ts';
+import { formatStan } from '../numbering/message-reference.ts';
 import { drain, type ExchangeResult } from '../spi/acquirer-spi.ts';
 import type { HostTarget } from './host-connection.ts';
 import { type HostSession, openHostSession } from './host-session.ts';

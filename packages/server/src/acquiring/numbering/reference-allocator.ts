@@ -10,7 +10,7 @@ import {
   pause,
 } from '../../platform/index.ts';
 import type { AcquirerReference, AcquirerRequestKind } from '../spi/acquirer-spi.ts';
-import { buildReference, terminalIdAt } from './stan-and-terminal-id.ts';
+import { buildReference, terminalIdAt } from './message-reference.ts';
 
 type TerminalOwner = {
   organizationId: string;

@@ -8,7 +8,7 @@ import {
   maxRetriesPerUnresponsiveLink,
   type RetryPorts,
 } from '../runtime/send-queued-message.ts';
-import { createOperationRetry, type RetryOperationPorts } from './retry-operations.ts';
+import { createOperationRetry, type RetryOperationPorts } from './send-pending-operations.ts';
 
 const now = 1_000_000;
 const jobFor = (linkId: string) =>

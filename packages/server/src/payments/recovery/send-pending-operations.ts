@@ -1,4 +1,4 @@
-// Retries operations without a final response, with the same references.
+// Sends pending operations until each has a final response: queued reversals, and operations without a response.
 import type { Job } from '../../platform/index.ts';
 import { type SendPorts, sendOperation } from '../operations/send-operation.ts';
 import {

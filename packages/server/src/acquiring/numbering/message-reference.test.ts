@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { buildReference } from './stan-and-terminal-id.ts';
+import { buildReference } from './message-reference.ts';
 
 const of = (now: number, timeZone: string, traceNumber = 1) =>
   buildReference({ kind: 'Sale', timeZone }, 'TERM0001', traceNumber, now);

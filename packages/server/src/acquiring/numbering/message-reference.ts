@@ -1,4 +1,4 @@
-// Formats message types, terminal ids (DE41), STAN (DE11), RRN (DE37) and times for ISO 8583.
+// The reference of a message: message type, terminal id (DE41), STAN (DE11), RRN (DE37) and times for ISO 8583.
 import type { AcquirerReference, AcquirerRequestKind } from '../spi/acquirer-spi.ts';
 
 const mtiByKind: Readonly<Record<AcquirerRequestKind, string>> = {
