@@ -30,6 +30,7 @@ export { createFileCache } from './file-cache.ts';
 export { createGroupCommit, type GroupCommit, type GroupCommitOptions } from './group-commit.ts';
 export { type Ids, jittered, systemIds } from './ids.ts';
 export { createInFlight, type InFlight } from './in-flight.ts';
+export { limitIncompleteRequests } from './incomplete-requests.ts';
 export { endedJob } from './job-statements.ts';
 export {
   createJobs,
