@@ -56,6 +56,7 @@ export { isLoopbackHost } from './loopback.ts';
 export { type Mail, type MailMessage, mailsAtOnce } from './mail.ts';
 export { mailDirOf } from './mail-catcher.ts';
 export { deliverMail } from './mail-delivery.ts';
+export { mailName } from './mail-name.ts';
 export { createMetrics, type Metrics } from './metrics.ts';
 export { type MigrateDeps, migrate } from './migrations.ts';
 export {
