@@ -722,12 +722,14 @@ CREATE INDEX device_secrets_certificate
 -- onboarding and portal
 -- ---------------------------------------------------------------------------------------------------------
 
--- A sign-up. organization_id is the identifier of the organisation that an approval creates.
+-- A sign-up. organization_id is the identifier of the organisation that an approval creates. recipient is the e-mail
+-- address in lower case without a "+" suffix, for the limit per recipient.
 CREATE TABLE sign_ups (
   organization_id uuid NOT NULL,
   organization_name text NOT NULL,
   persona text NOT NULL,
   email text NOT NULL,
+  recipient text NOT NULL,
   given_name text NOT NULL,
   family_name text NOT NULL,
   country text NOT NULL,
@@ -740,7 +742,8 @@ CREATE TABLE sign_ups (
   PRIMARY KEY (organization_id)
 );
 
-CREATE INDEX sign_ups_waiting ON sign_ups (lower(email)) WHERE status = 'Pending';
+CREATE INDEX sign_ups_recipient ON sign_ups (recipient, created_at);
+CREATE INDEX sign_ups_waiting ON sign_ups (organization_id) WHERE status = 'Pending';
 
 -- A browser session of the portal. session_hash is the SHA-256 of the cookie. Each renewal of the tokens
 -- increments generation, so that one process renews at a time. expires_at moves with the user's activity, ends_at

@@ -137,6 +137,18 @@ test('only a draft is deleted, and what is retired stays so', async () => {
   assertRefused(await scene.call('org', 'POST', '/packages', offer), 'service_not_found');
 });
 
+test('a logo of each accepted type is declared', async () => {
+  for (const [mediaType, data] of [
+    ['image/png', 'iVBORw0KGgo='],
+    ['image/jpeg', '/9j/4AAQSkZJRg=='],
+    ['image/webp', 'UklGRiQAAABXRUJQVlA4IA=='],
+  ] as const) {
+    const body = { ...declaration, logo: { mediaType, data } };
+    const answer = await scene.call('provider', 'POST', '/services', body);
+    assert.equal(answer.status, 201, mediaType);
+  }
+});
+
 test('a declaration with a bad member is refused at its pointer', async () => {
   const remote = { type: 'object', properties: { a: { $ref: 'https://elsewhere.example/s' } } };
   for (const [member, value, pointer] of [
@@ -147,6 +159,14 @@ test('a declaration with a bad member is refused at its pointer', async () => {
     ['paymentTypes', ['has space'], '/paymentTypes/0'],
     ['methods', Array.from({ length: 51 }, (_, at) => `m${at}`), '/methods'],
     ['logo', { mediaType: 'image/svg+xml', data: 'AAAA' }, '/logo/mediaType'],
+    // SVG bytes, the bytes of another type, and none of an image.
+    [
+      'logo',
+      { mediaType: 'image/png', data: 'PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciLz4=' },
+      '/logo/data',
+    ],
+    ['logo', { mediaType: 'image/jpeg', data: 'iVBORw0KGgo=' }, '/logo/data'],
+    ['logo', { mediaType: 'image/webp', data: 'UklGRgAAAABXQVZF' }, '/logo/data'],
     ['release', 7, '/release'],
   ] as const) {
     const answer = await scene.call('provider', 'POST', '/services', {

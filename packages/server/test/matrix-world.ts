@@ -186,8 +186,8 @@ async function signUpId(): Promise<string> {
   // Decided already: whoever may decide hears so, and nothing is made.
   await database.query(
     `INSERT INTO sign_ups (organization_id, organization_name, persona, email, given_name,
-       family_name, country, status, version, created_at, updated_at)
-     VALUES ($1, 'Nobody', 'Acquirer', $2, 'Ann', 'Carter', 'FR', 'Approved', 1, now(), now())`,
+       family_name, country, status, version, created_at, updated_at, recipient)
+     VALUES ($1, 'Nobody', 'Acquirer', $2, 'Ann', 'Carter', 'FR', 'Approved', 1, now(), now(), $2)`,
     [id, `${id}@bank.example`],
   );
   return id;

@@ -265,5 +265,28 @@ describe('onboarding', () => {
     const database = await testDatabase();
     const rows = await database.query('SELECT 1 FROM sign_ups WHERE email = $1', [email]);
     assert.equal(rows.length, 3);
+    // A decision, another suffix and other letter cases change nothing within a day; all at once neither.
+    await database.query(`UPDATE sign_ups SET status = 'Rejected' WHERE email = $1`, [email]);
+    const suffixed = email.toUpperCase().replace('@', '+x@');
+    const send = (address: string) =>
+      call('POST', '/sign-ups', { body: inputOf({ email: address }) });
+    await Promise.all([send(email), send(suffixed)]);
+    const all = 'SELECT 1 FROM sign_ups WHERE recipient = $1';
+    assert.equal((await database.query(all, [email])).length, 3);
+    const other = `at-once-${randomUUID()}@bank.example`;
+    await Promise.all(Array.from({ length: 5 }, () => send(other)));
+    assert.equal((await database.query(all, [other])).length, 3);
+  });
+
+  test('a name that holds a link is refused, and an organisation’s name becomes no link in the mail', async () => {
+    for (const givenName of ['Click http://evil.example', 'evil.example', 'x'.repeat(61)]) {
+      const refused = await call('POST', '/sign-ups', { body: inputOf({ givenName }) });
+      assert.equal(refused.status, 422, refused.text);
+      assert.equal(refused.body.errors[0].pointer, '/givenName');
+    }
+    const organizationName = 'Click http://evil.example';
+    const { email } = await signUp({ organizationName });
+    const mail = await mailTo(email, /Click http evil example/);
+    assert.doesNotMatch(mail, /http:|evil\.example/);
   });
 });

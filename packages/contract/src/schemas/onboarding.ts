@@ -3,6 +3,31 @@ import { type Static, Type } from 'typebox';
 import { closed, identifier, shortText } from './provisioned.ts';
 import { Timestamp, wordOf } from './values.ts';
 
+/**
+ * Names in mails: no character that makes a link. A letter never follows a full stop.
+ *
+ * @example
+ * new RegExp(mailNamePattern, 'u').test('Anne-Marie O’Neil Jr.');
+ */
+export const mailNamePattern =
+  "^['’]?\\p{L}(?:[\\p{L}\\p{M}\\p{Nd} '’‐-]|\\.+(?:[\\p{M}\\p{Nd} '’‐-]|$))*$";
+
+/**
+ * The longest name in a mail, in characters.
+ *
+ * @example
+ * if (name.length > mailNameLengthMax) reject();
+ */
+export const mailNameLengthMax = 60;
+
+const mailName = (description: string) =>
+  Type.String({
+    minLength: 1,
+    maxLength: mailNameLengthMax,
+    pattern: mailNamePattern,
+    description: `${description} Letters, digits, spaces, hyphens, apostrophes, and full stops that no letter follows.`,
+  });
+
 const facts = {
   organizationName: shortText(100, 'The name of the organisation.'),
   persona: wordOf(['Acquirer', 'ServiceProvider'], { description: 'What it comes to do.' }),
@@ -12,8 +37,8 @@ const facts = {
     description: 'Where the link to the first password is sent.',
     examples: ['ann.carter@acquirer.example'],
   }),
-  givenName: shortText(100, 'Given name of the first user.'),
-  familyName: shortText(100, 'Family name of the first user.'),
+  givenName: mailName('Given name of the first user.'),
+  familyName: mailName('Family name of the first user.'),
   country: Type.String({
     pattern: '^[A-Z]{2}$',
     description: 'The country, alpha-2 of ISO 3166-1.',

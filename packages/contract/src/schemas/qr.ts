@@ -360,14 +360,15 @@ export type QrOperationAnswer = Static<typeof QrOperationAnswer>;
  * The acknowledgement of an event of a provider: it is durable.
  *
  * @example
- * const { result } = (await response.json()) as QrEventReceipt; // 'Stored' with 202, 'Duplicate' with 200
+ * const { result } = (await response.json()) as QrEventReceipt; // 'Duplicate' with 200, the others with 202
  */
 export const QrEventReceipt = Type.Object(
   {
     eventId: Uuid,
     transactionId: Uuid,
-    result: wordOf(['Stored', 'Duplicate'], {
-      description: '`Stored` is new, and durable. `Duplicate` was here before.',
+    result: wordOf(['Stored', 'UnderReview', 'Ignored', 'Duplicate'], {
+      description:
+        '`Stored`: durable, and it changed the payment. `UnderReview`: durable, and people decide, because the amount differs or the event contradicts an earlier one. `Ignored`: durable, and it changes nothing: older, already known, after the end, or of an unknown type. `Duplicate`: the platform had this event before.',
     }),
   },
   { description: 'The event is durable.' },

@@ -11,6 +11,7 @@ import {
   refuseField,
   type Scope,
 } from './deps.ts';
+import { imageType } from './image-type.ts';
 import type { Parameters } from './parameters.ts';
 import {
   changeService,
@@ -72,6 +73,10 @@ export function createServices(
     parameters.demandSchema('/activationParameters', input.activationParameters);
     parameters.demandSchema('/parameterSchema', input.parameterSchema);
     demandDefaults(input);
+    const { logo } = input;
+    if (logo !== undefined && imageType(logo.data) !== logo.mediaType) {
+      refuseField('/logo/data', `is not an image of the type ${logo.mediaType}`);
+    }
     const fault = input.spiUrl === undefined ? undefined : calls.faultOf(input.spiUrl);
     if (fault !== undefined) refuseField('/spiUrl', fault);
     return declarationOf(input);

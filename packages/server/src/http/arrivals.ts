@@ -9,7 +9,7 @@ export type Patience = {
   readonly handshakeMs: number;
   /** For the head of a request, a WebSocket's too. */
   readonly headMs: number;
-  /** For all of a request: a body of 1 MiB from a slow terminal arrives within this. */
+  /** For all of a request; a longer body has as much again for each MiB that arrived in the time before. */
   readonly requestMs: number;
   /** How often it is looked whose time is over. */
   readonly lookEveryMs: number;
@@ -20,7 +20,7 @@ export type Patience = {
 const usualPatience: Patience = {
   handshakeMs: 10_000,
   headMs: 10_000,
-  requestMs: 30_000,
+  requestMs: 15_000,
   lookEveryMs: 1000,
   roomAfterMs: 2000,
 };

@@ -1,5 +1,5 @@
 // Translates what the schema validator finds into pointers, codes and sentences for the caller.
-import type { FieldError } from '@switchyard/contract';
+import { type FieldError, mailNamePattern } from '@switchyard/contract';
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import { settleAlternatives } from './alternatives.ts';
 
@@ -96,6 +96,12 @@ const formatNames: Record<string, string> = {
   uri: 'an absolute address',
 };
 
+const patternSentences: Record<string, string> = {
+  '^[A-Z]{3}$': 'Must be an ISO 4217 code in capitals, for example EUR.',
+  [mailNamePattern]:
+    'Must hold letters, digits, spaces, hyphens, apostrophes and full stops that no letter follows, and begin with a letter.',
+};
+
 const count = (limit: unknown, noun: string) => `${limit} ${noun}${limit === 1 ? '' : 's'}`;
 const listed = (values: unknown) =>
   Array.isArray(values) ? values.map((value) => JSON.stringify(value)).join(', ') : '';
@@ -120,7 +126,8 @@ const details: Record<string, (params: Record<string, unknown>) => string> = {
   minProperties: ({ limit }) => `Must have at least ${count(limit, 'member')}.`,
   maxProperties: ({ limit }) => `Must have at most ${count(limit, 'member')}.`,
   uniqueItems: () => 'Must not hold the same item twice.',
-  pattern: () => 'Does not have the documented form.',
+  pattern: ({ pattern }) =>
+    patternSentences[String(pattern)] ?? 'Does not have the documented form.',
   format: ({ format }) => `Must be ${formatNames[String(format)] ?? 'of the documented format'}.`,
   enum: ({ allowedValues }) => `Must be one of ${listed(allowedValues)}.`,
   const: ({ allowedValue }) => `Must be ${JSON.stringify(allowedValue)}.`,

@@ -23,7 +23,7 @@ export function setReplayedHeader(reply: FastifyReply, replayed: boolean): void 
 export const idempotencyKeyHeader = 'idempotency-key';
 
 const keyForm = /^[A-Za-z0-9._:-]{1,64}$/;
-/** A request has come within 30 s, a file too (`requestMs` in arrivals.ts), and what it makes is made by then. */
+/** A request has come within 15 s (`requestMs` in arrivals.ts), a usual file too, and what it makes is made by then. */
 const heldMs = 120_000;
 const tryAgainMs = 1_000;
 const keptHeaders = ['location', 'etag', 'cache-control', 'retry-after'] as const;

@@ -8,6 +8,7 @@ import {
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { TlsOptions } from 'node:tls';
+import { limitIncompleteRequests } from '../platform/index.ts';
 import type { Arrivals } from './arrivals.ts';
 import { responseOptions } from './strict-transport.ts';
 
@@ -57,7 +58,7 @@ export function createListener(
     ...responseOptions(isStrict),
     shouldUpgradeCallback: isUpgrade,
     headersTimeout: headMs,
-    requestTimeout: requestMs,
+    requestTimeout: 0,
     connectionsCheckingInterval: lookEveryMs,
   };
   const server =
@@ -76,6 +77,7 @@ export function createListener(
           },
           handler,
         );
+  server.prependListener('request', limitIncompleteRequests(server, requestMs));
   server.maxHeadersCount = headerCountLimit;
   const most = connectionLimit + webSockets;
   server.maxConnections = most;

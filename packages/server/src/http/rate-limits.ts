@@ -25,7 +25,7 @@ export const defaultRatePolicies = {
   // Of an address: a whole office may sign in at nine. Who guesses meets the limits of accounts first.
   pages: { windowSeconds: 60, limit: 3000 },
   // Of an address: a person fills in a form once, and a whole office a few times.
-  signUps: { windowSeconds: 60, limit: 60 },
+  signUps: { windowSeconds: 3600, limit: 60 },
   // Of an address, for tokens and sessions of nobody: each of them can cost a look at the database.
   strangers: { windowSeconds: 60, limit: 3000 },
 } as const satisfies RatePolicies;

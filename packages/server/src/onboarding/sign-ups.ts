@@ -8,8 +8,9 @@ import type { Forgetting } from './forgetting.ts';
 import type { Receipts } from './receipt.ts';
 import { createSignUpStore, type SignUpRecord, type SignUpStatus } from './store.ts';
 
-/** Of one address: whoever sends the form again in doubt needs no more. */
-const waitingOfAddress = 3;
+/** Sign-ups of one recipient that wait or are younger than the period: each sends a mail. */
+const perRecipient = 3;
+const recipientPeriodMs = 86_400_000;
 /** Of all: more than anybody looks through, and less than a table that strangers fill is of harm. */
 const waitingOfAll = 10_000;
 const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -53,7 +54,7 @@ export type SignUpsDeps = ApprovalDeps & {
 
 export function createSignUps(deps: SignUpsDeps) {
   const { database, clock, ids, log, audit, identity, approval, receipts, forgetting } = deps;
-  const most = { ofAddress: waitingOfAddress, ofAll: deps.waitingMax ?? waitingOfAll };
+  const most = { perRecipient, recipientPeriodMs, ofAll: deps.waitingMax ?? waitingOfAll };
   const store = createSignUpStore(database);
 
   /** Sign-ups belong to the platform: the administrator of any other organisation sees none. */

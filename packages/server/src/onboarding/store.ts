@@ -65,24 +65,37 @@ async function one(trx: Kysely<unknown>, text: string, values: readonly unknown[
   return rows[0] === undefined ? undefined : recordOf(rows[0]);
 }
 
+const lockRecipientText = 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))';
+
+/** Mail servers deliver "ann+anything@" to "ann@". */
+const recipientOf = (email: string): string =>
+  email.toLowerCase().replace(/^([^+@]+)\+[^@]*@/, '$1@');
+
 const findText = `SELECT ${columns} FROM sign_ups WHERE organization_id = $1`;
 
 export function createSignUpStore(database: Database) {
   return {
-    /** Writes nothing where so many of this address wait already, or so many of all. */
+    /** Writes nothing at a limit: sign-ups per recipient ("ann+x@" is "ann@"), or all that wait. */
     async insert(
       trx: Kysely<unknown>,
       wanted: NewSignUp,
       at: number,
-      most: { readonly ofAddress: number; readonly ofAll: number },
+      most: {
+        readonly perRecipient: number;
+        readonly recipientPeriodMs: number;
+        readonly ofAll: number;
+      },
     ): Promise<boolean> {
+      const recipient = recipientOf(wanted.email);
+      // Of two at once the second one counts the first.
+      await trx.executeQuery(CompiledQuery.raw(lockRecipientText, [recipient]));
       const made = await one(
         trx,
         `INSERT INTO sign_ups (organization_id, organization_name, persona, email, given_name,
-           family_name, country, language, status, version, created_at, updated_at)
-         SELECT $1, $2, $3, $4, $5, $6, $7, $8, 'Pending', 1, $9, $9
+           family_name, country, language, status, version, created_at, updated_at, recipient)
+         SELECT $1, $2, $3, $4, $5, $6, $7, $8, 'Pending', 1, $9, $9, $12
          WHERE (SELECT count(*) FROM sign_ups
-           WHERE lower(email) = lower($4) AND status = 'Pending') < $10
+           WHERE recipient = $12 AND (status = 'Pending' OR created_at > $13)) < $10
          AND (SELECT count(*) FROM (
            SELECT 1 FROM sign_ups WHERE status = 'Pending' LIMIT $11) AS waiting) < $11
          RETURNING ${columns}`,
@@ -96,8 +109,10 @@ export function createSignUpStore(database: Database) {
           wanted.country,
           wanted.language ?? null,
           isoTime(at),
-          most.ofAddress,
+          most.perRecipient,
           most.ofAll,
+          recipient,
+          isoTime(at - most.recipientPeriodMs),
         ],
       );
       return made !== undefined;

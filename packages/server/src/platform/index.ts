@@ -40,6 +40,7 @@ export { createFileCache } from './file-cache.ts';
 export { createGroupCommit, type GroupCommit, type GroupCommitOptions } from './group-commit.ts';
 export { type Ids, jittered, systemIds } from './ids.ts';
 export { createInFlight, type InFlight } from './in-flight.ts';
+export { limitIncompleteRequests } from './incomplete-requests.ts';
 export { endedJob } from './job-statements.ts';
 export {
   createJobs,
@@ -65,6 +66,7 @@ export { isLoopbackHost } from './loopback.ts';
 export { type Mail, type MailMessage, mailsAtOnce } from './mail.ts';
 export { mailDirOf } from './mail-catcher.ts';
 export { deliverMail } from './mail-delivery.ts';
+export { mailName } from './mail-name.ts';
 export { createMetrics, type Metrics } from './metrics.ts';
 export { type MigrateDeps, migrate } from './migrations.ts';
 export {

@@ -1,6 +1,7 @@
 // Answers those who watch the process: metrics, whether it lives, and whether it can serve.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { limitIncompleteRequests } from './incomplete-requests.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -9,6 +10,7 @@ const checkTimeoutMs = 500;
 /** Links in the body of the readiness. */
 const linksMax = 1_000;
 const requestTimeoutMs = 10_000;
+const timeoutCheckMs = 1_000;
 const headerLimitBytes = 8_192;
 const connectionLimit = 100;
 
@@ -65,7 +67,12 @@ export function createMonitoring(options: MonitoringOptions): Monitoring {
     },
   };
   const server: Server = createServer(
-    { requestTimeout: requestTimeoutMs, maxHeaderSize: headerLimitBytes },
+    {
+      headersTimeout: requestTimeoutMs,
+      requestTimeout: 0,
+      connectionsCheckingInterval: timeoutCheckMs,
+      maxHeaderSize: headerLimitBytes,
+    },
     (request, response) => {
       handle(request, response).catch((error: unknown) => {
         log.warn({ err: error }, 'monitoring request failed');
@@ -74,6 +81,8 @@ export function createMonitoring(options: MonitoringOptions): Monitoring {
       });
     },
   );
+  server.prependListener('request', limitIncompleteRequests(server, requestTimeoutMs));
+  server.on('clientError', (_error, socket) => socket.destroy());
   server.maxConnections = connectionLimit;
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {

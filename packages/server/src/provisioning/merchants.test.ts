@@ -15,6 +15,34 @@ describe('merchants and stores', () => {
   });
   after(() => scene.close());
 
+  test('a card number in a name, a label or an address is refused, and the answer does not repeat it', async () => {
+    const card = '4111 1111 1111 1111';
+    const base = merchantBody('Clean');
+    const made = await scene.call('org', 'POST', '/merchants', { body: base });
+    const path = `/merchants/${made.body['merchantId']}`;
+    for (const [members, pointer] of [
+      [{ name: `Shop ${card}` }, '/name'],
+      [{ labels: { region: card } }, '/labels'],
+      [{ labels: { '5555555555554444': 'x' } }, '/labels'],
+      [{ address: { line1: card, city: 'Paris' } }, '/address'],
+      [{ contact: { name: card.replaceAll(' ', '-') } }, '/contact/name'],
+    ] as const) {
+      const body = { ...base, ...members };
+      for (const [method, url] of [
+        ['POST', '/merchants'],
+        ['PUT', path],
+      ] as const) {
+        const answer = await scene.call('org', method, url, { body });
+        assert.equal(answer.status, 422, JSON.stringify(answer.body));
+        assert.equal((answer.body['errors'] as { pointer: string }[])[0]?.pointer, pointer);
+        assert.doesNotMatch(JSON.stringify(answer.body), /1111|4444/);
+      }
+    }
+    const store = { name: card, merchantId: made.body['merchantId'] };
+    const refused = await scene.call('org', 'POST', '/stores', { body: store });
+    assert.equal(refused.status, 422, JSON.stringify(refused.body));
+  });
+
   test('a merchant is created, read, replaced under its tag, and deleted', async () => {
     const { call, organizationId } = scene;
     const body = {

@@ -1,5 +1,6 @@
 // What a change does to a row, and what the audit hears of it: for one thing and for a batch alike.
 import { defined } from '@switchyard/contract';
+import { holdsCardNumber } from '@switchyard/emv';
 import { type AuditEntry, platformAuthor } from '../audit/index.ts';
 import { refuseField } from './errors.ts';
 import type { Lookup } from './lookup.ts';
@@ -25,6 +26,21 @@ function refuseChanges(input: Input, standing: Input): void {
   }
 }
 
+const freeTextMembers = ['name', 'labels', 'address'] as const;
+
+/** Free text is stored and returned unchanged, so it must not contain a card number. */
+function refuseCardNumbers(input: Input): void {
+  const { name: contactName } = (input['contact'] ?? {}) as { name?: unknown };
+  const texts = [
+    ...freeTextMembers.map((member) => [`/${member}`, input[member]] as const),
+    ['/contact/name', contactName] as const,
+  ];
+  for (const [pointer, value] of texts) {
+    if (value === undefined || !holdsCardNumber(JSON.stringify(value))) continue;
+    refuseField(pointer, 'contains text that looks like a card number');
+  }
+}
+
 /** The row of something new. */
 export async function newRow<View>(
   kind: Kind<View>,
@@ -33,6 +49,7 @@ export async function newRow<View>(
   input: Input,
   { id, now }: Made,
 ): Promise<Row> {
+  refuseCardNumbers(input);
   return {
     ...commonColumns(input),
     ...(await kind.columns(lookup, scope, input, undefined)),
@@ -54,6 +71,7 @@ export async function replacedColumns<View>(
 ): Promise<Row> {
   const id = String(row[kind.table.id]);
   refuseChanges(input, { ...stamps(row), ...kind.readOnly(row), [kind.idMember]: id });
+  refuseCardNumbers(input);
   return { ...commonColumns(input), ...(await kind.columns(lookup, scope, input, row)) };
 }
 

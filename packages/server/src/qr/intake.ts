@@ -12,7 +12,7 @@ import { hideCardNumbers } from '@switchyard/emv';
 import { type Caller, instantOf } from '../http/index.ts';
 import { providerEventsMax, type QrDeps } from './deps.ts';
 import { maybeServerId } from './find.ts';
-import type { EventData, LoadedQr } from './model.ts';
+import type { EventData, LoadedQr, Step } from './model.ts';
 import * as read from './providers/reading.ts';
 import { isContradicted, type RefundSaid, refundStep } from './refund-end.ts';
 import { type Context, type Reported, reportStep, type Told } from './report.ts';
@@ -134,6 +134,19 @@ export function eventStep(
   return reported;
 }
 
+/** What an event did: a note changes nothing, unless it names the payment for the first time. */
+function resultOf(
+  { row }: LoadedQr,
+  { step, alarm }: { readonly step: Step; readonly alarm: Reported['alarm'] },
+): QrEventReceipt['result'] {
+  if (step.type === 'qr.held') return 'UnderReview';
+  if (step.type !== 'qr.noted') return 'Stored';
+  if (alarm !== undefined || step.data?.reason === 'Held') return 'UnderReview';
+  const isNamed =
+    row.providerTransactionId === undefined && step.providerTransactionId !== undefined;
+  return isNamed ? 'Stored' : 'Ignored';
+}
+
 function receipt({ row }: LoadedQr, event: ProviderEvent, result: QrEventReceipt['result']) {
   return { eventId: event.eventId, transactionId: row.transactionId, result };
 }
@@ -177,7 +190,7 @@ async function takeInTurn(
     const { step, alarm } = eventStep(found, event, of);
     if (!(await isCommitted(deps, found, step))) continue;
     if (alarm !== undefined) deps.alarms.raise(alarm, found.row);
-    return receipt(found, event, 'Stored');
+    return receipt(found, event, resultOf(found, { step, alarm }));
   }
   return refuse('concurrent_modification', 'Too many work on this payment; try again.');
 }

@@ -26,7 +26,7 @@ function registerIntake(app: FastifyInstance, deps: QrDeps): void {
     operationId: 'tellQrEvent',
     summary: 'An event of the provider',
     description:
-      'For the organisation that provides the service of the payment; to everybody else there is no such payment. Answered once the event is durable: 202, and 200 for one that was here before. Unknown members and types are kept and never acted upon. What is older than an event before it, or comes after the end, changes nothing; money for a payment that has ended is refunded, and an amount that differs is held.',
+      'For the organisation that provides the service of the payment; to everybody else there is no such payment. Answered once the event is durable: 202, and 200 for one that was here before. Unknown members and types are kept and never acted upon. What is older than an event before it, or comes after the end, changes nothing; money for a payment that has ended is refunded, and an amount that differs is held. The result says `Ignored` or `UnderReview` then.',
     tags,
     permission: 'spi.events',
     rateLimit,
@@ -43,7 +43,7 @@ function registerIntake(app: FastifyInstance, deps: QrDeps): void {
     ],
     handler: async ({ caller, params, body }, reply) => {
       const told = await takeEvent(deps, caller, params.qrTransactionId, body);
-      if (told.result === 'Stored') reply.code(202);
+      if (told.result !== 'Duplicate') reply.code(202);
       return told;
     },
   });

@@ -47,8 +47,10 @@ describe('letters', () => {
     }
   });
 
-  test('take names as text', () => {
-    const { html } = writeLetter({ ...letter, givenName: '<b onclick="x">&' });
-    assert.ok(html.includes('&lt;b onclick=&quot;x&quot;&gt;&amp;'));
+  test('a name becomes neither a link nor HTML', () => {
+    const givenName = '<b onclick="x">& http://evil.example';
+    const { html, text } = writeLetter({ ...letter, givenName });
+    assert.ok(html.includes('Hello b onclick x http evil example,'));
+    assert.doesNotMatch(text, /http:|evil\.example/);
   });
 });

@@ -97,7 +97,7 @@ describe('the form of the sign-up', () => {
     const browser = pages.openBrowser();
     const page = await browser.browse('/sign-up');
     const answer = await submit(browser, page, filled);
-    assert.match(String(answer.headers['ratelimit-policy']), /^"signUps";q=60;w=60/);
+    assert.match(String(answer.headers['ratelimit-policy']), /^"signUps";q=60;w=3600/);
   });
 
   test('is found from the sign-in and from the first page, which tells programs the same', async () => {

@@ -6,7 +6,7 @@ const aheadBytes = 4_194_304;
 
 export type ReadAhead = {
   readonly bytes: AsyncIterable<Buffer>;
-  /** Nobody reads on: what still comes is thrown away, so that the connection stays of use. */
+  /** Stops reading; the listener closes the connection after the response if the body is not complete. */
   close(): void;
 };
 
@@ -24,7 +24,6 @@ export function readAhead(body: Readable): ReadAhead {
     close() {
       body.unpipe(ahead);
       ahead.destroy();
-      body.resume();
     },
   };
 }

@@ -95,8 +95,8 @@ export async function* readSettlementFile(body: Readable): AsyncGenerator<FileLi
   } catch (error) {
     throw refusalOf(error);
   } finally {
+    body.unpipe(parser);
     parser.destroy();
-    body.resume();
   }
   if (count === 0) throw malformed('The file has no line.');
 }

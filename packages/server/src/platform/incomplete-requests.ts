@@ -1,0 +1,71 @@
+// Bounds what a client may send: a body that arrives too slowly, and one that is left after the response.
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** A body of at most this declared length is read after the response, so that the connection stays usable. */
+export const unreadBodyLimitBytes = 65_536;
+/** A longer request body stays open while it brings so many bytes in each period. */
+export const bytesPerPeriod = 1_048_576;
+/** The client reads the response within this time; the connection is destroyed afterwards. */
+const closeDelayMs = 1_000;
+
+function declaredLength({ headers }: IncomingMessage): number {
+  if (headers['transfer-encoding'] !== undefined) return Number.POSITIVE_INFINITY;
+  return Number(headers['content-length'] ?? 0);
+}
+
+/** Ends the response side first: a reset at once could remove the response from the client's buffer. */
+function closeUnread(socket: Socket): void {
+  socket.end();
+  const stopReading = () => socket.pause();
+  // Node resumes the socket in this turn, to discard the body.
+  setImmediate(() => {
+    stopReading();
+    socket.on('resume', stopReading);
+  });
+  const timer = setTimeout(() => socket.destroy(), closeDelayMs);
+  socket.once('close', () => clearTimeout(timer));
+}
+
+function requestTimeoutError(): Error {
+  const error = new Error('the request did not arrive in time');
+  return Object.assign(error, { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+}
+
+function limitRequest(
+  server: Server,
+  periodMs: number,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const length = declaredLength(request);
+  if (length === 0) return;
+  const { socket } = request;
+  let bytesBefore = socket.bytesRead;
+  let timer = setTimeout(check, periodMs);
+  function check(): void {
+    if (request.complete) return;
+    const bytes = socket.bytesRead - bytesBefore;
+    const waitsForReader = request.readableLength >= request.readableHighWaterMark;
+    if (waitsForReader || bytes >= bytesPerPeriod) {
+      bytesBefore = socket.bytesRead;
+      timer = setTimeout(check, periodMs);
+    } else if (response.headersSent) socket.destroy();
+    else server.emit('clientError', requestTimeoutError(), socket);
+  }
+  request.once('close', () => clearTimeout(timer));
+  response.once('finish', () => {
+    if (request.complete || length <= unreadBodyLimitBytes) return;
+    clearTimeout(timer);
+    closeUnread(socket);
+  });
+}
+
+/**
+ * Node's own `requestTimeout` has one limit for short and long bodies, so that of the server stays off.
+ *
+ * @example server.on('request', limitIncompleteRequests(server, 15_000));
+ */
+export function limitIncompleteRequests(server: Server, periodMs: number): RequestListener {
+  return (request, response) => limitRequest(server, periodMs, request, response);
+}
