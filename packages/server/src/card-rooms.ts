@@ -18,6 +18,7 @@ import {
   type RecentTransactions,
 } from './payments/index.ts';
 import {
+  type AddressGuard,
   type Clock,
   createFailPoints,
   type Database,
@@ -47,6 +48,7 @@ type Deps = {
   provisioning: Provisioning;
   catalog: Catalog;
   calls: OutgoingCalls;
+  linkGuard: AddressGuard;
   live: Live;
   hosts: HostTables;
   audit: Audit;
@@ -115,6 +117,7 @@ export function createCardRooms(deps: Deps): CardRooms {
     metrics,
     hsm,
     requestSigners: createRequestSigners(settings.platformKey),
+    addressGuard: deps.linkGuard,
     timeoutMs: settings.acquirerTimeoutMs,
     loadLinks: provisioning.linksToOpen,
     findLinksWithPendingWork: () => payments.findLinksInUse(),

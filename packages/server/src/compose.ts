@@ -31,8 +31,11 @@ import { createLogs, type Logs } from './logs/index.ts';
 import { registerOnboarding } from './onboarding/index.ts';
 import { paymentEvents } from './payments/index.ts';
 import {
+  type AddressLookup,
   acquirerProxiesOf,
   type Clock,
+  callRulesOf,
+  createAddressGuard,
   createDueClock,
   createFailPoints,
   createJobs,
@@ -46,6 +49,7 @@ import {
   type Ids,
   type Jobs,
   type Log,
+  linkRulesOf,
   type Metrics,
   migrate,
   type OutgoingCalls,
@@ -96,6 +100,8 @@ export type HouseDeps = {
   makeRealmKey?: IdentityDeps['makeKey'];
   /** Calls to servers of others, and how patiently events are sent: for tests. */
   calls?: OutgoingCalls;
+  /** Resolves hosts of acquirer links: for tests. */
+  lookup?: AddressLookup;
   webhookTimes?: DeliveryTimes;
   /** How patient the connector is: for tests. */
   connectorTimes?: Partial<ConnectorTimes>;
@@ -246,6 +252,7 @@ function createRooms(deps: HouseDeps) {
   const audit = createAudit({ database, clock, jobs, masterKey });
   const hostTables = settings.dialectsDir ?? join(settings.dataDir, 'dialects');
   const hosts = createHostTables({ directory: hostTables, clock, log });
+  const linkGuard = createAddressGuard({ ...linkRulesOf(settings), lookup: deps.lookup });
   const provisioning = createProvisioning({
     database,
     clock,
@@ -253,6 +260,8 @@ function createRooms(deps: HouseDeps) {
     audit,
     jobs,
     acquirerProxies: acquirerProxiesOf(settings),
+    approvesLinksAtOnce: settings.environment === 'demo',
+    linkGuard,
     dialects: hosts.reload,
     signingKeys: createRequestSigners(masterKey).publicKeysFor,
     inspectLink: async (...of) => (await cards?.inspectLink(...of)) ?? [],
@@ -273,8 +282,7 @@ function createRooms(deps: HouseDeps) {
     recordChange: audit.recordChange,
     ...defined({ makeKey: deps.makeRealmKey }),
   });
-  const calls =
-    deps.calls ?? createOutgoingCalls({ allowsLoopback: settings.environment === 'demo' });
+  const calls = deps.calls ?? createOutgoingCalls(callRulesOf(settings));
   const catalog = createCatalog({
     database,
     clock,
@@ -291,7 +299,16 @@ function createRooms(deps: HouseDeps) {
   const parts = { settings, database, clock, dueClock, ids, log, metrics, live };
   const logs = createLogs({ ...parts, portalClientId });
   const cards = roles.has('cards')
-    ? createCardRooms({ ...parts, jobs: allJobs, provisioning, catalog, calls, hosts, audit })
+    ? createCardRooms({
+        ...parts,
+        jobs: allJobs,
+        provisioning,
+        catalog,
+        calls,
+        linkGuard,
+        hosts,
+        audit,
+      })
     : undefined;
   const outbox = createOutbox({ database, log, metrics });
   const retentionDays = settings.eventDays;

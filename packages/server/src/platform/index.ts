@@ -1,5 +1,7 @@
 // The door of the platform: what every room may use and no room may change.
 
+export { type AddressGuard, addressRefusedError, createAddressGuard } from './address-guard.ts';
+export type { AddressLookup } from './address-lookup.ts';
 export { linesOf, plainArray, textArray } from './array-text.ts';
 export { atMost } from './at-most.ts';
 export { type AwsClient, type AwsResult, createAwsClient } from './aws-client.ts';
@@ -105,7 +107,7 @@ export {
   withoutCards,
   withPorts,
 } from './settings.ts';
-export { acquirerProxiesOf } from './settings-addresses.ts';
+export { acquirerProxiesOf, callRulesOf, linkRulesOf } from './settings-addresses.ts';
 export { type Environment, type Setting, settingPrefix, settingsTable } from './settings-table.ts';
 export {
   createSigningKey,

@@ -14,7 +14,7 @@ import {
   type ScriptedHost,
   startScriptedHost,
 } from '../../../test/scripted-host.ts';
-import { createLog, createMetrics, systemClock } from '../../platform/index.ts';
+import { createAddressGuard, createLog, createMetrics, systemClock } from '../../platform/index.ts';
 import {
   type AcquirerRequest,
   createAcquiring,
@@ -22,6 +22,8 @@ import {
   createHostTables,
 } from '../index.ts';
 import type { Iso8583HostLink } from '../spi/acquirer-spi.ts';
+
+const addressGuard = createAddressGuard({ allowsLoopback: true });
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 const organizationId = randomUUID();
@@ -81,6 +83,7 @@ function saleOn(linkId: string): AcquirerRequest {
 async function setUp(links: Iso8583HostLink[], unfinished: Iso8583HostLink[] = []) {
   const metrics = createMetrics();
   const acquiring = createAcquiring({
+    addressGuard,
     hostTables: createHostTables({
       directory: join(tmpdir(), randomUUID()),
       clock: systemClock,

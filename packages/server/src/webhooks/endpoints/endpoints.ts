@@ -116,7 +116,7 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
     input: Pick<WebhookEndpointInput, 'url' | 'eventTypes' | 'merchantId' | 'description'>,
   ): Promise<EndpointChange> {
     const { url, eventTypes, merchantId, description = null } = input;
-    const fault = deps.calls.faultOf(url);
+    const fault = await deps.calls.faultOf(url);
     if (fault !== undefined) refuseMember('/url', fault);
     eventTypes.forEach((pattern, index) => {
       if (!isEventPattern(pattern)) refuseMember(`/eventTypes/${index}`, 'names no type of event');
