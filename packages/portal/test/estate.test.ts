@@ -330,7 +330,7 @@ describe('an acquirer link', () => {
     alarm: false,
     ...more,
   });
-  const enabled = { status: 'Enabled' } as const;
+  const enabled = { status: 'Enabled', approval: 'Approved' } as const;
   const fault = { pointer: '/macKey/keyRef', detail: 'Is unknown.' };
 
   test('is shown by the worst of what is known of it', () => {
@@ -338,7 +338,11 @@ describe('an acquirer link', () => {
     assert.equal(stateOf(enabled, facts({ available: false })), 'Unavailable');
     assert.equal(stateOf(enabled, facts({ available: false, alarm: true })), 'Alarm');
     assert.equal(stateOf(enabled, facts({ alarm: true, faults: [fault] })), 'Faulty');
-    assert.equal(stateOf({ status: 'Disabled' }, facts({ alarm: true })), 'Disabled');
+    assert.equal(stateOf({ ...enabled, status: 'Disabled' }, facts({ alarm: true })), 'Disabled');
+    assert.equal(
+      stateOf({ ...enabled, approval: 'PendingApproval' }, undefined),
+      'PendingApproval',
+    );
     assert.equal(stateOf(enabled, undefined), 'Unknown');
   });
 

@@ -285,7 +285,8 @@ CREATE INDEX points_of_sale_name
   WHERE removed_at IS NULL;
 
 -- A link to an acquirer's host. dialect names the message table of an ISO 8583 host; http_json configures a host
--- that speaks HTTP. client_certificate names the certificate that the platform presents.
+-- that speaks HTTP. client_certificate names the certificate that the platform presents. approval is PendingApproval
+-- until the operator of the platform approves adapter, host and port.
 CREATE TABLE acquirer_links (
   organization_id uuid NOT NULL,
   acquirer_link_id uuid NOT NULL,
@@ -302,6 +303,7 @@ CREATE TABLE acquirer_links (
   zone_master_key jsonb,
   http_json jsonb,
   institution_id text NOT NULL,
+  approval text NOT NULL,
   name text NOT NULL,
   external_id text,
   status text NOT NULL,

@@ -18,6 +18,7 @@ import {
   type RecentTransactions,
 } from './payments/index.ts';
 import {
+  type AddressGuard,
   type Clock,
   createFailPoints,
   type Database,
@@ -48,6 +49,7 @@ type Deps = {
   provisioning: Provisioning;
   catalog: Catalog;
   calls: OutgoingCalls;
+  linkGuard: AddressGuard;
   live: Live;
   hosts: HostTables;
   audit: Audit;
@@ -120,6 +122,7 @@ export function createCardRooms(deps: Deps): CardRooms {
     numbering,
     hsm,
     requestSigners: createRequestSigners(settings.platformKey),
+    addressGuard: deps.linkGuard,
     timeoutMs: settings.acquirerTimeoutMs,
     loadLinks: provisioning.linksToOpen,
     findLinksWithPendingWork: () => payments.findLinksInUse(),

@@ -31,8 +31,11 @@ import { createLogs, type Logs } from './logs/index.ts';
 import { registerOnboarding } from './onboarding/index.ts';
 import { paymentEvents } from './payments/index.ts';
 import {
+  type AddressLookup,
   acquirerProxiesOf,
   type Clock,
+  callRulesOf,
+  createAddressGuard,
   createDueClock,
   createFailPoints,
   createJobs,
@@ -47,6 +50,7 @@ import {
   type Ids,
   type Jobs,
   type Log,
+  linkRulesOf,
   type Metrics,
   migrate,
   type OutgoingCalls,
@@ -100,6 +104,8 @@ export type HouseDeps = {
   makeRealmKey?: IdentityDeps['makeKey'];
   /** Calls to servers of others, and how patiently events are sent: for tests. */
   calls?: OutgoingCalls;
+  /** Resolves hosts of acquirer links: for tests. */
+  lookup?: AddressLookup;
   webhookTimes?: DeliveryTimes;
   /** How patient the connector is: for tests. */
   connectorTimes?: Partial<ConnectorTimes>;
@@ -250,6 +256,7 @@ function createRooms(deps: HouseDeps) {
   const audit = createAudit({ database, clock, jobs, masterKey });
   const hostTables = settings.dialectsDir ?? join(settings.dataDir, 'dialects');
   const hosts = createHostTables({ directory: hostTables, clock, log });
+  const linkGuard = createAddressGuard({ ...linkRulesOf(settings), lookup: deps.lookup });
   const provisioning = createProvisioning({
     database,
     clock,
@@ -257,6 +264,8 @@ function createRooms(deps: HouseDeps) {
     audit,
     jobs,
     acquirerProxies: acquirerProxiesOf(settings),
+    approvesLinksAtOnce: settings.environment === 'demo',
+    linkGuard,
     dialects: hosts.reload,
     signingKeys: createRequestSigners(masterKey).publicKeysFor,
     inspectLink: async (...of) => (await cards?.inspectLink(...of)) ?? [],
@@ -277,8 +286,7 @@ function createRooms(deps: HouseDeps) {
     recordChange: audit.recordChange,
     ...defined({ makeKey: deps.makeRealmKey }),
   });
-  const calls =
-    deps.calls ?? createOutgoingCalls({ allowsLoopback: settings.environment === 'demo' });
+  const calls = deps.calls ?? createOutgoingCalls(callRulesOf(settings));
   const catalog = createCatalog({
     database,
     clock,
@@ -298,7 +306,16 @@ function createRooms(deps: HouseDeps) {
   const parts = { settings, database, clock, dueClock, ids, log, metrics, live, numbering };
   const logs = createLogs({ ...parts, portalClientId });
   const cards = roles.has('cards')
-    ? createCardRooms({ ...parts, jobs: allJobs, provisioning, catalog, calls, hosts, audit })
+    ? createCardRooms({
+        ...parts,
+        jobs: allJobs,
+        provisioning,
+        catalog,
+        calls,
+        linkGuard,
+        hosts,
+        audit,
+      })
     : undefined;
   const outbox = createOutbox({ database, log, metrics });
   const retentionDays = settings.eventDays;

@@ -7,8 +7,10 @@ import { builtInHosts, compileHost, createDeframer, encodeFrame } from '@switchy
 import { openHostConnection } from '../src/acquiring/iso8583-host/host-connection.ts';
 import { createMessageFraming } from '../src/acquiring/iso8583-host/message-framing-and-mac.ts';
 import { type MadeCertificate, makeCertificate } from '../src/http/certificate.fixture.ts';
-import { createLog } from '../src/platform/index.ts';
+import { createAddressGuard, createLog } from '../src/platform/index.ts';
 import { eventually } from './eventually.ts';
+
+const addressGuard = createAddressGuard({ allowsLoopback: true });
 
 const spoken = compileHost(builtInHosts['iso1987-binary'], { now: Date.now });
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
@@ -65,6 +67,7 @@ async function givenUp(t: TestContext, how: { tls: boolean; mayLieUnread: boolea
   let isOpen = false;
   let isLost = false;
   const connection = openHostConnection({
+    addressGuard,
     host: 'localhost',
     port: host.port,
     tls: how.tls,
@@ -121,6 +124,7 @@ test('a certificate that cannot be used is told at once, and brings nothing down
   assert.throws(
     () =>
       openHostConnection({
+        addressGuard,
         host: 'localhost',
         port: host.port,
         tls: true,

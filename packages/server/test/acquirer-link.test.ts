@@ -16,7 +16,12 @@ import {
   defaultReconnectDelaysMs,
   openHostLink,
 } from '../src/acquiring/iso8583-host/host-session-pool.ts';
-import { createLog, ensureCertificates, systemClock } from '../src/platform/index.ts';
+import {
+  createAddressGuard,
+  createLog,
+  ensureCertificates,
+  systemClock,
+} from '../src/platform/index.ts';
 import { type AcquirerTap, acquirerTap } from './acquirer-tap.ts';
 import type { Answer } from './client.ts';
 import { testDatabase } from './database.ts';
@@ -35,6 +40,8 @@ import {
   startScriptedHost,
 } from './scripted-host.ts';
 import { until } from './until.ts';
+
+const addressGuard = createAddressGuard({ allowsLoopback: true });
 
 const base = '/payment/v1/transactions';
 /** Its reversals are not answered twice. */
@@ -85,6 +92,7 @@ async function linked(t: TestContext, given: LinkTo) {
   const { port, table, log = silent, timeoutMs = patientMs, ...settings } = given;
   const late: LateResponse[] = [];
   const connection = connectIso8583Host({
+    addressGuard,
     link: {
       organizationId: 'organization',
       linkId: 'link',
@@ -208,6 +216,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     const host = await scripted(t);
     host.script(() => {});
     const link = openHostLink({
+      addressGuard,
       host: '127.0.0.1',
       port: host.port,
       tls: false,
@@ -404,6 +413,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
   test('10: what has not left a lost connection goes over another, what may have left is unknown', async (t) => {
     const host = await scripted(t);
     const link = openHostLink({
+      addressGuard,
       host: '127.0.0.1',
       port: host.port,
       tls: false,

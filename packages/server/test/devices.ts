@@ -17,7 +17,14 @@ import {
   type RecordChange,
   type TokenLimits,
 } from '../src/identity/index.ts';
-import { createLog, type Database, type Environment, systemIds } from '../src/platform/index.ts';
+import {
+  type AddressLookup,
+  createAddressGuard,
+  createLog,
+  type Database,
+  type Environment,
+  systemIds,
+} from '../src/platform/index.ts';
 import { createProvisioning, type Provisioning } from '../src/provisioning/index.ts';
 import { testAudit } from './audit.ts';
 import { testDatabase } from './database.ts';
@@ -165,6 +172,8 @@ export async function openDevices(
     authorityFile?: string;
     /** In production only claimed terminals connect. */
     environment?: Environment;
+    /** Resolves hosts of acquirer links. */
+    lookup?: AddressLookup;
     trustedProxy?: readonly string[];
     tokenLimits?: TokenLimits;
     recordChange?: RecordChange;
@@ -190,6 +199,10 @@ export async function openDevices(
     ids: systemIds,
     audit: testAudit(database, clock),
     isOperator: (organizationId) => identity.isOperator(organizationId),
+    linkGuard: createAddressGuard({
+      allowsLoopback: options.environment !== 'production',
+      lookup: options.lookup,
+    }),
   });
   const identity: Identity = createIdentity({
     database,

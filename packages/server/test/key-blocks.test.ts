@@ -6,7 +6,12 @@ import { builtInHosts, compileHost } from '@switchyard/iso8583';
 import { openHostLink } from '../src/acquiring/iso8583-host/host-session-pool.ts';
 import { createZoneKeys } from '../src/acquiring/keys/import-zone-keys.ts';
 import type { Iso8583HostLink } from '../src/acquiring/spi/acquirer-spi.ts';
-import { createAwsClient, createLog, systemClock } from '../src/platform/index.ts';
+import {
+  createAddressGuard,
+  createAwsClient,
+  createLog,
+  systemClock,
+} from '../src/platform/index.ts';
 import { createAwsHsm } from '../src/vault/hsm/aws.ts';
 import { keyTableOf } from '../src/vault/hsm/key-table.ts';
 import { awsCredentials, awsRegion, startAwsStub, tr31Of } from './aws-stub.ts';
@@ -60,6 +65,7 @@ async function linked(t: TestContext) {
   const keys = createZoneKeys({ database, clock: systemClock, log, hsm });
   const ring = keys.keyRingFor(linkTo(host.port));
   const link = openHostLink({
+    addressGuard: createAddressGuard({ allowsLoopback: true }),
     host: '127.0.0.1',
     port: host.port,
     tls: false,

@@ -207,6 +207,7 @@ let told = 0;
 
 /** Where the example of the document names nothing of anybody, or makes too much. */
 export const bodies: Readonly<Record<string, (things: Things) => unknown>> = {
+  approveAcquirerLink: () => ({ host: 'acquirer.example', port: 8583 }),
   settleClaimConflict: () => ({ decision: 'KeepHolder' }),
   processTransaction: ({ merchantId, storeId, deviceId }) =>
     keyedSale({ merchantId, storeId, deviceId }),

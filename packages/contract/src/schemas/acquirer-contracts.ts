@@ -110,6 +110,11 @@ const acquirerLinkInput = {
   httpJson: Type.Optional(httpJson),
 };
 
+const approval = Type.Enum(['PendingApproval', 'Approved'], {
+  description:
+    'PendingApproval: the platform does not connect until its operator approves the host and port. Another adapter, host or port needs another approval.',
+});
+
 /**
  * A way to an acquirer, as it is created.
  *
@@ -127,7 +132,7 @@ export type AcquirerLinkInput = Static<typeof AcquirerLinkInput>;
  */
 export const AcquirerLinkReplacement = replacement(
   acquirerLinkInput,
-  { acquirerLinkId, signingKeys },
+  { acquirerLinkId, signingKeys, approval },
   'An acquirer link as it is replaced.',
 );
 
@@ -145,11 +150,45 @@ export const AcquirerLink = closed(
     ...commonAnswer,
     adapter,
     tls: Type.Boolean(),
+    approval,
     signingKeys: Type.Optional(signingKeys),
   },
   'An acquirer link: where and how an acquirer is reached.',
 );
 export type AcquirerLink = Static<typeof AcquirerLink>;
+
+/**
+ * What the operator of the platform reads of an acquirer link before it is approved.
+ *
+ * @example
+ * const { host, port } = (await response.json()) as AcquirerLinkApproval;
+ */
+export const AcquirerLinkApproval = closed(
+  {
+    acquirerLinkId,
+    organizationId,
+    name: commonInput.name,
+    adapter,
+    host: acquirerLinkInput.host,
+    port: acquirerLinkInput.port,
+    tls: Type.Boolean(),
+    approval,
+  },
+  'An acquirer link as the operator of the platform reads it.',
+);
+export type AcquirerLinkApproval = Static<typeof AcquirerLinkApproval>;
+
+/**
+ * The host and port that the operator approves.
+ *
+ * @example
+ * const body: AcquirerLinkApprovalInput = { host: 'acquirer.example', port: 8583 };
+ */
+export const AcquirerLinkApprovalInput = closed(
+  { host: acquirerLinkInput.host, port: acquirerLinkInput.port },
+  'The host and port as the operator has read them.',
+);
+export type AcquirerLinkApprovalInput = Static<typeof AcquirerLinkApprovalInput>;
 
 /**
  * How the acquirer links stand, and what waits for each: `GET /payment/v1/acquirer-links`.

@@ -69,7 +69,7 @@ export function createServices(
 ): Services {
   const { database, clock, ids, audit, calls } = deps;
 
-  function checked(input: ServiceInput): Declaration {
+  async function checked(input: ServiceInput): Promise<Declaration> {
     parameters.demandSchema('/activationParameters', input.activationParameters);
     parameters.demandSchema('/parameterSchema', input.parameterSchema);
     demandDefaults(input);
@@ -77,7 +77,7 @@ export function createServices(
     if (logo !== undefined && imageType(logo.data) !== logo.mediaType) {
       refuseField('/logo/data', `is not an image of the type ${logo.mediaType}`);
     }
-    const fault = input.spiUrl === undefined ? undefined : calls.faultOf(input.spiUrl);
+    const fault = input.spiUrl === undefined ? undefined : await calls.faultOf(input.spiUrl);
     if (fault !== undefined) refuseField('/spiUrl', fault);
     return declarationOf(input);
   }
@@ -125,9 +125,9 @@ export function createServices(
   }
 
   return {
-    declare(by, input, serviceId = ids.uuid()) {
+    async declare(by, input, serviceId = ids.uuid()) {
       demandOrganization(by, 'declares services');
-      const declaration = checked(input);
+      const declaration = await checked(input);
       const { sealed, ...handedOut } = secrets.make(serviceId);
       const { organizationId } = by;
       return database.transaction(async (trx) => {
@@ -164,8 +164,8 @@ export function createServices(
       return row === undefined ? refuseUnknown() : answered(row, organizationId);
     },
 
-    replace(by, serviceId, input, ifMatch) {
-      const draft = checked(input);
+    async replace(by, serviceId, input, ifMatch) {
+      const draft = await checked(input);
       return changing(by, serviceId, ifMatch, 'service.updated', async (run, row, now) => {
         const { status, release, unpublishedChanges, ...view } = serviceView(
           row,

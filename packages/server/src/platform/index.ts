@@ -1,5 +1,7 @@
 // The door of the platform: what every room may use and no room may change.
 
+export { type AddressGuard, addressRefusedError, createAddressGuard } from './address-guard.ts';
+export type { AddressLookup } from './address-lookup.ts';
 export { applicationName, roleName } from './application-name.ts';
 export { linesOf, plainArray, textArray } from './array-text.ts';
 export { atMost } from './at-most.ts';
@@ -117,7 +119,7 @@ export {
   withoutCards,
   withPorts,
 } from './settings.ts';
-export { acquirerProxiesOf } from './settings-addresses.ts';
+export { acquirerProxiesOf, callRulesOf, linkRulesOf } from './settings-addresses.ts';
 export { type Environment, type Setting, settingPrefix, settingsTable } from './settings-table.ts';
 export {
   createSigningKey,

@@ -139,7 +139,7 @@ test('addresses of the house are refused, also behind a name, also one of severa
   }
 });
 
-test('what an address may look like depends on the environment', () => {
+test('what an address may look like depends on the environment', async () => {
   const production = opening({ allowsLoopback: false });
   for (const url of [
     'http://provider.example/',
@@ -154,11 +154,11 @@ test('what an address may look like depends on the environment', () => {
     'ftp://provider.example/',
     'provider.example',
   ]) {
-    assert.notEqual(production.faultOf(url), undefined, url);
+    assert.notEqual(await production.faultOf(url), undefined, url);
   }
-  assert.equal(production.faultOf('https://provider.example/spi?tenant=1'), undefined);
-  assert.equal(here.faultOf('http://127.0.0.1:9000/spi'), undefined);
-  assert.notEqual(here.faultOf('http://provider.example/'), undefined);
+  assert.equal(await production.faultOf('https://provider.example/spi?tenant=1'), undefined);
+  assert.equal(await here.faultOf('http://127.0.0.1:9000/spi'), undefined);
+  assert.notEqual(await here.faultOf('http://provider.example/'), undefined);
 });
 
 test('the start of a long answer will do where the status is what counts', async () => {

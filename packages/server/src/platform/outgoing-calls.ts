@@ -1,18 +1,11 @@
 // Calls servers of others: to public addresses alone, without redirects, within time and size.
 import { Agent as PlainAgent, request as plainRequest } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
-import type { LookupFunction } from 'node:net';
 import { defined } from '@switchyard/contract';
-import { type Address, type AddressLookup, createAddressLookup } from './address-lookup.ts';
+import { type AllowedAddress, createAddressGuard } from './address-guard.ts';
+import type { AddressLookup } from './address-lookup.ts';
 import { isLoopbackHost } from './loopback.ts';
-import {
-  type AnswerLimits,
-  addressRefusedCode,
-  type CallResult,
-  exchange,
-  wasStale,
-} from './outgoing-request.ts';
-import { isPublicAddress } from './private-addresses.ts';
+import { type AnswerLimits, type CallResult, exchange, wasStale } from './outgoing-request.ts';
 
 export type { CallFault, CallResult } from './outgoing-request.ts';
 
@@ -51,8 +44,8 @@ export type OutgoingCalls = {
     url: string,
     call: { headers: Readonly<Record<string, string>>; body: string },
   ): Promise<CallResult>;
-  /** What is wrong with the text of an address, before anybody is asked; nothing where it will do. */
-  faultOf(url: string): string | undefined;
+  /** The fault of an address that a tenant saves; undefined if there is none. */
+  faultOf(url: string): Promise<string | undefined>;
   /** Lets go of the connections that are kept. */
   close(): void;
 };
@@ -60,6 +53,10 @@ export type OutgoingCalls = {
 export type OutgoingCallsDeps = {
   /** In the demo: servers on this machine, and those without TLS. */
   readonly allowsLoopback: boolean;
+  /** Addresses that are not public and that the operator allows. */
+  readonly allowedAddresses?: readonly AllowedAddress[];
+  /** Ports at public addresses; all ports if undefined. */
+  readonly ports?: readonly number[] | undefined;
   readonly timeoutMs?: number;
   readonly answerLimitBytes?: number;
   readonly connectionsPerServer?: number;
@@ -77,31 +74,9 @@ function parsed(text: string): URL | undefined {
 /** `[::1]` is `::1` to everybody but addresses. */
 const hostOf = (url: URL) => url.hostname.replace(/^\[|\]$/g, '');
 
-const addressRefused = () =>
-  Object.assign(new Error('leads to an address that is not public'), { code: addressRefusedCode });
+const portOf = ({ port, protocol }: URL) => Number(port || (protocol === 'https:' ? 443 : 80));
 
-/**
- * Asked at every connect, and what was checked is what is connected to: a name that leads to a
- * public address now and into our own house a moment later gets nowhere.
- */
-function checkedLookup(
-  lookup: AddressLookup,
-  isAllowed: (address: Address) => boolean,
-): LookupFunction {
-  return (host, options, done) => {
-    lookup(host).then(
-      (addresses) => {
-        const [first] = addresses;
-        if (first === undefined || !addresses.every(isAllowed)) done(addressRefused(), '');
-        else if (options.all === true) done(null, [...addresses]);
-        else done(null, first.address, first.family);
-      },
-      (error: NodeJS.ErrnoException) => done(error, ''),
-    );
-  };
-}
-
-function faultOfAddress(text: string, allowsLoopback: boolean): string | undefined {
+function faultOfText(text: string, allowsLoopback: boolean): string | undefined {
   const url = parsed(text);
   if (url === undefined) return 'is no address';
   if (url.username !== '' || url.password !== '') return 'must hold no user name and no password';
@@ -109,10 +84,6 @@ function faultOfAddress(text: string, allowsLoopback: boolean): string | undefin
   const host = hostOf(url);
   const isHere = allowsLoopback && isLoopbackHost(host);
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isHere)) return 'must be https';
-  const isLiteral = /^[\d.]+$|:/.test(host);
-  if (!isHere && (isLoopbackHost(host) || (isLiteral && !isPublicAddress(host)))) {
-    return 'must lead to a public address';
-  }
   return undefined;
 }
 
@@ -126,17 +97,15 @@ function headersOf({ headers, body }: OutgoingCall): Record<string, string> {
 
 /** A new generation of connections now and then; the one before it has ended its calls by the next. */
 function createGenerations(options: {
-  readonly lookup: LookupFunction;
   readonly ca: string | undefined;
   readonly connectionsPerServer: number;
 }) {
-  const { lookup, ca, connectionsPerServer } = options;
+  const { ca, connectionsPerServer } = options;
   let agents: Agents | undefined;
   let before: Agents | undefined;
 
   function make(madeAt: number): Agents {
     const pool = {
-      lookup,
       keepAlive: true,
       timeout: idleMs,
       maxSockets: connectionsPerServer,
@@ -174,26 +143,33 @@ function createGenerations(options: {
 /** @example const calls = createOutgoingCalls({ allowsLoopback: false }); */
 export function createOutgoingCalls(deps: OutgoingCallsDeps): OutgoingCalls {
   const { allowsLoopback } = deps;
-  const isAllowed = ({ address }: Address) =>
-    isPublicAddress(address) || (allowsLoopback && isLoopbackHost(address));
-  const lookup = checkedLookup(deps.lookup ?? createAddressLookup(), isAllowed);
+  const guard = createAddressGuard(deps);
   const ca = deps.authorities;
   const { connectionsPerServer = defaultConnectionsPerServer } = deps;
-  const generations = createGenerations({ lookup, ca, connectionsPerServer });
+  const generations = createGenerations({ ca, connectionsPerServer });
 
   function attempt(url: URL, given: OutgoingCall, limits: AnswerLimits, isAlone = false) {
     const { plain, tls } = generations.now();
     const isTls = url.protocol === 'https:';
-    const options = { method: given.method, headers: headersOf(given) };
-    const alone = { agent: false, lookup, ...defined({ ca }) } as const;
+    // The agents have no lookup of their own: theirs would replace this one, which knows the port.
+    const lookup = guard.lookupFor(portOf(url));
+    const options = { method: given.method, headers: headersOf(given), lookup };
+    const alone = { agent: false, ...defined({ ca }) } as const;
     const through = isAlone ? alone : { agent: isTls ? tls : plain };
     const request = (isTls ? tlsRequest : plainRequest)(url, { ...options, ...through });
     return exchange(request, given.body, limits);
   }
 
+  function findFault(text: string): string | undefined {
+    const fault = faultOfText(text, allowsLoopback);
+    if (fault !== undefined) return fault;
+    const url = new URL(text);
+    return guard.findHostFault(hostOf(url), portOf(url));
+  }
+
   async function call(text: string, given: OutgoingCall): Promise<CallResult> {
     const url = parsed(text);
-    if (url === undefined || faultOfAddress(text, allowsLoopback) !== undefined) {
+    if (url === undefined || findFault(text) !== undefined) {
       return { fault: 'address_refused', ms: 0, isSent: false };
     }
     const limits = {
@@ -221,7 +197,12 @@ export function createOutgoingCalls(deps: OutgoingCallsDeps): OutgoingCalls {
   return {
     call,
     post: (url, message) => call(url, { method: 'POST', isRepeatable: true, ...message }),
-    faultOf: (text) => faultOfAddress(text, allowsLoopback),
+    async faultOf(text) {
+      const fault = findFault(text);
+      if (fault !== undefined) return fault;
+      const url = new URL(text);
+      return guard.resolveHostFault(hostOf(url), portOf(url));
+    },
     close: generations.close,
   };
 }

@@ -1,6 +1,7 @@
 // The settings of where a process listens and how others address it: part of the one table, with rules of their own.
+import type { AllowedAddress } from './address-guard.ts';
 import { isLoopbackHost } from './loopback.ts';
-import { integer, publicUrl, several, text, ValueFault } from './setting-values.ts';
+import { addressRanges, integer, publicUrl, several, text, ValueFault } from './setting-values.ts';
 
 const port = integer(0, 65_535);
 const proxiesMax = 64;
@@ -12,6 +13,23 @@ function checkProxy(part: string): string {
     throw new ValueFault(`holds "${part}", not host:port with a loopback host`);
   }
   return `${at}:${Number(digits)}`;
+}
+
+const allowedMax = 64;
+const allowedForm = /^(?:\[([^\]]{1,64})\]|([^:]{1,64})):(\d{1,5})(?:-(\d{1,5}))?$/;
+
+function readAllowedAddress(part: string): AllowedAddress {
+  const [, range6, range4, from, to = from] = allowedForm.exec(part) ?? [];
+  const range = range6 ?? range4;
+  const portFrom = Number(from);
+  const portTo = Number(to);
+  if (range === undefined || !(portFrom >= 1 && portFrom <= portTo && portTo <= 65_535)) {
+    throw new ValueFault(
+      `holds "${part}", not range:port or range:port-port, such as 10.1.0.0/16:8583 or [fd00::/8]:443`,
+    );
+  }
+  addressRanges.read(range);
+  return { range, portFrom, portTo };
 }
 
 const proxies = several('host:port on loopback', proxiesMax, checkProxy);
@@ -48,7 +66,22 @@ export const addressSettings = {
     name: 'ACQUIRER_PROXIES',
     description:
       'Where proxies to acquirers listen on this machine, as acquirer links name them: in `production` links without TLS may lead there alone.',
-    defaultDescription: 'every loopback address in `demo` and `test`; none in `production`',
+    defaultDescription:
+      'in `demo` every loopback address; in `test` those of `ALLOWED_ADDRESSES`; none in `production`',
+  },
+  allowedAddresses: {
+    ...several('range:port or range:port-port', allowedMax, readAllowedAddress),
+    name: 'ALLOWED_ADDRESSES',
+    description:
+      'Private and loopback addresses to which acquirer links, webhooks and providers of tenants may lead, with their ports: `10.1.0.0/16:8583`, `[fd00::/8]:443`, `192.168.0.7:9000-9010`.',
+    defaultDescription: 'loopback in `demo`; none elsewhere',
+  },
+  allowedPorts: {
+    ...several('port', allowedMax, integer(1, 65_535).read),
+    name: 'ALLOWED_PORTS',
+    description:
+      'Ports, beside 443 and 8443, that webhooks and providers of tenants may use at public addresses in `production`.',
+    defaultDescription: 'every port in `demo` and `test`; none in `production`',
   },
   qrProviderPort: {
     ...port,
@@ -132,6 +165,47 @@ export function acquirerProxiesOf(settings: {
   readonly acquirerProxies: readonly string[] | undefined;
 }): readonly string[] | undefined {
   return settings.environment === 'production' ? (settings.acquirerProxies ?? []) : undefined;
+}
+
+type GuardSettings = {
+  readonly environment: string;
+  readonly acquirerProxies: readonly string[] | undefined;
+  readonly allowedAddresses: readonly AllowedAddress[] | undefined;
+  readonly allowedPorts: readonly number[] | undefined;
+};
+
+/** What addresses of webhooks and providers may lead to. */
+export function callRulesOf({
+  environment,
+  allowedAddresses = [],
+  allowedPorts = [],
+}: GuardSettings) {
+  return {
+    allowsLoopback: environment === 'demo',
+    allowedAddresses,
+    ports: environment === 'production' ? [443, 8443, ...allowedPorts] : undefined,
+  };
+}
+
+/** Proxies to acquirers are named by the operator, so links may lead there. */
+function allowProxy(proxy: string): readonly AllowedAddress[] {
+  const at = proxy.lastIndexOf(':');
+  const port = Number(proxy.slice(at + 1));
+  const name = proxy.slice(0, at);
+  const ranges = name === 'localhost' ? ['127.0.0.1', '::1'] : [name];
+  return ranges.map((range) => ({ range, portFrom: port, portTo: port }));
+}
+
+/** What acquirer links may lead to: hosts have ports of their own, so each public port is allowed. */
+export function linkRulesOf({
+  environment,
+  acquirerProxies = [],
+  allowedAddresses = [],
+}: GuardSettings) {
+  return {
+    allowsLoopback: environment === 'demo',
+    allowedAddresses: [...allowedAddresses, ...acquirerProxies.flatMap(allowProxy)],
+  };
 }
 
 /**

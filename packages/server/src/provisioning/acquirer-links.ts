@@ -1,7 +1,7 @@
 // Acquirer links: where and how an acquirer is reached.
 import type { AcquirerLink } from '@switchyard/contract';
 import { builtInHostNames } from '@switchyard/iso8583';
-import { type Database, isLoopbackHost } from '../platform/index.ts';
+import { type AddressGuard, type Database, isLoopbackHost } from '../platform/index.ts';
 import { refuseField } from './errors.ts';
 import {
   httpColumn,
@@ -13,6 +13,7 @@ import {
 import { type LinkInspection, withInspection } from './link-inspection.ts';
 import { createResource, type Deps, type Resource } from './resource.ts';
 import type { Input, Kind } from './resource-kind.ts';
+import type { Scope } from './scope.ts';
 import { institutionOfLink, listLinksToOpen, type Row, type Run, runOn } from './store.ts';
 import { acquirerContracts, acquirerLinks } from './tables.ts';
 import { holdOrganization } from './tree.ts';
@@ -110,7 +111,18 @@ async function demandUnused(run: Run, link: Row): Promise<void> {
   refuseField('/institutionId', 'names what was sent over the link: make another link instead');
 }
 
-const kindWith = ({ dialects, signingKeys, proxies }: LinkFacts): Kind<AcquirerLink> => ({
+type Approval = AcquirerLink['approval'];
+
+const leadsElsewhere = (input: Input, current: Row): boolean =>
+  current['host'] !== input['host'] ||
+  current['port'] !== input['port'] ||
+  current['adapter'] !== (input['adapter'] ?? 'Iso8583Host');
+
+/** @param approvalOfNew - of a link that is new or leads elsewhere than before */
+const kindWith = (
+  { dialects, signingKeys, proxies }: LinkFacts,
+  approvalOfNew: Approval,
+): Kind<AcquirerLink> => ({
   table: acquirerLinks,
   notFound: 'resource_not_found',
   idMember: 'acquirerLinkId',
@@ -127,6 +139,7 @@ const kindWith = ({ dialects, signingKeys, proxies }: LinkFacts): Kind<AcquirerL
       tls: row['tls'],
       clientCertificate: row['client_certificate'],
       institutionId: row['institution_id'],
+      approval: row['approval'],
       ...(isHttp(row) ? httpMembers(row, signingKeys) : hostMembers(row)),
     }),
   async columns({ run }, _scope, input, current) {
@@ -146,12 +159,18 @@ const kindWith = ({ dialects, signingKeys, proxies }: LinkFacts): Kind<AcquirerL
       tls,
       client_certificate: clientCertificate,
       institution_id: input['institutionId'],
+      approval:
+        current === undefined || leadsElsewhere(input, current)
+          ? approvalOfNew
+          : current['approval'],
       ...hostColumns(input, dialects()),
       http_json: httpColumn(input),
     };
   },
-  readOnly: (row) =>
-    isHttp(row) ? { signingKeys: httpMembers(row, signingKeys).signingKeys } : {},
+  readOnly: (row) => ({
+    approval: row['approval'],
+    ...(isHttp(row) ? { signingKeys: httpMembers(row, signingKeys).signingKeys } : {}),
+  }),
 });
 
 export type LinkFacts = {
@@ -159,6 +178,10 @@ export type LinkFacts = {
   readonly dialects: () => readonly Dialect[];
   /** Where links without TLS may lead, `host:port`; left out, to all of loopback. */
   readonly proxies?: readonly string[] | undefined;
+  /** Left out, a link may lead to any host: for tests of other things. */
+  readonly guard?: AddressGuard | undefined;
+  /** Whether new links of this organisation need no approval by the operator. */
+  readonly isApprovedAtOnce: (organizationId: string) => Promise<boolean>;
   /** Left out, no link shows the keys that the platform signs with. */
   readonly signingKeys?: LinkSigningKeys | undefined;
   /** Left out where no process opens links, or holds their keys: what is wrong is told by their state. */
@@ -166,7 +189,32 @@ export type LinkFacts = {
 };
 
 export function createAcquirerLinks(deps: Deps, facts: LinkFacts): Resource<AcquirerLink> {
-  const links = createResource(deps, kindWith(facts));
+  const approved = createResource(deps, kindWith(facts, 'Approved'));
+  const pending = createResource(deps, kindWith(facts, 'PendingApproval'));
+  // Without an author the platform itself makes the link, as in the demo.
+  const chooseResource = async ({ author, organizationId }: Scope) =>
+    author === undefined || (await facts.isApprovedAtOnce(organizationId)) ? approved : pending;
+
+  async function demandAllowedHost({ host, port }: Input): Promise<void> {
+    const fault = await facts.guard?.resolveHostFault(String(host), Number(port));
+    if (fault !== undefined) refuseField('/host', fault);
+  }
+
+  const links: Resource<AcquirerLink> = {
+    ...approved,
+    async create(scope, input, id) {
+      await demandAllowedHost(input);
+      return (await chooseResource(scope)).create(scope, input, id);
+    },
+    async replace(scope, id, input, ifMatch) {
+      const { view } = await approved.get(scope, id);
+      // A link whose host is no longer allowed can still be renamed or disabled.
+      if (view.host !== input['host'] || view.port !== input['port']) {
+        await demandAllowedHost(input);
+      }
+      return (await chooseResource(scope)).replace(scope, id, input, ifMatch);
+    },
+  };
   return facts.inspect === undefined ? links : withInspection(links, facts.inspect);
 }
 

@@ -9,7 +9,7 @@ import type {
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import type { Recorder } from '../audit/index.ts';
-import type { Clock, Database, Ids, Jobs } from '../platform/index.ts';
+import type { AddressGuard, Clock, Database, Ids, Jobs } from '../platform/index.ts';
 import { createAcquirerContracts } from './acquirer-contracts.ts';
 import {
   builtInDialects,
@@ -24,6 +24,8 @@ import { createBulk } from './bulk/run.ts';
 import { createDeviceFinder, type FoundDevice } from './find-device.ts';
 import { createTerminals, type Terminals } from './find-terminals.ts';
 import type { LinkSigningKeys } from './http-links.ts';
+import { registerLinkApprovals } from './link-approval-routes.ts';
+import { createLinkApprovals } from './link-approvals.ts';
 import type { LinkInspection } from './link-inspection.ts';
 import { createLogicalDevices, type LogicalDevices } from './logical-devices.ts';
 import { createMerchants } from './merchants.ts';
@@ -78,6 +80,10 @@ export type ProvisioningDeps = {
   readonly dialects?: () => readonly Dialect[];
   /** Where acquirer links without TLS may lead, `host:port`; left out, to all of loopback. */
   readonly acquirerProxies?: readonly string[] | undefined;
+  /** In the demo acquirer links need no approval by the operator. */
+  readonly approvesLinksAtOnce?: boolean;
+  /** Left out, an acquirer link may lead to any host: for tests of other things. */
+  readonly linkGuard?: AddressGuard;
   /** Left out, no acquirer link shows the keys that the platform signs with. */
   readonly signingKeys?: LinkSigningKeys;
   /** Left out, keys and certificates of links are not looked at when they are named. */
@@ -152,6 +158,7 @@ export function createProvisioning(given: ProvisioningDeps): Provisioning {
   const onOrganizationWrite = () => {
     for (const { clear } of [tree, resolver, devices, terminals]) clear();
   };
+  const isOperator = given.isOperator ?? (async () => false);
   const deps: ResourceDeps = { database, clock, ids, audit, onWrite };
   const organizationDeps = { ...deps, onWrite: onOrganizationWrite, userDomains };
   const tills = given.tills ?? noTills;
@@ -165,6 +172,9 @@ export function createProvisioning(given: ProvisioningDeps): Provisioning {
     acquirerLinks: createAcquirerLinks(deps, {
       dialects: given.dialects ?? (() => builtInDialects),
       proxies: given.acquirerProxies,
+      guard: given.linkGuard,
+      isApprovedAtOnce: async (organizationId) =>
+        given.approvesLinksAtOnce === true || (await isOperator(organizationId)),
       signingKeys: given.signingKeys,
       inspect: given.inspectLink,
     }),
@@ -172,8 +182,9 @@ export function createProvisioning(given: ProvisioningDeps): Provisioning {
   };
   const terminalClaims = createTerminalClaims({
     ...deps,
-    isOperator: given.isOperator ?? (async () => false),
+    isOperator,
   });
+  const linkApprovals = createLinkApprovals({ ...deps, isOperator });
   const search = createSearch(database);
   const bulk = createBulk({ database, clock, ids, audit, onWrite, tills, jobs: given.jobs });
   return {
@@ -183,6 +194,7 @@ export function createProvisioning(given: ProvisioningDeps): Provisioning {
       const organizations = createOrganizationsBelow(resources.organizations, userDomains);
       registerProvisioningRoutes(app, { ...resources, organizations });
       registerSearch(app, search);
+      registerLinkApprovals(app, linkApprovals);
       registerTerminalClaims(app, terminalClaims);
       registerBulkRoutes(app, { bulk, ids });
     },

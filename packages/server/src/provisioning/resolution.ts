@@ -244,7 +244,10 @@ export function judge(rows: readonly Row[], names: Names, within: Within): Resol
   const contracts = openContracts(rows);
   const [contract] = contracts;
   if (contract === undefined) {
-    return refuse('no_acquirer_for_merchant', 'The acquirer link of the contract is disabled.');
+    return refuse(
+      'no_acquirer_for_merchant',
+      'The acquirer link of the contract is disabled, or the operator of the platform has not approved it.',
+    );
   }
   return { ...entitiesOf(row), contract, contracts };
 }

@@ -20,7 +20,7 @@ export const resolveNames = {
       s.time_zone AS store_time_zone, s.status AS store_status, s.address AS store_address,
       d.logical_device_id, d.store_id AS device_store_id, d.name AS device_name,
       d.merchant_id AS device_merchant_id, d.status AS device_status,
-      l.status AS link_status, c.*
+      CASE WHEN l.approval = 'Approved' THEN l.status ELSE l.approval END AS link_status, c.*
     FROM organizations o
     LEFT JOIN LATERAL (
       SELECT * FROM (

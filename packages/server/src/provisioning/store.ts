@@ -184,7 +184,7 @@ export function listLinksToOpen(run: Run, also: readonly string[]): Promise<Row[
        client_certificate, institution_id, dialect, connections, tpdu, zone_pin_key, mac_key,
        zone_master_key, http_json, NOT (${isInUse}) AS is_finishing
      FROM acquirer_links
-     WHERE (${isInUse}) OR acquirer_link_id = ANY($1::uuid[])
+     WHERE ((${isInUse}) OR acquirer_link_id = ANY($1::uuid[])) AND approval = 'Approved'
      ORDER BY organization_id, acquirer_link_id LIMIT ${linksMax}`,
     [also],
   );

@@ -70,6 +70,7 @@ export const acquirerLinks: Table = {
     'tls',
     'client_certificate',
     'institution_id',
+    'approval',
     'dialect',
     'connections',
     'tpdu',

@@ -136,6 +136,7 @@ export default function LinkPage() {
         />
       }
     >
+      {link.approval === 'PendingApproval' && <p role="status">{t('approvalText')}</p>}
       {facts !== undefined && <Faults of={facts} />}
       {facts !== undefined && <Backlog of={facts} />}
       <Settings of={link} />

@@ -8,6 +8,7 @@ const tones: Readonly<Record<LinkState, Tone>> = {
   Alarm: 'bad',
   Unavailable: 'bad',
   Faulty: 'bad',
+  PendingApproval: 'plain',
   Disabled: 'plain',
   Unknown: 'plain',
 };

@@ -2,14 +2,22 @@
 import type { AcquirerLink, AcquirerLinkStates } from '@switchyard/contract';
 
 export type LinkFacts = AcquirerLinkStates['items'][number];
-export type LinkState = 'Disabled' | 'Unknown' | 'Faulty' | 'Unavailable' | 'Alarm' | 'Available';
+export type LinkState =
+  | 'Disabled'
+  | 'PendingApproval'
+  | 'Unknown'
+  | 'Faulty'
+  | 'Unavailable'
+  | 'Alarm'
+  | 'Available';
 
 /** @param facts nothing where the platform has not opened it, or does not tell */
 export function stateOf(
-  { status }: Pick<AcquirerLink, 'status'>,
+  { status, approval }: Pick<AcquirerLink, 'status' | 'approval'>,
   facts: LinkFacts | undefined,
 ): LinkState {
   if (status === 'Disabled') return 'Disabled';
+  if (approval === 'PendingApproval') return 'PendingApproval';
   if (facts === undefined) return 'Unknown';
   if ((facts.faults?.length ?? 0) > 0) return 'Faulty';
   if (facts.alarm) return 'Alarm';

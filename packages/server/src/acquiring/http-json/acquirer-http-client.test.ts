@@ -4,7 +4,10 @@ import { type AddressInfo, createServer as createSilentServer } from 'node:net';
 import { afterEach, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { eventually } from '../../../test/eventually.ts';
+import { createAddressGuard } from '../../platform/index.ts';
 import { createAcquirerHttpClient } from './acquirer-http-client.ts';
+
+const addressGuard = createAddressGuard({ allowsLoopback: true });
 
 const closers: (() => Promise<void> | void)[] = [];
 
@@ -25,6 +28,7 @@ async function open(options: Partial<Parameters<typeof createAcquirerHttpClient>
   });
   const { port } = server.address() as AddressInfo;
   const calls = createAcquirerHttpClient({
+    addressGuard,
     host: '127.0.0.1',
     port,
     tls: false,

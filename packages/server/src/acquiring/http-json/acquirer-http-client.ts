@@ -7,7 +7,12 @@ import {
   request,
 } from 'node:http';
 import { request as requestTls, Agent as TlsAgent } from 'node:https';
-import { onConnection, whenOver } from '../../platform/index.ts';
+import {
+  type AddressGuard,
+  addressRefusedError,
+  onConnection,
+  whenOver,
+} from '../../platform/index.ts';
 import type { ExchangeResult, TlsIdentity } from '../spi/acquirer-spi.ts';
 
 export type ReceivedResponse = {
@@ -31,6 +36,7 @@ type Options = {
   host: string;
   port: number;
   tls: boolean;
+  addressGuard: AddressGuard;
   tlsIdentity?: TlsIdentity | undefined;
   lateResponseWindowMs: number;
   /** Further requests wait for a free connection. */
@@ -70,6 +76,7 @@ export function createAcquirerHttpClient(options: Options) {
   const { connectTimeoutMs = defaultConnectTimeoutMs } = options;
   const agentOptions = {
     keepAlive: true,
+    lookup: options.addressGuard.lookupFor(port),
     maxSockets: maxConnections,
     maxFreeSockets: maxIdleConnections,
     timeout: idleConnectionTimeoutMs,
@@ -93,6 +100,11 @@ export function createAcquirerHttpClient(options: Options) {
   }
 
   function post(call: AcquirerHttpRequest): Promise<ExchangeResult<ReceivedResponse>> {
+    // Node does not look up an IP address, so it is checked here.
+    if (options.addressGuard.findHostFault(host, port) !== undefined) {
+      const reason = describeConnectError(addressRefusedError());
+      return Promise.resolve({ result: 'NotSent', reason });
+    }
     const { promise, resolve } = Promise.withResolvers<ExchangeResult<ReceivedResponse>>();
     let possiblySent = false;
     let isFinished = false;

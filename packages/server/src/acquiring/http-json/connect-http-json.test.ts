@@ -11,12 +11,19 @@ import { join } from 'node:path';
 import { afterEach, test } from 'node:test';
 import { type HttpAcquirer, readLedger, startHttpAcquirer } from '@switchyard/simulators';
 import { eventually } from '../../../test/eventually.ts';
-import { createLog, ensureCertificates, systemClock } from '../../platform/index.ts';
+import {
+  createAddressGuard,
+  createLog,
+  ensureCertificates,
+  systemClock,
+} from '../../platform/index.ts';
 import type { AcquirerRequest, HttpJsonLink, LateResponse } from '../spi/acquirer-spi.ts';
 import { createAcquirerHttpClient } from './acquirer-http-client.ts';
 import { connectHttpJson } from './connect-http-json.ts';
 import { createRequestSigners } from './signed-exchange.ts';
 import { createSigningAcquirer } from './signing-acquirer.fixture.ts';
+
+const addressGuard = createAddressGuard({ allowsLoopback: true });
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 const keys = createRequestSigners(randomBytes(32));
@@ -74,6 +81,7 @@ function attach(
     },
   };
   const connection = connectHttpJson({
+    addressGuard,
     link,
     timeoutMs,
     log,
@@ -217,6 +225,7 @@ test('the acquirer accepts the next platform key during key rotation', async () 
   const server = await acquirer([platformKey, keys.publicKeysFor(names).next.x]);
   const next = { ...names, keyVersion: 2 };
   const connection = connectHttpJson({
+    addressGuard,
     link: {
       organizationId: names.organizationId,
       linkId: names.linkId,
@@ -340,6 +349,7 @@ test('an unreachable acquirer has the outcome NotSent and is not available', asy
   assert.equal(outcome.outcome, 'NotSent');
   assert.equal(connection.isAvailable(), false);
   const calls = createAcquirerHttpClient({
+    addressGuard,
     host: '127.0.0.1',
     port,
     tls: false,
@@ -399,6 +409,7 @@ test('no request is sent to a server with an untrusted certificate', async () =>
   });
   const { port } = server.address() as AddressInfo;
   const calls = createAcquirerHttpClient({
+    addressGuard,
     host: 'localhost',
     port,
     tls: true,

@@ -58,7 +58,7 @@ type ExchangeOptions = {
 
 export type SignedExchange = ReturnType<typeof createSignedExchange>;
 
-type Options = Pick<ConnectionPorts, 'clock' | 'timeoutMs' | 'tlsIdentity'> & {
+type Options = Pick<ConnectionPorts, 'addressGuard' | 'clock' | 'timeoutMs' | 'tlsIdentity'> & {
   link: HttpJsonLink;
   signer: RequestSigner;
 };
@@ -84,9 +84,17 @@ const parseAnswer = createBodyParser(SpiAnswer);
 const parseEchoAnswer = createBodyParser(SpiEchoAnswer);
 
 /** @throws Error if a public key of the acquirer is invalid */
-export function createSignedExchange({ link, signer, clock, timeoutMs, tlsIdentity }: Options) {
+export function createSignedExchange(options: Options) {
+  const { addressGuard, link, signer, clock, timeoutMs, tlsIdentity } = options;
   const { host, port, tls = false, path: pathPrefix = '', acquirerKeys } = link.settings;
-  const httpOptions = { host, port, tls, tlsIdentity, lateResponseWindowMs: timeoutMs };
+  const httpOptions = {
+    addressGuard,
+    host,
+    port,
+    tls,
+    tlsIdentity,
+    lateResponseWindowMs: timeoutMs,
+  };
   const httpClient = createAcquirerHttpClient(httpOptions);
   // A separate client, so that echoes do not wait for payment connections.
   const echoHttpClient = createAcquirerHttpClient({ ...httpOptions, maxConnections: 1 });

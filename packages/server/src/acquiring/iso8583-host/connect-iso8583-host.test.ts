@@ -17,9 +17,11 @@ import {
   frameOf,
   startScriptedHost,
 } from '../../../test/scripted-host.ts';
-import { createLog, systemClock } from '../../platform/index.ts';
+import { createAddressGuard, createLog, systemClock } from '../../platform/index.ts';
 import type { AcquirerRequest, LateResponse } from '../spi/acquirer-spi.ts';
 import { connectIso8583Host } from './connect-iso8583-host.ts';
+
+const addressGuard = createAddressGuard({ allowsLoopback: true });
 
 const request: AcquirerRequest = {
   kind: 'Sale',
@@ -52,6 +54,7 @@ function connectTo(
   const { organizationId, linkId } = request;
   const settings = { host: '127.0.0.1', port, institutionId: '1001' };
   return connectIso8583Host({
+    addressGuard,
     link: { organizationId, linkId, name: 'north', adapter: 'iso8583-host', settings },
     compiledHost: compileHost(builtInHosts[dialect], { now: Date.now }),
     timeoutMs: 20_000,

@@ -1,7 +1,7 @@
 // One TCP or TLS connection to a host: connects, reconnects with backoff, and writes frames in batches.
-import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTcp, isIP, Socket } from 'node:net';
 import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
-import { jittered, type Log } from '../../platform/index.ts';
+import { type AddressGuard, jittered, type Log } from '../../platform/index.ts';
 import type { TlsIdentity } from '../spi/acquirer-spi.ts';
 import type { MessageFraming } from './message-framing-and-mac.ts';
 
@@ -19,6 +19,8 @@ export type HostTarget = {
   host: string;
   port: number;
   tls: boolean;
+  /** Checks the address at each connection. */
+  addressGuard: AddressGuard;
   tlsIdentity?: TlsIdentity | undefined;
   /** Reconnect delays; the last one repeats. */
   reconnectDelaysMs: readonly number[];
@@ -149,8 +151,16 @@ export function openHostConnection(options: HostConnectionOptions) {
     options.onOpen();
   }
 
+  /** Node does not look up an IP address, so it is checked here. */
+  function openSocket(): Socket {
+    const fault = options.addressGuard.findHostFault(host, port);
+    if (fault !== undefined) return new Socket().destroy(new Error(`the host ${fault}`));
+    const lookup = options.addressGuard.lookupFor(port);
+    return connectTcp({ host, port, lookup, allowHalfOpen: true });
+  }
+
   function connect(): void {
-    const tcp = connectTcp({ host, port, allowHalfOpen: true });
+    const tcp = openSocket();
     const newSockets: HostSockets = { tcp, stream: tcp };
     sockets = newSockets;
     tcp.setNoDelay(true);

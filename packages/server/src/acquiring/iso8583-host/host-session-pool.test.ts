@@ -12,7 +12,7 @@ import {
   type ScriptedHost,
   startScriptedHost,
 } from '../../../test/scripted-host.ts';
-import { createLog, systemClock } from '../../platform/index.ts';
+import { createAddressGuard, createLog, systemClock } from '../../platform/index.ts';
 import type { ExchangeResult } from '../spi/acquirer-spi.ts';
 import { type HostLink, openHostLink } from './host-session-pool.ts';
 
@@ -32,6 +32,7 @@ async function setUp(options: Options = {}, script = approve) {
   host.script(script);
   const late: Message[] = [];
   const link = openHostLink({
+    addressGuard: createAddressGuard({ allowsLoopback: true }),
     host: '127.0.0.1',
     port: host.port,
     tls: false,

@@ -14,7 +14,13 @@ import {
   type ScriptedHost,
   startScriptedHost,
 } from '../../../test/scripted-host.ts';
-import { createLog, createMetrics, systemClock, unguardedNumbering } from '../../platform/index.ts';
+import {
+  createAddressGuard,
+  createLog,
+  createMetrics,
+  systemClock,
+  unguardedNumbering,
+} from '../../platform/index.ts';
 import {
   type AcquirerRequest,
   createAcquiring,
@@ -22,6 +28,8 @@ import {
   createHostTables,
 } from '../index.ts';
 import type { Iso8583HostLink } from '../spi/acquirer-spi.ts';
+
+const addressGuard = createAddressGuard({ allowsLoopback: true });
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 const organizationId = randomUUID();
@@ -82,6 +90,7 @@ async function setUp(links: Iso8583HostLink[], unfinished: Iso8583HostLink[] = [
   const metrics = createMetrics();
   const acquiring = createAcquiring({
     numbering: unguardedNumbering,
+    addressGuard,
     hostTables: createHostTables({
       directory: join(tmpdir(), randomUUID()),
       clock: systemClock,

@@ -1,6 +1,12 @@
 // The adapter interface: requests to an acquirer, outcomes, links and connections.
 import type { EntryMode, SpiPayment, SpiReversal } from '@switchyard/contract';
-import { type Clock, isLoopbackHost, type Log, pause } from '../../platform/index.ts';
+import {
+  type AddressGuard,
+  type Clock,
+  isLoopbackHost,
+  type Log,
+  pause,
+} from '../../platform/index.ts';
 
 /** Identifies one message at the acquirer, for repeats, reversals and lookups. */
 export type AcquirerReference = {
@@ -164,6 +170,8 @@ export type ConnectionPorts = {
   timeoutMs: number;
   clock: Clock;
   log: Log;
+  /** Checks the address of the link at each connection. */
+  addressGuard: AddressGuard;
   onLateResponse(late: LateResponse): void;
   onAvailabilityChange?(available: boolean): void;
 };

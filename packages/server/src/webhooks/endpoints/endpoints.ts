@@ -133,7 +133,7 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
       merchantId,
     }: Pick<WebhookEndpointInput, 'url' | 'eventTypes' | 'merchantId'>,
   ): Promise<void> {
-    const fault = deps.calls.faultOf(url);
+    const fault = await deps.calls.faultOf(url);
     if (fault !== undefined) refuseMember('/url', fault);
     eventTypes.forEach((pattern, index) => {
       if (!isEventPattern(pattern)) refuseMember(`/eventTypes/${index}`, 'names no type of event');

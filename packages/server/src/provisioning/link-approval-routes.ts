@@ -1,0 +1,48 @@
+// Routes with which the operator of the platform approves acquirer links of tenants.
+import { AcquirerLinkApproval, AcquirerLinkApprovalInput, pageOf } from '@switchyard/contract';
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { openPage, pageQuery, route, sealPage } from '../http/index.ts';
+import type { LinkApprovals } from './link-approvals.ts';
+
+const path = '/provisioning/v2/acquirer-link-approvals';
+const listName = 'listAcquirerLinkApprovals';
+const tags = ['Provisioning'] as const;
+
+export function registerLinkApprovals(app: FastifyInstance, approvals: LinkApprovals): void {
+  route(app, {
+    method: 'GET',
+    url: path,
+    operationId: listName,
+    summary: 'List: acquirer links that wait for approval',
+    description:
+      'Acquirer links of all organisations that are PendingApproval. For the operator of the platform; the list of any other organisation is empty.',
+    tags,
+    permission: 'onb.approve',
+    query: Type.Object(pageQuery, { additionalProperties: false }),
+    response: { 200: pageOf(AcquirerLinkApproval) },
+    errors: ['cursor_invalid'],
+    priority: 'list',
+    handler: async ({ caller, query }) =>
+      sealPage(await approvals.list(caller, openPage(query, listName)), query, listName),
+  });
+
+  route(app, {
+    method: 'POST',
+    url: `${path}/:acquirerLinkId/approve`,
+    operationId: 'approveAcquirerLink',
+    summary: 'Approve an acquirer link',
+    description:
+      'For the operator of the platform. The body repeats the host and port of the link; 409 if the link leads elsewhere by now. The platform connects to the host within ten seconds. Approving again changes nothing.',
+    tags,
+    permission: 'onb.approve',
+    params: Type.Object({
+      acquirerLinkId: Type.String({ maxLength: 64, description: 'The acquirer link.' }),
+    }),
+    body: AcquirerLinkApprovalInput,
+    response: { 200: AcquirerLinkApproval },
+    errors: ['resource_not_found', 'concurrent_modification'],
+    faultOutcome: 'NotProcessed',
+    handler: (request) => approvals.approve(request, request.params.acquirerLinkId, request.body),
+  });
+}
