@@ -262,8 +262,10 @@ async function sale(work: Request, inside: Inside): Promise<Reply> {
 /** The original that a completion or a refund names. */
 function originalOf({ body }: Request): string {
   const id = body.PaymentTransaction.OriginalPOITransaction?.POITransactionID?.TransactionID;
-  if (id === undefined) throw new ServiceFault('NotAllowed', 'it needs its original');
-  return id;
+  if (id !== undefined) return id;
+  const isRefund = body.PaymentData?.PaymentType === 'Refund';
+  const reason = isRefund ? 'unreferenced_refund_not_supported' : 'original_missing';
+  throw new ServiceFault('NotAllowed', reason);
 }
 
 /** The answer to a capture or a refund. */

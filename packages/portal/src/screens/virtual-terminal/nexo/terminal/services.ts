@@ -27,6 +27,10 @@ function minor(amount: number, currency: string): number {
 function saleOf({ body }: Work<'PaymentRequest'>): Sale {
   const { Currency: currency, RequestedAmount } = body.PaymentTransaction.AmountsReq;
   const type = body.PaymentData?.PaymentType ?? 'Normal';
+  const { OriginalPOITransaction: original } = body.PaymentTransaction;
+  if (type === 'Refund' && original?.POITransactionID === undefined) {
+    throw new ServiceFault('NotAllowed', 'unreferenced_refund_not_supported');
+  }
   if (type !== 'Normal') throw new ServiceFault('UnavailableService', `PaymentType ${type}`);
   const amount = minor(RequestedAmount ?? 0, currency);
   if (amount <= 0) throw new ServiceFault('NotAllowed', 'an amount is needed');
@@ -104,9 +108,16 @@ function doneOf(answer: Transaction & OperationAnswer): Transaction & OperationA
   throw new ServiceFault('Refusal', operation?.response?.reason ?? status, transactionId);
 }
 
+/** States in which all of a sale went back. */
+const takenBack: readonly string[] = ['Refunded', 'Cancelled', 'Reversed'];
+
 async function currencyOf({ platform }: Inside, id: string): Promise<string> {
   const found = await platform.find(id);
-  if (found.outcome === 'Answered') return found.transaction.currency;
+  if (found.outcome === 'Answered') {
+    const { state, currency } = found.transaction;
+    if (takenBack.includes(state)) throw new ServiceFault('NotAllowed', 'already_refunded', id);
+    return currency;
+  }
   if (found.outcome === 'Refused') throw new ServiceFault('NotFound', found.code);
   throw new ServiceFault('UnreachableHost', 'the original cannot be looked up');
 }
@@ -115,7 +126,7 @@ async function reversal(work: Work<'ReversalRequest'>, inside: Inside): Promise<
   const { keeper, platform, panel, now } = inside;
   const { OriginalPOITransaction: original, ReversedAmount: wanted } = work.body;
   const transactionId = original.POITransactionID?.TransactionID;
-  if (transactionId === undefined) throw new ServiceFault('NotAllowed', 'it needs its original');
+  if (transactionId === undefined) throw new ServiceFault('NotAllowed', 'original_missing');
   work.commit();
   panel.show({ state: 'Busy' });
   const currency = await currencyOf(inside, transactionId);

@@ -185,8 +185,7 @@ export function createTerminal(deps: TerminalDeps): Terminal {
     receive(text) {
       if (isOff) return;
       const reading = readMessage(text);
-      // Whoever encrypts has a key, and a page has none.
-      if (reading.kind === 'Protected') return;
+      // A page has no key: the dialogue rejects a protected message.
       const decision = poi.receive(reading, text);
       keeper.keep({ dialogue: poi.memory() });
       act(decision);

@@ -121,7 +121,9 @@ function receiptIn({ body }: AnyMessage): readonly string[] {
 /** What an answer says of the money. */
 function endOf(of: Money, sum: Sum | undefined, message: AnyMessage): Ended {
   const { Result = 'Failure', ErrorCondition, AdditionalResponse } = resultOf(message) ?? {};
-  const poi = (message.body as Bodies)['POIData']?.['POITransactionID'];
+  const { POIData, OriginalPOITransaction } = message.body as Bodies;
+  // A reversal has an identifier of its own; the payment at the platform is its original.
+  const poi = (OriginalPOITransaction ?? POIData)?.['POITransactionID'];
   const { TransactionID, TimeStamp } = (poi ?? {}) as Readonly<Record<string, string>>;
   return {
     of,
