@@ -146,13 +146,13 @@ export function createPoiDialogue(deps: PoiDeps): PoiDialogue {
     request: AnyMessage | Header,
     source: string | Uint8Array,
     condition: OpenValue<'ErrorCondition'>,
-    additional?: string,
+    detail?: string,
   ): PoiDecision {
-    const facts = { at: at(), ...defined({ additional }) };
+    const facts = { at: at(), ...defined({ detail }) };
     const message = failureTo(request, condition, facts);
     if (message === undefined) {
       const header = 'header' in request ? request.header : request;
-      return rejectSource(source, header, additional ?? condition);
+      return rejectSource(source, header, detail ?? condition);
     }
     if (message.header.MessageClass === 'Service') services.answered(message, 'refused');
     return { do: 'Answer', message };

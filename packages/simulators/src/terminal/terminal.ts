@@ -92,7 +92,7 @@ function demandReady(
   const isAlways = ['Login', 'Logout', 'Diagnosis'].includes(MessageCategory);
   if (MessageClass !== 'Service' || isAlways) return;
   if (!(isBusy || isRecovering || isInMaintenance)) return;
-  throw new ServiceFault('Busy', isInMaintenance ? 'maintenance' : 'in use');
+  throw new ServiceFault('Busy', isInMaintenance ? 'maintenance' : 'busy');
 }
 
 /**
@@ -233,7 +233,9 @@ export function createTerminal(options: TerminalOptions): Terminal {
         if (isBegun(inside, poi, header)) return 'PowerLost';
       }
       const { condition, additional, transactionId } =
-        error instanceof ServiceFault ? error : new ServiceFault('UnavailableService', 'a fault');
+        error instanceof ServiceFault
+          ? error
+          : new ServiceFault('UnavailableService', 'terminal_fault');
       if (header.MessageClass === 'Service') show('Declined', additional ?? condition);
       return failureTo(message, condition, {
         at: at(),

@@ -30,13 +30,13 @@ async function currencyOf({ platform, moment }: Inside, id: string): Promise<str
     return currency;
   }
   if (found?.outcome === 'Refused') throw new ServiceFault('NotFound', found.code);
-  throw new ServiceFault('UnreachableHost', 'the original cannot be looked up');
+  throw new ServiceFault('UnreachableHost', 'original_lookup_failed');
 }
 
 /** A sale that the chip approved and that is not uploaded yet, is at the terminal alone. */
 function demandUploaded({ keeper }: Inside, id: string): void {
   const isHere = keeper.read().uploads.some(({ body }) => body['clientTransactionId'] === id);
-  if (isHere) throw new ServiceFault('NotAllowed', 'it is not uploaded yet');
+  if (isHere) throw new ServiceFault('NotAllowed', 'original_not_uploaded');
 }
 
 /** The answer to a reversal, which takes the original back. */
