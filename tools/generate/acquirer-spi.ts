@@ -79,6 +79,17 @@ const signatureHeaders = [
   headerOf('Signature', 'The signature (RFC 9421).'),
 ];
 
+const securitySchemes = {
+  signature: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'Signature',
+    description: 'An HTTP Message Signature (RFC 9421), as the description of this document says.',
+  },
+};
+
+const license = { name: 'Apache-2.0', identifier: 'Apache-2.0' };
+
 const answered = (text: string, name: Named) => ({
   description: text,
   content: { 'application/json': { schema: reference(name) } },
@@ -128,10 +139,11 @@ export function acquirerSpiDocument(): string {
   );
   const document = {
     openapi: '3.1.0',
-    info: { title: 'Acquirer SPI', version: '1.0.0', description },
+    info: { title: 'Acquirer SPI', version: '1.0.0', description, license },
     servers: [{ url: 'https://acquirer.example', description: 'The acquirer’s server.' }],
+    security: [{ signature: [] }],
     paths,
-    components: { schemas },
+    components: { schemas, securitySchemes },
   };
   return `${JSON.stringify(document, undefined, 2)}\n`;
 }

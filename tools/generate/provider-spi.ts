@@ -65,6 +65,8 @@ refunded, and one that the platform meant to end because it knew nothing is comp
 **Members.** Whatever a side does not know in what the other says, it ignores. An answer has at most
 ${providerAnswerMaxBytes} bytes; redirects are not followed.`;
 
+const license = { name: 'Apache-2.0', identifier: 'Apache-2.0' };
+
 const reference = (name: Named) => ({ $ref: `#/components/schemas/${name}` });
 
 const content = (name: Named) => ({ 'application/json': { schema: reference(name) } });
@@ -100,6 +102,21 @@ const payment = inPath('platformTransactionId', 'The payment at the platform.');
 const refund = inPath('refundId', 'The refund at the platform.');
 const unsigned = { '401': { description: 'The signature is not accepted; nothing was done.' } };
 const noPayment = problem('No such payment ever came: `code` is `payment_not_found`.');
+
+/** Each call of the platform is signed; each event carries an access token of the provider. */
+const securitySchemes = {
+  signature: {
+    type: 'apiKey',
+    in: 'header',
+    name: signature,
+    description: 'Standard Webhooks 1.0, as the description of this document says.',
+  },
+  accessToken: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'An access token of the provider’s application with the scope `spi.events`.',
+  },
+};
 
 type Operation = {
   operationId: string;
@@ -197,6 +214,7 @@ const event = {
     summary: 'Sent by the provider: what happened to a payment',
     description:
       'Sent to the `eventsUrl` of the payment with a token of the provider’s own application (scope `spi.events`), and again until it is answered 2xx: after 1, 2, 5, 10, 30 minutes and so on, for 24 hours.',
+    security: [{ accessToken: [] }],
     requestBody: { required: true, content: content('ProviderEvent') },
     responses: {
       '200': { description: 'It was here before.' },
@@ -211,8 +229,9 @@ export function providerSpiDocument(): string {
   const one = providerPaths.payment('{platformTransactionId}');
   const document = {
     openapi: '3.1.0',
-    info: { title: 'Provider SPI', version: '1.0.0', description },
+    info: { title: 'Provider SPI', version: '1.0.0', description, license },
     servers: [{ url: 'https://provider.example/spi', description: 'The `spiUrl` of the service.' }],
+    security: [{ signature: [] }],
     paths: {
       [providerPaths.payments]: { post: create },
       [one]: { get: read },
@@ -223,7 +242,7 @@ export function providerSpiDocument(): string {
       '/': { post: service },
     },
     webhooks: { event },
-    components: { schemas },
+    components: { schemas, securitySchemes },
   };
   return `${JSON.stringify(document, undefined, 2)}\n`;
 }

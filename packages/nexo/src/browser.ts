@@ -31,6 +31,7 @@ export {
 export { createServiceIds, type ServiceIdDeps } from './dialogue/service-ids.ts';
 export * from './errors.ts';
 export * from './limits.ts';
+export * from './messages/additional-response.ts';
 export * from './messages/build.ts';
 export type { Fault } from './messages/check.ts';
 export {

@@ -1,6 +1,11 @@
 /** For points of sale: sessions with terminals through the cloud or the local network, and services over them. */
 
-export { decimalText, minorUnitsOf, serviceIdKeptMs } from '@switchyard/nexo';
+export {
+  decimalText,
+  minorUnitsOf,
+  readAdditionalResponse,
+  serviceIdKeptMs,
+} from '@switchyard/nexo';
 export type { Chance, Clock } from './clock.ts';
 export { systemClock } from './clock.ts';
 export { PosError, type PosErrorFacts, type PosErrorKind } from './errors.ts';

@@ -7,6 +7,7 @@ import {
   type PosErrorKind,
   type Recovered,
   type RequestBody,
+  readAdditionalResponse,
   serviceIdKeptMs,
 } from '@switchyard/sdk-pos';
 import type { ExitName } from '../exit-codes.ts';
@@ -65,7 +66,7 @@ export function factsOf({ body }: Payment, paid: number | undefined, currency: s
   return {
     result: Response.Result,
     condition: Response.ErrorCondition,
-    reason: Response.AdditionalResponse,
+    reason: messageOf(Response.AdditionalResponse),
     authorizedAmount: paid,
     currency,
     transactionId: POIData?.POITransactionID.TransactionID,
@@ -76,6 +77,9 @@ export function factsOf({ body }: Payment, paid: number | undefined, currency: s
     verification: verified[0],
   };
 }
+
+const messageOf = (text: string | undefined): string | undefined =>
+  text === undefined ? undefined : readAdditionalResponse(text).message;
 
 type Facts = ReturnType<typeof factsOf>;
 

@@ -307,3 +307,57 @@ test('answers to the requests of the terminal itself are taken once', () => {
   assert.equal(get(answer).do, 'Ignore');
   assert.equal(get(approved(pay('1'))).do, 'Ignore');
 });
+
+test('a request to which no valid response exists is rejected and leaves no trace', () => {
+  const { poi, receive: get } = terminal({ loginRequired: true });
+  const altered = (change: Record<string, unknown>, message: AnyMessage = pay('1')): string => {
+    const { header, body } = message;
+    const name = `${header.MessageCategory}${header.MessageType}`;
+    const MessageHeader = { ...header, ...change };
+    return JSON.stringify({ SaleToPOIRequest: { MessageHeader, [name]: body } });
+  };
+  const sound = requestOf('Sound', { ...to('1'), deviceId: '5' }, {
+    SoundAction: 'StopSound',
+    ResponseMode: 'NotRequired',
+  } as never);
+  const noIds = { ServiceID: undefined, DeviceID: undefined };
+  const unanswerable = {
+    'a payment of class Device': altered({ MessageClass: 'Device', DeviceID: '5' }),
+    'a payment of class Event': altered({ MessageClass: 'Event' }),
+    'a device message of class Service': altered({ MessageClass: 'Service' }, sound),
+    'a device message of class Event': altered({ MessageClass: 'Event' }, sound),
+    'a device message without a device': altered(noIds, sound),
+    'a payment without ServiceID': altered(noIds),
+    'a notification of a payment': altered({ MessageType: 'Notification' }),
+    'for another terminal': altered({ MessageClass: 'Event', POIID: 'terminal-2' }),
+  };
+  for (const [name, text] of Object.entries(unanswerable)) {
+    assert.equal(said(receive(poi, text)), 'Reject', name);
+  }
+  const abort = requestOf('Abort', to('7'), {
+    MessageReference: referenceTo(pay('1').header),
+    AbortReason: 'customer left',
+  });
+  const elsewhere = { ...abort, header: { ...abort.header, POIID: 'terminal-2' } };
+  assert.equal(said(get(elsewhere)), 'Reject', 'an abort has no response');
+  assert.deepEqual(poi.memory().services, []);
+});
+
+test('a message that is still protected is rejected; a protected response is ignored', () => {
+  const { poi } = terminal();
+  const protectedText = (envelope: string, MessageType: string) =>
+    JSON.stringify({
+      [envelope]: {
+        MessageHeader: { ...pay('1').header, MessageType },
+        NexoBlob: 'AAAA',
+        SecurityTrailer: {},
+      },
+    });
+  const receiveText = (text: string) => poi.receive(readMessage(text), text);
+  const decision = receiveText(protectedText('SaleToPOIRequest', 'Request'));
+  assert.equal(said(decision), 'Reject');
+  assert.ok(decision.do === 'Notify');
+  assert.equal(decision.message.body['EventDetails'], 'cannot be decrypted');
+  assert.equal(receiveText(protectedText('SaleToPOIResponse', 'Response')).do, 'Ignore');
+  assert.deepEqual(poi.memory().services, []);
+});

@@ -2,7 +2,7 @@
 import { defined } from '../defined.ts';
 import { failureTo } from '../messages/build.ts';
 import { type AnyMessage, type Header, isMessage } from '../messages/message.ts';
-import type { ProtectedReading, Reading } from '../messages/read.ts';
+import type { Reading } from '../messages/read.ts';
 import { factsOf } from '../table/categories.ts';
 import type { OpenValue } from '../table/values.ts';
 import { eventOf, rejectOf } from './event.ts';
@@ -59,11 +59,13 @@ export type PoiDeps = {
  * const decision = poi.receive(readMessage(text), text);
  */
 export type PoiDialogue = {
-  /** Decides what is done with what came; `source` goes back where a message is rejected. */
-  readonly receive: (
-    reading: Exclude<Reading, ProtectedReading>,
-    source: string | Uint8Array,
-  ) => PoiDecision;
+  /**
+   * Decides what is done with what came; `source` goes back where a message is rejected. A reading that
+   * is still protected could not be decrypted, and is rejected.
+   */
+  readonly receive: (reading: Reading, source: string | Uint8Array) => PoiDecision;
+  /** Rejects a message that the channel does not accept, whatever it says; a response is ignored. */
+  readonly reject: (reading: Reading, source: string | Uint8Array, details: string) => PoiDecision;
   /** Ends what `Run` began: the answer is kept, to be repeated. Give it the answer before it is sent. */
   readonly finish: (answer: AnyMessage) => void;
   /** The event that tells that an abort came too late. */
@@ -93,6 +95,9 @@ const saleSystemsMax = 1_000;
  * - An abort has no answer of its own: the aborted service answers; `Completed` tells that it was over.
  * - Who has not logged in, where that is wanted, is answered `LoggedOut`; another terminal's messages
  *   `UnavailableDevice`; what is not understood `MessageFormat`.
+ * - A `Reject` event reports every request to which no valid response exists: its class does not fit its
+ *   category, a device message has neither ServiceID nor DeviceID, it cannot be decrypted, or it is a
+ *   refused abort or notification.
  *
  * Source: nexo Sale to POI 3.0 as public documentation of several vendors tells it; ADR 0049.
  *
@@ -116,7 +121,7 @@ export function createPoiDialogue(deps: PoiDeps): PoiDialogue {
     ...defined({ serviceId: ServiceID }),
   });
 
-  function reject(
+  function rejectSource(
     source: string | Uint8Array,
     header: Header | undefined,
     details: string,
@@ -125,54 +130,69 @@ export function createPoiDialogue(deps: PoiDeps): PoiDialogue {
     return { do: 'Notify', message: rejectOf(source, address, { at: at(), details }) };
   }
 
-  /** An answer that ends a request at once; its identification is used up like any other. */
+  function reject(reading: Reading, source: string | Uint8Array, details: string): PoiDecision {
+    if (reading.kind === 'Unreadable') return rejectSource(source, undefined, details);
+    const header = reading.kind === 'Message' ? reading.message.header : reading.header;
+    if (header.MessageType === 'Response')
+      return { do: 'Ignore', reason: `${details}: a response` };
+    return rejectSource(source, header, details);
+  }
+
+  /**
+   * An answer that ends a request at once; its identification is used up like any other. A `Reject`
+   * event takes its place where the category has no response.
+   */
   function fail(
     request: AnyMessage | Header,
+    source: string | Uint8Array,
     condition: OpenValue<'ErrorCondition'>,
-    additional?: string,
+    detail?: string,
   ): PoiDecision {
-    const facts = { at: at(), ...defined({ additional }) };
+    const facts = { at: at(), ...defined({ detail }) };
     const message = failureTo(request, condition, facts);
-    if (message === undefined) return { do: 'Ignore', reason: `${condition}, and has no answer` };
+    if (message === undefined) {
+      const header = 'header' in request ? request.header : request;
+      return rejectSource(source, header, detail ?? condition);
+    }
     if (message.header.MessageClass === 'Service') services.answered(message, 'refused');
     return { do: 'Answer', message };
   }
 
-  function receive(
-    reading: Exclude<Reading, ProtectedReading>,
-    source: string | Uint8Array,
-  ): PoiDecision {
-    if (reading.kind === 'Unreadable') return reject(source, undefined, 'cannot be read');
+  function receive(reading: Reading, source: string | Uint8Array): PoiDecision {
+    if (reading.kind === 'Unreadable') return reject(reading, source, 'cannot be read');
+    if (reading.kind === 'Protected') return reject(reading, source, 'cannot be decrypted');
     const header = reading.kind === 'Faulty' ? reading.header : reading.message.header;
     if (header.MessageType === 'Response') {
       return reading.kind === 'Message'
         ? takeAnswer(reading.message)
         : { do: 'Ignore', reason: 'a faulty response' };
     }
+    // The response repeats the header, so a header that breaks a rule has no valid response.
+    if (isUnanswerable(header)) return reject(reading, source, unanswerable(reading));
     if (header.MessageClass === 'Event') return { do: 'Ignore', reason: 'an event of a terminal' };
-    if (header.POIID !== poiId) return fail(header, 'UnavailableDevice');
+    if (header.POIID !== poiId) return fail(header, source, 'UnavailableDevice');
     const isService = header.MessageClass === 'Service';
     const noted = !isService || isStateless(header) || services.add(header, now());
-    if (!noted) return reject(source, header, 'the ServiceID was used before');
+    if (!noted) return rejectSource(source, header, 'the ServiceID was used before');
     if (reading.kind === 'Faulty') {
       const [first] = reading.faults;
-      return fail(header, 'MessageFormat', first && `${first.pointer} ${first.problem}`);
+      return fail(header, source, 'MessageFormat', first && `${first.pointer} ${first.problem}`);
     }
-    return isService ? service(reading.message, source) : device(reading.message);
+    return isService ? service(reading.message, source) : device(reading.message, source);
   }
 
   function service(message: AnyMessage, source: string | Uint8Array): PoiDecision {
     const { header } = message;
     const facts = factsOf(header.MessageCategory);
     if (loginRequired && !loggedIn.has(header.SaleID) && facts.withoutLogin !== true) {
-      return fail(message, 'LoggedOut');
+      return fail(message, source, 'LoggedOut');
     }
     if (isMessage(message, 'Abort', 'Request')) return abort(message, source);
     if (isMessage(message, 'TransactionStatus', 'Request')) {
       return { do: 'Answer', message: statusAnswer(message, services, at()) };
     }
     if (facts.besides === true) return { do: 'Run', message };
-    if (running !== undefined) return fail(message, 'Busy');
+    if (running !== undefined) return fail(message, source, 'Busy');
     running = header;
     return { do: 'Run', message };
   }
@@ -196,17 +216,19 @@ export function createPoiDialogue(deps: PoiDeps): PoiDialogue {
       const address = { saleId: SaleID, poiId, serviceId: record.serviceId };
       return { do: 'Notify', message: eventOf('Completed', address, { at: at() }) };
     }
-    return reject(source, message.header, 'nothing that can be aborted');
+    return rejectSource(source, message.header, 'nothing that can be aborted');
   }
 
-  function device(message: AnyMessage): PoiDecision {
+  function device(message: AnyMessage, source: string | Uint8Array): PoiDecision {
     const { header } = message;
     const other = running !== undefined && header.ServiceID !== running.ServiceID;
     if (header.MessageType === 'Notification') {
       return other ? { do: 'Ignore', reason: 'belongs to no service' } : { do: 'Run', message };
     }
     const pair = pairOf(header);
-    if (other || devices.has(pair) || devices.size >= devicesMax) return fail(message, 'Busy');
+    if (other || devices.has(pair) || devices.size >= devicesMax) {
+      return fail(message, source, 'Busy');
+    }
     devices.set(pair, header);
     return { do: 'Run', message };
   }
@@ -254,12 +276,27 @@ export function createPoiDialogue(deps: PoiDeps): PoiDialogue {
 
   return {
     receive,
+    reject,
     finish,
     cannotAbort,
     ask,
     running: () => running,
     memory: () => ({ services: services.all(), loggedIn: [...loggedIn] }),
   };
+}
+
+/** Whether no response to the header can be written. A category without responses breaks no rule by it. */
+function isUnanswerable(header: Header): boolean {
+  const { MessageClass, MessageCategory, MessageType, ServiceID, DeviceID } = header;
+  const facts = factsOf(MessageCategory);
+  if (facts.class !== MessageClass || facts.bodies[MessageType] === undefined) return true;
+  if (MessageClass === 'Service') return ServiceID === undefined;
+  return MessageClass === 'Device' && (ServiceID ?? DeviceID) === undefined;
+}
+
+function unanswerable(reading: Reading): string {
+  const [first] = 'faults' in reading ? reading.faults : [];
+  return first === undefined ? 'the header breaks a rule' : `${first.pointer} ${first.problem}`;
 }
 
 /** Asking for a state twice does no harm, and an abort has no answer that could be confused. */

@@ -3,6 +3,7 @@ import { defined } from '../defined.ts';
 import { factsOf, type TypeOf } from '../table/categories.ts';
 import type { Structure } from '../table/structures.ts';
 import type { Category, OpenValue } from '../table/values.ts';
+import { additionalResponse } from './additional-response.ts';
 import { type AnyMessage, type Body, type Header, isMessage, type Message } from './message.ts';
 
 /**
@@ -98,13 +99,15 @@ export function answerTo<Of extends Exclude<Category, 'Abort' | 'Event' | 'Input
  * Source: nexo Sale to POI 3.0, `Response` and the bodies that hold it.
  *
  * @example
- * const facts: FailureFacts = { at: '2026-03-01T10:00:00.000Z', additional: 'message=Busy' };
+ * const facts: FailureFacts = { at: '2026-03-01T10:00:00.000Z', additional: 'no_paper' };
  */
 export type FailureFacts = {
   /** The time of the answer, RFC 3339. */
   readonly at: string;
-  /** `AdditionalResponse`: for logs and people, never acted upon. */
+  /** The `refusalReason` of `AdditionalResponse`; default by the condition. */
   readonly additional?: string;
+  /** The `message` of `AdditionalResponse`; default by the reason. */
+  readonly detail?: string;
   /** The terminal's identification of the transaction, where it gave one. */
   readonly transactionId?: string;
 };
@@ -134,7 +137,7 @@ export function failureTo(
   const Response: Structure<'Response'> = {
     Result: 'Failure',
     ErrorCondition: condition,
-    ...defined({ AdditionalResponse: facts.additional }),
+    AdditionalResponse: additionalResponse(condition, facts.additional, facts.detail),
   };
   return { header: answerHeader(message.header), body: failureBody(message, Response, facts) };
 }

@@ -43,6 +43,7 @@ export function checkDocument(document: OpenApiDocument): void {
   for (const { $ref } of everyPart(document)) {
     if ($ref !== undefined) assert.ok(resolve(document, String($ref)), String($ref));
   }
+  for (const { name, description } of document.tags) assert.ok(description !== undefined, name);
   const ids = new Set<string>();
   for (const [path, methods] of Object.entries(document.paths)) {
     for (const [method, operation] of Object.entries(methods)) {

@@ -43,6 +43,7 @@ export function writeOpenApi(facts: OpenApiFacts, declared: readonly RouteFacts[
       title: facts.title,
       version: facts.version,
       description: facts.description,
+      contact: { name: facts.title, url: `${facts.baseUrl}/docs` },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: facts.baseUrl }],

@@ -44,6 +44,7 @@ import {
   type SecondListenerOptions,
 } from './second-listener.ts';
 import { parseStrictJson } from './strict-json.ts';
+import { tagDescriptions } from './tag-descriptions.ts';
 import { createUpgrades, type UpgradeRoute, type Upgrades } from './upgrades.ts';
 import { createValidation } from './validation.ts';
 
@@ -231,9 +232,17 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
 }
 
 function openApiFacts(deps: HttpDeps): OpenApiFacts {
-  const { settings, tagDescriptions = {}, shownUserDomain } = deps;
+  const { settings, shownUserDomain } = deps;
+  const described = { ...tagDescriptions, ...deps.tagDescriptions };
   const { baseUrl, authUrl, deviceAuthUrl } = settings;
-  return { ...aboutTheApi, baseUrl, authUrl, deviceAuthUrl, shownUserDomain, tagDescriptions };
+  return {
+    ...aboutTheApi,
+    baseUrl,
+    authUrl,
+    deviceAuthUrl,
+    shownUserDomain,
+    tagDescriptions: described,
+  };
 }
 
 /** Whoever asks there by plain HTTP learns what the address is. */

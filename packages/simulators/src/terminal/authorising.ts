@@ -170,7 +170,7 @@ function approvedOf(
 ): Transaction {
   if (known.kind === 'NotTaken') throw new ServiceFault(refusalOf(known.code), known.code);
   if (known.kind === 'Told') return known.transaction;
-  const told = 'no outcome; it is reversed';
+  const told = 'outcome_unknown_reversed';
   const fault = new ServiceFault('UnreachableHost', told, sold.clientTransactionId);
   reverse(inside, { ...sold, reason: 'Timeout' }, fault);
   throw fault;
@@ -226,8 +226,8 @@ function endWithCard(inside: Inside, card: TestCard, approved: Transaction): voi
   const { clientTransactionId, transactionId } = approved;
   const fault =
     behaviour === 'RemovedLate'
-      ? new ServiceFault('Cancel', 'the card was taken out; it is reversed', transactionId)
-      : new ServiceFault('Refusal', 'the chip declined; it is reversed', transactionId);
+      ? new ServiceFault('Cancel', 'card_removed_reversed', transactionId)
+      : new ServiceFault('Refusal', 'chip_declined_reversed', transactionId);
   const reversal = { clientTransactionId, reason: reason[behaviour], until: inside.now() };
   reverse(inside, reversal, fault);
   throw fault;
@@ -244,7 +244,7 @@ export async function authorise(
   sale: Sale,
   card: TestCard,
 ): Promise<Approval> {
-  if (card.behaviour === 'DeclinesItself') throw new ServiceFault('Refusal', 'the chip declined');
+  if (card.behaviour === 'DeclinesItself') throw new ServiceFault('Refusal', 'chip_declined');
   if (card.behaviour === 'ApprovesItself') {
     work.commit();
     return approveOffline(work, inside, sale, card);

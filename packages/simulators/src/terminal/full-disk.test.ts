@@ -2,7 +2,14 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, rmSync } from 'node:fs';
 import { test } from 'node:test';
-import { type AnyMessage, isMessage, referenceTo, requestOf, resultOf } from '@switchyard/nexo';
+import {
+  type AnyMessage,
+  isMessage,
+  readAdditionalResponse,
+  referenceTo,
+  requestOf,
+  resultOf,
+} from '@switchyard/nexo';
 import { address, folder, pay, stage } from './stage.fixture.ts';
 import type { TerminalHappening } from './work.ts';
 
@@ -123,7 +130,7 @@ test('a request that cannot be written down is not begun, and the next one is', 
   assert.ok(first);
   const { ErrorCondition, AdditionalResponse } = resultOf(first) ?? {};
   assert.equal(ErrorCondition, 'UnavailableService');
-  assert.match(AdditionalResponse ?? '', /nothing was taken/);
+  assert.match(readAdditionalResponse(AdditionalResponse ?? '').message, /nothing was taken/);
   assert.deepEqual(await statusOf(payment), first, 'it is no longer in progress');
   assert.equal(await conditionOf(pay(20)), 'UnavailableService', 'not in use either');
   assert.equal(fake.taken(), 500);

@@ -25,7 +25,7 @@ export function writtenDown(
   if (decision.do !== 'Run') return decision;
   const facts = {
     at: new Date(now()).toISOString(),
-    additional: 'it cannot be written down; nothing was taken',
+    additional: 'storage_failed',
   };
   const message = failureTo(decision.message, 'UnavailableService', facts);
   if (message === undefined) return { do: 'Ignore', reason: facts.additional };

@@ -131,13 +131,17 @@ test('the public library pays over protected messages, and aborts', async () => 
   assert.equal(fake.taken(), 1250);
 });
 
-test('a wrong pass phrase and a clear message are not taken', async () => {
+test('a wrong pass phrase and a clear message get a Reject event', async () => {
   const { fake, local } = await open(true);
   const till = clientOf(local.port, local.certFile);
   const wrong = { ...securityKey, Passphrase: 'not it' };
+  // The library has no words for an event in clear; the bytes are looked at below.
   await assert.rejects(till.request(payment('1') as never, wrong));
-  const { status } = await post(local, '/nexo', JSON.stringify(payment('2')));
-  assert.equal(status, 400);
+  const clear = JSON.stringify(payment('2'));
+  assert.deepEqual(rejected(await post(local, '/nexo', clear)), {
+    details: 'has to be protected',
+    message: clear,
+  });
   assert.equal(fake.sold.length, 0);
 });
 
@@ -153,6 +157,38 @@ test('the public library is told of a refusal, and of what it may not ask for', 
   const answer = (await till.request(wrong as never, securityKey)).SaleToPOIResponse;
   assert.equal(answer?.PaymentResponse?.Response.ErrorCondition, 'UnavailableDevice');
   assert.equal(fake.taken(), 0);
+});
+
+/** What a Reject event says, and the message that it gives back. */
+function rejected({ status, text }: Answer) {
+  assert.equal(status, 200);
+  const reading = readMessage(text);
+  assert.ok(reading.kind === 'Message' && isMessage(reading.message, 'Event', 'Notification'));
+  const { EventToNotify, EventDetails, RejectedMessage = '' } = reading.message.body;
+  assert.equal(EventToNotify, 'Reject');
+  return { details: EventDetails, message: Buffer.from(RejectedMessage, 'base64').toString() };
+}
+
+test('a request of the wrong class and a device message without a device get a Reject event', async () => {
+  const { fake, local } = await open(false);
+  const { SaleToPOIRequest: envelope } = payment('W1');
+  const device = { SoundAction: 'StopSound', ResponseMode: 'NotRequired' };
+  const wrong = { ...envelope.MessageHeader, MessageClass: 'Event' };
+  const { ServiceID: _, ...without } = header('Sound', 'W2');
+  for (const message of [
+    { SaleToPOIRequest: { ...envelope, MessageHeader: wrong } },
+    { SaleToPOIRequest: { ...envelope, MessageHeader: { ...wrong, MessageClass: 'Device' } } },
+    {
+      SaleToPOIRequest: {
+        MessageHeader: { ...without, MessageClass: 'Device' },
+        SoundRequest: device,
+      },
+    },
+  ]) {
+    const text = JSON.stringify(message);
+    assert.equal(rejected(await post(local, '/nexo', text)).message, text);
+  }
+  assert.equal(fake.sold.length, 0);
 });
 
 type Wire = { MessageHeader: Record<string, unknown>; SecurityTrailer: Record<string, unknown> } & {
@@ -175,7 +211,7 @@ const flipped = (base64: unknown): string => {
   return bytes.toString('base64');
 };
 
-test('what was changed on its way, or is under another key, is 400 and does nothing', async () => {
+test('what was changed on its way, or is under another key, gets a Reject event and does nothing', async () => {
   const { fake, local } = await open(true);
   const changes: readonly ((wire: Wire) => void)[] = [
     (wire) => {
@@ -207,20 +243,14 @@ test('what was changed on its way, or is under another key, is 400 and does noth
     },
   ];
   for (const [at, change] of changes.entries()) {
-    const { status, text } = await post(local, '/nexo', protectedText(`B${at}`, change));
-    assert.deepEqual([status, text], [400, ''], `change ${at}`);
+    const message = protectedText(`B${at}`, change);
+    const told = rejected(await post(local, '/nexo', message));
+    assert.deepEqual(told, { details: 'cannot be decrypted', message }, `change ${at}`);
   }
   const older: SharedKey = { ...key, version: 0 };
-  assert.equal(
-    (
-      await post(
-        local,
-        '/nexo',
-        protectedText('B99', () => {}, older),
-      )
-    ).status,
-    400,
-  );
+  const message = protectedText('B99', () => {}, older);
+  const told = rejected(await post(local, '/nexo', message));
+  assert.deepEqual(told, { details: 'cannot be decrypted', message });
   assert.equal(fake.sold.length, 0);
 });
 

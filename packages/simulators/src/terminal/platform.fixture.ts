@@ -137,9 +137,9 @@ export function fakePlatform() {
       const refusal = { status: 409, code: 'transaction_in_progress', isPassing: true } as const;
       return Promise.resolve({ outcome: 'Refused', ...refusal });
     }
-    const operationId = `${verb} ${String(body['clientOperationId'])}`;
-    operations.push(operationId);
-    const known = isElsewhere ? undefined : done.get(operationId);
+    const clientKey = `${verb} ${String(body['clientOperationId'])}`;
+    operations.push(clientKey);
+    const known = isElsewhere ? undefined : done.get(clientKey);
     if (known !== undefined) return Promise.resolve(known);
     const row = byAny(id);
     if (row === undefined) {
@@ -154,15 +154,16 @@ export function fakePlatform() {
     }
     if (verb === 'refund' && refunds === 'Declines') {
       const declined = view(row, { operation: { status: 'Declined', createdAt: at, kind: verb } });
-      done.set(operationId, declined);
+      done.set(clientKey, declined);
       return Promise.resolve(declined);
     }
     row.state = verb === 'capture' ? 'Captured' : verb === 'refund' ? 'Refunded' : 'Cancelled';
     const amount = Number(body['amount'] ?? row.body['amount']);
     row.refunded += verb === 'refund' ? amount : 0;
-    const facts = { status: 'Succeeded', amount, createdAt: at, kind: verb };
+    const operationId = randomUUID();
+    const facts = { operationId, status: 'Succeeded', amount, createdAt: at, kind: verb };
     const answer = view(row, { operation: facts });
-    done.set(operationId, answer);
+    done.set(clientKey, answer);
     // As where the power goes off before the answer is there.
     if (isStuck) return new Promise(() => {});
     return Promise.resolve(behaviour === 'LosesAnswer' ? { outcome: 'Unknown' } : answer);

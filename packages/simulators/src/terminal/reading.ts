@@ -14,7 +14,7 @@ function nextCard({ moment }: Inside, amount: number): TestCard {
 /** Waits for as long as the terminal does, and then for nobody. */
 async function waitInVain({ sleep, times }: Inside, signal: AbortSignal): Promise<never> {
   await sleep(times.card, signal);
-  throw new ServiceFault('Cancel', 'nobody has shown a card');
+  throw new ServiceFault('Cancel', 'card_not_presented');
 }
 
 /** The card that was read for this till: that of another one is of another customer. */
@@ -28,7 +28,7 @@ function heldCard(
   const isMeant = reference === undefined || held?.reference === reference;
   if (isHeld && isMeant) return held.card;
   if (reference === undefined) return undefined;
-  throw new ServiceFault('NotFound', 'no card is held of that acquisition');
+  throw new ServiceFault('NotFound', 'card_acquisition_not_found');
 }
 
 /**
@@ -54,12 +54,12 @@ export async function readCard(
   const card = nextCard(inside, amount);
   if (card.behaviour === 'Absent') return waitInVain(inside, work.signal);
   await sleep(times.step, work.signal);
-  if (card.behaviour === 'Cancels') throw new ServiceFault('Cancel', 'the holder pressed Stop');
-  if (card.behaviour === 'Unreadable') throw new ServiceFault('InvalidCard', 'it cannot be read');
+  if (card.behaviour === 'Cancels') throw new ServiceFault('Cancel', 'cancelled_by_cardholder');
+  if (card.behaviour === 'Unreadable') throw new ServiceFault('InvalidCard', 'card_unreadable');
   show('Asking', text, card.label, 'Please wait');
   if (card.behaviour === 'RemovedEarly') {
     await sleep(times.step, work.signal);
-    throw new ServiceFault('Cancel', 'the card was taken out too early');
+    throw new ServiceFault('Cancel', 'card_removed');
   }
   return card;
 }

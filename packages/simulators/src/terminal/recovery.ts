@@ -2,6 +2,7 @@
 import { defined } from '@switchyard/contract';
 import {
   type AnyMessage,
+  additionalResponse,
   answerHeader,
   failureTo,
   type Header,
@@ -37,11 +38,11 @@ async function recovered(inside: Inside, pending: Pending): Promise<AnyMessage |
   }
   const known = await findOut(inside, pending);
   if (known.kind === 'NotTaken') {
-    return failed(inside, pending, 'Aborted', 'the terminal started anew; nothing was taken');
+    return failed(inside, pending, 'Aborted', 'terminal_restarted');
   }
   if (known.kind === 'Unreachable') {
     const { clientTransactionId, until, merchant } = pending;
-    const fault = new ServiceFault('UnreachableHost', 'no outcome; it is reversed');
+    const fault = new ServiceFault('UnreachableHost', 'outcome_unknown_reversed');
     reverse(inside, { clientTransactionId, until, merchant, reason: 'Timeout' }, fault);
     return failed(inside, pending, fault.condition, fault.additional ?? '');
   }
@@ -90,7 +91,7 @@ function batchAnswer(
 ): AnyMessage | undefined {
   const PerformedTransaction = [...performed, ...(last ? [performedOf(last.body)] : [])];
   if (wanted > 0 && PerformedTransaction.length === 0) {
-    return failed(inside, { header }, 'Aborted', 'the terminal started anew; nothing was taken');
+    return failed(inside, { header }, 'Aborted', 'terminal_restarted');
   }
   const Response: Structure<'Response'> =
     PerformedTransaction.length === wanted
@@ -98,7 +99,7 @@ function batchAnswer(
       : {
           Result: 'Partial',
           ErrorCondition: 'Aborted',
-          AdditionalResponse: 'the terminal started anew; the rest was not begun',
+          AdditionalResponse: additionalResponse('Aborted', 'batch_interrupted'),
         };
   return { header: answerHeader(header), body: { Response, PerformedTransaction } };
 }
@@ -170,7 +171,7 @@ export function abandoned(
         ServiceID,
         POIID,
       };
-      const text = 'the terminal started anew; nothing was taken';
+      const text = 'terminal_restarted';
       return failed(inside, { header }, 'Aborted', text) ?? [];
     });
 }

@@ -3,7 +3,14 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { findPans } from '@switchyard/emv';
-import { isMessage, referenceTo, requestOf, resultOf, writeMessage } from '@switchyard/nexo';
+import {
+  type AnyMessage,
+  isMessage,
+  referenceTo,
+  requestOf,
+  resultOf,
+  writeMessage,
+} from '@switchyard/nexo';
 import { openPinBlock, readKsn, readPinBlock, tdesWorkingKey } from '@switchyard/pin';
 import { testCards } from './cards.ts';
 import {
@@ -416,3 +423,46 @@ test('events reach the tills that are connected, and a cashier judges a signatur
   assert.equal(event.body.EventToNotify, 'BeginMaintenance');
   await terminal().stop();
 });
+
+test('each reversal has its own identifier, and a second full reversal answers already_refunded', async () => {
+  const { terminal, ask } = stage();
+  for (const ReversalReason of ['MerchantCancel', 'Malfunction'] as const) {
+    for (const isReserved of [false, true]) {
+      const data = isReserved ? { PaymentData: { PaymentType: 'FirstReservation' } } : {};
+      const { first: sold } = await ask(pay(10, data));
+      assert.ok(sold && isMessage(sold, 'Payment', 'Response'));
+      const original = sold.body.POIData?.POITransactionID;
+      const reversal = () =>
+        requestOf('Reversal', address(), {
+          OriginalPOITransaction: { POITransactionID: original },
+          ReversalReason,
+        } as never);
+      const isCaptureReversed = !isReserved && ReversalReason === 'Malfunction';
+      if (isCaptureReversed) continue;
+      const { first: reversed } = await ask(reversal());
+      assert.ok(reversed && isMessage(reversed, 'Reversal', 'Response'));
+      assert.equal(reversed.body.Response.Result, 'Success', ReversalReason);
+      const own = reversed.body.POIData?.POITransactionID.TransactionID;
+      assert.ok(own !== undefined && own !== original?.TransactionID);
+      assert.deepEqual(reversed.body.OriginalPOITransaction?.POITransactionID, original);
+      const { first: again } = await ask(reversal());
+      assert.ok(again);
+      assert.equal(resultOf(again)?.ErrorCondition, 'NotAllowed');
+      assert.equal(reasonOf(again), 'already_refunded', `${ReversalReason} ${isReserved}`);
+    }
+  }
+  await terminal().stop();
+});
+
+test('a refund without its original is refused as unreferenced_refund_not_supported', async () => {
+  const { terminal, ask, fake } = stage();
+  const { first } = await ask(pay(3, { PaymentData: { PaymentType: 'Refund' } }));
+  assert.ok(first);
+  assert.equal(resultOf(first)?.ErrorCondition, 'NotAllowed');
+  assert.equal(reasonOf(first), 'unreferenced_refund_not_supported');
+  assert.equal(fake.operations.length, 0);
+  await terminal().stop();
+});
+
+const reasonOf = (message: AnyMessage) =>
+  new URLSearchParams(resultOf(message)?.AdditionalResponse).get('refusalReason');

@@ -9,7 +9,6 @@ import {
   type Header,
   NexoError,
   type PoiDecision,
-  type ProtectedReading,
   type Reading,
   readMessage,
   writeMessage,
@@ -77,16 +76,13 @@ function startMoment(): Moment {
   };
 }
 
-function opened(
-  reading: Reading,
-  channel: TerminalChannel,
-  tell: Inside['tell'],
-): Exclude<Reading, ProtectedReading> | undefined {
+/** What is inside of a protected message; the protected message itself where it does not open. */
+function opened(reading: Reading, channel: TerminalChannel, tell: Inside['tell']): Reading {
   if (reading.kind !== 'Protected') return reading;
   const inner = channel.protection?.open(reading);
   if (inner !== undefined && inner.kind !== 'Refused') return inner;
   tell({ type: 'Ignored', reason: inner?.refusal ?? 'protected, and there is no key' });
-  return undefined;
+  return reading;
 }
 
 function demandReady(
@@ -96,7 +92,7 @@ function demandReady(
   const isAlways = ['Login', 'Logout', 'Diagnosis'].includes(MessageCategory);
   if (MessageClass !== 'Service' || isAlways) return;
   if (!(isBusy || isRecovering || isInMaintenance)) return;
-  throw new ServiceFault('Busy', isInMaintenance ? 'maintenance' : 'in use');
+  throw new ServiceFault('Busy', isInMaintenance ? 'maintenance' : 'busy');
 }
 
 /**
@@ -154,6 +150,10 @@ export function createTerminal(options: TerminalOptions): Terminal {
     });
   }
 
+  function sendClear(message: AnyMessage, channel: TerminalChannel): void {
+    send(message, { ...channel, protection: undefined });
+  }
+
   function send(message: AnyMessage, channel: TerminalChannel): void {
     let text: string;
     try {
@@ -174,15 +174,24 @@ export function createTerminal(options: TerminalOptions): Terminal {
     if (isNew && doing !== undefined) till.mirror(doing, lines);
   }
 
+  /** In clear: the till may have no key that the terminal knows. The reason never says what did not fit. */
+  function rejectClear(decision: PoiDecision, channel: TerminalChannel): void {
+    if (decision.do === 'Notify') sendClear(decision.message, channel);
+    if (decision.do === 'Ignore') tell({ type: 'Ignored', reason: decision.reason });
+  }
+
   async function receive(text: string | Uint8Array, channel: TerminalChannel): Promise<boolean> {
     if (isOff) return false;
     const raw = readMessage(text);
     if (channel.protection !== undefined && raw.kind !== 'Protected') {
-      tell({ type: 'Ignored', reason: 'it has to be protected' });
-      return false;
+      rejectClear(poi.reject(raw, text, 'has to be protected'), channel);
+      return true;
     }
     const reading = opened(raw, channel, tell);
-    if (reading === undefined) return false;
+    if (reading.kind === 'Protected') {
+      rejectClear(poi.receive(reading, text), channel);
+      return true;
+    }
     if (reading.kind === 'Message') {
       saleIds.set(channel, reading.message.header.SaleID);
       tell(happeningOf('Received', reading.message));
@@ -224,7 +233,9 @@ export function createTerminal(options: TerminalOptions): Terminal {
         if (isBegun(inside, poi, header)) return 'PowerLost';
       }
       const { condition, additional, transactionId } =
-        error instanceof ServiceFault ? error : new ServiceFault('UnavailableService', 'a fault');
+        error instanceof ServiceFault
+          ? error
+          : new ServiceFault('UnavailableService', 'terminal_fault');
       if (header.MessageClass === 'Service') show('Declined', additional ?? condition);
       return failureTo(message, condition, {
         at: at(),

@@ -23,7 +23,7 @@ export type TerminalChannel = {
   /** Whether messages can go to the till that it did not ask for. */
   readonly isTwoWay: boolean;
   /** Protects what is sent; with it nothing is taken that is not protected. */
-  readonly protection?: Protection;
+  readonly protection?: Protection | undefined;
   send(text: string): void;
   /** Breaks the connection off. */
   drop(): void;

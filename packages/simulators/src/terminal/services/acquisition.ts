@@ -47,13 +47,13 @@ export async function cardAcquisition(
 
 /** Accounts are kept under a name of the pad: a till may name a card number. */
 function accountOf({ pad }: Inside, id: string | undefined): string {
-  if (id === undefined || id === '') throw new ServiceFault('InvalidCard', 'no account is named');
+  if (id === undefined || id === '') throw new ServiceFault('InvalidCard', 'account_missing');
   return pad.nameOf(id);
 }
 
 function change(accounts: Accounts, kind: keyof Accounts, number: string, by: number): Accounts {
   const after = changed(accounts, kind, number, by);
-  if (after === undefined) throw new ServiceFault('Refusal', 'there is not enough on it');
+  if (after === undefined) throw new ServiceFault('Refusal', 'balance_insufficient');
   return after;
 }
 
@@ -63,7 +63,7 @@ export function balanceInquiry({ body }: Work<'BalanceInquiryRequest'>, inside: 
   const member = body.LoyaltyAccountReq?.LoyaltyAccountID;
   if (member !== undefined) {
     const points = balanceOf(accounts, 'points', accountOf(inside, member.LoyaltyID));
-    if (points === undefined) throw new ServiceFault('NotFound', 'there is no such account');
+    if (points === undefined) throw new ServiceFault('NotFound', 'account_not_found');
     const answer: Structure<'BalanceInquiryResponse'> = {
       Response: succeeded,
       LoyaltyAccountStatus: {
@@ -74,13 +74,14 @@ export function balanceInquiry({ body }: Work<'BalanceInquiryRequest'>, inside: 
     };
     return answer;
   }
-  if (card === undefined) throw new ServiceFault('UnavailableService', 'gift cards and points');
+  if (card === undefined)
+    throw new ServiceFault('UnavailableService', 'account_type_not_supported');
   const left = balanceOf(
     accounts,
     'giftCards',
     accountOf(inside, card.StoredValueID ?? card.Value),
   );
-  if (left === undefined) throw new ServiceFault('NotFound', 'there is no such gift card');
+  if (left === undefined) throw new ServiceFault('NotFound', 'gift_card_not_found');
   const answer: Structure<'BalanceInquiryResponse'> = {
     Response: succeeded,
     PaymentAccountStatus: { CurrentBalance: toAmount(left, 'EUR'), Currency: 'EUR' },
@@ -97,7 +98,7 @@ function loaded(
 ): { readonly accounts: Accounts; readonly result: Structure<'StoredValueResult'> } {
   const { StoredValueTransactionType: type, Currency = 'EUR', ItemAmount = 0 } = data;
   const id = data.StoredValueAccountID;
-  if (Currency !== 'EUR') throw new ServiceFault('NotAllowed', 'gift cards are of euros');
+  if (Currency !== 'EUR') throw new ServiceFault('NotAllowed', 'currency_not_supported');
   let amount: number;
   try {
     amount = toMinorUnits(ItemAmount, Currency);
@@ -108,7 +109,7 @@ function loaded(
   const number = accountOf(inside, id?.StoredValueID ?? id?.Value);
   const isKnown = balanceOf(before, 'giftCards', number) !== undefined;
   if (isKnown === (type === 'Activate')) {
-    throw new ServiceFault(isKnown ? 'NotAllowed' : 'NotFound', 'activate a gift card once');
+    throw new ServiceFault(isKnown ? 'NotAllowed' : 'NotFound', 'gift_card_state');
   }
   const accounts = change(before, 'giftCards', number, signs[type] * amount);
   const left = balanceOf(accounts, 'giftCards', number) ?? 0;
@@ -163,7 +164,7 @@ export function loyalty(work: Work<'LoyaltyRequest'>, inside: Inside): Reply {
   work.commit();
   const [data] = LoyaltyData;
   const id = data?.LoyaltyAccountID;
-  if (id === undefined) throw new ServiceFault('InvalidCard', 'no account is named');
+  if (id === undefined) throw new ServiceFault('InvalidCard', 'account_missing');
   const { AmountValue, Value } = data?.LoyaltyAmount ?? {};
   const wanted = Math.trunc(AmountValue ?? Value ?? transaction.TotalAmount ?? 0);
   const by = pointsOf[transaction.LoyaltyTransactionType] * wanted;

@@ -1,6 +1,5 @@
 // Several requests in one: done one after the other, and what is done is remembered before the next is begun.
-import { defined } from '@switchyard/contract';
-import type { Structure } from '@switchyard/nexo';
+import { additionalResponse, type Structure } from '@switchyard/nexo';
 import { nothingBegun } from '../memory.ts';
 import { type Inside, type Reply, ServiceFault, succeeded, type Work } from '../work.ts';
 import { loyalty } from './acquisition.ts';
@@ -36,7 +35,7 @@ export async function batch(work: Work<'BatchRequest'>, inside: Inside): Promise
   const { header, body } = work;
   const { keeper } = inside;
   const wanted = body.TransactionToPerform ?? [];
-  if (wanted.length > batchMax) throw new ServiceFault('NotAllowed', `${batchMax} at most`);
+  if (wanted.length > batchMax) throw new ServiceFault('NotAllowed', 'batch_too_large');
   let performed: readonly Performed[] = [];
   const keep = () => {
     // What a restart has found out about it is not written over.
@@ -52,8 +51,8 @@ export async function batch(work: Work<'BatchRequest'>, inside: Inside): Promise
     } catch (error) {
       if (!(error instanceof ServiceFault)) throw error;
       const { condition: ErrorCondition, additional } = error;
-      const told = defined({ AdditionalResponse: additional });
-      done = { Response: { Result: 'Failure', ErrorCondition, ...told } };
+      const AdditionalResponse = additionalResponse(ErrorCondition, additional);
+      done = { Response: { Result: 'Failure', ErrorCondition, AdditionalResponse } };
     }
     performed = [...performed, done];
     keep();

@@ -109,7 +109,7 @@ export function inputUpdate({ body }: Work<'InputUpdate'>, { show }: Inside): Re
 export async function print(work: Work<'PrintRequest'>, inside: Inside): Promise<Reply> {
   const { moment, tell, sleep, times } = inside;
   const { DocumentQualifier, ResponseMode, OutputContent } = work.body.PrintOutput;
-  if (!moment.hasPaper) throw new ServiceFault('DeviceOut', 'there is no paper');
+  if (!moment.hasPaper) throw new ServiceFault('DeviceOut', 'no_paper');
   tell({ type: 'Printed', lines: linesOf(OutputContent) });
   if (ResponseMode === 'PrintEnd') await sleep(times.step, work.signal);
   const answer: Structure<'PrintResponse'> = { DocumentQualifier, Response: succeeded };
@@ -124,7 +124,7 @@ export function sound({ body }: Work<'SoundRequest'>, { tell }: Inside): Reply {
 /** A simulator calls nobody; `echo` answers what it was sent. */
 export function transmit({ body }: Work<'TransmitRequest'>): Reply {
   if (body.DestinationAddress !== 'echo') {
-    throw new ServiceFault('UnreachableHost', 'there is echo alone');
+    throw new ServiceFault('UnreachableHost', 'transmit_not_supported');
   }
   const answer: Structure<'TransmitResponse'> = {
     Response: succeeded,
@@ -137,7 +137,7 @@ export function transmit({ body }: Work<'TransmitRequest'>): Reply {
 export async function pin(work: Work<'PINRequest'>, inside: Inside): Promise<Reply> {
   const { pad, keeper, sleep, times, show } = inside;
   const { PINRequestType: type, PINFormat: format = 'ISO0' } = work.body;
-  if (format !== 'ISO0') throw new ServiceFault('UnavailableService', 'PINs are of ISO0');
+  if (format !== 'ISO0') throw new ServiceFault('UnavailableService', 'pin_format_not_supported');
   const card = await readCard(work, inside, { amount: 0, text: 'PIN' });
   show('Pin', 'PIN', '****');
   await sleep(times.step, work.signal);
@@ -191,7 +191,7 @@ export function cardReaderApdu(
 ): Reply {
   const { held } = moment;
   if (held?.saleId !== header.SaleID || held.card.entry === 'Stripe') {
-    throw new ServiceFault('NotAllowed', 'no chip is in the reader');
+    throw new ServiceFault('NotAllowed', 'no_chip_in_reader');
   }
   const instruction = hexOf(body.APDUInstruction);
   const answered = (status: string, data = ''): Reply => ({

@@ -77,7 +77,7 @@ export async function demandFound({ platform, moment }: Inside, id: string): Pro
   const found = moment.isReachable ? await platform.find(id) : undefined;
   if (found?.outcome === 'Answered') return;
   if (found?.outcome !== 'Refused') {
-    throw new ServiceFault('UnreachableHost', 'the original cannot be looked up', id);
+    throw new ServiceFault('UnreachableHost', 'original_lookup_failed', id);
   }
   // Who may not look may still be allowed to give back.
   if (found.status === notFound) throw new ServiceFault('NotFound', found.code, id);
@@ -137,7 +137,7 @@ export async function outcomeOf(
     throw new ServiceFault(conditions[asked.code] ?? 'NotAllowed', asked.code, id);
   }
   if (asked.outcome !== 'Answered') {
-    throw new ServiceFault('UnreachableHost', 'nothing was sent', id);
+    throw new ServiceFault('UnreachableHost', 'not_sent', id);
   }
   const { operation, ...transaction } = asked.transaction;
   const status = operation?.status ?? 'Succeeded';

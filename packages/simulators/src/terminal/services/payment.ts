@@ -1,6 +1,13 @@
 // Payments: sales, reservations and their completion, refunds.
 import { defined, type Transaction } from '@switchyard/contract';
-import { decimalText, NexoError, type Structure, toAmount, toMinorUnits } from '@switchyard/nexo';
+import {
+  additionalResponse,
+  decimalText,
+  NexoError,
+  type Structure,
+  toAmount,
+  toMinorUnits,
+} from '@switchyard/nexo';
 import { type Approval, type ApprovalByChip, authorise, type Sale } from '../authorising.ts';
 import { book } from '../booking.ts';
 import type { TestCard } from '../cards.ts';
@@ -38,7 +45,7 @@ function saleOf({ body }: Request): Sale {
   const { Currency: currency, MinimumAmountToDeliver: least } = amounts;
   const type = body.PaymentData?.PaymentType ?? 'Normal';
   const amount = minor(amounts.RequestedAmount, currency);
-  if (amount === 0) throw new ServiceFault('NotAllowed', 'an amount is needed');
+  if (amount === 0) throw new ServiceFault('NotAllowed', 'amount_missing');
   return {
     amount,
     currency,
@@ -125,7 +132,7 @@ export function approvedAnswer(
       ? {
           Result: 'Partial',
           ErrorCondition: 'PaymentRestriction',
-          AdditionalResponse: 'part of it',
+          AdditionalResponse: additionalResponse('PaymentRestriction', 'partial_approval'),
         }
       : succeeded,
     SaleData: saleData,
@@ -207,7 +214,7 @@ async function checkSignature(
   const isRight = await inside.askTill(work, 'Is the signature right?');
   work.signal.throwIfAborted();
   if (isRight !== false) return;
-  const fault = new ServiceFault('Refusal', 'the signature is not right', transactionId);
+  const fault = new ServiceFault('Refusal', 'signature_refused', transactionId);
   const reason = 'CustomerCancel';
   reverse(inside, { clientTransactionId, reason, until: inside.now() }, fault);
   throw fault;
@@ -225,7 +232,7 @@ async function sale(work: Request, inside: Inside): Promise<Reply> {
   const card = await readCard(work, inside, { ...asked, reference });
   if (fault === 'DropBefore') {
     work.channel.drop();
-    throw new ServiceFault('Aborted', 'the connection broke off; nothing was taken');
+    throw new ServiceFault('Aborted', 'connection_lost');
   }
   if (fault === 'Reboot' || fault === 'Unreachable') moment.fault = fault;
   const wasReachable = moment.isReachable;
@@ -262,8 +269,10 @@ async function sale(work: Request, inside: Inside): Promise<Reply> {
 /** The original that a completion or a refund names. */
 function originalOf({ body }: Request): string {
   const id = body.PaymentTransaction.OriginalPOITransaction?.POITransactionID?.TransactionID;
-  if (id === undefined) throw new ServiceFault('NotAllowed', 'it needs its original');
-  return id;
+  if (id !== undefined) return id;
+  const isRefund = body.PaymentData?.PaymentType === 'Refund';
+  const reason = isRefund ? 'unreferenced_refund_not_supported' : 'original_missing';
+  throw new ServiceFault('NotAllowed', reason);
 }
 
 /** The answer to a capture or a refund. */
@@ -331,5 +340,5 @@ export function payment(work: Request, inside: Inside): Promise<Reply> {
   }
   if (type === 'Refund') return onOriginal(work, inside, 'refund');
   if (type === 'Completion') return onOriginal(work, inside, 'capture');
-  throw new ServiceFault('UnavailableService', `PaymentType ${type}`);
+  throw new ServiceFault('UnavailableService', 'payment_type_not_supported');
 }

@@ -18,18 +18,25 @@ function amountIn(amount: number, currency: string): number {
   }
 }
 
+/** States in which all of a sale went back: also a technical reversal would succeed without effect. */
+const takenBack: readonly string[] = ['Refunded', 'Cancelled', 'Reversed'];
+
 /** The currency of the original, which the request does not name. */
 async function currencyOf({ platform, moment }: Inside, id: string): Promise<string> {
   const found = moment.isReachable ? await platform.find(id) : undefined;
-  if (found?.outcome === 'Answered') return found.transaction.currency;
+  if (found?.outcome === 'Answered') {
+    const { state, currency } = found.transaction;
+    if (takenBack.includes(state)) throw new ServiceFault('NotAllowed', 'already_refunded', id);
+    return currency;
+  }
   if (found?.outcome === 'Refused') throw new ServiceFault('NotFound', found.code);
-  throw new ServiceFault('UnreachableHost', 'the original cannot be looked up');
+  throw new ServiceFault('UnreachableHost', 'original_lookup_failed');
 }
 
 /** A sale that the chip approved and that is not uploaded yet, is at the terminal alone. */
 function demandUploaded({ keeper }: Inside, id: string): void {
   const isHere = keeper.read().uploads.some(({ body }) => body['clientTransactionId'] === id);
-  if (isHere) throw new ServiceFault('NotAllowed', 'it is not uploaded yet');
+  if (isHere) throw new ServiceFault('NotAllowed', 'original_not_uploaded');
 }
 
 /** The answer to a reversal, which takes the original back. */
@@ -37,8 +44,9 @@ export function reversedAnswer(
   { transaction, operation }: Done,
   original: Structure<'OriginalPOITransaction'>,
 ): Structure<'ReversalResponse'> {
-  const { transactionId: TransactionID, currency } = transaction;
+  const { currency } = transaction;
   const amount = operation?.amount ?? transaction.amount;
+  const TransactionID = operation?.operationId ?? transaction.transactionId;
   const TimeStamp = operation?.createdAt ?? transaction.updatedAt;
   return {
     Response: succeeded,
@@ -53,7 +61,7 @@ export async function reversal(work: Work<'ReversalRequest'>, inside: Inside): P
   const { header, body } = work;
   const { OriginalPOITransaction: original, ReversedAmount: wanted, ReversalReason } = body;
   const id = original.POITransactionID?.TransactionID;
-  if (id === undefined) throw new ServiceFault('NotAllowed', 'it needs its original');
+  if (id === undefined) throw new ServiceFault('NotAllowed', 'original_missing');
   demandUploaded(inside, id);
   work.commit();
   const currency = await currencyOf(inside, id);

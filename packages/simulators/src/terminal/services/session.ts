@@ -21,7 +21,7 @@ export function login({ header, body }: Work<'LoginRequest'>, inside: Inside): R
   const { moment, serialNumber, now } = inside;
   const wanted = body.POISerialNumber;
   if (wanted !== undefined && wanted !== serialNumber) {
-    throw new ServiceFault('UnavailableDevice', 'it has another serial number');
+    throw new ServiceFault('UnavailableDevice', 'serial_number_differs');
   }
   moment.capabilities.set(header.SaleID, body.SaleTerminalData?.SaleCapabilities ?? []);
   const answer: Structure<'LoginResponse'> = {
@@ -93,10 +93,10 @@ export async function diagnosis(
 /** `reprint` prints the last receipt, as a copy; nothing else is there to administer. */
 export function admin({ body }: Work<'AdminRequest'>, { moment, tell }: Inside): Reply {
   if (body.ServiceIdentification !== 'reprint') {
-    throw new ServiceFault('UnavailableService', 'there is reprint alone');
+    throw new ServiceFault('UnavailableService', 'admin_service_not_supported');
   }
-  if (moment.lastReceipt.length === 0) throw new ServiceFault('NotFound', 'nothing was printed');
-  if (!moment.hasPaper) throw new ServiceFault('DeviceOut', 'there is no paper');
+  if (moment.lastReceipt.length === 0) throw new ServiceFault('NotFound', 'receipt_not_found');
+  if (!moment.hasPaper) throw new ServiceFault('DeviceOut', 'no_paper');
   tell({ type: 'Printed', lines: [duplicateLine, ...moment.lastReceipt] });
   return { Response: succeeded };
 }

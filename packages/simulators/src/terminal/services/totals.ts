@@ -25,11 +25,11 @@ export function reconciliation(
   const { books } = keeper.read();
   commit();
   if (type !== 'SaleReconciliation' && type !== 'PreviousReconciliation') {
-    throw new ServiceFault('UnavailableService', 'the platform settles with the acquirer');
+    throw new ServiceFault('UnavailableService', 'reconciliation_not_supported');
   }
   const isPrevious = type === 'PreviousReconciliation';
   const period = isPrevious ? periodOf(books, POIReconciliationID) : books.open;
-  if (period === undefined) throw new ServiceFault('NotFound', 'there is no such period');
+  if (period === undefined) throw new ServiceFault('NotFound', 'period_not_found');
   if (!isPrevious) keeper.keep({ books: closed(books) });
   const answer: Structure<'ReconciliationResponse'> = {
     Response: succeeded,

@@ -71,7 +71,8 @@ export function reversedAnswer(
   original: Structure<'OriginalPOITransaction'>,
   { operation, ...transaction }: Transaction & OperationAnswer,
 ): Structure<'ReversalResponse'> {
-  const { transactionId: TransactionID, currency, updatedAt } = transaction;
+  const { currency, updatedAt } = transaction;
+  const TransactionID = operation?.operationId ?? transaction.transactionId;
   const amount = operation?.amount ?? transaction.amount;
   return {
     Response: succeeded,

@@ -107,7 +107,7 @@ async function send(
   if (known.kind === 'Told') return known.transaction;
   if (known.kind === 'NotTaken') throw new ServiceFault(refusalOf(known.code), known.code);
   await takeBack(inside, { clientTransactionId, until, reason: 'Timeout' });
-  throw new ServiceFault('UnreachableHost', 'no outcome; it is reversed', clientTransactionId);
+  throw new ServiceFault('UnreachableHost', 'outcome_unknown_reversed', clientTransactionId);
 }
 
 /** Above the limit a tap is not enough, unless the holder's own device has asked them. */

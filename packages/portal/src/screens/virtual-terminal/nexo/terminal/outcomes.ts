@@ -104,12 +104,12 @@ export async function confirmed(inside: Inside, approved: Transaction): Promise<
     const asked = await platform.confirm(transactionId);
     if (asked.outcome === 'Answered') return asked.transaction;
     if (asked.outcome === 'Refused') {
-      throw new ServiceFault('Aborted', `${asked.code}: it was taken back`, transactionId);
+      throw new ServiceFault('Aborted', asked.code, transactionId);
     }
     await pause(times.enquiryMs);
   }
   await takeBack(inside, { clientTransactionId, reason: 'Timeout', until: now() });
-  throw new ServiceFault('UnreachableHost', 'not confirmed; it is reversed', transactionId);
+  throw new ServiceFault('UnreachableHost', 'not_confirmed_reversed', transactionId);
 }
 
 /** What is owed and could not be settled stays owed, in the memory. */

@@ -190,11 +190,11 @@ export function createPanel({ cardMs }: { readonly cardMs: number }) {
     /** What hands do; where nothing waits for it, nothing happens. */
     present: (presented: Presented) => hands.present?.(presented),
     press(key: Key): void {
-      if (key === 'Cancel') hands.end?.(new ServiceFault('Cancel', 'the holder pressed Stop'));
+      if (key === 'Cancel') hands.end?.(new ServiceFault('Cancel', 'cancelled_by_cardholder'));
       else hands.key?.(key);
     },
     sign: () => hands.sign?.(),
     /** Nobody stands before it any more. */
-    leave: () => hands.end?.(new ServiceFault('Aborted', 'the terminal was left')),
+    leave: () => hands.end?.(new ServiceFault('Aborted', 'terminal_closed')),
   };
 }

@@ -14,7 +14,7 @@ import { ServiceFault } from './service-fault.ts';
 import { operated } from './services.ts';
 import type { Inside, Reply } from './work.ts';
 
-const nothingTaken = 'the terminal started anew; nothing was taken';
+const nothingTaken = 'terminal_restarted';
 
 async function replyTo(inside: Inside, pending: Pending): Promise<Reply> {
   if (pending.kind === 'Reversal') {
@@ -25,12 +25,12 @@ async function replyTo(inside: Inside, pending: Pending): Promise<Reply> {
   if (known.kind === 'NotTaken') throw new ServiceFault('Aborted', nothingTaken);
   if (known.kind === 'Unreachable') {
     await takeBack(inside, { clientTransactionId, until, reason: 'Timeout' });
-    throw new ServiceFault('UnreachableHost', 'no outcome; it is reversed', clientTransactionId);
+    throw new ServiceFault('UnreachableHost', 'outcome_unknown_reversed', clientTransactionId);
   }
   const { transaction } = known;
   if (transaction.approved && pending.isSignatureDue) {
     await takeBack(inside, { clientTransactionId, until, reason: 'CustomerCancel' });
-    throw new ServiceFault('Aborted', 'not signed; it is reversed', transaction.transactionId);
+    throw new ServiceFault('Aborted', 'signature_missing_reversed', transaction.transactionId);
   }
   if (transaction.approved) return approvedAnswer(saleData, await confirmed(inside, transaction));
   const { response, state, transactionId } = transaction;

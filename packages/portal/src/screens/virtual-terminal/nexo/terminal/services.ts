@@ -27,9 +27,13 @@ function minor(amount: number, currency: string): number {
 function saleOf({ body }: Work<'PaymentRequest'>): Sale {
   const { Currency: currency, RequestedAmount } = body.PaymentTransaction.AmountsReq;
   const type = body.PaymentData?.PaymentType ?? 'Normal';
-  if (type !== 'Normal') throw new ServiceFault('UnavailableService', `PaymentType ${type}`);
+  const { OriginalPOITransaction: original } = body.PaymentTransaction;
+  if (type === 'Refund' && original?.POITransactionID === undefined) {
+    throw new ServiceFault('NotAllowed', 'unreferenced_refund_not_supported');
+  }
+  if (type !== 'Normal') throw new ServiceFault('UnavailableService', 'payment_type_not_supported');
   const amount = minor(RequestedAmount ?? 0, currency);
-  if (amount <= 0) throw new ServiceFault('NotAllowed', 'an amount is needed');
+  if (amount <= 0) throw new ServiceFault('NotAllowed', 'amount_missing');
   return { amount, currency, saleData: body.SaleData };
 }
 
@@ -51,7 +55,7 @@ async function endWith(
       panel.show({ state: 'Busy', sum: sale });
       await undo();
       if (!(error instanceof ServiceFault)) throw error;
-      throw new ServiceFault(error.condition, 'not signed; it is reversed', transactionId);
+      throw new ServiceFault(error.condition, 'signature_missing_reversed', transactionId);
     }
     panel.show({ state: 'Busy', sum: sale });
     const { pending } = keeper.read();
@@ -59,7 +63,7 @@ async function endWith(
   }
   if (!inside.isReplaced()) return;
   await undo();
-  throw new ServiceFault('Aborted', 'the terminal was replaced; it is reversed', transactionId);
+  throw new ServiceFault('Aborted', 'terminal_replaced_reversed', transactionId);
 }
 
 async function payment(work: Work<'PaymentRequest'>, inside: Inside): Promise<Reply> {
@@ -90,7 +94,7 @@ export async function operated(
       throw new ServiceFault(refusals[asked.code] ?? 'NotAllowed', asked.code, transactionId);
     }
     if (tries === enquiriesMost) {
-      throw new ServiceFault('UnreachableHost', 'its outcome is not known', transactionId);
+      throw new ServiceFault('UnreachableHost', 'outcome_unknown', transactionId);
     }
     await pause(times.enquiryMs);
   }
@@ -104,18 +108,25 @@ function doneOf(answer: Transaction & OperationAnswer): Transaction & OperationA
   throw new ServiceFault('Refusal', operation?.response?.reason ?? status, transactionId);
 }
 
+/** States in which all of a sale went back. */
+const takenBack: readonly string[] = ['Refunded', 'Cancelled', 'Reversed'];
+
 async function currencyOf({ platform }: Inside, id: string): Promise<string> {
   const found = await platform.find(id);
-  if (found.outcome === 'Answered') return found.transaction.currency;
+  if (found.outcome === 'Answered') {
+    const { state, currency } = found.transaction;
+    if (takenBack.includes(state)) throw new ServiceFault('NotAllowed', 'already_refunded', id);
+    return currency;
+  }
   if (found.outcome === 'Refused') throw new ServiceFault('NotFound', found.code);
-  throw new ServiceFault('UnreachableHost', 'the original cannot be looked up');
+  throw new ServiceFault('UnreachableHost', 'original_lookup_failed');
 }
 
 async function reversal(work: Work<'ReversalRequest'>, inside: Inside): Promise<Reply> {
   const { keeper, platform, panel, now } = inside;
   const { OriginalPOITransaction: original, ReversedAmount: wanted } = work.body;
   const transactionId = original.POITransactionID?.TransactionID;
-  if (transactionId === undefined) throw new ServiceFault('NotAllowed', 'it needs its original');
+  if (transactionId === undefined) throw new ServiceFault('NotAllowed', 'original_missing');
   work.commit();
   panel.show({ state: 'Busy' });
   const currency = await currencyOf(inside, transactionId);

@@ -93,7 +93,9 @@ export function createTerminal(deps: TerminalDeps): Terminal {
   function failureOf(message: AnyMessage, error: unknown): AnyMessage | undefined {
     if (!(error instanceof ServiceFault)) onFault(error);
     const fault =
-      error instanceof ServiceFault ? error : new ServiceFault('UnavailableService', 'a fault');
+      error instanceof ServiceFault
+        ? error
+        : new ServiceFault('UnavailableService', 'terminal_fault');
     const { condition, additional, transactionId } = fault;
     const isShown = ['Payment', 'Reversal'].includes(message.header.MessageCategory);
     if (isShown) panel.show({ state: 'Declined', condition, text: additional });
@@ -107,7 +109,7 @@ export function createTerminal(deps: TerminalDeps): Terminal {
     const { header } = message;
     try {
       if (!isReady && !always.includes(header.MessageCategory)) {
-        throw new ServiceFault('Busy', 'the terminal starts');
+        throw new ServiceFault('Busy', 'terminal_starting');
       }
       const service = serviceOf(header.MessageCategory);
       return { header: answerHeader(header), body: await service(work as Work<never>, inside) };
@@ -156,7 +158,7 @@ export function createTerminal(deps: TerminalDeps): Terminal {
   function abort(running: Header, message: AnyMessage): void {
     const task = tasks.get(taskKey(running));
     if (task === undefined || task.isCommitted) say(poi.cannotAbort(message));
-    else task.controller.abort(new ServiceFault('Aborted', 'by the till'));
+    else task.controller.abort(new ServiceFault('Aborted', 'aborted'));
   }
 
   function act(decision: PoiDecision): void {
@@ -185,8 +187,7 @@ export function createTerminal(deps: TerminalDeps): Terminal {
     receive(text) {
       if (isOff) return;
       const reading = readMessage(text);
-      // Whoever encrypts has a key, and a page has none.
-      if (reading.kind === 'Protected') return;
+      // A page has no key: the dialogue rejects a protected message.
       const decision = poi.receive(reading, text);
       keeper.keep({ dialogue: poi.memory() });
       act(decision);
@@ -195,7 +196,7 @@ export function createTerminal(deps: TerminalDeps): Terminal {
       isOff = true;
       isReplaced ||= why === 'Replaced';
       for (const { controller, isCommitted } of tasks.values()) {
-        if (!isCommitted) controller.abort(new ServiceFault('Aborted', 'the terminal was left'));
+        if (!isCommitted) controller.abort(new ServiceFault('Aborted', 'terminal_closed'));
       }
       panel.leave();
       await Promise.all(running);

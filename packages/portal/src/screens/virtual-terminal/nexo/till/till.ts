@@ -7,6 +7,7 @@ import {
   createSaleDialogue,
   createServiceIds,
   type Header,
+  readAdditionalResponse,
   readMessage,
   requestOf,
   resultOf,
@@ -118,17 +119,22 @@ function receiptIn({ body }: AnyMessage): readonly string[] {
   return (copy?.OutputContent.OutputText ?? []).map(({ Text = '' }) => Text);
 }
 
+const additionalOf = (text: string | undefined): string | undefined =>
+  text === undefined ? undefined : readAdditionalResponse(text).message;
+
 /** What an answer says of the money. */
 function endOf(of: Money, sum: Sum | undefined, message: AnyMessage): Ended {
   const { Result = 'Failure', ErrorCondition, AdditionalResponse } = resultOf(message) ?? {};
-  const poi = (message.body as Bodies)['POIData']?.['POITransactionID'];
+  const { POIData, OriginalPOITransaction } = message.body as Bodies;
+  // A reversal has an identifier of its own; the payment at the platform is its original.
+  const poi = (OriginalPOITransaction ?? POIData)?.['POITransactionID'];
   const { TransactionID, TimeStamp } = (poi ?? {}) as Readonly<Record<string, string>>;
   return {
     of,
     sum,
     result: Result,
     condition: ErrorCondition,
-    additional: AdditionalResponse,
+    additional: additionalOf(AdditionalResponse),
     transactionId: TransactionID,
     timeStamp: TimeStamp,
     receipt: receiptIn(message),
@@ -217,7 +223,11 @@ export function createTill(deps: TillDeps) {
     if (step.outcome === 'Answered') finish(request, endOf(of, sum, step.message));
     else if (step.outcome === 'Faulty') {
       const { Result, ErrorCondition, AdditionalResponse } = step.response;
-      const told = { result: Result, condition: ErrorCondition, additional: AdditionalResponse };
+      const told = {
+        result: Result,
+        condition: ErrorCondition,
+        additional: additionalOf(AdditionalResponse),
+      };
       finish(request, { of, sum, ...told, receipt: [] });
     } else finish(request, { of, sum, result: step.outcome, receipt: [] });
   }

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { openSets } from '../table/values.ts';
+import {
+  additionalResponse,
+  readAdditionalResponse,
+  refusalReasons,
+} from './additional-response.ts';
+
+test('AdditionalResponse has message and refusalReason, URL-encoded, for every condition', () => {
+  const text = additionalResponse('DeviceOut', 'no_paper');
+  assert.equal(text, 'message=The%20printer%20has%20no%20paper.&refusalReason=no_paper');
+  for (const condition of [...openSets.ErrorCondition, 'Unheard']) {
+    const { message, refusalReason } = readAdditionalResponse(additionalResponse(condition));
+    assert.ok(refusalReason !== undefined && Object.hasOwn(refusalReasons, refusalReason));
+    assert.ok(message.length > 0);
+  }
+  const odd = 'a=b&c d+e %\ud800';
+  const { message } = readAdditionalResponse(additionalResponse('MessageFormat', undefined, odd));
+  assert.equal(message, odd.toWellFormed());
+  assert.deepEqual(readAdditionalResponse('no'), { message: 'no', refusalReason: undefined });
+});
+
+test('the guide lists every refusal reason of the terminal with its message', () => {
+  const guide = new URL('../../../../docs/how-to/simulate-a-terminal.md', import.meta.url);
+  const text = readFileSync(guide, 'utf8');
+  for (const [reason, message] of Object.entries(refusalReasons)) {
+    assert.ok(text.includes(`| \`${reason}\` | ${message} |`), reason);
+  }
+});

@@ -1,0 +1,23 @@
+/** The subject of each tag of the OpenAPI document. */
+export const tagDescriptions: Readonly<Record<string, string>> = {
+  Documentation: 'The interface documents of the platform.',
+  'Reference data': 'Countries, currencies and other fixed lists.',
+  'Sign-in': 'OAuth 2.0 and OpenID Connect: tokens, sign-in and sign-out.',
+  'Device security': 'Certificates, keys and tokens of devices.',
+  Applications: 'OAuth clients and their secrets.',
+  Users: 'Users, groups and sessions.',
+  Onboarding: 'Sign-up of organisations.',
+  Audit: 'The audit log and its verification.',
+  Provisioning: 'Merchants, stores, devices and acquirer links.',
+  'Service catalogue': 'Services, their providers and activations.',
+  Configuration: 'Settings of each level, and the configuration of devices.',
+  Logs: 'The request log.',
+  Events: 'The feed of events.',
+  Webhooks: 'Endpoints and deliveries of webhooks.',
+  Reporting: 'Transactions, summaries, settlements, reconciliations and exports.',
+  Health: 'Liveness, readiness and metrics.',
+  'Card payments': 'Sales, captures, cancellations, refunds and their state.',
+  'QR payments': 'Payments by QR code through providers.',
+  'Cloud Connector': 'Terminals that are connected, and their sessions.',
+  'Retail API': 'Nexo Retailer messages to terminals over HTTP.',
+};
