@@ -121,6 +121,7 @@ export async function openProvisioning(
     ids: systemIds,
     audit,
     tills: () => noApplications,
+    approvesLinksAtOnce: true,
     ...deps,
   });
   const callers = createCallers(organizationId);

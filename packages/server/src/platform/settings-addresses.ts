@@ -1,7 +1,8 @@
 // The settings of where a process listens and how others address it: part of the one table, with rules of their own.
+import { BlockList, isIP } from 'node:net';
 import type { AllowedAddress } from './address-guard.ts';
 import { isLoopbackHost } from './loopback.ts';
-import { addressRanges, integer, publicUrl, several, text, ValueFault } from './setting-values.ts';
+import { integer, publicUrl, several, text, ValueFault } from './setting-values.ts';
 
 const port = integer(0, 65_535);
 const proxiesMax = 64;
@@ -28,8 +29,22 @@ function readAllowedAddress(part: string): AllowedAddress {
       `holds "${part}", not range:port or range:port-port, such as 10.1.0.0/16:8583 or [fd00::/8]:443`,
     );
   }
-  addressRanges.read(range);
+  if (!isAddressRange(range)) throw new ValueFault(`holds "${range}", not an address or a range`);
   return { range, portFrom, portTo };
+}
+
+function isAddressRange(range: string): boolean {
+  const [address = '', bits, ...rest] = range.split('/');
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  if (bits === undefined) return true;
+  if (!/^\d{1,3}$/.test(bits)) return false;
+  try {
+    new BlockList().addSubnet(address, Number(bits), family === 4 ? 'ipv4' : 'ipv6');
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 const proxies = several('host:port on loopback', proxiesMax, checkProxy);

@@ -12,11 +12,12 @@ import { hideCardNumbers } from '@switchyard/emv';
 import { type Caller, instantOf } from '../http/index.ts';
 import { providerEventsMax, type QrDeps } from './deps.ts';
 import { maybeServerId } from './find.ts';
-import type { EventData, LoadedQr, Step } from './model.ts';
+import type { EventData, LoadedQr } from './model.ts';
 import * as read from './providers/reading.ts';
 import { isContradicted, type RefundSaid, refundStep } from './refund-end.ts';
 import { type Context, type Reported, reportStep, type Told } from './report.ts';
 import { commit } from './settle.ts';
+import type { Step } from './step.ts';
 import { OperationIdTaken } from './store.ts';
 
 const eventMembers = [
