@@ -114,11 +114,11 @@ describe('incomplete requests', () => {
     const sizeBytes = 4 * bytesPerPeriod;
     const { dial, timeouts } = await open(
       t,
-      async (request, response) => {
-        await new Promise((resolve) => setTimeout(resolve, 3 * periodMs));
+      (request, response) => {
         let length = 0;
-        for await (const chunk of request) length += chunk.length;
-        response.end(`read ${length}`);
+        request.on('end', () => response.end(`read ${length}`));
+        const read = () => request.on('data', (chunk: Buffer) => (length += chunk.length));
+        setTimeout(read, 3 * periodMs);
       },
       periodMs,
     );
