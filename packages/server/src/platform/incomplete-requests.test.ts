@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { closed } from '../../test/closed.ts';
@@ -15,6 +20,13 @@ const part = Buffer.alloc(65_536, 'x');
 const acceptedBytesMax = 33_554_432;
 
 const head = (...lines: string[]) => `POST / HTTP/1.1\r\nHost: x\r\n${lines.join('\r\n')}\r\n\r\n`;
+
+async function respondLater(request: IncomingMessage, response: ServerResponse, delayMs: number) {
+  await new Promise((resolve) => setTimeout(resolve, delayMs));
+  let length = 0;
+  for await (const chunk of request) length += chunk.length;
+  response.end(`read ${length}`);
+}
 
 async function open(t: TestContext, handler: RequestListener, periodMs = 30_000) {
   const server = createServer({ requestTimeout: 0 }, handler);
@@ -114,12 +126,7 @@ describe('incomplete requests', () => {
     const sizeBytes = 4 * bytesPerPeriod;
     const { dial, timeouts } = await open(
       t,
-      (request, response) => {
-        let length = 0;
-        request.on('end', () => response.end(`read ${length}`));
-        const read = () => request.on('data', (chunk: Buffer) => (length += chunk.length));
-        setTimeout(read, 3 * periodMs);
-      },
+      (request, response) => void respondLater(request, response, 3 * periodMs),
       periodMs,
     );
     const socket = await dial();

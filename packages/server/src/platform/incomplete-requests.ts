@@ -42,12 +42,15 @@ function limitRequest(
   if (length === 0) return;
   const { socket } = request;
   let bytesBefore = socket.bytesRead;
+  let waitedForReader = false;
   let timer = setTimeout(check, periodMs);
   function check(): void {
     if (request.complete) return;
     const bytes = socket.bytesRead - bytesBefore;
     const waitsForReader = request.readableLength >= request.readableHighWaterMark;
-    if (waitsForReader || bytes >= bytesPerPeriod) {
+    // After a wait the client has a whole period again: it could not send before.
+    if (waitsForReader || waitedForReader || bytes >= bytesPerPeriod) {
+      waitedForReader = waitsForReader;
       bytesBefore = socket.bytesRead;
       timer = setTimeout(check, periodMs);
     } else if (response.headersSent) socket.destroy();
