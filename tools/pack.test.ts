@@ -97,11 +97,11 @@ function contentOf(file: string): Map<string, string> {
 const script = `
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import { isErrorCode, providerCallText, type Problem } from '@switchyard/contract';
-import { createDeviceClient, openOfflineQueue, createPaymentClient, machineTokens, type DeviceError, type OfflineQueue } from '@switchyard/sdk-device';
-import { decimalText, answerTo, isMessage, readMessage, toMinorUnits, writeMessage } from '@switchyard/nexo';
-import { createPosClient, createTerminal, fileServiceStore, PosError, authorizedAmount, type Answer, type TerminalSettings } from '@switchyard/sdk-pos';
-import { createProviderHandler, signCall, verifyCall, type QrProvider } from '@switchyard/sdk-provider';
+import { isErrorCode, providerCallText } from '@switchyard/contract';
+import { createDeviceClient, openOfflineQueue } from '@switchyard/sdk-device';
+import { decimalText } from '@switchyard/nexo';
+import { createPosClient, createTerminal, fileServiceStore, PosError } from '@switchyard/sdk-pos';
+import { createProviderHandler, signCall, verifyCall } from '@switchyard/sdk-provider';
 assert.equal(decimalText(1250, 'EUR'), '12.50');
 const credentials = { fetchToken: async () => ({ token: 'a', expiresAt: Date.now() + 60_000 }) };
 const client = createPosClient({ baseUrl: 'http://127.0.0.1:1', credentials });
@@ -149,6 +149,10 @@ console.log('whole');
 const sold = `
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { answerTo, isMessage, readMessage, toMinorUnits, writeMessage } from '@switchyard/nexo';
+import { createDeviceClient, createPaymentClient, machineTokens } from '@switchyard/sdk-device';
+import { authorizedAmount, createPosClient, createTerminal, fileServiceStore } from '@switchyard/sdk-pos';
 const demo = JSON.parse(readFileSync(process.argv[2], 'utf8'));
 const { tsn, certFile, keyFile } = demo.devices[0];
 const [ca, cert, key] = [demo.caFile, certFile, keyFile].map((file) => readFileSync(file, 'utf8'));
@@ -202,17 +206,21 @@ console.log(state, capturedAmount, currency);
 `;
 
 const typed = `
+import type { Problem } from '@switchyard/contract';
+import { type QrProvider, signCall } from '@switchyard/sdk-provider';
 export const headers: Record<string, string> = signCall({ id: 'a', at: 1, text: '', secrets: [] });
 export const findNothing: QrProvider['find'] = () => undefined;
 export const codeOf = ({ code }: Problem): string => code;
 // @ts-expect-error: a call has an id
 signCall({ at: 1, text: '', secrets: [] });
+import { type Answer, createTerminal, type PosError, type TerminalSettings } from '@switchyard/sdk-pos';
 export const isOpen = ({ outcome }: PosError): boolean => outcome === 'Unknown';
 export const paid = ({ message }: Answer<'Payment'>): number | undefined =>
   message.body.PaymentResult?.AmountsResp?.AuthorizedAmount;
 export const made = (settings: TerminalSettings) => createTerminal({ ...settings, saleId: 'till-3' });
 // @ts-expect-error: a till has a store
 createTerminal({ saleId: 'a', poiId: 'b', transport: { kind: 'local', url: 'https://a/nexo' } });
+import { createDeviceClient, type DeviceError, type OfflineQueue } from '@switchyard/sdk-device';
 export const waiting = ({ sales }: OfflineQueue): number => sales.length;
 export const isSafe = ({ kind }: DeviceError): boolean => kind === 'NotSent';
 // @ts-expect-error: a terminal has a name

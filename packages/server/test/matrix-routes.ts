@@ -153,6 +153,8 @@ export const familiesFromAbove: ReadonlySet<string> = new Set([
 
 /** What is published is there for everybody who may read at all, whosever it is. */
 export const publishedToAll: ReadonlySet<string> = new Set([
+  // The operator approves the links of every organisation.
+  'approveAcquirerLink',
   'getService',
   'listServiceReleases',
   'createServicePackage',

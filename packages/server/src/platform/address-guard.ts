@@ -39,6 +39,8 @@ export const addressRefusedError = () =>
 /** Other programs read a name that ends in a number as an IPv4 address (WHATWG URL, "ends in a number"). */
 const endsInNumber = /(?:^|\.)(?:\d+|0x[\da-f]*)\.?$/i;
 
+const loopbackAddresses = ['127.0.0.1', '::1'];
+
 function createMatcher({ range, portFrom, portTo }: AllowedAddress) {
   const [address = '', bits] = range.split('/');
   const family = isIPv4(address) ? 'ipv4' : 'ipv6';
@@ -64,8 +66,10 @@ export function createAddressGuard(options: GuardOptions): AddressGuard {
 
   /** Mixed answers are refused. `localhost` always has two addresses, of which one may be allowed. */
   function selectAllowed(host: string, port: number, addresses: readonly Address[]) {
-    const allowed = addresses.filter(({ address }) => isAllowed(address, port));
-    return allowed.length === addresses.length || isLoopbackHost(host) ? allowed : [];
+    const isOther = ({ address }: Address) =>
+      !isAllowed(address, port) && !(isLoopbackHost(host) && loopbackAddresses.includes(address));
+    if (addresses.some(isOther)) return [];
+    return addresses.filter(({ address }) => isAllowed(address, port));
   }
 
   function findHostFault(host: string, port: number): string | undefined {
@@ -76,7 +80,7 @@ export function createAddressGuard(options: GuardOptions): AddressGuard {
     if (!isPortAllowed) return `must use port ${ports?.join(', ')}, not ${port}`;
     if (isIP(host) !== 0) return isAllowed(host, port) ? undefined : notPublic;
     if (isLoopbackHost(host)) {
-      const isSomeAllowed = ['127.0.0.1', '::1'].some((address) => isAllowed(address, port));
+      const isSomeAllowed = loopbackAddresses.some((address) => isAllowed(address, port));
       return isSomeAllowed ? undefined : notPublic;
     }
     return endsInNumber.test(host) ? 'must be a host name or a complete IP address' : undefined;
