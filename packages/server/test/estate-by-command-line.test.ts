@@ -132,6 +132,14 @@ describe('an estate from one file', { timeout: 300_000 }, () => {
     );
   });
 
+  test('the operator approves its acquirer link', async () => {
+    const approvals = '/provisioning/v2/acquirer-link-approvals';
+    const { items } = await done(['api', 'GET', approvals, '--profile', 'operator']);
+    const [{ acquirerLinkId, host, port }] = items;
+    assert.deepEqual([host, port], ['127.0.0.1', on.host.port]);
+    await post(`${approvals}/${acquirerLinkId}/approve`, { host, port }, 'operator');
+  });
+
   test('a till of it takes a sale, and reads it back', async () => {
     const secrets = readFileSync(join(line.folder, 'secrets.jsonl'), 'utf8').trimEnd().split('\n');
     const till = secrets

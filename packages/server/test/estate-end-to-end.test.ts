@@ -119,6 +119,18 @@ describe('an estate from nothing', { timeout: 300_000 }, () => {
     place = { merchantId, storeId, logicalDeviceId, physicalDeviceId };
   });
 
+  test('the operator approves its acquirer link', async () => {
+    const { client, operator } = on;
+    const own = token;
+    token = await client.token(operator.userDomainId, operator.clientId, operator.clientSecret);
+    const approvals = '/provisioning/v2/acquirer-link-approvals';
+    const { items } = await done('GET', approvals);
+    const [{ acquirerLinkId, host, port }] = items;
+    assert.deepEqual([host, port], ['127.0.0.1', on.host.port]);
+    await made(`${approvals}/${acquirerLinkId}/approve`, { host, port });
+    token = own;
+  });
+
   test('it declares a service, subscribes to it, switches it on and configures it', async () => {
     const base = '/service-catalog/v1';
     const { serviceId } = await made(`${base}/services`, {
