@@ -57,11 +57,19 @@ function limitRequest(
     else server.emit('clientError', requestTimeoutError(), socket);
   }
   request.once('close', () => clearTimeout(timer));
-  response.once('finish', () => {
-    if (request.complete || length <= unreadBodyLimitBytes) return;
-    clearTimeout(timer);
-    closeUnread(socket);
-  });
+  const { writeHead } = response;
+  function writeLastHead(...head: Parameters<typeof writeHead>): ServerResponse {
+    if (!request.complete && length > unreadBodyLimitBytes) {
+      // Sends `Connection: close`, so that the client does not use the connection again.
+      response.shouldKeepAlive = false;
+      socket.destroySoon = () => {
+        clearTimeout(timer);
+        closeUnread(socket);
+      };
+    }
+    return writeHead.apply(response, head);
+  }
+  response.writeHead = writeLastHead as typeof writeHead;
 }
 
 /**
