@@ -176,7 +176,7 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
       const before = captured();
       const issuer = await sell('90.51');
       assert.equal(issuer.code, 6, issuer.stderr);
-      assert.match(issuer.stdout, /^Not paid: Refusal, InsufficientFunds\.$/m);
+      assert.match(issuer.stdout, /^Not paid: Refusal\. InsufficientFunds\.$/m);
       const chip = await sell('80.07', '--json');
       assert.equal(chip.code, 6);
       const { result, condition, advice, authorizedAmount } = JSON.parse(chip.stdout);
@@ -215,7 +215,7 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
       await tells(({ type, category }) => type === 'Received' && category === 'Abort', interrupt);
       const { code, stdout, stderr } = await endOf(running);
       assert.equal(code, 130, stderr);
-      assert.match(stdout, /^Not paid: Aborted\.$/m);
+      assert.match(stdout, /^Not paid: Aborted\. The request was aborted\.$/m);
       assert.match(stderr, /Aborting/);
     });
 
@@ -230,7 +230,7 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
       assert.ok(running);
       const { code, stdout, stderr } = await endOf(running);
       assert.equal(code, 6, stderr);
-      assert.match(stdout, /^Not paid: Aborted, the terminal started anew; nothing was taken\.$/m);
+      assert.match(stdout, /^Not paid: Aborted\. The terminal restarted; nothing was taken\.$/m);
       assert.equal(captured(), before);
     });
 

@@ -38,7 +38,7 @@ describe('the navigation', () => {
     for (const address of ['/applications', '/webhooks', '/events', '/console']) {
       assert.ok(addressesOf('org_dev').includes(address), address);
       assert.ok(addressesOf('org_admin').includes(address), address);
-      assert.ok(!addressesOf('merchant_manager').includes(address), address);
+      assert.ok(addressesOf('merchant_manager').includes(address), address);
     }
     assert.ok(addressesOf('merchant_manager').includes('/configuration'));
     assert.ok(!addressesOf('org_dev').includes('/configuration'));

@@ -118,7 +118,7 @@ describe('a till and a terminal in one page', { skip: withoutChromium }, () => {
       await button(page, 'Send to the terminal').click();
       await shows(page, 'Please pay');
       await button(page, 'Abort').click();
-      await page.getByText(/Aborted: by the till/).waitFor();
+      await page.getByText(/Aborted: The request was aborted/).waitFor();
       assert.equal(sales(), 1);
       await page.getByRole('button', { name: /^Abort Sent/ }).click();
       await page.getByText('It has no answer of its own').waitFor();

@@ -105,8 +105,8 @@ export function linesOf({ DisplayOutput }: RequestBody<'Display'>): string[] {
 function headOf({ paint }: Kit['screen'], facts: Facts): string {
   const { result, condition = 'Failure', reason, authorizedAmount, currency } = facts;
   if (result === 'Failure') {
-    const why = reason === undefined ? '' : `, ${visible(reason)}`;
-    return paint('red', `Not paid: ${visible(condition)}${why}.`);
+    const why = reason === undefined ? '' : ` ${visible(reason).replace(/\.?$/, '.')}`;
+    return paint('red', `Not paid: ${visible(condition)}.${why}`);
   }
   const amount = authorizedAmount === undefined ? '' : ` ${moneyText(authorizedAmount, currency)}`;
   return result === 'Partial'
