@@ -53,12 +53,21 @@ describe('a code', () => {
     }
   });
 
-  test('goes with its client, its redirect URI and its user, and wrong tries do not use it up', async () => {
-    const code = await flow.code();
+  test('is invalid after another client or redirect URI was sent with it', async () => {
     const other = await flow.createClient();
+    for (const wrong of [
+      { client_id: other.clientId, client_secret: other.clientSecret },
+      { redirect_uri: 'https://shop.example/other' },
+    ]) {
+      const code = await flow.code();
+      assert.equal((await flow.redeem(code, wrong)).body['error'], 'invalid_grant');
+      assert.equal((await flow.redeem(code)).body['error'], 'invalid_grant', JSON.stringify(wrong));
+    }
+  });
+
+  test('stays valid after malformed requests, and ends with its user', async () => {
+    const code = await flow.code();
     for (const [wrong, error] of [
-      [{ client_id: other.clientId, client_secret: other.clientSecret }, 'invalid_grant'],
-      [{ redirect_uri: 'https://shop.example/other' }, 'invalid_grant'],
       [{ redirect_uri: '' }, 'invalid_request'],
       [{ code: `${code}x` }, 'invalid_grant'],
       [{ code: '' }, 'invalid_request'],

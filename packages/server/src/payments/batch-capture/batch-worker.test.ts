@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type ErrorCode, Refusal } from '@switchyard/contract';
 import { dueClockOf } from '../../../test/movable-clock.ts';
-import type { Job, NewJob } from '../../platform/index.ts';
+import { type Job, type NewJob, unguardedNumbering } from '../../platform/index.ts';
 import { createInFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import type {
   StoredOperation,
@@ -89,6 +89,7 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
     ids: { uuid: () => idOf(900) },
     acquirerTimeoutMs: 1000,
     failPoints: { hit() {} },
+    numbering: unguardedNumbering,
     log: {
       error: ({ transactionId }: { transactionId: string }) => void logged.push(transactionId),
       warn() {},

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dueClockOf } from '../../../test/movable-clock.ts';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
+import { unguardedNumbering } from '../../platform/index.ts';
 import { type Phase, zeroAmounts } from '../transaction/state-machine.ts';
 import {
   type AuthorizationContext,
@@ -51,6 +52,7 @@ function setUp(of: { now: number; outcome: AcquirerOutcome; stored?: Transaction
     ids: { uuid: () => 'id' },
     acquirerTimeoutMs: 10_000,
     failPoints: { hit() {} },
+    numbering: unguardedNumbering,
     inFlightTransactions: { notifyChange() {} },
     jobs: { poke() {} },
     log: { debug: (of: unknown) => noted.push(of) },
