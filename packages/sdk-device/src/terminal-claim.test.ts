@@ -14,8 +14,8 @@ describe('a terminal that asks to be claimed', () => {
   });
   after(() => platform.stop());
 
-  const claim = (told: Told) => {
-    platform.answer = () => told;
+  const claim = (answer: Told) => {
+    platform.answer = () => answer;
     return claimTerminal({
       deviceAuthUrl: `${platform.url}/`,
       tls: { ca: certificates.ca, ...certificates.device },

@@ -80,7 +80,7 @@ describe('the developers of a merchant', () => {
     return body.transactionId;
   }
 
-  const told = (to: Receiver) =>
+  const receivedTransactionIds = (to: Receiver) =>
     to.received.map(({ body }) => JSON.parse(body).data.transactionId as unknown);
 
   test('an endpoint of a merchant gets the events of the merchant and no others', async () => {
@@ -91,10 +91,12 @@ describe('the developers of a merchant', () => {
     await create(on.acquirerToken, { url: all.url });
     const [theirs, ours] = [await sale(on.otherShop), await sale(on.shop)];
     await eventually('both sales are sent', async () =>
-      [theirs, ours].every((id) => told(all).includes(id)),
+      [theirs, ours].every((id) => receivedTransactionIds(all).includes(id)),
     );
-    await eventually('the merchant gets its sale', async () => told(to).includes(ours));
-    assert.ok(!told(to).includes(theirs));
+    await eventually('the merchant gets its sale', async () =>
+      receivedTransactionIds(to).includes(ours),
+    );
+    assert.ok(!receivedTransactionIds(to).includes(theirs));
     const list = await ask('GET', `/webhooks/v1/deliveries?limit=200`, own);
     assert.equal(list.status, 200, list.text);
     assert.ok(list.body.items.length > 0);

@@ -64,7 +64,7 @@ export type PoiDialogue = {
    * is still protected could not be decrypted, and is rejected.
    */
   readonly receive: (reading: Reading, source: string | Uint8Array) => PoiDecision;
-  /** Rejects a message that the channel does not accept, whatever it says; a response is ignored. */
+  /** Rejects a message that the channel does not accept; a response is ignored. */
   readonly reject: (reading: Reading, source: string | Uint8Array, details: string) => PoiDecision;
   /** Ends what `Run` began: the answer is kept, to be repeated. Give it the answer before it is sent. */
   readonly finish: (answer: AnyMessage) => void;

@@ -1,4 +1,4 @@
-// The type of an image by its first bytes, whatever its sender declares.
+// The type of an image by its first bytes. The declared type is not trusted.
 
 const latin1 = (text: string) => Buffer.from(text, 'latin1');
 

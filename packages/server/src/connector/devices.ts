@@ -78,7 +78,7 @@ export function createDevices({ settings, provisioning, catalog }: Deps) {
   return {
     find: terminals.find,
 
-    /** For the person who enters it; a claimed terminal needs none. */
+    /** The code that a person enters; a claimed terminal sends none. */
     async rememberCode(terminal: Terminal, code: string | undefined): Promise<void> {
       if (code === undefined || terminal.isClaimed) return;
       await terminalClaims.rememberCode(terminal.organizationId, terminal.physicalDeviceId, code);

@@ -249,7 +249,7 @@ const trustedForms = [
 ] as const;
 
 describe('a forged Client-Cert', () => {
-  test('counts from no address outside the trusted ranges, whatever form they have', async () => {
+  test('is ignored from an address outside the trusted ranges, in each form of the address', async () => {
     const certificate = await makeCertificate('device');
     for (const [setting, inside, outside] of trustedForms) {
       const trustedProxy = settingsTable.trustProxy.read(setting);

@@ -27,7 +27,7 @@ export type GoodCertificate<Holder> = {
   /** Whom it belongs to, in the words of the one who judges. */
   readonly holder: Holder;
 };
-/** A good one whose terminal nobody has claimed: it opens nothing but the way to a claim. */
+/** A valid certificate of an unclaimed terminal: it can be used for the claim only. */
 export type UnclaimedCertificate<Holder> = Omit<GoodCertificate<Holder>, 'verdict'> & {
   readonly verdict: 'unclaimed';
 };
@@ -92,7 +92,7 @@ export function createCertificateReader<Holder = unknown>({
   const connections = new WeakMap<TLSSocket, Judged<Holder>>();
   const headers = new LRUCache<string, Judged<Holder>>(atMost(cachedHeadersMax));
 
-  /** One look serves all who ask meanwhile; one that failed, or found the terminal unclaimed, is not kept. */
+  /** Concurrent requests share one check. A failed check, and one of an unclaimed terminal, is not cached. */
   function judged(
     known: Judged<Holder> | undefined,
     ttlMs: number,

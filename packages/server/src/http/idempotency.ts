@@ -22,6 +22,17 @@ export function setReplayedHeader(reply: FastifyReply, replayed: boolean): void 
 /** Means the same as the member `clientOperationId`; both with different values are refused. */
 export const idempotencyKeyHeader = 'idempotency-key';
 
+/** Headers of a route whose body has `clientOperationId`. */
+export const operationIdempotencyHeaders = {
+  [idempotencyKeyHeader]: 'Means the same as clientOperationId; both must agree.',
+};
+
+/** Headers of a route whose body has `clientTransactionId`. */
+export const paymentIdempotencyHeaders = {
+  [idempotencyKeyHeader]:
+    'Means the same as clientTransactionId, which may be left out then; both must agree.',
+};
+
 const keyForm = /^[A-Za-z0-9._:-]{1,64}$/;
 /** A request has come within 15 s (`requestMs` in arrivals.ts), a usual file too, and what it makes is made by then. */
 const heldMs = 120_000;

@@ -1,4 +1,6 @@
 // The door of http: what the composition and the rooms may use.
+
+export { acceptedHeaders, repeatAccepted, respondAccepted } from './accepted-response.ts';
 export type { FindOrganization } from './acting.ts';
 export type { Answered, OnAnswered } from './answered.ts';
 export { type Asset, createAsset } from './assets.ts';
@@ -36,6 +38,8 @@ export {
   type IdempotencyKeys,
   idempotencyKeyHeader,
   type KeptAnswer,
+  operationIdempotencyHeaders,
+  paymentIdempotencyHeaders,
   resolveIdentifier,
   setReplayedHeader,
   type UsedKey,

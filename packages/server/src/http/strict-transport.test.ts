@@ -71,7 +71,7 @@ async function expectLines(environment: string, count: number): Promise<void> {
 }
 
 describe('HSTS', () => {
-  test('is in each response over TLS in production, whoever writes it', () =>
+  test('is in each response over TLS in production, also in those that Node writes', () =>
     expectLines('production', 1));
 
   test('is in no response of the demo, since it would hold for all of localhost', () =>

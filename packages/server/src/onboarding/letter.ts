@@ -30,13 +30,13 @@ export const receiptNote = (to: Addressee): Note => noteOf('received', to);
 function noteOf(kind: NoteKind, to: Addressee): Note {
   const { language, notes } = languageNamed(to.language);
   const { subject, lines } = notes[kind];
-  const told = lines(mailName(to.givenName), mailName(to.organizationName));
-  const paragraphs = told.map((line) => `<p>${escaped(line)}</p>`);
+  const greeting = lines(mailName(to.givenName), mailName(to.organizationName));
+  const paragraphs = greeting.map((line) => `<p>${escaped(line)}</p>`);
   const head = `<meta charset="utf-8"><title>${escaped(subject)}</title>`;
   return {
     language,
     subject: `${subject} · Switchyard`,
-    text: `${told.join('\n\n')}\n`,
+    text: `${greeting.join('\n\n')}\n`,
     html: [
       `<!doctype html><html lang="${language}"><head>${head}</head>`,
       '<body style="font-family:sans-serif;line-height:1.5;max-width:40em">',

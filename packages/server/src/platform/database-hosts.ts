@@ -55,10 +55,10 @@ async function findWritableHost(
     const reasons = (error as AggregateError).errors as Error[];
     const refused = reasons.find((reason) => !isUnavailable(reason));
     if (refused !== undefined) throw refused;
-    const told = hosts.map(
+    const faults = hosts.map(
       ({ host, port }, index) => `${host}:${port} (${reasons[index]?.message})`,
     );
-    throw new Error(`no database host accepts writes: ${told.join(', ')}`, { cause: error });
+    throw new Error(`no database host accepts writes: ${faults.join(', ')}`, { cause: error });
   }
 }
 

@@ -134,6 +134,15 @@ describe('database timeline', { concurrency: false }, () => {
   const createRestorePoint = () =>
     server.query(`SELECT pg_create_restore_point('${restorePoint}')`);
 
+  /** Loses the only payment, whose process has ended. */
+  async function restoreBeforeOnlyPayment(dataDir: string): Promise<void> {
+    const one = await start(dataDir);
+    await createRestorePoint();
+    await one.pay();
+    await one.close();
+    await restore();
+  }
+
   test('a restore that loses an acknowledged payment stops new numbers in all processes until the recovery', () =>
     withServer(async (dataDir) => {
       const one = await start(dataDir);
@@ -186,21 +195,13 @@ describe('database timeline', { concurrency: false }, () => {
 
   test('a process that restarts after the restore compares the file in its data directory', () =>
     withServer(async (dataDir) => {
-      const one = await start(dataDir);
-      await createRestorePoint();
-      await one.pay();
-      await one.close();
-      await restore();
+      await restoreBeforeOnlyPayment(dataDir);
       assertRecoveryRequired(await start(dataDir));
     }));
 
   test('processes that restart without a data directory jump and warn', () =>
     withServer(async (dataDir) => {
-      const one = await start(dataDir);
-      await createRestorePoint();
-      await one.pay();
-      await one.close();
-      await restore();
+      await restoreBeforeOnlyPayment(dataDir);
       const restarted = await start(`${dataDir}-new`);
       assert.equal(restarted.timeline.status().jumps, 1);
       assert.equal(restarted.timeline.numbering.isAvailable(), true);

@@ -37,7 +37,7 @@ export type NumberingStatus = {
   readonly jumps: number;
 };
 
-/** Given to whatever issues numbers to other parties, or stores payments. */
+/** Used by each part that issues numbers to other parties, or stores payments. */
 export type Numbering = {
   /** @throws Refusal recovery_required, and database_unavailable directly after a fail-over */
   requireAvailable(): void;
@@ -161,7 +161,7 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
       const position = latestPosition;
       const jumpsAtStart = jumps();
       return (write) => {
-        // The log is written in order: whatever precedes an acknowledged commit is as durable as the commit.
+        // The log is written in order: what precedes an acknowledged commit is as durable as the commit.
         const isComparable = jumpsAtStart === evidence.jumps && position > evidence.position;
         const writes = [...evidence.writes.slice(1 - maxWrites), write];
         evidence = {

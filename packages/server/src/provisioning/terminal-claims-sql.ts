@@ -1,4 +1,4 @@
-// The SQL of terminal claims: who has a terminal, its claim code, and conflicts between organisations.
+// The SQL of terminal claims: the organisation that has claimed a terminal, its claim code, and conflicts.
 import type { ClaimMethod } from '@switchyard/contract';
 import type { Row, Run } from './store.ts';
 
@@ -68,7 +68,7 @@ const partyOf = (row: Row): ClaimParty => ({
   method: row['method'] as ClaimMethod,
 });
 
-/** Locks the claim until the transaction ends; undefined where nobody has claimed the terminal. */
+/** Locks the claim until the transaction ends; undefined if the terminal is unclaimed. */
 export async function lockClaim(
   run: Run,
   { serialNumber, make, model }: TerminalNames,
@@ -132,7 +132,7 @@ export async function upsertCode(
   );
 }
 
-/** Counts the entry as a wrong one; whoever accepts it deletes the code. */
+/** Counts the entry as wrong. An accepted entry deletes the code. */
 export async function tryCode(
   run: Run,
   { organizationId, physicalDeviceId }: Omit<ClaimParty, 'method'>,

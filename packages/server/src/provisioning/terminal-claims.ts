@@ -164,7 +164,7 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
     for (const entry of sorted) await audit.record(trx, entry);
   }
 
-  /** A certificate takes a terminal from whoever has only entered a code; everything else is a conflict. */
+  /** A certificate replaces a claim by code; every other second proof is a conflict. */
   async function prove(run: Run, row: Row, method: ClaimMethod): Promise<Proof> {
     const names = namesOf(row);
     const own: ClaimParty = {
@@ -354,7 +354,7 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
         if (!isUuid(conflictId)) refuseConflict();
         const { after, changed } = await database.transaction(async (trx) => {
           const run = runIn(trx);
-          // The claim is locked before the conflict, as by those who prove something at the same time.
+          // Locks the claim before the conflict, in the same order as a concurrent proof.
           const seen = (await findConflict(run, conflictId)) ?? refuseConflict();
           await lockClaim(run, namesOf(seen));
           const before =

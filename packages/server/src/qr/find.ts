@@ -22,7 +22,7 @@ function refuseUnknown(): never {
   return refuse('transaction_not_found', 'There is no QR payment with this identifier.');
 }
 
-/** @throws Refusal transaction_not_found, also for what belongs to somebody else; transaction_ambiguous; recovery_required */
+/** @throws Refusal transaction_not_found, also for transactions of another tenant; transaction_ambiguous; recovery_required */
 export async function findPayment(
   deps: Pick<QrDeps, 'store' | 'numbering'>,
   caller: Caller,

@@ -8,7 +8,15 @@ import {
   QrTransaction,
 } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { type Caller, route, setReplayedHeader } from '../http/index.ts';
+import {
+  acceptedHeaders,
+  type Caller,
+  operationIdempotencyHeaders,
+  repeatAccepted,
+  respondAccepted,
+  route,
+  setReplayedHeader,
+} from '../http/index.ts';
 import { behindCommit } from '../platform/index.ts';
 import type { QrDeps } from './deps.ts';
 import { findPayment } from './find.ts';
@@ -18,13 +26,10 @@ import { resolveHold } from './resolve.ts';
 import {
   ByTransaction,
   base,
-  idempotencyHeaders,
-  keepAccepted,
-  laterHeaders,
+  locationOf,
   OfMerchant,
   ofOperation,
   ofTransaction,
-  pointAt,
   rateLimit,
   resolveOperationId,
   tags,
@@ -51,8 +56,9 @@ async function run(deps: QrDeps, asked: Asked, reply: FastifyReply, verb: Verb) 
     clientOperationId,
   });
   setReplayedHeader(reply, replayed);
-  if (operation !== undefined && isUndecided(operation)) pointAt(reply, loaded);
-  else if (replayed && operation?.details.awaited === true) keepAccepted(reply, loaded);
+  if (operation !== undefined && isUndecided(operation)) respondAccepted(reply, locationOf(loaded));
+  else if (replayed && operation?.details.awaited === true)
+    repeatAccepted(reply, locationOf(loaded));
   const { currency } = loaded.row.position;
   const events = await behindCommit(() => deps.store.shownEvents(loaded.row));
   return {
@@ -70,11 +76,11 @@ export function registerOperations(app: FastifyInstance, deps: QrDeps): void {
     rateLimit,
     bodyOptional: true,
     faultOutcome: 'Unknown',
-    headers: idempotencyHeaders,
+    headers: operationIdempotencyHeaders,
     params: ByTransaction,
     query: OfMerchant,
     response: { 200: QrOperationAnswer, 202: QrOperationAnswer },
-    answerHeaders: laterHeaders,
+    answerHeaders: acceptedHeaders,
   } as const;
   route(app, {
     ...shared,

@@ -1,20 +1,20 @@
 // The route by which a terminal begins a QR payment.
 import { defined, QrRequest, QrTransaction, refuse } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
-import { route, setReplayedHeader, withClientTransactionId } from '../http/index.ts';
+import {
+  acceptedHeaders,
+  paymentIdempotencyHeaders,
+  repeatAccepted,
+  respondAccepted,
+  route,
+  setReplayedHeader,
+  withClientTransactionId,
+} from '../http/index.ts';
 import { behindCommit } from '../platform/index.ts';
 import { transactionOf } from './conflict.ts';
 import { createPayment } from './create.ts';
 import type { QrDeps } from './deps.ts';
-import {
-  base,
-  keepAccepted,
-  laterHeaders,
-  paymentIdempotencyHeaders,
-  pointAt,
-  rateLimit,
-  tags,
-} from './route-parts.ts';
+import { base, locationOf, rateLimit, tags } from './route-parts.ts';
 import { isAnswered, viewPayment } from './view.ts';
 
 const examples: Readonly<Record<string, QrRequest>> = {
@@ -54,7 +54,7 @@ export function registerCreate(app: FastifyInstance, deps: QrDeps): void {
     body: QrRequest,
     examples,
     response: { 200: QrTransaction, 202: QrTransaction },
-    answerHeaders: laterHeaders,
+    answerHeaders: acceptedHeaders,
     errors: [
       'client_id_reused',
       'client_id_invalid',
@@ -91,8 +91,9 @@ export function registerCreate(app: FastifyInstance, deps: QrDeps): void {
           ...defined({ logDetail: failure?.code }),
         });
       }
-      if (status === 'Created') pointAt(reply, loaded);
-      else if (isAnswered(events) && answeredStatus === 'Created') keepAccepted(reply, loaded);
+      if (status === 'Created') respondAccepted(reply, locationOf(loaded));
+      else if (isAnswered(events) && answeredStatus === 'Created')
+        repeatAccepted(reply, locationOf(loaded));
       return view;
     },
   });

@@ -1,8 +1,7 @@
 // What the routes of QR payments share: addresses, parameters, codes, replies.
 import type { ErrorCode } from '@switchyard/contract';
-import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
-import { idempotencyKeyHeader, resolveIdentifier } from '../http/index.ts';
+import { resolveIdentifier } from '../http/index.ts';
 import type { LoadedQr } from './model.ts';
 import { checkIdentifier } from './rules.ts';
 
@@ -42,16 +41,6 @@ export const ofOperation: ErrorCode[] = [
   'payment_held',
 ];
 
-export const idempotencyHeaders = {
-  [idempotencyKeyHeader]: 'Means the same as the identifier in the body; both must agree.',
-};
-
-/** For the document: the header alone names the payment. */
-export const paymentIdempotencyHeaders = {
-  [idempotencyKeyHeader]:
-    'Means the same as clientTransactionId, which may be left out then; both must agree.',
-};
-
 /** The identifier of an operation, from the body or the header. */
 export function resolveOperationId(
   headers: Record<string, unknown>,
@@ -62,19 +51,4 @@ export function resolveOperationId(
   return id;
 }
 
-/** For the document: where it is still under way. */
-export const laterHeaders = { 202: ['Location', 'Retry-After'] } as const;
-
-const retryAfterSeconds = '2';
-
-/** Decided since: whoever asks again has the status of the first answer, and nothing left to wait for. */
-export function keepAccepted(reply: FastifyReply, { row }: LoadedQr): void {
-  reply.code(202).header('Location', `${base}/${row.transactionId}`);
-}
-
-/** Not decided yet: where to ask, and when. */
-export function pointAt(reply: FastifyReply, { row }: LoadedQr): void {
-  reply.code(202);
-  reply.header('Location', `${base}/${row.transactionId}`);
-  reply.header('Retry-After', retryAfterSeconds);
-}
+export const locationOf = ({ row }: LoadedQr): string => `${base}/${row.transactionId}`;

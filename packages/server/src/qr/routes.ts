@@ -42,9 +42,9 @@ function registerIntake(app: FastifyInstance, deps: QrDeps): void {
       'database_unavailable',
     ],
     handler: async ({ caller, params, body }, reply) => {
-      const told = await takeEvent(deps, caller, params.qrTransactionId, body);
-      if (told.result !== 'Duplicate') reply.code(202);
-      return told;
+      const event = await takeEvent(deps, caller, params.qrTransactionId, body);
+      if (event.result !== 'Duplicate') reply.code(202);
+      return event;
     },
   });
 }

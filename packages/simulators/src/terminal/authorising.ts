@@ -170,8 +170,8 @@ function approvedOf(
 ): Transaction {
   if (known.kind === 'NotTaken') throw new ServiceFault(refusalOf(known.code), known.code);
   if (known.kind === 'Told') return known.transaction;
-  const told = 'outcome_unknown_reversed';
-  const fault = new ServiceFault('UnreachableHost', told, sold.clientTransactionId);
+  const reason = 'outcome_unknown_reversed';
+  const fault = new ServiceFault('UnreachableHost', reason, sold.clientTransactionId);
   reverse(inside, { ...sold, reason: 'Timeout' }, fault);
   throw fault;
 }

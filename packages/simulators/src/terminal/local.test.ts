@@ -244,13 +244,13 @@ test('what was changed on its way, or is under another key, gets a Reject event 
   ];
   for (const [at, change] of changes.entries()) {
     const message = protectedText(`B${at}`, change);
-    const told = rejected(await post(local, '/nexo', message));
-    assert.deepEqual(told, { details: 'cannot be decrypted', message }, `change ${at}`);
+    const rejection = rejected(await post(local, '/nexo', message));
+    assert.deepEqual(rejection, { details: 'cannot be decrypted', message }, `change ${at}`);
   }
   const older: SharedKey = { ...key, version: 0 };
   const message = protectedText('B99', () => {}, older);
-  const told = rejected(await post(local, '/nexo', message));
-  assert.deepEqual(told, { details: 'cannot be decrypted', message });
+  const rejection = rejected(await post(local, '/nexo', message));
+  assert.deepEqual(rejection, { details: 'cannot be decrypted', message });
   assert.equal(fake.sold.length, 0);
 });
 

@@ -75,7 +75,7 @@ const isUnlocked = (counter: 'u' | 'k') =>
  * A success resets the count, a failure adds to it, and neither touches a locked user. An unknown user
  * goes through the same statement with the same commit. A lock that has ended begins a new count.
  *
- * A source that the user has signed in with before has a count and a lock of its own: a stranger who locks
+ * A source that the user has signed in with before has a count and a lock of its own: an attacker who locks
  * the user does not lock the source. A new password deletes the sources, so one that is not there any more when
  * its row is written was counted by nothing, and the attempt is refused.
  */

@@ -253,7 +253,7 @@ describe('a sign-in', () => {
       assert.ok((await scene.attempt(user)).ok);
     });
 
-    test('strangers lock no source that the user has signed in with before', async () => {
+    test('failed sign-ins of unknown sources do not lock a known source', async () => {
       const user = await scene.createUser();
       const from = (source: string) => ({ origin: { address: '192.0.2.7', source } });
       const own = from('browser own');
@@ -268,7 +268,7 @@ describe('a sign-in', () => {
       assert.deepEqual(await scene.attempt(neighbour, own), refused, 'it is known for one user');
     });
 
-    test('a known source has as many attempts as strangers have together', async () => {
+    test('a known source has as many attempts as all unknown sources together', async () => {
       const user = await scene.createUser();
       const own = { origin: { address: '192.0.2.7', source: 'browser own' } };
       assert.ok((await scene.attempt(user, own)).ok);

@@ -90,7 +90,7 @@ function demandRoles(caller: Caller, roles: readonly RoleName[]): void {
   refuse('permission_denied', `The role ${beyond} is beyond what you may give or change.`);
 }
 
-/** A new secret is a token with rights to payments: only those who could approve it may take one. */
+/** A new secret is a token with rights to payments: a caller without the right to approve the application cannot renew it. */
 function demandSecretRenewable(caller: Caller, { roles, status }: Application): void {
   if (caller.permissions.has('um.write')) return;
   if (status === 'PendingApproval' || !actsOnPayments(roles)) return;

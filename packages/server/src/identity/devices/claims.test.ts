@@ -115,7 +115,7 @@ describe('a claim of a terminal, in production', () => {
     return rows;
   };
 
-  it('by the code that it shows opens what its certificate opened for nobody before', async () => {
+  it('by the code that it shows is needed before its certificate opens a connection', async () => {
     const place = await scene.place();
     const shown = await scene.certify(place.physicalDeviceId);
     assert.deepEqual(facts(await scene.device(credentialsPath, { shown })), [
@@ -194,7 +194,7 @@ describe('a claim of a terminal, in production', () => {
     assert.equal(ended?.text.includes(own.organizationId), false);
   });
 
-  it('by a certificate that a stranger made known does not lead the terminal to the stranger', async () => {
+  it('by a certificate that another organisation registered does not assign the terminal to that organisation', async () => {
     const place = await scene.place();
     const stranger = await provisionElsewhere(place);
     const shown = await maker.terminal(place);
@@ -220,7 +220,7 @@ describe('a claim of a terminal, in production', () => {
     assert.equal(body[0].userDomain, own.userDomainId);
   });
 
-  it('is refused in equal words, whatever another organisation has', async () => {
+  it('is refused with the same response if another organisation has the terminal', async () => {
     const [taken, free] = [await scene.place(), await scene.place()];
     const [blocked, wrong] = [await provisionElsewhere(taken), await provisionElsewhere(free)];
     const shown = await maker.terminal(taken);

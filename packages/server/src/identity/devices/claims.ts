@@ -42,7 +42,7 @@ export function createClaimTerminal(deps: Deps): ClaimTerminal {
     }
   }
 
-  /** Unclaimed for each reason: what other organisations have is not told. */
+  /** `Unclaimed` for each reason, so that the response says nothing about other organisations. */
   async function claimByCertificate(
     certificate: X509Certificate,
     userDomain: string,

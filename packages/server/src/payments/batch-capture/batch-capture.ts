@@ -134,7 +134,7 @@ async function viewBatch(
     })),
     nextCursor: last ?? null,
     createdAt: createdAt.toISOString(),
-    ...(state === 'Completed' ? { completedAt: updatedAt.toISOString() } : {}),
+    ...defined({ completedAt: state === 'Completed' ? updatedAt.toISOString() : undefined }),
   };
 }
 

@@ -2,7 +2,7 @@
 import { Batch, CaptureAllRequest, CapturePlan, defined } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { route, setReplayedHeader } from '../../http/index.ts';
+import { operationIdempotencyHeaders, route, setReplayedHeader } from '../../http/index.ts';
 import {
   type CaptureAllPorts,
   captureAll,
@@ -10,7 +10,6 @@ import {
   planCaptures,
 } from '../batch-capture/batch-capture.ts';
 import {
-  idempotencyHeaders,
   identifierErrors,
   idParams,
   type NumberingPort,
@@ -40,7 +39,7 @@ export function registerBatchCaptureRoutes(
       'Or those named in `items`. The batch is durable and resumable. With `dryRun` nothing is stored: the answer is 200 with what would be captured, and `clientOperationId` can still be used.',
     ...paymentRoute,
     permission: 'pay.capture',
-    headers: idempotencyHeaders,
+    headers: operationIdempotencyHeaders,
     bodyOptional: true,
     body: CaptureAllRequest,
     response: { 200: CapturePlan, 202: Batch },

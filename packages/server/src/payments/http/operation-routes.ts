@@ -14,7 +14,15 @@ import {
 } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Type } from 'typebox';
-import { type RouteRequest, route, setReplayedHeader } from '../../http/index.ts';
+import {
+  acceptedHeaders,
+  operationIdempotencyHeaders,
+  type RouteRequest,
+  repeatAccepted,
+  respondAccepted,
+  route,
+  setReplayedHeader,
+} from '../../http/index.ts';
 import { type ConfirmPorts, confirmSale } from '../operations/confirm-sale.ts';
 import type { OperationInput, OperationResult } from '../operations/operation-decision.ts';
 import { wasPending } from '../operations/operation-idempotency.ts';
@@ -28,15 +36,13 @@ import {
   validateChipCompletionData,
 } from '../validation/validate-reversal-chip-data.ts';
 import {
-  acceptedHeaders,
   approvalErrors,
-  idempotencyHeaders,
+  locationOf,
   MerchantQuery,
   type NumberingPort,
   operationErrors,
   paymentRoute,
   resolveOperationId,
-  respondAccepted,
   TransactionParams,
   transactionErrors,
   transactionsPath,
@@ -91,9 +97,9 @@ function sendOperationResponse(reply: FastifyReply, result: OperationResult) {
   const { transaction, operation, replayed } = result;
   setReplayedHeader(reply, replayed);
   const view = viewResult(result);
-  if (view.operation?.status === 'Pending') respondAccepted(reply, transaction);
+  if (view.operation?.status === 'Pending') respondAccepted(reply, locationOf(transaction));
   else if (replayed && operation !== undefined && wasPending(transaction, operation)) {
-    reply.code(202).header('Location', `${transactionsPath}/${transaction.row.transactionId}`);
+    repeatAccepted(reply, locationOf(transaction));
   }
   return view;
 }
@@ -138,7 +144,7 @@ const cancelErrors: ErrorCode[] = [
 const shared = {
   method: 'POST',
   ...paymentRoute,
-  headers: idempotencyHeaders,
+  headers: operationIdempotencyHeaders,
   bodyOptional: true,
   faultOutcome: 'Unknown',
   params: TransactionParams,

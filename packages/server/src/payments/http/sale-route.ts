@@ -2,7 +2,10 @@
 import { type ErrorCode, ProcessRequest, refuse, Transaction } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import {
+  acceptedHeaders,
   type Caller,
+  paymentIdempotencyHeaders,
+  respondAccepted,
   route,
   setReplayedHeader,
   withClientTransactionId,
@@ -13,12 +16,10 @@ import { type ProcessPorts, processSale } from '../sale/process-sale.ts';
 import type { SaleResult } from '../sale/sale-idempotency.ts';
 import { isOfflineSale } from '../validation/validate-offline-sale.ts';
 import {
-  acceptedHeaders,
   identifierErrors,
+  locationOf,
   type NumberingPort,
   paymentRoute,
-  respondAccepted,
-  saleIdempotencyHeaders,
   transactionsPath,
 } from './transaction-route-parts.ts';
 import { viewTransaction } from './transaction-view.ts';
@@ -113,7 +114,7 @@ export function registerSaleRoute(app: FastifyInstance, ports: SalePorts): void 
     ...paymentRoute,
     permission: 'pay.sale',
     faultOutcome: 'Unknown',
-    headers: saleIdempotencyHeaders,
+    headers: paymentIdempotencyHeaders,
     body: ProcessRequest,
     examples: saleExamples,
     response: { 200: Transaction, 202: Transaction },
@@ -172,7 +173,7 @@ export function registerSaleRoute(app: FastifyInstance, ports: SalePorts): void 
           extensions: { transaction: { transactionId, clientTransactionId, state } },
         });
       }
-      if (state === 'Received') respondAccepted(reply, transaction);
+      if (state === 'Received') respondAccepted(reply, locationOf(transaction));
       return viewTransaction(transaction);
     },
   });

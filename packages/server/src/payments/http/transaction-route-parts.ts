@@ -1,8 +1,7 @@
 // Shared parts of the payment routes: paths, parameters, error codes, response headers.
 import { defined, type ErrorCode } from '@switchyard/contract';
-import type { FastifyReply } from 'fastify';
 import { type TProperties, type TString, Type } from 'typebox';
-import { idempotencyKeyHeader, resolveIdentifier } from '../../http/index.ts';
+import { resolveIdentifier } from '../../http/index.ts';
 import type { Numbering } from '../../platform/index.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
 import { validateOperationId } from '../validation/validate-sale-request.ts';
@@ -76,15 +75,6 @@ export const approvalErrors: ErrorCode[] = [
   'approval_code_locked',
 ];
 
-export const idempotencyHeaders = {
-  [idempotencyKeyHeader]: 'Means the same as clientOperationId; both must agree.',
-};
-
-export const saleIdempotencyHeaders = {
-  [idempotencyKeyHeader]:
-    'Means the same as clientTransactionId, which may be left out then; both must agree.',
-};
-
 export function resolveOperationId(
   headers: Record<string, unknown>,
   inBody: string | undefined,
@@ -94,11 +84,5 @@ export function resolveOperationId(
   return id;
 }
 
-export const acceptedHeaders = { 202: ['Location', 'Retry-After'] } as const;
-
-const retryAfterSeconds = '2';
-
-export function respondAccepted(reply: FastifyReply, transaction: TransactionRecord): void {
-  const location = `${transactionsPath}/${transaction.row.transactionId}`;
-  reply.code(202).headers({ location, 'retry-after': retryAfterSeconds });
-}
+export const locationOf = ({ row }: TransactionRecord): string =>
+  `${transactionsPath}/${row.transactionId}`;

@@ -223,12 +223,12 @@ export function createTill(deps: TillDeps) {
     if (step.outcome === 'Answered') finish(request, endOf(of, sum, step.message));
     else if (step.outcome === 'Faulty') {
       const { Result, ErrorCondition, AdditionalResponse } = step.response;
-      const told = {
+      const refusal = {
         result: Result,
         condition: ErrorCondition,
         additional: additionalOf(AdditionalResponse),
       };
-      finish(request, { of, sum, ...told, receipt: [] });
+      finish(request, { of, sum, ...refusal, receipt: [] });
     } else finish(request, { of, sum, result: step.outcome, receipt: [] });
   }
 
