@@ -92,6 +92,10 @@ const targets = {
     script: 'tools/request-path.ts',
     does: 'list the files of the payments module that a request passes',
   },
+  'vague-words': {
+    script: 'tools/vague-words.ts',
+    does: 'count the words that hide the actor or the meaning',
+  },
   'qr-provider': {
     script: 'packages/simulators/src/qr-provider/main.ts',
     does: 'run a reference provider of QR payments, and read its books',

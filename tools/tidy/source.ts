@@ -19,6 +19,8 @@ export type SourceFile = {
   text: string;
   program: Program;
   imports: Import[];
+  /** The text of each comment. */
+  comments: string[];
   lineAt(offset: number): number;
 };
 
@@ -47,7 +49,7 @@ export function isTest(path: string): boolean {
 }
 
 export function parseSource({ path, text }: TextFile): SourceFile {
-  const { program, module, errors } = parseSync(path, text, {
+  const { program, module, comments, errors } = parseSync(path, text, {
     lang: path.endsWith('.tsx') ? 'tsx' : 'ts',
     sourceType: 'module',
   });
@@ -68,7 +70,7 @@ export function parseSource({ path, text }: TextFile): SourceFile {
     const from = text.slice(moduleRequest.start + 1, moduleRequest.end - 1);
     imports.push({ from, typeOnly: false, line: lineAt(start) });
   }
-  return { path, text, program, imports, lineAt };
+  return { path, text, program, imports, comments: comments.map(({ value }) => value), lineAt };
 }
 
 function allTypes(entries: { isType: boolean }[]): boolean {
