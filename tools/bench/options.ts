@@ -1,6 +1,6 @@
 // What the command line may ask of the bench.
 import { parseArgs } from 'node:util';
-import { type PartName, partNames } from './token-parts.ts';
+import { type PartName, partNames } from './tokens/token-parts.ts';
 
 const benchNames = [
   'sales',

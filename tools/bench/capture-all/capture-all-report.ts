@@ -1,0 +1,87 @@
+// Turns the figures of a capture of all into the table that people read: each beside what is asked for.
+
+import type { BenchOptions } from '../options.ts';
+import { machineLines, profileParts } from '../report/report.ts';
+import {
+  layOut,
+  mebibytes,
+  microseconds,
+  milliseconds,
+  percent,
+  perSecond,
+  type Section,
+  seconds,
+} from '../report/table.ts';
+import { heldMeans } from '../sales/knee-run.ts';
+import type { Machine } from '../scene/machine.ts';
+import type { CaptureAllFigures } from './capture-all.ts';
+
+/** What is asked of it: so many in so long, and little of it felt at the tills. */
+export const captureAllTargets = {
+  items: 100_000,
+  captureSeconds: 90,
+  p99GrowthShare: 0.2,
+} as const;
+
+const errorsOf = (figures: CaptureAllFigures) =>
+  [...figures.before, ...figures.during]
+    .flatMap(({ errors }) => Object.entries(errors).map(([kind, count]) => `${count} × ${kind}`))
+    .join(', ') || 'none';
+
+function captures(figures: CaptureAllFigures): Section {
+  const { items, captureSeconds } = figures;
+  // Fewer items have as much less time.
+  const limit = (captureAllTargets.captureSeconds * items) / captureAllTargets.items;
+  return {
+    title: `Capture of ${items.toLocaleString('en')} authorised sales of one merchant`,
+    figures: [
+      {
+        name: 'from the request to the end',
+        value: seconds(captureSeconds),
+        target: `at most ${seconds(limit)}`,
+        reached: captureSeconds <= limit,
+      },
+      { name: 'captures', value: perSecond(items / captureSeconds) },
+      {
+        name: 'captured, failed',
+        value: `${figures.succeeded}, ${figures.failed}`,
+        target: 'none failed',
+        reached: figures.succeeded === items,
+      },
+      { name: 'server for one capture', value: microseconds(figures.captureCpuUs) },
+      { name: 'server at its highest', value: mebibytes(figures.residentHighestMib) },
+    ],
+  };
+}
+
+function sales(figures: CaptureAllFigures, { rate }: BenchOptions): Section {
+  const { p99BeforeUs, p99DuringUs } = figures;
+  const growth = p99DuringUs / p99BeforeUs - 1;
+  return {
+    title: `Sales beside it, ${perSecond(rate)}; medians of the steps`,
+    figures: [
+      { name: 'p99 before', value: milliseconds(p99BeforeUs) },
+      { name: 'p99 during', value: milliseconds(p99DuringUs) },
+      {
+        name: 'growth',
+        value: percent(growth),
+        target: `at most ${percent(captureAllTargets.p99GrowthShare)}`,
+        reached: growth <= captureAllTargets.p99GrowthShare,
+      },
+      { name: 'steps before, during', value: `${figures.before.length}, ${figures.during.length}` },
+      { name: 'errors', value: errorsOf(figures) },
+    ],
+  };
+}
+
+export function reportCaptureAll(
+  figures: CaptureAllFigures,
+  options: BenchOptions,
+  machine: Machine,
+): string {
+  const others = Math.max(0, ...figures.during.map(({ othersShare }) => othersShare));
+  const conditions = [...machineLines(machine, others), `seed ${options.seed}`, heldMeans];
+  const told = conditions.map((line) => `  ${line}\n`).join('');
+  const parts = profileParts(figures.profile);
+  return [layOut([captures(figures), sales(figures, options)]), ...parts, told].join('\n');
+}

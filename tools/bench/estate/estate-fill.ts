@@ -1,0 +1,163 @@
+// Fills the tables with an estate of a million devices, modelled on one that the platform made itself.
+import type { Database } from '../../../packages/server/src/platform/index.ts';
+import {
+  devicesPerMerchant,
+  devicesPerStore,
+  externalSql,
+  idSql,
+  nameSql,
+  serialSql,
+} from './estate-plan.ts';
+
+type SessionQuery = Parameters<Parameters<Database['session']>[0]>[0];
+
+const devicesInChunk = 50_000;
+const madeAt = 'to_timestamp(($1::bigint + i) / 1000.0)';
+
+/** One kind of row: how many an organisation has, and what differs from the model. */
+type Layer = {
+  table: 'organizations' | 'merchants' | 'stores' | 'logical_devices' | 'physical_devices';
+  /** Of an organisation with so many devices. */
+  count: (devices: string) => string;
+  replaced: Readonly<Record<string, string>>;
+};
+
+const merchantOf = (store: string) =>
+  `(${store}) / ${Math.round(devicesPerMerchant / devicesPerStore)}`;
+const storeOf = `i / ${devicesPerStore}`;
+
+const stamps = { created_at: madeAt, updated_at: madeAt, external_id: externalSql('i') };
+
+const layers: readonly Layer[] = [
+  {
+    table: 'organizations',
+    count: () => '1',
+    replaced: { ...stamps, name: "'Acquirer ' || o.number" },
+  },
+  {
+    table: 'merchants',
+    count: (devices) => `ceil(${devices}::numeric / ${devicesPerMerchant})`,
+    replaced: {
+      ...stamps,
+      merchant_id: idSql('merchant', 'o.number', 'i'),
+      name: "'Merchant ' || i",
+    },
+  },
+  {
+    table: 'stores',
+    count: (devices) => `ceil(${devices}::numeric / ${devicesPerStore})`,
+    replaced: {
+      ...stamps,
+      store_id: idSql('store', 'o.number', 'i'),
+      merchant_id: idSql('merchant', 'o.number', merchantOf('i')),
+      name: "'Store ' || i",
+    },
+  },
+  {
+    table: 'logical_devices',
+    count: (devices) => devices,
+    replaced: {
+      ...stamps,
+      logical_device_id: idSql('logical', 'o.number', 'i'),
+      store_id: idSql('store', 'o.number', `(${storeOf})`),
+      merchant_id: idSql('merchant', 'o.number', `(${merchantOf(storeOf)})`),
+      name: nameSql('i'),
+    },
+  },
+  {
+    table: 'physical_devices',
+    count: (devices) => devices,
+    replaced: {
+      ...stamps,
+      physical_device_id: idSql('physical', 'o.number', 'i'),
+      logical_device_id: idSql('logical', 'o.number', 'i'),
+      merchant_id: idSql('merchant', 'o.number', `(${merchantOf(storeOf)})`),
+      serial_number: serialSql('o.number', 'i'),
+      name: nameSql('i'),
+    },
+  },
+];
+
+async function columnsOf(query: SessionQuery, table: string): Promise<string[]> {
+  const rows = await query(
+    `SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema()
+       AND table_name = $1 AND is_generated = 'NEVER' ORDER BY ordinal_position`,
+    [table],
+  );
+  return rows.map((row) => String(row['column_name']));
+}
+
+/** The first row of the model's organisation stands for all; $1 is the time, $2 and $3 organisations. */
+async function insertOf(query: SessionQuery, layer: Layer, modelId: string): Promise<string> {
+  const { table, count, replaced } = layer;
+  const columns = await columnsOf(query, table);
+  const values = columns.map((column) =>
+    column === 'organization_id' ? 'o.organization_id' : (replaced[column] ?? `m.${column}`),
+  );
+  const model = `bench_model_${table}`;
+  await query(
+    `CREATE TEMPORARY TABLE ${model} AS SELECT * FROM ${table} WHERE organization_id = $1 LIMIT 1`,
+    [modelId],
+  );
+  const [found] = await query(`SELECT count(*)::int AS models FROM ${model}`);
+  if (found?.['models'] !== 1) throw new Error(`there is no row of ${table} to model others on`);
+  return `INSERT INTO ${table} (${columns.join(', ')})
+    SELECT ${values.join(', ')} FROM ${model} m, bench_organizations o,
+      generate_series(0::bigint, ${count('o.devices')}::bigint - 1) AS i
+    WHERE o.number BETWEEN $2 AND $3`;
+}
+
+/** Neighbouring organisations that have about as many devices together as one chunk is to hold. */
+export function chunksOf(counts: readonly number[], most = devicesInChunk): [number, number][] {
+  const chunks: [number, number][] = [];
+  let from = 0;
+  let devices = 0;
+  counts.forEach((count, number) => {
+    if (number > from && devices + count > most) {
+      chunks.push([from, number - 1]);
+      from = number;
+      devices = 0;
+    }
+    devices += count;
+  });
+  if (counts.length > 0) chunks.push([from, counts.length - 1]);
+  return chunks;
+}
+
+export type EstateToFill = {
+  /** An organisation that the platform made, with at least one thing of each kind. */
+  modelId: string;
+  /** In the order of their numbers. */
+  organizationIds: readonly string[];
+  /** How many devices each of them has. */
+  counts: readonly number[];
+  firstMs: number;
+  onProgress(devices: number): void;
+};
+
+/** The server must not run meanwhile. */
+export async function fillEstate(database: Database, estate: EstateToFill): Promise<void> {
+  const { organizationIds, counts, firstMs } = estate;
+  await database.session(async (query) => {
+    await query(
+      'CREATE TEMPORARY TABLE bench_organizations (number bigint, organization_id uuid, devices bigint)',
+    );
+    await query(
+      `INSERT INTO bench_organizations
+       SELECT at - 1, id, devices FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS u (id, devices, at)`,
+      [organizationIds, counts],
+    );
+    await query('CREATE UNIQUE INDEX ON bench_organizations (number)');
+    await query('ANALYZE bench_organizations');
+    const inserts: string[] = [];
+    for (const layer of layers) inserts.push(await insertOf(query, layer, estate.modelId));
+    let devices = 0;
+    for (const [from, to] of chunksOf(counts)) {
+      for (const insert of inserts) await query(insert, [firstMs, from, to]);
+      devices += counts.slice(from, to + 1).reduce((sum, count) => sum + count, 0);
+      estate.onProgress(devices);
+    }
+    for (const { table } of layers) await query(`VACUUM (ANALYZE) ${table}`);
+    await query('CHECKPOINT');
+  });
+}

@@ -1,0 +1,187 @@
+// Brings a chain of shops in by the bulk import, and the same rows once more by `pg` alone.
+import { request } from 'node:https';
+import pg from 'pg';
+import {
+  createLog,
+  migrate,
+  openDatabase,
+  systemClock,
+  systemIds,
+} from '../../../packages/server/src/platform/index.ts';
+import { readCpu } from '../report/process-times.ts';
+import { perSecond } from '../report/table.ts';
+import type { Say } from '../sales/knee-run.ts';
+import { type CpuPerRequest, price } from '../sales/load-client.ts';
+import { bareDatabaseUrl, migrations } from '../scene/scene.ts';
+import { devicesPerMerchant, devicesPerStore } from './estate-plan.ts';
+import type { EstateScene } from './estate-scene.ts';
+
+/** What one run of the import has brought in; a device is a place with the hardware that fills it. */
+export type ImportRun = { lines: number; devices: number; seconds: number; failed: string[] };
+
+export type ImportFigures = {
+  runs: ImportRun[];
+  /** CPU time of a line, µs. */
+  cpuUs: CpuPerRequest;
+  linesPerSecond: number;
+  devicesPerSecond: number;
+  bareRowsPerSecond: number;
+};
+
+/** In one request; each device is two lines, and its merchant and store are lines too. */
+const devicesInRequest = 4500;
+const requests = 3;
+const rowsInStatement = 500;
+const path = '/provisioning/v2/bulk';
+
+const line = (type: string, data: object) => JSON.stringify({ type, operation: 'upsert', data });
+
+/** Merchants, stores and devices in an order in which each finds what is above it. */
+export function importLines(from: number, devices: number): string[] {
+  const lines: string[] = [];
+  for (let number = from; number < from + devices; number += 1) {
+    const merchant = `IM-${Math.floor(number / devicesPerMerchant)}`;
+    const store = `IS-${Math.floor(number / devicesPerStore)}`;
+    if (number === from || number % devicesPerMerchant === 0) {
+      const place = { country: 'FR', mcc: '5411', timeZone: 'Europe/Paris' };
+      lines.push(
+        line('merchant', { externalId: merchant, name: `Merchant ${merchant}`, ...place }),
+      );
+    }
+    if (number === from || number % devicesPerStore === 0) {
+      const above = { merchantExternalId: merchant };
+      lines.push(line('store', { externalId: store, name: `Store ${store}`, ...above }));
+    }
+    const device = `ID-${number}`;
+    const serialNumber = `9${String(number).padStart(9, '0')}`;
+    lines.push(
+      line('logicalDevice', { externalId: device, name: `Till ${number}`, storeExternalId: store }),
+      line('physicalDevice', {
+        externalId: `IP-${number}`,
+        serialNumber,
+        make: 'AXIUM',
+        model: 'DX8000',
+        family: 'axium',
+        logicalDeviceExternalId: device,
+      }),
+    );
+  }
+  return lines;
+}
+
+function post({ server, ca, empty }: EstateScene, body: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const asked = request({
+      host: '127.0.0.1',
+      servername: 'localhost',
+      port: server.port,
+      ca,
+      method: 'POST',
+      path,
+      agent: false,
+      headers: {
+        host: server.authority,
+        authorization: `Bearer ${empty.token}`,
+        'content-type': 'application/jsonl',
+        'content-length': Buffer.byteLength(body),
+      },
+    });
+    asked.on('error', reject);
+    asked.on('response', (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () => {
+        const text = Buffer.concat(chunks).toString();
+        if (response.statusCode === 200) resolve(text);
+        else reject(new Error(`the import was refused: ${response.statusCode} ${text}`));
+      });
+    });
+    asked.end(body);
+  });
+}
+
+async function importOnce(scene: EstateScene, from: number): Promise<ImportRun> {
+  const lines = importLines(from, devicesInRequest);
+  const began = performance.now();
+  const text = await post(scene, `${lines.join('\n')}\n`);
+  const seconds = (performance.now() - began) / 1000;
+  const answers = text
+    .trimEnd()
+    .split('\n')
+    .map((each) => JSON.parse(each) as { status?: string });
+  const failed = answers
+    .filter(({ status }) => status === 'failed')
+    .map((each) => JSON.stringify(each));
+  const created = answers.filter(({ status }) => status === 'created').length;
+  if (created !== lines.length && failed.length === 0) {
+    failed.push(`${created} of ${lines.length} lines were created`);
+  }
+  return { lines: lines.length, devices: devicesInRequest, seconds, failed };
+}
+
+/** The rows that the import has made, in the order in which they can be made again. */
+const tables = ['organizations', 'merchants', 'stores', 'logical_devices', 'physical_devices'];
+
+async function bareInserts(scene: EstateScene): Promise<number> {
+  const url = bareDatabaseUrl(scene.postgres.url);
+  const log = createLog({ logLevel: 'silent', instanceName: 'bench' });
+  const bare = openDatabase({ url, log });
+  await migrate(bare, migrations, { log, clock: systemClock, ids: systemIds });
+  await bare.close();
+  const chunks: { text: string; rows: string }[] = [];
+  let rows = 0;
+  for (const table of tables) {
+    const made = await scene.database.query<{ row: object }>(
+      `SELECT to_jsonb(t) AS row FROM ${table} t WHERE organization_id = $1`,
+      [scene.empty.organizationId],
+    );
+    rows += made.length;
+    const text = `INSERT INTO ${table} SELECT * FROM jsonb_populate_recordset(null::${table}, $1::jsonb)`;
+    for (let at = 0; at < made.length; at += rowsInStatement) {
+      const part = made.slice(at, at + rowsInStatement).map(({ row }) => row);
+      chunks.push({ text, rows: JSON.stringify(part) });
+    }
+  }
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const began = performance.now();
+    for (const chunk of chunks) await client.query(chunk.text, [chunk.rows]);
+    return (rows * 1000) / (performance.now() - began);
+  } finally {
+    await client.end();
+  }
+}
+
+export async function benchImport(scene: EstateScene, say: Say): Promise<ImportFigures> {
+  const runs: ImportRun[] = [];
+  const pids = { server: scene.server.pid, postgres: scene.postgres.pid() };
+  const cpu = () => readCpu({ ...pids, simulator: 0, load: process.pid });
+  const before = cpu();
+  for (let at = 0; at < requests; at += 1) {
+    const run = await importOnce(scene, at * devicesInRequest);
+    runs.push(run);
+    const faults = run.failed.length === 0 ? '' : `  ${run.failed.length} failed: ${run.failed[0]}`;
+    say(`import of ${run.lines} lines  ${perSecond(run.lines / run.seconds)}${faults}`);
+  }
+  const seconds = runs.reduce((sum, run) => sum + run.seconds, 0);
+  const sum = (pick: (run: ImportRun) => number) => runs.reduce((all, run) => all + pick(run), 0);
+  const lines = sum((run) => run.lines);
+  const { cpuUs } = price({ cpu: before, answered: 0 }, { cpu: cpu(), answered: lines });
+  const bareRowsPerSecond = await bareInserts(scene);
+  say(`the same rows by pg alone  ${perSecond(bareRowsPerSecond)}`);
+  return {
+    runs,
+    cpuUs,
+    linesPerSecond: lines / seconds,
+    devicesPerSecond: sum(({ devices }) => devices) / seconds,
+    bareRowsPerSecond,
+  };
+}
+
+/** One request more, for the profile. */
+export async function importMore(scene: EstateScene): Promise<{ answered: number }> {
+  const { lines } = await importOnce(scene, requests * devicesInRequest);
+  return { answered: lines };
+}

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { testDatabase } from '../../../packages/server/test/database.ts';
+import {
+  divide,
+  externalOf,
+  externalSql,
+  idOf,
+  idSql,
+  kinds,
+  nameOf,
+  nameSql,
+  prefixOf,
+  serialOf,
+  serialSql,
+} from './estate-plan.ts';
+
+describe('the estate of the bench', () => {
+  for (const [devices, organizations] of [
+    [1_000_000, 2000],
+    [1000, 40],
+    [7, 3],
+    [5, 1],
+  ] as const) {
+    test(`divides ${devices} devices among ${organizations} organisations`, () => {
+      const counts = divide(devices, organizations);
+      assert.equal(counts.length, organizations);
+      assert.equal(
+        counts.reduce((sum, count) => sum + count, 0),
+        devices,
+      );
+      assert.ok(counts.every((count, at) => at === 0 || count <= (counts[0] ?? 0)));
+    });
+  }
+
+  test('one organisation has a fifth, nine a fiftieth each, and none is empty', () => {
+    const counts = divide(1_000_000, 2000);
+    assert.deepEqual(counts.slice(0, 3), [200_000, 20_000, 20_000]);
+    assert.ok((counts[10] ?? 0) > 300 && (counts.at(-1) ?? 0) > 300);
+  });
+
+  test('numbers, names and identifiers are the same here and in the database', async () => {
+    const database = await testDatabase();
+    const firstMs = 1_790_000_000_000;
+    const pairs = [
+      [0, 0],
+      [7, 123],
+      [1999, 199_999],
+    ] as const;
+    for (const [organization, number] of pairs) {
+      for (const kind of Object.keys(kinds) as (keyof typeof kinds)[]) {
+        const [row] = await database.query(
+          `SELECT ${idSql(kind, '$2', '$3::bigint')}::text AS id, ${serialSql('$2::bigint', '$3::bigint')} AS serial,
+             ${externalSql('$3::bigint')} AS external, ${nameSql('$3::bigint')} AS name`,
+          [firstMs, organization, number],
+        );
+        assert.deepEqual(row, {
+          id: idOf(kind, firstMs, organization, number),
+          serial: serialOf(organization, number),
+          external: externalOf(number),
+          name: nameOf(number),
+        });
+      }
+    }
+  });
+
+  test('a beginning of a name is shared by as many as it says', () => {
+    assert.equal(prefixOf(123_456, 10), 'Till 12345');
+    assert.equal(prefixOf(123_456, 10_000), 'Till 12');
+  });
+});

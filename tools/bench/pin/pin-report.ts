@@ -1,0 +1,33 @@
+// Turns figures of PIN translations into the table that people read.
+
+import type { BenchOptions } from '../options.ts';
+import { layOut, perSecond } from '../report/table.ts';
+import type { Machine } from '../scene/machine.ts';
+import type { PinFigures } from './pin.ts';
+
+/** What is asked of the software HSM, on the way that terminals usually take. */
+export const pinTargets = { perCpuSecond: 3000 } as const;
+
+/** @example process.stdout.write(reportPin(figures, options, machine)); */
+export function reportPin(figures: PinFigures, { seed }: BenchOptions, machine: Machine): string {
+  const { cpu, cores, system, node, loadBefore } = machine;
+  const target = `at least ${perSecond(pinTargets.perCpuSecond)}`;
+  const lines = [
+    `${cpu}, ${cores} cores; ${system}, Node ${node}; load before the run ${loadBefore.toFixed(2)}`,
+    `seed ${seed}; each way for ${figures.seconds} s, in one process`,
+  ];
+  return [
+    layOut([
+      {
+        title: 'PIN translations for each second of CPU, software HSM',
+        figures: figures.ways.map(({ name, perCpuSecond }) => ({
+          name,
+          value: perSecond(perCpuSecond),
+          target,
+          reached: perCpuSecond >= pinTargets.perCpuSecond,
+        })),
+      },
+    ]),
+    ...lines.map((line) => `  ${line}\n`),
+  ].join('\n');
+}

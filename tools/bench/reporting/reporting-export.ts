@@ -1,0 +1,47 @@
+// Orders an export of about a million payments, and watches the server's memory until it is written.
+import { setTimeout as pause } from 'node:timers/promises';
+import { readResident } from '../report/process-times.ts';
+import { days } from './reporting-plan.ts';
+import type { ReportScene } from './reporting-scene.ts';
+
+export type ExportFigures = {
+  readonly rows: number;
+  readonly bytes: number;
+  readonly rowsPerSecond: number;
+  /** Of the server, before it and at its highest. */
+  readonly residentBeforeMib: number;
+  readonly residentHighestMib: number;
+};
+
+export const exportedRows = 1_000_000;
+const dayMs = 86_400_000;
+const lookEveryMs = 100;
+const limitMs = 300_000;
+
+export async function measureExport(scene: ReportScene, rows: number): Promise<ExportFigures> {
+  const { caller, server } = scene;
+  const lengthMs = Math.min(1, exportedRows / rows) * days * dayMs;
+  const from = new Date(Date.now() - lengthMs).toISOString();
+  const residentBeforeMib = readResident(server.pid);
+  let residentHighestMib = residentBeforeMib;
+  const order = { format: 'Csv', transactions: { from } };
+  const began = performance.now();
+  const { exportId } = await caller.call('POST', '/reporting/v1/exports', order);
+  for (;;) {
+    await pause(lookEveryMs);
+    residentHighestMib = Math.max(residentHighestMib, readResident(server.pid));
+    // Whoever asks may be turned away; the export goes on.
+    const path = `/reporting/v1/exports/${exportId}`;
+    const told = await caller.call('GET', path).catch((): Record<string, unknown> => ({}));
+    const tookMs = performance.now() - began;
+    if (told['state'] === 'Completed') {
+      const written = Number(told['rows']);
+      const rowsPerSecond = (written * 1000) / tookMs;
+      const bytes = Number(told['bytes']);
+      return { rows: written, bytes, rowsPerSecond, residentBeforeMib, residentHighestMib };
+    }
+    if (told['state'] === 'Failed' || tookMs > limitMs) {
+      throw new Error(`the export is ${told['state']}: ${told['failure'] ?? 'too slow'}`);
+    }
+  }
+}

@@ -1,0 +1,55 @@
+// `bench status`: the knee of sales, then that of reading finished ones, in the same run.
+import type { Closers } from '../close-in-reverse-order.ts';
+import type { BenchOptions } from '../options.ts';
+import { type Profile, runProfiled } from '../report/profile-run.ts';
+import { perSecond } from '../report/table.ts';
+import { openScene } from '../scene/scene.ts';
+import { describeStep, findKnee, type Knee, type Say } from './knee-run.ts';
+import type { MeasuredStep } from './load-client.ts';
+
+export type StatusFigures = {
+  salesPerSecond: number;
+  reads: Knee;
+  at70: MeasuredStep;
+  residentHighestMib: number;
+  profile?: Profile;
+};
+
+const warmUp = [
+  { kind: 'sales', ratePerSecond: 150, seconds: 12 },
+  { kind: 'sales', ratePerSecond: 400, seconds: 8 },
+] as const;
+const readsWarmUp = { kind: 'reads', ratePerSecond: 1000, seconds: 6 } as const;
+const firstSales = 500;
+const firstReads = 1500;
+const shareOfKnee = 0.7;
+const longStep = 3;
+
+export async function benchStatus(
+  closers: Closers,
+  options: BenchOptions,
+  say: Say,
+): Promise<StatusFigures> {
+  const scene = await openScene(closers, options);
+  const { load } = scene;
+  for (const { kind, ratePerSecond, seconds } of warmUp) {
+    say(describeStep(await load.step(kind, ratePerSecond, seconds)));
+  }
+  const { seconds } = options;
+  const salesPerSecond =
+    options.knee ||
+    (await findKnee(load, { kind: 'sales', from: firstSales, seconds, say })).perSecond;
+  say(`knee of sales: ${perSecond(salesPerSecond)}`);
+  await scene.renewTokens();
+  await load.step(readsWarmUp.kind, readsWarmUp.ratePerSecond, readsWarmUp.seconds);
+  const reads = await findKnee(load, { kind: 'reads', from: firstReads, seconds, say });
+  if (reads.perSecond === 0) throw new Error('no rate of reads was held: see the steps above');
+  const rate = Math.round(reads.perSecond * shareOfKnee);
+  const at70 = await load.step('reads', rate, seconds * longStep);
+  say(`at 70 %  ${describeStep(at70)}`);
+  const residentHighestMib = scene.memory.highest();
+  const figures = { salesPerSecond, reads, at70, residentHighestMib };
+  if (!options.profile) return figures;
+  const profile = await runProfiled(scene, () => load.step('reads', rate, seconds));
+  return { ...figures, profile };
+}
