@@ -1,6 +1,7 @@
 // `npm run build-portal`: builds the pages of the portal where their sources have changed.
-import { root } from './gates.ts';
+
 import { BuildFault, buildPortal } from './portal/build.ts';
+import { root } from './test-runner/static-checks.ts';
 
 try {
   const say = (line: string) => void process.stderr.write(`${line}\n`);

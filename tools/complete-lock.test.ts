@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { completeLock, type LockFile, missingPlatforms } from './complete-lock.ts';
-import { root } from './gates.ts';
+import { root } from './test-runner/static-checks.ts';
 
 const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as LockFile;
 

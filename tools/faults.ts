@@ -3,8 +3,8 @@ import { randomInt } from 'node:crypto';
 import { globSync } from 'node:fs';
 import { type FaultOptions, readOptions, UsageFault, usage } from './faults/options.ts';
 import { nameOf, runRounds } from './faults/rounds.ts';
-import { root } from './gates.ts';
-import { runBatches } from './test-run.ts';
+import { runBatches } from './test-runner/run-batches.ts';
+import { root } from './test-runner/static-checks.ts';
 
 const exitCodes = { wrongUsage: 2, interrupted: 130 };
 const seedsMost = 900_000;

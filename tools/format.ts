@@ -1,7 +1,7 @@
 // `npm run format`: lets Biome format every file and sort its imports.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { root } from './gates.ts';
+import { root } from './test-runner/static-checks.ts';
 
 const biome = join(root, 'node_modules/@biomejs/biome/bin/biome');
 const done = spawnSync(process.execPath, [biome, 'check', '--write', '.'], {

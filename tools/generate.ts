@@ -2,7 +2,6 @@
 // fails when one of them is not what the code would write now.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { root } from './gates.ts';
 import { acquirerSpiDocument } from './generate/acquirer-spi.ts';
 import { asyncApiText } from './generate/asyncapi.ts';
 import { commandLineDocument, estateSchemaDocument } from './generate/command-line.ts';
@@ -18,6 +17,7 @@ import { qrHoldsTable, qrMovesTable, qrStatesTable } from './generate/qr-states.
 import { settingsDocument } from './generate/settings.ts';
 import { movesDiagram, statesTable } from './generate/states.ts';
 import { terminalParametersDocument } from './generate/terminal-parameters.ts';
+import { root } from './test-runner/static-checks.ts';
 
 type Generated = { path: string; write: (present: string) => string | Promise<string> };
 

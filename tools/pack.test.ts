@@ -12,10 +12,10 @@ import { testSchemaUrl } from '../packages/server/test/database.ts';
 import { freePorts } from '../packages/server/test/free-ports.ts';
 import { type ServerProcess, serverProcess } from '../packages/server/test/server-process.ts';
 import { startQrProvider } from '../packages/simulators/src/index.ts';
-import { root } from './gates.ts';
 import { packed } from './pack/packages.ts';
 import { runPack } from './pack/run.ts';
 import { tarballOf } from './pack/tarball.ts';
+import { root } from './test-runner/static-checks.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'switchyard-packed-'));
 const scope = 'node_modules/@switchyard';

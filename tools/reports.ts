@@ -51,7 +51,7 @@ async function doWork({ command, organizationId, json }: Wanted): Promise<number
   const { compareReports, rebuildReports } = await import(
     '../packages/server/src/reporting/index.ts'
   );
-  const { withDatabase } = await import('./with-database.ts');
+  const { withDatabase } = await import('./open-platform-database.ts');
   const settings = readSettings(withoutCards(process.env));
   return withDatabase(settings, { name: 'reports', connections: 2 }, async ({ database }) => {
     const say = (text: string, facts: object) =>

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { root } from './gates.ts';
+import { root } from './test-runner/static-checks.ts';
 
 function run(...args: string[]): { status: number | null; stdout: string; stderr: string } {
   return spawnSync(process.execPath, [join(root, 'tools/run.cjs'), ...args], {

@@ -5,10 +5,10 @@ import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, sep } from 'node:path';
 import { styleText } from 'node:util';
-import { byRun, planBatches, type TestFile } from './batches.ts';
-import { type GateResult, gates, root, runGate } from './gates.ts';
-import { leftBehind } from './left-behind.ts';
-import { type Fault, runBatches, type TestRun } from './test-run.ts';
+import { leftBehind } from './test-runner/card-data-in-temporary-files.ts';
+import { type Fault, runBatches, type TestRun } from './test-runner/run-batches.ts';
+import { type GateResult, gates, root, runGate } from './test-runner/static-checks.ts';
+import { byRun, planBatches, type TestFile } from './test-runner/test-batches.ts';
 
 const gatesAtOnce = 2;
 /** Below the repository, where the packages are found from it; of this run alone. */

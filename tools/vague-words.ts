@@ -1,8 +1,8 @@
 // Counts vague words by folder: `npm run vague-words -- packages/server/src/http --list`.
 import { parseArgs } from 'node:util';
-import { root } from './gates.ts';
-import { isSource, parseSource, readTexts, type TextFile } from './tidy/source.ts';
-import { vagueWordsOfSource, vagueWordsOfText } from './tidy/vague-words.ts';
+import { isSource, parseSource, readTexts, type TextFile } from './architecture-rules/source.ts';
+import { vagueWordsOfSource, vagueWordsOfText } from './architecture-rules/vague-words.ts';
+import { root } from './test-runner/static-checks.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

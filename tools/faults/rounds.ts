@@ -1,6 +1,6 @@
 // Runs the fault tests round after round, two at a time, until the time is over.
 import { basename } from 'node:path';
-import type { Fault, TestRun } from '../test-run.ts';
+import type { Fault, TestRun } from '../test-runner/run-batches.ts';
 
 export type Round = {
   readonly files: readonly string[];

@@ -1,7 +1,7 @@
 // docs/reference/cryptography.md: which file uses which cryptography and what for, read off the sources.
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { root } from '../gates.ts';
+import { root } from '../test-runner/static-checks.ts';
 import { code, table } from './markdown.ts';
 
 /** Packages that bring cryptography with them. */

@@ -7,7 +7,7 @@ import {
   readSettings,
   withoutCards,
 } from '../../packages/server/src/platform/index.ts';
-import { withDatabase } from '../with-database.ts';
+import { withDatabase } from '../open-platform-database.ts';
 
 export type Wanted = {
   readonly command: 'create' | 'renew-secret';

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, sep } from 'node:path';
-import { compiler, quickly, root } from '../gates.ts';
+import { compiler, quickly, root } from '../test-runner/static-checks.ts';
 import type { PackedFile } from './tarball.ts';
 
 /** Of ES2023, which Node 20 has whole: what is newer is told by the compiler, and not by a user's Node. */

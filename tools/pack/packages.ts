@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { defined } from '@switchyard/contract';
-import { root } from '../gates.ts';
+import { root } from '../test-runner/static-checks.ts';
 import type { Built, Sources } from './build.ts';
 import type { PackedFile } from './tarball.ts';
 

@@ -14,8 +14,8 @@ import {
   systemIds,
   withoutCards,
 } from '../../packages/server/src/platform/index.ts';
-import { demandPlatform } from '../demand-platform.ts';
-import { withDatabase } from '../with-database.ts';
+import { withDatabase } from '../open-platform-database.ts';
+import { demandPlatform } from '../require-data-directory.ts';
 
 export type Wanted = {
   command: 'keys' | 'rotate-keys';

@@ -18,8 +18,8 @@ import {
   orderRotation,
   type VaultKeyFacts,
 } from '../../packages/server/src/vault/index.ts';
-import { demandPlatform } from '../demand-platform.ts';
-import { withDatabase } from '../with-database.ts';
+import { withDatabase } from '../open-platform-database.ts';
+import { demandPlatform } from '../require-data-directory.ts';
 
 export type Wanted = { readonly json: boolean } & (
   | { readonly command: 'make-key' }

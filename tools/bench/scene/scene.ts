@@ -13,7 +13,7 @@ import {
   systemClock,
   systemIds,
 } from '../../../packages/server/src/platform/index.ts';
-import { root } from '../../gates.ts';
+import { root } from '../../test-runner/static-checks.ts';
 import { type BareLine, startBareLine } from '../baseline/baseline-client.ts';
 import type { Closers } from '../close-in-reverse-order.ts';
 import { readResident } from '../report/process-times.ts';

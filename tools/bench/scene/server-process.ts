@@ -7,7 +7,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { defined } from '@switchyard/contract';
-import { root } from '../../gates.ts';
+import { root } from '../../test-runner/static-checks.ts';
 import { type Closers, hasEnded, stopProcess } from '../close-in-reverse-order.ts';
 
 const { serverFlags, serverVariables } = createRequire(import.meta.url)('../../run.cjs') as {

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { leftBehind } from './left-behind.ts';
+import { leftBehind } from './card-data-in-temporary-files.ts';
 
 test('a card number in a file of this run is found, in no older one and in nobody else’s', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'left-behind-'));

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { byRun, longFiles, planBatches } from './batches.ts';
-import { root } from './gates.ts';
+import { root } from './static-checks.ts';
+import { byRun, longFiles, planBatches } from './test-batches.ts';
 
 const small = (path: string) => ({ path, text: "import { test } from 'node:test';\n" });
 const large = (path: string) => ({ path, text: ' '.repeat(100_000) });

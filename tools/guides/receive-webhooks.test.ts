@@ -11,10 +11,10 @@ import {
   webhookHeaders,
   webhookKeyPair,
   webhookSecret,
-} from '../packages/server/src/platform/index.ts';
-import { freePorts } from '../packages/server/test/free-ports.ts';
+} from '../../packages/server/src/platform/index.ts';
+import { freePorts } from '../../packages/server/test/free-ports.ts';
 
-const page = fileURLToPath(new URL('../docs/how-to/receive-webhooks.md', import.meta.url));
+const page = fileURLToPath(new URL('../../docs/how-to/receive-webhooks.md', import.meta.url));
 const [key, otherKey] = [Buffer.alloc(32, 5), Buffer.alloc(32, 6)];
 const pair = webhookKeyPair(Buffer.alloc(32, 8));
 const python = spawnSync('python3', ['--version']).status === 0;

@@ -8,10 +8,10 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { freePorts } from '../packages/server/test/free-ports.ts';
+import { freePorts } from '../../packages/server/test/free-ports.ts';
 import { shellBlocks } from './quickstart.ts';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const page = join(root, 'docs/how-to/write-a-provider.md');
 const command = join(root, 'packages/cli/bin/switchyard.cjs');
 const limitMs = 200_000;

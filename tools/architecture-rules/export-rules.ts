@@ -57,7 +57,7 @@ function missing(
 }
 
 function noDoor(name: string): Fault {
-  const text = 'has no door';
+  const text = 'has no index.ts';
   return { path: `packages/${name}/src/index.ts`, line: 1, rule: 'exports', text };
 }
 

@@ -1,4 +1,4 @@
-// Reads the house as the tidy rules see it: source files with their syntax, and every other text.
+// Reads the repository for the architecture rules: source files with their syntax, and every other text.
 import { globSync, readFileSync, statSync } from 'node:fs';
 import { basename, join, sep } from 'node:path';
 import { type Node, type Program, parseSync, visitorKeys } from 'oxc-parser';
@@ -28,7 +28,7 @@ export type TextFile = { path: string; text: string };
 
 const foreign = new Set(['node_modules', '.git', '.cache', '.switchyard', 'dist']);
 
-/** Every text of the repository; what is made or fetched there is nobody's own. */
+/** Every text of the repository; generated and installed files are left out. */
 export function readTexts(root: string): TextFile[] {
   return globSync('{**,.ci/**,.github/**,.*}', {
     cwd: root,

@@ -7,14 +7,21 @@ import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { eventually } from '../packages/server/test/eventually.ts';
-import { freePorts } from '../packages/server/test/free-ports.ts';
-import { type ServerProcess, serverProcess } from '../packages/server/test/server-process.ts';
-import { readLedger } from '../packages/simulators/src/index.ts';
+import { eventually } from '../../packages/server/test/eventually.ts';
+import { freePorts } from '../../packages/server/test/free-ports.ts';
+import { type ServerProcess, serverProcess } from '../../packages/server/test/server-process.ts';
+import { readLedger } from '../../packages/simulators/src/index.ts';
 import { namedBlock, shellBlocks } from './quickstart.ts';
-import { type Ended, type Json, online, type Running, started, switchyard } from './till.ts';
+import {
+  type Ended,
+  type Json,
+  online,
+  type Running,
+  started,
+  switchyard,
+} from './terminal-and-pos-processes.ts';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const limitMs = 150_000;
 
 describe('the README at a started platform', { concurrency: false, timeout: 300_000 }, () => {

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-export const root = resolve(import.meta.dirname, '..');
+export const root = resolve(import.meta.dirname, '../..');
 
 type Gate = {
   name: string;

@@ -4,22 +4,28 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { errorCodes, isErrorCode, listErrorCodes } from '@switchyard/contract';
-import { root } from './gates.ts';
-import * as documents from './tidy/document-rules.ts';
-import { exportFaults, publishedPackages } from './tidy/export-rules.ts';
-import { idiomFaults } from './tidy/idiom-rules.ts';
-import { importCycles } from './tidy/import-cycles.ts';
+import * as documents from './architecture-rules/document-rules.ts';
+import { exportFaults, publishedPackages } from './architecture-rules/export-rules.ts';
+import { idiomFaults } from './architecture-rules/idiom-rules.ts';
+import { importCycles } from './architecture-rules/import-cycles.ts';
 import {
   circleIn,
   importFaults,
+  moduleTable,
   packageTable,
   pureFaults,
-  roomTable,
   siblingFaults,
-} from './tidy/import-rules.ts';
-import { longest } from './tidy/size-report.ts';
-import { type Fault, isSource, isTest, parseSource, readTexts } from './tidy/source.ts';
-import { machineFaults, passesLuhn, wordFaults } from './tidy/word-rules.ts';
+} from './architecture-rules/import-rules.ts';
+import { longest } from './architecture-rules/size-report.ts';
+import {
+  type Fault,
+  isSource,
+  isTest,
+  parseSource,
+  readTexts,
+} from './architecture-rules/source.ts';
+import { machineFaults, passesLuhn, wordFaults } from './architecture-rules/word-rules.ts';
+import { root } from './test-runner/static-checks.ts';
 
 const texts = readTexts(root);
 const sources = texts.filter(isSource).map(parseSource);
@@ -41,8 +47,8 @@ function textOf(path: string): { path: string; text: string } {
   return found;
 }
 
-describe('the house is tidy', () => {
-  test('the rules see the house', () => {
+describe('the architecture rules', () => {
+  test('the rules read the whole repository', () => {
     assert.ok(sources.length > 80, `${sources.length} source files`);
     assert.ok(sources.flatMap(({ imports }) => imports).length > 200);
     const seen = (part: string): boolean => sources.some(({ path }) => path.startsWith(part));
@@ -51,9 +57,9 @@ describe('the house is tidy', () => {
     }
   });
 
-  test('packages and rooms import along the tables', () => {
+  test('packages and modules import as the tables allow', () => {
     assert.equal(circleIn(packageTable), undefined);
-    assert.equal(circleIn(roomTable), undefined);
+    assert.equal(circleIn(moduleTable), undefined);
     assertNone(sources.flatMap(importFaults));
     assertNone(pureFaults(sources));
     assertNone(siblingFaults(sources));
@@ -117,12 +123,12 @@ describe('the documents keep their promises', () => {
     assertNone(documents.statusFaults(texts, statusOf));
   });
 
-  test('each error code is answered with by some room, or reserved, and never both', () => {
-    const rooms = texts.filter(
+  test('each error code is used by a module or reserved, and never both', () => {
+    const modules = texts.filter(
       ({ path }) => path.startsWith('packages/server/src/') && isSource({ path, text: '' }),
     );
     const schemas = texts.filter(({ path }) => path.startsWith('packages/contract/src/schemas/'));
-    const answering = [...rooms, ...schemas].filter(({ path }) => !isTest(path));
+    const answering = [...modules, ...schemas].filter(({ path }) => !isTest(path));
     assert.deepEqual(documents.unansweredCodes(listErrorCodes(), answering), reservedCodes);
   });
 
@@ -148,7 +154,7 @@ const planted: [path: string, text: string, says: RegExp][] = [
   ['packages/iso8583/src/a.ts', `import '../../money/src/index.ts';`, /leaves the package/],
   ['packages/money/src/a.ts', `export * from '@switchyard/emv';`, /money must not import/],
   ['packages/sdk-pos/src/a.ts', `import '@switchyard/server';`, /sdk-pos must not import/],
-  ['packages/server/src/demo/a.ts', `import '@switchyard/money/src/iso.ts';`, /past the door/],
+  ['packages/server/src/demo/a.ts', `import '@switchyard/money/src/iso.ts';`, /inside the package/],
   ['packages/weather/src/a.ts', `import '@switchyard/money';`, /new package/],
   [
     `${server}/platform/a.ts`,
@@ -165,7 +171,7 @@ const planted: [path: string, text: string, says: RegExp][] = [
   [`${server}/payments/a.ts`, `import '../vault/keys.ts';`, /entered by its index\.ts/],
   [`${server}/payments/a.ts`, `import '../compose.ts';`, /payments must not import compose/],
   [`${server}/compose.ts`, `import './payments/store.ts';`, /entered by its index\.ts/],
-  [`${server}/weather/a.ts`, `import '../vault/index.ts';`, /new room/],
+  [`${server}/weather/a.ts`, `import '../vault/index.ts';`, /new module/],
   [`${server}/vault/keys/a.ts`, `import '../index.ts';`, /is above this file/],
   [`${server}/vault/keys/a.ts`, `import type { B } from './index.ts';`, /is above this file/],
   [`${server}/vault/routes.ts`, `import './store.ts';`, /routes never import SQL/],
@@ -242,16 +248,21 @@ describe('the rules catch planted faults', () => {
   });
 
   test('what a pure file loads by way of others is found, and the types that it takes are not', () => {
-    const room = (...files: [name: string, text: string][]) =>
+    const moduleOf = (...files: [name: string, text: string][]) =>
       files.map(([name, text]) => parseSource({ path: `${server}/payments/${name}`, text }));
     const rules = `import { a } from './a.ts';`;
-    const said = (files: ReturnType<typeof room>) => pureFaults(files).map(({ text }) => text);
-    const far = room(['rules.ts', rules], ['a.ts', `import './b.ts';`], ['b.ts', `import 'pg';`]);
-    assert.deepEqual(said(far), ['a pure file must not load pg, as b.ts does']);
-    const door = room(['rules.ts', rules], ['a.ts', `import { h } from '../vault/index.ts';`]);
-    assert.match(said(door).join(), /must not load \.\.\/vault\/index\.ts, as a\.ts does/);
+    const textsOf = (files: ReturnType<typeof moduleOf>) =>
+      pureFaults(files).map(({ text }) => text);
+    const far = moduleOf(
+      ['rules.ts', rules],
+      ['a.ts', `import './b.ts';`],
+      ['b.ts', `import 'pg';`],
+    );
+    assert.deepEqual(textsOf(far), ['a pure file must not load pg, as b.ts does']);
+    const other = moduleOf(['rules.ts', rules], ['a.ts', `import { h } from '../vault/index.ts';`]);
+    assert.match(textsOf(other).join(), /must not load \.\.\/vault\/index\.ts, as a\.ts does/);
     const typed = `import type { H } from '../vault/index.ts';`;
-    assert.deepEqual(said(room(['rules.ts', rules], ['a.ts', typed])), []);
+    assert.deepEqual(textsOf(moduleOf(['rules.ts', rules], ['a.ts', typed])), []);
   });
 
   test('a cycle of imports is found, type-only imports included', () => {
@@ -361,7 +372,7 @@ describe('the rules catch planted faults', () => {
     assert.equal(found.length, publishedPackages.length + kits.length);
     assert.equal(kits.length, 4, 'each kit shows how its names are used');
     assert.match(found[0] ?? '', /contract\/src\/a\.ts:3 untold is published without a doc block/);
-    assert.match(exportFaults([])[0]?.text ?? '', /has no door/);
+    assert.match(exportFaults([])[0]?.text ?? '', /has no index.ts/);
   });
 
   test('a decision that is not whole, or not there, is found', () => {

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { root } from './gates.ts';
+import { root } from '../test-runner/static-checks.ts';
 import { namedBlock, shellBlocks } from './quickstart.ts';
 
 const readme = readFileSync(join(root, 'README.md'), 'utf8');

@@ -7,20 +7,24 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { closeCodes } from '../packages/contract/src/index.ts';
-import { testCertificates } from '../packages/sdk-device/src/certificates.fixture.ts';
-import { openLocalListener } from '../packages/sdk-device/src/index.ts';
-import { testConnector } from '../packages/sdk-pos/src/connector.fixture.ts';
-import { createTerminal, memoryServiceStore, type PosTls } from '../packages/sdk-pos/src/index.ts';
-import { testPoi } from '../packages/sdk-pos/src/poi.fixture.ts';
+import { closeCodes } from '../../packages/contract/src/index.ts';
+import { testCertificates } from '../../packages/sdk-device/src/certificates.fixture.ts';
+import { openLocalListener } from '../../packages/sdk-device/src/index.ts';
+import { testConnector } from '../../packages/sdk-pos/src/connector.fixture.ts';
+import {
+  createTerminal,
+  memoryServiceStore,
+  type PosTls,
+} from '../../packages/sdk-pos/src/index.ts';
+import { testPoi } from '../../packages/sdk-pos/src/poi.fixture.ts';
 import {
   listenLocally,
   createTerminal as simulateTerminal,
   type TerminalPlatform,
-} from '../packages/simulators/src/index.ts';
+} from '../../packages/simulators/src/index.ts';
 
 const tsn = 'AXIUM_DX8000-10000001';
-const root = join(import.meta.dirname, '..');
+const root = join(import.meta.dirname, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'switchyard-sdk-pos-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { root } from './gates.ts';
-import { exitCodes } from './reporter.ts';
-import type { Results } from './results-reporter.ts';
-import { judge } from './test-run.ts';
+import { exitCodes } from './console-reporter.ts';
+import type { Results } from './results-file-reporter.ts';
+import { judge } from './run-batches.ts';
+import { root } from './static-checks.ts';
 
 const one = 'packages/one/a.test.ts';
 const other = 'packages/one/b.test.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { root } from './gates.ts';
+import { root } from '../test-runner/static-checks.ts';
 
 const entryBytesMost = 200 * 1024;
 const screenBytesMost = 120 * 1024;

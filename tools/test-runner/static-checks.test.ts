@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } fr
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { gates, root, runGate } from './gates.ts';
+import { gates, root, runGate } from './static-checks.ts';
 
 const clean = `import { double } from './double.ts';\n\nconsole.log(await double(2));\n`;
 const double = `export async function double(value: number): Promise<number> {\n  return value * 2;\n}\n`;

@@ -6,8 +6,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { root } from './gates.ts';
-import { exitCodes } from './reporter.ts';
+import { exitCodes } from './console-reporter.ts';
+import { root } from './static-checks.ts';
 
 const silenceSeconds = 6;
 
@@ -29,7 +29,7 @@ function ranWith(first: string) {
       [
         '--test',
         '--test-isolation=none',
-        '--test-reporter=./tools/reporter.ts',
+        '--test-reporter=./tools/test-runner/console-reporter.ts',
         '--test-reporter-destination=stdout',
         file,
       ],

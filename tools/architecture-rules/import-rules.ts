@@ -1,5 +1,5 @@
-// Who may import whom: the walls of the house. Every folder of the server is in the table below, and
-// the table has no circle, so that each room can be understood with those to its right only.
+// Which package and module may import which. Every folder of the server is in the table below, and the
+// table has no cycle, so that a module can be understood with those to its right only.
 import { posix } from 'node:path';
 import { type Fault, type Import, isTest, type SourceFile } from './source.ts';
 
@@ -21,8 +21,8 @@ export const packageTable: Record<string, string[]> = {
   server: ['contract', 'money', 'emv', 'iso8583', 'nexo', 'pin', 'simulators'],
 };
 
-/** Besides these, every room may use `platform` and `http`. */
-export const roomTable: Record<string, string[]> = {
+/** Besides these, every module may use `platform` and `http`. */
+export const moduleTable: Record<string, string[]> = {
   reference: [],
   audit: [],
   logs: [],
@@ -65,9 +65,9 @@ export const layerTable: Record<string, string[][]> = {
   acquiring: [['spi'], ['keys', 'numbering', 'clearing'], ['iso8583-host', 'http-json'], ['links']],
 };
 
-const groundTable: Record<string, string[]> = { platform: [], http: ['platform'] };
-const groundPackages = ['contract', 'money'];
-const roofFiles = ['main.ts', 'start.ts', 'compose.ts', 'card-rooms.ts'];
+const baseModuleTable: Record<string, string[]> = { platform: [], http: ['platform'] };
+const basePackages = ['contract', 'money'];
+const startFiles = ['main.ts', 'start.ts', 'compose.ts', 'card-rooms.ts'];
 const scope = '@switchyard/';
 const serverSource = 'packages/server/src/';
 
@@ -75,7 +75,7 @@ export function importFaults(file: SourceFile): Fault[] {
   return file.imports.flatMap((one) =>
     [
       packageFault(file, one),
-      roomFault(file, one),
+      moduleFault(file, one),
       upwardFault(file, one),
       layerFault(file, one),
       routesFault(file, one),
@@ -97,32 +97,33 @@ function packageFault({ path }: SourceFile, { from }: Import): string | undefine
   const wanted = from.slice(scope.length);
   const allowed = packageTable[own];
   if (allowed === undefined) return `${own} is a new package: give it a line in the package table`;
-  if (wanted.includes('/')) return `${from} goes past the door of the package`;
+  if (wanted.includes('/')) return `${from} is inside the package: import its index.ts`;
   if (!allowed.includes(wanted)) return `${own} must not import ${from}`;
-  const room = roomOf(path);
-  if (room in groundTable && !isTest(path) && !groundPackages.includes(wanted)) {
-    return `${room} must not import ${from}`;
+  const module = moduleOf(path);
+  if (module in baseModuleTable && !isTest(path) && !basePackages.includes(wanted)) {
+    return `${module} must not import ${from}`;
   }
   return undefined;
 }
 
-function roomFault({ path }: SourceFile, { from }: Import): string | undefined {
+function moduleFault({ path }: SourceFile, { from }: Import): string | undefined {
   if (!path.startsWith(serverSource)) return undefined;
   const target = targetOf(path, from);
   if (target === undefined || !target.startsWith(serverSource)) return undefined;
-  const room = roomOf(path);
-  const wanted = roomOf(target);
-  if (room === wanted || roofFiles.includes(room)) return doorFault(room, wanted, target);
-  const allowed = groundTable[room] ?? roomTable[room];
-  if (allowed === undefined) return `${room} is a new room: give it a line in the room table`;
-  const ground = room in roomTable ? Object.keys(groundTable) : [];
-  if (![...allowed, ...ground].includes(wanted)) return `${room} must not import ${wanted}`;
-  return doorFault(room, wanted, target);
+  const module = moduleOf(path);
+  const wanted = moduleOf(target);
+  if (module === wanted || startFiles.includes(module))
+    return entranceFault(module, wanted, target);
+  const allowed = baseModuleTable[module] ?? moduleTable[module];
+  if (allowed === undefined) return `${module} is a new module: give it a line in moduleTable`;
+  const base = module in moduleTable ? Object.keys(baseModuleTable) : [];
+  if (![...allowed, ...base].includes(wanted)) return `${module} must not import ${wanted}`;
+  return entranceFault(module, wanted, target);
 }
 
-/** Each folder is entered by its index.ts; the files of the roof have no folder. */
-function doorFault(room: string, wanted: string, target: string): string | undefined {
-  if (room === wanted || roofFiles.includes(wanted)) return undefined;
+/** Each folder is entered by its index.ts; the files that start the process have no folder. */
+function entranceFault(module: string, wanted: string, target: string): string | undefined {
+  if (module === wanted || startFiles.includes(wanted)) return undefined;
   if (target === `${serverSource}${wanted}/index.ts`) return undefined;
   return `${wanted} is entered by its index.ts, not by ${posix.basename(target)}`;
 }
@@ -146,9 +147,9 @@ function routesFault({ path }: SourceFile, { from }: Import): string | undefined
 /** Inside a module with layers, a file imports only lower layers and its own. */
 function layerFault({ path }: SourceFile, { from }: Import): string | undefined {
   const target = targetOf(path, from);
-  const module = roomOf(path);
+  const module = moduleOf(path);
   const layers = layerTable[module];
-  if (layers === undefined || isTest(path) || target === undefined || roomOf(target) !== module) {
+  if (layers === undefined || isTest(path) || target === undefined || moduleOf(target) !== module) {
     return undefined;
   }
   const [own, wanted] = [folderInModule(path), folderInModule(target)];
@@ -191,25 +192,25 @@ const namesBehindDoors: Readonly<Record<string, readonly string[]>> = {
   [`${serverSource}onboarding/rules.ts`]: ['../identity/index.ts'],
 };
 
-/** What a file loads that is not pure; the door of another room opens all that is behind it. */
+/** What a file loads that is not pure; the index.ts of another module loads the whole module. */
 function impureLoad({ path, imports }: SourceFile): string | undefined {
   const loads = imports.filter(({ typeOnly }) => !typeOnly).map(({ from }) => from);
   return loads.find((from) => {
     if (namesBehindDoors[path]?.includes(from) === true) return false;
     const target = targetOf(path, from);
-    const leaves = target !== undefined && roomOf(target) !== roomOf(path);
+    const leaves = target !== undefined && moduleOf(target) !== moduleOf(path);
     return isOutside(from) || isImpure(path, from) || leaves;
   });
 }
 
-/** The same along the way: a pure file loads what the files of its room load that it imports. */
+/** The same along the way: a pure file loads what the files of its module load that it imports. */
 export function pureFaults(files: readonly SourceFile[]): Fault[] {
   const byPath = new Map(files.map((file) => [file.path, file]));
   const loaded = ({ path, imports }: SourceFile): SourceFile[] =>
     imports.flatMap(({ from, typeOnly }) => {
       const target = typeOnly ? undefined : targetOf(path, from);
       const found = target === undefined ? undefined : byPath.get(target);
-      return found !== undefined && roomOf(found.path) === roomOf(path) ? [found] : [];
+      return found !== undefined && moduleOf(found.path) === moduleOf(path) ? [found] : [];
     });
   return files
     .filter(({ path }) => isPure(path))
@@ -228,10 +229,10 @@ export function pureFaults(files: readonly SourceFile[]): Fault[] {
 
 /** The first folder inside a module, such as `identity/devices`; undefined for files beside it. */
 function subFolderOf(path: string): string | undefined {
-  const [room, folder, file] = path.startsWith(serverSource)
+  const [module, folder, file] = path.startsWith(serverSource)
     ? path.slice(serverSource.length).split('/')
     : [];
-  return file === undefined ? undefined : `${room}/${folder}`;
+  return file === undefined ? undefined : `${module}/${folder}`;
 }
 
 /** Inside a module, a sub-folder imports the index.ts only of sub-folders that do not depend on it. */
@@ -259,7 +260,7 @@ export function siblingFaults(files: readonly SourceFile[]): Fault[] {
       const target = targetOf(path, from) ?? '';
       const sibling = subFolderOf(target);
       const isSibling = own !== undefined && sibling !== undefined && own !== sibling;
-      if (!isSibling || roomOf(path) !== roomOf(target)) return [];
+      if (!isSibling || moduleOf(path) !== moduleOf(target)) return [];
       if (target !== `${serverSource}${sibling}/index.ts`) return [];
       if (!dependenciesOf(sibling).has(own)) return [];
       const text = `${own} must not import ${from}: ${sibling} depends on ${own}`;
@@ -268,8 +269,8 @@ export function siblingFaults(files: readonly SourceFile[]): Fault[] {
   });
 }
 
-/** The folder of the server in which a file lies; for a file of the roof its own name. */
-function roomOf(path: string): string {
+/** The folder of the server in which a file lies; for a file that starts the process its own name. */
+function moduleOf(path: string): string {
   return path.startsWith(serverSource) ? (path.slice(serverSource.length).split('/')[0] ?? '') : '';
 }
 

@@ -1,7 +1,7 @@
 // Writes what a test run did as JSON, so that `npm test` can ask whether every file ran its tests.
 import { writeFileSync } from 'node:fs';
 import type { TestEvent } from 'node:test/reporters';
-import { isEcho } from './reporter.ts';
+import { isEcho } from './console-reporter.ts';
 
 export type Results = {
   /** Tests that ran, by file; a suite is no test. */

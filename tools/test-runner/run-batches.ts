@@ -6,9 +6,9 @@ import { join, relative } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { styleText } from 'node:util';
-import { root } from './gates.ts';
-import { exitCodes } from './reporter.ts';
-import { type Results, resultsVariable } from './results-reporter.ts';
+import { exitCodes } from './console-reporter.ts';
+import { type Results, resultsVariable } from './results-file-reporter.ts';
+import { root } from './static-checks.ts';
 
 /** More than this gain little: the tests compute for three quarters of their time. */
 const lanesMost = 4;
@@ -96,9 +96,9 @@ async function runBatch(
     '--test',
     '--test-isolation=none',
     ...options,
-    '--test-reporter=./tools/reporter.ts',
+    '--test-reporter=./tools/test-runner/console-reporter.ts',
     '--test-reporter-destination=stdout',
-    '--test-reporter=./tools/results-reporter.ts',
+    '--test-reporter=./tools/test-runner/results-file-reporter.ts',
     '--test-reporter-destination=stdout',
     ...files,
   ];
