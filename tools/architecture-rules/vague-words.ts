@@ -6,11 +6,11 @@ export type VagueWords = { prose: string[]; names: string[] };
 
 /** In comments, texts and documents: name the client, the host, the server instead. */
 const vagueProse =
-  /\b(?:who(?:m|se|ever)?|(?:no|some|any|every)body|whatever|meanwhile|no matter|tells?|told|(?:is|are|was|were|be|been) asked|anew|stands|stood|standing|owes?|heard|hears)\b|(?:^|[.;:,]\s+)what\b/gi;
+  /\b(?:who(?:m|ever)?|(?:no|some|any|every)body|whatever|meanwhile|no matter|tells?|told|(?:is|are|was|were|be|been) asked|anew|stands|stood|standing|owes?|heard|hears)\b|(?:^|[.;:,]\s+)what\b/gi;
 
 /** Prepositions, pronouns and participles that are the whole name of a value, a function or a type. */
 const vagueNames = new Set(
-  'of at by in on off with told asked said shown kept held given taken seen left gone standing known found wanted own mine ours theirs it that this these those one ones both such what who whose each some none between bare named short back away here there ask tell say give take keep hold look looks stand judge verdict place places lane lanes mark marks turn turns rivals stranger strangers room rooms house door doors'.split(
+  'of by in on off with told asked said shown kept held given taken seen left gone standing known found wanted own mine ours theirs it that this these those ones both such what who whose none between bare named short back away here there ask tell say give take keep hold look looks stand judge verdict place places lane lanes mark marks turn turns rivals stranger strangers room rooms house door doors'.split(
     ' ',
   ),
 );
@@ -50,7 +50,7 @@ function textOf(node: Node): string | undefined {
 
 function isVague(name: string): boolean {
   if (vagueNames.has(name.toLowerCase())) return true;
-  const parts = name.split(/(?=[A-Z])|_/).map((part) => part.toLowerCase());
+  const parts = name.replace(/^houseNumber/, '').split(/(?=[A-Z])|_/).map((part) => part.toLowerCase());
   return parts.some((part) => vagueParts.has(part));
 }
 
