@@ -393,7 +393,7 @@ function installInto(cwd: string, type: 'module' | 'commonjs', files: readonly s
 
 describe('npm pack in the folder of a package', withoutNpm, () => {
   for (const name of packed) {
-    test(`refuses for ${name}, and names npm run pack`, () => {
+    test(`npm pack is refused and names npm run pack: ${name}`, () => {
       const cwd = join(root, 'packages', name);
       const { status, stderr } = npm(cwd, 'pack', '--pack-destination', folder);
       assert.notEqual(status, 0);

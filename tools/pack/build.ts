@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, relative, sep } from 'node:path';
 import { compiler, quickly, root } from '../gates.ts';
 import { bundle, compiledIn } from './bundle.ts';
-import { selectDeclarations } from './declarations.ts';
+import { type DeclarationSources, selectDeclarations } from './declarations.ts';
 import type { PackedFile } from './tarball.ts';
 
 /** Node 20 has all of ES2023: the compiler refuses what is newer. */
@@ -60,43 +60,39 @@ function writeDeclarations(folder: string, sources: readonly Source[]): void {
   if (status !== 0) throw new Error(`the packages do not compile for Node 20:\n${stdout}${stderr}`);
 }
 
+type DeclarationFiles = DeclarationSources & { readonly entryOf: (name: string) => string };
+
 /** The compiler's output, beside the declarations of TypeBox. */
-class DeclarationFiles {
-  readonly #folder: string;
-  readonly #sources: readonly Source[];
-  readonly #compiledIn = join(root, 'node_modules', compiledIn, 'build');
+function declarationFiles(folder: string, sources: readonly Source[]): DeclarationFiles {
+  const ofCompiledIn = join(root, 'node_modules', compiledIn, 'build');
 
-  constructor(folder: string, sources: readonly Source[]) {
-    this.#folder = folder;
-    this.#sources = sources;
-  }
-
-  entryOf(name: string): string {
-    const source = this.#sources.find((each) => each.name === name);
+  function entryOf(name: string): string {
+    const source = sources.find((each) => each.name === name);
     if (source === undefined) throw new Error(`${name} is not compiled`);
-    return join(this.#folder, relative('packages', source.entry).replace(/\.ts$/, '.d.ts'));
+    return join(folder, relative('packages', source.entry).replace(/\.ts$/, '.d.ts'));
   }
 
-  readonly resolve = (specifier: string, from: string): string | undefined => {
-    if (isBuiltin(specifier)) return undefined;
-    if (specifier.startsWith(scope)) return this.entryOf(specifier);
-    if (specifier === compiledIn) return join(this.#compiledIn, 'index.d.mts');
-    const file = join(dirname(from), specifier).replace(/\.(m?)[jt]s$/, '.d.$1ts');
-    if (specifier.startsWith('.') && existsSync(file)) return file;
-    throw new Error(`${from}: the public interface needs ${specifier}, which is not packed`);
-  };
-
-  /** Without the rest of a file, the compiler reports "Excessive stack depth" in types of TypeBox. */
-  readonly isTakenWhole = (file: string): boolean => file.startsWith(this.#compiledIn);
-
-  readonly pathOf = (file: string): string => {
-    const path = file.startsWith(this.#compiledIn)
-      ? join(compiledIn, relative(this.#compiledIn, file))
-      : relative(this.#folder, file).replace(`${sep}src${sep}`, sep);
-    return `dist/types/${path
-      .split(sep)
-      .join('/')
-      .replace(/\.d\.m?ts$/, '')}`;
+  return {
+    entryOf,
+    resolve(specifier, from) {
+      if (isBuiltin(specifier)) return undefined;
+      if (specifier.startsWith(scope)) return entryOf(specifier);
+      if (specifier === compiledIn) return join(ofCompiledIn, 'index.d.mts');
+      const file = join(dirname(from), specifier).replace(/\.(m?)[jt]s$/, '.d.$1ts');
+      if (specifier.startsWith('.') && existsSync(file)) return file;
+      throw new Error(`${from}: the public interface needs ${specifier}, which is not packed`);
+    },
+    pathOf(file) {
+      const path = file.startsWith(ofCompiledIn)
+        ? join(compiledIn, relative(ofCompiledIn, file))
+        : relative(folder, file).replace(`${sep}src${sep}`, sep);
+      return `dist/types/${path
+        .split(sep)
+        .join('/')
+        .replace(/\.d\.m?ts$/, '')}`;
+    },
+    // Without the rest of a file, the compiler reports "Excessive stack depth" in types of TypeBox.
+    isTakenWhole: (file) => file.startsWith(ofCompiledIn),
   };
 }
 
@@ -139,7 +135,7 @@ export async function buildPackages(
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-pack-'));
   try {
     writeDeclarations(folder, sources);
-    const declarations = new DeclarationFiles(folder, sources);
+    const declarations = declarationFiles(folder, sources);
     const built = new Map<string, BuiltPackage>();
     for (const source of sources) {
       if (!names.includes(source.name)) continue;

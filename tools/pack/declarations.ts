@@ -24,120 +24,125 @@ type Target = { readonly file: string; readonly name: string; readonly isType: b
 
 type Selected = { readonly declarations: Set<Declaration>; readonly exports: Set<string> };
 
-class Selection {
-  readonly files = new Map<string, Selected>();
-  readonly #sources: DeclarationSources;
-  readonly #read = new Map<string, DeclarationFile>();
+type Selection = {
+  readonly files: ReadonlyMap<string, Selected>;
+  readonly read: (path: string) => DeclarationFile;
+  readonly targetOf: (imported: ImportedName, path: string) => Target | undefined;
+  readonly targetOfExport: (path: string, name: string) => Target;
+  readonly selectAll: (path: string) => void;
+};
 
-  constructor(sources: DeclarationSources) {
-    this.#sources = sources;
-  }
+function createSelection(sources: DeclarationSources): Selection {
+  const files = new Map<string, Selected>();
+  const known = new Map<string, DeclarationFile>();
 
-  read(path: string): DeclarationFile {
-    const file = this.#read.get(path) ?? readDeclarationFile(path);
-    this.#read.set(path, file);
+  function read(path: string): DeclarationFile {
+    const file = known.get(path) ?? readDeclarationFile(path);
+    known.set(path, file);
     return file;
   }
 
   /** @returns undefined for a module of Node.js */
-  targetOf({ from, name, isType }: ImportedName, path: string): Target | undefined {
-    const file = this.#sources.resolve(from, path);
+  function targetOf({ from, name, isType }: ImportedName, path: string): Target | undefined {
+    const file = sources.resolve(from, path);
     if (file === undefined) return undefined;
     if (name === namespace) return { file, name, isType };
-    const target = this.#find(file, name);
+    const target = find(file, name);
     if (target === undefined) throw new Error(`${path}: ${from} does not export ${name}`);
     return { ...target, isType: isType || target.isType };
   }
 
-  #find(path: string, name: string, seen = new Set<string>()): Target | undefined {
+  function find(path: string, name: string, seen = new Set<string>()): Target | undefined {
     if (seen.has(path)) return undefined;
     seen.add(path);
-    const { exports, reexports, allFrom } = this.read(path);
+    const { exports, reexports, allFrom } = read(path);
     if (exports.has(name)) return { file: path, name, isType: false };
     const reexported = reexports.get(name);
-    if (reexported !== undefined) return this.targetOf(reexported, path);
+    if (reexported !== undefined) return targetOf(reexported, path);
     for (const from of allFrom) {
-      const file = this.#sources.resolve(from, path);
-      const target = file === undefined ? undefined : this.#find(file, name, seen);
+      const file = sources.resolve(from, path);
+      const target = file === undefined ? undefined : find(file, name, seen);
       if (target !== undefined) return target;
     }
     return undefined;
   }
 
-  exportsOf(path: string): Set<string> {
-    const { exports, reexports, allFrom } = this.read(path);
+  function exportsOf(path: string): Set<string> {
+    const { exports, reexports, allFrom } = read(path);
     const names = new Set([...exports.keys(), ...reexports.keys()]);
     for (const from of allFrom) {
-      const file = this.#sources.resolve(from, path);
+      const file = sources.resolve(from, path);
       if (file === undefined) throw new Error(`${path} exports all of ${from}`);
-      for (const name of this.exportsOf(file)) if (name !== 'default') names.add(name);
+      for (const name of exportsOf(file)) if (name !== 'default') names.add(name);
     }
     return names;
   }
 
   /** Where an export of a file is declared: there, or in the file that it is exported from. */
-  targetOfExport(path: string, name: string): Target {
-    const target = this.#find(path, name);
+  function targetOfExport(path: string, name: string): Target {
+    const target = find(path, name);
     if (target === undefined) throw new Error(`${path} does not export ${name}`);
     return target;
   }
 
-  selectExport(path: string, name: string): void {
-    const selected = this.#selectedOf(path);
+  function selectExport(path: string, name: string): void {
+    const selected = selectedOf(path);
     if (selected.exports.has(name)) return;
     selected.exports.add(name);
-    const file = this.read(path);
+    const file = read(path);
     const local = file.exports.get(name);
     if (local === undefined) {
-      this.#selectTarget(this.targetOfExport(path, name), new Set([namespace]));
+      selectTarget(targetOfExport(path, name), new Set([namespace]));
     } else {
-      const whole = this.#sources.isTakenWhole(path) ? [...file.exports.keys()] : [];
-      for (const each of whole) this.selectExport(path, each);
-      this.#selectLocal(file, local);
+      const whole = sources.isTakenWhole(path) ? [...file.exports.keys()] : [];
+      for (const each of whole) selectExport(path, each);
+      selectLocal(file, local);
     }
   }
 
-  selectAll(path: string): void {
-    this.#selectedOf(path);
-    for (const name of this.exportsOf(path)) this.selectExport(path, name);
+  function selectAll(path: string): void {
+    selectedOf(path);
+    for (const name of exportsOf(path)) selectExport(path, name);
   }
 
-  #selectedOf(path: string): Selected {
-    const selected = this.files.get(path) ?? { declarations: new Set(), exports: new Set() };
-    this.files.set(path, selected);
+  function selectedOf(path: string): Selected {
+    const selected = files.get(path) ?? { declarations: new Set(), exports: new Set() };
+    files.set(path, selected);
     return selected;
   }
 
-  #selectTarget({ file, name }: Target, members: ReadonlySet<string>): void {
+  function selectTarget({ file, name }: Target, members: ReadonlySet<string>): void {
     if (name === namespace && members.has(namespace)) {
-      this.selectAll(file);
+      selectAll(file);
     } else {
-      for (const each of name === namespace ? members : [name]) this.selectExport(file, each);
+      for (const each of name === namespace ? members : [name]) selectExport(file, each);
     }
   }
 
-  #selectLocal(file: DeclarationFile, name: string): void {
-    const { declarations } = this.#selectedOf(file.path);
+  function selectLocal(file: DeclarationFile, name: string): void {
+    const { declarations } = selectedOf(file.path);
     for (const declaration of file.declarations) {
       if (!declaration.names.includes(name) || declarations.has(declaration)) continue;
       declarations.add(declaration);
-      for (const [used, members] of declaration.uses) this.#selectUse(file, used, members);
+      for (const [used, members] of declaration.uses) selectUse(file, used, members);
       for (const { from, name: used } of declaration.importTypes) {
-        const target = this.targetOf({ from, name: used, isType: true }, file.path);
-        if (target !== undefined) this.#selectTarget(target, new Set([namespace]));
+        const target = targetOf({ from, name: used, isType: true }, file.path);
+        if (target !== undefined) selectTarget(target, new Set([namespace]));
       }
     }
   }
 
-  #selectUse(file: DeclarationFile, name: string, members: ReadonlySet<string>): void {
+  function selectUse(file: DeclarationFile, name: string, members: ReadonlySet<string>): void {
     const imported = file.imports.get(name);
     if (imported === undefined) {
-      this.#selectLocal(file, name);
+      selectLocal(file, name);
     } else {
-      const target = this.targetOf(imported, file.path);
-      if (target !== undefined) this.#selectTarget(target, members);
+      const target = targetOf(imported, file.path);
+      if (target !== undefined) selectTarget(target, members);
     }
   }
+
+  return { files, read, targetOf, targetOfExport, selectAll };
 }
 
 /** `A as B`, `* as B` or `A`. */
@@ -145,40 +150,36 @@ function renamed(name: string, local: string): string {
   return name === local ? name : `${name} as ${local}`;
 }
 
-class Writer {
-  readonly #selection: Selection;
-  readonly #sources: DeclarationSources;
-
-  constructor(selection: Selection, sources: DeclarationSources) {
-    this.#selection = selection;
-    this.#sources = sources;
-  }
-
-  textOf(path: string, selected: Selected): string {
-    const file = this.#selection.read(path);
+/** @returns writes a file with the declarations that are selected of it */
+function createWriter(
+  selection: Selection,
+  sources: DeclarationSources,
+): (path: string, selected: Selected) => string {
+  function textOf(path: string, selected: Selected): string {
+    const file = selection.read(path);
     const kept = file.declarations.filter((each) => selected.declarations.has(each));
     const lines = [
-      ...this.#importLines(file, kept),
-      ...kept.map((each) => this.#declarationText(file, each)),
-      ...this.#exportLines(file, kept, selected.exports),
+      ...importLines(file, kept),
+      ...kept.map((each) => declarationText(file, each)),
+      ...exportLines(file, kept, selected.exports),
     ];
     return `${lines.join('\n')}\n`;
   }
 
-  #importLines({ path, imports }: DeclarationFile, kept: readonly Declaration[]): string[] {
+  function importLines({ path, imports }: DeclarationFile, kept: readonly Declaration[]): string[] {
     const used = new Set(kept.flatMap(({ uses }) => [...uses.keys()]));
     return [...imports]
       .filter(([local]) => used.has(local))
       .map(([local, imported]) => {
-        const target = this.#selection.targetOf(imported, path);
+        const target = selection.targetOf(imported, path);
         const { name } = target ?? imported;
-        const from = target === undefined ? imported.from : this.#specifier(path, target.file);
+        const from = target === undefined ? imported.from : specifier(path, target.file);
         if (name === namespace) return `import type * as ${local} from '${from}';`;
         return `import type { ${renamed(name, local)} } from '${from}';`;
       });
   }
 
-  #exportLines(
+  function exportLines(
     file: DeclarationFile,
     kept: readonly Declaration[],
     names: ReadonlySet<string>,
@@ -193,8 +194,8 @@ class Writer {
       if (local !== undefined) {
         return exportedInline.has(name) ? [] : [`export { ${renamed(local, name)} };`];
       }
-      const target = this.#selection.targetOfExport(file.path, name);
-      const from = this.#specifier(file.path, target.file);
+      const target = selection.targetOfExport(file.path, name);
+      const from = specifier(file.path, target.file);
       if (target.name === namespace) return [`export * as ${name} from '${from}';`];
       return [
         `export ${target.isType ? 'type ' : ''}{ ${renamed(target.name, name)} } from '${from}';`,
@@ -204,34 +205,36 @@ class Writer {
     return [...lines, 'export {};'];
   }
 
-  #declarationText({ path, text }: DeclarationFile, declaration: Declaration): string {
+  function declarationText({ path, text }: DeclarationFile, declaration: Declaration): string {
     let at = declaration.textStart;
     let result = '';
     for (const { from, name, start, end } of declaration.importTypes) {
-      const target = this.#selection.targetOf({ from, name, isType: true }, path);
+      const target = selection.targetOf({ from, name, isType: true }, path);
       if (target === undefined) continue;
       if (target.name !== name)
         throw new Error(`${path}: ${name} has another name in ${target.file}`);
-      result += `${text.slice(at, start)}'${this.#specifier(path, target.file)}'`;
+      result += `${text.slice(at, start)}'${specifier(path, target.file)}'`;
       at = end;
     }
     return (result + text.slice(at, declaration.end)).trim();
   }
 
-  #specifier(from: string, to: string): string {
-    const { pathOf } = this.#sources;
+  function specifier(from: string, to: string): string {
+    const { pathOf } = sources;
     const path = posix.relative(dirname(pathOf(from)), pathOf(to));
     return `${path.startsWith('.') ? '' : './'}${path}.js`;
   }
+
+  return textOf;
 }
 
 /** @returns the declaration file of the entry, and those that it needs */
 export function selectDeclarations(entry: string, sources: DeclarationSources): PackedFile[] {
-  const selection = new Selection(sources);
+  const selection = createSelection(sources);
   selection.selectAll(entry);
-  const writer = new Writer(selection, sources);
+  const textOf = createWriter(selection, sources);
   return [...selection.files].map(([file, selected]) => ({
     path: `${sources.pathOf(file)}.d.ts`,
-    bytes: Buffer.from(writer.textOf(file, selected)),
+    bytes: Buffer.from(textOf(file, selected)),
   }));
 }
