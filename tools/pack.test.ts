@@ -15,7 +15,7 @@ import { startQrProvider } from '../packages/simulators/src/index.ts';
 import { packed } from './pack/packages.ts';
 import { runPack } from './pack/run.ts';
 import { tarballOf } from './pack/tarball.ts';
-import { root } from './test-runner/static-checks.ts';
+import { compiler, root } from './test-runner/static-checks.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'switchyard-packed-'));
 const scope = 'node_modules/@switchyard';
@@ -59,10 +59,12 @@ function runBeside(node: string, args: readonly string[]): Promise<{ code: numbe
   });
 }
 
-function packInto(out: string): { files: string[]; sums: string[] } {
+type Packed = { files: string[]; sums: string[] };
+
+async function packInto(out: string): Promise<Packed> {
   let told = '';
   const stdout = { write: (text: string) => (told += text) };
-  assert.equal(runPack(['--out', out], stdout, stdout), 0, told);
+  assert.equal(await runPack(['--out', out], stdout, stdout), 0, told);
   const lines = told.trim().split('\n');
   return {
     files: lines.map((line) => line.slice(66)),
@@ -70,12 +72,45 @@ function packInto(out: string): { files: string[]; sums: string[] } {
   };
 }
 
-let made: { files: string[]; sums: string[] } | undefined;
+let made: Promise<Packed> | undefined;
 
 /** For all tests: a build takes its time. */
-function packedOnce(): { files: string[]; sums: string[] } {
+function packedOnce(): Promise<Packed> {
   made ??= packInto(join(folder, 'packed'));
   return made;
+}
+
+/** Unpacked, as npm counts it. */
+const bytesMost = {
+  contract: 1_600_000,
+  nexo: 400_000,
+  'sdk-pos': 600_000,
+  'sdk-provider': 1_100_000,
+  'sdk-device': 1_100_000,
+  cli: 2_500_000,
+};
+const diskBlock = 4096;
+
+const libraries = packed.filter((name) => name !== 'cli').map((name) => `@switchyard/${name}`);
+
+/** How programs in TypeScript are compiled; `.cts` is CommonJS. Declarations are checked once. */
+const compilations = [
+  { module: 'nodenext', moduleResolution: 'nodenext', files: ['typed.ts', 'typed.cts'] },
+  { module: 'node16', moduleResolution: 'node16', files: ['typed.ts', 'typed.cts'] },
+  { module: 'preserve', moduleResolution: 'bundler', files: ['typed.ts'] },
+];
+
+/** Uses each value that the packages export: all of them have a type. */
+function everyValue(): string {
+  return libraries
+    .map((name, index) => {
+      const { stdout } = run(process.execPath, ['-p', `Object.keys(require('${name}')).join()`]);
+      const values = stdout.trim().split(',');
+      const imported = values.map((value) => `${value} as ${value}${index}`);
+      const used = values.map((value) => `${value}${index}`);
+      return `import { ${imported} } from '${name}';\nexport const all${index}: unknown[] = [${used}];\n`;
+    })
+    .join('');
 }
 
 /** Names and texts, as a reader of ustar finds them. */
@@ -92,6 +127,10 @@ function contentOf(file: string): Map<string, string> {
     at += 512 + Math.ceil(size / 512) * 512;
   }
   return found;
+}
+
+function sizesIn(file: string): number[] {
+  return [...contentOf(file).values()].map((text) => Buffer.byteLength(text));
 }
 
 const script = `
@@ -205,6 +244,23 @@ store.close();
 console.log(state, capturedAmount, currency);
 `;
 
+/** The same program for a project in CommonJS. */
+const requiring = `(async () => {${script.replaceAll(/^import (.+) from (.+);$/gm, 'const $1 = require($2);')}})();`;
+
+/** What \`require\` loads is what \`import\` gets, name by name: a class has one identity in a program. */
+const both = `
+const assert = require('node:assert/strict');
+(async () => {
+  for (const name of process.argv.slice(2)) {
+    const required = require(name);
+    const imported = await import(name);
+    assert.deepEqual(Object.keys(imported), Object.keys(required).toSorted(), name);
+    for (const key of Object.keys(required)) assert.equal(imported[key], required[key], key);
+  }
+  console.log('same');
+})();
+`;
+
 const typed = `
 import type { Problem } from '@switchyard/contract';
 import { type QrProvider, signCall } from '@switchyard/sdk-provider';
@@ -229,13 +285,13 @@ createDeviceClient({ registerUrl: 'wss://pay.example/' });
 
 describe('the packed packages', () => {
   let files: string[];
-  before(() => {
-    ({ files } = packedOnce());
+  before(async () => {
+    ({ files } = await packedOnce());
   });
 
-  test('the same sources make the same bytes', () => {
-    const { sums } = packInto(join(folder, 'again'));
-    assert.deepEqual(sums, packedOnce().sums);
+  test('the same sources make the same bytes', async () => {
+    const { sums } = await packInto(join(folder, 'again'));
+    assert.deepEqual(sums, (await packedOnce()).sums);
     assert.equal(new Set(sums).size, packed.length);
   });
 
@@ -255,14 +311,43 @@ describe('the packed packages', () => {
         if (!/\.(?:js|d\.ts)$/.test(name)) continue;
         assert.doesNotMatch(text, /from '\.[^']*\.ts'/, name);
         for (const [, beside = ''] of text.matchAll(/\bfrom '(\.[^']*)'/g)) {
-          assert.ok(content.has(posix.join(dirname(name), beside)), `${name} needs ${beside}`);
+          const needed = name.endsWith('.d.ts') ? beside.replace(/\.js$/, '.d.ts') : beside;
+          assert.ok(content.has(posix.join(dirname(name), needed)), `${name} needs ${beside}`);
         }
       }
       const manifest = JSON.parse(content.get('package/package.json') ?? '');
-      assert.deepEqual(manifest.engines, { node: '>=20' });
-      for (const need of manifest.bundleDependencies) {
+      assert.deepEqual(manifest.engines, { node: '>=20.3.0' });
+      const needs = Object.keys(manifest.dependencies ?? {});
+      assert.deepEqual(needs, manifest.bundleDependencies ?? []);
+      for (const need of needs) {
         assert.ok(content.has(`package/node_modules/${need}/package.json`), `${file}: ${need}`);
       }
+    }
+  });
+
+  test('no package is larger than its limit, and sdk-pos takes less than 1 MB of a disk', () => {
+    const limits = Object.values(bytesMost);
+    assert.deepEqual(Object.keys(bytesMost), [...packed]);
+    for (const [index, file] of files.entries()) {
+      const bytes = sizesIn(file).reduce((sum, size) => sum + size, 0);
+      assert.ok(bytes <= (limits[index] ?? 0), `${file}: ${bytes} bytes`);
+    }
+    const ofPos = files.find((file) => file.includes('sdk-pos')) ?? '';
+    const blocks = sizesIn(ofPos).reduce((sum, size) => sum + Math.ceil(size / diskBlock), 0);
+    assert.ok(blocks * diskBlock < 1_000_000, `${blocks * diskBlock} bytes on a disk`);
+  });
+
+  test('code and types of TypeBox come with its license', () => {
+    for (const file of files) {
+      const content = contentOf(file);
+      const holdsTypeBox = [...content].some(
+        ([name, text]) =>
+          name.includes('/types/typebox/') || text.includes('node_modules/typebox/'),
+      );
+      const license = content.get('package/THIRD-PARTY-LICENSES.txt');
+      assert.equal(license !== undefined, holdsTypeBox, file);
+      if (holdsTypeBox)
+        assert.match(license ?? '', /typebox 1\.\d+\.\d+[\s\S]*Permission is hereby granted/);
     }
   });
 
@@ -275,30 +360,65 @@ describe('the packed packages', () => {
     assert.throws(() => tarballOf([{ path: 'g'.repeat(101), bytes }]), RangeError);
   });
 
-  test('a wrong option is told with the usage', () => {
+  test('a wrong option is told with the usage', async () => {
     let said = '';
     const output = { write: (text: string) => (said += text) };
-    assert.equal(runPack(['--where', 'x'], output, output), 2);
+    assert.equal(await runPack(['--where', 'x'], output, output), 2);
     assert.match(said, /--out <folder>/);
   });
 });
 
-describe('installed without a registry', {
-  skip: machines('npm') === undefined && 'no npm',
-}, () => {
-  before(() => {
-    const { files } = packedOnce();
-    writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}');
-    const npm = machines('npm') ?? '';
-    const flags = '--offline --no-audit --no-fund --ignore-scripts --loglevel=error'.split(' ');
-    // Nothing listens there: whoever asks a registry fails.
-    const nowhere = ['--registry', 'http://127.0.0.1:1', '--cache', join(folder, 'cache')];
-    const ended = spawnSync(npm, ['install', ...flags, ...nowhere, ...files], {
-      cwd: folder,
-      encoding: 'utf8',
-      timeout: stepLimitMs,
+const withoutNpm = { skip: machines('npm') === undefined && 'no npm' };
+
+/** The machine's own npm, as its users start it: without the variables of the npm that runs this test. */
+function npm(cwd: string, ...args: string[]): SpawnSyncReturns<string> {
+  const { PATH } = process.env;
+  const env = { PATH: `${dirname(machines('npm') ?? '')}${delimiter}${PATH}`, HOME: folder };
+  return spawnSync(machines('npm') ?? '', args, {
+    cwd,
+    env,
+    encoding: 'utf8',
+    timeout: stepLimitMs,
+  });
+}
+
+function installInto(cwd: string, type: 'module' | 'commonjs', files: readonly string[]): void {
+  writeFileSync(join(cwd, 'package.json'), JSON.stringify({ private: true, type }));
+  const flags = '--offline --no-audit --no-fund --ignore-scripts --loglevel=error'.split(' ');
+  // Nothing listens there: whoever asks a registry fails.
+  const nowhere = ['--registry', 'http://127.0.0.1:1', '--cache', join(folder, 'cache')];
+  const { status, stderr } = npm(cwd, 'install', ...flags, ...nowhere, ...files);
+  assert.equal(status, 0, stderr);
+}
+
+describe('npm pack in the folder of a package', withoutNpm, () => {
+  for (const name of packed) {
+    test(`npm pack is refused and names npm run pack: ${name}`, () => {
+      const cwd = join(root, 'packages', name);
+      const { status, stderr } = npm(cwd, 'pack', '--pack-destination', folder);
+      assert.notEqual(status, 0);
+      assert.match(stderr, /Run `npm run pack` in the root of the repository/);
+      assert.ok(!existsSync(join(folder, `switchyard-${name}-0.1.0.tgz`)));
     });
-    assert.equal(ended.status, 0, ended.stderr);
+  }
+});
+
+describe('installed without a registry', withoutNpm, () => {
+  before(async () => installInto(folder, 'module', (await packedOnce()).files));
+
+  test('sdk-pos alone, in an empty folder, is used by import and by require', async () => {
+    const alone = mkdtempSync(join(folder, 'alone-'));
+    const { files } = await packedOnce();
+    installInto(
+      alone,
+      'commonjs',
+      files.filter((file) => file.includes('sdk-pos')),
+    );
+    writeFileSync(join(alone, 'both.js'), both);
+    for (const { node, version } of nodes()) {
+      const { stdout, stderr } = run(node, ['both.js', '@switchyard/sdk-pos'], alone);
+      assert.equal(stdout, 'same\n', `${version}: ${stderr}`);
+    }
   });
 
   for (const { node, version } of nodes()) {
@@ -314,6 +434,16 @@ describe('installed without a registry', {
       writeFileSync(join(folder, 'kit.js'), script);
       const kit = run(node, ['kit.js']);
       assert.equal(kit.stdout, 'whole\n', kit.stderr);
+    });
+
+    test(`the kits run in a program in CommonJS under Node ${version}`, () => {
+      const program = mkdtempSync(join(folder, 'commonjs-'));
+      writeFileSync(join(program, 'kit.cjs'), requiring);
+      const kit = run(node, ['kit.cjs'], program);
+      assert.equal(kit.stdout, 'whole\n', kit.stderr);
+      writeFileSync(join(program, 'both.cjs'), both);
+      const { stdout, stderr } = run(node, ['both.cjs', ...libraries], program);
+      assert.equal(stdout, 'same\n', stderr);
     });
   }
 
@@ -374,20 +504,23 @@ describe('installed without a registry', {
     }
   });
 
-  test('a program in TypeScript sees the types', () => {
-    writeFileSync(join(folder, 'typed.ts'), typed);
-    const options = {
-      module: 'nodenext',
-      target: 'es2023',
-      strict: true,
-      noEmit: true,
-      types: ['node'],
-      typeRoots: [join(root, 'node_modules/@types')],
-    };
-    const configuration = JSON.stringify({ compilerOptions: options, files: ['typed.ts'] });
-    writeFileSync(join(folder, 'tsconfig.json'), configuration);
-    const compiler = join(root, 'node_modules/typescript/bin/tsc');
-    const ended = run(process.execPath, [compiler, '-p', folder]);
-    assert.equal(ended.status, 0, ended.stdout);
-  });
+  for (const { module, moduleResolution, files } of compilations) {
+    test(`programs in TypeScript see the types: ${moduleResolution}, ${files.join(' and ')}`, () => {
+      for (const file of files) writeFileSync(join(folder, file), typed + everyValue());
+      const compilerOptions = {
+        module,
+        moduleResolution,
+        target: 'es2023',
+        strict: true,
+        noEmit: true,
+        skipLibCheck: moduleResolution !== 'nodenext',
+        types: ['node'],
+        typeRoots: [join(root, 'node_modules/@types')],
+      };
+      writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }));
+      const [script, ...args] = compiler;
+      const ended = run(process.execPath, [join(root, script), ...args, '-p', folder]);
+      assert.equal(ended.status, 0, ended.stdout);
+    });
+  }
 });

@@ -1,4 +1,4 @@
 // `npm run pack`: tarballs of the packages that are handed to others.
 import { runPack } from './pack/run.ts';
 
-process.exitCode = runPack(process.argv.slice(2), process.stdout, process.stderr);
+process.exitCode = await runPack(process.argv.slice(2), process.stdout, process.stderr);

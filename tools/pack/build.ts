@@ -1,55 +1,54 @@
-// Compiles what some entry files reach, of whichever packages: JavaScript and declarations for Node 20.
+// Compiles a package for Node 20: one file of JavaScript for `require`, one for `import`, and declarations.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join, sep } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import { compiler, quickly, root } from '../test-runner/static-checks.ts';
+import { bundle, compiledIn } from './bundle.ts';
+import { type DeclarationSources, selectDeclarations } from './declarations.ts';
 import type { PackedFile } from './tarball.ts';
 
-/** Of ES2023, which Node 20 has whole: what is newer is told by the compiler, and not by a user's Node. */
+/** Node 20 has all of ES2023: the compiler refuses what is newer. */
 const language = 'es2023';
-/** Of ES2024 Node 20 has this part: well-formed strings. */
+/** Node 20 has this part of ES2024: well-formed strings. */
 const newer = 'es2024.string';
 const compileLimitMs = 120_000;
+const scope = '@switchyard/';
 
-/** Files from the root of the repository. */
-export type Sources = {
-  /** Those that users reach. */
-  readonly entries: readonly string[];
-  /** What our packages import of each other, by its name. */
-  readonly doors: Readonly<Record<string, string>>;
+export type Source = {
+  readonly name: string;
+  /** From the root of the repository. */
+  readonly entry: string;
+  /** A command is run, and a library is imported. */
+  readonly isCommand: boolean;
+  /** Packages that stay imports. */
+  readonly external: readonly string[];
 };
 
-/** By package, the files that lie in its `dist`. */
-export type Built = ReadonlyMap<string, readonly PackedFile[]>;
+export type BuiltPackage = {
+  readonly files: readonly PackedFile[];
+  /** Packages of others that it loads. */
+  readonly imports: readonly string[];
+  readonly holdsCompiledIn: boolean;
+};
 
-/** The compiler leaves the names of files in declarations as they were. */
-function withoutSourceNames(text: string): string {
-  return text.replace(/((?:from|import\()\s*)(['"])(\.{1,2}\/[^'"]+)\.ts\2/g, '$1$2$3.js$2');
-}
-
-function compile(folder: string, { entries, doors }: Sources): void {
+function writeDeclarations(folder: string, sources: readonly Source[]): void {
   const configuration = join(folder, 'tsconfig.json');
   const compilerOptions = {
     noEmit: false,
-    outDir: join(folder, 'out'),
+    outDir: folder,
     rootDir: join(root, 'packages'),
     declaration: true,
-    rewriteRelativeImportExtensions: true,
+    emitDeclarationOnly: true,
     target: language,
     lib: [language, newer],
     typeRoots: [join(root, 'node_modules/@types')],
-    // What is first found below node_modules counts as somebody else's, and is at times left out.
-    paths: Object.fromEntries(
-      Object.entries(doors).map(([name, file]) => [name, [join(root, file)]]),
-    ),
+    // The compiler writes no declarations of files that it first finds below node_modules.
+    paths: Object.fromEntries(sources.map(({ name, entry }) => [name, [join(root, entry)]])),
   };
-  const text = {
-    extends: join(root, 'tsconfig.json'),
-    compilerOptions,
-    files: entries.map((entry) => join(root, entry)),
-    include: [],
-  };
+  const files = sources.map(({ entry }) => join(root, entry));
+  const text = { extends: join(root, 'tsconfig.json'), compilerOptions, files, include: [] };
   writeFileSync(configuration, JSON.stringify(text));
   const [script, ...args] = compiler;
   const all = [join(root, script), ...args, '-p', configuration];
@@ -61,20 +60,90 @@ function compile(folder: string, { entries, doors }: Sources): void {
   if (status !== 0) throw new Error(`the packages do not compile for Node 20:\n${stdout}${stderr}`);
 }
 
-export function build(sources: Sources): Built {
+type DeclarationFiles = DeclarationSources & { readonly entryOf: (name: string) => string };
+
+/** The compiler's output, beside the declarations of TypeBox. */
+function declarationFiles(folder: string, sources: readonly Source[]): DeclarationFiles {
+  const ofCompiledIn = join(root, 'node_modules', compiledIn, 'build');
+
+  function entryOf(name: string): string {
+    const source = sources.find((each) => each.name === name);
+    if (source === undefined) throw new Error(`${name} is not compiled`);
+    return join(folder, relative('packages', source.entry).replace(/\.ts$/, '.d.ts'));
+  }
+
+  return {
+    entryOf,
+    resolve(specifier, from) {
+      if (isBuiltin(specifier)) return undefined;
+      if (specifier.startsWith(scope)) return entryOf(specifier);
+      if (specifier === compiledIn) return join(ofCompiledIn, 'index.d.mts');
+      const file = join(dirname(from), specifier).replace(/\.(m?)[jt]s$/, '.d.$1ts');
+      if (specifier.startsWith('.') && existsSync(file)) return file;
+      throw new Error(`${from}: the public interface needs ${specifier}, which is not packed`);
+    },
+    pathOf(file) {
+      const path = file.startsWith(ofCompiledIn)
+        ? join(compiledIn, relative(ofCompiledIn, file))
+        : relative(folder, file).replace(`${sep}src${sep}`, sep);
+      return `dist/types/${path
+        .split(sep)
+        .join('/')
+        .replace(/\.d\.m?ts$/, '')}`;
+    },
+    // Without the rest of a file, the compiler reports "Excessive stack depth" in types of TypeBox.
+    isTakenWhole: (file) => file.startsWith(ofCompiledIn),
+  };
+}
+
+const textFile = (path: string, text: string): PackedFile => ({ path, bytes: Buffer.from(text) });
+
+/**
+ * `import` gets the names of the file that `require` loads. So a program that uses both has each class once, and
+ * `instanceof` holds.
+ */
+async function buildLibrary(
+  { name, entry, external }: Source,
+  declarations: DeclarationFiles,
+): Promise<BuiltPackage> {
+  const { text, exports, imports, holdsCompiledIn } = await bundle(entry, 'cjs', external);
+  const types = selectDeclarations(declarations.entryOf(name), declarations);
+  const entryTypes = declarations.pathOf(declarations.entryOf(name)).replace(/^dist/, '.');
+  return {
+    files: [
+      textFile('dist/index.js', text),
+      textFile('dist/index.mjs', `export {\n  ${exports.join(',\n  ')},\n} from './index.js';\n`),
+      textFile('dist/index.d.ts', `export * from '${entryTypes}.js';\n`),
+      textFile('dist/index.d.mts', "export * from './index.js';\n"),
+      ...types,
+    ],
+    imports,
+    holdsCompiledIn: holdsCompiledIn || types.some(({ path }) => path.includes(`/${compiledIn}/`)),
+  };
+}
+
+async function buildCommand({ entry, external }: Source): Promise<BuiltPackage> {
+  const { text, ...rest } = await bundle(entry, 'esm', external);
+  return { files: [textFile('dist/main.js', text)], ...rest };
+}
+
+/** @param sources the packages, and those of ours that they import */
+export async function buildPackages(
+  names: readonly string[],
+  sources: readonly Source[],
+): Promise<ReadonlyMap<string, BuiltPackage>> {
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-pack-'));
   try {
-    compile(folder, sources);
-    const built = new Map<string, PackedFile[]>();
-    const out = join(folder, 'out');
-    for (const name of readdirSync(out, { recursive: true, encoding: 'utf8' })) {
-      const [, packageName, path] = /^([^/]+)\/src\/(.+\.(?:js|d\.ts))$/.exec(
-        name.split(sep).join('/'),
-      ) ?? [undefined, '', ''];
-      if (path === '') continue;
-      const text = readFileSync(join(out, name), 'utf8');
-      const bytes = Buffer.from(path.endsWith('.d.ts') ? withoutSourceNames(text) : text);
-      built.set(packageName, [...(built.get(packageName) ?? []), { path: `dist/${path}`, bytes }]);
+    writeDeclarations(folder, sources);
+    const declarations = declarationFiles(folder, sources);
+    const built = new Map<string, BuiltPackage>();
+    for (const source of sources) {
+      if (!names.includes(source.name)) continue;
+      const { isCommand, name } = source;
+      built.set(
+        name,
+        await (isCommand ? buildCommand(source) : buildLibrary(source, declarations)),
+      );
     }
     return built;
   } finally {

@@ -1,16 +1,17 @@
-// What lies in the tarball of a package: its JavaScript, and everything that it needs beside it.
+// The files of a packed package: manifest, JavaScript, declarations, and the packages that it loads.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, sep } from 'node:path';
-import { defined } from '@switchyard/contract';
 import { root } from '../test-runner/static-checks.ts';
-import type { Built, Sources } from './build.ts';
+import type { BuiltPackage, Source } from './build.ts';
+import { compiledIn } from './bundle.ts';
 import type { PackedFile } from './tarball.ts';
 
-/** The packages that are handed to others; those that they need go with them. */
+/** The packages that are handed to others. */
 export const packed = ['contract', 'nexo', 'sdk-pos', 'sdk-provider', 'sdk-device', 'cli'] as const;
 
 const scope = '@switchyard/';
-const leastNode = '>=20';
+/** Of Node 20.3 is the newest function that the packages use, `AbortSignal.any`. */
+const leastNode = '>=20.3.0';
 
 type Manifest = {
   readonly name: string;
@@ -20,6 +21,7 @@ type Manifest = {
   readonly exports?: Readonly<Record<string, string>>;
   readonly bin?: Readonly<Record<string, string>>;
   readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
 };
 
 const folderOf = (name: string): string =>
@@ -40,42 +42,46 @@ export function needsOf(name: string, known: ReadonlySet<string> = new Set()): R
   return all;
 }
 
-/** Where the compiler begins: what packages export, and the programs of commands. */
-export function sourcesOf(names: readonly string[]): Sources {
-  const doors: Record<string, string> = {};
-  const programs: string[] = [];
-  for (const name of names) {
-    const { exports: exported = {}, bin } = manifestOf(name);
-    const folder = `packages/${name.slice(scope.length)}`;
-    for (const [door, file] of Object.entries(exported)) {
-      doors[join(name, door)] = join(folder, file);
-    }
-    if (bin !== undefined) programs.push(`${folder}/src/main.ts`);
+export function sourceOf(name: string): Source {
+  const { exports: exported = {}, bin, devDependencies = {} } = manifestOf(name);
+  const isCommand = bin !== undefined;
+  const { '.': entry, ...others } = isCommand ? { '.': './src/main.ts' } : exported;
+  if (entry === undefined || Object.keys(others).length > 0) {
+    throw new Error(`${name} exports ${Object.keys(exported)}; a packed package exports "." alone`);
   }
-  return { doors, entries: [...Object.values(doors), ...programs] };
+  const needs = [...needsOf(name)].filter((need) => !need.startsWith(scope) && need !== compiledIn);
+  return {
+    name,
+    entry: join('packages', name.slice(scope.length), entry),
+    isCommand,
+    external: [...needs, ...Object.keys(devDependencies)],
+  };
 }
 
-/** `./src/index.ts` of the source is `./dist/index.js`, with its declarations beside it. */
-function doorsOf(exported: Readonly<Record<string, string>>): Record<string, unknown> {
-  const doors = Object.entries(exported).map(([door, source]) => {
-    const base = source.replace(/^\.\/src\/(.+)\.ts$/, './dist/$1');
-    if (base === source) throw new Error(`${source} is no door of a package`);
-    return [door, { types: `${base}.d.ts`, default: `${base}.js` }];
-  });
-  return Object.fromEntries(doors);
-}
+/** Conditions for every kind of program; `main` and `types` are for compilers that read no `exports`. */
+const libraryEntry = {
+  type: 'commonjs',
+  main: './dist/index.js',
+  types: './dist/index.d.ts',
+  exports: {
+    '.': {
+      import: { types: './dist/index.d.mts', default: './dist/index.mjs' },
+      require: { types: './dist/index.d.ts', default: './dist/index.js' },
+    },
+    './package.json': './package.json',
+  },
+};
 
 function packedManifest(name: string, bundled: readonly string[]): Record<string, unknown> {
-  const { exports: doors, ...manifest } = manifestOf(name);
-  const { version, description, license, bin, dependencies } = manifest;
+  const { version, description, license, bin } = manifestOf(name);
+  const dependencies = Object.fromEntries(bundled.map((need) => [need, manifestOf(need).version]));
   return {
     name,
     version,
     description,
     license,
-    type: 'module',
-    ...defined({ exports: doors === undefined ? undefined : doorsOf(doors), bin, dependencies }),
-    ...(bundled.length === 0 ? {} : { bundleDependencies: bundled }),
+    ...(bin === undefined ? libraryEntry : { type: 'module', bin }),
+    ...(bundled.length === 0 ? {} : { dependencies, bundleDependencies: bundled }),
     engines: { node: leastNode },
   };
 }
@@ -101,25 +107,37 @@ function asTheyAre(name: string): PackedFile[] {
   ];
 }
 
-function ownFiles(name: string, built: Built, bundled: readonly string[]): PackedFile[] {
-  const compiled = built.get(name.slice(scope.length)) ?? [];
-  if (compiled.length === 0) throw new Error(`nothing of ${name} was compiled`);
-  const manifest = `${JSON.stringify(packedManifest(name, bundled), undefined, 2)}\n`;
-  const head = { path: 'package.json', bytes: Buffer.from(manifest) };
-  return [head, ...asTheyAre(name), ...compiled];
+function compiledInLicense(): PackedFile {
+  const { version } = manifestOf(compiledIn);
+  const license = readFileSync(join(folderOf(compiledIn), 'license'), 'utf8');
+  const text = `This package contains parts of ${compiledIn} ${version}, under this license:\n\n${license}`;
+  return { path: 'THIRD-PARTY-LICENSES.txt', bytes: Buffer.from(text) };
 }
 
 /**
- * The package with all that it needs below `node_modules`: it is installed without a registry, where
- * somebody else could hold the names of ours.
+ * The package, with the packages of others that it loads below `node_modules`: npm installs it without a
+ * registry.
  */
-export function contentOf(name: string, built: Built): PackedFile[] {
-  const needs = [...needsOf(name)].toSorted();
-  const beside = needs.flatMap((need) => {
-    const files = need.startsWith(scope) ? ownFiles(need, built, []) : filesIn(folderOf(need));
-    return files.map((file) => ({ ...file, path: `node_modules/${need}/${file.path}` }));
-  });
-  return [...ownFiles(name, built, needs), ...beside];
+export function contentOf(
+  name: string,
+  { files, imports, holdsCompiledIn }: BuiltPackage,
+): PackedFile[] {
+  const loaded = imports.filter((need) => !need.startsWith(scope));
+  const bundled = [...new Set(loaded.flatMap((need) => [need, ...needsOf(need)]))].toSorted();
+  const manifest = `${JSON.stringify(packedManifest(name, bundled), undefined, 2)}\n`;
+  const beside = bundled.flatMap((need) =>
+    filesIn(folderOf(need)).map((file) => ({
+      ...file,
+      path: `node_modules/${need}/${file.path}`,
+    })),
+  );
+  return [
+    { path: 'package.json', bytes: Buffer.from(manifest) },
+    ...asTheyAre(name),
+    ...(holdsCompiledIn ? [compiledInLicense()] : []),
+    ...files,
+    ...beside,
+  ];
 }
 
 export const fullName = (short: string): string => scope + short;

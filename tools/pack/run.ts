@@ -1,30 +1,30 @@
-// Packs the packages that are handed to others, and tells where they lie.
+// Packs the packages that are handed to others, and prints their files and hashes.
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { build } from './build.ts';
-import { contentOf, fullName, needsOf, packed, sourcesOf, tarballName } from './packages.ts';
+import { buildPackages } from './build.ts';
+import { contentOf, fullName, needsOf, packed, sourceOf, tarballName } from './packages.ts';
 import { tarballOf } from './tarball.ts';
 
 export type Tarball = { readonly name: string; readonly file: string; readonly sha256: string };
 
 const usage = `npm run pack [-- --out <folder>]
 
-Packs contract, the kits and cli as tarballs that Node 20 and later run. Each holds everything
-that it needs: npm install <file> asks no registry.
+Packs contract, nexo, the SDKs and cli as tarballs that Node 20.3 and later run. Each holds
+everything that it needs: npm install <file> asks no registry.
 
   --out <folder>   where they go (dist)
 `;
 
-/** @example const [contract] = pack('dist'); */
-export function pack(folder: string): Tarball[] {
+/** @example const [contract] = await pack('dist'); */
+export async function pack(folder: string): Promise<Tarball[]> {
   const names = packed.map(fullName);
-  const own = new Set(names.flatMap((name) => [name, ...needsOf(name)]).filter(isOwn));
-  const built = build(sourcesOf([...own]));
+  const needed = names.flatMap((name) => [name, ...needsOf(name)]).filter(isOwn);
+  const built = await buildPackages(names, [...new Set(needed)].map(sourceOf));
   mkdirSync(folder, { recursive: true });
-  return names.map((name) => {
-    const bytes = tarballOf(contentOf(name, built));
+  return [...built].map(([name, content]) => {
+    const bytes = tarballOf(contentOf(name, content));
     const file = join(folder, tarballName(name));
     writeFileSync(file, bytes);
     return { name, file, sha256: createHash('sha256').update(bytes).digest('hex') };
@@ -38,7 +38,11 @@ function isOwn(name: string): boolean {
 type Output = { write(text: string): unknown };
 
 /** @returns the exit code */
-export function runPack(args: readonly string[], stdout: Output, stderr: Output): number {
+export async function runPack(
+  args: readonly string[],
+  stdout: Output,
+  stderr: Output,
+): Promise<number> {
   let out: string;
   try {
     const { values } = parseArgs({
@@ -54,6 +58,6 @@ export function runPack(args: readonly string[], stdout: Output, stderr: Output)
     stderr.write(`${(error as Error).message}\n\n${usage}`);
     return 2;
   }
-  for (const { file, sha256 } of pack(resolve(out))) stdout.write(`${sha256}  ${file}\n`);
+  for (const { file, sha256 } of await pack(resolve(out))) stdout.write(`${sha256}  ${file}\n`);
   return 0;
 }

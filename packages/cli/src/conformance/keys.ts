@@ -1,9 +1,9 @@
 /** The keys of a conformance run: the platform's stand-in, and the acquirer's. */
 import {
+  createHash,
   createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
-  hash,
   type KeyObject,
 } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,9 @@ const keyPattern = /^[A-Za-z0-9_-]{43}$/;
 
 /** The name of a key: the thumbprint of RFC 7638. */
 export function keyIdOf(x: string): string {
-  return hash('sha256', JSON.stringify({ crv: 'Ed25519', kty: 'OKP', x }), 'base64url');
+  return createHash('sha256')
+    .update(JSON.stringify({ crv: 'Ed25519', kty: 'OKP', x }))
+    .digest('base64url');
 }
 
 export type OwnKey = {
