@@ -195,6 +195,25 @@ describe('bad input', () => {
     });
   });
 
+  test('a currency in small letters is refused with an example of the right form', async () => {
+    const detail = 'Must be an ISO 4217 code in capitals, for example EUR.';
+    const sale = await refused('sale', 'currency_unknown', 'POST', '/process', {
+      body: keyedSale({ currency: 'eur' }),
+    });
+    const batch = await refused('batch', 'currency_unknown', 'POST', '/captureall', {
+      body: { currency: 'eur' },
+    });
+    for (const { body } of [sale, batch]) assert.equal(body.errors[0].detail, detail);
+    const search = await on.client.call('GET', '/reporting/v1/transactions?currency=eur', {
+      token: on.shop.token,
+    });
+    assertRefused(search, { code: 'field_invalid', pointer: '?currency' }, 'search');
+    assert.equal(
+      search.body.errors[0].detail,
+      'Must be ISO 4217 codes in capitals, for example EUR or EUR,USD.',
+    );
+  });
+
   test('identifiers of a form that none can have are refused as such', async () => {
     await refused('too long', 'field_invalid', 'GET', `/${'x'.repeat(65)}`);
     await refused('no UTF-8', 'request_malformed', 'GET', '/%ff');
