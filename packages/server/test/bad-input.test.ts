@@ -23,10 +23,14 @@ import { type Scene, scene } from './scene.ts';
 import { forgedToken } from './tokens.ts';
 
 const base = '/payment/v1/transactions';
+const batches = '/payment/v1/capture-batches';
 const bodyMax = 1_048_576;
 
 /** Values that no refusal may repeat. */
 const cardData = /4111111111111111|4111 1111|4111111111111112|541333008901001|5555555555554444/;
+
+/** Most paths are below that of transactions. */
+const addressOf = (path: string) => (path.startsWith(batches) ? path : base + path);
 
 describe('bad input', () => {
   let documents: Documented;
@@ -51,7 +55,7 @@ describe('bad input', () => {
   });
 
   const call = (method: string, path: string, options: Call = {}): Promise<Answer> =>
-    on.client.call(method, `${base}${path}`, { token: on.shop.token, ...options });
+    on.client.call(method, addressOf(path), { token: on.shop.token, ...options });
 
   /** Calls, judges the refusal, and looks whether anything was written. */
   async function refused(
@@ -65,7 +69,7 @@ describe('bad input', () => {
     const before = await rowsOf(on.organizationId);
     const answer = await call(method, path, rest);
     assertRefused(answer, { code, ...defined({ pointer }) }, name);
-    documents.assertCode(method, base + path, answer);
+    documents.assertCode(method, addressOf(path), answer);
     assert.doesNotMatch(answer.text, cardData, name);
     assert.deepEqual(await rowsOf(on.organizationId), before, name);
     return answer;
@@ -189,7 +193,7 @@ describe('bad input', () => {
       await refused('status', 'transaction_not_found', 'GET', `/${name}`);
       await refused('allowed', 'transaction_not_found', 'GET', `/${name}/allowedoperations`);
     }
-    await refused('batch', 'batch_not_found', 'GET', `/captureall/${unknownId}`);
+    await refused('batch', 'batch_not_found', 'GET', `${batches}/${unknownId}`);
     await refused('token', 'card_token_unknown', 'POST', '/process', {
       body: keyedSale({ instrument: { token: foreign.card.token } }),
     });
@@ -218,8 +222,8 @@ describe('bad input', () => {
     await refused('too long', 'field_invalid', 'GET', `/${'x'.repeat(65)}`);
     await refused('no UTF-8', 'request_malformed', 'GET', '/%ff');
     await refused('far too long', 'uri_too_long', 'GET', `/${'x'.repeat(300)}`);
-    await refused('batch', 'field_invalid', 'GET', '/captureall/mine');
-    await refused('a URN', 'field_invalid', 'GET', `/captureall/urn:uuid:${unknownId}`);
+    await refused('batch', 'field_invalid', 'GET', `${batches}/mine`);
+    await refused('a URN', 'field_invalid', 'GET', `${batches}/urn:uuid:${unknownId}`);
   });
 
   test('a card number in the address is neither found nor logged', async () => {
@@ -247,7 +251,7 @@ describe('bad input', () => {
       ['limit=201', 'field_invalid'],
       ['cursor=x', 'cursor_invalid'],
     ] as const) {
-      await refused(query, code, 'GET', `/captureall/${unknownId}?${query}`);
+      await refused(query, code, 'GET', `${batches}/${unknownId}?${query}`);
     }
   });
 
