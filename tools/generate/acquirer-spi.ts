@@ -50,17 +50,47 @@ payment comes after all, it is a payment like any other, and the platform revers
 
 **Members.** Whatever a side does not know in what the other says, it ignores.`;
 
-const summaries: Readonly<Record<SpiPath, { summary: string; takes: Named; id: string }>> = {
-  '/v1/payments': { summary: 'A hold, or money at once', takes: 'SpiPayment', id: 'pay' },
-  '/v1/captures': { summary: 'Takes money out of a hold', takes: 'SpiCapture', id: 'capture' },
-  '/v1/refunds': { summary: 'Gives captured money back', takes: 'SpiRefund', id: 'refund' },
-  '/v1/reversals': { summary: 'Takes a payment back', takes: 'SpiReversal', id: 'reverse' },
+type Described = { summary: string; description: string; takes: Named; id: string };
+
+const summaries: Readonly<Record<SpiPath, Described>> = {
+  '/v1/payments': {
+    summary: 'A hold, or money at once',
+    description:
+      'The platform sends one for each payment; `kind` says whether money is held or taken.',
+    takes: 'SpiPayment',
+    id: 'pay',
+  },
+  '/v1/captures': {
+    summary: 'Takes money out of a hold',
+    description: 'Several captures of a hold are possible, until one is `final`.',
+    takes: 'SpiCapture',
+    id: 'capture',
+  },
+  '/v1/refunds': {
+    summary: 'Gives captured money back',
+    description: '`original` names the payment that was captured.',
+    takes: 'SpiRefund',
+    id: 'refund',
+  },
+  '/v1/reversals': {
+    summary: 'Takes a payment back',
+    description:
+      '`remainingAmount` says what stays of the payment. The platform repeats a reversal until it is approved.',
+    takes: 'SpiReversal',
+    id: 'reverse',
+  },
   '/v1/enquiries': {
     summary: 'What became of a message',
+    description: 'The platform sends it when the response to a message did not arrive.',
     takes: 'SpiEnquiry',
     id: 'enquire',
   },
-  '/v1/echo': { summary: 'Whether payments are taken', takes: 'SpiEcho', id: 'echo' },
+  '/v1/echo': {
+    summary: 'Whether payments are taken',
+    description: 'The platform sends echoes while it has received no other response for a while.',
+    takes: 'SpiEcho',
+    id: 'echo',
+  },
 };
 
 const reference = (name: Named) => ({ $ref: `#/components/schemas/${name}` });
@@ -88,6 +118,8 @@ const securitySchemes = {
   },
 };
 
+const tag = { name: 'Acquirer', description: 'Messages of the platform to an acquirer.' };
+const contact = { name: 'Switchyard' };
 const license = { name: 'Apache-2.0', identifier: 'Apache-2.0' };
 
 const answered = (text: string, name: Named) => ({
@@ -121,7 +153,7 @@ function responsesOf(path: SpiPath) {
 export function acquirerSpiDocument(): string {
   const paths = Object.fromEntries(
     (Object.keys(summaries) as SpiPath[]).map((path) => {
-      const { summary, takes, id } = summaries[path];
+      const { summary, description, takes, id } = summaries[path];
       const content = { 'application/json': { schema: reference(takes) } };
       return [
         path,
@@ -129,6 +161,8 @@ export function acquirerSpiDocument(): string {
           post: {
             operationId: id,
             summary,
+            description,
+            tags: [tag.name],
             parameters: signatureHeaders,
             requestBody: { required: true, content },
             responses: responsesOf(path),
@@ -139,9 +173,10 @@ export function acquirerSpiDocument(): string {
   );
   const document = {
     openapi: '3.1.0',
-    info: { title: 'Acquirer SPI', version: '1.0.0', description, license },
+    info: { title: 'Acquirer SPI', version: '1.0.0', description, contact, license },
     servers: [{ url: 'https://acquirer.example', description: 'The acquirer’s server.' }],
     security: [{ signature: [] }],
+    tags: [tag],
     paths,
     components: { schemas, securitySchemes },
   };

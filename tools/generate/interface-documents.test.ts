@@ -1,29 +1,70 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import {
+  ambiguousPaths,
+  checkLintRules,
+  checkPatterns,
+  checkUsedComponents,
+} from '../../packages/server/src/http/document-checks.fixture.ts';
 import { acquirerSpiDocument } from './acquirer-spi.ts';
+import { asyncApiText } from './asyncapi.ts';
 import { providerSpiDocument } from './provider-spi.ts';
 
-type Security = readonly Readonly<Record<string, unknown>>[];
-type Operation = { readonly operationId: string; readonly security?: Security };
-type Paths = Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-type SpiDocument = {
-  readonly info: { readonly license?: object };
-  readonly security?: Security;
-  readonly paths: Paths;
-  readonly webhooks?: Paths;
-  readonly components: { readonly securitySchemes?: Readonly<Record<string, unknown>> };
-};
+type Json = Readonly<Record<string, unknown>>;
 
-test('every operation of the SPI documents names a security scheme that is defined', () => {
+test('the SPI documents have what linters demand: security, contact, tags and unambiguous paths', () => {
   for (const text of [acquirerSpiDocument(), providerSpiDocument()]) {
-    const document = JSON.parse(text) as SpiDocument;
-    assert.ok(document.info.license !== undefined);
-    const { securitySchemes = {} } = document.components;
-    const items = Object.values({ ...document.paths, ...document.webhooks });
-    for (const { operationId, security } of items.flatMap((item) => Object.values(item))) {
-      const names = (security ?? document.security ?? []).flatMap((one) => Object.keys(one));
-      assert.ok(names.length > 0, operationId);
-      for (const name of names) assert.ok(Object.hasOwn(securitySchemes, name), operationId);
-    }
+    checkLintRules(JSON.parse(text));
   }
+});
+
+test('paths are ambiguous where one address matches both and neither is more specific', () => {
+  const capture = '/transactions/{transactionId}/capture';
+  const pairs: [string, string, boolean][] = [
+    [capture, '/transactions/captureall/{batchId}', true],
+    [capture, '/transactions/{id}/capture', true],
+    ['/{a}/{b}/x', '/s/t/{c}', true],
+    [capture, '/transactions/captureall', false],
+    [capture, '/transactions/technical/capture', false],
+    ['/transactions/{id}', '/transactions/captureall', false],
+    [capture, '/transactions/{id}/refund', false],
+  ];
+  for (const [one, other, isAmbiguous] of pairs) {
+    assert.deepEqual(ambiguousPaths([one, other]), isAmbiguous ? [[one, other]] : []);
+  }
+});
+
+/** Its connection ends before the device has registered. */
+const withoutSecurity = ['tellDeviceFault'];
+
+test('the AsyncAPI document has what linters demand', () => {
+  const document = JSON.parse(asyncApiText()) as Record<
+    'info' | 'servers' | 'channels' | 'operations' | 'components',
+    Json
+  >;
+  const { contact, license, tags } = document.info;
+  assert.deepEqual(Object.keys(contact as Json), ['name', 'url']);
+  assert.deepEqual(Object.keys(license as Json), ['name', 'url']);
+  assert.ok((tags as Json[]).every(({ description }) => typeof description === 'string'));
+  for (const [name, channel] of Object.entries(document.channels) as [string, Json][]) {
+    const { address = '', parameters = {} } = channel;
+    assert.equal(typeof address, 'string', name);
+    const inAddress = [...String(address).matchAll(/\{(\w+)\}/g)].map(([, part]) => part);
+    assert.deepEqual(Object.keys(parameters as Json), inAddress, name);
+  }
+  const isSecured = ({ security = [] }: Json) => (security as Json[]).length > 0;
+  const bare = Object.entries(document.operations).filter(([, value]) => {
+    const operation = value as { channel: { $ref: string } } & Json;
+    const channel = document.channels[operation.channel.$ref.split('/').at(-1) ?? ''] as Json;
+    const servers = (channel['servers'] ?? []) as { $ref: string }[];
+    const names = servers.map(({ $ref }) => $ref.split('/').at(-1) ?? '');
+    const isServerSecured = names.some((name) => isSecured(document.servers[name] as Json));
+    return !isSecured(operation) && !isServerSecured;
+  });
+  assert.deepEqual(
+    bare.map(([name]) => name),
+    withoutSecurity,
+  );
+  checkPatterns(document);
+  checkUsedComponents(document, ['schemas', 'messages', 'securitySchemes']);
 });

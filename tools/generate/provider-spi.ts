@@ -65,6 +65,11 @@ refunded, and one that the platform meant to end because it knew nothing is comp
 **Members.** Whatever a side does not know in what the other says, it ignores. An answer has at most
 ${providerAnswerMaxBytes} bytes; redirects are not followed.`;
 
+const tag = {
+  name: 'Provider',
+  description: 'Calls of the platform to a provider, and its events.',
+};
+const contact = { name: 'Switchyard' };
 const license = { name: 'Apache-2.0', identifier: 'Apache-2.0' };
 
 const reference = (name: Named) => ({ $ref: `#/components/schemas/${name}` });
@@ -121,6 +126,7 @@ const securitySchemes = {
 type Operation = {
   operationId: string;
   summary: string;
+  description: string;
   parameters?: object[];
   takes?: Named;
   responses: Readonly<Record<string, object>>;
@@ -128,6 +134,7 @@ type Operation = {
 
 const operation = ({ takes, parameters = [], responses, ...named }: Operation) => ({
   ...named,
+  tags: [tag.name],
   parameters: [...parameters, ...signatureHeaders],
   ...defined({
     requestBody: takes === undefined ? undefined : { required: true, content: content(takes) },
@@ -138,6 +145,7 @@ const operation = ({ takes, parameters = [], responses, ...named }: Operation) =
 const create = operation({
   operationId: 'createQrPayment',
   summary: 'A payment begins',
+  description: 'The same `platformTransactionId` again is the same payment.',
   takes: 'CreateQrPayment',
   responses: {
     '200': answered('How it stands, with what the terminal shows.', 'QrPaymentAnswer'),
@@ -152,6 +160,7 @@ const create = operation({
 const read = operation({
   operationId: 'readQrPayment',
   summary: 'How a payment stands',
+  description: 'The platform asks after a time-out and before it expires a payment.',
   parameters: [payment],
   responses: { '200': answered('How it stands.', 'QrPaymentAnswer'), '404': noPayment },
 });
@@ -159,6 +168,7 @@ const read = operation({
 const cancel = operation({
   operationId: 'cancelQrPayment',
   summary: 'The payment is not to be made',
+  description: 'The provider takes each cancel, also of a payment that it does not know.',
   parameters: [payment],
   takes: 'CancelQrPayment' as const,
   responses: {
@@ -170,6 +180,7 @@ const cancel = operation({
 const giveBack = operation({
   operationId: 'refundQrPayment',
   summary: 'Gives paid money back',
+  description: 'The same `refundId` again is the same refund.',
   parameters: [payment],
   takes: 'RefundQrPayment' as const,
   responses: {
@@ -184,6 +195,7 @@ const giveBack = operation({
 const readRefund = operation({
   operationId: 'readRefund',
   summary: 'How a refund stands',
+  description: 'The platform asks while a refund is `Pending`.',
   parameters: [payment, refund],
   responses: {
     '200': answered('How it stands.', 'RefundAnswer'),
@@ -194,12 +206,14 @@ const readRefund = operation({
 const health = operation({
   operationId: 'health',
   summary: 'Whether payments are taken',
+  description: 'The platform asks from time to time.',
   responses: { '200': answered('How it stands.', 'HealthAnswer') },
 });
 
 const service = operation({
   operationId: 'serviceMessage',
   summary: 'A service is activated, or no more',
+  description: 'For services that the provider activates by itself.',
   takes: 'ServiceMessage',
   responses: {
     '200': answered('Whether the activation is accepted.', 'ServiceMessageAnswer'),
@@ -212,6 +226,7 @@ const event = {
   post: {
     operationId: 'sendProviderEvent',
     summary: 'Sent by the provider: what happened to a payment',
+    tags: [tag.name],
     description:
       'Sent to the `eventsUrl` of the payment with a token of the provider’s own application (scope `spi.events`), and again until it is answered 2xx: after 1, 2, 5, 10, 30 minutes and so on, for 24 hours.',
     security: [{ accessToken: [] }],
@@ -229,9 +244,10 @@ export function providerSpiDocument(): string {
   const one = providerPaths.payment('{platformTransactionId}');
   const document = {
     openapi: '3.1.0',
-    info: { title: 'Provider SPI', version: '1.0.0', description, license },
+    info: { title: 'Provider SPI', version: '1.0.0', description, contact, license },
     servers: [{ url: 'https://provider.example/spi', description: 'The `spiUrl` of the service.' }],
     security: [{ signature: [] }],
+    tags: [tag],
     paths: {
       [providerPaths.payments]: { post: create },
       [one]: { get: read },

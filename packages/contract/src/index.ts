@@ -26,6 +26,7 @@ export {
   qrDisplayMaxChars,
 } from './provider-spi/values.ts';
 export * from './refusal.ts';
+export * from './refusal-body.ts';
 export * from './response-codes.ts';
 export * from './schemas/acquirer-contracts.ts';
 export * from './schemas/applications.ts';

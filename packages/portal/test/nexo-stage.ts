@@ -131,7 +131,9 @@ export function fakePlatform() {
       const { clientOperationId } = body;
       const isNew = !operations.some((one) => one['clientOperationId'] === clientOperationId);
       if (isNew) operations.push({ ...body, id, verb });
-      return { outcome: 'Answered', transaction: found.transaction };
+      const operation = { operationId: `0200-${operations.length}`, status: 'Succeeded' };
+      const transaction = { ...found.transaction, operation } as unknown as Transaction;
+      return { outcome: 'Answered', transaction };
     },
     takesBack: async () => 'refund',
     isAvailable: async () => isReachable,

@@ -72,8 +72,9 @@ describe('a payment from the till of the page', () => {
     await stage.shows('Pin');
     for (const wrong of ['1111', '2222', '3333']) stage.type(wrong);
     await stage.ended();
-    const { result, condition } = stage.till().view().ended ?? {};
+    const { result, condition, additional } = stage.till().view().ended ?? {};
     assert.deepEqual([result, condition, stage.cloud.sold.length], ['Failure', 'WrongPIN', 0]);
+    assert.equal(additional, 'The PIN was wrong.');
   });
 
   test('above the limit of a tap is inserted; a telephone knows its holder', async (t) => {
@@ -182,6 +183,56 @@ describe('a payment from the till of the page', () => {
     stage.till().reverse(paid);
     await until('it is reversed', () => stage.till().view().ended?.of === 'Reversal');
     assert.equal(stage.till().view().ended?.result, 'Success');
+    assert.equal(stage.cloud.operations.length, 1);
+  });
+
+  test('is reversed under another identifier; a second reversal and a bare refund are refused', async (t) => {
+    const stage = open(t);
+    await stage.shows('Idle');
+    stage.till().pay(euros(1250));
+    await stage.shows('Card');
+    stage.present('mastercard', 'Tap');
+    await stage.ended();
+    const [sold] = stage.cloud.sold;
+    assert.ok(sold);
+    const ask = (ServiceID: string, category: string, body: object) =>
+      stage.terminal().receive(
+        JSON.stringify({
+          SaleToPOIRequest: {
+            MessageHeader: {
+              MessageClass: 'Service',
+              MessageCategory: category,
+              MessageType: 'Request',
+              ServiceID,
+              SaleID: 'x',
+              POIID: tsn,
+              ProtocolVersion: '3.0',
+            },
+            [`${category}Request`]: body,
+          },
+        }),
+      );
+    const answerTo = async (ServiceID: string) => {
+      const isIt = (text: string) => text.includes('Response"') && text.includes(`"${ServiceID}"`);
+      await until(ServiceID, () => stage.said.some(isIt));
+      return String(stage.said.find(isIt));
+    };
+    const { transactionId: TransactionID, createdAt: TimeStamp } = sold.transaction;
+    const reversal = {
+      OriginalPOITransaction: { POITransactionID: { TransactionID, TimeStamp } },
+      ReversalReason: 'MerchantCancel',
+    };
+    ask('R1', 'Reversal', reversal);
+    assert.match(await answerTo('R1'), /"POIData":\{"POITransactionID":\{"TransactionID":"0200-1"/);
+    Object.assign(sold.transaction, { state: 'Refunded' });
+    ask('R2', 'Reversal', reversal);
+    assert.match(await answerTo('R2'), /refusalReason=already_refunded/);
+    ask('R3', 'Payment', {
+      SaleData: { SaleTransactionID: { TransactionID: 'o', TimeStamp } },
+      PaymentTransaction: { AmountsReq: { Currency: 'EUR', RequestedAmount: 5 } },
+      PaymentData: { PaymentType: 'Refund' },
+    });
+    assert.match(await answerTo('R3'), /refusalReason=unreferenced_refund_not_supported/);
     assert.equal(stage.cloud.operations.length, 1);
   });
 });

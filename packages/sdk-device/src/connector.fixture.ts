@@ -22,7 +22,9 @@ export type TestConnector = {
   /** Told instead of `registered`, from now on: a message, a closing, or nothing at all. */
   answer: ((message: Members) => Members | number | 'silence') | undefined;
   /** HTTP status instead of an upgrade, by path. */
-  refuse: ((path: string) => { status: number; retryAfter?: number } | undefined) | undefined;
+  refuse:
+    | ((path: string) => { status: number; retryAfter?: number; body?: string } | undefined)
+    | undefined;
   stop(): Promise<void>;
 };
 
@@ -83,7 +85,9 @@ export async function testConnector(certificates: TestCertificates): Promise<Tes
     if (refused !== undefined) {
       const after =
         refused.retryAfter === undefined ? '' : `Retry-After: ${refused.retryAfter}\r\n`;
-      socket.end(`HTTP/1.1 ${refused.status} No\r\n${after}Content-Length: 0\r\n\r\n`);
+      const { status, body = '' } = refused;
+      const length = Buffer.byteLength(body);
+      socket.end(`HTTP/1.1 ${status} No\r\n${after}Content-Length: ${length}\r\n\r\n${body}`);
       return;
     }
     connector.shown.push(String((socket as TLSSocket).getPeerCertificate().subject?.CN));

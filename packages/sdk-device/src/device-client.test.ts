@@ -235,6 +235,27 @@ describe('a device client', () => {
     await eventually('connected', () => watched.client.state === 'Connected');
   });
 
+  test('a refused handshake has the code and the sentence of the platform', async (t) => {
+    t.after(stopAll);
+    const detail = 'The application has lost its role.';
+    connector.refuse = () => ({
+      status: 403,
+      body: JSON.stringify({ code: 'role_missing', detail }),
+    });
+    const watched = watch();
+    watched.client.start();
+    await waiting(watched, 1);
+    const [error] = watched.errors;
+    assert.deepEqual(
+      [error?.code, error?.status, error?.message],
+      ['role_missing', 403, `the handshake was answered with 403 role_missing: ${detail}`],
+    );
+    connector.refuse = () => ({ status: 403, body: '{"code":' });
+    clock.advance(watched.pauses[0] ?? 0);
+    await waiting(watched, 2);
+    assert.equal(watched.errors[1]?.message, 'the handshake was answered with 403');
+  });
+
   test('a connection that lived begins the pauses anew, one that flaps does not', async (t) => {
     t.after(stopAll);
     const watched = await connected(watch());

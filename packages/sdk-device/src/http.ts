@@ -32,12 +32,13 @@ const answerBytesMax = 4_194_304;
 const connectionsMax = 16;
 const defaultTimeoutMs = 30_000;
 
-async function textIn(answer: IncomingMessage): Promise<string> {
+/** @throws Error for a body that is cut short or longer than the limit */
+export async function textIn(answer: IncomingMessage, bytesMax = answerBytesMax): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of answer as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > answerBytesMax) throw new Error('the answer is too long');
+    if (length > bytesMax) throw new Error('the answer is too long');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

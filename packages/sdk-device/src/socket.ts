@@ -1,7 +1,9 @@
 /** Opens a WebSocket, and tells in the words of this package why it could not. */
 import type { IncomingMessage } from 'node:http';
+import { readRefusalBody, refusalText } from '@switchyard/contract';
 import { WebSocket } from 'ws';
 import { aborted, DeviceError, textOf } from './errors.ts';
+import { textIn } from './http.ts';
 import type { SocketEnd } from './socket-end.ts';
 import { type DeviceTls, tlsOptions } from './tls.ts';
 
@@ -26,14 +28,23 @@ const secondsForm = /^\d{1,6}$/;
 const secondMs = 1000;
 const orderly = 1000;
 const lastStatusOfClient = 499;
+const refusalBytesMax = 16_384;
 /** Of a moment: a new registration may do, where the same request would not. */
 const passing = new Set([404, 408, 410, 421, 425, 429]);
 
-/** A handshake that is answered by HTTP: 4xx will be the same next time, but for those of a moment. */
-function refusalOf({ statusCode: status = 0, headers }: IncomingMessage): DeviceError {
+/**
+ * A handshake that is answered by HTTP: 4xx will be the same next time, but for those of a moment. A body that is
+ * cut short, too long or late leaves the status.
+ */
+async function refusalOf(response: IncomingMessage, timeoutMs: number): Promise<DeviceError> {
+  const { statusCode: status = 0, headers } = response;
+  const limit = setTimeout(() => response.destroy(), timeoutMs);
+  const refusal = readRefusalBody(await textIn(response, refusalBytesMax).catch(() => ''));
+  clearTimeout(limit);
   const after = headers['retry-after'];
-  return new DeviceError('Refused', `the handshake was answered with ${status}`, {
-    code: `http_${status}`,
+  const message = `the handshake was answered with ${refusalText(status, refusal)}`;
+  return new DeviceError('Refused', message, {
+    code: refusal.code ?? `http_${status}`,
     status,
     retryable: status > lastStatusOfClient || passing.has(status),
     ...(after !== undefined && secondsForm.test(after)
@@ -51,6 +62,7 @@ export function openSocket(target: SocketTarget, events: SocketEvents): Promise<
       return;
     }
     let isOpen = false;
+    let isRefused = false;
     const options = {
       ...tlsOptions(tls),
       headers,
@@ -76,12 +88,15 @@ export function openSocket(target: SocketTarget, events: SocketEvents): Promise<
       resolve(socket);
     });
     socket.on('unexpected-response', (_request, response) => {
-      reject(refusalOf(response));
-      socket.terminate();
+      isRefused = true;
+      void refusalOf(response, target.timeoutMs).then((refusal) => {
+        reject(signal.aborted ? aborted() : refusal);
+        socket.terminate();
+      });
     });
     socket.on('error', (error) => {
       // What ends an open socket is told by its close.
-      if (isOpen) return;
+      if (isOpen || isRefused) return;
       reject(
         signal.aborted
           ? aborted()
@@ -95,7 +110,7 @@ export function openSocket(target: SocketTarget, events: SocketEvents): Promise<
     socket.on('close', (code, reason) => {
       signal.removeEventListener('abort', onAbort);
       if (isOpen) events.closed({ code, reason: reason.toString('utf8') });
-      else reject(aborted());
+      else if (!isRefused) reject(aborted());
     });
   });
 }

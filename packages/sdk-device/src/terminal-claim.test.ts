@@ -39,6 +39,12 @@ describe('a terminal that asks to be claimed', () => {
     await assert.rejects(claim(problem(401, 'certificate_invalid')), {
       code: 'certificate_invalid',
       retryable: false,
+      message: 'the request was refused: 401 certificate_invalid: certificate_invalid',
+    });
+    const oauth = { error: 'invalid_client', error_description: 'Unknown client.' };
+    await assert.rejects(claim({ status: 401, body: oauth }), {
+      code: 'invalid_client',
+      message: 'the request was refused: 401 invalid_client: Unknown client.',
     });
     await assert.rejects(claim({ status: 200, body: { claimStatus: 'Perhaps' } }), {
       code: 'bad_answer',

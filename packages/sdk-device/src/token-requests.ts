@@ -1,5 +1,5 @@
 /** The requests for tokens, each once: what is sent, and how the answer is read. */
-import type { MerchantCredentials } from '@switchyard/contract';
+import { type MerchantCredentials, readRefusalBody, refusalText } from '@switchyard/contract';
 import { DeviceError } from './errors.ts';
 import type { Http, HttpAnswer } from './http.ts';
 
@@ -30,13 +30,11 @@ function membersOf(body: string): Members {
 const statusFirstOfServer = 500;
 const tooMany = 429;
 
-/** The word of RFC 6749, or the code of a problem; never what was sent. */
 export function refusalOf({ status, headers, body }: HttpAnswer): DeviceError {
-  const { error, code } = membersOf(body);
-  const word = typeof error === 'string' ? error : typeof code === 'string' ? code : undefined;
+  const refusal = readRefusalBody(body);
   const after = Number(headers['retry-after']);
-  return new DeviceError('Refused', `the request was refused: ${word ?? `status ${status}`}`, {
-    code: word ?? `http_${status}`,
+  return new DeviceError('Refused', `the request was refused: ${refusalText(status, refusal)}`, {
+    code: refusal.code ?? `http_${status}`,
     status,
     retryable: status >= statusFirstOfServer || status === tooMany,
     ...(Number.isInteger(after) && after > 0 ? { retryAfterMs: after * 1000 } : {}),

@@ -6,7 +6,7 @@ import { closeCodes, connectorPaths } from '@switchyard/contract';
 import { type WebSocket, WebSocketServer } from 'ws';
 
 type Members = Record<string, unknown>;
-type Refusal = { readonly status: number; readonly retryAfter?: number };
+type Refusal = { readonly status: number; readonly retryAfter?: number; readonly body?: string };
 
 export type TestConnector = {
   readonly baseUrl: string;
@@ -136,9 +136,10 @@ export async function testConnector(): Promise<TestConnector> {
     const path = request.url ?? '';
     const refused = connector.refuse?.(path, request.headers.authorization);
     if (refused !== undefined) {
-      const { status, retryAfter } = refused;
+      const { status, retryAfter, body = '' } = refused;
       const after = retryAfter === undefined ? '' : `Retry-After: ${retryAfter}\r\n`;
-      socket.end(`HTTP/1.1 ${status} No\r\n${after}Content-Length: 0\r\n\r\n`);
+      const length = Buffer.byteLength(body);
+      socket.end(`HTTP/1.1 ${status} No\r\n${after}Content-Length: ${length}\r\n\r\n${body}`);
       return;
     }
     if (path === connectorPaths.posListener) {

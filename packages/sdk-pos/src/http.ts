@@ -57,7 +57,7 @@ export type HttpAnswer = {
 const secondMs = 1000;
 const secondsForm = /^\d{1,6}$/;
 
-async function textIn(answer: IncomingMessage, bytesMax: number): Promise<string> {
+export async function textIn(answer: IncomingMessage, bytesMax: number): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of answer as AsyncIterable<Buffer>) {

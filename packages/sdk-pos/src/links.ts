@@ -1,4 +1,5 @@
 /** How messages reach a terminal: through the cloud, over the local network, or whichever works. */
+import { readRefusalBody, refusalText } from '@switchyard/contract';
 import { messageBytesMax } from '@switchyard/nexo';
 import { demandUrl } from './addresses.ts';
 import { type Clock, unlessAborted, within } from './clock.ts';
@@ -120,11 +121,16 @@ export function localLink(settings: LocalLinkSettings, events: LinkEvents): Link
     );
     const { status, body } = answer;
     if (status > lastGoodStatus) {
-      throw new PosError('Transport', `the terminal answered with ${status}`, {
-        code: `http_${status}`,
-        status,
-        outcome: status > lastStatusOfClient ? 'Unknown' : 'NotProcessed',
-      });
+      const refusal = readRefusalBody(body);
+      throw new PosError(
+        'Transport',
+        `the terminal answered with ${refusalText(status, refusal)}`,
+        {
+          code: refusal.code ?? `http_${status}`,
+          status,
+          outcome: status > lastStatusOfClient ? 'Unknown' : 'NotProcessed',
+        },
+      );
     }
     if (body.trim() === '') return 'Unanswered';
     events.message(body);

@@ -5,8 +5,10 @@ import { once } from 'node:events';
 import { type ClientRequest, createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createSocketServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { systemClock } from './clock.ts';
 import { eventually } from './eventually.fixture.ts';
 import type { PosError } from './index.ts';
+import { localLink } from './links.ts';
 import { isFault, order, scene } from './scene.fixture.ts';
 
 /** A terminal's listener that does this with what comes. */
@@ -93,6 +95,24 @@ test('a terminal with which no connection comes about has processed nothing, aft
   assert.equal((await store.load())[0]?.outcome, 'NotProcessed');
   assert.equal(sockets.length, 1, 'nothing was asked for');
   assert.deepEqual(clock.waits(), []);
+});
+
+test('a refusal of the terminal has its code and its sentence', async (t) => {
+  const body = JSON.stringify({ code: 'not_paired', detail: 'The till is not paired.' });
+  const url = await listening(t, (request, response) => {
+    request.resume();
+    request.on('end', () => response.writeHead(403).end(body));
+  });
+  const link = localLink(
+    { url, tls: {}, answerMs: 5_000, clock: systemClock },
+    { message: () => {}, lost: () => {} },
+  );
+  await assert.rejects(link.send('{}'), {
+    code: 'not_paired',
+    outcome: 'NotProcessed',
+    message: 'the terminal answered with 403 not_paired: The till is not paired.',
+  });
+  await link.close();
 });
 
 test('an answer that is waited for less than a connection says as much', async (t) => {

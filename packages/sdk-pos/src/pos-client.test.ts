@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { closeCodes, connectorPaths } from '@switchyard/contract';
 import { type TestConnector, testConnector } from './connector.fixture.ts';
@@ -255,6 +258,46 @@ test('a token that is refused before its end is replaced, once', async (t) => {
   await eventually(() => !isOpen, 'the cut');
   await assert.rejects(client.status(tsn), isFault('Transport', 'unauthorized'));
   assert.equal(connector.tokens.length, 3);
+});
+
+test('a refused handshake has the code and the sentence of the platform', async (t) => {
+  const { connector, client } = await scene(t);
+  const detail = 'The application has not the role Point-of-sale Terminal.';
+  const body = JSON.stringify({ code: 'role_missing', detail });
+  connector.refuse = () => ({ status: 403, body });
+  await assert.rejects(client.status(tsn), {
+    kind: 'Transport',
+    code: 'role_missing',
+    status: 403,
+    message: `the handshake was answered with 403 role_missing: ${detail}`,
+  });
+  for (const unread of ['<html>', 'x'.repeat(20_000)]) {
+    connector.refuse = () => ({ status: 403, body: unread });
+    await assert.rejects(client.status(tsn), {
+      code: 'http_403',
+      message: 'the handshake was answered with 403',
+    });
+  }
+});
+
+test('a refused token has the code and the sentence of the token endpoint', async (t) => {
+  const body = { error: 'invalid_client', error_description: 'client authentication failed' };
+  const server = createServer((request, response) => {
+    request.resume();
+    response.writeHead(401, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const credentials = { tokenUrl: `${baseUrl}/token`, clientId: 'a', clientSecret: 's3cr3t' };
+  const client = createPosClient({ baseUrl, credentials });
+  await assert.rejects(client.status(tsn), {
+    kind: 'Transport',
+    code: 'invalid_client',
+    message: 'no token was given: status 401 invalid_client: client authentication failed',
+  });
+  client.close();
 });
 
 test('an address of a session that cannot be used is given back', async (t) => {

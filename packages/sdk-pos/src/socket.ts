@@ -1,10 +1,10 @@
 /** Opens a WebSocket, keeps its heart beating, and tells in the words of this package what went wrong. */
 import type { IncomingMessage } from 'node:http';
-import { connectorLimits } from '@switchyard/contract';
+import { connectorLimits, readRefusalBody, refusalText } from '@switchyard/contract';
 import { WebSocket } from 'ws';
 import type { Clock } from './clock.ts';
 import { aborted, late, PosError, unreachable } from './errors.ts';
-import { type PosTls, retryAfterOf, tlsOptions } from './http.ts';
+import { type PosTls, retryAfterOf, textIn, tlsOptions } from './http.ts';
 import type { SocketEnd } from './socket-end.ts';
 
 export type SocketEvents = {
@@ -28,6 +28,7 @@ const missedPingsMax = 2;
 const unauthorizedStatus = 401;
 const goneStatuses = new Set([404, 410]);
 const lastStatusOfClient = 499;
+const refusalBytesMax = 16_384;
 const passing = new Set([401, 404, 408, 410, 425, 429]);
 
 const codeOfStatus = (status: number): string => {
@@ -35,14 +36,20 @@ const codeOfStatus = (status: number): string => {
   return goneStatuses.has(status) ? 'session_gone' : `http_${status}`;
 };
 
-/** A handshake that is answered by HTTP. */
-function refusalOf({ statusCode: status = 0, headers }: IncomingMessage): PosError {
-  return new PosError('Transport', `the handshake was answered with ${status}`, {
-    code: codeOfStatus(status),
-    status,
-    retryable: status > lastStatusOfClient || passing.has(status),
-    retryAfterMs: retryAfterOf(headers['retry-after']),
-  });
+/** A handshake that is answered by HTTP. A body that is cut short or too long leaves the status. */
+async function refusalOf(response: IncomingMessage): Promise<PosError> {
+  const { statusCode: status = 0, headers } = response;
+  const refusal = readRefusalBody(await textIn(response, refusalBytesMax).catch(() => ''));
+  return new PosError(
+    'Transport',
+    `the handshake was answered with ${refusalText(status, refusal)}`,
+    {
+      code: refusal.code ?? codeOfStatus(status),
+      status,
+      retryable: status > lastStatusOfClient || passing.has(status),
+      retryAfterMs: retryAfterOf(headers['retry-after']),
+    },
+  );
 }
 
 /** A peer that answers no ping is gone, whatever the operating system believes. */
@@ -76,6 +83,7 @@ export function openSocket(target: SocketTarget, events: SocketEvents): Promise<
     }
     const over = new AbortController();
     let isOpen = false;
+    let refused: IncomingMessage | undefined;
     const options = {
       ...tlsOptions(tls),
       headers,
@@ -92,6 +100,10 @@ export function openSocket(target: SocketTarget, events: SocketEvents): Promise<
     signal?.addEventListener('abort', stop);
     void clock.wait(target.timeoutMs, over.signal).then(() => {
       if (isOpen || over.signal.aborted) return;
+      if (refused !== undefined) {
+        refused.destroy();
+        return;
+      }
       reject(late('the handshake'));
       socket.terminate();
     });
@@ -103,20 +115,23 @@ export function openSocket(target: SocketTarget, events: SocketEvents): Promise<
     });
     socket.on('message', (data, isBinary) => events.message(data as Buffer, isBinary));
     socket.on('unexpected-response', (request, response) => {
-      reject(refusalOf(response));
-      response.resume();
-      request.destroy();
-      socket.terminate();
+      refused = response;
+      void refusalOf(response).then((refusal) => {
+        reject(signal?.aborted === true ? aborted() : refusal);
+        request.destroy();
+        socket.terminate();
+      });
     });
     socket.on('error', (error) => {
       // What ends an open socket is told by its close.
-      if (!isOpen) reject(signal?.aborted === true ? aborted() : unreachable(error));
+      if (!isOpen && refused === undefined)
+        reject(signal?.aborted === true ? aborted() : unreachable(error));
     });
     socket.on('close', (code, reason) => {
       over.abort();
       signal?.removeEventListener('abort', stop);
       if (isOpen) events.closed({ code, reason: reason.toString('utf8') });
-      else reject(aborted());
+      else if (refused === undefined) reject(aborted());
     });
   });
 }

@@ -1,7 +1,8 @@
 /** The access token of a point of sale: asked for once, kept until shortly before it ends. */
+import { readRefusalBody, refusalText } from '@switchyard/contract';
 import { type Clock, within } from './clock.ts';
 import { late, PosError } from './errors.ts';
-import { type PosTls, post } from './http.ts';
+import { type HttpAnswer, type PosTls, post } from './http.ts';
 
 /**
  * An access token, and until when it may be used.
@@ -49,13 +50,16 @@ const answerBytesMax = 65_536;
 const lastStatusOfClient = 499;
 const tooManyRequests = 429;
 
-const refused = (status: number, retryAfterMs?: number): PosError =>
-  new PosError('Transport', `no token was given: status ${status}`, {
-    code: 'token_refused',
+/** A success without a token in its body is a refusal, too. */
+function refusalOf({ status, body, retryAfterMs }: HttpAnswer): PosError {
+  const refusal = readRefusalBody(body);
+  return new PosError('Transport', `no token was given: status ${refusalText(status, refusal)}`, {
+    code: refusal.code ?? 'token_refused',
     status,
     retryable: status > lastStatusOfClient || status === tooManyRequests,
     retryAfterMs,
   });
+}
 
 function read(body: string, askedAt: number): AccessToken | undefined {
   try {
@@ -84,7 +88,7 @@ export function createTokens({ credentials, tls, timeoutMs, clock }: Deps): Toke
       client_secret: clientSecret,
     });
     const askedAt = clock.now();
-    const { status, body, retryAfterMs } = await post({
+    const response = await post({
       url: tokenUrl,
       tls,
       signal,
@@ -92,9 +96,9 @@ export function createTokens({ credentials, tls, timeoutMs, clock }: Deps): Toke
       body: form.toString(),
       headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
     });
-    const answer = status === 200 ? read(body, askedAt) : undefined;
-    if (answer === undefined) throw refused(status, retryAfterMs);
-    return answer;
+    const token = response.status === 200 ? read(response.body, askedAt) : undefined;
+    if (token === undefined) throw refusalOf(response);
+    return token;
   }
 
   async function askInTime(): Promise<AccessToken> {

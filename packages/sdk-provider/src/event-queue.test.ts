@@ -286,8 +286,16 @@ describe('the client of events', () => {
 
   it('tells what is over from what is repeated', async () => {
     const code = '{"code":"transaction_not_found"}';
+    const refusal = { code: 'permission_denied', detail: 'Needs spi.events.' };
+    const fault = 'status 403 permission_denied: Needs spi.events.';
     const cases: [number, string, SendResult][] = [
       [202, '', acknowledged],
+      [202, '{"result":"UnderReview"}', { ...acknowledged, result: 'UnderReview' }],
+      [202, '{"result":"Ignored"}', { ...acknowledged, result: 'Ignored' }],
+      [202, '{"result":"of a later version"}', acknowledged],
+      [202, 'null', acknowledged],
+      [422, JSON.stringify(refusal), { outcome: 'Refused', status: 422, ...refusal }],
+      [403, JSON.stringify(refusal), { outcome: 'Unsent', fault }],
       [200, '', { outcome: 'Acknowledged', isDuplicate: true }],
       [404, code, { outcome: 'Refused', status: 404, code: 'transaction_not_found' }],
       [422, '<html>', { outcome: 'Refused', status: 422 }],
@@ -345,7 +353,7 @@ describe('the client of events', () => {
     });
     assert.deepEqual(await refusing.send(eventsUrl, event(1)), {
       outcome: 'Unsent',
-      fault: 'no token was given: status 401',
+      fault: 'no token was given: status 401 invalid_client',
     });
   });
 });

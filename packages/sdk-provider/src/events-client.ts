@@ -1,6 +1,13 @@
 /** Sends events of payments to the platform: one try at a time, and what became of it. */
 
-import { defined, type ProviderEvent } from '@switchyard/contract';
+import {
+  defined,
+  type ProviderEvent,
+  type QrEventResult,
+  qrEventResults,
+  readRefusalBody,
+  refusalText,
+} from '@switchyard/contract';
 import { type Clock, systemClock } from './clock.ts';
 import { createTokens, type Tokens } from './tokens.ts';
 import {
@@ -54,15 +61,27 @@ export type EventsClientOptions = PlatformPlace &
   };
 
 /**
- * What became of a try. `Acknowledged`: the platform has it, durably, and it must not be sent again.
- * `Refused`: it never will, and a repetition changes nothing. `Unsent`: to be tried again.
+ * What became of a try. `Acknowledged`: the platform has it, durably, and it must not be sent again; `result`
+ * says what it did: with `UnderReview` people decide, with `Ignored` it changed nothing.
+ * `Refused`: it never will, and a repetition changes nothing; `code` and `detail` are those of the platform.
+ * `Unsent`: to be tried again.
  *
  * @example
  * if (result.outcome === 'Unsent') later(event, result.retryAfterMs);
  */
 export type SendResult =
-  | { readonly outcome: 'Acknowledged'; readonly isDuplicate: boolean }
-  | { readonly outcome: 'Refused'; readonly status: number; readonly code?: string }
+  | {
+      readonly outcome: 'Acknowledged';
+      readonly isDuplicate: boolean;
+      /** Left out where the response has no readable body. */
+      readonly result?: QrEventResult;
+    }
+  | {
+      readonly outcome: 'Refused';
+      readonly status: number;
+      readonly code?: string;
+      readonly detail?: string;
+    }
   | { readonly outcome: 'Unsent'; readonly fault: string; readonly retryAfterMs?: number };
 
 /**
@@ -82,26 +101,28 @@ const defaultTimeoutMs = 10_000;
 /** Of a configuration that somebody can still mend, or of a moment: the event stays good. */
 const passing = new Set([401, 403, 408, 421, 425, 429]);
 
-function codeOf(body: string): string | undefined {
+function eventResultIn(body: string): QrEventResult | undefined {
   try {
-    const { code } = JSON.parse(body) as { code?: unknown };
-    return typeof code === 'string' ? code.slice(0, 64) : undefined;
+    const { result } = Object(JSON.parse(body)) as { result?: unknown };
+    return qrEventResults.find((known) => known === result);
   } catch {
     return undefined;
   }
 }
 
 function resultOf({ status, body, retryAfterSeconds }: PlatformAnswer): SendResult {
-  if (status === 200) return { outcome: 'Acknowledged', isDuplicate: true };
-  if (status >= 200 && status < 300) return { outcome: 'Acknowledged', isDuplicate: false };
-  const code = codeOf(body);
+  if (status >= 200 && status < 300) {
+    const result = eventResultIn(body);
+    return { outcome: 'Acknowledged', isDuplicate: status === 200, ...defined({ result }) };
+  }
+  const refusal = readRefusalBody(body);
   if (status >= 400 && status < 500 && !passing.has(status)) {
-    return { outcome: 'Refused', status, ...defined({ code }) };
+    return { outcome: 'Refused', status, ...refusal };
   }
   const retryAfterMs = retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1000;
   return {
     outcome: 'Unsent',
-    fault: `status ${status}`,
+    fault: `status ${refusalText(status, refusal)}`,
     ...defined({ retryAfterMs }),
   };
 }

@@ -1,4 +1,5 @@
 /** The token of a provider: asked for once, kept until shortly before it ends. */
+import { readRefusalBody, refusalText } from '@switchyard/contract';
 import type { Clock } from './clock.ts';
 import type { Transport } from './transport.ts';
 
@@ -50,7 +51,10 @@ export function createTokens({ tokenUrl, clientId, clientSecret, post, clock }: 
       body: form.toString(),
     });
     const answer = status === 200 ? read(body) : undefined;
-    if (answer === undefined) throw new Error(`no token was given: status ${status}`);
+    if (answer === undefined) {
+      const reason = refusalText(status, readRefusalBody(body));
+      throw new Error(`no token was given: status ${reason}`);
+    }
     known = {
       token: answer.token,
       until: askedAt + Math.max(answer.lifeMs - earlyMs, shortestMs),

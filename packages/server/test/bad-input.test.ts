@@ -23,10 +23,14 @@ import { type Scene, scene } from './scene.ts';
 import { forgedToken } from './tokens.ts';
 
 const base = '/payment/v1/transactions';
+const batches = '/payment/v1/capture-batches';
 const bodyMax = 1_048_576;
 
 /** Values that no refusal may repeat. */
 const cardData = /4111111111111111|4111 1111|4111111111111112|541333008901001|5555555555554444/;
+
+/** Most paths are below that of transactions. */
+const addressOf = (path: string) => (path.startsWith(batches) ? path : base + path);
 
 describe('bad input', () => {
   let documents: Documented;
@@ -51,7 +55,7 @@ describe('bad input', () => {
   });
 
   const call = (method: string, path: string, options: Call = {}): Promise<Answer> =>
-    on.client.call(method, `${base}${path}`, { token: on.shop.token, ...options });
+    on.client.call(method, addressOf(path), { token: on.shop.token, ...options });
 
   /** Calls, judges the refusal, and looks whether anything was written. */
   async function refused(
@@ -65,7 +69,7 @@ describe('bad input', () => {
     const before = await rowsOf(on.organizationId);
     const answer = await call(method, path, rest);
     assertRefused(answer, { code, ...defined({ pointer }) }, name);
-    documents.assertCode(method, base + path, answer);
+    documents.assertCode(method, addressOf(path), answer);
     assert.doesNotMatch(answer.text, cardData, name);
     assert.deepEqual(await rowsOf(on.organizationId), before, name);
     return answer;
@@ -189,18 +193,37 @@ describe('bad input', () => {
       await refused('status', 'transaction_not_found', 'GET', `/${name}`);
       await refused('allowed', 'transaction_not_found', 'GET', `/${name}/allowedoperations`);
     }
-    await refused('batch', 'batch_not_found', 'GET', `/captureall/${unknownId}`);
+    await refused('batch', 'batch_not_found', 'GET', `${batches}/${unknownId}`);
     await refused('token', 'card_token_unknown', 'POST', '/process', {
       body: keyedSale({ instrument: { token: foreign.card.token } }),
     });
+  });
+
+  test('a currency in small letters is refused with an example of the right form', async () => {
+    const detail = 'Must be an ISO 4217 code in capitals, for example EUR.';
+    const sale = await refused('sale', 'currency_unknown', 'POST', '/process', {
+      body: keyedSale({ currency: 'eur' }),
+    });
+    const batch = await refused('batch', 'currency_unknown', 'POST', '/captureall', {
+      body: { currency: 'eur' },
+    });
+    for (const { body } of [sale, batch]) assert.equal(body.errors[0].detail, detail);
+    const search = await on.client.call('GET', '/reporting/v1/transactions?currency=eur', {
+      token: on.shop.token,
+    });
+    assertRefused(search, { code: 'field_invalid', pointer: '?currency' }, 'search');
+    assert.equal(
+      search.body.errors[0].detail,
+      'Must be ISO 4217 codes in capitals, for example EUR or EUR,USD.',
+    );
   });
 
   test('identifiers of a form that none can have are refused as such', async () => {
     await refused('too long', 'field_invalid', 'GET', `/${'x'.repeat(65)}`);
     await refused('no UTF-8', 'request_malformed', 'GET', '/%ff');
     await refused('far too long', 'uri_too_long', 'GET', `/${'x'.repeat(300)}`);
-    await refused('batch', 'field_invalid', 'GET', '/captureall/mine');
-    await refused('a URN', 'field_invalid', 'GET', `/captureall/urn:uuid:${unknownId}`);
+    await refused('batch', 'field_invalid', 'GET', `${batches}/mine`);
+    await refused('a URN', 'field_invalid', 'GET', `${batches}/urn:uuid:${unknownId}`);
   });
 
   test('a card number in the address is neither found nor logged', async () => {
@@ -228,7 +251,7 @@ describe('bad input', () => {
       ['limit=201', 'field_invalid'],
       ['cursor=x', 'cursor_invalid'],
     ] as const) {
-      await refused(query, code, 'GET', `/captureall/${unknownId}?${query}`);
+      await refused(query, code, 'GET', `${batches}/${unknownId}?${query}`);
     }
   });
 

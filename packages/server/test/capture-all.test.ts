@@ -14,6 +14,7 @@ import { type Scene, scene } from './scene.ts';
 import { until } from './until.ts';
 
 const base = '/payment/v1/transactions';
+const batches = '/payment/v1/capture-batches';
 const many = 310;
 
 type Item = { transactionId: string; status: string; amount?: number; code?: string };
@@ -74,6 +75,10 @@ function capturesAtHost(on: Scene): number {
   return own.reduce((sum, { captures }) => sum + captures, 0);
 }
 
+/** Reads a batch at the address that the response to its request names. */
+const readAt = (on: Scene, address: string) =>
+  on.client.call('GET', address, { token: on.shop.token });
+
 describe('a capture of all', { concurrency: 4 }, () => {
   test(`captures ${many} sales once each, and shows them page by page`, async () => {
     const on = await scene();
@@ -99,7 +104,7 @@ describe('a capture of all', { concurrency: 4 }, () => {
     assert.ok(first && second);
     assert.deepEqual([first.status, second.status], [202, 202], first.text + second.text);
     assert.equal(first.body.batchId, second.body.batchId);
-    assert.equal(first.headers['location'], `${base}/captureall/${first.body.batchId}`);
+    assert.equal(first.headers['location'], `${batches}/${first.body.batchId}`);
     const replayed = [first, second].filter((each) => each.headers['idempotent-replayed']);
     assert.equal(replayed.length, 1);
     const done = await completed(on, first);
@@ -286,6 +291,27 @@ describe('a capture of all', { concurrency: 4 }, () => {
     assert.equal(capturesAtHost(on), 240);
     assert.deepEqual(capturedAtHost(on), Array(240).fill(1000));
     await assertAgreement(on);
+  });
+
+  test('a batch is read at both of its addresses, and no transaction is hidden behind one', async () => {
+    const on = await scene();
+    const clientTransactionId = 'captureall';
+    const named = keyedSale({ captureMode: 'Deferred', clientTransactionId });
+    assert.equal((await call(on, 'POST', '/process', named)).body.state, 'Authorized');
+    const allowed = await call(on, 'GET', `/${clientTransactionId}/allowedoperations`);
+    assert.equal(allowed.status, 200, allowed.text);
+    assert.equal((await call(on, 'GET', `/${clientTransactionId}`)).body.state, 'Authorized');
+    const captured = await call(on, 'POST', `/${clientTransactionId}/capture`);
+    assert.equal(captured.body.state, 'Captured', captured.text);
+    const batch = await call(on, 'POST', '/captureall');
+    await completed(on, batch);
+    const [first, second] = [
+      await readAt(on, String(batch.headers['location'])),
+      await call(on, 'GET', `/captureall/${batch.body.batchId.toUpperCase()}`),
+    ];
+    assert.deepEqual([first?.status, second?.status], [200, 200], second?.text);
+    assert.equal(first?.body.batchId, batch.body.batchId);
+    assert.deepEqual(first?.body, second?.body);
   });
 
   test('a batch of somebody else is not there', async () => {

@@ -177,7 +177,8 @@ describe('races of a QR payment', () => {
 
   test('an amount that differs is held and alarmed, and somebody gives it back', async () => {
     const id = await qr.begun();
-    await qr.tell(id, { ...completed(1049), sequence: 1 });
+    const told = await qr.tell(id, { ...completed(1049), sequence: 1 });
+    assert.deepEqual([told.status, told.body.result], [202, 'UnderReview']);
     const held = await qr.get(id);
     assert.equal(held['status'], 'Pending');
     assert.deepEqual(held['hold'], { reason: 'AmountDiffers', amount: 1049, currency: 'EUR' });
@@ -215,7 +216,8 @@ describe('races of a QR payment', () => {
   test('another currency is held too, also where the payment has ended', async () => {
     const id = await qr.begun();
     await qr.call('POST', `${qrBase}/${id}/cancel`);
-    await qr.tell(id, { ...completed(1050, 'USD'), sequence: 1 });
+    const told = await qr.tell(id, { ...completed(1050, 'USD'), sequence: 1 });
+    assert.deepEqual([told.status, told.body.result], [202, 'UnderReview']);
     const held = await qr.get(id);
     assert.deepEqual(held['hold'], { reason: 'CurrencyDiffers', amount: 1050, currency: 'USD' });
     assert.equal(held['status'], 'Cancelled');

@@ -38,6 +38,11 @@ const securitySchemes: Json = {
     type: 'X509',
     description: 'The certificate of the terminal that `tsn` names, at the server for devices.',
   },
+  sessionKey: {
+    type: 'apiKey',
+    in: 'password',
+    description: 'The secret at the end of the `sessionUrl`, good once.',
+  },
   registrationCredentials: {
     type: 'userPassword',
     description:
@@ -150,6 +155,7 @@ type OperationFacts = {
 };
 
 const pos = { channel: 'posListener', security: ['posToken'] } as const;
+const session = { channel: 'session', security: ['sessionKey'] } as const;
 const device = { channel: 'deviceConnection', security: ['connectionToken'] } as const;
 
 const operations = {
@@ -220,14 +226,14 @@ const operations = {
     summary: 'Passes on to the device what its point of sale says.',
   },
   receiveFromPos: {
+    ...session,
     action: 'receive',
-    channel: 'session',
     message: 'TerminalData',
     summary: 'Takes what the point of sale says to its device.',
   },
   sendToPos: {
+    ...session,
     action: 'send',
-    channel: 'session',
     message: 'TerminalData',
     summary: 'Passes on to the point of sale what its device says.',
   },

@@ -96,15 +96,16 @@ const terminalMessage: Json = {
 
 const channelsOf = (messages: Json): Json => ({
   endpoint: {
-    address: null,
     title: 'An endpoint of the organisation',
-    description: 'The address stands at the endpoint, `/webhooks/v1/endpoints`.',
+    description:
+      'Its address is that of the webhook endpoint, `/webhooks/v1/endpoints`, so it has none here.',
     messages,
   },
   feed: {
     address: '/events/v1',
     title: 'The feed of the organisation',
     description: feedNote,
+    'x-item': ref('components/schemas/FeedItem'),
     servers: [ref('servers/api')],
     messages,
   },
@@ -128,6 +129,7 @@ function operationsOf(definitions: readonly EventDefinition[]): Json {
       action: 'send',
       channel: ref('channels/endpoint'),
       summary: 'Sends each event to the endpoints that want it; a 2xx acknowledges it.',
+      security: [ref('components/securitySchemes/webhookSignature')],
       bindings: { http: { method: 'POST', bindingVersion: '0.3.0' } },
       messages: sent('endpoint'),
     },
@@ -166,6 +168,14 @@ const bearer: Json = {
   description: 'A token with the permission `hook.read`.',
 };
 
+const webhookSignature: Json = {
+  type: 'httpApiKey',
+  name: 'webhook-signature',
+  in: 'header',
+  description:
+    'The signature of the platform after Standard Webhooks 1.0, by the secret of the endpoint.',
+};
+
 /**
  * The document for one platform.
  *
@@ -189,7 +199,12 @@ export function asyncApiDocument({
       title: 'Switchyard events and WebSockets',
       version,
       description,
-      license: { name: 'Apache-2.0' },
+      contact: { name: 'Switchyard', url: `${places.baseUrl}/docs` },
+      license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
+      tags: [
+        { name: 'Events', description: 'Webhooks, the feed, and the events of one QR payment.' },
+        { name: 'Cloud Connector', description: 'WebSockets of devices and points of sale.' },
+      ],
     },
     defaultContentType: 'application/json',
     servers: { api: serverOf(places.baseUrl), ...sockets.servers },
@@ -210,7 +225,7 @@ export function asyncApiDocument({
         QrEvent: publicSchema(QrEvent),
         ...sockets.schemas,
       },
-      securitySchemes: { bearer, ...sockets.securitySchemes },
+      securitySchemes: { bearer, webhookSignature, ...sockets.securitySchemes },
     },
   };
 }

@@ -357,6 +357,21 @@ export const QrOperationAnswer = Type.Object(
 export type QrOperationAnswer = Static<typeof QrOperationAnswer>;
 
 /**
+ * What an event of a provider did at the platform.
+ *
+ * @example
+ * if (qrEventResults.some((known) => known === body.result)) log(body.result);
+ */
+export const qrEventResults = ['Stored', 'UnderReview', 'Ignored', 'Duplicate'] as const;
+/**
+ * One of {@link qrEventResults}.
+ *
+ * @example
+ * const result: QrEventResult = 'UnderReview';
+ */
+export type QrEventResult = (typeof qrEventResults)[number];
+
+/**
  * The acknowledgement of an event of a provider: it is durable.
  *
  * @example
@@ -366,7 +381,7 @@ export const QrEventReceipt = Type.Object(
   {
     eventId: Uuid,
     transactionId: Uuid,
-    result: wordOf(['Stored', 'UnderReview', 'Ignored', 'Duplicate'], {
+    result: wordOf(qrEventResults, {
       description:
         '`Stored`: durable, and it changed the payment. `UnderReview`: durable, and people decide, because the amount differs or the event contradicts an earlier one. `Ignored`: durable, and it changes nothing: older, already known, after the end, or of an unknown type. `Duplicate`: the platform had this event before.',
     }),

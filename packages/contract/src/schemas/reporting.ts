@@ -46,6 +46,14 @@ const anyOf = (words: readonly string[], description: string) =>
     examples: [words.slice(0, 2).join(',')],
   });
 
+/**
+ * Currencies of a search, with commas between them.
+ *
+ * @example
+ * new RegExp(currencyListPattern).test('EUR,USD');
+ */
+export const currencyListPattern = oneOrMore('[A-Z]{3}');
+
 const schemeWord = '[A-Za-z][A-Za-z0-9._-]{0,63}';
 
 /**
@@ -71,7 +79,7 @@ export const paymentFilters = {
   ),
   currency: Type.Optional(
     Type.String({
-      pattern: oneOrMore('[A-Z]{3}'),
+      pattern: currencyListPattern,
       maxLength: 255,
       description: 'ISO 4217 codes. Several with commas: any of them.',
       examples: ['EUR'],

@@ -1,5 +1,6 @@
 /** TransactionStatus: answering it from memory, and reading what it repeats. */
 import { defined } from '../defined.ts';
+import type { RefusalReason } from '../messages/additional-response.ts';
 import { answerTo, failureTo } from '../messages/build.ts';
 import { type AnyMessage, bodyMemberOf, type Header, type Message } from '../messages/message.ts';
 import { factsOf } from '../table/categories.ts';
@@ -20,7 +21,10 @@ const wasBegun = (record: ServiceRecord): boolean => isRepeated(record) && recor
  */
 export function statusAnswer(request: StatusRequest, services: Services, at: string): AnyMessage {
   const record = recordOf(request, services);
-  const refuse = (condition: OpenValue<'ErrorCondition'>, additional?: string): AnyMessage => {
+  const refuse = (
+    condition: OpenValue<'ErrorCondition'>,
+    additional?: RefusalReason,
+  ): AnyMessage => {
     const facts = { at, ...defined({ additional }) };
     const failure = failureTo(request, condition, facts);
     const { MessageReference } = request.body;
@@ -31,7 +35,7 @@ export function statusAnswer(request: StatusRequest, services: Services, at: str
   if (category !== undefined && factsOf(category).repeated !== true) return refuse('NotAllowed');
   if (category === 'CardReaderAPDU') return refuse('UnavailableService');
   if (record === undefined) return refuse('NotFound');
-  if (record.dropped === true) return refuse('NotAllowed', 'the answer is no longer kept');
+  if (record.dropped === true) return refuse('NotAllowed', 'answer_not_kept');
   if (record.answer === undefined) return refuse('InProgress');
   return answerTo(request, {
     Response: { Result: 'Success' },

@@ -1,4 +1,5 @@
 /** `AdditionalResponse`: `key=value` pairs, URL-encoded, at least `message` and `refusalReason`. */
+import type { NexoError } from '../errors.ts';
 
 /**
  * The refusal reasons of the terminal itself, each with its message. Besides these a refusal reason is
@@ -18,6 +19,7 @@ export const refusalReasons = {
   already_refunded: 'All of the original was refunded or cancelled before.',
   amount_invalid: 'The amount does not fit its currency.',
   amount_missing: 'The request has no amount above zero.',
+  answer_not_kept: 'The response is no longer kept.',
   balance_insufficient: 'The balance of the account is too low.',
   batch_interrupted: 'The terminal restarted; the rest of the batch was not begun.',
   batch_too_large: 'A batch has at most 20 transactions.',
@@ -80,6 +82,54 @@ export const refusalReasons = {
     'A refund must name its original; unreferenced refunds are not supported.',
 } as const;
 
+/**
+ * The refusal reason of an amount that cannot be read.
+ *
+ * Source: docs/how-to/simulate-a-terminal.md, "Read AdditionalResponse".
+ *
+ * @param error - the error of `toMinorUnits`
+ * @returns `currency_unknown` or `amount_invalid`
+ * @example
+ * throw new ServiceFault('NotAllowed', amountReason(error));
+ */
+export const amountReason = ({ code }: NexoError) =>
+  code === 'currency_unknown' ? code : 'amount_invalid';
+
+declare const isPassedOn: unique symbol;
+
+/**
+ * A reason that the terminal did not choose: an error code of the platform, a reason of the host, or the
+ * state of a transaction.
+ *
+ * Source: docs/how-to/simulate-a-terminal.md, "Read AdditionalResponse".
+ *
+ * @example
+ * const reason: PassedOnReason = passOnReason('InsufficientFunds');
+ */
+export type PassedOnReason = string & { readonly [isPassedOn]: true };
+
+/**
+ * A reason of the documented list, or one that is passed on. A plain text is neither.
+ *
+ * Source: docs/how-to/simulate-a-terminal.md, "Read AdditionalResponse".
+ *
+ * @example
+ * const reason: RefusalReason = 'no_paper';
+ */
+export type RefusalReason = keyof typeof refusalReasons | PassedOnReason;
+
+/**
+ * Marks a text as a reason of the platform or the host.
+ *
+ * Source: docs/how-to/simulate-a-terminal.md, "Read AdditionalResponse".
+ *
+ * @param reason - the code or the reason as it was received
+ * @returns the same text
+ * @example
+ * throw new ServiceFault('NotAllowed', passOnReason(problem.code));
+ */
+export const passOnReason = (reason: string): PassedOnReason => reason as PassedOnReason;
+
 const reasonsByCondition: Readonly<Record<string, keyof typeof refusalReasons>> = {
   Aborted: 'aborted',
   Busy: 'busy',
@@ -112,8 +162,12 @@ const reasonsByCondition: Readonly<Record<string, keyof typeof refusalReasons>> 
  * @example
  * additionalResponse('DeviceOut', 'no_paper'); // 'message=The%20printer%20has%20no%20paper.&refusalReason=no_paper'
  */
-export function additionalResponse(condition: string, reason?: string, detail?: string): string {
-  const refusalReason = reason || (reasonsByCondition[condition] ?? 'terminal_fault');
+export function additionalResponse(
+  condition: string,
+  reason?: RefusalReason,
+  detail?: string,
+): string {
+  const refusalReason: string = reason || (reasonsByCondition[condition] ?? 'terminal_fault');
   const own = Object.hasOwn(refusalReasons, refusalReason)
     ? refusalReasons[refusalReason as keyof typeof refusalReasons]
     : refusalReason;

@@ -3,7 +3,7 @@ import { defined } from '../defined.ts';
 import { factsOf, type TypeOf } from '../table/categories.ts';
 import type { Structure } from '../table/structures.ts';
 import type { Category, OpenValue } from '../table/values.ts';
-import { additionalResponse } from './additional-response.ts';
+import { additionalResponse, type RefusalReason } from './additional-response.ts';
 import { type AnyMessage, type Body, type Header, isMessage, type Message } from './message.ts';
 
 /**
@@ -105,7 +105,7 @@ export type FailureFacts = {
   /** The time of the answer, RFC 3339. */
   readonly at: string;
   /** The `refusalReason` of `AdditionalResponse`; default by the condition. */
-  readonly additional?: string;
+  readonly additional?: RefusalReason;
   /** The `message` of `AdditionalResponse`; default by the reason. */
   readonly detail?: string;
   /** The terminal's identification of the transaction, where it gave one. */

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { anyMessage } from '../../test/any-message.ts';
 import { NexoError } from '../errors.ts';
 import { messageBytesMax } from '../limits.ts';
+import { passOnReason } from './additional-response.ts';
 import { type Address, answerTo, failureTo, requestOf } from './build.ts';
 import { type AnyMessage, isMessage } from './message.ts';
 import { readMessage } from './read.ts';
@@ -145,7 +146,11 @@ test('every request has a failure that is well formed, faulty ones by their head
     fc.property(anyMessage, (message) => {
       if (message.header.MessageType !== 'Request') return;
       for (const asked of [message, message.header]) {
-        const failure = failureTo(asked, 'Busy', { at, additional: 'x', transactionId: '9' });
+        const failure = failureTo(asked, 'Busy', {
+          at,
+          additional: passOnReason('x'),
+          transactionId: '9',
+        });
         if (message.header.MessageCategory === 'Abort') assert.equal(failure, undefined);
         else assert.deepEqual(failure && faultsOf(failure), []);
       }

@@ -10,7 +10,7 @@ function facts(request: FastifyRequest, reply: FastifyReply) {
   const { refusal, caller, routeOptions } = request;
   return {
     method: request.method,
-    route: routeOptions.url ?? 'none',
+    route: routeOptions.config.facts?.url ?? routeOptions.url ?? 'none',
     status: reply.statusCode,
     ms: Math.round(reply.elapsedTime * 10) / 10,
     ...defined({

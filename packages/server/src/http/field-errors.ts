@@ -1,5 +1,5 @@
 // Translates what the schema validator finds into pointers, codes and sentences for the caller.
-import { type FieldError, mailNamePattern } from '@switchyard/contract';
+import { currencyListPattern, type FieldError, mailNamePattern } from '@switchyard/contract';
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import { settleAlternatives } from './alternatives.ts';
 
@@ -98,6 +98,7 @@ const formatNames: Record<string, string> = {
 
 const patternSentences: Record<string, string> = {
   '^[A-Z]{3}$': 'Must be an ISO 4217 code in capitals, for example EUR.',
+  [currencyListPattern]: 'Must be ISO 4217 codes in capitals, for example EUR or EUR,USD.',
   [mailNamePattern]:
     'Must hold letters, digits, spaces, hyphens, apostrophes and full stops that no letter follows, and begin with a letter.',
 };

@@ -16,6 +16,10 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Without the flag `u`, which many tools do not set, such a pattern refuses every letter. */
+const needsUnicodeFlag = (name: string, part: unknown): boolean =>
+  name === 'pattern' && typeof part === 'string' && part.includes('\\p{');
+
 /** A schema of the contract is an exported object of the schema builder, which marks its own. */
 function publishedSchemas(): Map<string, string> {
   const names = new Map<string, string>();
@@ -36,8 +40,9 @@ export function createSchemaNames(): SchemaNames {
   function inside(schema: unknown): unknown {
     if (Array.isArray(schema)) return schema.map(referring);
     if (!isObject(schema)) return schema;
+    const members = Object.entries(schema).filter(([name, part]) => !needsUnicodeFlag(name, part));
     return Object.fromEntries(
-      Object.entries(schema).map(([name, part]) => [
+      members.map(([name, part]) => [
         name,
         // Values of their own, in which nothing is a schema.
         ['enum', 'const', 'default', 'examples'].includes(name) ? part : referring(part),

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { checkLintRules, type LintedDocument } from './document-checks.fixture.ts';
 import type { JsonObject } from './openapi-schemas.ts';
 
 type Operation = {
@@ -43,7 +44,7 @@ export function checkDocument(document: OpenApiDocument): void {
   for (const { $ref } of everyPart(document)) {
     if ($ref !== undefined) assert.ok(resolve(document, String($ref)), String($ref));
   }
-  for (const { name, description } of document.tags) assert.ok(description !== undefined, name);
+  checkLintRules(document as unknown as LintedDocument);
   const ids = new Set<string>();
   for (const [path, methods] of Object.entries(document.paths)) {
     for (const [method, operation] of Object.entries(methods)) {

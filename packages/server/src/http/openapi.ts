@@ -37,6 +37,7 @@ export function writeOpenApi(facts: OpenApiFacts, declared: readonly RouteFacts[
     };
   }
   demandUniqueIds(operations);
+  const { schemas, responses } = names.components();
   return {
     openapi: '3.1.1',
     info: {
@@ -52,12 +53,22 @@ export function writeOpenApi(facts: OpenApiFacts, declared: readonly RouteFacts[
     tags: tagObjects(operations, facts.tagDescriptions),
     paths,
     components: {
-      ...names.components(),
-      headers,
+      schemas,
+      responses,
+      headers: usedHeaders([paths, responses]),
       parameters,
       securitySchemes: securitySchemes(facts),
     },
   };
+}
+
+/** A component without a reference is a finding of a linter. */
+function usedHeaders(parts: unknown): JsonObject {
+  const text = JSON.stringify(parts);
+  const used = Object.entries(headers).filter(([name]) =>
+    text.includes(`"#/components/headers/${name}"`),
+  );
+  return Object.fromEntries(used);
 }
 
 function demandUniqueIds(operations: readonly RouteFacts[]): void {

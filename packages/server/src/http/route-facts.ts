@@ -75,6 +75,8 @@ export type RouteFacts = {
   readonly onDevices?: boolean;
   /** What an answer without a body in JSON is, by status; for the document. */
   readonly notes?: Readonly<Record<number, string>>;
-  /** Not an operation of the API: pages for people. */
+  /** Regular expressions of path parameters, where the path of another route has the same form. */
+  readonly pathForms?: Readonly<Record<string, string>>;
+  /** Left out of the document: pages for people, and the second address of an operation. */
   readonly isHidden?: boolean;
 };

@@ -59,7 +59,7 @@ export function route<
   const schema = defined({ body: facts.body, querystring: facts.query, params: facts.params });
   app.route({
     method: facts.method,
-    url: facts.url,
+    url: servedUrl(facts),
     schema,
     config: { facts },
     ...defined({ bodyLimit: facts.bodyLimitBytes }),
@@ -70,6 +70,12 @@ export function route<
     },
   });
 }
+
+/** Fastify's spelling of a parameter that takes one form alone: `:batchId(^[0-9]+$)`. */
+const servedUrl = ({ url, pathForms = {} }: RouteFacts): string =>
+  url.replaceAll(/:(\w+)/g, (part, name: string) =>
+    pathForms[name] === undefined ? part : `${part}(${pathForms[name]})`,
+  );
 
 const emptyBody = Type.Object({}, { additionalProperties: false });
 

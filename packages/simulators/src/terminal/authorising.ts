@@ -2,7 +2,7 @@
 import { defined, type Transaction } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
 import { numericOf } from '@switchyard/money';
-import type { Structure } from '@switchyard/nexo';
+import { passOnReason, type Structure } from '@switchyard/nexo';
 import type { CardEntry, TestCard } from './cards.ts';
 import { type ChipSale, chipObjects, trackOf } from './chip.ts';
 import { conditionOf, outcomeOf, refusalOf } from './outcomes.ts';
@@ -168,7 +168,8 @@ function approvedOf(
   inside: Inside,
   { known, sold }: Awaited<ReturnType<typeof send>>,
 ): Transaction {
-  if (known.kind === 'NotTaken') throw new ServiceFault(refusalOf(known.code), known.code);
+  if (known.kind === 'NotTaken')
+    throw new ServiceFault(refusalOf(known.code), passOnReason(known.code));
   if (known.kind === 'Told') return known.transaction;
   const reason = 'outcome_unknown_reversed';
   const fault = new ServiceFault('UnreachableHost', reason, sold.clientTransactionId);
@@ -276,5 +277,9 @@ export async function authorise(
   }
   if (told === undefined) throw new ServiceFault('Cancel');
   const { response, transactionId } = told;
-  throw new ServiceFault(conditionOf(told), response?.reason ?? told.state, transactionId);
+  throw new ServiceFault(
+    conditionOf(told),
+    passOnReason(response?.reason ?? told.state),
+    transactionId,
+  );
 }

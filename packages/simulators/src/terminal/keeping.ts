@@ -26,7 +26,7 @@ export function writtenDown(
   const facts = {
     at: new Date(now()).toISOString(),
     additional: 'storage_failed',
-  };
+  } as const;
   const message = failureTo(decision.message, 'UnavailableService', facts);
   if (message === undefined) return { do: 'Ignore', reason: facts.additional };
   poi.finish(message);

@@ -161,14 +161,16 @@ function reversalLeft(
 export function reverse(
   inside: Inside,
   reversal: Reversal,
-  { condition, additional = '' }: ServiceFault,
+  { condition, additional }: ServiceFault,
 ): void {
   const { keeper } = inside;
   const { pending, reversals } = keeper.read();
   const isPending = pending?.clientTransactionId === reversal.clientTransactionId;
   keeper.keep({
     reversals: [...reversals, reversal],
-    ...(isPending ? { pending: { ...pending, givenBack: { condition, why: additional } } } : {}),
+    ...(isPending
+      ? { pending: { ...pending, givenBack: { condition, why: additional ?? '' } } }
+      : {}),
   });
   workOff(inside);
 }

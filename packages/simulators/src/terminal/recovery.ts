@@ -6,6 +6,8 @@ import {
   answerHeader,
   failureTo,
   type Header,
+  passOnReason,
+  type RefusalReason,
   type ServiceRecord,
   type Structure,
 } from '@switchyard/nexo';
@@ -24,17 +26,18 @@ function failed(
   inside: Inside,
   { header, saleData }: Pick<PendingOperation, 'header' | 'saleData'>,
   condition: Parameters<typeof failureTo>[1],
-  additional: string,
+  additional: RefusalReason | undefined,
 ): AnyMessage | undefined {
   const request = { header, body: defined({ SaleData: saleData }) };
-  return failureTo(request, condition, { at: new Date(inside.now()).toISOString(), additional });
+  const at = new Date(inside.now()).toISOString();
+  return failureTo(request, condition, { at, ...defined({ additional }) });
 }
 
 /** The answer to what was pending; the till gets it by TransactionStatus. */
 async function recovered(inside: Inside, pending: Pending): Promise<AnyMessage | undefined> {
   const { givenBack } = pending;
   if (givenBack !== undefined) {
-    return failed(inside, pending, givenBack.condition, givenBack.why);
+    return failed(inside, pending, givenBack.condition, passOnReason(givenBack.why));
   }
   const known = await findOut(inside, pending);
   if (known.kind === 'NotTaken') {
@@ -44,12 +47,17 @@ async function recovered(inside: Inside, pending: Pending): Promise<AnyMessage |
     const { clientTransactionId, until, merchant } = pending;
     const fault = new ServiceFault('UnreachableHost', 'outcome_unknown_reversed');
     reverse(inside, { clientTransactionId, until, merchant, reason: 'Timeout' }, fault);
-    return failed(inside, pending, fault.condition, fault.additional ?? '');
+    return failed(inside, pending, fault.condition, fault.additional);
   }
   const { transaction } = known;
   const { header, saleData, currency, kind } = pending;
   if (!transaction.approved) {
-    return failed(inside, pending, conditionOf(transaction), transaction.response?.reason ?? '');
+    return failed(
+      inside,
+      pending,
+      conditionOf(transaction),
+      passOnReason(transaction.response?.reason ?? ''),
+    );
   }
   const type = kind === 'Reservation' ? 'FirstReservation' : 'Debit';
   const line = { type, brand: transaction.card?.scheme ?? '', currency, saleId: header.SaleID };
@@ -79,7 +87,7 @@ async function recoveredOperation(
     return { header: answerHeader(header), body: reversedAnswer(done, original) };
   } catch (error) {
     if (!(error instanceof ServiceFault)) throw error;
-    return failed(inside, pending, error.condition, error.additional ?? '');
+    return failed(inside, pending, error.condition, error.additional);
   }
 }
 

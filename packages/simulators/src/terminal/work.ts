@@ -4,6 +4,7 @@ import type {
   Header,
   OpenValue,
   Protection,
+  RefusalReason,
   Structure,
   StructureName,
 } from '@switchyard/nexo';
@@ -170,12 +171,16 @@ export type Service<Name extends StructureName> = (
 /** What a service ends with that does not succeed. */
 export class ServiceFault extends Error {
   readonly condition: OpenValue<'ErrorCondition'>;
-  /** For logs and people. */
-  readonly additional: string | undefined;
+  /** The `refusalReason` of `AdditionalResponse`. */
+  readonly additional: RefusalReason | undefined;
   /** The terminal's name of the transaction, where there is one. */
   readonly transactionId: string | undefined;
 
-  constructor(condition: OpenValue<'ErrorCondition'>, additional?: string, transactionId?: string) {
+  constructor(
+    condition: OpenValue<'ErrorCondition'>,
+    additional?: RefusalReason,
+    transactionId?: string,
+  ) {
     super(`${condition} ${additional ?? ''}`);
     this.condition = condition;
     this.additional = additional;

@@ -9,6 +9,7 @@ import {
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { type CertificateReader, route } from '../../http/index.ts';
+import { basicChallenge } from '../client-authentication.ts';
 import { deviceTokenEndpoint } from '../endpoint-descriptions.ts';
 import { type Listener, passOn } from '../pass-on.ts';
 import { innerPaths } from '../provider-configuration.ts';
@@ -152,7 +153,13 @@ async function registerToken(app: FastifyInstance, deps: CredentialRouteDeps): P
       if (known === undefined || !(error instanceof Refusal)) {
         return answerError(error, request, reply);
       }
-      if (known.status === 401) limits.failed(request.ip);
+      if (known.status === 401) {
+        limits.failed(request.ip);
+        // RFC 6749, 5.2; without a good certificate the issuer is not known.
+        if (request.headers.authorization !== undefined) {
+          reply.header('WWW-Authenticate', basicChallenge(deviceTokenPath));
+        }
+      }
       return refuseWith(reply, known.status, known.error, error.detail);
     });
     const config = { described: { ...deviceTokenEndpoint, url: deviceTokenPath } };

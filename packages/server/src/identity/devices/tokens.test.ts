@@ -142,6 +142,17 @@ describe('device tokens', () => {
       }
     });
 
+    it('without a certificate have a Basic challenge where the client used that header', async () => {
+      const authorization = `Basic ${Buffer.from('a:b').toString('base64')}`;
+      const form = { grant_type };
+      const byHeader = await scene.device(tokenPath, { form, headers: { authorization } });
+      assertError(byHeader, 401, 'invalid_client');
+      assert.match(String(byHeader.headers['www-authenticate']), /^Basic realm="/);
+      const byForm = await scene.device(tokenPath, { form: { ...form, client_id: 'a' } });
+      assertError(byForm, 401, 'invalid_client');
+      assert.equal(byForm.headers['www-authenticate'], undefined);
+    });
+
     it('are limited for each device, though the devices of a merchant share a client', async () => {
       const tokenLimits = { addressPerMinute: 1000, failuresPerMinute: 1000, clientPerMinute: 2 };
       const limited = await openDevices({ tokenLimits });

@@ -25,6 +25,8 @@ const ItemsQuery = queryOf({
 });
 
 const defaultPageSize = 50;
+const batchesPath = '/payment/v1/capture-batches';
+const uuidForm = '^[0-9a-fA-F-]{36}$';
 
 export function registerBatchCaptureRoutes(
   app: FastifyInstance,
@@ -59,26 +61,38 @@ export function registerBatchCaptureRoutes(
       ports.numbering.requireAvailable();
       const { batch, replayed } = await captureAll(ports, request.caller, body);
       setReplayedHeader(reply, replayed);
-      reply.code(202).header('Location', `${transactionsPath}/captureall/${batch.batchId}`);
+      reply.code(202).header('Location', `${batchesPath}/${batch.batchId}`);
       return batch;
     },
   });
-  route(app, {
-    method: 'GET',
-    url: `${transactionsPath}/captureall/:batchId`,
-    operationId: 'getCaptureAll',
-    summary: 'Read a capture batch and its items',
-    ...paymentRoute,
-    permission: ['pay.capture', 'pay.read'],
-    priority: 'list',
-    params: idParams('batchId'),
-    query: ItemsQuery,
-    response: { 200: Batch },
-    errors: ['batch_not_found', 'database_unavailable'],
-    handler: ({ caller, params, query }) =>
-      findBatch(ports, caller, params.batchId, {
-        after: query.cursor,
-        limit: query.limit ?? defaultPageSize,
-      }),
-  });
+  // In a document the second path and `…/{transactionId}/capture` are ambiguous (ADR 0092).
+  const addresses = [
+    { url: `${batchesPath}/:batchId` },
+    {
+      url: `${transactionsPath}/captureall/:batchId`,
+      pathForms: { batchId: uuidForm },
+      isHidden: true,
+    },
+  ];
+  for (const address of addresses) {
+    route(app, {
+      ...address,
+      method: 'GET',
+      operationId: 'getCaptureAll',
+      summary: 'Read a capture batch and its items',
+      description: `\`${transactionsPath}/captureall/{batchId}\` is a second address of the batch.`,
+      ...paymentRoute,
+      permission: ['pay.capture', 'pay.read'],
+      priority: 'list',
+      params: idParams('batchId'),
+      query: ItemsQuery,
+      response: { 200: Batch },
+      errors: ['batch_not_found', 'database_unavailable'],
+      handler: ({ caller, params, query }) =>
+        findBatch(ports, caller, params.batchId, {
+          after: query.cursor,
+          limit: query.limit ?? defaultPageSize,
+        }),
+    });
+  }
 }

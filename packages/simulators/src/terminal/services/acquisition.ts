@@ -1,6 +1,6 @@
 // Cards that are read before anything is paid, and the accounts that the simulator keeps itself.
 import { defined } from '@switchyard/contract';
-import { NexoError, type Structure, toAmount, toMinorUnits } from '@switchyard/nexo';
+import { amountReason, NexoError, type Structure, toAmount, toMinorUnits } from '@switchyard/nexo';
 import { echoed, masked } from '../account-names.ts';
 import { type Accounts, balanceOf, changed } from '../accounts.ts';
 import { readCard } from '../reading.ts';
@@ -104,7 +104,7 @@ function loaded(
     amount = toMinorUnits(ItemAmount, Currency);
   } catch (error) {
     if (!(error instanceof NexoError)) throw error;
-    throw new ServiceFault('NotAllowed', error.code);
+    throw new ServiceFault('NotAllowed', amountReason(error));
   }
   const number = accountOf(inside, id?.StoredValueID ?? id?.Value);
   const isKnown = balanceOf(before, 'giftCards', number) !== undefined;

@@ -81,7 +81,7 @@ function typedFor(
 export async function input(work: Work<'InputRequest'>, inside: Inside): Promise<Reply> {
   const { DisplayOutput: output, InputData: data } = work.body;
   const { Device, InfoQualify } = data;
-  if (!ours.includes(Device)) throw new ServiceFault('UnavailableDevice', Device);
+  if (!ours.includes(Device)) throw new ServiceFault('UnavailableDevice');
   if (output !== undefined) shown(inside, output);
   await inside.sleep(inside.times.step, work.signal);
   const answer: Structure<'InputResponse'> = {

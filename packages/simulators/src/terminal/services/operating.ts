@@ -1,6 +1,6 @@
 // Operations on a transaction that stands: captures, refunds, and taking back whatever way is open.
 import type { OperationAnswer, Transaction } from '@switchyard/contract';
-import type { OpenValue } from '@switchyard/nexo';
+import { type OpenValue, passOnReason } from '@switchyard/nexo';
 import type { PendingOperation } from '../memory.ts';
 import type { Asked } from '../platform.ts';
 import { type Inside, ServiceFault } from '../work.ts';
@@ -80,7 +80,7 @@ export async function demandFound({ platform, moment }: Inside, id: string): Pro
     throw new ServiceFault('UnreachableHost', 'original_lookup_failed', id);
   }
   // Who may not look may still be allowed to give back.
-  if (found.status === notFound) throw new ServiceFault('NotFound', found.code, id);
+  if (found.status === notFound) throw new ServiceFault('NotFound', passOnReason(found.code), id);
 }
 
 /** The request that it is done for, as far as a restart has to know it. */
@@ -134,7 +134,7 @@ export async function outcomeOf(
   const { id } = pending;
   const asked = await ask(inside, pending, wasAsked);
   if (asked.outcome === 'Refused') {
-    throw new ServiceFault(conditions[asked.code] ?? 'NotAllowed', asked.code, id);
+    throw new ServiceFault(conditions[asked.code] ?? 'NotAllowed', passOnReason(asked.code), id);
   }
   if (asked.outcome !== 'Answered') {
     throw new ServiceFault('UnreachableHost', 'not_sent', id);
@@ -142,7 +142,7 @@ export async function outcomeOf(
   const { operation, ...transaction } = asked.transaction;
   const status = operation?.status ?? 'Succeeded';
   if (status === 'Declined' || status === 'Failed') {
-    throw new ServiceFault('Refusal', operation?.response?.reason ?? status, id);
+    throw new ServiceFault('Refusal', passOnReason(operation?.response?.reason ?? status), id);
   }
   // What is pending is the platform's to bring to its end: it was taken on for good.
   return { transaction, operation };

@@ -2,6 +2,7 @@
 import { defined, type Transaction } from '@switchyard/contract';
 import {
   additionalResponse,
+  amountReason,
   decimalText,
   NexoError,
   type Structure,
@@ -36,7 +37,7 @@ function minor(amount: number | undefined, currency: string): number {
     return toMinorUnits(amount ?? 0, currency);
   } catch (error) {
     if (!(error instanceof NexoError)) throw error;
-    throw new ServiceFault('NotAllowed', error.code);
+    throw new ServiceFault('NotAllowed', amountReason(error));
   }
 }
 

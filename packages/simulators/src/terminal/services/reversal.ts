@@ -1,5 +1,13 @@
 // Reversals of a sale, and batches of what can be asked for one by one.
-import { decimalText, NexoError, type Structure, toAmount, toMinorUnits } from '@switchyard/nexo';
+import {
+  amountReason,
+  decimalText,
+  NexoError,
+  passOnReason,
+  type Structure,
+  toAmount,
+  toMinorUnits,
+} from '@switchyard/nexo';
 import { book } from '../booking.ts';
 import { receiptsOf } from '../receipts.ts';
 import { type Inside, type Reply, ServiceFault, succeeded, type Work } from '../work.ts';
@@ -14,7 +22,7 @@ function amountIn(amount: number, currency: string): number {
     return toMinorUnits(amount, currency);
   } catch (error) {
     if (!(error instanceof NexoError)) throw error;
-    throw new ServiceFault('NotAllowed', error.code);
+    throw new ServiceFault('NotAllowed', amountReason(error));
   }
 }
 
@@ -29,7 +37,7 @@ async function currencyOf({ platform, moment }: Inside, id: string): Promise<str
     if (takenBack.includes(state)) throw new ServiceFault('NotAllowed', 'already_refunded', id);
     return currency;
   }
-  if (found?.outcome === 'Refused') throw new ServiceFault('NotFound', found.code);
+  if (found?.outcome === 'Refused') throw new ServiceFault('NotFound', passOnReason(found.code));
   throw new ServiceFault('UnreachableHost', 'original_lookup_failed');
 }
 

@@ -2,7 +2,7 @@
 
 import { defined, type Transaction } from '@switchyard/contract';
 import { exponentOf, numericOf } from '@switchyard/money';
-import type { Structure } from '@switchyard/nexo';
+import { passOnReason, type Structure } from '@switchyard/nexo';
 import { expiryAt } from '../../expiry.ts';
 import { ways as allWays, type TestCard, tapLimit, type Way } from './cards.ts';
 import { chipObjects, trackOf } from './chip.ts';
@@ -105,7 +105,8 @@ async function send(
   });
   const known = await knownOf(inside, asked, { clientTransactionId, until });
   if (known.kind === 'Told') return known.transaction;
-  if (known.kind === 'NotTaken') throw new ServiceFault(refusalOf(known.code), known.code);
+  if (known.kind === 'NotTaken')
+    throw new ServiceFault(refusalOf(known.code), passOnReason(known.code));
   await takeBack(inside, { clientTransactionId, until, reason: 'Timeout' });
   throw new ServiceFault('UnreachableHost', 'outcome_unknown_reversed', clientTransactionId);
 }
@@ -156,7 +157,11 @@ export async function authorise(work: Work, inside: Inside, sale: Sale): Promise
     before = tries < triesMost ? nextTry(of, transaction) : undefined;
     if (before === undefined) {
       const { response, state, transactionId } = transaction;
-      throw new ServiceFault(conditionOf(transaction), response?.reason ?? state, transactionId);
+      throw new ServiceFault(
+        conditionOf(transaction),
+        passOnReason(response?.reason ?? state),
+        transactionId,
+      );
     }
     // Declined is declined: nothing was taken, and the till may still give up.
     inside.keeper.keep({ pending: undefined });

@@ -1,6 +1,6 @@
 /** What became of a sale at the platform, and finding out where it is not known. */
 import type { Transaction } from '@switchyard/contract';
-import type { OpenValue } from '@switchyard/nexo';
+import { type OpenValue, passOnReason } from '@switchyard/nexo';
 import type { Owed } from './memory.ts';
 import type { Asked } from './platform.ts';
 import { ServiceFault } from './service-fault.ts';
@@ -104,7 +104,7 @@ export async function confirmed(inside: Inside, approved: Transaction): Promise<
     const asked = await platform.confirm(transactionId);
     if (asked.outcome === 'Answered') return asked.transaction;
     if (asked.outcome === 'Refused') {
-      throw new ServiceFault('Aborted', asked.code, transactionId);
+      throw new ServiceFault('Aborted', passOnReason(asked.code), transactionId);
     }
     await pause(times.enquiryMs);
   }

@@ -100,7 +100,7 @@ export function createPanel({ cardMs }: { readonly cardMs: number }) {
       };
       const aborted = () => fail(signal.reason);
       const timer = setTimeout(
-        () => fail(new ServiceFault('Cancel', 'nobody was at the terminal')),
+        () => fail(new ServiceFault('Cancel', 'card_not_presented')),
         cardMs,
       );
       if (signal.aborted) {
@@ -173,7 +173,7 @@ export function createPanel({ cardMs }: { readonly cardMs: number }) {
             triesLeft -= 1;
             pin = '';
             if (triesLeft === 0) {
-              fail(new ServiceFault('WrongPIN', 'the PIN was wrong three times'));
+              fail(new ServiceFault('WrongPIN', 'pin_wrong'));
               return;
             }
           } else pin = typed(pin, key, pinLength.most);

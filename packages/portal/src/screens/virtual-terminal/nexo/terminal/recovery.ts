@@ -5,6 +5,7 @@ import {
   answerHeader,
   failureTo,
   type Header,
+  passOnReason,
   type ServiceRecord,
 } from '@switchyard/nexo';
 import { approvedAnswer, reversedAnswer } from './answers.ts';
@@ -34,7 +35,11 @@ async function replyTo(inside: Inside, pending: Pending): Promise<Reply> {
   }
   if (transaction.approved) return approvedAnswer(saleData, await confirmed(inside, transaction));
   const { response, state, transactionId } = transaction;
-  throw new ServiceFault(conditionOf(transaction), response?.reason ?? state, transactionId);
+  throw new ServiceFault(
+    conditionOf(transaction),
+    passOnReason(response?.reason ?? state),
+    transactionId,
+  );
 }
 
 /** The answer to what was pending; the till gets it by TransactionStatus. */
@@ -48,10 +53,10 @@ export async function answerAfterRestart(
   } catch (error) {
     if (!(error instanceof ServiceFault)) throw error;
     const body = pending.kind === 'Sale' ? { SaleData: pending.saleData } : {};
-    const { condition, additional = '', transactionId } = error;
+    const { condition, additional, transactionId } = error;
     const at = new Date(inside.now()).toISOString();
-    const named = defined({ transactionId });
-    return failureTo({ header, body }, condition, { at, additional, ...named });
+    const facts = { at, ...defined({ additional, transactionId }) };
+    return failureTo({ header, body }, condition, facts);
   }
 }
 

@@ -1,9 +1,11 @@
 /** The services of the terminal, by category: payments, reversals, and what it tells of itself. */
 import type { OperationAnswer, Transaction } from '@switchyard/contract';
 import {
+  amountReason,
   type Category,
   NexoError,
   type OpenValue,
+  passOnReason,
   type Structure,
   type StructureName,
   toMinorUnits,
@@ -20,7 +22,7 @@ function minor(amount: number, currency: string): number {
     return toMinorUnits(amount, currency);
   } catch (error) {
     if (!(error instanceof NexoError)) throw error;
-    throw new ServiceFault('NotAllowed', error.code);
+    throw new ServiceFault('NotAllowed', amountReason(error));
   }
 }
 
@@ -91,7 +93,11 @@ export async function operated(
     const asked = await platform.operate(transactionId, verb, body);
     if (asked.outcome === 'Answered') return doneOf(asked.transaction);
     if (asked.outcome === 'Refused') {
-      throw new ServiceFault(refusals[asked.code] ?? 'NotAllowed', asked.code, transactionId);
+      throw new ServiceFault(
+        refusals[asked.code] ?? 'NotAllowed',
+        passOnReason(asked.code),
+        transactionId,
+      );
     }
     if (tries === enquiriesMost) {
       throw new ServiceFault('UnreachableHost', 'outcome_unknown', transactionId);
@@ -105,7 +111,11 @@ function doneOf(answer: Transaction & OperationAnswer): Transaction & OperationA
   const { operation, transactionId } = answer;
   const status = operation?.status ?? 'Succeeded';
   if (status !== 'Declined' && status !== 'Failed') return answer;
-  throw new ServiceFault('Refusal', operation?.response?.reason ?? status, transactionId);
+  throw new ServiceFault(
+    'Refusal',
+    passOnReason(operation?.response?.reason ?? status),
+    transactionId,
+  );
 }
 
 /** States in which all of a sale went back. */
@@ -118,7 +128,7 @@ async function currencyOf({ platform }: Inside, id: string): Promise<string> {
     if (takenBack.includes(state)) throw new ServiceFault('NotAllowed', 'already_refunded', id);
     return currency;
   }
-  if (found.outcome === 'Refused') throw new ServiceFault('NotFound', found.code);
+  if (found.outcome === 'Refused') throw new ServiceFault('NotFound', passOnReason(found.code));
   throw new ServiceFault('UnreachableHost', 'original_lookup_failed');
 }
 
@@ -219,6 +229,6 @@ const services: Services = {
 
 /** A reading has found the body to be one of the category. @throws ServiceFault for what this terminal does not do */
 export function serviceOf(category: Category): Service<never> {
-  if (!Object.hasOwn(services, category)) throw new ServiceFault('UnavailableService', category);
+  if (!Object.hasOwn(services, category)) throw new ServiceFault('UnavailableService');
   return services[category as keyof Services] as Service<never>;
 }

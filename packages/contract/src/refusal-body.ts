@@ -1,0 +1,64 @@
+/** The code and the sentence of a refused request, for a client that shows or logs them. */
+import { defined } from './defined.ts';
+
+/**
+ * What the body of a refusal says.
+ *
+ * @example
+ * const { code, detail }: RefusalBody = readRefusalBody(body);
+ */
+export type RefusalBody = {
+  /** `code` of a problem (RFC 9457), or `error` of RFC 6749. */
+  readonly code?: string;
+  /** `detail` of a problem, or `error_description` of RFC 6749; else the title of the problem. */
+  readonly detail?: string;
+};
+
+const codeForm = /^[a-z][a-z0-9_]{0,63}$/;
+const detailCharsMax = 300;
+
+const codeIn = (value: unknown): string | undefined =>
+  typeof value === 'string' && codeForm.test(value) ? value : undefined;
+
+/** One line of limited length: the text can come from a proxy or another token server. */
+function sentenceIn(value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  const line = value.replaceAll(/[\p{C}\p{Z}]+/gu, ' ').trim();
+  return line === '' ? undefined : line.slice(0, detailCharsMax);
+}
+
+/**
+ * Reads code and sentence from the body of a refusal.
+ *
+ * @param body - the body as text
+ * @returns both where they are there; an empty object for a body that is no JSON object
+ * @example
+ * readRefusalBody('{"code":"role_missing"}'); // { code: 'role_missing' }
+ */
+export function readRefusalBody(body: string): RefusalBody {
+  let members: Readonly<Record<string, unknown>>;
+  try {
+    members = Object(JSON.parse(body));
+  } catch {
+    return {};
+  }
+  const { code, error, detail, error_description: description, title } = members;
+  return defined({
+    code: codeIn(code) ?? codeIn(error),
+    detail: sentenceIn(detail) ?? sentenceIn(description) ?? sentenceIn(title),
+  });
+}
+
+/**
+ * The refusal as the end of a message: the status, and code and sentence where the body has them.
+ *
+ * @param status - the HTTP status
+ * @param refusal - what the body says
+ * @returns such as `403 role_missing: The application has not the role.`
+ * @example
+ * throw new Error(`the handshake was answered with ${refusalText(status, readRefusalBody(body))}`);
+ */
+export function refusalText(status: number, { code, detail }: RefusalBody): string {
+  const head = code === undefined ? `${status}` : `${status} ${code}`;
+  return detail === undefined ? head : `${head}: ${detail}`;
+}
