@@ -21,6 +21,7 @@ export type Outcome = {
   readonly item: number;
   readonly name: string;
   readonly attempts: number;
+  readonly seconds: number;
   /** How often each response came. */
   readonly responses: ReadonlyMap<string, number>;
   /** What succeeded, and why an attack could not run. */
@@ -35,6 +36,7 @@ export async function runAttack(
 ): Promise<Outcome> {
   const responses = new Map<string, number>();
   const broken: string[] = [];
+  const beganMs = performance.now();
   let attempts = 0;
   try {
     await run(
@@ -55,5 +57,6 @@ export async function runAttack(
   } catch (error) {
     broken.push(`the attack could not run: ${error instanceof Error ? error.stack : error}`);
   }
-  return { item, name, attempts, responses, broken };
+  const seconds = Math.round((performance.now() - beganMs) / 1000);
+  return { item, name, attempts, seconds, responses, broken };
 }

@@ -1,13 +1,19 @@
 // The attacked platforms: production with two organisations that do not trust each other, and a demo.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defined } from '@switchyard/contract';
 import { makeCertificate } from '../../packages/server/src/http/certificate.fixture.ts';
-import type { Answer, Call, Client } from '../../packages/server/test/client.ts';
+import {
+  type Answer,
+  type Call,
+  type Client,
+  createClient,
+} from '../../packages/server/test/client.ts';
 import {
   type EmptyPlatform,
   openEmptyPlatform,
@@ -56,6 +62,8 @@ export type Production = {
   /** @throws Error if the platform refuses */
   create(token: string, path: string, body?: unknown, method?: string): Promise<Answer['body']>;
   call(token: string | undefined, method: string, path: string, options?: Call): Promise<Answer>;
+  /** A client at another loopback address: limits by address count it apart. */
+  clientFrom(localAddress: string): Client;
   createUser(organization: Organization, group: string): Promise<User>;
   /** A token of the user by the password grant. */
   signIn(organization: Organization, user: User): Promise<string>;
@@ -185,6 +193,7 @@ async function openProduction(): Promise<Production & { close(): Promise<void> }
     return { ...own, token, application: { clientId, clientSecret } };
   }
 
+  const clients: Client[] = [];
   const attacker = await createOrganization('Mallory Pay');
   const victim = await createOrganization('Banque du Nord');
   return {
@@ -199,6 +208,14 @@ async function openProduction(): Promise<Production & { close(): Promise<void> }
     create,
     call,
     signIn,
+    clientFrom(localAddress) {
+      const from = createClient(on.baseUrl, readFileSync(on.caFile, 'utf8'), {
+        localAddress,
+        family: 4,
+      });
+      clients.push(from);
+      return from;
+    },
     async createUser({ realm, organizationId, token }, group) {
       const email = `user-${randomUUID()}@bank.example`;
       const groups = [`${organizationId}_${group}`];
@@ -208,6 +225,7 @@ async function openProduction(): Promise<Production & { close(): Promise<void> }
       return activate(email);
     },
     async close() {
+      for (const each of clients) each.close();
       await on.close();
       await Promise.all([nameServer, redirector, ...traps].map((each) => each.close()));
       await rm(directory, { recursive: true, force: true });

@@ -5,8 +5,8 @@ const isHeld = ({ broken }: Outcome) => broken.length === 0;
 const shownMax = 20;
 
 export function describeOutcome(outcome: Outcome): string {
-  const { item, name, attempts, responses, broken } = outcome;
-  const lines = [`${item}  ${name}`, `   ${attempts} attempts`];
+  const { item, name, attempts, seconds, responses, broken } = outcome;
+  const lines = [`${item}  ${name}`, `   ${attempts} attempts in ${seconds} s`];
   for (const [response, times] of responses)
     lines.push(`   ${String(times).padStart(6)} × ${response}`);
   lines.push(`   ${isHeld(outcome) ? 'held' : 'BROKEN'}`);

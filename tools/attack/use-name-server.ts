@@ -1,12 +1,12 @@
 // Loaded by the attacked process before the platform: its lookups go to the name server of the attack.
 
-import dns, { type ResolverOptions } from 'node:dns/promises';
+import dns from 'node:dns/promises';
 import { syncBuiltinESMExports } from 'node:module';
 
 const { ATTACK_NAME_SERVER: address = '' } = process.env;
 
 class AttackedResolver extends dns.Resolver {
-  constructor(options?: ResolverOptions) {
+  constructor(options?: ConstructorParameters<typeof dns.Resolver>[0]) {
     super(options);
     this.setServers([address]);
   }

@@ -39,6 +39,8 @@ export type EmptyPlatform = {
   readonly operator: Operator;
   /** Runs the operator's command again. */
   command(args: readonly string[]): Promise<Ran>;
+  /** Of the listener for devices. */
+  readonly devicePort: number;
   /** Starts a second process of this platform, with other ports and the changed settings. */
   startAnother(changes: Variables): Promise<AnotherProcess>;
   close(): Promise<void>;
@@ -46,6 +48,7 @@ export type EmptyPlatform = {
 
 export type AnotherProcess = {
   readonly port: number;
+  readonly devicePort: number;
   /** How it ended, if it did not become ready. */
   readonly ended: Ran | undefined;
   stop(): Promise<void>;
@@ -149,6 +152,7 @@ export async function openEmptyPlatform(changes: Variables = {}): Promise<EmptyP
     mail,
     host,
     command,
+    devicePort: Number(devicePort),
     asDevice: (shown) => ({
       security: createClient(`https://localhost:${devicePort}`, ca, shown),
       api: createClient(baseUrl, ca, shown),
@@ -168,6 +172,7 @@ export async function openEmptyPlatform(changes: Variables = {}): Promise<EmptyP
       const hasEnded = another.child.exitCode !== null;
       return {
         port: Number(ownPort),
+        devicePort: Number(ownDevicePort),
         ended: hasEnded ? await another.ended : undefined,
         async stop() {
           another.child.kill('SIGTERM');
