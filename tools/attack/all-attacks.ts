@@ -9,7 +9,7 @@ import { requestBodies } from './items/request-bodies.ts';
 import { serialNumbers } from './items/serial-numbers.ts';
 import { signUpMails } from './items/sign-up-mails.ts';
 import { storedTexts } from './items/stored-texts.ts';
-import { forgedAddresses, trustedProxies } from './items/trusted-proxies.ts';
+import { trustedProxies } from './items/trusted-proxies.ts';
 
 export const allAttacks: readonly Attack[] = [
   privateAddresses,
@@ -24,5 +24,4 @@ export const allAttacks: readonly Attack[] = [
   hardening,
   demoCertificate,
   foreignIdentifiers,
-  forgedAddresses,
 ];
