@@ -131,7 +131,9 @@ describe(`generated deletions and new secrets (seed ${seed})`, () => {
     const path = route.path.replace(/\{(\w+)\}/g, (_whole, name) =>
       encodeURIComponent(values[name] ?? ''),
     );
-    const pairs = new URLSearchParams(query.map(([name, value]) => [name, value]));
+    const pairs = new URLSearchParams(
+      query.map(([name, value]): [string, string] => [name, value]),
+    );
     const url = query.length === 0 ? path : `${path}?${pairs}`;
     const call = { headers, ...(token === undefined ? {} : { token }) };
     const answer = await ours.on.client.call(
