@@ -1,3 +1,4 @@
+// Whole run: a platform in production mode, as a process of its own.
 // The attack command: its options, its verdicts, and one attack against a real start of the platform.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -80,11 +81,12 @@ test('wrong usage ends with 2, help and list with 0', async () => {
   assert.equal((await runCommand('--list')).stdout.trim().split('\n').length, allAttacks.length);
 });
 
-test('production with plain connections is attacked, holds, and ends with 0', {
+test('stored texts of production are attacked, hold, and the command ends with 0', {
   timeout: 240_000,
 }, async () => {
-  const { code, stdout, stderr } = await runCommand('--only', '4', '--seed', '1');
+  const { code, stdout, stderr } = await runCommand('--only', '8', '--seed', '1');
   assert.equal(code, 0, stdout + stderr);
-  assert.match(stdout, /16 × start refused: exit code 78, each setting named, 0 tables/);
+  assert.match(stdout, /468 × card number: 422 field_invalid/);
+  assert.match(stdout, /32 × logo: 422 field_invalid/);
   assert.match(stdout, /Everything held/);
 });

@@ -3,13 +3,14 @@
 import dns from 'node:dns/promises';
 import { syncBuiltinESMExports } from 'node:module';
 
+const { Resolver } = dns;
 const { ATTACK_NAME_SERVER: address = '' } = process.env;
 
-class AttackedResolver extends dns.Resolver {
-  constructor(options?: ConstructorParameters<typeof dns.Resolver>[0]) {
-    super(options);
-    this.setServers([address]);
-  }
+/** Called with `new`, it returns a resolver of Node that asks the other server. */
+function AttackedResolver(options?: ConstructorParameters<typeof Resolver>[0]) {
+  const resolver = new Resolver(options);
+  resolver.setServers([address]);
+  return resolver;
 }
 
 if (address !== '') {

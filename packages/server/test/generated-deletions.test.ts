@@ -1,6 +1,7 @@
 // Every DELETE and every route that renews a secret, with generated identifiers, bodies and headers: never a 5xx, and nothing of another organisation changes.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import fc from 'fast-check';
 import type { Answer } from './client.ts';
 import { type Documented, documented } from './documented.ts';
@@ -64,7 +65,9 @@ describe(`generated deletions and new secrets (seed ${seed})`, () => {
       ...(await Promise.all(
         ['Merchant', 'MerchantDeveloper', 'MerchantReadOnly'].map((role) =>
           ours.on.tokenFor({
-            ...{ name: role, roles: [role], merchantId: shop.merchantId },
+            name: role,
+            roles: [role],
+            merchantId: shop.merchantId,
             ...merchant,
           }),
         ),
@@ -135,12 +138,8 @@ describe(`generated deletions and new secrets (seed ${seed})`, () => {
       query.map(([name, value]): [string, string] => [name, value]),
     );
     const url = query.length === 0 ? path : `${path}?${pairs}`;
-    const call = { headers, ...(token === undefined ? {} : { token }) };
-    const answer = await ours.on.client.call(
-      route.method,
-      url,
-      raw === undefined ? call : { ...call, raw },
-    );
+    const call = { headers, ...defined({ token, raw }) };
+    const answer = await ours.on.client.call(route.method, url, call);
     const told = `${route.method} ${url} ${JSON.stringify(headers)} ${raw}: ${answer.status} ${answer.text}`;
     const isForeign = Object.values(values).some((value) => foreign.has(value));
     assert.ok(!isForeign || answer.status >= 400, told);

@@ -5,7 +5,11 @@ import type { Organization, Production } from '../platforms.ts';
 import { openVisitor } from '../visitor.ts';
 
 const payingRoles = [
-  ...['Merchant', 'MerchantReadOnly', 'MerchantDeveloper', 'PointOfSaleTerminal', 'Device'],
+  'Merchant',
+  'MerchantReadOnly',
+  'MerchantDeveloper',
+  'PointOfSaleTerminal',
+  'Device',
 ];
 const rolesBeyond = ['AcquirerAdministrator', 'Onboarding', 'PlatformOperator'];
 

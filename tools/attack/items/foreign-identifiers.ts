@@ -50,9 +50,24 @@ async function createThings({ create, victim }: Production): Promise<Things> {
   const service = { name: 'Receipts', domain: 'Printing' };
   const { serviceId } = await made('/service-catalog/v1/services', service);
   return {
-    ...{ organizationId, userDomainId, merchantId, storeId, logicalDeviceId, physicalDeviceId },
-    ...{ pointOfSaleId, acquirerLinkId, contractId, clientId, userId, endpointId, serviceId },
-    ...{ level: 'merchants', entityId: merchantId, number: '1', version: '1', sequence: '1' },
+    organizationId,
+    userDomainId,
+    merchantId,
+    storeId,
+    logicalDeviceId,
+    physicalDeviceId,
+    pointOfSaleId,
+    acquirerLinkId,
+    contractId,
+    clientId,
+    userId,
+    endpointId,
+    serviceId,
+    level: 'merchants',
+    entityId: merchantId,
+    number: '1',
+    version: '1',
+    sequence: '1',
   };
 }
 

@@ -4,15 +4,16 @@ import type { Attack, Attempts } from '../attack.ts';
 import type { Organization, Production } from '../platforms.ts';
 
 /** Forms in which programs read private, loopback and link-local addresses. */
-const privateHosts = [
-  ...['127.0.0.1', '127.1', '127.0.0.2', '2130706433', '0x7f000001', '0x7f.1', '0177.0.0.1'],
-  ...['017700000001', '0.0.0.0', '0', 'localhost', 'LOCALHOST', 'localhost.', 'a.localhost'],
-  ...['127.0.0.1.', '10.0.0.1', '172.16.0.1', '172.31.255.255', '192.168.0.1', '100.64.0.1'],
-  ...['169.254.169.254', '2852039166', '0xa9fea9fe', '198.18.0.1', '192.0.0.1', '224.0.0.1'],
-  ...['255.255.255.255', '::1', '::', '::ffff:127.0.0.1', '::ffff:7f00:1', '::ffff:a9fe:a9fe'],
-  ...['::127.0.0.1', '64:ff9b::7f00:1', '64:ff9b::a9fe:a9fe', '2002:7f00:1::', 'fe80::1'],
-  ...['fd00::1', 'fd00:ec2::254', 'fc00::1', 'ff02::1', 'fec0::1'],
-];
+const privateHosts = `
+  127.0.0.1 127.1 127.0.0.2 2130706433 0x7f000001 0x7f.1 0177.0.0.1 017700000001
+  0.0.0.0 0 localhost LOCALHOST localhost. a.localhost 127.0.0.1. 10.0.0.1 172.16.0.1
+  172.31.255.255 192.168.0.1 100.64.0.1 169.254.169.254 2852039166 0xa9fea9fe
+  198.18.0.1 192.0.0.1 224.0.0.1 255.255.255.255 ::1 :: ::ffff:127.0.0.1 ::ffff:7f00:1
+  ::ffff:a9fe:a9fe ::127.0.0.1 64:ff9b::7f00:1 64:ff9b::a9fe:a9fe 2002:7f00:1::
+  fe80::1 fd00::1 fd00:ec2::254 fc00::1 ff02::1 fec0::1
+`
+  .trim()
+  .split(/\s+/);
 const publicAddress = '8.8.8.8';
 /** Longer than the first attempts of a link, a delivery and a call of a provider. */
 const connectLimitMs = 20_000;

@@ -8,28 +8,26 @@ import type { Production } from '../platforms.ts';
 const signUps = '/onboarding/v1/sign-ups';
 /** Each contains a name of the domain evil.example, or what a mail program makes a link of. */
 const names = [
-  ...[
-    'Click http://evil.example',
-    'evil.example',
-    'EVIL.EXAMPLE',
-    'www.evil.example',
-    'a@evil.example',
-  ],
-  ...['https:evil', '//evil.example', 'evil。example', 'evil．example', 'evil.\u200bexample'],
-  ...[
-    '<a href="x">Ann</a>',
-    '[Ann](http://evil.example)',
-    'Ann\r\nBcc: all@evil.example',
-    'evil%2Eexample',
-  ],
-  ...[
-    'mailto:a',
-    'javascript:alert(1)',
-    'Ann\u202eelpmaxe.live',
-    'tel:+331',
-    '192.0.2.1',
-    'x'.repeat(61),
-  ],
+  'Click http://evil.example',
+  'evil.example',
+  'EVIL.EXAMPLE',
+  'www.evil.example',
+  'a@evil.example',
+  'https:evil',
+  '//evil.example',
+  'evil。example',
+  'evil．example',
+  'evil.\u200bexample',
+  '<a href="x">Ann</a>',
+  '[Ann](http://evil.example)',
+  'Ann\r\nBcc: all@evil.example',
+  'evil%2Eexample',
+  'mailto:a',
+  'javascript:alert(1)',
+  'Ann\u202eelpmaxe.live',
+  'tel:+331',
+  '192.0.2.1',
+  'x'.repeat(61),
 ];
 const linkOfAttacker = /evil\.example|http:\/\/|www\.|mailto:|javascript:|tel:|<a href="x"/i;
 /** By hour and address, and by day and recipient. */
