@@ -73,6 +73,10 @@ const targets = {
     script: 'tools/bench.ts',
     does: 'measure speed and memory: -- --help lists what',
   },
+  attack: {
+    script: 'tools/attack.ts',
+    does: 'attack a platform of its own as a client from outside',
+  },
   faults: { script: 'tools/faults.ts', does: 'take things away from a platform under load' },
   fuzz: { script: 'tools/fuzz.ts', does: 'feed millions of inputs to the parsers' },
   'build-portal': {

@@ -54,6 +54,8 @@ export type Browser = {
   /** What it would send there. */
   cookiesFor(address: string | URL): Cookie[];
   readonly cookies: readonly Cookie[];
+  /** Keeps the cookies of a response that came another way. */
+  keepCookies(lines: readonly string[], from: URL): void;
   /** Puts a cookie in, as an attacker would. */
   plant(cookie: Cookie): void;
 };
@@ -167,6 +169,9 @@ export function createBrowser(baseUrl: string, transport: Transport): Browser {
     cookiesFor,
     get cookies() {
       return cookies;
+    },
+    keepCookies(lines, from) {
+      for (const line of lines) keep(readCookie(line, from));
     },
     plant: keep,
   };

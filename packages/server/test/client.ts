@@ -45,12 +45,16 @@ function told(error: Error, request: ClientRequest, beganMs: number): Error {
   return error;
 }
 
+/** What a device shows, or the address that a client connects from. */
+type ClientConnection = {
+  readonly cert?: string;
+  readonly key?: string;
+  readonly localAddress?: string;
+  readonly family?: 4 | 6;
+};
+
 /** A client of one server, trusting one certificate authority; a device shows a certificate too. */
-export function createClient(
-  baseUrl: string,
-  ca: string,
-  shown: { readonly cert?: string; readonly key?: string } = {},
-): Client {
+export function createClient(baseUrl: string, ca: string, shown: ClientConnection = {}): Client {
   const agent = new Agent({ ca, keepAlive: true, maxSockets: 256, timeout: idleMs, ...shown });
 
   function call(method: string, path: string, options: Call = {}): Promise<Answer> {

@@ -39,7 +39,19 @@ export type EmptyPlatform = {
   readonly operator: Operator;
   /** Runs the operator's command again. */
   command(args: readonly string[]): Promise<Ran>;
+  /** Of the listener for devices. */
+  readonly devicePort: number;
+  /** Starts a second process of this platform, with other ports and the changed settings. */
+  startAnother(changes: Variables): Promise<AnotherProcess>;
   close(): Promise<void>;
+};
+
+export type AnotherProcess = {
+  readonly port: number;
+  readonly devicePort: number;
+  /** How it ended, if it did not become ready. */
+  readonly ended: Ran | undefined;
+  stop(): Promise<void>;
 };
 
 type Ran = { readonly status: number | null; readonly stdout: string; readonly stderr: string };
@@ -66,6 +78,17 @@ function start(path: string, args: readonly string[], variables: Variables) {
     child.once('close', (status) => resolve({ status, ...told })),
   );
   return { child, told, ended };
+}
+
+/** Waits until the process is ready or has ended. */
+async function readyOrEnded({ child }: ReturnType<typeof start>, metricsPort: string | undefined) {
+  const hasEnded = () => child.exitCode !== null || undefined;
+  const isReady = () =>
+    fetch(`http://127.0.0.1:${metricsPort}/readyz`).then(
+      ({ status }) => status === 200 || hasEnded(),
+      hasEnded,
+    );
+  await until(isReady, 'the start', startLimitMs);
 }
 
 async function settingsIn(directory: string, mail: MailServer, acquirerPort: number) {
@@ -100,7 +123,8 @@ async function settingsIn(directory: string, mail: MailServer, acquirerPort: num
   return { variables, ca: cert, caFile: files.cert, port, devicePort, metricsPort };
 }
 
-export async function openEmptyPlatform(): Promise<EmptyPlatform> {
+/** @param changes settings that differ from those of the test platform */
+export async function openEmptyPlatform(changes: Variables = {}): Promise<EmptyPlatform> {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-empty-'));
   const mail = await openMailServer();
   const host = await startAcquirerHost({
@@ -111,17 +135,13 @@ export async function openEmptyPlatform(): Promise<EmptyPlatform> {
     slowMs: 500,
   });
   const made = await settingsIn(directory, mail, host.port);
-  const { variables, ca, caFile, port, devicePort, metricsPort } = made;
+  const { ca, caFile, port, devicePort, metricsPort } = made;
+  const variables = { ...made.variables, ...changes };
   const command = (args: readonly string[]) => start(operatorTool, args, variables).ended;
   const created = await command(['create', '--json']);
   assert.equal(created.status, 0, created.stderr);
   const server = start(main, [], variables);
-  const isReady = () =>
-    fetch(`http://127.0.0.1:${metricsPort}/readyz`).then(
-      ({ status }) => status === 200 || server.child.exitCode !== null || undefined,
-      () => server.child.exitCode !== null || undefined,
-    );
-  await until(isReady, 'the start', startLimitMs);
+  await readyOrEnded(server, metricsPort);
   assert.equal(server.child.exitCode, null, server.told.stderr);
   const baseUrl = `https://localhost:${port}`;
   const client = createClient(baseUrl, ca);
@@ -132,11 +152,34 @@ export async function openEmptyPlatform(): Promise<EmptyPlatform> {
     mail,
     host,
     command,
+    devicePort: Number(devicePort),
     asDevice: (shown) => ({
       security: createClient(`https://localhost:${devicePort}`, ca, shown),
       api: createClient(baseUrl, ca, shown),
     }),
     operator: JSON.parse(created.stdout) as Operator,
+    async startAnother(others) {
+      const ports = (await freePorts(3)).map(String);
+      const [ownPort = '', ownDevicePort = '', ownMetricsPort = ''] = ports;
+      const another = start(main, [], {
+        ...variables,
+        SWITCHYARD_PORT: ownPort,
+        SWITCHYARD_DEVICE_PORT: ownDevicePort,
+        SWITCHYARD_METRICS_PORT: ownMetricsPort,
+        ...others,
+      });
+      await readyOrEnded(another, ownMetricsPort);
+      const hasEnded = another.child.exitCode !== null;
+      return {
+        port: Number(ownPort),
+        devicePort: Number(ownDevicePort),
+        ended: hasEnded ? await another.ended : undefined,
+        async stop() {
+          another.child.kill('SIGTERM');
+          await another.ended;
+        },
+      };
+    },
     async close() {
       client.close();
       server.child.kill('SIGTERM');

@@ -8,6 +8,8 @@ export type MailServer = {
   readonly url: string;
   /** The first mail to an address that holds this, with its soft line breaks undone. */
   mailTo(address: string, holds: RegExp): Promise<string>;
+  /** All mails to an address in any letter case, with their soft line breaks undone. */
+  mailsTo(address: string): string[];
   close(): Promise<void>;
 };
 
@@ -46,17 +48,15 @@ export async function openMailServer(
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
+  const mailsTo = (address: string) =>
+    mails
+      .filter((mail) => mail.toLowerCase().includes(`to: ${address.toLowerCase()}`))
+      .map((mail) => mail.replaceAll('=\r\n', ''));
   return {
     url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`,
     mailTo: (address, holds) =>
-      until(
-        () =>
-          mails
-            .filter((mail) => mail.includes(`To: ${address}`))
-            .map((mail) => mail.replaceAll('=\r\n', ''))
-            .find((mail) => holds.test(mail)),
-        `mail to ${address}`,
-      ),
+      until(() => mailsTo(address).find((mail) => holds.test(mail)), `mail to ${address}`),
+    mailsTo,
     async close() {
       for (const socket of sockets) socket.destroy();
       server.close();

@@ -20,6 +20,10 @@ export function rawRequest(browser: Browser, address: URL): RawPair {
   return { raw, rawReply: new ServerResponse(raw) };
 }
 
+function keepCookies(browser: Browser, page: URL, rawReply: ServerResponse): void {
+  browser.keepCookies([rawReply.getHeader('set-cookie') ?? []].flat().map(String), page);
+}
+
 const realmOf = (address: URL): string => address.pathname.split('/')[3] ?? '';
 
 /** Tells the server that this user signed in at the page; undefined where the request is stale. */
@@ -30,7 +34,10 @@ export async function answerPage(
   { userId, methods = ['pwd'] }: Proof,
 ): Promise<string | undefined> {
   const { raw, rawReply } = rawRequest(browser, page);
-  return identity.interactions.finish(realmOf(page), raw, rawReply, { userId, methods });
+  const proof = { userId, methods };
+  const returnTo = await identity.interactions.finish(realmOf(page), raw, rawReply, proof);
+  keepCookies(browser, page, rawReply);
+  return returnTo;
 }
 
 export async function denyPage(
@@ -39,7 +46,9 @@ export async function denyPage(
   page: URL,
 ): Promise<string | undefined> {
   const { raw, rawReply } = rawRequest(browser, page);
-  return identity.interactions.deny(realmOf(page), raw, rawReply);
+  const returnTo = await identity.interactions.deny(realmOf(page), raw, rawReply);
+  keepCookies(browser, page, rawReply);
+  return returnTo;
 }
 
 export type AuthorizationRequest = Readonly<Record<string, string>> & {

@@ -1,4 +1,5 @@
 // What the sign-in pages ask of the authorization server: who wants what, and that the user is in.
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errors, type InteractionResults } from 'oidc-provider';
 import type { Clock } from '../platform/index.ts';
@@ -34,6 +35,8 @@ export const signInPath = (userDomainId: string, uid: string): string =>
 /** How long somebody may take to sign in: a second factor may have to be enrolled in between. */
 export const signInSeconds = 1800;
 
+const interactionIdBytes = 32;
+
 export function createInteractions({ providerOf, sessions, clock }: Deps) {
   /**
    * Undefined where the request is stale or the browser's cookie belongs to another one: a link
@@ -61,17 +64,25 @@ export function createInteractions({ providerOf, sessions, clock }: Deps) {
     result: InteractionResults,
   ): Promise<string | undefined> {
     const opened = await open(userDomainId, raw, rawReply);
-    // What was answered is not answered again.
-    if (opened === undefined || opened.interaction.result !== undefined) return undefined;
-    opened.interaction.result = result;
+    if (opened === undefined) return undefined;
+    const { interaction, provider, cookies } = opened;
+    // Session fixation: a copy of the cookies from before the sign-in must not resume it. So the
+    // request gets another identifier, which only the response to this browser carries.
+    const uid = randomBytes(interactionIdBytes).toString('base64url');
+    const returnTo = interaction.returnTo.replace(interaction.uid, uid);
+    await interaction.destroy();
+    Object.assign(interaction, { jti: uid, returnTo, result });
     try {
-      await opened.interaction.persist();
+      await interaction.persist();
     } catch (error) {
       // All that the user had proven was ended while the answer was on its way.
       if (error instanceof errors.SessionNotFound) return undefined;
       throw error;
     }
-    return opened.interaction.returnTo;
+    const context = provider.createContext(raw, rawReply);
+    const path = new URL(returnTo).pathname;
+    context.cookies.set(cookies.names?.resume ?? '', uid, { ...cookies.short, path });
+    return returnTo;
   }
 
   return {

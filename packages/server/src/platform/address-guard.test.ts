@@ -40,10 +40,13 @@ test('private, loopback, link-local and shortened addresses are refused', () => 
     '0x7f.1',
     '0177.0.0.1',
     '127.0.0.1.',
+    'LOCALHOST',
+    'localhost.',
+    'service.localhost',
   ]) {
     assert.ok(isRefused(host), host);
   }
-  for (const host of ['acquirer.example', '8.8.8.8', '2606:4700::1111']) {
+  for (const host of ['acquirer.example', 'localhost.example', '8.8.8.8', '2606:4700::1111']) {
     assert.ok(!isRefused(host), host);
   }
 });

@@ -39,6 +39,9 @@ export const addressRefusedError = () =>
 /** Other programs read a name that ends in a number as an IPv4 address (WHATWG URL, "ends in a number"). */
 const endsInNumber = /(?:^|\.)(?:\d+|0x[\da-f]*)\.?$/i;
 
+/** RFC 6761, 6.3: systems resolve each of these names to loopback. */
+const isNameOfLoopback = /(?:^|\.)localhost\.?$/i;
+
 const loopbackAddresses = ['127.0.0.1', '::1'];
 
 function createMatcher({ range, portFrom, portTo }: AllowedAddress) {
@@ -83,6 +86,7 @@ export function createAddressGuard(options: GuardOptions): AddressGuard {
       const isSomeAllowed = loopbackAddresses.some((address) => isAllowed(address, port));
       return isSomeAllowed ? undefined : notPublic;
     }
+    if (isNameOfLoopback.test(host)) return notPublic;
     return endsInNumber.test(host) ? 'must be a host name or a complete IP address' : undefined;
   }
 

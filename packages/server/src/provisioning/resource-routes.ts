@@ -82,11 +82,15 @@ function scoped<View>(
 const idOf = (routes: { idMember: string }, params: unknown) =>
   String((params as Input)[routes.idMember]);
 
+/** The merchant in the address is looked up before the resource below it. */
+const parentErrorsOf = <View>({ scope }: ResourceRoutes<View>) =>
+  scope === undefined ? [] : (['merchant_not_found'] as const);
+
 function registerReads<View>(app: FastifyInstance, routes: ResourceRoutes<View>): void {
   const { path, singular, plural, view, resource } = routes;
   const { collection, item } = paramsOf(routes);
   const scope = scoped(routes, 'read');
-  const parents = routes.scope === undefined ? [] : (['merchant_not_found'] as const);
+  const parents = parentErrorsOf(routes);
 
   route(app, {
     method: 'GET',
@@ -183,6 +187,7 @@ function registerReplace<View>(
         'precondition_failed',
         'field_read_only',
         ...createErrors,
+        ...parentErrorsOf(routes),
       ] as const),
     ],
     async handler(request, reply) {
@@ -210,7 +215,7 @@ function registerRemove<View>(app: FastifyInstance, routes: ResourceRoutes<View>
     // Clients that name a media type for everything they send mean no body by it.
     bodyOptional: true,
     response: { 204: Type.Null() },
-    errors: [routes.notFound, 'precondition_failed', 'has_dependants'],
+    errors: [routes.notFound, 'precondition_failed', 'has_dependants', ...parentErrorsOf(routes)],
     async handler(request, reply) {
       const within = await scope(request);
       await resource.remove(within, idOf(routes, request.params), ifMatchOf(request.headers));

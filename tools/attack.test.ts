@@ -1,0 +1,92 @@
+// Whole run: a platform in production mode, as a process of its own.
+// The attack command: its options, its verdicts, and one attack against a real start of the platform.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { randomFrom } from '../packages/server/test/chance.ts';
+import { allAttacks } from './attack/all-attacks.ts';
+import { type Attack, runAttack } from './attack/attack.ts';
+import { readOptions, UsageFault } from './attack/options.ts';
+import { createPlatforms } from './attack/platforms.ts';
+import { describeOutcome, summarize } from './attack/report.ts';
+
+const script = fileURLToPath(new URL('./attack.ts', import.meta.url));
+const items = new Set([1, 4, 7]);
+
+function runCommand(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [script, ...args], (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
+    });
+  });
+}
+
+const outcomeOf = (run: Attack['run']) =>
+  runAttack({ item: 7, name: 'a test', run }, createPlatforms(), randomFrom(1));
+
+test('options are read, and wrong ones are named', () => {
+  assert.deepEqual(readOptions([], items, 9), { only: [], seed: 9, list: false });
+  const given = readOptions(['--only', '1,7', '--seed', '5', '--list'], items, 9);
+  assert.deepEqual(given, { only: [1, 7], seed: 5, list: true });
+  assert.equal(readOptions(['--help'], items, 9), undefined);
+  for (const wrong of [
+    ['--only', '2'],
+    ['--only', ''],
+    ['--seed', 'x'],
+    ['--minutes', '1'],
+    ['7'],
+  ]) {
+    assert.throws(() => readOptions(wrong, items, 9), UsageFault, wrong.join(' '));
+  }
+});
+
+test('each item from 1 to 9 has an attack', () => {
+  const covered = new Set(allAttacks.map(({ item }) => item));
+  for (let item = 1; item <= 9; item += 1) assert.ok(covered.has(item), `item ${item}`);
+});
+
+test('an attack is BROKEN if it succeeds, if its control fails, if it cannot run, and if it tries nothing', async () => {
+  const held = await outcomeOf(async ({ record, requireControl }) => {
+    record({ what: 'one', response: '403', isHeld: true });
+    record({ what: 'two', response: '403', isHeld: true });
+    requireControl('the owner can', true);
+  });
+  assert.deepEqual([held.attempts, held.responses.get('403'), held.broken], [2, 2, []]);
+  assert.match(describeOutcome(held), /2 attempts[\s\S]*2 × 403[\s\S]*held$/);
+  for (const [run, reason] of [
+    [async ({ record }) => record({ what: 'x', response: '200', isHeld: false }), /^x: 200$/],
+    [
+      async ({ record, requireControl }) => {
+        record({ what: 'x', response: '403', isHeld: true });
+        requireControl('the owner can', false);
+      },
+      /^control failed: the owner can$/,
+    ],
+    [async () => assert.fail('no platform'), /could not run: .*no platform/],
+    [async () => {}, /^nothing was attempted$/],
+  ] as const satisfies readonly (readonly [Attack['run'], RegExp])[]) {
+    const outcome = await outcomeOf(run);
+    assert.match(String(outcome.broken[0]), reason);
+    assert.match(describeOutcome(outcome), /BROKEN/);
+    assert.match(summarize([held, outcome]), /7 {2}held[\s\S]*7 {2}BROKEN/);
+  }
+});
+
+test('wrong usage ends with 2, help and list with 0', async () => {
+  const wrong = await runCommand('--only', '99');
+  assert.deepEqual([wrong.code, wrong.stdout], [2, '']);
+  assert.match(wrong.stderr, /--only holds "99"/);
+  assert.match((await runCommand('--help')).stdout, /Exit codes/);
+  assert.equal((await runCommand('--list')).stdout.trim().split('\n').length, allAttacks.length);
+});
+
+test('stored texts of production are attacked, hold, and the command ends with 0', {
+  timeout: 240_000,
+}, async () => {
+  const { code, stdout, stderr } = await runCommand('--only', '8', '--seed', '1');
+  assert.equal(code, 0, stdout + stderr);
+  assert.match(stdout, /468 × card number: 422 field_invalid/);
+  assert.match(stdout, /32 × logo: 422 field_invalid/);
+  assert.match(stdout, /Everything held/);
+});

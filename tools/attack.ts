@@ -1,0 +1,50 @@
+// `npm run attack`: attacks platforms of its own as a client from outside, and reports what held.
+import { randomInt } from 'node:crypto';
+import { randomFrom } from '../packages/server/test/chance.ts';
+import { allAttacks } from './attack/all-attacks.ts';
+import { type Outcome, runAttack } from './attack/attack.ts';
+import { type AttackOptions, readOptions, UsageFault, usage } from './attack/options.ts';
+import { createPlatforms } from './attack/platforms.ts';
+import { describeOutcome, summarize } from './attack/report.ts';
+
+const exitCodes = { broken: 1, wrongUsage: 2, interrupted: 130 };
+const seedsMost = 900_000;
+
+async function run({ only, seed }: AttackOptions): Promise<number> {
+  let isInterrupted = false;
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      isInterrupted = true;
+    });
+  }
+  const attacks = allAttacks.filter(({ item }) => only.length === 0 || only.includes(item));
+  console.log(`${attacks.length} attacks, seed ${seed}\n`);
+  const platforms = createPlatforms();
+  const outcomes: Outcome[] = [];
+  try {
+    for (const [index, attack] of attacks.entries()) {
+      if (isInterrupted) return exitCodes.interrupted;
+      const outcome = await runAttack(attack, platforms, randomFrom(seed + index));
+      console.log(`${describeOutcome(outcome)}\n`);
+      outcomes.push(outcome);
+    }
+  } finally {
+    await platforms.close();
+  }
+  console.log(summarize(outcomes));
+  const isBroken = outcomes.some(({ broken }) => broken.length > 0);
+  console.log(isBroken ? '\nBROKEN' : '\nEverything held');
+  return isBroken ? exitCodes.broken : 0;
+}
+
+try {
+  const items = new Set(allAttacks.map(({ item }) => item));
+  const options = readOptions(process.argv.slice(2), items, randomInt(seedsMost));
+  if (options === undefined) process.stdout.write(usage);
+  else if (options.list) for (const { item, name } of allAttacks) console.log(`${item}  ${name}`);
+  else process.exitCode = await run(options);
+} catch (error) {
+  if (!(error instanceof UsageFault)) throw error;
+  process.stderr.write(`attack: ${error.message}\n\n${usage}`);
+  process.exitCode = exitCodes.wrongUsage;
+}

@@ -1,0 +1,153 @@
+// Item 5: a developer gets no application that sells, refunds or administers, by API or portal.
+import type { Attack, Attempts } from '../attack.ts';
+import { describeAnswer } from '../describe.ts';
+import type { Organization, Production } from '../platforms.ts';
+import { openVisitor } from '../visitor.ts';
+
+const payingRoles = [
+  'Merchant',
+  'MerchantReadOnly',
+  'MerchantDeveloper',
+  'PointOfSaleTerminal',
+  'Device',
+];
+const rolesBeyond = ['AcquirerAdministrator', 'Onboarding', 'PlatformOperator'];
+
+type Answer = {
+  readonly status: number;
+  readonly text: string;
+  readonly body?: Record<string, unknown>;
+};
+type Ask = (method: string, path: string, body?: unknown) => Promise<Answer>;
+
+type Credentials = { readonly clientId: string; readonly clientSecret: string };
+
+/** @returns the access token if the application gets one */
+async function tokenOf(
+  { call }: Production,
+  realm: string,
+  { clientId, clientSecret }: Credentials,
+) {
+  const form = {
+    grant_type: 'client_credentials',
+    client_id: clientId,
+    client_secret: clientSecret,
+  };
+  const answer = await call(undefined, 'POST', `/oauth2/v1/${realm}/token`, {
+    raw: String(new URLSearchParams(form)),
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+  });
+  return { token: answer.body?.access_token as string | undefined, answer };
+}
+
+async function register(
+  attempts: Attempts,
+  production: Production,
+  { realm, organizationId }: Organization,
+  { ask, way, merchantId }: { ask: Ask; way: string; merchantId: string },
+): Promise<void> {
+  const applications = `/application-management/v1/user-domains/${realm}/applications`;
+  const give = async (what: string, made: Answer) => {
+    const credentials = made.body as unknown as Credentials;
+    const { token, answer } = await tokenOf(production, realm, credentials);
+    const response = `${way}: ${describeAnswer(made as never)}, token: ${describeAnswer(answer)}`;
+    attempts.record({ what, response, isHeld: token === undefined });
+  };
+  for (const role of [...payingRoles, ...rolesBeyond]) {
+    for (const entityId of [merchantId, organizationId]) {
+      const wanted = {
+        name: 'Till',
+        roles: [role],
+        entityId,
+        securityFlows: ['ClientCredentials'],
+      };
+      await give(`${role} for ${entityId}`, await ask('POST', applications, wanted));
+      await give(
+        `${role} with status Enabled`,
+        await ask('POST', applications, { ...wanted, status: 'Enabled' }),
+      );
+    }
+    // An application without rights that gets them later.
+    const plain = await ask('POST', applications, { name: 'Plain', entityId: merchantId });
+    const { clientId, clientSecret } = plain.body as unknown as Credentials;
+    const own = `${applications}/${clientId}`;
+    const changes = { name: 'Plain', roles: [role], securityFlows: ['ClientCredentials'] };
+    const changed = await ask('PUT', own, { ...changes, status: 'Enabled' });
+    const { token, answer } = await tokenOf(production, realm, { clientId, clientSecret });
+    const permissions =
+      token === undefined ? '' : Buffer.from(token.split('.')[1] ?? '', 'base64url');
+    const hasRights = /"(?:pay|um)\./.test(String(permissions));
+    attempts.record({
+      what: `${role} added to an application`,
+      response: `${way}: added role ${describeAnswer(changed as never)}, token: ${describeAnswer(answer)}`,
+      isHeld: !hasRights,
+    });
+    for (const [method, path] of [
+      ['POST', `${own}/approve`],
+      ['POST', `${own}/secret`],
+    ] as const) {
+      const tried = await ask(method, path);
+      const after = await tokenOf(production, realm, {
+        clientId,
+        clientSecret: String(tried.body?.['clientSecret'] ?? clientSecret),
+      });
+      const claims = Buffer.from(after.token?.split('.')[1] ?? '', 'base64url').toString();
+      attempts.record({
+        what: `${method} ${path} for ${role}`,
+        response: `${way}: ${path.split('/').at(-1)} ${describeAnswer(tried as never)}`,
+        isHeld: !/"(?:pay|um)\./.test(claims),
+      });
+    }
+  }
+}
+
+/** Takes the secret of the application of another user, which has rights to payments. */
+async function takeSecret(
+  attempts: Attempts,
+  production: Production,
+  ask: Ask,
+  way: string,
+  merchantId: string,
+) {
+  const { victim, create } = production;
+  const { realm, token } = victim;
+  const applications = `/application-management/v1/user-domains/${realm}/applications`;
+  const made = await create(token, applications, {
+    name: 'Shop',
+    roles: ['Merchant'],
+    entityId: merchantId,
+  });
+  const answer = await ask('POST', `${applications}/${made.clientId}/secret`);
+  attempts.record({
+    what: 'a new secret of an application that pays',
+    response: `${way}: secret of an enabled application ${describeAnswer(answer as never)}`,
+    isHeld: answer.status === 403,
+  });
+  const { token: own } = await tokenOf(production, realm, made);
+  attempts.requireControl('the application of the administrator gets tokens', own !== undefined);
+}
+
+export const developerRights: Attack = {
+  item: 5,
+  name: 'a developer registers applications with rights to payments',
+  async run(attempts, platforms) {
+    const production = await platforms.production();
+    const { call, create, createUser, signIn, victim } = production;
+    const merchant = { name: 'Shop', country: 'FR', mcc: '5411', timeZone: 'Europe/Paris' };
+    const { merchantId } = await create(victim.token, '/provisioning/v2/merchants', merchant);
+    const developer = await createUser(victim, 'org_dev');
+    const token = await signIn(victim, developer);
+    const byApi: Ask = (method, path, body) =>
+      call(token, method, path, body === undefined ? {} : { body });
+    await register(attempts, production, victim, { ask: byApi, way: 'API', merchantId });
+    await takeSecret(attempts, production, byApi, 'API', merchantId);
+    const visitor = openVisitor(production);
+    try {
+      await visitor.signInAtPortal(victim, developer);
+      await register(attempts, production, victim, { ask: visitor.ask, way: 'portal', merchantId });
+      await takeSecret(attempts, production, visitor.ask, 'portal', merchantId);
+    } finally {
+      visitor.close();
+    }
+  },
+};

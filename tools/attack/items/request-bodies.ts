@@ -1,0 +1,139 @@
+// Item 7: the server does not read bodies after its response, and closes half-sent requests.
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { connect, type TLSSocket } from 'node:tls';
+import { closed } from '../../../packages/server/test/closed.ts';
+import type { Attack, Attempts } from '../attack.ts';
+import type { Production } from '../platforms.ts';
+
+/** Much less than a client sends on loopback in the time until the connection is closed. */
+const acceptedBytesMax = 33_554_432;
+const halfSentLimitMs = 15_000;
+/** Of a machine that is busy, and of the look that comes once in a while. */
+const slackMs = 6_000;
+const part = Buffer.alloc(65_536, 'x');
+
+type Way = { readonly path: string; readonly type: string; readonly hasToken: boolean };
+
+const waysOf = (realm: string): readonly Way[] => [
+  { path: '/provisioning/v2/bulk?bulkId=attack', type: 'application/jsonl', hasToken: true },
+  { path: '/provisioning/v2/bulk?bulkId=attack', type: 'text/csv', hasToken: true },
+  { path: '/provisioning/v2/bulk?bulkId=attack', type: 'image/png', hasToken: true },
+  { path: '/provisioning/v2/bulk?bulkId=attack', type: 'application/jsonl', hasToken: false },
+  { path: '/reporting/v1/reconciliations?from=x', type: 'text/csv', hasToken: true },
+  { path: '/reporting/v1/reconciliations', type: 'text/csv', hasToken: true },
+  { path: '/reporting/v1/reconciliations', type: 'text/csv', hasToken: false },
+  { path: '/payment/v1/transactions/process', type: 'application/json', hasToken: true },
+  { path: '/provisioning/v2/merchants', type: 'application/json', hasToken: true },
+  { path: '/onboarding/v1/sign-ups', type: 'application/json', hasToken: false },
+  { path: `/oauth2/v1/${realm}/token`, type: 'application/x-www-form-urlencoded', hasToken: false },
+  { path: `/auth/realms/${realm}/custom-token`, type: 'text/plain', hasToken: false },
+  { path: '/portal/session', type: 'application/json', hasToken: false },
+  { path: '/nothing', type: 'application/json', hasToken: false },
+];
+
+async function dial({ on }: Production): Promise<TLSSocket> {
+  const ca = readFileSync(on.caFile, 'utf8');
+  const { hostname, port } = new URL(on.baseUrl);
+  const socket = connect({ host: hostname, port: Number(port), ca, servername: 'localhost' });
+  socket.on('error', () => {});
+  await once(socket, 'secureConnect');
+  return socket;
+}
+
+function headOf(
+  { on, attacker }: Production,
+  { path, type, hasToken }: Way,
+  length: string,
+): string {
+  const lines = [
+    `POST ${path} HTTP/1.1`,
+    `Host: ${new URL(on.baseUrl).host}`,
+    `Content-Type: ${type}`,
+    length,
+    ...(hasToken ? [`Authorization: Bearer ${attacker.token}`] : []),
+  ];
+  return `${lines.join('\r\n')}\r\n\r\n`;
+}
+
+async function floodAfterResponse(attempts: Attempts, production: Production): Promise<void> {
+  for (const way of waysOf(production.attacker.realm)) {
+    for (const length of ['Transfer-Encoding: chunked', `Content-Length: ${2 ** 40}`]) {
+      const socket = await dial(production);
+      let text = '';
+      socket.on('data', (chunk) => {
+        text += chunk;
+      });
+      let isOpen = true;
+      const end = closed(socket).then(() => {
+        isOpen = false;
+      });
+      socket.write(headOf(production, way, length));
+      if (length.startsWith('Transfer')) socket.write('10000000000\r\n');
+      while (isOpen && socket.bytesWritten < 8 * acceptedBytesMax) {
+        if (!socket.write(part)) await Promise.race([once(socket, 'drain').catch(() => {}), end]);
+      }
+      socket.destroy();
+      const accepted = socket.bytesWritten - socket.writableLength;
+      const status = /^HTTP\/1\.1 (\d+)/.exec(text)?.[1] ?? 'no response';
+      attempts.record({
+        what: `${way.path} (${way.type}, ${length}): ${accepted} bytes`,
+        response: `endless body: ${status}, then closed`,
+        isHeld: !isOpen && accepted < acceptedBytesMax,
+      });
+    }
+  }
+}
+
+/** Each stops in the middle: of the TLS handshake, of the header, or of the body, or sends one byte each second. */
+async function sendHalf(attempts: Attempts, production: Production): Promise<void> {
+  const ways = waysOf(production.attacker.realm);
+  const whole = ways.map((way) => headOf(production, way, 'Content-Length: 1000'));
+  const starts = [
+    ...whole.map((head) => ({
+      kind: 'half a header',
+      bytes: head.slice(0, -10),
+      isDripping: false,
+    })),
+    ...whole.map((head) => ({ kind: 'half a body', bytes: `${head}{"name":`, isDripping: false })),
+    ...whole.map((head) => ({ kind: 'a body byte by byte', bytes: head, isDripping: true })),
+    { kind: 'a header byte by byte', bytes: 'GET / HTTP/1.1\r\nHost: local', isDripping: true },
+    { kind: 'nothing', bytes: '', isDripping: false },
+  ];
+  await Promise.all(
+    starts.map(async ({ kind, bytes, isDripping }) => {
+      const socket = await dial(production);
+      const beganMs = performance.now();
+      let isOpen = true;
+      const end = closed(socket.resume()).then(() => {
+        isOpen = false;
+      });
+      socket.write(bytes);
+      while (isDripping && isOpen && performance.now() - beganMs < halfSentLimitMs + slackMs) {
+        socket.write('x');
+        await Promise.race([pause(1_000), end]);
+      }
+      await Promise.race([pause(halfSentLimitMs + slackMs), end]);
+      const seconds = Math.round((performance.now() - beganMs) / 1000);
+      const isHeld = !isOpen && seconds * 1000 <= halfSentLimitMs + slackMs;
+      socket.destroy();
+      const response = `${kind}: ${isOpen ? 'still open' : 'closed'}`;
+      attempts.record({
+        what: `${kind} (${bytes.split(' HTTP')[0]}), ${seconds} s`,
+        response,
+        isHeld,
+      });
+    }),
+  );
+}
+
+export const requestBodies: Attack = {
+  item: 7,
+  name: 'bodies after the response, half-sent requests',
+  async run(attempts, platforms) {
+    const production = await platforms.production();
+    await floodAfterResponse(attempts, production);
+    await sendHalf(attempts, production);
+  },
+};

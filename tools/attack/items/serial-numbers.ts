@@ -1,0 +1,265 @@
+// Item 2: serial numbers of other organisations can be neither blocked, nor learned, nor claimed.
+import { makeRequest } from '../../../packages/server/test/devices.ts';
+import { makeMaker } from '../../../packages/server/test/maker-authority.ts';
+import type { Attack, Attempts } from '../attack.ts';
+import { comparable, describeAnswer } from '../describe.ts';
+import type { Organization, Production } from '../platforms.ts';
+
+const devices = '/provisioning/v2/physical-devices';
+const model = { make: 'AXIUM', model: 'DX8000', family: 'axium' };
+const serialsOfRollOut = 20;
+const guesses = 60;
+const codeAlphabet = '23456789ABCDEFGHJKMNPQRSTUVWXYZ';
+const shownCode = 'K7QM-2F9X';
+
+type Shown = { readonly cert: string; readonly key: string };
+
+const tsnOf = (serialNumber: string) => `${model.make}_${model.model}-${serialNumber}`;
+
+const register = ({ call }: Production, { token }: Organization, serialNumber: string) =>
+  call(token, 'POST', devices, { body: { serialNumber, ...model } });
+
+const enterCode = ({ call }: Production, { token }: Organization, id: string, claimCode: string) =>
+  call(token, 'POST', `${devices}/${id}/claim`, { body: { claimCode } });
+
+/** What the terminal sends to claim itself: a code, or the user domain that it works for. */
+async function sendClaim({ on }: Production, shown: Shown, body: object) {
+  const { security, api } = on.asDevice(shown);
+  try {
+    return await security.call('POST', '/oauth2-mtls/v1/claims', { body });
+  } finally {
+    security.close();
+    api.close();
+  }
+}
+
+/** A certificate of the platform, as the organisation gives it to its terminal. */
+async function certify(
+  { create }: Production,
+  { token }: Organization,
+  id: string,
+): Promise<Shown> {
+  const { key, csr } = await makeRequest();
+  const { certificateChain: cert } = await create(token, `${devices}/${id}/certificates`, {
+    certificateRequest: csr,
+  });
+  return { cert, key };
+}
+
+function newSerial({ chance }: Attempts): string {
+  return String(60_000_000 + chance.below(30_000_000));
+}
+
+function guessedCode({ chance }: Attempts): string {
+  const letters = Array.from({ length: 8 }, () => chance.pick([...codeAlphabet]));
+  return `${letters.slice(0, 4).join('')}-${letters.slice(4).join('')}`;
+}
+
+/** The attacker creates consecutive serials before and after the victim, and compares the responses. */
+async function squat(attempts: Attempts, production: Production): Promise<void> {
+  const { attacker, victim } = production;
+  const first = Number(newSerial(attempts));
+  for (let index = 0; index < serialsOfRollOut; index += 1) {
+    const serialNumber = String(first + index);
+    const isFirst = index % 2 === 0;
+    const [one, two] = isFirst ? [attacker, victim] : [victim, attacker];
+    await register(production, one, serialNumber);
+    const answer = await register(production, two, serialNumber);
+    const response = `registering a serial of another organisation: ${describeAnswer(answer)}`;
+    attempts.record({ what: serialNumber, response, isHeld: answer.status === 201 });
+    if (isFirst) continue;
+    const free = newSerial(attempts);
+    const other = await register(production, attacker, free);
+    const isSame = comparable(answer, serialNumber) === comparable(other, free);
+    attempts.record({
+      what: `${serialNumber} and the free ${free}`,
+      response: `taken and free serial: ${isSame ? 'same response' : 'different responses'}`,
+      isHeld: isSame,
+    });
+  }
+}
+
+async function readTaken(attempts: Attempts, production: Production): Promise<void> {
+  const { attacker, victim, call, create } = production;
+  const serialNumber = newSerial(attempts);
+  const { body } = await register(production, victim, serialNumber);
+  const paths = [
+    `${devices}/${body.physicalDeviceId}`,
+    `${devices}/${body.physicalDeviceId}/certificates`,
+    `${devices}?serialNumber=${serialNumber}`,
+    `${devices}?limit=200`,
+    `/provisioning/v2/claim-conflicts?status=Open`,
+  ];
+  for (const path of paths) {
+    const answer = await call(attacker.token, 'GET', path);
+    const isHeld = !answer.text.includes(serialNumber);
+    const response = `reading serials of others: ${describeAnswer(answer)}`;
+    attempts.record({ what: path, response, isHeld });
+  }
+  const { items } = await create(victim.token, `${devices}?limit=200`, undefined, 'GET');
+  const isSeen = items.some(
+    (item: Record<string, string>) => item['serialNumber'] === serialNumber,
+  );
+  attempts.requireControl('the victim reads its own serial', isSeen);
+}
+
+async function importTaken(attempts: Attempts, production: Production): Promise<void> {
+  const { attacker, victim, call } = production;
+  const [taken, free] = [newSerial(attempts), newSerial(attempts)];
+  await register(production, victim, taken);
+  const answers = [];
+  for (const serialNumber of [taken, free]) {
+    const line = { type: 'physicalDevice', operation: 'create', data: { serialNumber, ...model } };
+    const bulkId = `attack-${serialNumber}`;
+    const answer = await call(attacker.token, 'POST', `/provisioning/v2/bulk?bulkId=${bulkId}`, {
+      raw: JSON.stringify(line),
+      headers: { 'content-type': 'application/jsonl' },
+    });
+    answers.push(comparable(answer, serialNumber, bulkId));
+  }
+  const isSame = answers[0] === answers[1];
+  const response = `importing a taken and a free serial: ${isSame ? 'same' : 'different'} responses`;
+  attempts.record({ what: answers.join('\n'), response, isHeld: isSame });
+}
+
+/** The attacker guesses, copies the code from the display, and replays a certificate that it has seen. */
+async function claim(attempts: Attempts, production: Production): Promise<void> {
+  const { attacker, victim, call, create } = production;
+  const serialNumber = newSerial(attempts);
+  const { body: own } = await register(production, victim, serialNumber);
+  const { body: copy } = await register(production, attacker, serialNumber);
+  const shown = await certify(production, victim, own.physicalDeviceId);
+  await sendClaim(production, shown, { claimCode: shownCode });
+  const statusOf = async ({ token }: Organization, id: string) =>
+    (await create(token, `${devices}/${id}`, undefined, 'GET')).claimStatus;
+
+  const foreign = await enterCode(production, attacker, own.physicalDeviceId, shownCode);
+  attempts.record({
+    what: 'the right code at the device of the victim',
+    response: `code at a foreign device: ${describeAnswer(foreign)}`,
+    isHeld: foreign.status === 404,
+  });
+  const copied = await enterCode(production, attacker, copy.physicalDeviceId, shownCode);
+  attempts.record({
+    what: 'the right code, read from the display, at a copy of the device',
+    response: `copied code: ${describeAnswer(copied)}`,
+    isHeld: copied.status === 422,
+  });
+  for (let count = 0; count < guesses; count += 1) {
+    const answer = await enterCode(
+      production,
+      attacker,
+      copy.physicalDeviceId,
+      guessedCode(attempts),
+    );
+    const response = `guessed code: ${describeAnswer(answer)}`;
+    attempts.record({ what: `guess ${count}`, response, isHeld: answer.status >= 400 });
+  }
+  const made = await call(
+    attacker.token,
+    'POST',
+    `${devices}/${copy.physicalDeviceId}/certificates`,
+    {
+      body: { certificate: shown.cert.split(/(?<=-----END CERTIFICATE-----)/)[0] },
+    },
+  );
+  const seen = await statusOf(attacker, copy.physicalDeviceId);
+  attempts.record({
+    what: 'the certificate of the victim, registered by the attacker',
+    response: `replayed certificate: ${describeAnswer(made)}, then ${seen}`,
+    isHeld: seen === 'Unclaimed',
+  });
+  const entered = await enterCode(production, victim, own.physicalDeviceId, shownCode);
+  attempts.requireControl(
+    `the victim claims its terminal after the attack: ${describeAnswer(entered)}`,
+    entered.body?.claimStatus === 'Claimed',
+  );
+}
+
+/** Guesses at a code that the attacker's own imitation of the terminal waits for. */
+async function exhaustCode(attempts: Attempts, production: Production): Promise<void> {
+  const { attacker } = production;
+  const { body } = await register(production, attacker, newSerial(attempts));
+  const shown = await certify(production, attacker, body.physicalDeviceId);
+  await sendClaim(production, shown, { claimCode: shownCode });
+  for (let count = 0; count < 5; count += 1) {
+    await enterCode(production, attacker, body.physicalDeviceId, guessedCode(attempts));
+  }
+  const answer = await enterCode(production, attacker, body.physicalDeviceId, shownCode);
+  attempts.record({
+    what: 'the right code after five wrong ones',
+    response: `code after five wrong ones: ${describeAnswer(answer)}`,
+    isHeld: answer.status === 422,
+  });
+}
+
+async function useCertificates(attempts: Attempts, production: Production): Promise<void> {
+  const { attacker, victim, create, maker } = production;
+  const serialNumber = newSerial(attempts);
+  const subject = { serialNumber, tsn: tsnOf(serialNumber) };
+  const { body: own } = await register(production, victim, serialNumber);
+  const { body: copy } = await register(production, attacker, serialNumber);
+  const imitation = await certify(production, attacker, copy.physicalDeviceId);
+  await sendClaim(production, imitation, { claimCode: shownCode });
+  await enterCode(production, attacker, copy.physicalDeviceId, shownCode);
+  const forger = await makeMaker('Terminals Ltd');
+  const forged = await sendClaim(production, await forger.terminal(subject), {
+    userDomain: attacker.realm,
+  });
+  attempts.record({
+    what: 'a certificate of an authority that only has the name of the maker',
+    response: `forged maker: ${describeAnswer(forged)}`,
+    isHeld: forged.status === 401,
+  });
+  const terminal = await maker.terminal(subject);
+  const copied = await production.call(
+    attacker.token,
+    'POST',
+    `${devices}/${copy.physicalDeviceId}/certificates`,
+    { body: { certificate: terminal.cert } },
+  );
+  const real = await sendClaim(production, terminal, { userDomain: victim.realm });
+  attempts.requireControl(
+    `the terminal proves itself by the certificate of its maker: ${describeAnswer(real)}`,
+    real.body?.claimStatus === 'Claimed',
+  );
+  const status = async ({ token }: Organization, id: string) =>
+    (await create(token, `${devices}/${id}`, undefined, 'GET')).claimStatus;
+  const after = [
+    await status(victim, own.physicalDeviceId),
+    await status(attacker, copy.physicalDeviceId),
+  ];
+  attempts.record({
+    what: 'the certificate of the maker, registered by the attacker first',
+    response: `copied certificate of the maker: ${describeAnswer(copied)}, then ${after[1]}`,
+    isHeld: after[1] === 'Unclaimed',
+  });
+  attempts.record({
+    what: 'a claim by code of the attacker against the certificate of the maker',
+    response: `victim ${after[0]}, attacker ${after[1]}`,
+    isHeld: after[0] === 'Claimed' && after[1] === 'Unclaimed',
+  });
+  const { security, api } = production.on.asDevice(imitation);
+  const lookup = await security.call('GET', '/oauth2-mtls/v1/merchants-credentials');
+  security.close();
+  api.close();
+  attempts.record({
+    what: 'a connection of the imitation in production',
+    response: `imitated terminal: ${describeAnswer(lookup)}`,
+    isHeld: lookup.status === 403,
+  });
+}
+
+export const serialNumbers: Attack = {
+  item: 2,
+  name: 'serial numbers and claim codes of other organisations',
+  async run(attempts, platforms) {
+    const production = await platforms.production();
+    await squat(attempts, production);
+    await readTaken(attempts, production);
+    await importTaken(attempts, production);
+    await claim(attempts, production);
+    await exhaustCode(attempts, production);
+    await useCertificates(attempts, production);
+  },
+};

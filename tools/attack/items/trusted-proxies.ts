@@ -1,0 +1,173 @@
+// Item 3: only the proxies that the operator names may set Client-Cert and X-Forwarded-For.
+import { X509Certificate } from 'node:crypto';
+import { request } from 'node:http';
+import { text as readAll } from 'node:stream/consumers';
+import { makeRequest } from '../../../packages/server/test/devices.ts';
+import type { Attack, Attempts } from '../attack.ts';
+import { describeAnswer } from '../describe.ts';
+import type { Production } from '../platforms.ts';
+import { recordRefusedStart } from '../refused-start.ts';
+
+const credentials = '/oauth2-mtls/v1/merchants-credentials';
+const proxy = '127.0.0.5';
+/** Each accepted form; the proxy of the attack, 127.0.0.5, belongs to some of them. */
+const acceptedForms = [
+  { form: proxy, trusts: true },
+  { form: `${proxy}/32`, trusts: true },
+  { form: '127.0.0.4/31', trusts: true },
+  { form: `10.0.0.0/8, ${proxy} ::1`, trusts: true },
+  { form: '10.0.0.0/8', trusts: false },
+  { form: '203.0.113.7', trusts: false },
+  { form: 'fd00::/8', trusts: false },
+  { form: '2001:db8::7/128', trusts: false },
+];
+const outsiders = ['127.0.0.1', '127.0.0.3', '127.0.0.6', '127.0.1.5'];
+const wideRanges = [
+  '0.0.0.0/0',
+  '0.0.0.0/1,128.0.0.0/1',
+  '::/0',
+  '8.0.0.0/8',
+  '203.0.113.6/31',
+  '2000::/3',
+  '10.0.0.0/7',
+  '::ffff:0:0/96',
+  '::ffff:127.0.0.1',
+  'fe80::/9',
+  '2001:db8::/127',
+  '*',
+  'true',
+];
+
+/** The limit of one address. */
+const signUpsInHour = 60;
+
+type Ask = { port: number; from: string; headers: Record<string, string>; path?: string };
+
+function ask({ port, from, headers, path = credentials }: Ask) {
+  return new Promise<{ status: number; text: string; body: Record<string, string> }>(
+    (resolve, reject) => {
+      const host = '127.0.0.1';
+      const all = { host: 'localhost', ...headers };
+      const sent = request({ host, port, path, localAddress: from, headers: all }, (answer) => {
+        readAll(answer).then((text) => {
+          const body = text.startsWith('{') ? JSON.parse(text) : {};
+          resolve({ status: answer.statusCode ?? 0, text, body });
+        }, reject);
+      });
+      sent.on('error', reject).end();
+    },
+  );
+}
+
+/** A certificate of a claimed terminal of the victim: it is public, its key is not. */
+async function victimCertificate({ create, on, victim }: Production): Promise<string> {
+  const devices = '/provisioning/v2/physical-devices';
+  const merchant = { name: 'Shop', country: 'FR', mcc: '5411', timeZone: 'Europe/Paris' };
+  const { token } = victim;
+  const { merchantId } = await create(token, '/provisioning/v2/merchants', merchant);
+  const serialNumber = String(95_000_000 + (Date.now() % 1_000_000));
+  const hardware = { serialNumber, make: 'AXIUM', model: 'DX8000', family: 'axium', merchantId };
+  const { physicalDeviceId } = await create(token, devices, hardware);
+  const { key, csr } = await makeRequest();
+  const path = `${devices}/${physicalDeviceId}`;
+  const { certificateChain: cert } = await create(token, `${path}/certificates`, {
+    certificateRequest: csr,
+  });
+  const { security, api } = on.asDevice({ cert, key });
+  const claimCode = 'K7QM-2F9X';
+  await security.call('POST', '/oauth2-mtls/v1/claims', { body: { claimCode } });
+  await create(token, `${path}/claim`, { claimCode });
+  security.close();
+  api.close();
+  return new X509Certificate(cert).raw.toString('base64');
+}
+
+async function forgeBehindEachForm(attempts: Attempts, production: Production, cert: string) {
+  const forged = { 'client-cert': `:${cert}:` };
+  for (const { form, trusts } of acceptedForms) {
+    const node = await production.on.startAnother({
+      SWITCHYARD_TLS: 'off',
+      SWITCHYARD_TRUST_PROXY: form,
+    });
+    try {
+      if (node.ended !== undefined) throw new Error(`${form}: ${node.ended.stderr}`);
+      const port = node.devicePort;
+      for (const from of outsiders.filter((each) => !form.includes(each))) {
+        const spoofed = [
+          {},
+          { 'x-forwarded-for': proxy },
+          { 'x-forwarded-for': `203.0.113.7, ${proxy}` },
+          { forwarded: `for=${proxy}` },
+          { 'x-real-ip': proxy },
+          { 'x-client-cert': `:${cert}:`, 'ssl-client-cert': cert },
+        ];
+        for (const headers of spoofed) {
+          const answer = await ask({ port, from, headers: { ...forged, ...headers } });
+          const response = `forged Client-Cert: ${describeAnswer(answer)}`;
+          const what = `${form} from ${from} with ${Object.keys(headers)}`;
+          attempts.record({ what, response, isHeld: answer.status === 401 });
+        }
+      }
+      if (!trusts) continue;
+      const answer = await ask({ port, from: proxy, headers: forged });
+      attempts.requireControl(
+        `the proxy of ${form} may set Client-Cert: ${describeAnswer(answer)}`,
+        answer.status !== 401 && answer.status < 500,
+      );
+    } finally {
+      await node.stop();
+    }
+  }
+}
+
+/** The listener with TLS and without a proxy. */
+async function forgeAtTls(attempts: Attempts, { on }: Production, cert: string) {
+  const { security, api } = on.asDevice({ cert: '', key: '' });
+  for (const headers of [
+    { 'client-cert': `:${cert}:` },
+    { 'client-cert': `:${cert}:`, 'x-forwarded-for': '127.0.0.1' },
+  ]) {
+    const answer = await security.call('GET', credentials, { headers });
+    const response = `forged Client-Cert over TLS: ${describeAnswer(answer)}`;
+    attempts.record({ what: Object.keys(headers).join(), response, isHeld: answer.status === 401 });
+  }
+  security.close();
+  api.close();
+}
+
+/** One client that names another address in each request is still one client. */
+async function evadeRateLimit(attempts: Attempts, { clientFrom }: Production): Promise<void> {
+  const client = clientFrom('127.0.0.15');
+  let accepted = 0;
+  for (let count = 0; count < signUpsInHour + 10; count += 1) {
+    const headers = {
+      'x-forwarded-for': `198.51.100.${count}`,
+      forwarded: `for=198.51.100.${count}`,
+    };
+    const { status } = await client.call('POST', '/onboarding/v1/sign-ups', { headers, body: {} });
+    accepted += status === 429 ? 0 : 1;
+    attempts.record({
+      what: `sign-up ${count}`,
+      response: `one address under forged addresses: ${status}`,
+      isHeld: accepted <= signUpsInHour,
+    });
+  }
+}
+
+export const trustedProxies: Attack = {
+  item: 3,
+  name: 'forged Client-Cert and X-Forwarded-For, wide ranges of proxies',
+  async run(attempts, platforms) {
+    const production = await platforms.production();
+    for (const range of wideRanges) {
+      await recordRefusedStart(attempts, production, {
+        changes: { SWITCHYARD_TLS: 'off', SWITCHYARD_TRUST_PROXY: range },
+        faults: [/SWITCHYARD_TRUST_PROXY/],
+      });
+    }
+    const cert = await victimCertificate(production);
+    await forgeAtTls(attempts, production, cert);
+    await forgeBehindEachForm(attempts, production, cert);
+    await evadeRateLimit(attempts, production);
+  },
+};

@@ -1,0 +1,81 @@
+// Reads the command line of `npm run attack`.
+import { parseArgs } from 'node:util';
+
+export type AttackOptions = {
+  /** Numbers of the items to run; empty for all. */
+  readonly only: readonly number[];
+  readonly seed: number;
+  readonly list: boolean;
+};
+
+export class UsageFault extends Error {}
+
+export const usage = `npm run attack [-- options]
+
+Starts a platform in production mode with a database of its own, and a demo where an attack needs
+one. Attacks them as a client from outside, over HTTP and sockets, and reports for each attack the
+number of attempts, the responses, and "held" or "BROKEN".
+
+  --only 1,7    run the attacks of these items only   (all)
+  --seed N      for serial numbers, codes and names    (a new one, printed)
+  --list        list the attacks and end
+  --help
+
+Exit codes: 0 everything held, 1 an attack succeeded or could not run, 2 wrong usage, 130 interrupted.
+`;
+
+const seedsMost = 999_999;
+
+function readSeed(text: string | undefined, newSeed: number): number {
+  if (text === undefined) return newSeed;
+  if (!/^\d{1,6}$/.test(text)) throw new UsageFault(`--seed is a whole number up to ${seedsMost}`);
+  return Number(text);
+}
+
+function readItems(text: string | undefined, known: ReadonlySet<number>): number[] {
+  if (text === undefined) return [];
+  return text.split(',').map((part) => {
+    const item = Number(part);
+    if (!known.has(item)) {
+      throw new UsageFault(`--only holds "${part}"; the items are ${[...known].join(', ')}`);
+    }
+    return item;
+  });
+}
+
+function parse(args: string[]) {
+  try {
+    return parseArgs({
+      args,
+      options: {
+        only: { type: 'string' },
+        seed: { type: 'string' },
+        list: { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    }).values;
+  } catch (error) {
+    // Node's hint behind the first sentence is about file names that begin with a dash.
+    const [sentence = ''] = (error instanceof Error ? error.message : String(error)).split('. ');
+    throw new UsageFault(sentence);
+  }
+}
+
+/**
+ * @param newSeed used if the command line has none
+ * @returns undefined if help is requested
+ * @throws UsageFault
+ */
+export function readOptions(
+  args: string[],
+  known: ReadonlySet<number>,
+  newSeed: number,
+): AttackOptions | undefined {
+  const values = parse(args);
+  if (values.help === true) return undefined;
+  return {
+    only: readItems(values.only, known),
+    seed: readSeed(values.seed, newSeed),
+    list: values.list === true,
+  };
+}

@@ -1,0 +1,281 @@
+// The attacked platforms: production with two organisations that do not trust each other, and a demo.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { defined } from '@switchyard/contract';
+import { makeCertificate } from '../../packages/server/src/http/certificate.fixture.ts';
+import {
+  type Answer,
+  type Call,
+  type Client,
+  createClient,
+} from '../../packages/server/test/client.ts';
+import {
+  type EmptyPlatform,
+  openEmptyPlatform,
+} from '../../packages/server/test/empty-platform.ts';
+import { freePorts } from '../../packages/server/test/free-ports.ts';
+import { type Maker, makeMaker } from '../../packages/server/test/maker-authority.ts';
+import { codeAt } from '../../packages/server/test/people.ts';
+import {
+  type DemoFacts,
+  type ServerProcess,
+  serverProcess,
+} from '../../packages/server/test/server-process.ts';
+import { type NameServer, startNameServer } from './name-server.ts';
+import { startReceiver, startTrap, type Trap } from './trap.ts';
+
+const password = 'nine tills under one long roof';
+/** The period of one-time codes. Each code is accepted once, and one period before and after its own. */
+export const codePeriodMs = 30_000;
+
+export type User = {
+  readonly username: string;
+  readonly password: string;
+  readonly otpSecret: string | undefined;
+};
+
+export type Organization = {
+  readonly organizationId: string;
+  readonly realm: string;
+  readonly administrator: User;
+  /** Of an application with the role `AcquirerAdministrator`. */
+  readonly token: string;
+  readonly application: { readonly clientId: string; readonly clientSecret: string };
+};
+
+export type Production = {
+  readonly on: EmptyPlatform;
+  readonly attacker: Organization;
+  readonly victim: Organization;
+  readonly operatorToken: string;
+  readonly nameServer: NameServer;
+  /** On loopback, where only private services listen. */
+  readonly traps: readonly Trap[];
+  /** A webhook receiver that the operator has allowed, and that redirects to a trap. */
+  readonly redirector: Trap;
+  readonly maker: Maker;
+  /** @throws Error if the platform refuses */
+  create(token: string, path: string, body?: unknown, method?: string): Promise<Answer['body']>;
+  call(token: string | undefined, method: string, path: string, options?: Call): Promise<Answer>;
+  /** A client at another loopback address: limits by address count it apart. */
+  clientFrom(localAddress: string): Client;
+  createUser(organization: Organization, group: string): Promise<User>;
+  /** A token of the user by the password grant. */
+  signIn(organization: Organization, user: User): Promise<string>;
+};
+
+export type Demo = {
+  readonly client: Client;
+  readonly facts: DemoFacts;
+  tokenOf(name: string): Promise<string>;
+};
+
+export type Platforms = {
+  production(): Promise<Production>;
+  demo(): Promise<Demo>;
+  close(): Promise<void>;
+};
+
+const form = (fields: Record<string, string>): Call => ({
+  raw: new URLSearchParams(fields).toString(),
+  headers: { 'content-type': 'application/x-www-form-urlencoded' },
+});
+
+/** Uses each one-time code once: the next sign-in takes the code of the next period. */
+const usedPeriods = new Map<string, number>();
+export async function nextCode(otpSecret: string): Promise<string> {
+  const periodOf = (ms: number) => Math.floor(ms / codePeriodMs);
+  const period = Math.max((usedPeriods.get(otpSecret) ?? 0) + 1, periodOf(Date.now()) - 1);
+  while (period > periodOf(Date.now()) + 1) {
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  }
+  usedPeriods.set(otpSecret, period);
+  return codeAt(otpSecret, period * codePeriodMs);
+}
+
+async function openProduction(): Promise<Production & { close(): Promise<void> }> {
+  const directory = await mkdtemp(join(tmpdir(), 'switchyard-attack-'));
+  const nameServer = await startNameServer();
+  const traps = await Promise.all([startTrap(), startTrap(), startTrap()]);
+  const receiverCertificate = await makeCertificate('localhost');
+  const [trap] = traps;
+  const targets = [
+    `https://localhost:${trap?.port}/`,
+    `http://127.0.0.1:${trap?.port}/`,
+    'http://169.254.169.254/latest/meta-data/',
+  ];
+  let redirects = 0;
+  const redirector = await startReceiver(receiverCertificate, (_request, response) => {
+    response.writeHead(307, { location: targets[redirects % targets.length] }).end();
+    redirects += 1;
+  });
+  const receiverCa = join(directory, 'receiver.pem');
+  await writeFile(receiverCa, receiverCertificate.cert);
+  const maker = await makeMaker('Terminals Ltd');
+  const makers = join(directory, 'makers.pem');
+  await writeFile(makers, maker.certificate);
+  const on = await openEmptyPlatform({
+    SWITCHYARD_DEVICE_CA_FILE: makers,
+    SWITCHYARD_ALLOWED_ADDRESSES: `127.0.0.1:${redirector.port}`,
+    // The rule for ports must not hide a fault of the rule for addresses.
+    SWITCHYARD_ALLOWED_PORTS: traps.map(({ port }) => port).join(','),
+    NODE_EXTRA_CA_CERTS: receiverCa,
+    NODE_OPTIONS: `--import=${fileURLToPath(new URL('./use-name-server.ts', import.meta.url))}`,
+    ATTACK_NAME_SERVER: nameServer.address,
+  });
+  const { client, operator, mail } = on;
+  const operatorToken = await client.token(
+    operator.userDomainId,
+    operator.clientId,
+    operator.clientSecret,
+  );
+
+  const call: Production['call'] = (token, method, path, options = {}) =>
+    client.call(method, path, { ...defined({ token }), ...options });
+  const create: Production['create'] = async (token, path, body, method = 'POST') => {
+    const answer = await call(token, method, path, defined({ body }));
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
+    return answer.body;
+  };
+
+  async function activate(
+    email: string,
+  ): Promise<User & { organizationId: string; realm: string }> {
+    const link = /\/links\/([\w-]{43})/.exec(await mail.mailTo(email, /\/links\//))?.[1];
+    const path = `/onboarding/v1/activations/${link}`;
+    const { body } = await call(undefined, 'POST', path, { body: { password } });
+    const { username, organizationId, userDomainId: realm, oneTimePassword } = body;
+    const otpSecret: string | undefined = oneTimePassword?.secret;
+    if (otpSecret !== undefined) {
+      const code = await nextCode(otpSecret);
+      const { status, text } = await call(undefined, 'POST', `${path}/otp`, { body: { code } });
+      assert.equal(status, 200, text);
+    }
+    return { username, password, otpSecret, organizationId, realm };
+  }
+
+  const signIn: Production['signIn'] = async ({ realm }, user) => {
+    const { otpSecret } = user;
+    const fields = {
+      grant_type: 'password',
+      client_id: 'switchyard-cli',
+      username: user.username,
+      password: user.password,
+      ...defined({ totp: otpSecret === undefined ? undefined : await nextCode(otpSecret) }),
+    };
+    const { body, text } = await call(undefined, 'POST', `/oauth2/v1/${realm}/token`, form(fields));
+    assert.ok(body?.access_token, text);
+    return body.access_token;
+  };
+
+  async function createOrganization(name: string): Promise<Organization> {
+    const email = `ann-${randomUUID()}@bank.example`;
+    const person = { email, givenName: 'Ann', familyName: 'Carter', country: 'FR' };
+    const signUp = { organizationName: name, persona: 'Acquirer', ...person };
+    const signUps = '/onboarding/v1/sign-ups';
+    assert.equal((await call(undefined, 'POST', signUps, { body: signUp })).status, 202);
+    const { items } = await create(operatorToken, `${signUps}?status=Pending`, undefined, 'GET');
+    const [{ signUpId }] = items.filter((item: { email: string }) => item.email === email);
+    await create(operatorToken, `${signUps}/${signUpId}/approve`);
+    const { organizationId, realm, ...administrator } = await activate(email);
+    const own = { organizationId, realm, administrator };
+    const empty = { token: '', application: { clientId: '', clientSecret: '' } };
+    const personal = await signIn({ ...own, ...empty }, administrator);
+    const applications = `/application-management/v1/user-domains/${realm}/applications`;
+    const wanted = { name: 'Operations', roles: ['AcquirerAdministrator'] };
+    const { clientId, clientSecret } = await create(personal, applications, wanted);
+    const token = await client.token(realm, clientId, clientSecret);
+    return { ...own, token, application: { clientId, clientSecret } };
+  }
+
+  const clients: Client[] = [];
+  const attacker = await createOrganization('Mallory Pay');
+  const victim = await createOrganization('Banque du Nord');
+  return {
+    on,
+    attacker,
+    victim,
+    operatorToken,
+    nameServer,
+    traps,
+    redirector,
+    maker,
+    create,
+    call,
+    signIn,
+    clientFrom(localAddress) {
+      const from = createClient(on.baseUrl, readFileSync(on.caFile, 'utf8'), {
+        localAddress,
+        family: 4,
+      });
+      clients.push(from);
+      return from;
+    },
+    async createUser({ realm, organizationId, token }, group) {
+      const email = `user-${randomUUID()}@bank.example`;
+      const groups = [`${organizationId}_${group}`];
+      const users = `/user-management/v2/user-domains/${realm}/users`;
+      const place = { entityId: organizationId, scope: organizationId };
+      await create(token, users, { username: email, email, groups, ...place });
+      return activate(email);
+    },
+    async close() {
+      for (const each of clients) each.close();
+      await on.close();
+      await Promise.all([nameServer, redirector, ...traps].map((each) => each.close()));
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function openDemo(): Promise<Demo & { close(): Promise<void> }> {
+  const directory = await mkdtemp(join(tmpdir(), 'switchyard-attack-demo-'));
+  const [port, devicePort, acquirerPort, metricsPort] = (await freePorts(4)).map(String);
+  const server: ServerProcess = serverProcess({
+    SWITCHYARD_ENVIRONMENT: 'demo',
+    SWITCHYARD_DATA_DIR: directory,
+    SWITCHYARD_PORT: port ?? '',
+    SWITCHYARD_DEVICE_PORT: devicePort ?? '',
+    SWITCHYARD_ACQUIRER_PORT: acquirerPort ?? '',
+    SWITCHYARD_METRICS_PORT: metricsPort ?? '',
+    SWITCHYARD_LOG_LEVEL: 'warn',
+  });
+  await server.start();
+  const [client, facts] = await Promise.all([server.client(), server.facts()]);
+  return {
+    client,
+    facts,
+    async tokenOf(name) {
+      const { clientId = '', clientSecret = '' } = facts.applications[name] ?? {};
+      return client.token(facts.userDomainId, clientId, clientSecret);
+    },
+    async close() {
+      await server.stop();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Starts each platform when an attack first needs it. */
+export function createPlatforms(): Platforms {
+  let production: ReturnType<typeof openProduction> | undefined;
+  let demo: ReturnType<typeof openDemo> | undefined;
+  return {
+    production() {
+      production ??= openProduction();
+      return production;
+    },
+    demo() {
+      demo ??= openDemo();
+      return demo;
+    },
+    async close() {
+      for (const open of [production, demo]) await (await open)?.close();
+    },
+  };
+}

@@ -1,0 +1,43 @@
+// A start in production that must be refused before the platform touches its database.
+import { testDatabase, testSchemaUrl } from '../../packages/server/test/database.ts';
+import type { Attempts } from './attack.ts';
+import type { Production } from './platforms.ts';
+
+/** EX_CONFIG of sysexits.h. */
+const settingsFaultExitCode = 78;
+
+type RefusedStart = {
+  readonly changes: Readonly<Record<string, string>>;
+  /** What standard error must name. */
+  readonly faults: readonly RegExp[];
+};
+
+async function countTables(url: string): Promise<number> {
+  const schema = /search_path%3D(\w+)/.exec(url)?.[1];
+  const sql = 'SELECT 1 FROM information_schema.tables WHERE table_schema = $1';
+  return (await (await testDatabase()).query(sql, [schema])).length;
+}
+
+export async function recordRefusedStart(
+  attempts: Attempts,
+  { on }: Production,
+  { changes, faults }: RefusedStart,
+): Promise<void> {
+  const url = await testSchemaUrl();
+  const node = await on.startAnother({ SWITCHYARD_DATABASE_URL: url, ...changes });
+  await node.stop();
+  const { ended } = node;
+  const what = Object.entries(changes)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(' ');
+  if (ended === undefined) {
+    attempts.record({ what, response: 'the platform started', isHeld: false });
+    return;
+  }
+  const missing = faults.filter((fault) => !fault.test(ended.stderr));
+  const tables = await countTables(url);
+  const isHeld = ended.status === settingsFaultExitCode && missing.length === 0 && tables === 0;
+  const told = missing.length === 0 ? 'each setting named' : `not named: ${missing.join(' ')}`;
+  const response = `start refused: exit code ${ended.status}, ${told}, ${tables} tables`;
+  attempts.record({ what, response, isHeld });
+}

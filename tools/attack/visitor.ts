@@ -1,0 +1,59 @@
+// A browser without a window at the attacked platform: it signs in by the pages, as people do.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import {
+  type Browser,
+  createBrowser,
+  overTls,
+  type Seen,
+} from '../../packages/server/test/browser.ts';
+import { asPage, follow } from '../../packages/server/test/portal.ts';
+import { submit } from '../../packages/server/test/sign-in-pages.ts';
+import { nextCode, type Organization, type Production, type User } from './platforms.ts';
+
+export type Visitor = {
+  readonly browser: Browser;
+  /** Sends name, password and code from a sign-in page; does not follow the redirect. */
+  enter(page: Seen, user: User, password?: string): Promise<Seen>;
+  /** Signs in at the portal. */
+  signInAtPortal(organization: Organization, user: User): Promise<void>;
+  /** As a script of the portal asks. */
+  ask(
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<{ status: number; text: string; body: Record<string, unknown> }>;
+  close(): void;
+};
+
+export function openVisitor({ on }: Production): Visitor {
+  const { transport, agent } = overTls(readFileSync(on.caFile, 'utf8'));
+  const browser = createBrowser(on.baseUrl, transport);
+
+  async function enter(page: Seen, user: User, password = user.password): Promise<Seen> {
+    const { username, otpSecret } = user;
+    const isRight = password === user.password;
+    const code = otpSecret === undefined || !isRight ? '' : await nextCode(otpSecret);
+    return submit(browser, page, { username, password, code });
+  }
+
+  return {
+    browser,
+    enter,
+    async signInAtPortal({ realm }, user) {
+      const page = await follow(browser, await browser.visit(`/portal/sign-in?domain=${realm}`));
+      const entered = await enter(page, user);
+      assert.equal(entered.status, 303, entered.text);
+      const seen = await follow(browser, entered, ({ pathname }) => pathname === '/portal');
+      assert.ok(seen.status < 400, seen.text);
+    },
+    async ask(method, path, body) {
+      const headers = { accept: 'application/json', 'content-type': 'application/json', ...asPage };
+      const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+      const seen = await browser.visit(path, { method, headers, ...sent });
+      const isJson = seen.text.startsWith('{');
+      return { status: seen.status, text: seen.text, body: isJson ? seen.json() : {} };
+    },
+    close: () => agent.destroy(),
+  };
+}
