@@ -66,7 +66,10 @@ export const layerTable: Record<string, string[][]> = {
 };
 
 const groundTable: Record<string, string[]> = { platform: [], http: ['platform'] };
-const groundPackages = ['contract', 'money'];
+const groundPackages: Record<string, string[]> = {
+  platform: ['contract', 'money'],
+  http: ['contract', 'money', 'emv'],
+};
 const roofFiles = ['main.ts', 'start.ts', 'compose.ts', 'card-rooms.ts'];
 const scope = '@switchyard/';
 const serverSource = 'packages/server/src/';
@@ -100,7 +103,7 @@ function packageFault({ path }: SourceFile, { from }: Import): string | undefine
   if (wanted.includes('/')) return `${from} goes past the door of the package`;
   if (!allowed.includes(wanted)) return `${own} must not import ${from}`;
   const room = roomOf(path);
-  if (room in groundTable && !isTest(path) && !groundPackages.includes(wanted)) {
+  if (!isTest(path) && groundPackages[room]?.includes(wanted) === false) {
     return `${room} must not import ${from}`;
   }
   return undefined;
