@@ -66,7 +66,10 @@ export const layerTable: Record<string, string[][]> = {
 };
 
 const baseModuleTable: Record<string, string[]> = { platform: [], http: ['platform'] };
-const basePackages = ['contract', 'money'];
+const basePackages: Record<string, string[]> = {
+  platform: ['contract', 'money'],
+  http: ['contract', 'money', 'emv'],
+};
 const startFiles = ['main.ts', 'start.ts', 'compose.ts', 'card-rooms.ts'];
 const scope = '@switchyard/';
 const serverSource = 'packages/server/src/';
@@ -100,7 +103,7 @@ function packageFault({ path }: SourceFile, { from }: Import): string | undefine
   if (wanted.includes('/')) return `${from} is inside the package: import its index.ts`;
   if (!allowed.includes(wanted)) return `${own} must not import ${from}`;
   const module = moduleOf(path);
-  if (module in baseModuleTable && !isTest(path) && !basePackages.includes(wanted)) {
+  if (!isTest(path) && basePackages[module]?.includes(wanted) === false) {
     return `${module} must not import ${from}`;
   }
   return undefined;

@@ -50,7 +50,10 @@ function textOf(node: Node): string | undefined {
 
 function isVague(name: string): boolean {
   if (vagueNames.has(name.toLowerCase())) return true;
-  const parts = name.replace(/^houseNumber/, '').split(/(?=[A-Z])|_/).map((part) => part.toLowerCase());
+  const parts = name
+    .replace(/^houseNumber/, '')
+    .split(/(?=[A-Z])|_/)
+    .map((part) => part.toLowerCase());
   return parts.some((part) => vagueParts.has(part));
 }
 

@@ -163,6 +163,15 @@ export const navigation: readonly NavigationSection[] = [
         isOfOperator: true,
       },
       {
+        to: '/claim-conflicts',
+        word: 'claimConflicts',
+        icon: 'device',
+        needs: ['onb.approve'],
+        entries: portal,
+        isOfOrganization: true,
+        isOfOperator: true,
+      },
+      {
         to: '/configuration',
         word: 'configuration',
         icon: 'configuration',

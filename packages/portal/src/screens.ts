@@ -133,6 +133,14 @@ export const screens: readonly Screen[] = [
     isOfOperator: true,
   },
   {
+    path: '/claim-conflicts',
+    load: () => import('./screens/claim-conflicts/list.tsx'),
+    needs: ['onb.approve'],
+    entries: portal,
+    isOfOrganization: true,
+    isOfOperator: true,
+  },
+  {
     path: '/users',
     load: () => import('./screens/users/list.tsx'),
     needs: ['um.read'],

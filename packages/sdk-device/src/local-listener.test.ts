@@ -58,9 +58,58 @@ describe('the local listener', () => {
     assert.equal((await ask({ path: '/' })).status, 404);
     assert.equal((await ask({ method: 'GET' })).status, 405);
     assert.equal((await ask({ headers: { origin: 'https://x.example' } })).status, 403);
-    const long = await ask({ body: 'x'.repeat(1_048_577) }).catch(() => ({ status: 413 }));
-    assert.equal(long.status, 413);
+    assert.equal((await ask({ body: 'x'.repeat(1_048_577) })).status, 413);
     assert.equal((await ask({ body: 'x'.repeat(1_048_576) })).status, 200);
+  });
+
+  test('closes the connection after a refusal, and does not read the rest of the body', async () => {
+    const acceptedBytesMax = 33_554_432;
+    const part = Buffer.alloc(65_536, 'x');
+    for (const [status, ...lines] of [
+      ['404', 'POST / HTTP/1.1'],
+      ['405', 'PUT /nexo HTTP/1.1'],
+      ['403', 'POST /nexo HTTP/1.1', 'Origin: https://x.example'],
+      ['413', 'POST /nexo HTTP/1.1'],
+    ]) {
+      const { hostname, port } = new URL(listener.url);
+      const socket = connect({ host: hostname, port: Number(port), ca: certificates.ca });
+      socket.on('error', () => {});
+      await once(socket, 'secureConnect');
+      let heard = '';
+      socket.on('data', (chunk) => {
+        heard += chunk;
+      });
+      let isOpen = true;
+      const end = new Promise<void>((resolve) => {
+        socket.once('close', () => {
+          isOpen = false;
+          resolve();
+        });
+      });
+      socket.write(`${lines.join('\r\n')}\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`);
+      // One chunk of 1 TiB.
+      socket.write('10000000000\r\n');
+      while (isOpen && socket.bytesWritten < 8 * acceptedBytesMax) {
+        if (!socket.write(part)) await Promise.race([once(socket, 'drain').catch(() => {}), end]);
+      }
+      socket.destroy();
+      await end;
+      assert.match(heard, new RegExp(`^HTTP/1\\.1 ${status} `), status);
+      assert.match(heard, /^connection: close\r$/im, status);
+      const accepted = socket.bytesWritten - socket.writableLength;
+      assert.ok(accepted < acceptedBytesMax, `${status}: ${accepted} bytes`);
+    }
+  });
+
+  test('keeps the connection after a refusal where the whole body has come', async () => {
+    const { hostname, port } = new URL(listener.url);
+    const socket = connect({ host: hostname, port: Number(port), ca: certificates.ca });
+    await once(socket, 'secureConnect');
+    for (const line of ['GET /nexo HTTP/1.1', 'GET / HTTP/1.1', 'GET /nexo HTTP/1.1']) {
+      socket.write(`${line}\r\nHost: x\r\n\r\n`);
+      assert.match(String((await once(socket, 'data'))[0]), /^HTTP\/1\.1 40[45] /);
+    }
+    socket.destroy();
   });
 
   test('a fault of the handler is a 500, and is told', async () => {

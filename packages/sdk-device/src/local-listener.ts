@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { connectorLimits } from '@switchyard/contract';
 import { textOf } from './errors.ts';
 import { type LocalPeer, serveSockets } from './local-sockets.ts';
+import { leaveBodyUnread } from './unread-body.ts';
 
 /**
  * What a local listener needs. The port that points of sale have built in is 8443.
@@ -56,7 +57,9 @@ const lookEveryMs = 500;
 async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let length = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  // The response to a body that is too long needs the connection.
+  const parts: AsyncIterable<Buffer> = request.iterator({ destroyOnReturn: false });
+  for await (const chunk of parts) {
     length += chunk.length;
     if (length > connectorLimits.messageMaxBytes) return undefined;
     chunks.push(chunk);
@@ -90,12 +93,19 @@ export async function openLocalListener(options: LocalListenerOptions): Promise<
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? '').split('?')[0] ?? '';
-    if (!paths.has(path)) return end(response, 404);
-    if (request.method !== 'POST') return end(response.setHeader('allow', 'POST'), 405);
+    const refuse = (status: number) => {
+      leaveBodyUnread(request, response);
+      end(response, status);
+    };
+    if (!paths.has(path)) return refuse(404);
+    if (request.method !== 'POST') {
+      response.setHeader('allow', 'POST');
+      return refuse(405);
+    }
     // A page in a browser could reach the terminal; it cannot hide where it comes from.
-    if (request.headers.origin !== undefined) return end(response, 403);
+    if (request.headers.origin !== undefined) return refuse(403);
     const message = await bodyOf(request);
-    if (message === undefined) return end(response.setHeader('connection', 'close'), 413);
+    if (message === undefined) return refuse(413);
     const gone = new AbortController();
     response.on('close', () => gone.abort());
     return end(response, 200, (await handle(message, gone.signal)) ?? '');

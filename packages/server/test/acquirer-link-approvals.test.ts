@@ -147,7 +147,7 @@ describe('acquirer links in production', () => {
     assert.equal((await read(acquirerLinkId)).approval, 'PendingApproval');
   });
 
-  test('another host, port or adapter needs another approval, another name does not', async () => {
+  test('another host or port needs another approval, another name does not', async () => {
     const acquirerLinkId = await made({ name: 'approved' });
     const first = { host: 'acquirer.example', port: 8583 };
     assert.equal((await approve(acquirerLinkId, first)).status, 200);
@@ -161,6 +161,23 @@ describe('acquirer links in production', () => {
       assert.deepEqual(refusalOf(outdated), [409, 'concurrent_modification', undefined]);
       assert.equal((await approve(acquirerLinkId, { ...first, ...change })).status, 200);
     }
+  });
+
+  test('another adapter needs another approval, in both directions', async () => {
+    const acquirerLinkId = await made({ name: 'speaks both' });
+    const place = { host: 'acquirer.example', port: 8583 };
+    assert.equal((await approve(acquirerLinkId, place)).status, 200);
+    const overHttp = { adapter: 'HttpJson', httpJson: { acquirerKeys: ['Q'.repeat(43)] } };
+    for (const adapter of [overHttp, { adapter: 'Iso8583Host' }]) {
+      const changed = await replace(acquirerLinkId, { name: 'speaks both', ...adapter });
+      assert.deepEqual([changed.status, changed.body.approval], [200, 'PendingApproval']);
+      assert.equal(await isOpened(acquirerLinkId), false);
+      assert.equal((await approve(acquirerLinkId, place)).status, 200);
+      assert.equal(await isOpened(acquirerLinkId), true);
+    }
+    // The adapter that a link without the member has is no other one.
+    const same = await replace(acquirerLinkId, { name: 'speaks both' });
+    assert.equal(same.body.approval, 'Approved');
   });
 
   test('a link of the operator is approved at once', async () => {

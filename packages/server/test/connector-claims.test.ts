@@ -1,8 +1,13 @@
 // In production the connector takes claimed terminals alone, and takes their claim codes.
 import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { closeCodes } from '@switchyard/contract';
+import { startTerminal } from '@switchyard/simulators';
 import { type Client, type ConnectorScene, openConnector } from './connector.ts';
+import { eventually } from './eventually.ts';
 
 const claimCode = 'K7QM-2F9X';
 
@@ -50,6 +55,42 @@ describe('terminals at the connector, in production', () => {
     await enter(place.physicalDeviceId);
     const again = await on.register({ tsn: place.tsn }, shown);
     assert.equal(again.answer['type'], 'registered', JSON.stringify(again.answer));
+  });
+
+  it('register as simulated terminals once the code was entered that they show', async () => {
+    const place = await on.terminal();
+    const { cert, key } = await on.certify(place.physicalDeviceId);
+    const folder = await mkdtemp(join(tmpdir(), 'switchyard-claimed-'));
+    const codes: string[] = [];
+    const states: string[] = [];
+    const baseUrl = `https://localhost:${on.apiPort}`;
+    const started = await startTerminal({
+      tsn: place.tsn,
+      dataDir: folder,
+      keys: { baseDerivationKey: '00'.repeat(16), ksn: 'FFFF9876543210E00001' },
+      baseUrl,
+      deviceAuthUrl: baseUrl,
+      cert,
+      key,
+      ca: on.ca,
+      now: Date.now,
+      onCloud: (state, error) => void states.push(`${state} ${error ?? ''}`.trim()),
+      onClaimCode: (code) => void codes.push(code),
+    });
+    try {
+      const isRefused = () => states.includes('Waiting device_not_claimed');
+      await eventually('the refusal', isRefused);
+      const [shownCode = ''] = codes;
+      const scope = { organizationId: on.organizationId };
+      const { terminalClaims } = on.provisioning;
+      await terminalClaims.claimByCode(scope, place.physicalDeviceId, shownCode);
+      // The platform of this test names a data address of another port: it has registered the terminal.
+      await eventually('the registration', () => states.includes('Connecting'));
+      assert.equal(codes.length, 1, 'a code does not change while a person reads it');
+    } finally {
+      await started.stop();
+      await rm(folder, { recursive: true, force: true });
+    }
   });
 
   it('lose their connection with their claim', async () => {

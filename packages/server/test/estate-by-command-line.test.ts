@@ -132,12 +132,31 @@ describe('an estate from one file', { timeout: 300_000 }, () => {
     );
   });
 
-  test('the operator approves its acquirer link', async () => {
+  const differences = async () => {
+    await done(['estate', 'export', '--out', 'exported.yaml', '--profile', 'bea']);
+    const diff = await line.run([
+      'estate',
+      'diff',
+      'exported.yaml',
+      '--exit-code',
+      '--profile',
+      'bea',
+    ]);
+    const applied = await done(['estate', 'diff', 'estate.yaml', '--profile', 'bea']);
+    return [diff.code, applied.create, applied.change];
+  };
+
+  test('the operator approves its acquirer link, before and after which no file differs', async () => {
+    assert.deepEqual(await differences(), [0, 0, 0]);
     const approvals = '/provisioning/v2/acquirer-link-approvals';
     const { items } = await done(['api', 'GET', approvals, '--profile', 'operator']);
     const [{ acquirerLinkId, host, port }] = items;
     assert.deepEqual([host, port], ['127.0.0.1', on.host.port]);
     await post(`${approvals}/${acquirerLinkId}/approve`, { host, port }, 'operator');
+    assert.deepEqual(await differences(), [0, 0, 0]);
+    const exported = readFileSync(join(line.folder, 'exported.yaml'), 'utf8');
+    assert.match(exported, /acquirerLinks:/);
+    assert.doesNotMatch(exported, /approval:|claimStatus|PendingApproval/);
   });
 
   test('a till of it takes a sale, and reads it back', async () => {

@@ -157,6 +157,73 @@ describe('an estate from nothing', { timeout: 300_000 }, () => {
     assert.deepEqual(effective.effective.values, { footer: 'À bientôt', copies: 1 });
   });
 
+  test('no address that it saves leads to this machine, to private networks or to other ports', async () => {
+    const link = { name: 'another', institutionId: '123456', tls: true };
+    const kinds = [
+      {
+        path: '/provisioning/v2/acquirer-links',
+        idMember: 'acquirerLinkId',
+        pointer: '/host',
+        bodyWith: (host: string, port: number) => ({ ...link, host, port }),
+      },
+      {
+        path: '/provisioning/v2/acquirer-links',
+        idMember: 'acquirerLinkId',
+        pointer: '/host',
+        bodyWith: (host: string, port: number) => ({
+          ...link,
+          name: 'over HTTP',
+          adapter: 'HttpJson',
+          httpJson: { acquirerKeys: ['Q'.repeat(43)] },
+          host,
+          port,
+        }),
+      },
+      {
+        path: '/webhooks/v1/endpoints',
+        idMember: 'endpointId',
+        pointer: '/url',
+        bodyWith: (host: string, port: number) => ({
+          url: `https://${host.includes(':') ? `[${host}]` : host}:${port}/`,
+          eventTypes: ['*'],
+        }),
+      },
+      {
+        path: '/service-catalog/v1/services',
+        idMember: 'serviceId',
+        pointer: '/spiUrl',
+        bodyWith: (host: string, port: number) => ({
+          name: 'Provider',
+          domain: 'Payment',
+          spiUrl: `https://${host.includes(':') ? `[${host}]` : host}:${port}/`,
+        }),
+      },
+    ];
+    const hosts = ['127.0.0.1', 'localhost', '169.254.169.254', '10.0.0.1', '::1', 'fd00::1'];
+    const refused: [string, number][] = hosts.map((host) => [host, 443]);
+    for (const { path, idMember, pointer, bodyWith } of kinds) {
+      const first = await made(path, bodyWith('8.8.8.8', 8443));
+      const own = `${path}/${first[idMember]}`;
+      // Acquirers have ports of their own; calls to servers of the web do not.
+      const ports: [string, number][] = pointer === '/host' ? [] : [['8.8.8.8', 22]];
+      for (const [host, port] of [...refused, ...ports]) {
+        for (const [method, at] of [
+          ['POST', path],
+          ['PUT', own],
+        ] as const) {
+          const { status, body } = await call(method, at, { body: bodyWith(host, port) });
+          const fault = [status, body.code, body.errors?.[0]?.pointer];
+          assert.deepEqual(
+            fault,
+            [422, 'field_invalid', pointer],
+            `${method} ${at} ${host}:${port}`,
+          );
+        }
+      }
+      await done('DELETE', own);
+    }
+  });
+
   test('its terminal proves itself, reads its configuration and says that it is in use', async () => {
     const { key, csr } = await makeRequest();
     const certificates = `/provisioning/v2/physical-devices/${place.physicalDeviceId}/certificates`;

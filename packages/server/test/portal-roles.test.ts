@@ -69,6 +69,7 @@ const rail: readonly (readonly [address: string, roles: readonly Role[]])[] = [
   ['/reconciliations', ['org_admin', 'org_custcare']],
   ['/users', managers],
   ['/sign-ups', admin],
+  ['/claim-conflicts', admin],
   ['/configuration', managers],
   ['/health', admin],
   ['/applications', ofApplications],

@@ -90,6 +90,7 @@ describe('the services of the portals', { skip: withoutChromium }, () => {
         '/services?standing=Retired',
         '/service-packages',
         '/sign-ups',
+        '/claim-conflicts',
         `/services/${own('Lumen QR')}`,
         `/services/${own('Lumen Points')}`,
         '/services/none-of-ours',

@@ -27,7 +27,8 @@ export const hostileName = `<img src=x onerror="document.title='owned'">${'W'.re
 /** What a page must never say to those who look behind it. */
 const complaint = /Content Security Policy|not assignable|React|key/i;
 
-export type StageFacts = DemoFacts & Pick<WholeFacts, 'mailDir' | 'users' | 'serviceProvider'>;
+export type StageFacts = DemoFacts &
+  Pick<WholeFacts, 'deviceAuthUrl' | 'mailDir' | 'users' | 'serviceProvider'>;
 
 type SignIn = BrowserContextOptions & {
   /** The tour is offered to whoever comes for the first time: here it is over. */

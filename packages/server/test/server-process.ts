@@ -23,7 +23,7 @@ export type DemoFacts = {
   organizationId: string;
   merchants: { merchantId: string; name: string; stores: { storeId: string }[] }[];
   applications: Record<string, { clientId: string; clientSecret: string; merchantId?: string }>;
-  devices: { tsn: string; logicalDeviceId: string; storeId: string }[];
+  devices: { tsn: string; family: string; logicalDeviceId: string; storeId: string }[];
 };
 
 export type ServerProcess = {

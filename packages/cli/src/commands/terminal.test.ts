@@ -121,6 +121,23 @@ test('the picture fits each window, and follows when its size changes', () => {
   assert.equal(listeners.size, 0);
 });
 
+test('the window shows the claim code until the terminal is connected', () => {
+  const { window, lines } = windowOf({ columns: 80, rows: 24 });
+  window.open({ tsn: 'A-1' });
+  window.claimCode('K7QM-2F9X');
+  window.cloud('Waiting', 'device_not_claimed');
+  const head = () => lines().slice(0, 3).join(' ');
+  assert.match(head(), /device_not_claimed.* claim code K7QM-2F9X/);
+  window.cloud('Registering');
+  assert.match(head(), /claim code K7QM-2F9X/, 'it stays while the terminal tries again');
+  window.claimCode('AAAA-AAAA');
+  assert.match(head(), /claim code AAAA-AAAA/);
+  window.cloud('Connected');
+  assert.doesNotMatch(head(), /claim code/);
+  assert.match(lines().join(' '), /claim code: AAAA-AAAA/);
+  window.close();
+});
+
 test('what happens has one line each', () => {
   assert.equal(lineOf({ type: 'Fault', fault: 'Reboot' }), 'fault: Reboot');
   assert.equal(

@@ -160,6 +160,7 @@ async function simulate(kit: Kit, options: Options): Promise<ExitName | undefine
       now: () => world.clock.now(),
       tell: window.tell,
       onCloud: window.cloud,
+      onClaimCode: window.claimCode,
     });
   const started = await (options.local ? listening(start, options.listen) : start(undefined));
   const { terminal, local } = started;

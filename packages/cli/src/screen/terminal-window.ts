@@ -11,6 +11,8 @@ export type TerminalWindow = {
   readonly isDrawn: boolean;
   tell(happening: TerminalHappening): void;
   cloud(state: string, error?: string): void;
+  /** A person enters it at the platform, so that the terminal becomes Claimed. */
+  claimCode(claimCode: string): void;
   card(name: string): void;
   /** Of the next payment. */
   fault(name: TerminalFault): void;
@@ -82,6 +84,8 @@ export function createTerminalWindow({ world, screen }: Kit, start: Start): Term
   const remarks = new Set<string>();
   let shown: TerminalScreen = { state: 'Idle', lines: ['Welcome'] };
   let cloud = 'Stopped';
+  let claimCode: string | undefined;
+  let isUnclaimed = false;
   let { card } = start;
   let nextFault: TerminalFault | undefined;
   let receipt: readonly string[] = [];
@@ -94,8 +98,9 @@ export function createTerminalWindow({ world, screen }: Kit, start: Start): Term
     const { columns = usualSize.columns, rows = usualSize.rows } = stdout;
     const { tsn, cards } = start;
     const all = { tsn, url, cloud, screen: shown, cards, card, fault: nextFault, log };
+    const codes = isUnclaimed && claimCode !== undefined ? [`claim code ${claimCode}`] : [];
     const lines = pictureOf(
-      { ...all, remarks: [...remarks], receipt: isReceiptShown ? receipt : undefined },
+      { ...all, remarks: [...codes, ...remarks], receipt: isReceiptShown ? receipt : undefined },
       { columns, rows },
       screen.paint,
     );
@@ -141,9 +146,16 @@ export function createTerminalWindow({ world, screen }: Kit, start: Start): Term
     },
     cloud(state, error) {
       cloud = error === undefined ? state : `${state} (${error})`;
+      if (error === 'device_not_claimed') isUnclaimed = true;
+      if (state === 'Connected') isUnclaimed = false;
       if (screen.json) {
         tellJson({ type: 'Cloud', state, ...defined({ error }) });
       } else say(`cloud: ${cloud}`);
+    },
+    claimCode(code) {
+      claimCode = code;
+      if (screen.json) tellJson({ type: 'ClaimCode', claimCode: code });
+      else say(`claim code: ${code}`);
     },
     card(name) {
       card = name;

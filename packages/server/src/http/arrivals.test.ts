@@ -2,7 +2,7 @@
 // Peers that connect and say nothing, or a byte now and then: over real sockets, with little patience.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect as connectPlain, type Socket } from 'node:net';
+import { type AddressInfo, connect as connectPlain, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
 import { closed } from '../../test/closed.ts';
@@ -113,6 +113,36 @@ describe('peers that take their time', () => {
     assert.match(await asks(), /^HTTP\/1\.1 200 /);
     socket.destroy();
   });
+});
+
+it('a half-sent request closes after 15 seconds where no other time is set', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const arrivals = createArrivals({});
+  assert.equal(arrivals.patience.requestMs, 15_000);
+  const server = createListener((request) => void request.resume(), {
+    tls: undefined,
+    arrivals,
+    isUpgrade: () => false,
+    webSockets: 0,
+    isStrict: false,
+  });
+  const timeouts: string[] = [];
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    timeouts.push(String(error.code));
+    socket.destroy();
+  });
+  server.listen(0, host);
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const socket = await silence((server.address() as AddressInfo).port);
+  const end = closed(socket);
+  socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf');
+  await once(server, 'request');
+  t.mock.timers.tick(14_999);
+  assert.deepEqual(timeouts, []);
+  t.mock.timers.tick(1);
+  assert.deepEqual(timeouts, ['ERR_HTTP_REQUEST_TIMEOUT']);
+  await end;
 });
 
 describe('more silent peers than there is room for', () => {

@@ -2,6 +2,7 @@
 import { isErrorCode, Refusal } from '@switchyard/contract';
 import { Ajv2020, type Options } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { createCardNumberCheck } from './card-numbers.ts';
 import { type FieldFault, fieldErrorsOf, type RequestPart } from './field-errors.ts';
 
 /** Annotations of ours and of OpenAPI, which say nothing about validity. */
@@ -47,8 +48,14 @@ export function createValidation({ eager = false }: { eager?: boolean } = {}): V
       const isValid = once(() => checkers().quick.compile(schema as object));
       const diagnose = once(() => checkers().thorough.compile(schema as object));
       if (eager) isValid();
+      const findCardNumber = once(() =>
+        createCardNumberCheck(part === 'body' ? schema : undefined),
+      );
       return (value) => {
-        if (isValid()(value)) return true;
+        if (isValid()(value)) {
+          const fault = findCardNumber()(value);
+          return fault === undefined ? true : { error: fieldRefusal([fault]) };
+        }
         const validate = isWithin(value, diagnosisLimit) ? diagnose() : isValid();
         validate(value);
         return { error: fieldRefusal(fieldErrorsOf(validate.errors ?? [], part)) };

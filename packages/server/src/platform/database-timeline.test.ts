@@ -178,6 +178,16 @@ describe('database timeline', { concurrency: false }, () => {
     withServer(async (dataDir) => {
       const one = await start(dataDir);
       await one.pay();
+      const organizationId = systemIds.uuid();
+      await one.database.query(
+        'INSERT INTO feed_heads (organization_id, position) VALUES ($1, 7)',
+        [organizationId],
+      );
+      await one.database.query(
+        `INSERT INTO audit_heads (organization_id, sequence, hash, at, checkpoint_sequence)
+         VALUES ($1, 7, '', now(), 0)`,
+        [organizationId],
+      );
       await createRestorePoint();
       await restore();
       await reconnect(one);
@@ -186,6 +196,12 @@ describe('database timeline', { concurrency: false }, () => {
         { isRecoveryRequired, jumps, timeline },
         { isRecoveryRequired: false, jumps: 1, timeline: 2 },
       );
+      const [heads] = await one.database.query<{ position: number; skipped: number }>(
+        `SELECT f.position::int AS position, a.skipped::int AS skipped
+         FROM feed_heads f JOIN audit_heads a USING (organization_id) WHERE organization_id = $1`,
+        [organizationId],
+      );
+      assert.deepEqual(heads, { position: 1_000_007, skipped: 100_000 });
       assert.match(one.logged.join(''), /no acknowledged payment is missing/);
       await until(
         () => one.timeline.numbering.isAvailable() || undefined,

@@ -104,7 +104,9 @@ describe('incomplete requests', () => {
     socket.destroy();
   });
 
-  test('a half-sent body is a timeout before the response and closes after it', async (t) => {
+  test('a half-sent body is a timeout before the response and closes after it', {
+    timeout: 20_000,
+  }, async (t) => {
     const { dial, timeouts } = await open(
       t,
       (request, response) => {

@@ -98,6 +98,60 @@ describe('settings', () => {
     }
   });
 
+  test('allowed addresses are ranges with ports', () => {
+    const named = (value: string) => ({ ...demo, SWITCHYARD_ALLOWED_ADDRESSES: value });
+    assert.equal(readSettings(demo).allowedAddresses, undefined);
+    assert.deepEqual(
+      readSettings(named('10.1.0.0/16:8583, [fd00::/8]:443 [::1]:9000 192.168.0.7:9000-9010'))
+        .allowedAddresses,
+      [
+        { range: '10.1.0.0/16', portFrom: 8583, portTo: 8583 },
+        { range: 'fd00::/8', portFrom: 443, portTo: 443 },
+        { range: '::1', portFrom: 9000, portTo: 9000 },
+        { range: '192.168.0.7', portFrom: 9000, portTo: 9010 },
+      ],
+    );
+    for (const wrong of [
+      '10.0.0.1',
+      '10.0.0.1:',
+      '10.0.0.1:0',
+      '10.0.0.1:65536',
+      '10.0.0.1:90-80',
+      '10.0.0.1:80-',
+      '10.0.0.1:80:90',
+      '10.0.0.1:-80',
+      '10.0.0.0/33:80',
+      '10.0.0.0/:80',
+      '10.0.0.0/8/8:80',
+      '10.0.0.0/-1:80',
+      '10.0.0:80',
+      '010.0.0.1:80',
+      'localhost:80',
+      '*:80',
+      ':80',
+      '::1:80',
+      '[::1]',
+      '[::1:80',
+      '[::/129]:80',
+      '[10.0.0.1]:0',
+      '10.0.0.1:80 nonsense',
+      ',',
+      Array.from({ length: 65 }, (_, at) => `10.0.0.${at}:80`).join(' '),
+    ]) {
+      assert.match(faultsOf(named(wrong)).join(), /^SWITCHYARD_ALLOWED_ADDRESSES/, wrong);
+    }
+  });
+
+  test('allowed ports are whole numbers from 1 to 65535', () => {
+    const named = (value: string) => ({ ...demo, SWITCHYARD_ALLOWED_PORTS: value });
+    assert.equal(readSettings(demo).allowedPorts, undefined);
+    assert.deepEqual(readSettings(named('4443, 9443 65535')).allowedPorts, [4443, 9443, 65_535]);
+    const tooMany = Array.from({ length: 65 }, (_, at) => 8000 + at).join(' ');
+    for (const wrong of ['0', '65536', '-1', '443-450', '1e3', '80.5', 'https', ',', tooMany]) {
+      assert.match(faultsOf(named(wrong)).join(), /^SWITCHYARD_ALLOWED_PORTS/, wrong);
+    }
+  });
+
   test('the demo makes one vault key, which only its owner can read', () => {
     const first = readSettings(demo).vaultKey;
     assert.equal(first?.length, 32);

@@ -22,9 +22,9 @@ describe('merchants and stores', () => {
     const path = `/merchants/${made.body['merchantId']}`;
     for (const [members, pointer] of [
       [{ name: `Shop ${card}` }, '/name'],
-      [{ labels: { region: card } }, '/labels'],
+      [{ labels: { region: card } }, '/labels/region'],
       [{ labels: { '5555555555554444': 'x' } }, '/labels'],
-      [{ address: { line1: card, city: 'Paris' } }, '/address'],
+      [{ address: { line1: card, city: 'Paris' } }, '/address/line1'],
       [{ contact: { name: card.replaceAll(' ', '-') } }, '/contact/name'],
     ] as const) {
       const body = { ...base, ...members };

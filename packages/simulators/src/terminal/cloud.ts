@@ -19,8 +19,8 @@ export type CloudOptions = {
   readonly ca?: string | undefined;
   /** With it nothing is taken that is not protected. */
   readonly protection?: Protection | undefined;
-  /** Sent while the terminal is not claimed. */
-  readonly claimCode?: string | undefined;
+  /** Gives the claim code that is sent with a registration. */
+  readonly claimCode?: (() => string) | undefined;
   readonly onState?: (state: DeviceState, error?: string) => void;
 };
 

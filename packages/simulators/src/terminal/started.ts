@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { defined } from '@switchyard/contract';
 import { createProtection, type SharedKey } from '@switchyard/nexo';
 import type { DeviceState } from '@switchyard/sdk-device';
+import { createClaimCodes } from './claim-codes.ts';
 import { connectToCloud } from './cloud.ts';
 import { listenLocally } from './local.ts';
 import type { Terminal } from './options.ts';
@@ -33,8 +34,8 @@ export type StartOptions = {
   readonly cloud?: boolean;
   /** With it nothing is taken that is not protected, on either way. */
   readonly sharedKey?: SharedKey | undefined;
-  /** Sent to the Cloud Connector while the terminal is not claimed. */
-  readonly claimCode?: string;
+  /** Shows each claim code that the terminal makes; without it, no code is sent to the Cloud Connector. */
+  readonly onClaimCode?: (claimCode: string) => void;
   readonly loginRequired?: boolean;
   readonly times?: Partial<TerminalTimes>;
   readonly now: () => number;
@@ -104,14 +105,15 @@ export async function startTerminal(options: StartOptions): Promise<StartedTermi
           await terminal.stop();
           throw error;
         });
-  const { onCloud } = options;
+  const { onCloud, onClaimCode } = options;
+  const claimCode = onClaimCode && createClaimCodes(now, onClaimCode);
   const cloud =
     options.cloud === false
       ? undefined
       : connectToCloud(terminal, {
           ...device,
           protection,
-          ...defined({ onState: onCloud, claimCode: options.claimCode }),
+          ...defined({ onState: onCloud, claimCode }),
         });
   return {
     terminal,

@@ -1,0 +1,192 @@
+/** Terminals that two organisations have proved to have; the operator of the platform decides. */
+import { Button, Radio, Stack } from '@mantine/core';
+import type { ClaimConflict, ClaimSettlement } from '@switchyard/contract';
+import { useState } from 'react';
+import { api } from '../../api/client.ts';
+import { FilterBar } from '../../filters/filter-bar.tsx';
+import { useFilters } from '../../filters/use-filters.ts';
+import { ConfirmAction } from '../../parts/confirm-action.tsx';
+import { notify } from '../../parts/notify.ts';
+import { EmptyState, Facts, Page } from '../../parts/page.tsx';
+import { StateBadge } from '../../parts/state-badge.tsx';
+import { Name, Time } from '../../parts/values.tsx';
+import { type Column, DataTable } from '../../table/data-table.tsx';
+import { forgetLists } from '../../table/kept-stores.ts';
+import type { Page as RowsPage } from '../../table/row-store.ts';
+import { useWords, type Words } from '../../words/index.ts';
+
+const address = '/provisioning/v2/claim-conflicts';
+const statuses = ['Open', 'Settled', 'Withdrawn'] as const;
+const tones = { Open: 'warn', Settled: 'good', Withdrawn: 'plain' } as const;
+const decisions = ['KeepHolder', 'GiveToClaimant'] as const;
+
+type Party = ClaimConflict['holder'];
+
+/** A removed organisation has no name any more. */
+const nameOf = ({ organizationName, organizationId }: Party) => organizationName ?? organizationId;
+
+function columnsOf(t: Words, decide: (conflict: ClaimConflict) => void): Column<ClaimConflict>[] {
+  return [
+    {
+      id: 'terminal',
+      header: t('terminal'),
+      narrow: 'lead',
+      cell: ({ tsn }) => <Name>{tsn}</Name>,
+    },
+    {
+      id: 'holder',
+      header: t('holder'),
+      narrow: 'sub',
+      cell: ({ holder }) => <Name>{nameOf(holder)}</Name>,
+    },
+    {
+      id: 'claimant',
+      header: t('claimant'),
+      cell: ({ claimant }) => <Name>{nameOf(claimant)}</Name>,
+    },
+    {
+      id: 'created',
+      header: t('created'),
+      width: '10.5rem',
+      cell: ({ createdAt }) => <Time at={createdAt} />,
+    },
+    {
+      id: 'status',
+      header: t('status'),
+      width: '13rem',
+      narrow: 'subtrail',
+      cell: ({ status, decision }) => (
+        <StateBadge state={status} tone={tones[status]}>
+          {decision === undefined ? t(`statuses.${status}`) : t(`settled.${decision}`)}
+        </StateBadge>
+      ),
+    },
+    {
+      id: 'decide',
+      header: t('decide.column'),
+      width: '7rem',
+      narrow: 'trail',
+      align: 'end',
+      cell: (conflict) =>
+        conflict.status === 'Open' ? (
+          <Button
+            variant="default"
+            size="compact-xs"
+            aria-label={t('decide.of', { tsn: conflict.tsn })}
+            onClick={() => decide(conflict)}
+          >
+            {t('decide.open')}
+          </Button>
+        ) : null,
+    },
+  ];
+}
+
+export default function ClaimConflicts() {
+  const t = useWords('claim-conflicts');
+  const [values, change] = useFilters(['status'] as const);
+  const [conflict, setConflict] = useState<ClaimConflict | undefined>(undefined);
+  // Another key after a decision, so that the table reads the list again.
+  const [decisionCount, setDecisionCount] = useState(0);
+  return (
+    <Page title={t('title')} lead={t('lead')} fill>
+      <FilterBar
+        fields={[
+          {
+            kind: 'choice',
+            name: 'status',
+            label: t('status'),
+            options: statuses.map((value) => ({ value, label: t(`statuses.${value}`) })),
+          },
+        ]}
+        values={values}
+        onChange={change}
+      />
+      <DataTable
+        label={t('title')}
+        listKey={['claim-conflicts', values, decisionCount]}
+        read={(cursor, signal) =>
+          api.get<RowsPage<ClaimConflict>>(address, {
+            query: { ...values, cursor, limit: 200 },
+            signal,
+          })
+        }
+        columns={columnsOf(t, setConflict)}
+        rowKey={({ conflictId }) => conflictId}
+        empty={
+          <EmptyState icon="device" title={t('empty.title')}>
+            {t('empty.text')}
+          </EmptyState>
+        }
+      />
+      {conflict !== undefined && (
+        <Settle
+          conflict={conflict}
+          onClose={() => setConflict(undefined)}
+          onDone={() => {
+            forgetLists('["claim-conflicts"');
+            setConflict(undefined);
+            setDecisionCount(decisionCount + 1);
+          }}
+        />
+      )}
+    </Page>
+  );
+}
+
+function Settle({
+  conflict,
+  onClose,
+  onDone,
+}: {
+  readonly conflict: ClaimConflict;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}) {
+  const t = useWords('claim-conflicts');
+  const [decision, setDecision] = useState<ClaimSettlement['decision'] | undefined>(undefined);
+  const { conflictId, tsn, holder, claimant } = conflict;
+  const factOf = (party: Party) =>
+    t('party', { name: nameOf(party), method: t(`methods.${party.method}`) });
+  return (
+    <ConfirmAction
+      isOpen
+      isDangerous={decision === 'GiveToClaimant'}
+      isDisabled={decision === undefined}
+      onClose={onClose}
+      title={t('decide.of', { tsn })}
+      confirm={t('decide.confirm')}
+      run={() => api.post<ClaimConflict>(`${address}/${conflictId}/settle`, { body: { decision } })}
+      onDone={() => {
+        notify(t('decide.done'));
+        onDone();
+      }}
+    >
+      <p className="sy-dialogue-text">{t('decide.text')}</p>
+      <Facts
+        items={[
+          [t('holder'), factOf(holder)],
+          [t('claimant'), factOf(claimant)],
+        ]}
+      />
+      <Radio.Group
+        label={t('decide.label')}
+        value={decision ?? null}
+        onChange={(value) => setDecision(decisions.find((each) => each === value))}
+      >
+        <Stack gap="xs" mt="xs">
+          {decisions.map((each) => (
+            <Radio
+              key={each}
+              value={each}
+              label={t(`decisions.${each}.label`, {
+                name: nameOf(each === 'KeepHolder' ? holder : claimant),
+              })}
+              description={t(`decisions.${each}.text`)}
+            />
+          ))}
+        </Stack>
+      </Radio.Group>
+    </ConfirmAction>
+  );
+}
