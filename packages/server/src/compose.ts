@@ -418,7 +418,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     ...(await listenersOf(deps, identity)),
     shownUserDomain: deps.shownUserDomain,
     ...defined({ rateLimits: deps.rateLimits }),
-    loadLimits: deps.loadLimits ?? { ...defaultLoadLimits, loopDelayMs: settings.loopDelayMs },
+    loadLimits: deps.loadLimits ?? { ...defaultLoadLimits, loopDelayMs: settings.overloadEventLoopLagMs },
     ...defined({ checksAnswers: deps.checksAnswers }),
   });
   const reporting = createReporting({

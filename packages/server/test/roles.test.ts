@@ -143,7 +143,7 @@ describe('a process without the role cards', { skip: canLook ? false : 'needs /p
       SWITCHYARD_DATABASE_URL: databaseUrl,
       SWITCHYARD_LOG_LEVEL: 'warn',
       // A busy machine is no reason to refuse here.
-      SWITCHYARD_LOOP_DELAY_MS: '10000',
+      SWITCHYARD_OVERLOAD_EVENT_LOOP_LAG_MS: '10000',
     };
   });
   after(async () => {

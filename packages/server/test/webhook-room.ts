@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import { type CreatedWebhookEndpoint, defined } from '@switchyard/contract';
 import { createAudit, platformAuthor } from '../src/audit/index.ts';
-import type { AddressLookup } from '../src/platform/address-lookup.ts';
 import {
   type Clock,
   createDueClock,
@@ -18,6 +17,7 @@ import {
   systemClock,
   systemIds,
 } from '../src/platform/index.ts';
+import type { AddressLookup } from '../src/platform/net/dns-lookup.ts';
 import { waitingText } from '../src/webhooks/delivery/store.ts';
 import { createPublisher, createSetAside } from '../src/webhooks/feed/index.ts';
 import { createDeliveries, type DeliveryTimes } from '../src/webhooks/index.ts';

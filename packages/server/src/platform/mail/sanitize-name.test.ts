@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { mailNameLengthMax, mailNamePattern } from '@switchyard/contract';
+import { mailName } from './sanitize-name.ts';
+
+const form = new RegExp(mailNamePattern, 'u');
+
+test('a name that makes no link is accepted and stays as it is', () => {
+  for (const name of [
+    'Ann',
+    'Anne-Marie',
+    'O’Neil',
+    "d'Été",
+    'José 3',
+    'Jr. Smith Sr.',
+    '’t Hooft',
+    '李',
+    'नमिता',
+  ]) {
+    assert.match(name, form);
+    assert.equal(mailName(name), name);
+  }
+});
+
+test('a name with a link is refused, and is no link in a mail', () => {
+  for (const [name, inMail] of [
+    ['Click http://evil.example/a?b=1', 'Click http evil example a b 1'],
+    ['evil.example', 'evil example'],
+    ['evil.ÉXAMPLE', 'evil ÉXAMPLE'],
+    ['a@evil.example', 'a evil example'],
+    ['https:evil', 'https evil'],
+    ['<a href="x">Ann</a>', 'a href x Ann a'],
+    ['Ann\r\nBcc: b@evil.example', 'Ann Bcc b evil example'],
+    ['evil。example', 'evil example'],
+    ['evil\u2024example', 'evil example'],
+    ['\u202eAnn', 'Ann'],
+    ['evil..example', 'evil. example'],
+  ] as const) {
+    assert.doesNotMatch(name, form, name);
+    assert.equal(mailName(name), inMail);
+  }
+});
+
+test('a long name is cut in a mail', () => {
+  assert.equal(mailName('x'.repeat(100)).length, mailNameLengthMax);
+});

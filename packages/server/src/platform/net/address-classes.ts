@@ -1,0 +1,46 @@
+// Tells addresses of the public internet from all others, so that nobody sends us to our own house.
+import { BlockList, isIP, isIPv4 } from 'node:net';
+
+/** IANA's special-purpose registry of IPv4, and multicast. */
+const special4 = [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 3],
+] as const;
+
+/** Within 2000::/3, outside of which nothing is public: tunnels to IPv4, documentation, benchmarks. */
+const special6 = [
+  ['2001::', 23],
+  ['2001:db8::', 32],
+  ['2002::', 16],
+  ['3fff::', 20],
+] as const;
+
+const refused4 = new BlockList();
+for (const [net, bits] of special4) refused4.addSubnet(net, bits, 'ipv4');
+const global6 = new BlockList();
+global6.addSubnet('2000::', 3, 'ipv6');
+const refused6 = new BlockList();
+for (const [net, bits] of special6) refused6.addSubnet(net, bits, 'ipv6');
+
+/** False for whatever is no address at all. */
+export function isPublicAddress(address: string): boolean {
+  if (isIPv4(address)) return !refused4.check(address, 'ipv4');
+  if (isIP(address) !== 6) return false;
+  return global6.check(address, 'ipv6') && !refused6.check(address, 'ipv6');
+}
+
+export function isLoopbackHost(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
+}

@@ -1,0 +1,142 @@
+// Calls one Amazon service over kept connections: signed, within time and size, faults as values.
+import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http';
+import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
+import { defined } from '@switchyard/contract';
+import type { Clock } from '../time/clock.ts';
+import { type AwsCredentials, signAws } from './aws-signature.ts';
+import { onConnection } from './request-connection.ts';
+
+const answerLimitBytes = 262_144;
+const idleMs = 20_000;
+
+export type AwsClientOptions = {
+  readonly service: string;
+  readonly region: string;
+  /** Where the service listens; a plain http address is for tests on this machine. */
+  readonly endpoint: string;
+  readonly credentials: AwsCredentials;
+  readonly clock: Clock;
+  /** For one call, with the wait for a connection. */
+  readonly timeoutMs: number;
+  readonly connections: number;
+  /** Authorities to trust besides the machine's, PEM. */
+  readonly ca?: string;
+};
+
+export type AwsCall = {
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: object;
+};
+
+type Json = Readonly<Record<string, unknown>>;
+
+/**
+ * What came of a call. `refused` names the exception of the service; `lost`: no answer, and nobody
+ * knows whether the service acted.
+ */
+export type AwsResult =
+  | { readonly answer: Json; readonly refused?: undefined; readonly lost?: undefined }
+  | {
+      readonly refused: string;
+      readonly status: number;
+      readonly message: string;
+      readonly lost?: undefined;
+    }
+  | { readonly lost: 'timed_out' | 'unreachable' | 'unreadable'; readonly refused?: undefined };
+
+export type AwsClient = { call(call: AwsCall): Promise<AwsResult>; close(): void };
+
+async function textOf(answer: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > answerLimitBytes) {
+      answer.destroy();
+      return undefined;
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function jsonOf(text: string | undefined): Json | undefined {
+  try {
+    const value: unknown = JSON.parse(text ?? '');
+    return typeof value === 'object' && value !== null ? (value as Json) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const wordIn = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** `x-amzn-errortype: ValidationException:http://…`, or `__type` with a name space before `#`. */
+function refusalOf({ headers, statusCode = 0 }: IncomingMessage, body: Json | undefined) {
+  const named = wordIn(headers['x-amzn-errortype']) || wordIn(body?.['__type']);
+  const refused = named.split(':')[0]?.split('#').at(-1) || `HTTP ${statusCode}`;
+  const message = wordIn(body?.['message']) || wordIn(body?.['Message']);
+  return { refused, status: statusCode, message };
+}
+
+/** A kept connection that the service closed just then: nothing was read of the request. */
+const wasStale = (error: unknown, isKept: boolean): boolean => {
+  const { code } = error as NodeJS.ErrnoException;
+  return isKept && (code === 'ECONNRESET' || code === 'EPIPE');
+};
+
+/** @example const kms = createAwsClient({ service: 'kms', region, endpoint, credentials, clock, timeoutMs: 2000, connections: 4 }); */
+export function createAwsClient(options: AwsClientOptions): AwsClient {
+  const { service, region, credentials, clock, timeoutMs, connections, ca } = options;
+  const isPlain = options.endpoint.startsWith('http:');
+  const pool = { keepAlive: true, maxSockets: connections, timeout: idleMs };
+  const agent = isPlain ? new PlainAgent(pool) : new TlsAgent({ ...pool, ...defined({ ca }) });
+
+  function exchange(call: AwsCall, signal: AbortSignal): Promise<IncomingMessage> {
+    const url = new URL(call.path, options.endpoint);
+    const body = JSON.stringify(call.body);
+    const headers = signAws(
+      {
+        method: 'POST',
+        url,
+        headers: { 'content-type': 'application/json', ...call.headers },
+        body,
+      },
+      { service, region, credentials, now: clock.now() },
+    );
+    headers['content-length'] = String(Buffer.byteLength(body));
+    return new Promise((resolve, reject) => {
+      const send = isPlain ? plainRequest : tlsRequest;
+      const request = send(url, { method: 'POST', agent, signal, headers }, resolve);
+      let isKept = false;
+      onConnection(request, {
+        opened(isReused) {
+          isKept = isReused;
+        },
+      });
+      request.on('error', (error) => {
+        if (wasStale(error, isKept) && !signal.aborted) {
+          resolve(exchange(call, signal));
+        } else reject(error);
+      });
+      request.end(body);
+    });
+  }
+
+  return {
+    async call(call) {
+      const signal = AbortSignal.timeout(timeoutMs);
+      try {
+        const answer = await exchange(call, signal);
+        const body = jsonOf(await textOf(answer));
+        if (answer.statusCode !== 200) return refusalOf(answer, body);
+        return body === undefined ? { lost: 'unreadable' } : { answer: body };
+      } catch {
+        // Whatever it was, there is no answer: a refused connection, a bad certificate, half an answer.
+        return { lost: signal.aborted ? 'timed_out' : 'unreachable' };
+      }
+    },
+    close: () => agent.destroy(),
+  };
+}

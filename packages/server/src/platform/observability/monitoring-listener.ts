@@ -1,0 +1,148 @@
+// Answers those who watch the process: metrics, whether it lives, and whether it can serve.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { limitIncompleteRequests } from '../net/incomplete-requests.ts';
+import type { Log } from './log.ts';
+import type { Metrics } from './metrics.ts';
+
+/** Less than the second that Kubernetes and balancers wait for a probe. */
+const checkTimeoutMs = 500;
+/** Links in the body of the readiness. */
+const linksMax = 1_000;
+const requestTimeoutMs = 10_000;
+const timeoutCheckMs = 1_000;
+const headerLimitBytes = 8_192;
+const connectionLimit = 100;
+
+export type ReadinessCheck = () => Promise<boolean>;
+export type LinkHealth = {
+  readonly linkId: string;
+  readonly name: string;
+  readonly available: boolean;
+};
+
+export type Monitoring = {
+  /** Resolves with the port that was taken. */
+  listen(): Promise<number>;
+  /** From now on `/readyz` says no, so that traffic goes elsewhere while work ends. */
+  drain(): void;
+  close(): Promise<void>;
+};
+
+export type MonitoringOptions = {
+  host: string;
+  port: number;
+  metrics: Metrics;
+  log: Log;
+  /** The parts of the platform that this process opens; told with the readiness. */
+  roles?: readonly string[];
+  /** What this process needs in order to answer requests: migrations and keys. */
+  checks: Readonly<Record<string, () => boolean>>;
+  /** Reported beside: while one of them fails the process answers 503 itself, or serves less. */
+  beside: Readonly<Record<string, ReadinessCheck>>;
+  /** The links to acquirers, reported as well; left out by a process without the role `cards`. */
+  links?: (() => readonly LinkHealth[]) | undefined;
+  /** Further members of the body of `/readyz`, which do not change its status. */
+  notes?: () => Readonly<Record<string, string>>;
+};
+
+export function createMonitoring(options: MonitoringOptions): Monitoring {
+  const { metrics, log } = options;
+  let draining = false;
+  const answers: Record<string, (response: ServerResponse) => Promise<void>> = {
+    '/metrics': async (response) => {
+      const text = await metrics.registry.metrics();
+      response.writeHead(200, { 'content-type': metrics.registry.contentType }).end(text);
+    },
+    '/healthz': async (response) => sendJson(response, 200, { status: 'ok' }),
+    '/readyz': async (response) => {
+      const checks = mapValues(options.checks, (check) => resultOf(check()));
+      const isReady = !draining && Object.values(checks).every((check) => check === 'ok');
+      const status = draining ? 'stopping' : isReady ? 'ok' : 'unavailable';
+      const beside = await runChecks(options.beside);
+      const links = options.links?.().slice(0, linksMax);
+      const notes = options.notes?.() ?? {};
+      const body = { status, roles: options.roles, checks, beside, links, ...notes };
+      sendJson(response, isReady ? 200 : 503, body);
+    },
+  };
+  const server: Server = createServer(
+    {
+      headersTimeout: requestTimeoutMs,
+      requestTimeout: 0,
+      connectionsCheckingInterval: timeoutCheckMs,
+      maxHeaderSize: headerLimitBytes,
+    },
+    (request, response) => {
+      handle(request, response).catch((error: unknown) => {
+        log.warn({ err: error }, 'monitoring request failed');
+        if (response.headersSent) response.destroy();
+        else sendJson(response, 500, { status: 'error' });
+      });
+    },
+  );
+  server.prependListener('request', limitIncompleteRequests(server, requestTimeoutMs));
+  server.on('clientError', (_error, socket) => socket.destroy());
+  server.maxConnections = connectionLimit;
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const answer = answers[request.url?.split('?')[0] ?? ''];
+    if (answer === undefined) return sendJson(response, 404, { status: 'not found' });
+    if (request.method === 'GET' || request.method === 'HEAD') return answer(response);
+    response.setHeader('allow', 'GET, HEAD');
+    return sendJson(response, 405, { status: 'method not allowed' });
+  }
+
+  return {
+    listen: () =>
+      new Promise((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(options.port, options.host, () => {
+          server.off('error', reject);
+          resolve((server.address() as AddressInfo).port);
+        });
+      }),
+    drain() {
+      draining = true;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+type Result = 'ok' | 'failed';
+
+const resultOf = (isGood: boolean): Result => (isGood ? 'ok' : 'failed');
+
+function mapValues<From, To>(
+  values: Readonly<Record<string, From>>,
+  map: (value: From) => To,
+): Record<string, To> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(value)]));
+}
+
+async function runChecks(checks: MonitoringOptions['beside']): Promise<Record<string, Result>> {
+  const results = Object.entries(checks).map(
+    async ([name, check]) => [name, resultOf(await passes(check))] as const,
+  );
+  return Object.fromEntries(await Promise.all(results));
+}
+
+async function passes(check: ReadinessCheck): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, checkTimeoutMs, false);
+  });
+  const answer = await Promise.race([check().catch(() => false), late]);
+  clearTimeout(timer);
+  return answer;
+}
+
+function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  response
+    .writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
+    .end(`${JSON.stringify(body)}\n`);
+}

@@ -1,0 +1,54 @@
+// As many files as connections: told where they are too few, and a reason not to start in production.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SettingsFault } from '../settings/settings.ts';
+import { checkOpenFiles, readOpenFilesLimit } from './file-descriptor-limit.ts';
+
+const table = (
+  soft: string,
+) => `Limit                     Soft Limit           Hard Limit           Units
+Max processes             63432                63432                processes
+Max open files            ${soft.padEnd(21)}20000                files
+Max locked memory         8388608              8388608              bytes
+`;
+
+const asked = (environment: 'demo' | 'production', roles: string[] = ['connector']) => ({
+  environment,
+  connectorConnections: 9000,
+  roles: new Set(roles) as never,
+});
+
+function told(...of: [Parameters<typeof checkOpenFiles>[0], number | undefined]): string[] {
+  const lines: string[] = [];
+  const log = { warn: (_facts: object, text: string) => void lines.push(text) };
+  checkOpenFiles(of[0], log as never, of[1]);
+  return lines;
+}
+
+test('the limit is read from what the system tells', () => {
+  assert.equal(readOpenFilesLimit(table('1024')), 1024);
+  assert.equal(readOpenFilesLimit(table('unlimited')), Number.POSITIVE_INFINITY);
+  assert.equal(readOpenFilesLimit(''), undefined);
+});
+
+test('too few files for the connections of the connector are told, with what to do', () => {
+  const [line = ''] = told(asked('demo'), 1024);
+  assert.match(line, /may open 1024 files.*CONNECTIONS=9000 needs 10000.*LimitNOFILE/);
+  assert.deepEqual(told(asked('demo'), 10_000), []);
+  assert.deepEqual(told(asked('demo', ['cards']), 100), []);
+  assert.deepEqual(told(asked('demo'), Number.POSITIVE_INFINITY), []);
+});
+
+test('production does not start with them', () => {
+  assert.throws(() => told(asked('production'), 9999), SettingsFault);
+  assert.deepEqual(told(asked('production'), 10_000), []);
+});
+
+test('this very process has a limit that can be read', {
+  skip: process.platform !== 'linux',
+}, () => {
+  const lines: string[] = [];
+  const log = { warn: (_facts: object, text: string) => void lines.push(text) };
+  checkOpenFiles({ ...asked('demo'), connectorConnections: 2 ** 40 }, log as never);
+  assert.equal(lines.length, 1);
+});

@@ -1,0 +1,80 @@
+// Stops the platform in order: what was opened last closes first, each step within its time.
+import type { Log } from '../observability/log.ts';
+
+const defaultStepMs = 20_000;
+const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+/** A launcher may pass on what its whole process group has received: that is one signal, not two. */
+const echoMs = 1000;
+
+export type Lifecycle = {
+  /** Registers what has been opened; it is closed before everything registered earlier. */
+  onStop(name: string, close: () => Promise<unknown> | unknown, limitMs?: number): void;
+  /** Once, whoever asks; true where every step ended well and in time. */
+  stop(reason: string): Promise<boolean>;
+  /** Stops on a signal and ends the process; another one, a second later, ends it at once. */
+  stopOnSignals(): void;
+};
+
+export function createLifecycle({ log }: { log: Log }): Lifecycle {
+  const steps: { name: string; close: () => Promise<unknown> | unknown; limitMs: number }[] = [];
+  let stopped: Promise<boolean> | undefined;
+
+  async function stopAll(reason: string): Promise<boolean> {
+    log.info({ reason }, 'stopping');
+    let clean = true;
+    for (let step = steps.pop(); step !== undefined; step = steps.pop()) {
+      try {
+        await within(step.limitMs, step.close);
+        log.debug({ step: step.name }, 'stopped');
+      } catch (error) {
+        clean = false;
+        log.error({ err: error, step: step.name }, 'did not stop cleanly');
+      }
+    }
+    log.info('stopped');
+    return clean;
+  }
+
+  function stop(reason: string): Promise<boolean> {
+    stopped ??= stopAll(reason);
+    return stopped;
+  }
+
+  return {
+    onStop(name, close, limitMs = defaultStepMs) {
+      steps.push({ name, close, limitMs });
+    },
+    stop,
+    stopOnSignals() {
+      let asked = false;
+      let impatient = false;
+      for (const signal of stopSignals) {
+        process.on(signal, () => {
+          if (impatient) process.exit(1);
+          if (asked) return;
+          asked = true;
+          setTimeout(() => {
+            impatient = true;
+          }, echoMs).unref();
+          void stop(signal).then((clean) => {
+            process.exitCode = clean ? 0 : 1;
+            // Whatever is still open was given its time.
+            setImmediate(() => process.exit());
+          });
+        });
+      }
+    },
+  };
+}
+
+async function within(limitMs: number, close: () => Promise<unknown> | unknown): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`not within ${limitMs} ms`)), limitMs);
+  });
+  try {
+    await Promise.race([close(), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,68 @@
+// Checks the certificates that an operator names in the settings, before anything uses them.
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { systemClock } from '../time/clock.ts';
+
+/** In every certificate of a local authority: its private key lies in the data directory of a demo. */
+export const demoOrganization = 'Switchyard demo';
+
+type Files = {
+  readonly environment: string;
+  readonly tlsCertFile: string | undefined;
+  readonly tlsKeyFile: string | undefined;
+  readonly deviceCaFile: string | undefined;
+};
+
+/** Each gives a sentence, or nothing where files are fine; files that cannot be read have a rule of their own. */
+export const certificateRules: readonly ((files: Files) => string | undefined)[] = [
+  ({ environment, tlsCertFile, tlsKeyFile }) => {
+    const [cert, key] = [textOf(tlsCertFile), textOf(tlsKeyFile)];
+    return cert === undefined || key === undefined
+      ? undefined
+      : (chainFault('TLS_CERT_FILE', cert, environment) ?? pairFault(cert, key));
+  },
+  ({ environment, deviceCaFile }) => {
+    const text = textOf(deviceCaFile);
+    return text === undefined ? undefined : chainFault('DEVICE_CA_FILE', text, environment);
+  },
+];
+
+function textOf(file: string | undefined): string | undefined {
+  try {
+    return file === undefined ? undefined : readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+function chainFault(setting: string, pem: string, environment: string): string | undefined {
+  const name = `SWITCHYARD_${setting}`;
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g);
+  if (blocks === null) return `${name} holds no certificate in PEM`;
+  try {
+    const chain = blocks.map((block) => new X509Certificate(block));
+    if (environment === 'production' && chain.some(isOfDemo)) {
+      return `${name} holds a certificate of a demo's local authority, whose key is not secret; use one of your own authority`;
+    }
+    return undefined;
+  } catch {
+    return `${name} holds a certificate that cannot be read`;
+  }
+}
+
+function isOfDemo({ subject, issuer }: X509Certificate): boolean {
+  return `${subject}\n${issuer}`.split('\n').includes(`O=${demoOrganization}`);
+}
+
+function pairFault(cert: string, key: string): string | undefined {
+  const certificate = new X509Certificate(cert);
+  if (Date.parse(certificate.validTo) <= systemClock.now()) {
+    return `SWITCHYARD_TLS_CERT_FILE holds a certificate that has expired on ${certificate.validTo}`;
+  }
+  try {
+    if (certificate.checkPrivateKey(createPrivateKey(key))) return undefined;
+  } catch {
+    return 'SWITCHYARD_TLS_KEY_FILE holds no private key in PEM';
+  }
+  return 'SWITCHYARD_TLS_KEY_FILE is not the private key of SWITCHYARD_TLS_CERT_FILE';
+}

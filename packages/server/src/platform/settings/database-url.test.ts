@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { isPlainDatabase, readDatabaseAddress } from './database-url.ts';
+import { ValueFault } from './value-readers.ts';
+
+const hostsOf = (text: string) =>
+  readDatabaseAddress(text).hosts.map(({ host, port }) => `${host} ${port}`);
+
+describe('the address of PostgreSQL', () => {
+  test('names one host or several, in each form that libpq has', () => {
+    assert.deepEqual(hostsOf('postgresql://u:p@db/pay'), ['db 5432']);
+    assert.deepEqual(hostsOf('postgres://db-1:5433/pay'), ['db-1 5433']);
+    assert.deepEqual(hostsOf('postgresql://u:p@db-1:5433,db-2:5434/pay'), [
+      'db-1 5433',
+      'db-2 5434',
+    ]);
+    assert.deepEqual(hostsOf('postgresql://u@db-1,db-2,[fd00::3]:6432/pay'), [
+      'db-1 5432',
+      'db-2 5432',
+      'fd00::3 6432',
+    ]);
+    assert.deepEqual(hostsOf('postgresql://u@db-1,db-2/pay?port=6432'), ['db-1 6432', 'db-2 6432']);
+    assert.deepEqual(hostsOf('postgresql:///pay?host=/run/a,/run/b&port=5433,5434'), [
+      '/run/a 5433',
+      '/run/b 5434',
+    ]);
+    assert.deepEqual(hostsOf('postgresql://%2Frun%2Fa,db/pay'), ['/run/a 5432', 'db 5432']);
+  });
+
+  test('one host reaches the driver as it was written, several as the first of them', () => {
+    const one = 'postgresql://u:p%2C@db:5432/pay?sslmode=verify-full&options=-c%20a%3Db';
+    assert.deepEqual(readDatabaseAddress(one), {
+      url: one,
+      hosts: [{ host: 'db', port: 5432 }],
+      needsWritableHost: false,
+    });
+    const { url, needsWritableHost } = readDatabaseAddress(
+      'postgresql://u:p%2C@db-1,db-2:5434/pay?target_session_attrs=read-write&sslmode=verify-full',
+    );
+    assert.equal(url, 'postgresql://u:p%2C@db-1:5432/pay?sslmode=verify-full');
+    assert.ok(needsWritableHost);
+    assert.ok(readDatabaseAddress('postgresql://db/x?target_session_attrs=any').needsWritableHost);
+    const socket = readDatabaseAddress('postgresql://u@/pay?host=/run/a,db&application_name=x');
+    assert.equal(socket.url, 'postgresql://u@%2Frun%2Fa:5432/pay?application_name=x');
+    const numbered = readDatabaseAddress('postgresql://u@[fd00::1]:1,[fd00::2]:2/pay');
+    assert.equal(numbered.url, 'postgresql://u@[fd00::1]:1/pay?');
+  });
+
+  test('what cannot be used is refused with its reason, and never repeated', () => {
+    const cases: [string, RegExp][] = [
+      ['mysql://u:hunter2@db/pay', /starts with postgresql:/],
+      ['db:5432', /starts with postgresql:/],
+      ['postgresql://u:hunter2@db-1:99999,db-2/pay', /host or port that is not valid/],
+      ['postgresql://u:hunter2@db-1:0,db-2/pay', /host or port that is not valid/],
+      ['postgresql://u:hunter2@db-1:5x,db-2/pay', /host or port that is not valid/],
+      ['postgresql://u:hunter2@a:1:2,db-2/pay', /host or port that is not valid/],
+      ['postgresql://u:hunter2@db-1,,db-2/pay', /host without a name/],
+      ['postgresql://u:hunter2@db-1,/pay', /host without a name/],
+      ['postgresql://u:hunter2@a,b/pay?port=1,2,3', /2 hosts and 3 ports/],
+      [`postgresql://u:hunter2@${'a,'.repeat(16)}a/pay`, /more than 16 hosts/],
+      ['postgresql://u:hunter2@db/pay?target_session_attrs=standby', /could not write/],
+      ['postgresql://u:hunter2@a,b/pay?target_session_attrs=prefer-standby', /could not write/],
+      ['postgresql://u:hunter2@a b/pay', /is not a URL/],
+      ['postgresql://u:hunter2@%zz,b/pay', /not percent-encoded/],
+    ];
+    for (const [text, reason] of cases) {
+      assert.throws(
+        () => readDatabaseAddress(text),
+        (error) =>
+          error instanceof ValueFault &&
+          reason.test(error.message) &&
+          !error.message.includes('hunter2'),
+        text,
+      );
+    }
+  });
+
+  test('it is plain where another machine is reached without a certificate that is checked', () => {
+    for (const text of [
+      'postgresql://u@db/pay',
+      'postgresql://u@10.0.0.5/pay',
+      'postgresql://u@db/pay?sslmode=disable',
+      'postgresql://u@db/pay?sslmode=no-verify',
+      'postgresql://u@db/pay?sslmode=prefer',
+      'postgresql://u@db/pay?sslmode=allow',
+      'postgresql://u@db/pay?sslmode=require&uselibpqcompat=true',
+      'postgresql://u@db/pay?sslmode=verify-full&sslmode=disable',
+      'postgresql://u@localhost,db/pay',
+      'postgresql://u@localhost/pay?host=db',
+      'postgresql:///pay',
+    ]) {
+      assert.equal(isPlainDatabase(text), true, text);
+    }
+    for (const text of [
+      'postgresql://u@db/pay?sslmode=verify-full',
+      'postgresql://u@db/pay?sslmode=verify-ca&sslrootcert=/ca.pem',
+      'postgresql://u@db/pay?sslmode=require',
+      'postgresql://u@db-1,db-2/pay?sslmode=verify-full',
+      'postgresql://u@localhost/pay',
+      'postgresql://u@127.0.0.1:6432/pay',
+      'postgresql://u@[::1]/pay',
+      'postgresql:///pay?host=/var/run/postgresql',
+    ]) {
+      assert.equal(isPlainDatabase(text), false, text);
+    }
+  });
+});

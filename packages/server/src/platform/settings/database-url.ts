@@ -1,0 +1,104 @@
+// Reads the address of PostgreSQL, which may name several hosts as libpq has them.
+import { isLoopbackHost } from '../net/address-classes.ts';
+import { type Reader, ValueFault } from './value-readers.ts';
+
+export type DatabaseHost = { readonly host: string; readonly port: number };
+
+export type DatabaseAddress = {
+  /** As the driver reads it, which knows one host only: the first one. */
+  readonly url: string;
+  readonly hosts: readonly DatabaseHost[];
+  /** Whether a connection is opened only to a host that accepts writes. */
+  readonly needsWritableHost: boolean;
+};
+
+const defaultPort = 5432;
+const hostsMax = 16;
+const hostParameters = ['host', 'port', 'target_session_attrs'];
+/** Of libpq's values those with which the platform can work; the others may lead to a standby. */
+const sessionAttributes = new Set(['any', 'read-write', 'primary']);
+const addressForm =
+  /^(?<scheme>postgres(?:ql)?:\/\/)(?:(?<user>[^/?#]*)@)?(?<authority>[^/?#]*)(?<rest>.*)$/;
+const hostForm = /^(?<host>\[[0-9A-Fa-f:.]+\]|[^:[\]]*)(?::(?<port>\d*))?$/;
+
+/** @throws ValueFault, which never repeats the address: it may hold a password */
+export function readDatabaseAddress(text: string): DatabaseAddress {
+  const { scheme, user, authority = '', rest = '' } = addressForm.exec(text)?.groups ?? {};
+  if (scheme === undefined) {
+    throw new ValueFault('is not a URL that starts with postgresql:// or postgres://');
+  }
+  const query = queryOf(rest);
+  const hosts = hostsOf(authority, query);
+  const attributes = lastValue(query, 'target_session_attrs');
+  if (attributes !== undefined && !sessionAttributes.has(attributes)) {
+    throw new ValueFault(
+      `has target_session_attrs=${attributes}, with which the platform could not write; use read-write`,
+    );
+  }
+  const needsWritableHost = hosts.length > 1 || attributes !== undefined;
+  const login = user === undefined ? '' : `${user}@`;
+  const url = needsWritableHost ? `${scheme}${login}${withFirst(hosts, rest, query)}` : text;
+  if (!URL.canParse(url)) throw new ValueFault('is not a URL such as postgresql://user@host/name');
+  return { url, hosts, needsWritableHost };
+}
+
+/** The parameters `host` and `port` win over the part before the path, as for the driver. */
+function hostsOf(authority: string, query: URLSearchParams): DatabaseHost[] {
+  const named = lastValue(query, 'host');
+  const ports = (lastValue(query, 'port') ?? '').split(',');
+  const parts = (named ?? authority).split(',');
+  if (parts.length > hostsMax) throw new ValueFault(`names more than ${hostsMax} hosts`);
+  if (ports.length > 1 && ports.length !== parts.length) {
+    throw new ValueFault(`names ${parts.length} hosts and ${ports.length} ports`);
+  }
+  return parts.map((part, index) => {
+    const { host, port } =
+      named === undefined ? (hostForm.exec(part)?.groups ?? {}) : { host: part, port: undefined };
+    const digits = (ports.length > 1 ? ports[index] : ports[0]) || port || String(defaultPort);
+    const number = /^\d{1,5}$/.test(digits) ? Number(digits) : 0;
+    if (host === undefined || number < 1 || number > 65_535) {
+      throw new ValueFault('names a host or port that is not valid');
+    }
+    if (host === '' && parts.length > 1) throw new ValueFault('names a host without a name');
+    return { host: decoded(host).replace(/^\[|\]$/g, ''), port: number };
+  });
+}
+
+function decoded(host: string): string {
+  try {
+    return decodeURIComponent(host);
+  } catch {
+    throw new ValueFault('names a host that is not percent-encoded');
+  }
+}
+
+function withFirst(hosts: readonly DatabaseHost[], rest: string, query: URLSearchParams): string {
+  const [{ host, port } = { host: '', port: defaultPort }] = hosts;
+  const kept = new URLSearchParams(query);
+  for (const name of hostParameters) kept.delete(name);
+  const name = host.includes(':') ? `[${host}]` : encodeURIComponent(host);
+  return `${name}:${port}${/^[^?#]*/.exec(rest)?.[0] ?? ''}?${kept}`;
+}
+
+const queryOf = (text: string) => new URLSearchParams(/\?([^#]*)/.exec(text)?.[1]);
+
+/** Of a parameter that is there several times the last one counts, as for the driver. */
+const lastValue = (query: URLSearchParams, name: string) => query.getAll(name).at(-1);
+
+export const databaseAddress: Reader<string> = {
+  type: 'URL (postgresql, postgres), with several hosts separated by commas',
+  read(value) {
+    readDatabaseAddress(value);
+    return value;
+  },
+};
+
+/** Whether the address leads to another machine without TLS, or with TLS whose certificate is not checked. */
+export function isPlainDatabase(text: string): boolean {
+  const { hosts } = readDatabaseAddress(text);
+  const query = queryOf(text);
+  const mode = lastValue(query, 'sslmode') ?? '';
+  const isChecked =
+    mode.startsWith('verify-') || (mode === 'require' && !query.has('uselibpqcompat'));
+  return !isChecked && hosts.some(({ host }) => !host.startsWith('/') && !isLoopbackHost(host));
+}

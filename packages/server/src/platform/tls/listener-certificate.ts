@@ -1,0 +1,136 @@
+// Gives the listeners their certificate: the operator's own, or one of a local authority made here.
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
+import { join } from 'node:path';
+import type { Settings } from '../settings/settings.ts';
+import type { Clock } from '../time/clock.ts';
+
+/** The longest that browsers accept. */
+const serverDays = 825;
+const authorityDays = 3650;
+const renewBeforeDays = 30;
+const dayMs = 86_400_000;
+const localNames = ['localhost', '127.0.0.1', '::1'];
+/** Bound to every address, so no name to certify. */
+const wildcardHosts = new Set(['0.0.0.0', '::']);
+
+export type ListenerCertificate = {
+  /** The chain, leaf first, PEM. */
+  cert: string;
+  key: string;
+  /** What a client has to trust. */
+  caFile: string;
+};
+
+type Needs = Pick<Settings, 'dataDir' | 'host' | 'tlsCertFile' | 'tlsKeyFile'>;
+type Pair = { cert: string; key: string };
+
+/** The files of an operator were checked with the settings. */
+export async function ensureCertificates(deps: {
+  settings: Needs;
+  clock: Clock;
+}): Promise<ListenerCertificate> {
+  const { settings, clock } = deps;
+  const { tlsCertFile, tlsKeyFile } = settings;
+  if (tlsCertFile !== undefined && tlsKeyFile !== undefined) {
+    const files = [tlsCertFile, tlsKeyFile].map((file) => readFile(file, 'utf8'));
+    const [cert = '', key = ''] = await Promise.all(files);
+    return { cert, key, caFile: tlsCertFile };
+  }
+  const directory = join(settings.dataDir, 'tls');
+  // 0755: clients of any account read the authority's certificate; keys are 0600 each.
+  await mkdir(directory, { recursive: true, mode: 0o755 });
+  const names = wildcardHosts.has(settings.host)
+    ? localNames
+    : [...new Set([...localNames, settings.host])];
+  const files = {
+    ca: join(directory, 'ca.pem'),
+    caKey: join(directory, 'ca-key.pem'),
+    server: join(directory, 'server.pem'),
+    serverKey: join(directory, 'server-key.pem'),
+  };
+  const oldServer = await readPair(files.server, files.serverKey);
+  const named = oldServer !== undefined && hasNames(oldServer, names);
+  const oldAuthority = await readPair(files.ca, files.caKey);
+  // An authority is bound to its names: where they change it is made anew as well.
+  const authority =
+    named && oldAuthority !== undefined && isGood(oldAuthority, clock)
+      ? oldAuthority
+      : await writePair(files.ca, files.caKey, await makeAuthority(names, clock));
+  const server =
+    named && isGood(oldServer, clock) && isIssuedBy(oldServer, authority)
+      ? oldServer
+      : await writePair(files.server, files.serverKey, await makeServer(authority, names, clock));
+  return { ...server, caFile: files.ca };
+}
+
+/** The library is loaded only where something is made: it costs more than the rest of this step. */
+async function makeAuthority(names: readonly string[], clock: Clock): Promise<Pair> {
+  const { issueAuthority } = await import('./local-certificate-authority.ts');
+  return issueAuthority(names, validity(clock, authorityDays));
+}
+
+async function makeServer(authority: Pair, names: readonly string[], clock: Clock): Promise<Pair> {
+  const { issueServer } = await import('./local-certificate-authority.ts');
+  return issueServer(authority, names, validity(clock, serverDays - 1));
+}
+
+/** From yesterday, since clocks of clients differ. */
+function validity(clock: Clock, days: number): { notBefore: Date; notAfter: Date } {
+  return {
+    notBefore: new Date(clock.now() - dayMs),
+    notAfter: new Date(clock.now() + days * dayMs),
+  };
+}
+
+function isGood({ cert, key }: Pair, clock: Clock): boolean {
+  try {
+    const certificate = new X509Certificate(cert);
+    const renewAt = Date.parse(certificate.validTo) - renewBeforeDays * dayMs;
+    return certificate.checkPrivateKey(createPrivateKey(key)) && clock.now() < renewAt;
+  } catch {
+    return false;
+  }
+}
+
+function isIssuedBy(server: Pair, authority: Pair): boolean {
+  const certificate = new X509Certificate(server.cert);
+  const issuer = new X509Certificate(authority.cert);
+  return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
+}
+
+function hasNames({ cert }: Pair, names: readonly string[]): boolean {
+  try {
+    const certificate = new X509Certificate(cert);
+    return names.every((name) => {
+      const match = isIP(name) === 0 ? certificate.checkHost(name) : certificate.checkIP(name);
+      return match !== undefined;
+    });
+  } catch {
+    return false;
+  }
+}
+
+async function readPair(certFile: string, keyFile: string): Promise<Pair | undefined> {
+  try {
+    return { cert: await readFile(certFile, 'utf8'), key: await readFile(keyFile, 'utf8') };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function writePair(certFile: string, keyFile: string, pair: Pair): Promise<Pair> {
+  await writeWhole(keyFile, pair.key, 0o600);
+  await writeWhole(certFile, pair.cert, 0o644);
+  return pair;
+}
+
+/** Renamed into place: a killed start leaves the old file or the new one. */
+async function writeWhole(file: string, text: string, mode: number): Promise<void> {
+  const draft = `${file}.${process.pid}.new`;
+  await writeFile(draft, text, { mode, flush: true });
+  await chmod(draft, mode);
+  await rename(draft, file);
+}
