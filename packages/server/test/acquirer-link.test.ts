@@ -19,7 +19,7 @@ import {
 import {
   createAddressGuard,
   createLog,
-  ensureCertificates,
+  ensureListenerCertificate,
   systemClock,
 } from '../src/platform/index.ts';
 import { type AcquirerTap, acquirerTap } from './acquirer-tap.ts';
@@ -192,7 +192,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
 
   test('1: over TLS, and beyond this machine never without', async (t) => {
     const { settings } = await testHouse();
-    const { cert, key, caFile } = await ensureCertificates({ settings, clock: systemClock });
+    const { cert, key, caFile } = await ensureListenerCertificate({ settings, clock: systemClock });
     const host = await scripted(t);
     const server = createTlsServer({ cert, key }, (socket) => {
       const inner = connect(host.port, '127.0.0.1');

@@ -94,7 +94,7 @@ describe('a fault behind a commit', () => {
       clock: systemClock,
       ids: systemIds,
       audit: { record: async () => {} } as unknown as Recorder,
-      jobs: { enqueue: async () => {}, poke() {} },
+      jobs: { enqueue: async () => {}, wake() {} },
       store: { ...createReconciliationStore(database), find: lost },
       demandLink: async () => {},
     });

@@ -11,8 +11,8 @@ import {
   createOutbox,
   createOutgoingCalls,
   type Database,
-  type EventSource,
   migrate,
+  type OutboxEventMapper,
   openDatabase,
   systemClock,
   systemIds,
@@ -36,7 +36,7 @@ export const quickTimes: DeliveryTimes = {
   restsMs: [80, 120, 160],
 };
 
-const facts: EventSource = {
+const facts: OutboxEventMapper = {
   prefix: 'transaction.',
   read: async (rows) =>
     new Map(
@@ -150,7 +150,7 @@ export async function webhookRoom(
          FROM unnest($2::uuid[]) WITH ORDINALITY AS r(i, n)`,
         [organization, identifiers],
       );
-      outbox.poke();
+      outbox.wake();
     },
     /** How many deliveries of an endpoint are in each state. */
     async counts(endpointId: string): Promise<Record<string, number>> {

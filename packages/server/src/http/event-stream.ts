@@ -2,13 +2,13 @@
 import { Refusal } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
+  type ChangeNotifier,
   type Clock,
-  jittered,
-  type Live,
   type Log,
   type Metrics,
   type Subscription,
   type Topic,
+  withJitter,
 } from '../platform/index.ts';
 import { createAtMost } from './at-most.ts';
 import type { Caller } from './caller.ts';
@@ -59,7 +59,7 @@ export type Streams = {
 };
 
 export type StreamsDeps = {
-  readonly live: Live;
+  readonly live: ChangeNotifier;
   readonly clock: Clock;
   readonly log: Log;
   /** Asks anew who it is and whether it may: the token may have been revoked since. */
@@ -144,7 +144,7 @@ export function createStreams(deps: StreamsDeps): Streams {
     reply.hijack();
     open.add(stream);
     const line = await takeLine(reply.raw, { ...headersOf(reply), ...streamHeaders });
-    const opening = openingText(waited.after, jittered(comeBackMs));
+    const opening = openingText(waited.after, withJitter(comeBackMs));
     const { expiresAt } = caller;
     stream.begin({ line, opening, from: waited.after, first, subscription, expiresAt });
     return reply;
@@ -171,7 +171,7 @@ export function createStreams(deps: StreamsDeps): Streams {
         if (restMs <= 0 || leave === undefined || isStopping || bell.isOver()) break;
         // What was not wanted lies behind it now, and more may lie before it: nothing rings for that.
         if (page.next === after) {
-          subscription.seen(after);
+          subscription.acknowledge(after);
           await bell.rung(restMs);
         }
         after = page.next;

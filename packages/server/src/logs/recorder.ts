@@ -77,7 +77,7 @@ export function createRecorder(deps: Deps): Recorder {
 
   const poller = createPoller({
     pollMs: flushMs,
-    turn,
+    poll: turn,
     onError: (error) => log.warn({ err: error }, 'the request log could not be written'),
   });
 

@@ -10,7 +10,7 @@ import {
   type Subscription,
 } from '@nats-io/transport-node';
 import { defined } from '@switchyard/contract';
-import { jittered, type Log, type Metrics } from '../../platform/index.ts';
+import { type Log, type Metrics, withJitter } from '../../platform/index.ts';
 import { BackplaneFault } from '../backplane.ts';
 
 export type LinkSettings = {
@@ -49,7 +49,7 @@ const pingMs = 5000;
 
 /** Doubles with each failure in a row, and scattered, so that nodes do not come back together. */
 const pauseAfter = (failures: number): number =>
-  jittered(Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(failures, 10)));
+  withJitter(Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(failures, 10)));
 
 /** They stand in the first URL, as user and password or a token, or in a file of their own. */
 function credentialsOf(url: URL | undefined, file: string | undefined) {

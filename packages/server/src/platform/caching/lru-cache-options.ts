@@ -6,4 +6,7 @@
  *
  * @example const owners = new LRUCache<string, string>(atMost(50_000));
  */
-export const atMost = (entries: number) => ({ maxSize: entries, sizeCalculation: () => 1 });
+export const lruCacheOptions = (maxEntries: number) => ({
+  maxSize: maxEntries,
+  sizeCalculation: () => 1,
+});

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { createInFlight } from './in-flight-map.ts';
+import { createInFlightMap } from './in-flight-map.ts';
 
 describe('what is under way', () => {
   test('is found until it ends', () => {
-    const inFlight = createInFlight<number>();
+    const inFlight = createInFlightMap<number>();
     inFlight.set('first', 1);
     inFlight.set('second', 2);
     inFlight.set('first', 3);
@@ -28,7 +28,7 @@ describe('what is under way', () => {
     const step = fc.tuple(key, fc.option(fc.nat()));
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
-        const inFlight = createInFlight<number>();
+        const inFlight = createInFlightMap<number>();
         const map = new Map<string, number>();
         for (const [name, value] of steps) {
           if (value === null) {

@@ -1,6 +1,6 @@
 // Holds what is under way under its key, and lets all of it go when it ends.
 
-export type InFlight<Value> = {
+export type InFlightMap<Value> = {
   get(key: string): Value | undefined;
   set(key: string, value: Value): void;
   delete(key: string): void;
@@ -11,7 +11,7 @@ export type InFlight<Value> = {
   size(): number;
 };
 
-type Place<Value> = { value: Value | undefined };
+type Entry<Value> = { value: Value | undefined };
 
 /**
  * A Map whose entries come and go is rebuilt every few of them, and V8 keeps each of its earlier tables, with
@@ -20,26 +20,26 @@ type Place<Value> = { value: Value | undefined };
  *
  * @example const waiting = createInFlight<Waiting>(); waiting.set(key, entry); waiting.delete(key);
  */
-export function createInFlight<Value>(): InFlight<Value> {
-  const places = new Map<string, Place<Value>>();
+export function createInFlightMap<Value>(): InFlightMap<Value> {
+  const entriesByKey = new Map<string, Entry<Value>>();
 
   function remove(key: string): void {
-    const place = places.get(key);
-    if (place === undefined) return;
-    place.value = undefined;
-    places.delete(key);
+    const entry = entriesByKey.get(key);
+    if (entry === undefined) return;
+    entry.value = undefined;
+    entriesByKey.delete(key);
   }
 
   return {
-    get: (key) => places.get(key)?.value,
+    get: (key) => entriesByKey.get(key)?.value,
     set(key, value) {
-      const place = places.get(key);
-      if (place === undefined) places.set(key, { value });
-      else place.value = value;
+      const entry = entriesByKey.get(key);
+      if (entry === undefined) entriesByKey.set(key, { value });
+      else entry.value = value;
     },
     delete: remove,
-    oldest: () => places.keys().next().value,
-    entries: () => [...places].map(([key, { value }]) => [key, value as Value]),
-    size: () => places.size,
+    oldest: () => entriesByKey.keys().next().value,
+    entries: () => [...entriesByKey].map(([key, { value }]) => [key, value as Value]),
+    size: () => entriesByKey.size,
   };
 }

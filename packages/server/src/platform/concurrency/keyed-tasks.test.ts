@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createWorks } from './keyed-tasks.ts';
+import { createKeyedTasks } from './keyed-tasks.ts';
 
 test('whoever asks for a key meanwhile has the same answer, and afterwards none', async () => {
-  const works = createWorks<number>();
+  const works = createKeyedTasks<number>();
   const gate = Promise.withResolvers<number>();
   const first = works.run('a', () => gate.promise);
   assert.equal(works.find('a'), first);
@@ -17,13 +17,13 @@ test('whoever asks for a key meanwhile has the same answer, and afterwards none'
 });
 
 test('two under one key are both waited for, and neither ends the other', async () => {
-  const works = createWorks<number>();
+  const works = createKeyedTasks<number>();
   const [one, two] = [Promise.withResolvers<number>(), Promise.withResolvers<number>()];
   const first = works.run('a', () => one.promise);
   const second = works.run('a', () => two.promise);
   assert.equal(works.find('a'), first);
   let isIdle = false;
-  const idle = works.idle().then(() => {
+  const idle = works.waitForIdle().then(() => {
     isIdle = true;
   });
   two.resolve(2);
@@ -39,11 +39,11 @@ test('two under one key are both waited for, and neither ends the other', async 
 });
 
 test('rivals for a key come one by one, in their order, also behind one that failed', async () => {
-  const works = createWorks<number>();
+  const works = createKeyedTasks<number>();
   const gate = Promise.withResolvers<void>();
   const done: string[] = [];
   const turn = (key: string, name: string, before?: Promise<void>) =>
-    works.inTurn(key, async () => {
+    works.runExclusive(key, async () => {
       await before;
       done.push(name);
       if (name === 'bad') throw new Error('bad');
@@ -52,7 +52,7 @@ test('rivals for a key come one by one, in their order, also behind one that fai
   await all[2];
   assert.deepEqual(done, ['other'], 'another key does not wait');
   let isIdle = false;
-  const idle = works.idle().then(() => {
+  const idle = works.waitForIdle().then(() => {
     isIdle = true;
   });
   assert.equal(isIdle, false);

@@ -1,7 +1,7 @@
 // What runs in this process: whoever wants the same meanwhile waits for it, and rivals come one by one.
-import { createInFlight } from './in-flight-map.ts';
+import { createInFlightMap } from './in-flight-map.ts';
 
-export type Works<Result> = {
+export type KeyedTasks<Result> = {
   /**
    * Runs work under a key; whoever asks for the key meanwhile waits for the same answer. What runs under it
    * already goes on beside.
@@ -10,44 +10,44 @@ export type Works<Result> = {
   /** Of several the one that has run for longest. */
   find(key: string): Promise<Result> | undefined;
   /** One after another for the same key, so that rivals for one thing do not spin. */
-  inTurn<T>(key: string, work: () => Promise<T>): Promise<T>;
+  runExclusive<T>(key: string, work: () => Promise<T>): Promise<T>;
   /** Once nothing runs any more of what runs now. */
-  idle(): Promise<void>;
+  waitForIdle(): Promise<void>;
 };
 
-const nothing = (): void => {};
+const ignoreResult = (): void => {};
 
 /** @example const works = createWorks<LoadedTransaction>(); */
-export function createWorks<Result>(): Works<Result> {
-  const works = createInFlight<readonly Promise<Result>[]>();
-  const turns = createInFlight<Promise<unknown>>();
+export function createKeyedTasks<Result>(): KeyedTasks<Result> {
+  const runningTasks = createInFlightMap<readonly Promise<Result>[]>();
+  const exclusiveTasks = createInFlightMap<Promise<unknown>>();
 
-  function leave(key: string, mine: Promise<Result>): void {
-    const others = works.get(key)?.filter((each) => each !== mine) ?? [];
-    if (others.length === 0) works.delete(key);
-    else works.set(key, others);
+  function removeTask(key: string, task: Promise<Result>): void {
+    const otherTasks = runningTasks.get(key)?.filter((other) => other !== task) ?? [];
+    if (otherTasks.length === 0) runningTasks.delete(key);
+    else runningTasks.set(key, otherTasks);
   }
 
   return {
     run(key, work) {
-      const mine: Promise<Result> = work().finally(() => leave(key, mine));
-      works.set(key, [...(works.get(key) ?? []), mine]);
-      return mine;
+      const task: Promise<Result> = work().finally(() => removeTask(key, task));
+      runningTasks.set(key, [...(runningTasks.get(key) ?? []), task]);
+      return task;
     },
-    find: (key) => works.get(key)?.[0],
-    inTurn(key, work) {
-      const before = turns.get(key) ?? Promise.resolve();
-      const mine = before.then(work, work);
-      const settled = mine.then(nothing, nothing);
-      turns.set(key, settled);
+    find: (key) => runningTasks.get(key)?.[0],
+    runExclusive(key, work) {
+      const previous = exclusiveTasks.get(key) ?? Promise.resolve();
+      const task = previous.then(work, work);
+      const settled = task.then(ignoreResult, ignoreResult);
+      exclusiveTasks.set(key, settled);
       void settled.then(() => {
-        if (turns.get(key) === settled) turns.delete(key);
+        if (exclusiveTasks.get(key) === settled) exclusiveTasks.delete(key);
       });
-      return mine;
+      return task;
     },
-    async idle() {
-      const running = works.entries().flatMap(([, together]) => together);
-      const waiting = turns.entries().map(([, last]) => last);
+    async waitForIdle() {
+      const running = runningTasks.entries().flatMap(([, together]) => together);
+      const waiting = exclusiveTasks.entries().map(([, last]) => last);
       await Promise.allSettled([...running, ...waiting]);
     },
   };

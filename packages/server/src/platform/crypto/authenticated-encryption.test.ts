@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { openSealed, seal } from './authenticated-encryption.ts';
+import { decryptBytes, encryptBytes } from './authenticated-encryption.ts';
 import { deriveKey } from './derive-key.ts';
 
 const master = randomBytes(32);
@@ -13,30 +13,39 @@ describe('seal', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.string(), (bytes, place) => {
         const plaintext = Buffer.from(bytes);
-        assert.deepEqual(openSealed(key, seal(key, plaintext, place), place), plaintext);
+        assert.deepEqual(decryptBytes(key, encryptBytes(key, plaintext, place), place), plaintext);
       }),
     );
   });
 
   test('one changed byte, another place or another key breaks it', () => {
-    const sealed = seal(key, Buffer.from('4000000000000010'), 'tenant|row');
+    const sealed = encryptBytes(key, Buffer.from('4000000000000010'), 'tenant|row');
     for (let index = 0; index < sealed.length; index += 1) {
       const changed = Buffer.from(sealed);
       changed[index] = (changed[index] ?? 0) ^ 1;
-      assert.throws(() => openSealed(key, changed, 'tenant|row'), `byte ${index}`);
+      assert.throws(() => decryptBytes(key, changed, 'tenant|row'), `byte ${index}`);
     }
-    assert.throws(() => openSealed(key, sealed, 'tenant|other'), /seal is broken/);
-    assert.throws(() => openSealed(deriveKey(master, 'x'), sealed, 'tenant|row'), /no key at hand/);
-    assert.throws(() => openSealed(key, sealed.subarray(0, 20), 'tenant|row'), /no sealed bytes/);
+    assert.throws(() => decryptBytes(key, sealed, 'tenant|other'), /seal is broken/);
+    assert.throws(
+      () => decryptBytes(deriveKey(master, 'x'), sealed, 'tenant|row'),
+      /no key at hand/,
+    );
+    assert.throws(() => decryptBytes(key, sealed.subarray(0, 20), 'tenant|row'), /no sealed bytes/);
   });
 
   test('while keys change, the one that sealed is found', () => {
     const old = deriveKey(master, 'old');
-    assert.equal(openSealed([key, old], seal(old, Buffer.from('x'), 'a'), 'a').toString(), 'x');
+    assert.equal(
+      decryptBytes([key, old], encryptBytes(old, Buffer.from('x'), 'a'), 'a').toString(),
+      'x',
+    );
   });
 
   test('the same text never looks the same twice', () => {
-    assert.notDeepEqual(seal(key, Buffer.from('x'), 'a'), seal(key, Buffer.from('x'), 'a'));
+    assert.notDeepEqual(
+      encryptBytes(key, Buffer.from('x'), 'a'),
+      encryptBytes(key, Buffer.from('x'), 'a'),
+    );
   });
 });
 

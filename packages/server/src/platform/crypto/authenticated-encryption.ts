@@ -15,12 +15,12 @@ const textStart = tagStart + tagBytes;
  * [version 1 | key id 4 | iv 12 | tag 16 | ciphertext]. `boundTo` names the place, such as tenant and row:
  * opened anywhere else, the seal is broken. Random initialisation vectors: at most 2^32 seals per key.
  */
-export function seal(key: Buffer, plaintext: Buffer, boundTo: string): Buffer {
+export function encryptBytes(key: Buffer, plaintext: Buffer, associatedData: string): Buffer {
   const iv = randomBytes(ivBytes);
   // As a key object: of bytes Node.js asks first whether they are one, which costs five times the rest.
-  const held = createSecretKey(key);
-  const cipher = createCipheriv(algorithm, held, iv, { authTagLength: tagBytes });
-  cipher.setAAD(Buffer.from(boundTo));
+  const keyObject = createSecretKey(key);
+  const cipher = createCipheriv(algorithm, keyObject, iv, { authTagLength: tagBytes });
+  cipher.setAAD(Buffer.from(associatedData));
   const text = cipher.update(plaintext);
   const rest = cipher.final();
   return Buffer.concat([Buffer.of(version), keyIdOf(key), iv, cipher.getAuthTag(), text, rest]);
@@ -30,24 +30,26 @@ export function seal(key: Buffer, plaintext: Buffer, boundTo: string): Buffer {
  * @param keys the key, or several while they are changed
  * @throws Error where no key fits, the bytes were changed, or they belong elsewhere
  */
-export function openSealed(
+export function decryptBytes(
   keys: Buffer | readonly Buffer[],
-  sealed: Buffer,
-  boundTo: string,
+  encrypted: Buffer,
+  associatedData: string,
 ): Buffer {
-  if (sealed.length < textStart || sealed[0] !== version)
+  if (encrypted.length < textStart || encrypted[0] !== version)
     throw new Error('these are no sealed bytes');
-  const keyId = sealed.subarray(1, ivStart);
-  const key = (Buffer.isBuffer(keys) ? [keys] : keys).find((each) => keyIdOf(each).equals(keyId));
+  const keyId = encrypted.subarray(1, ivStart);
+  const key = (Buffer.isBuffer(keys) ? [keys] : keys).find((candidate) =>
+    keyIdOf(candidate).equals(keyId),
+  );
   if (key === undefined) throw new Error('no key at hand opens this seal');
-  const iv = sealed.subarray(ivStart, tagStart);
+  const iv = encrypted.subarray(ivStart, tagStart);
   const decipher = createDecipheriv(algorithm, createSecretKey(key), iv, {
     authTagLength: tagBytes,
   });
-  decipher.setAAD(Buffer.from(boundTo));
-  decipher.setAuthTag(sealed.subarray(tagStart, textStart));
+  decipher.setAAD(Buffer.from(associatedData));
+  decipher.setAuthTag(encrypted.subarray(tagStart, textStart));
   try {
-    return Buffer.concat([decipher.update(sealed.subarray(textStart)), decipher.final()]);
+    return Buffer.concat([decipher.update(encrypted.subarray(textStart)), decipher.final()]);
   } catch (error) {
     throw new Error('the seal is broken: bytes, key or place do not fit', { cause: error });
   }

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  olderAfterRenewal,
-  type RetiredKeys,
-  retiredKeysMax,
-  stillSigning,
+  listActiveRetiredKeys,
+  listOlderKeysAfterRotation,
+  maxRetiredKeys,
+  type RetiredKeyColumns,
 } from './retired-keys.ts';
 
 const dayMs = 86_400_000;
 
 /** A renewal as the tables make it. */
-function renewed(row: RetiredKeys & { present: string }, name: string, now: number) {
-  const older = olderAfterRenewal(row, now);
+function renewed(row: RetiredKeyColumns & { present: string }, name: string, now: number) {
+  const older = listOlderKeysAfterRotation(row, now);
   return {
     present: name,
     previous_sealed: Buffer.from(row.present),
@@ -20,8 +20,8 @@ function renewed(row: RetiredKeys & { present: string }, name: string, now: numb
   };
 }
 
-const names = (row: RetiredKeys, now: number) =>
-  stillSigning(row, now).map(({ sealed }) => sealed.toString());
+const names = (row: RetiredKeyColumns, now: number) =>
+  listActiveRetiredKeys(row, now).map(({ sealed }) => sealed.toString());
 
 test('a key signs for its day, however often another one follows it', () => {
   let row = {
@@ -29,13 +29,13 @@ test('a key signs for its day, however often another one follows it', () => {
     previous_sealed: null,
     previous_until: null,
     older_keys: [],
-  } as RetiredKeys & { present: string };
+  } as RetiredKeyColumns & { present: string };
   assert.deepEqual(names(row, 0), []);
   row = renewed(row, 'b', 0);
   row = renewed(row, 'c', 1000);
   row = renewed(row, 'd', 2000);
   assert.deepEqual(names(row, 2000), ['c', 'b', 'a']);
-  assert.equal(stillSigning(row, 2000).length, retiredKeysMax);
+  assert.equal(listActiveRetiredKeys(row, 2000).length, maxRetiredKeys);
   const often = { code: 'keys_renewed_often', retryAfterMs: dayMs - 3000 };
   assert.throws(() => renewed(row, 'e', 3000), often);
   assert.deepEqual(names(row, dayMs), ['c', 'b']);

@@ -3,7 +3,7 @@ import { createPrivateKey, createPublicKey, hash, sign } from 'node:crypto';
 import { deriveKey } from './derive-key.ts';
 
 /** What stands before the 32 bytes of an Ed25519 key in PKCS#8 (RFC 8410). */
-const pkcs8Head = Buffer.from('302e020100300506032b657004220420', 'hex');
+const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 /** A public key as it is published (RFC 8037). */
 export type PublicSigningKey = {
@@ -30,7 +30,7 @@ export function publicSigningKey(x: string): PublicSigningKey {
 /** @example const { key, sign } = createSigningKey(masterKey, 'audit checkpoints'); */
 export function createSigningKey(masterKey: Buffer, purpose: string): SigningKey {
   const seed = deriveKey(masterKey, purpose);
-  const der = Buffer.concat([pkcs8Head, seed]);
+  const der = Buffer.concat([pkcs8Prefix, seed]);
   const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
   const { x } = createPublicKey(privateKey).export({ format: 'jwk' });
   return {

@@ -1,19 +1,23 @@
 import assert from 'node:assert/strict';
 import { createPublicKey, createSecretKey, verify } from 'node:crypto';
 import { test } from 'node:test';
-import { webhookHeaders, webhookKeyPair, webhookSecret } from './webhook-signature.ts';
+import {
+  createWebhookHeaders,
+  createWebhookKeyPair,
+  formatWebhookSecret,
+} from './webhook-signature.ts';
 
 /** The example of the specification's reference libraries. */
 const key = Buffer.from('MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'base64');
 const message = {
   id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
-  at: 1_614_265_330_000,
+  sentAt: 1_614_265_330_000,
   body: '{"test": 2432232314}',
 };
 
 test('the published example is signed as published', () => {
-  assert.equal(webhookSecret(key), 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw');
-  assert.deepEqual(webhookHeaders({ ...message, keys: [key] }), {
+  assert.equal(formatWebhookSecret(key), 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw');
+  assert.deepEqual(createWebhookHeaders({ ...message, keys: [key] }), {
     'webhook-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',
     'webhook-timestamp': '1614265330',
     'webhook-signature': 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
@@ -22,21 +26,24 @@ test('the published example is signed as published', () => {
 
 test('while a secret is changed, both sign', () => {
   const other = Buffer.alloc(32, 7);
-  const { 'webhook-signature': both = '' } = webhookHeaders({ ...message, keys: [other, key] });
+  const { 'webhook-signature': both = '' } = createWebhookHeaders({
+    ...message,
+    keys: [other, key],
+  });
   const [first, second] = both.split(' ');
   assert.equal(second, 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=');
   assert.notEqual(first, second);
 });
 
 test('a key of another length is none', () => {
-  assert.throws(() => webhookSecret(Buffer.alloc(16)), RangeError);
+  assert.throws(() => formatWebhookSecret(Buffer.alloc(16)), RangeError);
 });
 
 test('a key pair signs too, beside the secrets, as RFC 8032 has it', () => {
   const seed = '9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60';
-  const { privateKey, publicKey } = webhookKeyPair(Buffer.from(seed, 'hex'));
+  const { privateKey, publicKey } = createWebhookKeyPair(Buffer.from(seed, 'hex'));
   assert.equal(publicKey, 'whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=');
-  const { 'webhook-signature': both = '' } = webhookHeaders({
+  const { 'webhook-signature': both = '' } = createWebhookHeaders({
     ...message,
     keys: [createSecretKey(key)],
     privateKeys: [privateKey],

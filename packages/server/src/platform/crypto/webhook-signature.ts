@@ -5,15 +5,15 @@ import { createHmac, createPrivateKey, createPublicKey, type KeyObject, sign } f
 const secretPrefix = 'whsec_';
 const publicKeyPrefix = 'whpk_';
 /** What stands before the 32 bytes of an Ed25519 key in PKCS#8 (RFC 8410). */
-const pkcs8Head = Buffer.from('302e020100300506032b657004220420', 'hex');
-const keyBytesMin = 24;
-const keyBytesMax = 64;
+const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
+const minKeyBytes = 24;
+const maxKeyBytes = 64;
 
 export type SignedMessage = {
   /** The same over all tries: receivers tell repetitions by it. */
   readonly id: string;
   /** Of this try, epoch milliseconds. */
-  readonly at: number;
+  readonly sentAt: number;
   readonly body: string;
   /** While a secret is changed, the old and the new one sign side by side. */
   readonly keys: readonly (Buffer | KeyObject)[];
@@ -22,8 +22,8 @@ export type SignedMessage = {
 };
 
 /** @example const { privateKey, publicKey } = webhookKeyPair(seed); // whpk_… */
-export function webhookKeyPair(seed: Buffer): { privateKey: KeyObject; publicKey: string } {
-  const der = Buffer.concat([pkcs8Head, seed]);
+export function createWebhookKeyPair(seed: Buffer): { privateKey: KeyObject; publicKey: string } {
+  const der = Buffer.concat([pkcs8Prefix, seed]);
   const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
   const { x = '' } = createPublicKey(privateKey).export({ format: 'jwk' });
   const publicKey = Buffer.from(x, 'base64url').toString('base64');
@@ -31,16 +31,16 @@ export function webhookKeyPair(seed: Buffer): { privateKey: KeyObject; publicKey
 }
 
 /** @example const text = webhookSecret(randomKey); // whsec_… */
-export function webhookSecret(key: Buffer): string {
-  if (key.length < keyBytesMin || key.length > keyBytesMax) {
-    throw new RangeError(`a signing key has ${keyBytesMin} to ${keyBytesMax} bytes`);
+export function formatWebhookSecret(key: Buffer): string {
+  if (key.length < minKeyBytes || key.length > maxKeyBytes) {
+    throw new RangeError(`a signing key has ${minKeyBytes} to ${maxKeyBytes} bytes`);
   }
   return `${secretPrefix}${key.toString('base64')}`;
 }
 
-export function webhookHeaders(message: SignedMessage): Record<string, string> {
-  const { id, at, body, keys, privateKeys = [] } = message;
-  const timestamp = String(Math.floor(at / 1000));
+export function createWebhookHeaders(message: SignedMessage): Record<string, string> {
+  const { id, sentAt, body, keys, privateKeys = [] } = message;
+  const timestamp = String(Math.floor(sentAt / 1000));
   const signed = `${id}.${timestamp}.${body}`;
   const signatures = keys.map(
     (key) => `v1,${createHmac('sha256', key).update(signed).digest('base64')}`,

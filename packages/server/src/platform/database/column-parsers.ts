@@ -13,25 +13,25 @@ const standardTimestamp: Parser = pg.types.getTypeParser(timestamptzOid, 'text')
  * timestamptz becomes a Date, read by hand at a quarter of the cost of the driver's own reader.
  */
 const parsers = new Map<number, Parser>([
-  [int8Oid, safeInteger],
-  [timestamptzOid, timestamp],
+  [int8Oid, parseSafeInteger],
+  [timestamptzOid, parseTimestamp],
 ]);
 
-export const postgresTypes: pg.CustomTypesConfig = {
+export const postgresTypeParsers: pg.CustomTypesConfig = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
-    const own = format === 'binary' ? undefined : parsers.get(oid);
-    return own ?? pg.types.getTypeParser(oid, format);
+    const parser = format === 'binary' ? undefined : parsers.get(oid);
+    return parser ?? pg.types.getTypeParser(oid, format);
   },
 };
 
-export function safeInteger(text: string): number {
+export function parseSafeInteger(text: string): number {
   const value = Number(text);
   if (Number.isSafeInteger(value)) return value;
   throw new RangeError('an int8 from the database is beyond the safe integers');
 }
 
 /** `2026-01-02 03:04:05.678901+00`, as a session in UTC writes it; other forms take the standard reader. */
-export function timestamp(text: string): unknown {
+export function parseTimestamp(text: string): unknown {
   const zone = text.length - 3;
   if (zone < 19 || text.charCodeAt(4) !== 45 || !text.endsWith('+00')) {
     return standardTimestamp(text);
@@ -40,18 +40,18 @@ export function timestamp(text: string): unknown {
   const fraction = zone > 20 ? Number(text.slice(20, zone).slice(0, 3).padEnd(3, '0')) : 0;
   return new Date(
     Date.UTC(
-      digits(text, 0, 4),
-      digits(text, 5, 7) - 1,
-      digits(text, 8, 10),
-      digits(text, 11, 13),
-      digits(text, 14, 16),
-      digits(text, 17, 19),
+      parseDigits(text, 0, 4),
+      parseDigits(text, 5, 7) - 1,
+      parseDigits(text, 8, 10),
+      parseDigits(text, 11, 13),
+      parseDigits(text, 14, 16),
+      parseDigits(text, 17, 19),
       fraction,
     ),
   );
 }
 
-function digits(text: string, start: number, end: number): number {
+function parseDigits(text: string, start: number, end: number): number {
   let value = 0;
   for (let index = start; index < end; index += 1) value = value * 10 + text.charCodeAt(index) - 48;
   return value;

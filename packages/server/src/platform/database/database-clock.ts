@@ -8,11 +8,11 @@ import type { Database } from './database.ts';
 /** A machine whose clock is set meanwhile is followed within such a time. */
 const defaultPollMs = 10_000;
 /** So far from the database a machine is worth a word. */
-const toldMs = 1_000;
+const logThresholdMs = 1_000;
 /** What clocks may differ by here. A database further off has jumped itself, and would revive what has expired. */
 const toleranceMs = 30_000;
 /** While it is too far off, one look in so many is logged: the first, then one a minute. */
-const looksPerError = 6;
+const measurementsPerError = 6;
 
 type DatabaseClock = Clock & {
   /** The first look at the database's time; from here on it is looked at again and again. */
@@ -41,49 +41,50 @@ export function createDatabaseClock({
   pollMs = defaultPollMs,
 }: Deps): DatabaseClock {
   let aheadMs = 0;
-  let saidMs = 0;
-  let looksTooFar = 0;
-  let machineAt = Number.NEGATIVE_INFINITY;
-  let toldAt = Number.NEGATIVE_INFINITY;
+  let loggedAheadMs = 0;
+  let tooFarCount = 0;
+  let latestMachineTime = Number.NEGATIVE_INFINITY;
+  let latestTime = Number.NEGATIVE_INFINITY;
 
   function now(): number {
-    const at = clock.now();
+    const machineTime = clock.now();
     // A machine that was set so far back is followed: to stand still until it is there again would be worse.
-    if (at < machineAt - toleranceMs) machineAt = toldAt = Number.NEGATIVE_INFINITY;
-    machineAt = Math.max(machineAt, at);
+    if (machineTime < latestMachineTime - toleranceMs)
+      latestMachineTime = latestTime = Number.NEGATIVE_INFINITY;
+    latestMachineTime = Math.max(latestMachineTime, machineTime);
     // What was told once is past, whatever the database says since.
-    toldAt = Math.max(toldAt, at + aheadMs);
-    return toldAt;
+    latestTime = Math.max(latestTime, machineTime + aheadMs);
+    return latestTime;
   }
 
-  async function look(): Promise<void> {
-    const before = clock.now();
+  async function measure(): Promise<void> {
+    const startedAt = clock.now();
     const [row] = await database.query<{ at: number }>(
       'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS at',
     );
     if (row === undefined) throw new Error('the database told no time');
-    const [least, most] = [row.at - clock.now() - 1, row.at - before];
+    const [lowest, highest] = [row.at - clock.now() - 1, row.at - startedAt];
     // Somewhere in between it was read. What fits stays: the way to the database is no reason to jump.
-    const foundMs = Math.round(Math.min(Math.max(aheadMs, least), most));
-    if (Math.abs(foundMs) > toleranceMs) {
-      if (looksTooFar % looksPerError === 0) {
-        const facts = { foundMs, aheadMs };
+    const measuredMs = Math.round(Math.min(Math.max(aheadMs, lowest), highest));
+    if (Math.abs(measuredMs) > toleranceMs) {
+      if (tooFarCount % measurementsPerError === 0) {
+        const facts = { foundMs: measuredMs, aheadMs };
         log.error(facts, 'the clock of the database is too far from that of this machine');
       }
-      looksTooFar += 1;
+      tooFarCount += 1;
       return;
     }
-    looksTooFar = 0;
-    aheadMs = foundMs;
-    if (Math.abs(aheadMs - saidMs) < toldMs) return;
-    saidMs = aheadMs;
+    tooFarCount = 0;
+    aheadMs = measuredMs;
+    if (Math.abs(aheadMs - loggedAheadMs) < logThresholdMs) return;
+    loggedAheadMs = aheadMs;
     log.warn({ aheadMs }, 'the clock of the database differs from that of this machine');
   }
 
   const poller = createPoller({
     pollMs,
-    async turn() {
-      await look();
+    async poll() {
+      await measure();
       return false;
     },
     onError: (error) => log.warn({ err: error }, 'the clock of the database could not be read'),
@@ -92,7 +93,7 @@ export function createDatabaseClock({
   return {
     now,
     async start() {
-      await look();
+      await measure();
       poller.start();
     },
     stop: poller.stop,

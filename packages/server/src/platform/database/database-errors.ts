@@ -24,17 +24,17 @@ const unavailableMessages =
 /** Cancelled by the statement time-out: the server lives and the statement did nothing. */
 const cancelled = '57014';
 
-function stateOf(error: unknown): string {
+export function sqlState(error: unknown): string {
   const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
   return typeof code === 'string' ? code : '';
 }
 
 export function isRetryable(error: unknown): boolean {
-  return retryableStates.has(stateOf(error));
+  return retryableStates.has(sqlState(error));
 }
 
 export function isUnavailable(error: unknown): boolean {
-  const state = stateOf(error);
+  const state = sqlState(error);
   if (unavailableStates.has(state) || unavailableSystemCodes.has(state)) return true;
   if (state.length === 5 && unavailableClasses.includes(state.slice(0, 2))) return true;
   return error instanceof Error && unavailableMessages.test(error.message);
@@ -42,18 +42,18 @@ export function isUnavailable(error: unknown): boolean {
 
 /** The connection cannot be used again. */
 export function isConnectionLost(error: unknown): boolean {
-  return isUnavailable(error) && stateOf(error) !== cancelled;
+  return isUnavailable(error) && sqlState(error) !== cancelled;
 }
 
 /**
  * A lost database as the refusal that clients understand; anything else unchanged.
  * `sent` says whether a statement was under way: only then may it have been done all the same.
  */
-export function asRefusal(error: unknown, sent: boolean): unknown {
+export function toDatabaseProblem(error: unknown, isSent: boolean): unknown {
   if (!isUnavailable(error)) return error;
-  const done = sent && stateOf(error) !== cancelled;
+  const isPossiblyDone = isSent && sqlState(error) !== cancelled;
   return new Refusal('database_unavailable', 'The database cannot be reached at the moment.', {
-    outcome: done ? 'Unknown' : 'NotProcessed',
+    outcome: isPossiblyDone ? 'Unknown' : 'NotProcessed',
     retryAfterMs: 1000,
     logDetail: error instanceof Error ? error.message : String(error),
     cause: error,
@@ -61,7 +61,7 @@ export function asRefusal(error: unknown, sent: boolean): unknown {
 }
 
 /** Too many want the same rows: nothing was done, and later it may well go. */
-export function contended(error: unknown): Refusal {
+export function contentionProblem(error: unknown): Refusal {
   return new Refusal('overloaded', 'Too many requests want the same records.', {
     retryAfterMs: 1000,
     logDetail: 'serialization failures did not end',
@@ -74,7 +74,7 @@ export function contended(error: unknown): Refusal {
  *
  * @example return viewOf(await behindCommit(() => find(id)));
  */
-export async function behindCommit<Result>(step: () => Promise<Result>): Promise<Result> {
+export async function withUnknownOutcome<Result>(step: () => Promise<Result>): Promise<Result> {
   try {
     return await step();
   } catch (error) {

@@ -7,10 +7,10 @@ import { CompiledQuery, sql } from 'kysely';
 import { testDatabase, testDatabaseUrl } from '../../../test/database.ts';
 import { eventually } from '../../../test/eventually.ts';
 import { createLog } from '../observability/log.ts';
-import { applicationName, roleName } from './application-name.ts';
-import { safeInteger, timestamp } from './column-parsers.ts';
+import { applicationName, joinRoleNames } from './application-name.ts';
+import { parseSafeInteger, parseTimestamp } from './column-parsers.ts';
 import { type Database, openDatabase } from './database.ts';
-import { asRefusal, isRetryable } from './database-errors.ts';
+import { isRetryable, toDatabaseProblem } from './database-errors.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 
@@ -24,7 +24,7 @@ describe('values from the database', () => {
     const [row] = await database.query('SELECT 9007199254740991::int8 AS n, 5::int4 AS i');
     assert.deepEqual(row, { n: Number.MAX_SAFE_INTEGER, i: 5 });
     await assert.rejects(database.query('SELECT 9007199254740992::int8'), RangeError);
-    assert.throws(() => safeInteger('-9007199254740992'), RangeError);
+    assert.throws(() => parseSafeInteger('-9007199254740992'), RangeError);
     const [sum] = await database.query('SELECT sum(n) AS n FROM (VALUES (1::int8)) AS v(n)');
     assert.deepEqual(sum, { n: '1' });
   });
@@ -36,10 +36,13 @@ describe('values from the database', () => {
       const [row] = await database.query('SELECT $1::timestamptz AS t', [instant]);
       assert.deepEqual(row, { t: new Date(instant) });
     }
-    assert.deepEqual(timestamp('2026-01-02 03:04:05.6+00'), new Date('2026-01-02T03:04:05.600Z'));
-    assert.deepEqual(timestamp('2026-01-02 03:04:05.678901+00'), new Date(instants[0] ?? ''));
-    assert.deepEqual(timestamp('2026-01-02 05:04:05.678+02'), new Date(instants[0] ?? ''));
-    assert.equal(timestamp('infinity'), Number.POSITIVE_INFINITY);
+    assert.deepEqual(
+      parseTimestamp('2026-01-02 03:04:05.6+00'),
+      new Date('2026-01-02T03:04:05.600Z'),
+    );
+    assert.deepEqual(parseTimestamp('2026-01-02 03:04:05.678901+00'), new Date(instants[0] ?? ''));
+    assert.deepEqual(parseTimestamp('2026-01-02 05:04:05.678+02'), new Date(instants[0] ?? ''));
+    assert.equal(parseTimestamp('infinity'), Number.POSITIVE_INFINITY);
   });
 });
 
@@ -73,10 +76,10 @@ describe('database', () => {
   });
 
   test('its connections name the instance and the role of the process', async () => {
-    const name = applicationName('pay-1', roleName(new Set(['jobs', 'cards'])));
+    const name = applicationName('pay-1', joinRoleNames(new Set(['jobs', 'cards'])));
     assert.equal(name, 'switchyard pay-1 cards+jobs');
     const all = new Set(['cards', 'identity', 'connector', 'portal', 'jobs']);
-    assert.equal(applicationName('pay-1', roleName(all)), 'switchyard pay-1 all');
+    assert.equal(applicationName('pay-1', joinRoleNames(all)), 'switchyard pay-1 all');
     const long = applicationName(`${'x'.repeat(58)}-42-ab`, 'cards+connector+identity+portal');
     assert.match(long, /^switchyard x{14}-42-ab cards\+connector\+identity\+portal$/);
     assert.equal(long.length, 63);
@@ -282,13 +285,13 @@ describe('errors of the driver', () => {
   test('they are sorted by their code', () => {
     for (const code of ['40001', '40P01']) assert.ok(isRetryable(failure(code)));
     for (const code of ['08006', '53300', '57P01', '57P03', '58030', 'ECONNREFUSED', 'ENOENT']) {
-      assert.ok(asRefusal(failure(code), true) instanceof Refusal, code);
+      assert.ok(toDatabaseProblem(failure(code), true) instanceof Refusal, code);
     }
     for (const code of ['23505', '22P02', '42601', 'ERR_INVALID_ARG_TYPE']) {
       const error = failure(code);
-      assert.equal(asRefusal(error, true), error, code);
+      assert.equal(toDatabaseProblem(error, true), error, code);
     }
-    const cancelled = asRefusal(failure('57014'), true);
+    const cancelled = toDatabaseProblem(failure('57014'), true);
     assert.ok(cancelled instanceof Refusal && cancelled.outcome === 'NotProcessed');
   });
 });

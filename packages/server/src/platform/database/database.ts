@@ -1,36 +1,41 @@
 // Opens the database: one pool for ordinary queries, one for the hot prepared statements of the sale.
 import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely';
 import pg from 'pg';
-import { jittered } from '../identifiers/ids.ts';
+import { withJitter } from '../identifiers/ids.ts';
 import type { Log } from '../observability/log.ts';
-import { readDatabaseAddress } from '../settings/database-url.ts';
+import { parseDatabaseUrl } from '../settings/database-url.ts';
 import { pause } from '../time/clock.ts';
-import { postgresTypes } from './column-parsers.ts';
-import { asRefusal, contended, isConnectionLost, isRetryable } from './database-errors.ts';
+import { postgresTypeParsers } from './column-parsers.ts';
+import {
+  contentionProblem,
+  isConnectionLost,
+  isRetryable,
+  toDatabaseProblem,
+} from './database-errors.ts';
 import { createHotPool, type HotPool } from './hot-path/connection-pool.ts';
 import type { HotStatement } from './hot-path/prepared-query.ts';
-import { preparedName } from './hot-path/statement-name.ts';
-import { clientMaker } from './writable-host.ts';
+import { readStatementName } from './hot-path/statement-name.ts';
+import { createClientClass } from './writable-host.ts';
 
 const defaultConnectTimeoutMs = 5_000;
 /** A timer that is longer than it can count ends at once. */
-const longestConnectSeconds = 600;
+const maxConnectSeconds = 600;
 const statementTimeoutMs = 30_000;
 const hotStatementTimeoutMs = 10_000;
 /** Longer than the server's own limit, so it strikes only where the server is silent. */
-const silenceTimeoutMs = 45_000;
+const responseTimeoutMs = 45_000;
 const idleInTransactionMs = 60_000;
 const healthTimeoutMs = 2_000;
-const retriesMax = 5;
+const maxRetries = 5;
 const retryPauseMs = 5;
 /** PostgreSQL cuts longer names, and two statements would then share one. */
-const statementNameMax = 63;
+const maxStatementName = 63;
 
 /**
  * Young tables make the planner prefer hash joins over sequential scans, and each batch then grows slower;
  * the hot statements name whole keys, so nested index loops are right at any size (storage rules).
  */
-const hotPlanner = {
+const hotPlannerSettings = {
   enable_seqscan: 'off',
   enable_hashjoin: 'off',
   enable_mergejoin: 'off',
@@ -82,7 +87,7 @@ export type DatabaseOptions = {
 };
 
 /** How connections are opened; the connections of a database look for their host together. */
-type Opening = {
+type ConnectionSetup = {
   readonly options: DatabaseOptions;
   readonly url: string;
   readonly connectTimeoutMs: number;
@@ -92,54 +97,55 @@ type Opening = {
 
 export function openDatabase(options: DatabaseOptions): Database {
   const { log, preparedStatements = true } = options;
-  const opening = openingOf(options);
-  const general = openPool(opening, options.connections ?? 8, {
+  const setup = createConnectionSetup(options);
+  const general = openPool(setup, options.connections ?? 8, {
     statement_timeout: String(statementTimeoutMs),
   });
   const kysely = new Kysely<unknown>({
     dialect: new PostgresDialect({
-      pool: { connect: () => checkOut(general, preparedStatements), end: async () => {} },
+      pool: { connect: () => checkOutClient(general, preparedStatements), end: async () => {} },
     }),
   });
   const hotPool = openOnce(async () => {
     // Other engines that speak PostgreSQL's protocol do not know its planner settings.
-    const postgres = await isPostgres((text) => run(general, { text }));
-    return openHotPool(opening, postgres ? hotPlanner : {});
+    const postgres = await isPostgres((text) => runQuery(general, { text }));
+    return openHotPool(setup, postgres ? hotPlannerSettings : {});
   });
 
   return {
     kysely,
-    query: (text, values = []) => retrying(log, () => run(general, { text, values: [...values] })),
+    query: (text, values = []) =>
+      withRetries(log, () => runQuery(general, { text, values: [...values] })),
     prepared: ({ name, text }, values) =>
-      retrying(log, () => {
-        const named = preparedStatements ? { name: checkedName(name) } : {};
-        return run(general, { ...named, text, values: [...values] });
+      withRetries(log, () => {
+        const nameOption = preparedStatements ? { name: requireValidName(name) } : {};
+        return runQuery(general, { ...nameOption, text, values: [...values] });
       }),
     async hot<Of extends object>({ name, text }: HotStatement, values: readonly unknown[]) {
-      checkedName(name);
+      requireValidName(name);
       const pool = hotPool.opened() ?? (await hotPool.open());
-      const rows = await retrying(log, () =>
+      const rows = await withRetries(log, () =>
         preparedStatements ? pool.run({ name, text }, values) : pool.plain(text, values),
       );
       return rows as Of[];
     },
-    transaction: (fn) => retrying(log, () => kysely.transaction().execute(fn)),
-    session: (fn) => inSession(opening, fn),
+    transaction: (fn) => withRetries(log, () => kysely.transaction().execute(fn)),
+    session: (fn) => runInSession(setup, fn),
     async explain(text) {
       const pool = await hotPool.open();
       const rows = await pool.plain(`EXPLAIN (GENERIC_PLAN) ${text}`);
       return rows.map((row) => String(row['QUERY PLAN']));
     },
     async healthy() {
-      const asked = run(general, { text: 'SELECT 1' }).then(
+      const query = runQuery(general, { text: 'SELECT 1' }).then(
         () => true,
         () => false,
       );
       const limit = new AbortController();
-      const late = pause(healthTimeoutMs, limit.signal).then(() => false);
-      const answer = await Promise.race([asked, late]);
+      const timeout = pause(healthTimeoutMs, limit.signal).then(() => false);
+      const isHealthy = await Promise.race([query, timeout]);
       limit.abort();
-      return answer;
+      return isHealthy;
     },
     async close() {
       if (general.ending) return;
@@ -178,18 +184,18 @@ function closeOtherServers(
   };
 }
 
-function checkedName(name: string): string {
-  if (name.length > statementNameMax) throw new RangeError(`statement name too long: ${name}`);
+function requireValidName(name: string): string {
+  if (name.length > maxStatementName) throw new RangeError(`statement name too long: ${name}`);
   return name;
 }
 
 /** pg-pool awaits the hook, and rejects the connection with its error; the type says otherwise. */
 type AwaitedHook = (client: pg.ClientBase) => void;
 
-function openHotPool(opening: Opening, planner: Record<string, string>): HotPool {
-  const { options, connectTimeoutMs: waitLimitMs, verifyConnection } = opening;
+function openHotPool(setup: ConnectionSetup, planner: Record<string, string>): HotPool {
+  const { options, connectTimeoutMs: waitLimitMs, verifyConnection } = setup;
   return createHotPool({
-    config: connectionConfig(opening, {
+    config: connectionConfig(setup, {
       idle_in_transaction_session_timeout: String(idleInTransactionMs),
       statement_timeout: String(hotStatementTimeoutMs),
       ...planner,
@@ -197,43 +203,43 @@ function openHotPool(opening: Opening, planner: Record<string, string>): HotPool
     verifyConnection,
     connections: options.hotConnections ?? 4,
     waitLimitMs,
-    silenceLimitMs: silenceTimeoutMs,
+    silenceLimitMs: responseTimeoutMs,
     log: options.log,
   });
 }
 
 function openPool(
-  opening: Opening,
+  setup: ConnectionSetup,
   connections: number,
   settings: Record<string, string>,
 ): pg.Pool {
   const pool = new pg.Pool({
-    ...connectionConfig(opening, {
+    ...connectionConfig(setup, {
       idle_in_transaction_session_timeout: String(idleInTransactionMs),
       ...settings,
     }),
     max: connections,
-    onConnect: opening.verifyConnection as AwaitedHook,
-    query_timeout: silenceTimeoutMs,
+    onConnect: setup.verifyConnection as AwaitedHook,
+    query_timeout: responseTimeoutMs,
     idleTimeoutMillis: 0,
     // Idle connections are no reason for the process to stay.
     allowExitOnIdle: true,
   });
   // Without listeners the loss of an idle or a waiting connection would end the process.
   pool.on('error', (error) => {
-    if (!pool.ending) opening.options.log.warn({ err: error }, 'database connection lost');
+    if (!pool.ending) setup.options.log.warn({ err: error }, 'database connection lost');
   });
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }
 
-function openingOf(options: DatabaseOptions): Opening {
-  const address = readDatabaseAddress(options.url);
+function createConnectionSetup(options: DatabaseOptions): ConnectionSetup {
+  const address = parseDatabaseUrl(options.url);
   const { url } = address;
   const connectTimeoutMs = connectTimeoutOf(url);
-  const Client = clientMaker(address, {
+  const Client = createClientClass(address, {
     connectionString: url,
-    application_name: nameOf(options),
+    application_name: applicationNameOf(options),
     connectionTimeoutMillis: connectTimeoutMs,
     query_timeout: connectTimeoutMs,
   });
@@ -244,115 +250,123 @@ function openingOf(options: DatabaseOptions): Opening {
 /** How long a connection is waited for, in a full pool too: as PostgreSQL's own clients read the address, in seconds. */
 function connectTimeoutOf(url: string): number {
   const seconds = Number(URL.parse(url)?.searchParams.get('connect_timeout'));
-  return seconds > 0 ? Math.min(seconds, longestConnectSeconds) * 1000 : defaultConnectTimeoutMs;
+  return seconds > 0 ? Math.min(seconds, maxConnectSeconds) * 1000 : defaultConnectTimeoutMs;
 }
 
-const nameOf = ({ applicationName = 'switchyard' }: DatabaseOptions) => applicationName;
+const applicationNameOf = ({ applicationName = 'switchyard' }: DatabaseOptions) => applicationName;
 
 function connectionConfig(
-  { options, url, connectTimeoutMs, Client }: Opening,
+  { options, url, connectTimeoutMs, Client }: ConnectionSetup,
   settings: Record<string, string>,
 ): pg.PoolConfig {
   const { preparedStatements = true } = options;
   return {
     Client,
-    connectionString: preparedStatements ? withOptions(url, { TimeZone: 'UTC', ...settings }) : url,
-    types: postgresTypes,
-    application_name: nameOf(options),
+    connectionString: preparedStatements
+      ? withSessionOptions(url, { TimeZone: 'UTC', ...settings })
+      : url,
+    types: postgresTypeParsers,
+    application_name: applicationNameOf(options),
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
   };
 }
 
-async function inSession<T>(opening: Opening, fn: (query: SessionQuery) => Promise<T>): Promise<T> {
-  const client = new opening.Client(connectionConfig(opening, { statement_timeout: '0' }));
+async function runInSession<T>(
+  setup: ConnectionSetup,
+  fn: (query: SessionQuery) => Promise<T>,
+): Promise<T> {
+  const client = new setup.Client(connectionConfig(setup, { statement_timeout: '0' }));
   client.on('error', () => {});
   try {
     await client.connect();
   } catch (error) {
-    throw asRefusal(error, false);
+    throw toDatabaseProblem(error, false);
   }
   try {
     return await fn(async (text, values = []) => (await client.query(text, [...values])).rows);
   } catch (error) {
-    throw asRefusal(error, true);
+    throw toDatabaseProblem(error, true);
   } finally {
     await client.end();
   }
 }
 
 /** Our options behind those of the address, if it has any: the driver takes only one of the two places. */
-function withOptions(url: string, session: Record<string, string>): string {
-  const ours = Object.entries(session).map(([name, value]) => `-c ${name}=${value}`);
+function withSessionOptions(url: string, session: Record<string, string>): string {
+  const platformOptions = Object.entries(session).map(([name, value]) => `-c ${name}=${value}`);
   const parsed = new URL(url);
-  const theirs = parsed.searchParams.get('options');
-  parsed.searchParams.set('options', [...(theirs === null ? [] : [theirs]), ...ours].join(' '));
+  const urlOptions = parsed.searchParams.get('options');
+  parsed.searchParams.set(
+    'options',
+    [...(urlOptions === null ? [] : [urlOptions]), ...platformOptions].join(' '),
+  );
   return parsed.href;
 }
 
-async function run<Of extends object>(pool: pg.Pool, query: pg.QueryConfig): Promise<Of[]> {
-  const client = await connect(pool);
+async function runQuery<Of extends object>(pool: pg.Pool, query: pg.QueryConfig): Promise<Of[]> {
+  const client = await connectPool(pool);
   try {
     const { rows } = await client.query<Of & Row>(query);
     client.release();
     return rows;
   } catch (error) {
     client.release(isConnectionLost(error));
-    throw asRefusal(error, true);
+    throw toDatabaseProblem(error, true);
   }
 }
 
-async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
+async function connectPool(pool: pg.Pool): Promise<pg.PoolClient> {
   try {
     return await pool.connect();
   } catch (error) {
-    throw asRefusal(error, false);
+    throw toDatabaseProblem(error, false);
   }
 }
 
 /** A connection for Kysely, with the same sorting of errors; a lost one does not return to the pool. */
-async function checkOut(pool: pg.Pool, mayPrepare: boolean): Promise<PostgresPoolClient> {
-  const client = await connect(pool);
-  let lost = false;
+async function checkOutClient(pool: pg.Pool, mayPrepare: boolean): Promise<PostgresPoolClient> {
+  const client = await connectPool(pool);
+  let isLost = false;
   const query = async (text: string, values: readonly unknown[]) => {
-    const name = mayPrepare ? preparedName(text) : undefined;
+    const name = mayPrepare ? readStatementName(text) : undefined;
     try {
       return await client.query({ ...(name && { name }), text, values: [...values] });
     } catch (error) {
-      lost ||= isConnectionLost(error);
-      throw asRefusal(error, true);
+      isLost ||= isConnectionLost(error);
+      throw toDatabaseProblem(error, true);
     }
   };
   // Kysely also describes cursors, which nobody here asks for.
   return {
     query: query as unknown as PostgresPoolClient['query'],
-    release: () => client.release(lost),
+    release: () => client.release(isLost),
   };
 }
 
-async function retrying<T>(log: Log, attempt: () => Promise<T>): Promise<T> {
+async function withRetries<T>(log: Log, attempt: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await attempt();
     } catch (error) {
       if (!isRetryable(error)) throw error;
-      if (tries > retriesMax) throw contended(error);
+      if (tries > maxRetries) throw contentionProblem(error);
       log.debug({ err: error, tries }, 'the database asked for another try');
-      await pause(jittered(retryPauseMs * 2 ** tries));
+      await pause(withJitter(retryPauseMs * 2 ** tries));
     }
   }
 }
 
 /** Opens on first use, together for all who ask; a failed opening is tried again by the next one. */
 function openOnce<T>(create: () => Promise<T>): { opened(): T | undefined; open(): Promise<T> } {
-  let made: T | undefined;
+  let opened: T | undefined;
   let opening: Promise<T> | undefined;
   return {
-    opened: () => made,
+    opened: () => opened,
     open() {
       opening ??= create().then(
         (value) => {
-          made = value;
+          opened = value;
           return value;
         },
         (error: unknown) => {

@@ -11,9 +11,12 @@ type FindHost = () => Promise<DatabaseHost>;
  *
  * @param probe - how a host is asked, with a limit of time
  */
-export function clientMaker(address: DatabaseAddress, probe: pg.ClientConfig): typeof pg.Client {
+export function createClientClass(
+  address: DatabaseAddress,
+  probe: pg.ClientConfig,
+): typeof pg.Client {
   if (!address.needsWritableHost) return pg.Client;
-  const findHost = sharing(() => findWritableHost(address.hosts, probe));
+  const findHost = shareLookup(() => findWritableHost(address.hosts, probe));
   // `new` gives what a function returns, so the pool takes it for a class.
   function createClient(config: pg.ClientConfig): pg.Client {
     const client = new pg.Client(config);
@@ -33,13 +36,13 @@ export function clientMaker(address: DatabaseAddress, probe: pg.ClientConfig): t
 }
 
 /** Connections that open at the same time ask once. */
-function sharing(find: FindHost): FindHost {
-  let asked: Promise<DatabaseHost> | undefined;
+function shareLookup(find: FindHost): FindHost {
+  let pendingLookup: Promise<DatabaseHost> | undefined;
   return () => {
-    asked ??= find().finally(() => {
-      asked = undefined;
+    pendingLookup ??= find().finally(() => {
+      pendingLookup = undefined;
     });
-    return asked;
+    return pendingLookup;
   };
 }
 
@@ -48,13 +51,13 @@ async function findWritableHost(
   hosts: readonly DatabaseHost[],
   probe: pg.ClientConfig,
 ): Promise<DatabaseHost> {
-  const answers = hosts.map((host) => demandWritable(host, probe));
+  const lookups = hosts.map((host) => requireWritableHost(host, probe));
   try {
-    return await Promise.any(answers);
+    return await Promise.any(lookups);
   } catch (error) {
     const reasons = (error as AggregateError).errors as Error[];
-    const refused = reasons.find((reason) => !isUnavailable(reason));
-    if (refused !== undefined) throw refused;
+    const loginError = reasons.find((reason) => !isUnavailable(reason));
+    if (loginError !== undefined) throw loginError;
     const faults = hosts.map(
       ({ host, port }, index) => `${host}:${port} (${reasons[index]?.message})`,
     );
@@ -62,7 +65,10 @@ async function findWritableHost(
   }
 }
 
-async function demandWritable(host: DatabaseHost, probe: pg.ClientConfig): Promise<DatabaseHost> {
+async function requireWritableHost(
+  host: DatabaseHost,
+  probe: pg.ClientConfig,
+): Promise<DatabaseHost> {
   const client = Object.assign(new pg.Client(probe), host);
   client.on('error', () => {});
   try {

@@ -4,23 +4,23 @@ import { chmod, cp, mkdir, readdir, readFile, rename, rm, symlink } from 'node:f
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { Place } from './data-directory.ts';
-import { type Account, succeeds } from './server-account.ts';
+import type { DataDirectory } from './data-directory.ts';
+import { type Account, runsSuccessfully } from './server-account.ts';
 
 const run = promisify(execFile);
 
 export type Binaries = { initdb: string; postgres: string };
 
 /** For copies where the account cannot enter the data directory; one for all of them, each version by name. */
-const sharedPlace = '/var/lib/switchyard';
+const sharedDirectory = '/var/lib/switchyard';
 
 /** Those of `binDir`; else those of the npm package. */
 export async function findBinaries(
-  { home, account, passable }: Place,
+  { home, account, isAccessible }: DataDirectory,
   binDir: string | undefined,
 ): Promise<Binaries> {
   return binDir === undefined
-    ? findBinariesIn(packagedDirectory(), passable ? home : sharedPlace, account)
+    ? findBinariesIn(packagedDirectory(), isAccessible ? home : sharedDirectory, account)
     : inDirectory(binDir);
 }
 
@@ -53,7 +53,7 @@ function inDirectory(directory: string): Binaries {
 }
 
 function runs({ postgres }: Binaries, account: Account): Promise<boolean> {
-  return succeeds(postgres, ['--version'], account);
+  return runsSuccessfully(postgres, ['--version'], account);
 }
 
 function packagedDirectory(): string {
@@ -61,8 +61,8 @@ function packagedDirectory(): string {
   try {
     return join(dirname(fileURLToPath(import.meta.resolve(name))), '..', 'native');
   } catch (error) {
-    const why = `no embedded PostgreSQL for this machine (${name} is not installed)`;
-    throw new Error(`${why}; set SWITCHYARD_DATABASE_URL`, { cause: error });
+    const reason = `no embedded PostgreSQL for this machine (${name} is not installed)`;
+    throw new Error(`${reason}; set SWITCHYARD_DATABASE_URL`, { cause: error });
   }
 }
 
@@ -90,24 +90,24 @@ async function copyBinaries(native: string, copies: string): Promise<string> {
   await mkdir(copies, { recursive: true, mode: 0o755 });
   const manifest = await readFile(join(native, '..', 'package.json'), 'utf8');
   const { version } = JSON.parse(manifest) as { version: string };
-  const place = join(copies, `postgresql-${version}`, 'native');
-  if ((await readdir(place).catch(() => [])).length > 0) return place;
+  const target = join(copies, `postgresql-${version}`, 'native');
+  if ((await readdir(target).catch(() => [])).length > 0) return target;
   const draft = join(copies, `postgresql.new-${process.pid}`);
   const draftNative = join(draft, 'native');
   await cp(native, draftNative, { recursive: true, verbatimSymlinks: true });
   await linkLibraries(draftNative);
-  await openForAll(draft);
+  await makeReadableForAll(draft);
   // Another process may have been faster; its copy is as good.
-  await rename(draft, dirname(place)).catch(() => rm(draft, { recursive: true, force: true }));
-  return place;
+  await rename(draft, dirname(target)).catch(() => rm(draft, { recursive: true, force: true }));
+  return target;
 }
 
 /** A strict umask at installation must not bar the other account. */
-async function openForAll(directory: string): Promise<void> {
+async function makeReadableForAll(directory: string): Promise<void> {
   await chmod(directory, 0o755);
   for (const entry of await readdir(directory, { withFileTypes: true })) {
     const path = join(directory, entry.name);
-    if (entry.isDirectory()) await openForAll(path);
+    if (entry.isDirectory()) await makeReadableForAll(path);
     else if (entry.isFile()) await chmod(path, basename(directory) === 'bin' ? 0o755 : 0o644);
   }
 }

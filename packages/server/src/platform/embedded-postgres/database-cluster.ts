@@ -3,9 +3,13 @@ import { execFile } from 'node:child_process';
 import { appendFile, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { isAlive } from '../process/process-identity.ts';
+import { isProcessAlive } from '../process/process-identity.ts';
 import { type Binaries, majorVersion } from './binaries.ts';
-import { here, ownedDirectory, type Place } from './data-directory.ts';
+import {
+  createOwnedDirectory,
+  type DataDirectory,
+  workingDirectoryPath,
+} from './data-directory.ts';
 import { type PostgresSettings, postgresConfiguration } from './server-configuration.ts';
 
 const run = promisify(execFile);
@@ -20,22 +24,22 @@ export function clusterDirectory(home: string): string {
 }
 
 export async function ensureCluster(
-  place: Place,
+  directory: DataDirectory,
   binaries: Binaries,
   settings: PostgresSettings,
 ): Promise<void> {
-  const cluster = clusterDirectory(place.home);
-  const present = await stat(join(cluster, 'PG_VERSION')).catch(() => undefined);
-  if (present === undefined) await createCluster(place, binaries);
+  const cluster = clusterDirectory(directory.home);
+  const versionFile = await stat(join(cluster, 'PG_VERSION')).catch(() => undefined);
+  if (versionFile === undefined) await createCluster(directory, binaries);
   await writeFile(join(cluster, configurationFile), postgresConfiguration(settings), {
     mode: 0o644,
   });
 }
 
-async function createCluster({ home, account, passable }: Place, binaries: Binaries) {
+async function createCluster({ home, account, isAccessible }: DataDirectory, binaries: Binaries) {
   await removeDrafts(home);
   const draft = join(home, `${draftPrefix}${process.pid}`);
-  await ownedDirectory(draft, account);
+  await createOwnedDirectory(draft, account);
   const version = await majorVersion(binaries, account);
   const locale = ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
   try {
@@ -43,7 +47,7 @@ async function createCluster({ home, account, passable }: Place, binaries: Binar
       binaries.initdb,
       [
         '-D',
-        passable ? draft : here,
+        isAccessible ? draft : workingDirectoryPath,
         '-U',
         superuser,
         '--auth=trust',
@@ -75,7 +79,8 @@ async function createCluster({ home, account, passable }: Place, binaries: Binar
 async function removeDrafts(home: string): Promise<void> {
   for (const name of await readdir(home)) {
     const pid = Number(name.startsWith(draftPrefix) ? name.slice(draftPrefix.length) : Number.NaN);
-    if (pid > 0 && !isAlive(pid)) await rm(join(home, name), { recursive: true, force: true });
+    if (pid > 0 && !isProcessAlive(pid))
+      await rm(join(home, name), { recursive: true, force: true });
   }
 }
 

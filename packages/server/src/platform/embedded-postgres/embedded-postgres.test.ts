@@ -21,7 +21,7 @@ import { copyTemplate } from '../../../test/database-template.ts';
 import { eventually } from '../../../test/eventually.ts';
 import { type Database, openDatabase } from '../database/database.ts';
 import { createLog, type Log } from '../observability/log.ts';
-import { isAlive, processMark } from '../process/process-identity.ts';
+import { isProcessAlive, readProcessIdentity } from '../process/process-identity.ts';
 import { pause } from '../time/clock.ts';
 import { findBinariesIn } from './binaries.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts';
@@ -108,12 +108,12 @@ describe('embedded PostgreSQL', () => {
     await copyTemplate(dataDir);
     const elsewhere = await startElsewhere(dataDir);
     await elsewhere.kill();
-    assert.ok(isAlive(elsewhere.pid), 'the server outlives its starter');
+    assert.ok(isProcessAlive(elsewhere.pid), 'the server outlives its starter');
     await withServer(dataDir, async (database, server) => {
       assert.equal(server.pid(), elsewhere.pid);
       await eventually('it answers', () => database.healthy());
     });
-    assert.ok(!isAlive(elsewhere.pid));
+    assert.ok(!isProcessAlive(elsewhere.pid));
   });
 
   test('a guest uses the server of a living process and leaves it running', async () => {
@@ -125,12 +125,12 @@ describe('embedded PostgreSQL', () => {
         assert.equal(server.pid(), host.pid);
         await eventually('it answers', () => database.healthy());
       });
-      assert.ok(isAlive(host.pid), 'a guest stops nothing');
+      assert.ok(isProcessAlive(host.pid), 'a guest stops nothing');
     } finally {
       await host.kill();
       await withServer(dataDir, async () => {});
     }
-    assert.ok(!isAlive(host.pid));
+    assert.ok(!isProcessAlive(host.pid));
   });
 
   test('a guest whose host ends before its server is up starts one of its own', async () => {
@@ -142,7 +142,7 @@ describe('embedded PostgreSQL', () => {
     });
     try {
       await once(host, 'spawn');
-      await writeFile(join(dataDir, 'owner'), processMark(host.pid ?? 0));
+      await writeFile(join(dataDir, 'owner'), readProcessIdentity(host.pid ?? 0));
       const told: string[] = [];
       const note = (_facts: unknown, text: string) => void told.push(text);
       const starting = startEmbeddedPostgres({
@@ -153,9 +153,9 @@ describe('embedded PostgreSQL', () => {
       await eventually('it waits', () => told.some((text) => text.startsWith('waiting for')));
       host.kill('SIGKILL');
       const server = await starting;
-      assert.ok(isAlive(server.pid()));
+      assert.ok(isProcessAlive(server.pid()));
       await server.stop();
-      assert.ok(!isAlive(server.pid()), 'it is stopped by who started it');
+      assert.ok(!isProcessAlive(server.pid()), 'it is stopped by who started it');
     } finally {
       host.kill('SIGKILL');
     }
@@ -247,8 +247,8 @@ describe('embedded PostgreSQL', () => {
     assert.equal(mine.pid(), theirs.pid);
     await theirs.kill();
     await mine.stop();
-    if (isAlive(theirs.pid)) await withServer(dataDir, async () => {});
-    assert.ok(!isAlive(theirs.pid));
+    if (isProcessAlive(theirs.pid)) await withServer(dataDir, async () => {});
+    assert.ok(!isProcessAlive(theirs.pid));
   });
 });
 

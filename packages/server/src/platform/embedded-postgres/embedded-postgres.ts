@@ -4,18 +4,17 @@ import type { Log } from '../observability/log.ts';
 import { pause } from '../time/clock.ts';
 import { findBinaries } from './binaries.ts';
 import {
-  dropSocketDirectory,
-  openHome,
-  ownedDirectory,
-  type Place,
-  socketDirectory,
+  createOwnedDirectory,
+  type DataDirectory,
+  ensureSocketDirectory,
+  openDataDirectory,
+  removeSocketDirectory,
 } from './data-directory.ts';
 import { ensureCluster } from './database-cluster.ts';
-import { claimOwnership, dropOwnership } from './instance-lock.ts';
+import { acquireInstanceLock, releaseInstanceLock } from './instance-lock.ts';
 import { serverAccount } from './server-account.ts';
 import type { PostgresSettings } from './server-configuration.ts';
 import {
-  answers,
   databaseUrl,
   findPostmaster,
   hasSocket,
@@ -24,16 +23,17 @@ import {
   type Postmaster,
   startPostmaster,
   stopPostmaster,
+  waitUntilReady,
 } from './server-process.ts';
 
 const firstPauseMs = 50;
-const longestPauseMs = 5_000;
+const maxPauseMs = 5_000;
 const remainsPauseMs = 100;
 const guestPauseMs = 100;
 /** How long a first start waits for the remains of a killed server, and a guest for its host. */
-const patienceMs = 60_000;
+const maxWaitMs = 60_000;
 /** What a new server says while processes of a killed one still end; they do so by themselves. */
-const remains = /pre-existing shared memory block|lock file "postmaster.pid" already exists/;
+const remainsPattern = /pre-existing shared memory block|lock file "postmaster.pid" already exists/;
 
 export type EmbeddedPostgres = {
   url: string;
@@ -55,10 +55,10 @@ export async function startEmbeddedPostgres(
   options: EmbeddedPostgresOptions,
 ): Promise<EmbeddedPostgres> {
   const { log } = options;
-  const place = await openHome(options.dataDir, serverAccount);
-  const { home } = place;
-  if (!(await claimOwnership(home))) {
-    const host = await findHost(options, home);
+  const directory = await openDataDirectory(options.dataDir, serverAccount);
+  const { home } = directory;
+  if (!(await acquireInstanceLock(home))) {
+    const host = await waitForHost(options, home);
     if (host !== undefined) {
       log.info({ pid: host.pid }, 'using the embedded PostgreSQL of another process');
       return { url: databaseUrl(host.socketDir), pid: () => host.pid, stop: async () => {} };
@@ -66,29 +66,29 @@ export async function startEmbeddedPostgres(
   }
   let current: Postmaster;
   try {
-    current = (await adopt(home)) ?? (await launch(options, place));
+    current = (await adoptRunningServer(home)) ?? (await startServer(options, directory));
   } catch (error) {
-    await dropOwnership(home);
+    await releaseInstanceLock(home);
     throw error;
   }
   const stopping = new AbortController();
-  const stopAsked = new Promise<void>((resolve) => {
+  const stopRequested = new Promise<void>((resolve) => {
     stopping.signal.addEventListener('abort', () => resolve(), { once: true });
   });
-  const watched = watch();
+  const watchEnded = watch();
 
   /** Follows one server after the other until we stop: whatever ends them, the next one is started. */
   async function watch(): Promise<void> {
     for (;;) {
-      await Promise.race([current.gone, stopAsked]);
+      await Promise.race([current.exited, stopRequested]);
       if (stopping.signal.aborted) return;
       const tail = await logTail(home).catch(() => '');
       log.error({ pid: current.pid, tail }, 'embedded PostgreSQL has died');
-      for (let waitMs = firstPauseMs; ; waitMs = Math.min(waitMs * 2, longestPauseMs)) {
+      for (let waitMs = firstPauseMs; ; waitMs = Math.min(waitMs * 2, maxPauseMs)) {
         try {
           current =
-            (await adopt(home, stopping.signal)) ??
-            (await launch(options, place, current.socketDir, stopping.signal));
+            (await adoptRunningServer(home, stopping.signal)) ??
+            (await startServer(options, directory, current.socketDir, stopping.signal));
           log.info({ pid: current.pid }, 'embedded PostgreSQL is back');
           break;
         } catch (error) {
@@ -106,46 +106,49 @@ export async function startEmbeddedPostgres(
     async stop() {
       if (stopping.signal.aborted) return;
       stopping.abort();
-      await watched;
+      await watchEnded;
       await stopPostmaster(current);
-      await dropSocketDirectory(home, current.socketDir);
-      await dropOwnership(home);
+      await removeSocketDirectory(home, current.socketDir);
+      await releaseInstanceLock(home);
     },
   };
 }
 
-async function adopt(home: string, stopping?: AbortSignal): Promise<Postmaster | undefined> {
-  const found = await findPostmaster(home);
-  if (found === undefined) return undefined;
-  if (!(await hasSocket(found))) {
-    await stopPostmaster(found);
+async function adoptRunningServer(
+  home: string,
+  stopping?: AbortSignal,
+): Promise<Postmaster | undefined> {
+  const running = await findPostmaster(home);
+  if (running === undefined) return undefined;
+  if (!(await hasSocket(running))) {
+    await stopPostmaster(running);
     return undefined;
   }
-  return (await answers(home, found, stopping)) ? found : undefined;
+  return (await waitUntilReady(home, running, stopping)) ? running : undefined;
 }
 
-async function launch(
+async function startServer(
   { binDir, settings = {} }: EmbeddedPostgresOptions,
-  place: Place,
+  directory: DataDirectory,
   sameSocketDir?: string,
   stopping?: AbortSignal,
 ): Promise<Postmaster> {
-  const { home } = place;
-  const binaries = await findBinaries(place, binDir);
-  await ensureCluster(place, binaries, settings);
-  const socketDir = sameSocketDir ?? (await socketDirectory(place));
-  await ownedDirectory(socketDir, place.account);
+  const { home } = directory;
+  const binaries = await findBinaries(directory, binDir);
+  await ensureCluster(directory, binaries, settings);
+  const socketDir = sameSocketDir ?? (await ensureSocketDirectory(directory));
+  await createOwnedDirectory(socketDir, directory.account);
   for (let waitedMs = 0; ; waitedMs += remainsPauseMs) {
     const logStart = await logLength(home);
-    const started = await startPostmaster(place, binaries.postgres, socketDir);
-    if (await answers(home, started, stopping)) return started;
+    const started = await startPostmaster(directory, binaries.postgres, socketDir);
+    if (await waitUntilReady(home, started, stopping)) return started;
     if (stopping?.aborted === true) await stopPostmaster(started);
     const tail = await logTail(home, logStart);
-    if (stopping?.aborted === true || waitedMs >= patienceMs || !remains.test(tail)) {
+    if (stopping?.aborted === true || waitedMs >= maxWaitMs || !remainsPattern.test(tail)) {
       throw new Error(`PostgreSQL does not start:\n${tail}`);
     }
     await pause(remainsPauseMs);
-    const other = await adopt(home, stopping);
+    const other = await adoptRunningServer(home, stopping);
     if (other !== undefined) return other;
   }
 }
@@ -154,17 +157,17 @@ async function launch(
  * For commands beside a running platform: they use its server, and leave starting and stopping to it. Who comes
  * while the other one stops owns the place once that is gone, and is given no host then.
  */
-async function findHost(
+async function waitForHost(
   { log }: EmbeddedPostgresOptions,
   home: string,
 ): Promise<Postmaster | undefined> {
-  for (let waitedMs = 0; waitedMs < patienceMs; waitedMs += guestPauseMs) {
-    const host = await adopt(home);
+  for (let waitedMs = 0; waitedMs < maxWaitMs; waitedMs += guestPauseMs) {
+    const host = await adoptRunningServer(home);
     if (host !== undefined) return host;
     if (waitedMs === 0)
       log.info({ home }, 'waiting for the embedded PostgreSQL of another process');
     await pause(guestPauseMs);
-    if (await claimOwnership(home)) return undefined;
+    if (await acquireInstanceLock(home)) return undefined;
   }
   throw new Error(`another process owns ${home}, but its PostgreSQL does not answer`);
 }

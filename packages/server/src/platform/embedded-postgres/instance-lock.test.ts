@@ -5,8 +5,8 @@ import { link, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { processMark } from '../process/process-identity.ts';
-import { claimOwnership, dropOwnership } from './instance-lock.ts';
+import { readProcessIdentity } from '../process/process-identity.ts';
+import { acquireInstanceLock, releaseInstanceLock } from './instance-lock.ts';
 
 const module = new URL('./instance-lock.ts', import.meta.url).href;
 /** No process has such an identifier. */
@@ -32,16 +32,16 @@ function live(t: TestContext, script: string): ChildProcess {
   return child;
 }
 
-const mine = processMark(process.pid);
+const mine = readProcessIdentity(process.pid);
 
 describe('the owner of an embedded database', () => {
   it('is who comes first, and then nobody until it goes', async () => {
     const home = await homeWith({});
-    assert.equal(await claimOwnership(home), true);
+    assert.equal(await acquireInstanceLock(home), true);
     assert.equal(await readFile(join(home, 'owner'), 'utf8'), mine);
-    assert.equal(await claimOwnership(home), false);
-    await dropOwnership(home);
-    assert.equal(await claimOwnership(home), true);
+    assert.equal(await acquireInstanceLock(home), false);
+    await releaseInstanceLock(home);
+    assert.equal(await acquireInstanceLock(home), true);
     assert.deepEqual(await readdir(home), ['owner']);
   });
 
@@ -49,14 +49,14 @@ describe('the owner of an embedded database', () => {
     const home = await homeWith({ owner: dead(1) });
     const left = Array.from({ length: 50 }, (_, at) => `owner.new-${process.pid}-${at}`);
     for (const name of left) await link(join(home, 'owner'), join(home, name));
-    assert.equal(await claimOwnership(home), true);
+    assert.equal(await acquireInstanceLock(home), true);
     assert.equal(await readFile(join(home, 'owner'), 'utf8'), mine);
   });
 
   it('is one of a crowd that comes at once, after a dead one as well', async () => {
     for (let round = 0; round < 100; round += 1) {
       const home = await homeWith(round % 2 === 0 ? {} : { owner: dead(round) });
-      const got = await Promise.all(Array.from({ length: 16 }, () => claimOwnership(home)));
+      const got = await Promise.all(Array.from({ length: 16 }, () => acquireInstanceLock(home)));
       assert.equal(got.filter((owns) => owns).length, 1, `round ${round}`);
       assert.equal(await readFile(join(home, 'owner'), 'utf8'), mine);
       assert.deepEqual(await readdir(home), ['owner']);
@@ -109,7 +109,7 @@ describe('the owner of an embedded database', () => {
       'owner.after-1-999999999-2': dead(3),
       'owner.after-0-999999999-7': dead(8),
     });
-    const got = await Promise.all(Array.from({ length: 8 }, () => claimOwnership(home)));
+    const got = await Promise.all(Array.from({ length: 8 }, () => acquireInstanceLock(home)));
     assert.equal(got.filter((owns) => owns).length, 1);
     assert.equal(await readFile(join(home, 'owner'), 'utf8'), mine);
     assert.deepEqual(await readdir(home), ['owner']);
@@ -117,7 +117,7 @@ describe('the owner of an embedded database', () => {
 
   it('is found where a loss of power left marks without a word', async () => {
     const home = await homeWith({ owner: '', 'owner.after-0-': '', 'owner.after-1-': '' });
-    const got = await Promise.all(Array.from({ length: 8 }, () => claimOwnership(home)));
+    const got = await Promise.all(Array.from({ length: 8 }, () => acquireInstanceLock(home)));
     assert.equal(got.filter((owns) => owns).length, 1);
     assert.equal(await readFile(join(home, 'owner'), 'utf8'), mine);
     assert.deepEqual(await readdir(home), ['owner']);
@@ -128,15 +128,15 @@ describe('the owner of an embedded database', () => {
     await once(other, 'spawn');
     const files = {
       owner: dead(1),
-      'owner.after-0-999999999-1': processMark(other.pid ?? 0),
+      'owner.after-0-999999999-1': readProcessIdentity(other.pid ?? 0),
     };
     const home = await homeWith(files);
-    assert.equal(await claimOwnership(home), false);
+    assert.equal(await acquireInstanceLock(home), false);
     assert.deepEqual((await readdir(home)).toSorted(), Object.keys(files).toSorted());
     const gone = once(other, 'exit');
     other.kill('SIGKILL');
     await gone;
-    assert.equal(await claimOwnership(home), true);
+    assert.equal(await acquireInstanceLock(home), true);
     assert.deepEqual(await readdir(home), ['owner']);
   });
 });

@@ -2,19 +2,19 @@
 import { randomUUID } from 'node:crypto';
 import { link, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isMarkAlive, processMark } from '../process/process-identity.ts';
+import { isSameProcessAlive, readProcessIdentity } from '../process/process-identity.ts';
 
 /** In `file` stands who owns the place, or would; undefined where that is nobody yet. */
-type Turn = { readonly file: string; readonly mark: string | undefined };
+type LockFile = { readonly file: string; readonly identity: string | undefined };
 
-const heirPrefix = 'owner.after-';
+const successorPrefix = 'owner.after-';
 /** `turn`: two marks can say the same where a loss of power left no word of them. */
-const heirFile = (home: string, turn: number, mark: string): string =>
-  join(home, `${heirPrefix}${turn}-${mark.replace(/\D+/g, '-').slice(0, 40)}`);
+const successorFile = (home: string, index: number, identity: string): string =>
+  join(home, `${successorPrefix}${index}-${identity.replace(/\D+/g, '-').slice(0, 40)}`);
 
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
 
-function readMark(file: string): Promise<string | undefined> {
+function readIdentity(file: string): Promise<string | undefined> {
   return readFile(file, 'utf8').catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
@@ -22,18 +22,18 @@ function readMark(file: string): Promise<string | undefined> {
 }
 
 /** From the owner over the heirs of the dead to who lives, or to the first free turn. */
-async function readTurns(home: string): Promise<{ last: Turn; isTaken: boolean }> {
+async function readLockChain(home: string): Promise<{ last: LockFile; isHeld: boolean }> {
   let file = join(home, 'owner');
-  for (let turn = 0; ; turn += 1) {
-    const mark = await readMark(file);
-    if (mark === undefined) return { last: { file, mark }, isTaken: false };
-    if (isMarkAlive(mark)) return { last: { file, mark }, isTaken: true };
-    file = heirFile(home, turn, mark);
+  for (let index = 0; ; index += 1) {
+    const identity = await readIdentity(file);
+    if (identity === undefined) return { last: { file, identity }, isHeld: false };
+    if (isSameProcessAlive(identity)) return { last: { file, identity }, isHeld: true };
+    file = successorFile(home, index, identity);
   }
 }
 
 /** A link is there with all that it says, or not at all, and never takes the place of another. */
-async function isLinked(from: string, to: string): Promise<boolean> {
+async function linkUnlessExists(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to);
     return true;
@@ -44,23 +44,23 @@ async function isLinked(from: string, to: string): Promise<boolean> {
 }
 
 /** Only by who owns the place: whoever has just linked one of them looks who that is. */
-async function dropHeirs(home: string): Promise<void> {
-  const heirs = (await readdir(home)).filter((name) => name.startsWith(heirPrefix));
-  await Promise.all(heirs.map((name) => rm(join(home, name), { force: true })));
+async function removeSuccessors(home: string): Promise<void> {
+  const successors = (await readdir(home)).filter((name) => name.startsWith(successorPrefix));
+  await Promise.all(successors.map((name) => rm(join(home, name), { force: true })));
 }
 
 /** With a file of its own that holds its mark. */
-async function claimWith(home: string, own: string): Promise<boolean> {
+async function acquireWith(home: string, ownFile: string): Promise<boolean> {
   const owner = join(home, 'owner');
   for (;;) {
-    const { last, isTaken } = await readTurns(home);
-    if (isTaken) return false;
-    if (!(await isLinked(own, last.file))) continue;
+    const { last, isHeld } = await readLockChain(home);
+    if (isHeld) return false;
+    if (!(await linkUnlessExists(ownFile, last.file))) continue;
     if (last.file === owner) return true;
     // Whoever was faster has taken the place before it cleared the turns away: this one may lead nowhere by now.
-    if ((await readTurns(home)).last.file === last.file) {
-      await rename(own, owner);
-      await dropHeirs(home);
+    if ((await readLockChain(home)).last.file === last.file) {
+      await rename(ownFile, owner);
+      await removeSuccessors(home);
       return true;
     }
     await rm(last.file, { force: true });
@@ -71,18 +71,18 @@ async function claimWith(home: string, own: string): Promise<boolean> {
  * One process owns the place while it lives. The mark of a dead one is never taken away, since it may be
  * another's by then: each has one heir at most, who puts its own mark in its place.
  */
-export async function claimOwnership(home: string): Promise<boolean> {
-  if ((await readTurns(home)).isTaken) return false;
+export async function acquireInstanceLock(home: string): Promise<boolean> {
+  if ((await readLockChain(home)).isHeld) return false;
   // A name of its own: one that a kill has left may be the owner's file by another name.
-  const own = join(home, `owner.new-${randomUUID()}`);
-  await writeFile(own, processMark(process.pid));
+  const ownFile = join(home, `owner.new-${randomUUID()}`);
+  await writeFile(ownFile, readProcessIdentity(process.pid));
   try {
-    return await claimWith(home, own);
+    return await acquireWith(home, ownFile);
   } finally {
-    await rm(own, { force: true });
+    await rm(ownFile, { force: true });
   }
 }
 
-export async function dropOwnership(home: string): Promise<void> {
+export async function releaseInstanceLock(home: string): Promise<void> {
   await rm(join(home, 'owner'), { force: true });
 }

@@ -7,7 +7,11 @@ import pg from 'pg';
 import { copyTemplate } from '../../../test/database-template.ts';
 import { until } from '../../../test/until.ts';
 import { findBinaries } from './binaries.ts';
-import { openHome, ownedDirectory, socketDirectory } from './data-directory.ts';
+import {
+  createOwnedDirectory,
+  ensureSocketDirectory,
+  openDataDirectory,
+} from './data-directory.ts';
 import { clusterDirectory, ensureCluster } from './database-cluster.ts';
 import { serverAccount } from './server-account.ts';
 import type { PostgresSettings } from './server-configuration.ts';
@@ -34,10 +38,10 @@ export type PostgresServer = Awaited<ReturnType<typeof postgresServer>>;
  */
 export async function postgresServer(home: string, backup?: string) {
   if (backup === undefined) await copyTemplate(home);
-  const place = await openHome(home, serverAccount);
+  const place = await openDataDirectory(home, serverAccount);
   const cluster = clusterDirectory(home);
   const binaries = await findBinaries(place, undefined);
-  const socketDir = await socketDirectory(place);
+  const socketDir = await ensureSocketDirectory(place);
   const url = databaseUrl(socketDir);
   const copyCluster = (from: string, to: string) => run('cp', ['-a', from, to]);
   if (backup !== undefined) await copyCluster(backup, cluster);
@@ -71,7 +75,7 @@ export async function postgresServer(home: string, backup?: string) {
 
     async start(own: PostgresSettings = {}, { isStandby = false } = {}): Promise<void> {
       await ensureCluster(place, binaries, { ...settings, ...own });
-      await ownedDirectory(socketDir, place.account);
+      await createOwnedDirectory(socketDir, place.account);
       postmaster = await startPostmaster(place, binaries.postgres, socketDir);
       await until(async () => {
         const rows = await query('SELECT pg_is_in_recovery() AS is').catch(() => []);

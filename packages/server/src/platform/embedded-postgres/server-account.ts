@@ -26,10 +26,14 @@ export async function serverAccount(clusterDir: string): Promise<Account> {
 /** Whether the account gets through to a directory, past the ones above it. */
 export async function canEnter(account: Account, directory: string): Promise<boolean> {
   if (account === undefined) return true;
-  return succeeds('/bin/sh', ['-c', 'cd "$0"', directory], account);
+  return runsSuccessfully('/bin/sh', ['-c', 'cd "$0"', directory], account);
 }
 
-export async function succeeds(file: string, args: string[], account: Account): Promise<boolean> {
+export async function runsSuccessfully(
+  file: string,
+  args: string[],
+  account: Account,
+): Promise<boolean> {
   try {
     await run(file, args, { ...account, cwd: '/' });
     return true;

@@ -2,20 +2,20 @@
 import { totalmem } from 'node:os';
 
 const mebibyte = 1024 * 1024;
-const leastSharedMebibytes = 64;
-const mostSharedMebibytes = 768;
+const minSharedMebibytes = 64;
+const maxSharedMebibytes = 768;
 /** A 32nd: hot index pages of ten million sales fit at 24 GiB, and the kernel caches the rest anyway. */
-const sharedPart = 32;
+const sharedDivisor = 32;
 
 /** Settings by name; the values are written as PostgreSQL reads them. */
 export type PostgresSettings = Readonly<Record<string, string>>;
 
 export function postgresConfiguration(overrides: PostgresSettings = {}): string {
   const memory = availableMebibytes();
-  const shared = Math.floor(memory / sharedPart);
+  const shared = Math.floor(memory / sharedDivisor);
   const settings: PostgresSettings = {
     ...fixedSettings,
-    shared_buffers: `${Math.min(mostSharedMebibytes, Math.max(leastSharedMebibytes, shared))}MB`,
+    shared_buffers: `${Math.min(maxSharedMebibytes, Math.max(minSharedMebibytes, shared))}MB`,
     effective_cache_size: `${Math.floor(memory / 2)}MB`,
     ...overrides,
   };

@@ -3,15 +3,15 @@ import { spawn } from 'node:child_process';
 import { open, readFile, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
-import { isAlive } from '../process/process-identity.ts';
+import { isProcessAlive } from '../process/process-identity.ts';
 import { pause } from '../time/clock.ts';
-import { here, type Place, socketName } from './data-directory.ts';
+import { type DataDirectory, socketName, workingDirectoryPath } from './data-directory.ts';
 import { clusterDirectory, superuser } from './database-cluster.ts';
 
 const pollMs = 10;
-const deathPollMs = 200;
+const exitPollMs = 200;
 const connectTimeoutMs = 5_000;
-const logBytesMax = 8 * 1024 * 1024;
+const maxLogBytes = 8 * 1024 * 1024;
 const tailBytes = 4096;
 const tailLines = 12;
 const fastStopMs = 20_000;
@@ -21,7 +21,7 @@ export type Postmaster = {
   pid: number;
   socketDir: string;
   /** Resolves once the process is gone. */
-  gone: Promise<void>;
+  exited: Promise<void>;
 };
 
 export function databaseUrl(socketDir: string): string {
@@ -35,30 +35,34 @@ export function databaseUrl(socketDir: string): string {
 }
 
 export async function startPostmaster(
-  { home, account, passable }: Place,
+  { home, account, isAccessible }: DataDirectory,
   postgres: string,
   socketDir: string,
 ): Promise<Postmaster> {
   const cluster = clusterDirectory(home);
   const logFile = logFileOf(home);
-  if ((await logLength(home)) > logBytesMax) await rename(logFile, `${logFile}.1`);
+  if ((await logLength(home)) > maxLogBytes) await rename(logFile, `${logFile}.1`);
   const log = await open(logFile, 'a', 0o600);
   try {
-    const child = spawn(postgres, ['-D', passable ? cluster : here, '-k', socketDir], {
-      ...account,
-      cwd: cluster,
-      env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' },
-      stdio: ['ignore', log.fd, log.fd],
-      // A session of its own: Ctrl+C reaches us alone, and we stop it when all else is done.
-      detached: true,
-    });
-    const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+    const child = spawn(
+      postgres,
+      ['-D', isAccessible ? cluster : workingDirectoryPath, '-k', socketDir],
+      {
+        ...account,
+        cwd: cluster,
+        env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' },
+        stdio: ['ignore', log.fd, log.fd],
+        // A session of its own: Ctrl+C reaches us alone, and we stop it when all else is done.
+        detached: true,
+      },
+    );
+    const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve);
       child.once('error', reject);
     });
     child.unref();
-    return { pid: child.pid ?? 0, socketDir, gone };
+    return { pid: child.pid ?? 0, socketDir, exited };
   } finally {
     await log.close();
   }
@@ -66,27 +70,32 @@ export async function startPostmaster(
 
 /** A living server of this cluster that nobody watches, such as one whose starter was killed. */
 export async function findPostmaster(home: string): Promise<Postmaster | undefined> {
-  const noted = await readPidFile(home);
-  if (noted === undefined || !isAlive(noted.pid)) return undefined;
-  if (await servesCluster(noted.pid, home)) return { ...noted, gone: death(noted.pid) };
+  const pidFile = await readPidFile(home);
+  if (pidFile === undefined || !isProcessAlive(pidFile.pid)) return undefined;
+  if (await servesCluster(pidFile.pid, home))
+    return { ...pidFile, exited: waitForExit(pidFile.pid) };
   // The id went to another process, after a restart of the machine or the container: the file is stale.
   await rm(pidFileOf(home), { force: true });
   return undefined;
 }
 
 /** True once it answers a query, false if it dies or we stop before. Recovery takes what it takes. */
-export async function answers(
+export async function waitUntilReady(
   home: string,
   postmaster: Postmaster,
   stopping?: AbortSignal,
 ): Promise<boolean> {
-  let dead = false;
-  void postmaster.gone.then(() => {
-    dead = true;
+  let isDead = false;
+  void postmaster.exited.then(() => {
+    isDead = true;
   });
-  while (!dead && stopping?.aborted !== true) {
-    const noted = await readPidFile(home);
-    if (noted?.pid === postmaster.pid && noted.ready && (await responds(noted.socketDir))) {
+  while (!isDead && stopping?.aborted !== true) {
+    const pidFile = await readPidFile(home);
+    if (
+      pidFile?.pid === postmaster.pid &&
+      pidFile.ready &&
+      (await acceptsQueries(pidFile.socketDir))
+    ) {
       return true;
     }
     await pause(pollMs);
@@ -95,17 +104,17 @@ export async function answers(
 }
 
 /** Fast first (sessions end, a checkpoint is made), then immediate, which recovery makes good. */
-export async function stopPostmaster({ pid, gone }: Postmaster): Promise<void> {
+export async function stopPostmaster({ pid, exited }: Postmaster): Promise<void> {
   const steps = [
     ['SIGINT', fastStopMs],
     ['SIGQUIT', immediateStopMs],
     ['SIGKILL', immediateStopMs],
   ] as const;
   for (const [signal, waitMs] of steps) {
-    if (isAlive(pid)) process.kill(pid, signal);
+    if (isProcessAlive(pid)) process.kill(pid, signal);
     const limit = new AbortController();
-    const late = pause(waitMs, limit.signal).then(() => true);
-    const stopped = !(await Promise.race([gone.then(() => false), late]));
+    const timeout = pause(waitMs, limit.signal).then(() => true);
+    const stopped = !(await Promise.race([exited.then(() => false), timeout]));
     limit.abort();
     if (stopped) return;
   }
@@ -169,16 +178,16 @@ async function servesCluster(pid: number, home: string): Promise<boolean> {
   }
 }
 
-async function death(pid: number): Promise<void> {
-  while (isAlive(pid)) {
+async function waitForExit(pid: number): Promise<void> {
+  while (isProcessAlive(pid)) {
     // Watching a process that we did not start must not keep ours alive.
     await new Promise((resolve) => {
-      setTimeout(resolve, deathPollMs).unref();
+      setTimeout(resolve, exitPollMs).unref();
     });
   }
 }
 
-async function responds(socketDir: string): Promise<boolean> {
+async function acceptsQueries(socketDir: string): Promise<boolean> {
   const client = new pg.Client({
     connectionString: databaseUrl(socketDir),
     connectionTimeoutMillis: connectTimeoutMs,

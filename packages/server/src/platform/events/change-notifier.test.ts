@@ -3,17 +3,17 @@ import { describe, it, type TestContext } from 'node:test';
 import { pino } from 'pino';
 import { eventually } from '../../../test/eventually.ts';
 import { createMetrics } from '../observability/metrics.ts';
-import { createLive, listenersMax, type VersionSource } from './change-notifier.ts';
+import { createChangeNotifier, maxListeners, type VersionSource } from './change-notifier.ts';
 
 const topic = { kind: 'thing', key: 'a' };
-const lookEveryMs = 5;
+const pollMs = 5;
 
 function setUp(t: TestContext, sources: Record<string, VersionSource> = {}) {
   const lines: string[] = [];
   const log = pino({}, { write: (line) => lines.push(line) });
   const metrics = createMetrics();
-  const live = createLive({ log, metrics, lookEveryMs });
-  for (const [kind, look] of Object.entries(sources)) live.source(kind, look);
+  const live = createChangeNotifier({ log, metrics, pollMs });
+  for (const [kind, look] of Object.entries(sources)) live.addSource(kind, look);
   live.start();
   t.after(live.stop);
   return { live, lines, metrics };
@@ -44,7 +44,7 @@ describe('live', () => {
     live.publish(topic, 5);
     live.publish(topic, 4);
     assert.equal(woken, 1);
-    listener?.seen(8);
+    listener?.acknowledge(8);
     live.publish(topic, 8);
     assert.equal(woken, 1);
     live.publish(topic, 9);
@@ -111,7 +111,7 @@ describe('live', () => {
     const slow = live.subscribe(topic, 3, () => {});
     await eventually('a look', () => told.length > 0);
     assert.deepEqual(told.at(-1), [3]);
-    slow?.seen(9);
+    slow?.acknowledge(9);
     const looks = told.length;
     await eventually('another look', () => told.length > looks);
     assert.deepEqual(told.at(-1), [7]);
@@ -151,7 +151,7 @@ describe('live', () => {
   it('takes no more listeners than its limit', (t) => {
     const { live } = setUp(t);
     const first = live.subscribe(topic, 0, () => {});
-    for (let n = 1; n < listenersMax; n += 1) live.subscribe(topic, 0, () => {});
+    for (let n = 1; n < maxListeners; n += 1) live.subscribe(topic, 0, () => {});
     assert.equal(
       live.subscribe(topic, 0, () => {}),
       undefined,

@@ -5,11 +5,11 @@ import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 
 /** With the query and the read that follow, a change of another process is known within a second. */
-const defaultLookEveryMs = 500;
+const defaultPollMs = 500;
 /** Keys in one question to a source. */
-const keysPerLook = 1000;
+const keysPerPoll = 1000;
 /** More than connections that wait: whoever waits holds one. */
-export const listenersMax = 20_000;
+export const maxListeners = 20_000;
 
 /** What can be waited for: `kind` names its source, `key` the thing. */
 export type Topic = { readonly kind: string; readonly key: string };
@@ -26,13 +26,13 @@ export type VersionSource = (
 
 export type Subscription = {
   /** The listener knows everything up to this version: it is not woken for that again. */
-  seen(version: number): void;
+  acknowledge(version: number): void;
   end(): void;
 };
 
-export type Live = {
+export type ChangeNotifier = {
   /** Who answers for a kind; before `start`. */
-  source(kind: string, look: VersionSource): void;
+  addSource(kind: string, readVersions: VersionSource): void;
   /** After the commit: wakes the listeners of this process that have seen less. */
   publish(topic: Topic, version: number): void;
   /**
@@ -46,10 +46,10 @@ export type Live = {
   stop(): Promise<void>;
 };
 
-export type LiveDeps = { log: Log; metrics?: Metrics; lookEveryMs?: number };
+export type ChangeNotifierDeps = { log: Log; metrics?: Metrics; pollMs?: number };
 
 /** `told` is what it was woken for last: a look does not wake it for the same again. */
-type Listener = { seen: number; told: number; wake(version: number): void };
+type Listener = { seenVersion: number; notifiedVersion: number; wake(version: number): void };
 
 /**
  * What one question asks about. Its text is made once for as long as nobody comes, goes or hears anything:
@@ -60,56 +60,58 @@ type Group = {
   keys: readonly string[] | undefined;
   seen: readonly number[] | undefined;
 };
-type Kind = { readonly places: Map<string, Group>; readonly groups: Set<Group> };
+type SourceState = { readonly groupByKey: Map<string, Group>; readonly groups: Set<Group> };
 
 /** What everybody of them has seen or was told of. */
-function leastSeen(listeners: Iterable<Listener> = []): number {
-  let least = Number.MAX_SAFE_INTEGER;
-  for (const { seen, told } of listeners) least = Math.min(least, Math.max(seen, told));
-  return least === Number.MAX_SAFE_INTEGER ? 0 : least;
+function lowestSeen(listeners: Iterable<Listener> = []): number {
+  let lowest = Number.MAX_SAFE_INTEGER;
+  for (const { seenVersion, notifiedVersion } of listeners)
+    lowest = Math.min(lowest, Math.max(seenVersion, notifiedVersion));
+  return lowest === Number.MAX_SAFE_INTEGER ? 0 : lowest;
 }
 
-function groupWithRoom({ groups }: Kind): Group {
-  for (const group of groups) if (group.topics.size < keysPerLook) return group;
-  const made: Group = { topics: new Map(), keys: undefined, seen: undefined };
-  groups.add(made);
-  return made;
+function findOpenGroup({ groups }: SourceState): Group {
+  for (const group of groups) if (group.topics.size < keysPerPoll) return group;
+  const group: Group = { topics: new Map(), keys: undefined, seen: undefined };
+  groups.add(group);
+  return group;
 }
 
-function groupOf(kind: Kind, key: string): Group {
-  const known = kind.places.get(key);
-  if (known !== undefined) return known;
-  const group = groupWithRoom(kind);
-  kind.places.set(key, group);
+function groupForKey(kind: SourceState, key: string): Group {
+  const existing = kind.groupByKey.get(key);
+  if (existing !== undefined) return existing;
+  const group = findOpenGroup(kind);
+  kind.groupByKey.set(key, group);
   group.topics.set(key, new Set());
   group.keys = undefined;
   return group;
 }
 
-function leave(kind: Kind, key: string, group: Group): void {
+function removeKey(kind: SourceState, key: string, group: Group): void {
   group.topics.delete(key);
-  kind.places.delete(key);
+  kind.groupByKey.delete(key);
   group.keys = undefined;
   if (group.topics.size === 0) kind.groups.delete(group);
 }
 
-function tell(group: Group, listeners: Iterable<Listener>, version: number): void {
+function notify(group: Group, listeners: Iterable<Listener>, version: number): void {
   for (const listener of listeners) {
-    if (version <= listener.seen || version <= listener.told) continue;
-    listener.told = version;
+    if (version <= listener.seenVersion || version <= listener.notifiedVersion) continue;
+    listener.notifiedVersion = version;
     group.seen = undefined;
     listener.wake(version);
   }
 }
 
-async function lookAt({ groups }: Kind, look: VersionSource): Promise<boolean> {
+async function pollSource({ groups }: SourceState, readVersions: VersionSource): Promise<boolean> {
   for (const group of [...groups]) {
     if (group.topics.size === 0) continue;
     if (group.keys === undefined) group.seen = undefined;
     group.keys ??= [...group.topics.keys()];
-    group.seen ??= group.keys.map((key) => leastSeen(group.topics.get(key)));
-    const versions = await look(group.keys, group.seen);
-    for (const [key, version] of versions) tell(group, [...(group.topics.get(key) ?? [])], version);
+    group.seen ??= group.keys.map((key) => lowestSeen(group.topics.get(key)));
+    const versions = await readVersions(group.keys, group.seen);
+    for (const [key, version] of versions)
+      notify(group, [...(group.topics.get(key) ?? [])], version);
   }
   return false;
 }
@@ -120,59 +122,65 @@ async function lookAt({ groups }: Kind, look: VersionSource): Promise<boolean> {
  *
  * @example const live = createLive({ log }); const { end } = live.subscribe(topic, 0, wake);
  */
-export function createLive({ log, metrics, lookEveryMs = defaultLookEveryMs }: LiveDeps): Live {
-  const kinds = new Map<string, Kind>();
+export function createChangeNotifier({
+  log,
+  metrics,
+  pollMs = defaultPollMs,
+}: ChangeNotifierDeps): ChangeNotifier {
+  const kinds = new Map<string, SourceState>();
   /** Each source has its own, so that one that fails holds up no other. */
   const pollers: Poller[] = [];
-  let listening = 0;
+  let listenerCount = 0;
 
-  function kindOf(name: string): Kind {
-    const known = kinds.get(name);
-    if (known !== undefined) return known;
-    const made: Kind = { places: new Map(), groups: new Set() };
-    kinds.set(name, made);
-    return made;
+  function findOrCreateSource(name: string): SourceState {
+    const existing = kinds.get(name);
+    if (existing !== undefined) return existing;
+    const created: SourceState = { groupByKey: new Map(), groups: new Set() };
+    kinds.set(name, created);
+    return created;
   }
 
   metrics?.gauge({
     name: 'switchyard_live_listeners',
     help: 'Who waits in this process for something to happen',
     collect() {
-      this.set(listening);
+      this.set(listenerCount);
     },
   });
 
   return {
-    source(name, look) {
-      const kind = kindOf(name);
+    addSource(name, readVersions) {
+      const kind = findOrCreateSource(name);
       const onError = (error: unknown) =>
         log.error({ err: error, kind: name }, 'what is new could not be looked at');
-      pollers.push(createPoller({ pollMs: lookEveryMs, turn: () => lookAt(kind, look), onError }));
+      pollers.push(
+        createPoller({ pollMs: pollMs, poll: () => pollSource(kind, readVersions), onError }),
+      );
     },
     publish({ kind, key }, version) {
-      const group = kinds.get(kind)?.places.get(key);
-      if (group !== undefined) tell(group, [...(group.topics.get(key) ?? [])], version);
+      const group = kinds.get(kind)?.groupByKey.get(key);
+      if (group !== undefined) notify(group, [...(group.topics.get(key) ?? [])], version);
     },
     subscribe({ kind: name, key }, seen, wake) {
-      if (listening >= listenersMax) return undefined;
-      const kind = kindOf(name);
-      const group = groupOf(kind, key);
+      if (listenerCount >= maxListeners) return undefined;
+      const kind = findOrCreateSource(name);
+      const group = groupForKey(kind, key);
       const listeners = group.topics.get(key) ?? new Set<Listener>();
-      const listener: Listener = { seen, told: seen, wake };
+      const listener: Listener = { seenVersion: seen, notifiedVersion: seen, wake };
       listeners.add(listener);
       group.seen = undefined;
-      listening += 1;
+      listenerCount += 1;
       return {
-        seen(version) {
-          if (version <= listener.seen) return;
-          listener.seen = version;
+        acknowledge(version) {
+          if (version <= listener.seenVersion) return;
+          listener.seenVersion = version;
           group.seen = undefined;
         },
         end() {
           if (!listeners.delete(listener)) return;
-          listening -= 1;
+          listenerCount -= 1;
           group.seen = undefined;
-          if (listeners.size === 0) leave(kind, key, group);
+          if (listeners.size === 0) removeKey(kind, key, group);
         },
       };
     },

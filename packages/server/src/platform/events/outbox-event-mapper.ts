@@ -2,7 +2,7 @@
 import type { Kysely } from 'kysely';
 import type { OutboxRow } from './outbox.ts';
 
-export type EventFacts = {
+export type OutboxEventData = {
   /** Whose merchant it is of; null where the organisation's alone. */
   merchantId: string | null;
   /** As receivers see it, identifiers first; never card data. The feed adds organizationId and sequence. */
@@ -14,9 +14,12 @@ export type EventFacts = {
 };
 
 /** Kinds of row that one room writes, and how their facts are read: once for a batch, in its transaction. */
-export type EventSource = {
+export type OutboxEventMapper = {
   /** With its dot: `qr.` speaks for `qr.created`. */
   readonly prefix: string;
   /** By `outboxId`; a row that is left out is not published. */
-  read(rows: readonly OutboxRow[], trx: Kysely<unknown>): Promise<ReadonlyMap<string, EventFacts>>;
+  read(
+    rows: readonly OutboxRow[],
+    trx: Kysely<unknown>,
+  ): Promise<ReadonlyMap<string, OutboxEventData>>;
 };

@@ -67,7 +67,7 @@ describe('outbox', () => {
       outbox.start();
     }
     const made = (await Promise.all(tenants.map((tenant) => insert(tenant, 450)))).flat();
-    for (const outbox of outboxes) outbox.poke();
+    for (const outbox of outboxes) outbox.wake();
     await eventually('all are handed on', async () => (await left()) === 0);
     await Promise.all(outboxes.map((outbox) => outbox.stop()));
     assert.deepEqual([...seen.keys()].toSorted(), made.toSorted());
@@ -93,13 +93,13 @@ describe('outbox', () => {
     });
     outbox.start();
     await eventually('the others are gone', async () => {
-      outbox.poke();
+      outbox.wake();
       return (await left()) === 1;
     });
     assert.ok(refused >= 2);
     healed = true;
     await eventually('the last one as well', async () => {
-      outbox.poke();
+      outbox.wake();
       return (await left()) === 0;
     });
     await outbox.stop();

@@ -10,8 +10,8 @@ const defaultPollMs = 200;
 /** What a batch costs beside its rows, one commit above all, is shared by many. */
 const batchRows = 500;
 /** By so much a batch is narrowed that a subscriber did not take, down to the row that it cannot take. */
-const narrower = 25;
-const nil = '00000000-0000-0000-0000-000000000000';
+const narrowingFactor = 25;
+const nilUuid = '00000000-0000-0000-0000-000000000000';
 
 /**
  * In the order of the key, from where the last batch ended and round again: every tenant has its turn, and
@@ -45,9 +45,9 @@ export type OutboxRow = {
 export type OutboxSubscriber = (
   rows: readonly OutboxRow[],
   trx: Kysely<unknown>,
-) => Promise<AfterCommit | undefined>;
+) => Promise<AfterCommitHint | undefined>;
 
-export type AfterCommit = () => void;
+export type AfterCommitHint = () => void;
 
 export type Outbox = {
   /** Before `start`. */
@@ -55,7 +55,7 @@ export type Outbox = {
   start(): void;
   stop(): Promise<void>;
   /** Something was committed now: do not wait for the next look. */
-  poke(): void;
+  wake(): void;
 };
 
 export type OutboxDeps = {
@@ -66,78 +66,78 @@ export type OutboxDeps = {
   pollMs?: number;
 };
 
-type Place = { organizationId: string; outboxId: string };
+type OutboxPosition = { organizationId: string; outboxId: string };
 
-const beginning: Place = { organizationId: nil, outboxId: nil };
+const startPosition: OutboxPosition = { organizationId: nilUuid, outboxId: nilUuid };
 
 /** @example const outbox = createOutbox({ database, log, metrics }); outbox.start(); */
 export function createOutbox(deps: OutboxDeps): Outbox {
   const { database, log, clock = systemClock } = deps;
   const subscribers: OutboxSubscriber[] = [];
   const measured = measurements(deps.metrics);
-  let place = beginning;
-  let size = batchRows;
+  let position = startPosition;
+  let batchSize = batchRows;
   /** The end of a batch that was not taken: a row in it may never be, and must not hold up others. */
-  let narrowUntil: Place | undefined;
+  let narrowUntil: OutboxPosition | undefined;
 
   const poller = createPoller({
     pollMs: deps.pollMs ?? defaultPollMs,
-    turn,
+    poll: processBatch,
     onError: (error) => log.error({ err: error }, 'the outbox could not be handed on'),
   });
 
-  async function turn(): Promise<boolean> {
-    const asked = size;
+  async function processBatch(): Promise<boolean> {
+    const limit = batchSize;
     let rows: OutboxRow[] = [];
-    let hints: (AfterCommit | undefined)[] = [];
+    let hints: (AfterCommitHint | undefined)[] = [];
     try {
       await database.transaction(async (trx) => {
         hints = [];
-        const values = [place.organizationId, place.outboxId, asked];
+        const values = [position.organizationId, position.outboxId, limit];
         const claimed = await trx.executeQuery<OutboxRow>(CompiledQuery.raw(claimText, values));
-        rows = claimed.rows.toSorted(byPlace);
+        rows = claimed.rows.toSorted(comparePositions);
         for (const subscriber of rows.length > 0 ? subscribers : []) {
           hints.push(await subscriber(rows, trx));
         }
       });
     } catch (error) {
-      narrow(rows, asked);
+      narrow(rows, limit);
       throw error;
     }
     for (const hint of hints) hint?.();
     measure(rows);
     const last = rows.at(-1);
-    if (last !== undefined && rows.length === asked) {
-      place = last;
+    if (last !== undefined && rows.length === limit) {
+      position = last;
       widen(last);
       return true;
     }
     // The end of a round: look at what came before its start, unless this was a whole one.
-    const whole = place === beginning;
-    place = beginning;
+    const isWholeRound = position === startPosition;
+    position = startPosition;
     narrowUntil = undefined;
-    size = batchRows;
-    return !whole;
+    batchSize = batchRows;
+    return !isWholeRound;
   }
 
   /** Without rows nobody was asked: the database itself failed. */
-  function narrow(rows: readonly OutboxRow[], asked: number): void {
+  function narrow(rows: readonly OutboxRow[], limit: number): void {
     const last = rows.at(-1);
     if (last === undefined) return;
     narrowUntil = last;
-    size = Math.max(1, Math.floor(asked / narrower));
-    if (asked === 1) place = last;
+    batchSize = Math.max(1, Math.floor(limit / narrowingFactor));
+    if (limit === 1) position = last;
   }
 
   /** Behind what was not taken, many go at once again: a failure that passes must not cost thousands of commits. */
-  function widen(last: Place): void {
-    if (narrowUntil === undefined || byPlace(last, narrowUntil) < 0) return;
-    size = Math.min(batchRows, size * narrower);
-    narrowUntil = size === batchRows ? undefined : last;
+  function widen(last: OutboxPosition): void {
+    if (narrowUntil === undefined || comparePositions(last, narrowUntil) < 0) return;
+    batchSize = Math.min(batchRows, batchSize * narrowingFactor);
+    narrowUntil = batchSize === batchRows ? undefined : last;
   }
 
   function measure(rows: readonly OutboxRow[]): void {
-    for (const { kind } of rows) measured.handedOn.inc({ kind });
+    for (const { kind } of rows) measured.publishedRows.inc({ kind });
     const oldest = Math.min(clock.now(), ...rows.map(({ createdAt }) => createdAt.getTime()));
     measured.age.set((clock.now() - oldest) / 1000);
   }
@@ -148,13 +148,13 @@ export function createOutbox(deps: OutboxDeps): Outbox {
     },
     start: poller.start,
     stop: poller.stop,
-    poke: poller.poke,
+    wake: poller.wake,
   };
 }
 
 function measurements(metrics: Metrics) {
   return {
-    handedOn: metrics.counter({
+    publishedRows: metrics.counter({
       name: 'switchyard_outbox_rows_total',
       help: 'Rows of the outbox that were handed on',
       labelNames: ['kind'],
@@ -166,7 +166,7 @@ function measurements(metrics: Metrics) {
   };
 }
 
-function byPlace(left: Place, right: Place): number {
+function comparePositions(left: OutboxPosition, right: OutboxPosition): number {
   if (left.organizationId !== right.organizationId) {
     return left.organizationId < right.organizationId ? -1 : 1;
   }

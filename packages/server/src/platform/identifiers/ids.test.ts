@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { isoTime, pause, systemClock } from '../time/clock.ts';
-import { jittered, systemIds } from './ids.ts';
+import { systemIds, withJitter } from './ids.ts';
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-([47])[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -26,7 +26,7 @@ describe('ids', () => {
 
   test('jitter stays between half and the whole', () => {
     for (let round = 0; round < 1000; round += 1) {
-      const ms = jittered(1000);
+      const ms = withJitter(1000);
       assert.ok(ms >= 500 && ms <= 1000, String(ms));
     }
   });

@@ -3,7 +3,7 @@ import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import { createUuidV7 } from './uuid-v7.ts';
 
 /** What grants access must hold at least 128 random bits. */
-const leastSecretBytes = 16;
+const minSecretBytes = 16;
 const secretBytes = 32;
 const jitterSteps = 1024;
 
@@ -20,14 +20,14 @@ export const systemIds: Ids = {
   uuid: createUuidV7(),
   uuidV4: () => randomUUID(),
   secret(bytes = secretBytes) {
-    if (!Number.isInteger(bytes) || bytes < leastSecretBytes) {
-      throw new RangeError(`a secret needs at least ${leastSecretBytes} bytes, not ${bytes}`);
+    if (!Number.isInteger(bytes) || bytes < minSecretBytes) {
+      throw new RangeError(`a secret needs at least ${minSecretBytes} bytes, not ${bytes}`);
     }
     return randomBytes(bytes).toString('base64url');
   },
 };
 
 /** Between half of the time and all of it, so that those who failed together do not return together. */
-export function jittered(ms: number): number {
+export function withJitter(ms: number): number {
   return Math.round(ms * (0.5 + randomInt(jitterSteps) / (2 * jitterSteps)));
 }

@@ -4,8 +4,8 @@ import { type Clock, systemClock } from '../time/clock.ts';
 
 /** 42 random bits of each identifier, and a random place for the counter of each millisecond. */
 const randomBytesEach = 6;
-const pooledDraws = 512;
-const counterEnd = 2 ** 32;
+const drawsPerPool = 512;
+const counterLimit = 2 ** 32;
 
 const hexPairs = Buffer.from(
   Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0')).join(''),
@@ -29,31 +29,31 @@ const systemSource: UuidSource = {
  * @example const uuid = createUuidV7(); uuid();
  */
 export function createUuidV7(source: UuidSource = systemSource): () => string {
-  const pool = Buffer.alloc(randomBytesEach * pooledDraws);
-  let drawn = pool.length;
+  const pool = Buffer.alloc(randomBytesEach * drawsPerPool);
+  let poolOffset = pool.length;
   // Written over again and again: what stays between two calls is the time.
   const text = Buffer.from('00000000-0000-7000-8000-000000000000');
   let time = 0;
   let counter = 0;
 
-  function write(at: number, byte: number): void {
-    text[at] = hexPairs[byte * 2] as number;
-    text[at + 1] = hexPairs[byte * 2 + 1] as number;
+  function write(offset: number, byte: number): void {
+    text[offset] = hexPairs[byte * 2] as number;
+    text[offset + 1] = hexPairs[byte * 2 + 1] as number;
   }
 
   /** Where the next random bytes stand. */
-  function draw(): number {
-    if (drawn === pool.length) {
+  function drawRandomBytes(): number {
+    if (poolOffset === pool.length) {
       source.fill(pool);
-      drawn = 0;
+      poolOffset = 0;
     }
-    drawn += randomBytesEach;
-    return drawn - randomBytesEach;
+    poolOffset += randomBytesEach;
+    return poolOffset - randomBytesEach;
   }
 
-  function begin(millisecond: number): void {
+  function startMillisecond(millisecond: number): void {
     time = millisecond;
-    counter = pool.readUInt32BE(draw());
+    counter = pool.readUInt32BE(drawRandomBytes());
     const high = Math.floor(time / 0x10000);
     write(0, high >>> 24);
     write(2, (high >>> 16) & 0xff);
@@ -66,9 +66,9 @@ export function createUuidV7(source: UuidSource = systemSource): () => string {
   return () => {
     const now = source.now();
     counter += 1;
-    if (now > time) begin(now);
-    else if (counter === counterEnd) begin(time + 1);
-    const random = draw();
+    if (now > time) startMillisecond(now);
+    else if (counter === counterLimit) startMillisecond(time + 1);
+    const random = drawRandomBytes();
     // 4 bits behind the version, 8, 6 behind the variant, 8, and the last 6 before the random ones.
     text[15] = hexPairs[(counter >>> 28) * 2 + 1] as number;
     write(16, (counter >>> 20) & 0xff);

@@ -107,14 +107,14 @@ describe('the clock of due times', () => {
     const { clock, dueClock } = started();
     const before = clock.now();
     clock.advance(10_000);
-    assert.equal(dueClock.isOver(before + 60_000, before), false);
+    assert.equal(dueClock.hasPassed(before + 60_000, before), false);
     clock.advance(-hourMs);
     const after = clock.now();
     dueClock.now();
     clock.advance(59_000);
-    assert.equal(dueClock.isOver(before + 60_000, before), true);
-    assert.equal(dueClock.isOver(after + 60_000, after), false);
+    assert.equal(dueClock.hasPassed(before + 60_000, before), true);
+    assert.equal(dueClock.hasPassed(after + 60_000, after), false);
     clock.advance(1_000);
-    assert.equal(dueClock.isOver(after + 60_000, after), true);
+    assert.equal(dueClock.hasPassed(after + 60_000, after), true);
   });
 });

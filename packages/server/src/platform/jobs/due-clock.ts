@@ -15,7 +15,7 @@ export type DueClock = Clock & {
    * Whether a deadline is over that was set at a time by the process clock. One that was set before the
    * process clock went back is compared with this clock.
    */
-  isOver(deadline: number, setAt: number): boolean;
+  hasPassed(deadline: number, setAt: number): boolean;
 };
 
 /**
@@ -30,14 +30,14 @@ export function createDueClock(clock: Clock, log: Pick<Log, 'warn' | 'info'>): D
 
   function now(): number {
     const at = clock.now();
-    const least = highest - toleranceMs;
-    if (aheadMs > 0 && at >= least) {
+    const lowest = highest - toleranceMs;
+    if (aheadMs > 0 && at >= lowest) {
       log.info({ aheadMs }, 'the process clock has caught up with the clock of due times');
       aheadMs = 0;
     }
-    if (at + aheadMs < least) {
+    if (at + aheadMs < lowest) {
       const stepMs = highest - aheadMs - at;
-      aheadMs = least - at;
+      aheadMs = lowest - at;
       log.warn({ stepMs, aheadMs }, 'the process clock went back: due times do not wait for it');
     }
     const due = at + aheadMs;
@@ -46,16 +46,16 @@ export function createDueClock(clock: Clock, log: Pick<Log, 'warn' | 'info'>): D
   }
 
   /** How far ahead it runs, once a step back is noticed. */
-  function lead(): number {
+  function currentLeadMs(): number {
     now();
     return aheadMs;
   }
 
   return {
     now,
-    toDue: (at) => at + lead(),
-    fromDue: (dueAt) => dueAt - lead(),
-    isOver(deadline, setAt) {
+    toDue: (at) => at + currentLeadMs(),
+    fromDue: (dueAt) => dueAt - currentLeadMs(),
+    hasPassed(deadline, setAt) {
       const due = now();
       const at = due - aheadMs;
       return (setAt > at ? due : at) >= deadline;

@@ -2,7 +2,7 @@
 // the one (walk the whole index) must not be kept for the other.
 
 const batchRow = 'organization_id uuid, job_id uuid, lease_token uuid';
-const held =
+const leaseMatches =
   'j.organization_id = r.organization_id AND j.job_id = r.job_id AND j.lease_token = r.lease_token';
 
 export const enqueueText = `INSERT INTO jobs
@@ -37,23 +37,23 @@ export const claimText = `WITH due AS (
     RETURNING j.organization_id, j.job_id, j.kind, j.payload, j.lane, j.attempts, due.due_at`;
 
 export const finishText = `DELETE FROM jobs AS j USING jsonb_to_recordset($1::jsonb) AS r(${batchRow})
-    WHERE ${held} RETURNING j.job_id`;
+    WHERE ${leaseMatches} RETURNING j.job_id`;
 
 /** For a room's own statement: a job ends in one commit with what it is for, whoever has its lease. */
-export const endedJob = (organizationId: string, jobId: string): string =>
+export const deleteJobSql = (organizationId: string, jobId: string): string =>
   `DELETE FROM jobs WHERE organization_id = ${organizationId} AND job_id = ${jobId} RETURNING job_id`;
 
 // A look that was no try leaves what was said of the last one.
 export const postponeText = `UPDATE jobs AS j SET due_at = r.due_at,
-      last_error = CASE WHEN r.untried = 1 THEN j.last_error ELSE r.last_error END,
-      lease_token = NULL, lease_until = NULL, attempts = j.attempts - r.untried
+      last_error = CASE WHEN r.uncounted = 1 THEN j.last_error ELSE r.last_error END,
+      lease_token = NULL, lease_until = NULL, attempts = j.attempts - r.uncounted
     FROM jsonb_to_recordset($1::jsonb)
-      AS r(${batchRow}, due_at timestamptz, last_error text, untried integer)
-    WHERE ${held} RETURNING j.job_id`;
+      AS r(${batchRow}, due_at timestamptz, last_error text, uncounted integer)
+    WHERE ${leaseMatches} RETURNING j.job_id`;
 
 export const renewText = `UPDATE jobs AS j SET lease_until = ${leaseEnd('$2')}, due_at = ${leaseEnd('$2')}
     FROM jsonb_to_recordset($1::jsonb) AS r(${batchRow})
-    WHERE ${held} RETURNING j.job_id`;
+    WHERE ${leaseMatches} RETURNING j.job_id`;
 
 /** Also of kinds that nobody here handles: from one kind to the next, and the first of each. */
 export const oldestDueText = `WITH RECURSIVE kinds AS (

@@ -11,7 +11,7 @@ import { createMetrics } from '../observability/metrics.ts';
 import { type Clock, pause, systemClock } from '../time/clock.ts';
 import {
   claimText,
-  endedJob,
+  deleteJobSql,
   finishText,
   oldestDueText,
   postponeText,
@@ -71,7 +71,7 @@ describe('jobs', () => {
         await pause(1);
         done.set(job.jobId, (done.get(job.jobId) ?? 0) + 1);
       };
-      each.handle(kind, work, { most: [8, 8, 100][index] ?? 8 });
+      each.handle(kind, work, { maxConcurrent: [8, 8, 100][index] ?? 8 });
     }
     const ids = Array.from({ length: 300 }, () => randomUUID());
     await Promise.all(
@@ -143,7 +143,10 @@ describe('jobs', () => {
     const database = await testDatabase();
     let skew = 0;
     const clock: Clock = { now: () => systemClock.now() + skew };
-    const { jobs, kind, organizationId, left, metrics } = setUp(database, { clock, alarmAfter: 3 });
+    const { jobs, kind, organizationId, left, metrics } = setUp(database, {
+      clock,
+      alertAfterAttempts: 3,
+    });
     const attempts: number[] = [];
     const pauses: number[] = [];
     let failedAt = 0;
@@ -165,7 +168,7 @@ describe('jobs', () => {
         return row !== undefined && row.lease_token === null && row.last_error !== null;
       });
       skew += 600_001;
-      jobs.poke();
+      jobs.wake();
     }
     await eventually('done in the end', async () => (await left()) === 0);
     await jobs.stop();
@@ -197,9 +200,9 @@ describe('jobs', () => {
     const database = await testDatabase();
     const { jobs, kind, organizationId, left, metrics } = setUp(database);
     const work = async ({ jobId }: Job) => {
-      await database.query(endedJob('$1', '$2'), [organizationId, jobId]);
+      await database.query(deleteJobSql('$1', '$2'), [organizationId, jobId]);
     };
-    jobs.handle(kind, work, { endsItself: true });
+    jobs.handle(kind, work, { deletesItself: true });
     await jobs.enqueue({ organizationId, kind, payload: {} });
     jobs.start();
     await eventually('it is done', async () => (await left()) === 0);
@@ -214,7 +217,7 @@ describe('jobs', () => {
     jobs.handle(kind, async (job) => {
       attempts.push(job.attempts);
       const retryAt = systemClock.now();
-      if (attempts.length < 3) return { retryAt, untried: true };
+      if (attempts.length < 3) return { retryAt, countAttempt: false };
       return attempts.length < 5 ? { retryAt } : undefined;
     });
     await jobs.enqueue({ organizationId, kind, payload: {} });
@@ -363,7 +366,7 @@ describe('jobs', () => {
       running += 1;
       await held;
     };
-    jobs.handle(kind, work, { most: 2 });
+    jobs.handle(kind, work, { maxConcurrent: 2 });
     for (let count = 0; count < 5; count += 1) {
       await jobs.enqueue({ organizationId, kind, payload: {} });
     }
@@ -424,7 +427,7 @@ describe('jobs', () => {
     };
     const { jobs, kind, organizationId, left } = setUp(holding, { pollMs: 3_600_000 });
     const begun: (() => void)[] = [];
-    jobs.handle(kind, () => new Promise((resolve) => begun.push(resolve)), { most: 4 });
+    jobs.handle(kind, () => new Promise((resolve) => begun.push(resolve)), { maxConcurrent: 4 });
     for (let count = 0; count < 20; count += 1) {
       await jobs.enqueue({ organizationId, kind, payload: {} });
     }
@@ -455,7 +458,7 @@ describe('jobs', () => {
       const note = async ({ dueAt }: Job) => {
         begun.push(dueAt);
       };
-      jobs.handle(kind, note, { most: 50 });
+      jobs.handle(kind, note, { maxConcurrent: 50 });
     }
     const since = systemClock.now() - 60_000;
     await Promise.all(

@@ -3,10 +3,10 @@ import { CompiledQuery, type Kysely } from 'kysely';
 import { createPoller } from '../concurrency/poller.ts';
 import type { Database } from '../database/database.ts';
 import { createGroupCommit } from '../database/hot-path/group-commit.ts';
-import { type Ids, jittered } from '../identifiers/ids.ts';
+import { type Ids, withJitter } from '../identifiers/ids.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { scrubText } from '../observability/redaction.ts';
+import { redactText } from '../observability/redaction.ts';
 import { type Clock, isoTime } from '../time/clock.ts';
 import { createDueClock, type DueClock } from './due-clock.ts';
 import {
@@ -20,18 +20,18 @@ import {
 
 const defaultPollMs = 200;
 /** Of one kind at once, where its handler names no number. */
-const defaultMost = 8;
+const defaultMaxConcurrent = 8;
 /** Of all kinds in one claim, the oldest of them; what is left comes with the next one, which follows at once. */
-const claimMost = 64;
+const maxClaimed = 64;
 /** How long the jobs of a process that died stay its own, by the clock of the database. */
 const defaultLeaseMs = 15_000;
 const renewalsPerLease = 3;
 const firstRetryMs = 1_000;
-const longestRetryMs = 600_000;
-const doublingsMax = 20;
-const defaultAlarmAfter = 10;
+const maxRetryMs = 600_000;
+const maxDoublings = 20;
+const defaultAlertAfterAttempts = 10;
 const stopGraceMs = 15_000;
-const errorTextMax = 500;
+const maxErrorCharacters = 500;
 
 export type Job = {
   organizationId: string;
@@ -62,20 +62,20 @@ export type NewJob = {
  * Looks again at `retryAt`, epoch milliseconds by the process clock; `untried` where this look counts as no try. `note`
  * says why a try did not end the job.
  */
-export type Later = { retryAt: number; untried?: true; note?: string };
+export type Reschedule = { retryAt: number; countAttempt?: false; note?: string };
 
 /**
  * Resolves when done, or with the time of the next look. A throw brings the job back with
  * growing pauses; it is never dropped. It runs at least once, so a handler bears to be repeated.
  */
 // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a return statement is the usual one
-export type JobHandler = (job: Job) => Promise<Later | undefined | void>;
+export type JobHandler = (job: Job) => Promise<Reschedule | undefined | void>;
 
 type HandleOptions = {
   /** How many of the kind this process does at once; eight where it is left out. */
-  readonly most?: number;
+  readonly maxConcurrent?: number;
   /** It ends its jobs in a statement of its own, with `endedJob`. */
-  readonly endsItself?: true;
+  readonly deletesItself?: true;
 };
 
 export type Jobs = {
@@ -84,13 +84,13 @@ export type Jobs = {
    * that is slow, or comes in thousands, takes none from another.
    */
   handle(kind: string, handler: JobHandler, options?: HandleOptions): void;
-  /** Within a transaction the job exists once that commits; call `poke` then. */
+  /** Within a transaction the job exists once that commits; call `wake` then. */
   enqueue(job: NewJob, trx?: Kysely<unknown>): Promise<void>;
   start(): void;
   /** Claims no more and waits for what runs; what does not end in time is done by another process. */
   stop(): Promise<void>;
   /** Something is due now: do not wait for the next look. */
-  poke(): void;
+  wake(): void;
 };
 
 export type JobsDeps = {
@@ -104,7 +104,7 @@ export type JobsDeps = {
   pollMs?: number;
   leaseMs?: number;
   /** Tries from which on a job that keeps failing is reported as an error. */
-  alarmAfter?: number;
+  alertAfterAttempts?: number;
 };
 
 type ClaimedRow = {
@@ -117,136 +117,137 @@ type ClaimedRow = {
   due_at: Date;
 };
 /** A kind, and what of it is done at this moment. */
-type Lot = {
+type KindState = {
   readonly handler: JobHandler;
-  readonly most: number;
-  readonly endsItself: boolean;
+  readonly maxConcurrent: number;
+  readonly deletesItself: boolean;
   running: number;
   /** The last claim got all that it asked for: more may wait. */
   hasMore: boolean;
 };
 
 // Not at the first free place: a claim of many costs less than many of one.
-const isWorthClaiming = ({ hasMore, running, most }: Lot): boolean =>
-  hasMore && running <= most / 2;
+const isWorthClaiming = ({ hasMore, running, maxConcurrent }: KindState): boolean =>
+  hasMore && running <= maxConcurrent / 2;
 
-type Held = { organization_id: string; job_id: string; lease_token: string };
-type Postponed = Held & { due_at: string; last_error: string | null; untried: 0 | 1 };
-type Ended = { retryAt?: number; untried?: true; note?: string; failure?: string };
+type JobLease = { organization_id: string; job_id: string; lease_token: string };
+type PostponedJob = JobLease & { due_at: string; last_error: string | null; uncounted: 0 | 1 };
+type AttemptResult = { retryAt?: number; countAttempt?: false; note?: string; failure?: string };
 
 /** @example const jobs = createJobs({ database, clock, ids, log, metrics }); jobs.start(); */
 export function createJobs(deps: JobsDeps): Jobs {
   const { database, clock, ids, log } = deps;
   const { leaseMs = defaultLeaseMs, dueClock = createDueClock(clock, log) } = deps;
-  const lots = new Map<string, Lot>();
-  const running = new Map<Promise<void>, Held>();
+  const kinds = new Map<string, KindState>();
+  const runningJobs = new Map<Promise<void>, JobLease>();
   /** Those among them whose handlers have not ended. */
-  const inHand = new Map<string, Held>();
-  const measured = measurements(deps, dueClock);
-  const finishes = heldRows<Held>('jobs-finish', database, finishText);
-  const postponements = heldRows<Postponed>('jobs-postpone', database, postponeText);
+  const handledJobs = new Map<string, JobLease>();
+  const counters = measurements(deps, dueClock);
+  const finishedJobs = createLeaseUpdate<JobLease>('jobs-finish', database, finishText);
+  const postponedJobs = createLeaseUpdate<PostponedJob>('jobs-postpone', database, postponeText);
   let renewal: NodeJS.Timeout | undefined;
   const poller = createPoller({
     pollMs: deps.pollMs ?? defaultPollMs,
-    turn: claim,
+    poll: claim,
     onError: (error) => log.warn({ err: error }, 'jobs cannot be claimed'),
   });
 
   async function claim(): Promise<boolean> {
-    const asked = [...lots]
-      .map(([kind, lot]) => ({ kind, lot, free: lot.most - lot.running }))
+    const claimable = [...kinds]
+      .map(([kind, state]) => ({ kind, lot: state, free: state.maxConcurrent - state.running }))
       .filter(({ free }) => free > 0);
-    if (asked.length === 0) return false;
+    if (claimable.length === 0) return false;
     // A token of its own for each claim fences out whoever held the job before, this process included.
     const token = ids.uuid();
     const rows = await database.query<ClaimedRow>(claimText, [
       isoTime(dueClock.now()),
-      claimMost,
+      maxClaimed,
       token,
       leaseMs,
-      JSON.stringify(asked.map(({ kind, free }) => ({ kind, free }))),
+      JSON.stringify(claimable.map(({ kind, free }) => ({ kind, free }))),
     ]);
-    const got = Map.groupBy(rows, ({ kind }) => kind);
-    for (const { kind, lot, free } of asked) lot.hasMore = got.get(kind)?.length === free;
-    for (const row of rows.sort(inOrder)) begin(row, token);
+    const claimedByKind = Map.groupBy(rows, ({ kind }) => kind);
+    for (const { kind, lot: state, free } of claimable)
+      state.hasMore = claimedByKind.get(kind)?.length === free;
+    for (const row of rows.sort(compareDueOrder)) begin(row, token);
     // Jobs may have ended while these were claimed, when nobody knew that more wait.
-    return rows.length === claimMost || asked.some(({ lot }) => isWorthClaiming(lot));
+    return rows.length === maxClaimed || claimable.some(({ lot: state }) => isWorthClaiming(state));
   }
 
   function begin(row: ClaimedRow, token: string): void {
-    const present = inHand.get(keyOf(row));
-    if (present !== undefined) {
+    const runningLease = handledJobs.get(keyOf(row));
+    if (runningLease !== undefined) {
       // Its lease ran out and came back to us: it is not begun twice, and goes on under the new one.
-      present.lease_token = token;
+      runningLease.lease_token = token;
       return;
     }
-    const held = { organization_id: row.organization_id, job_id: row.job_id, lease_token: token };
-    const lot = lots.get(row.kind);
-    if (lot === undefined) throw new Error('a job of a kind that was not asked for');
-    lot.running += 1;
-    inHand.set(keyOf(held), held);
-    const work = perform(row, lot, held).catch((error: unknown) => {
+    const lease = { organization_id: row.organization_id, job_id: row.job_id, lease_token: token };
+    const state = kinds.get(row.kind);
+    if (state === undefined) throw new Error('a job of a kind that was not asked for');
+    state.running += 1;
+    handledJobs.set(keyOf(lease), lease);
+    const work = perform(row, state, lease).catch((error: unknown) => {
       // Its lease runs out, and the job is done again: handlers bear that.
       log.warn({ err: error, jobId: row.job_id }, 'the end of a job could not be recorded');
     });
-    running.set(work, held);
+    runningJobs.set(work, lease);
     void work.then(() => {
-      running.delete(work);
-      lot.running -= 1;
-      if (!isWorthClaiming(lot)) return;
-      lot.hasMore = false;
-      poller.poke();
+      runningJobs.delete(work);
+      state.running -= 1;
+      if (!isWorthClaiming(state)) return;
+      state.hasMore = false;
+      poller.wake();
     });
   }
 
-  async function perform(row: ClaimedRow, lot: Lot, held: Held): Promise<void> {
-    const { retryAt, untried, note, failure } = await attempt(row, lot.handler);
+  async function perform(row: ClaimedRow, state: KindState, lease: JobLease): Promise<void> {
+    const { retryAt, countAttempt, note, failure } = await attempt(row, state.handler);
     // From here on it may be claimed before we hear that its end is written down.
-    inHand.delete(keyOf(held));
-    const kept =
+    handledJobs.delete(keyOf(lease));
+    const isRecorded =
       retryAt === undefined
-        ? lot.endsItself || (await finishes.submit(held))
-        : await postponements.submit({
-            ...held,
+        ? state.deletesItself || (await finishedJobs.submit(lease))
+        : await postponedJobs.submit({
+            ...lease,
             due_at: isoTime(dueClock.toDue(retryAt)),
             last_error: failure ?? note ?? null,
-            untried: untried === true ? 1 : 0,
+            uncounted: countAttempt === false ? 1 : 0,
           });
-    if (!kept) log.warn({ kind: row.kind, jobId: row.job_id }, 'a job outlived its lease');
+    if (!isRecorded) log.warn({ kind: row.kind, jobId: row.job_id }, 'a job outlived its lease');
     const outcome = failure !== undefined ? 'failed' : retryAt === undefined ? 'done' : 'postponed';
-    measured.ended.inc({ kind: row.kind, outcome: kept ? outcome : 'lost' });
+    counters.ended.inc({ kind: row.kind, outcome: isRecorded ? outcome : 'lost' });
   }
 
-  async function attempt(row: ClaimedRow, handler: JobHandler): Promise<Ended> {
+  async function attempt(row: ClaimedRow, handler: JobHandler): Promise<AttemptResult> {
     try {
       return (await handler(toJob(row))) ?? {};
     } catch (error) {
       report(row, error);
       return {
-        retryAt: clock.now() + backOff(row.attempts),
-        failure: scrubText(String(error)).slice(0, errorTextMax),
+        retryAt: clock.now() + backoffMs(row.attempts),
+        failure: redactText(String(error)).slice(0, maxErrorCharacters),
       };
     }
   }
 
   function report(row: ClaimedRow, error: unknown): void {
     const facts = { err: error, kind: row.kind, jobId: row.job_id, attempts: row.attempts };
-    if (row.attempts < (deps.alarmAfter ?? defaultAlarmAfter)) {
+    if (row.attempts < (deps.alertAfterAttempts ?? defaultAlertAfterAttempts)) {
       log.warn(facts, 'job failed, and will be tried again');
       return;
     }
-    measured.alarms.inc({ kind: row.kind });
+    counters.repeatedFailures.inc({ kind: row.kind });
     log.error(facts, 'job keeps failing');
   }
 
   async function renew(): Promise<void> {
-    if (running.size === 0) return;
-    await database.query(renewText, [JSON.stringify([...running.values()]), leaseMs]);
+    if (runningJobs.size === 0) return;
+    await database.query(renewText, [JSON.stringify([...runningJobs.values()]), leaseMs]);
   }
 
   return {
-    handle(kind, handler, { most = defaultMost, endsItself = false } = {}) {
-      lots.set(kind, { handler, most, endsItself, running: 0, hasMore: false });
+    handle(kind, handler, { maxConcurrent = defaultMaxConcurrent, deletesItself = false } = {}) {
+      kinds.set(kind, { handler, maxConcurrent, deletesItself, running: 0, hasMore: false });
     },
     async enqueue({ organizationId, jobId = ids.uuid(), kind, payload, lane, dueAt }, trx) {
       const now = clock.now();
@@ -264,7 +265,7 @@ export function createJobs(deps: JobsDeps): Jobs {
         return;
       }
       await database.query(enqueueText, values);
-      if (dueAt === undefined || dueAt <= now) poller.poke();
+      if (dueAt === undefined || dueAt <= now) poller.wake();
     },
     start() {
       poller.start();
@@ -274,11 +275,12 @@ export function createJobs(deps: JobsDeps): Jobs {
     },
     async stop() {
       await poller.stop();
-      await within(stopGraceMs, Promise.all(running.keys()));
+      await waitAtMost(stopGraceMs, Promise.all(runningJobs.keys()));
       clearInterval(renewal);
-      if (running.size > 0) log.warn({ jobs: running.size }, 'jobs were left to another process');
+      if (runningJobs.size > 0)
+        log.warn({ jobs: runningJobs.size }, 'jobs were left to another process');
     },
-    poke: poller.poke,
+    wake: poller.wake,
   };
 }
 
@@ -302,7 +304,7 @@ function measurements({ database, metrics }: JobsDeps, dueClock: DueClock) {
       help: 'Tries of jobs by their end',
       labelNames: ['kind', 'outcome'],
     }),
-    alarms: metrics.counter({
+    repeatedFailures: metrics.counter({
       name: 'switchyard_jobs_alarms_total',
       help: 'Tries of jobs that keep failing',
       labelNames: ['kind'],
@@ -310,26 +312,26 @@ function measurements({ database, metrics }: JobsDeps, dueClock: DueClock) {
   };
 }
 
-const keyOf = (row: Pick<Held, 'organization_id' | 'job_id'>): string =>
+const keyOf = (row: Pick<JobLease, 'organization_id' | 'job_id'>): string =>
   row.organization_id + row.job_id;
 
 /** Ends of jobs go together; false for one whose lease somebody else has taken since. */
-function heldRows<Row extends Held>(name: string, database: Database, text: string) {
+function createLeaseUpdate<Row extends JobLease>(name: string, database: Database, text: string) {
   return createGroupCommit<Row, boolean>({
     name,
     key: keyOf,
     async run(rows) {
-      const kept = await database.query<{ job_id: string }>(text, [JSON.stringify(rows)]);
-      const found = new Set(kept.map((row) => row.job_id));
-      return rows.map((row) => found.has(row.job_id));
+      const updated = await database.query<{ job_id: string }>(text, [JSON.stringify(rows)]);
+      const updatedIds = new Set(updated.map((row) => row.job_id));
+      return rows.map((row) => updatedIds.has(row.job_id));
     },
   });
 }
 
 /** As they were to be done; identifiers grow with the time of making. */
-function inOrder(one: ClaimedRow, other: ClaimedRow): number {
-  const apart = one.due_at.getTime() - other.due_at.getTime();
-  return apart !== 0 ? apart : one.job_id < other.job_id ? -1 : 1;
+function compareDueOrder(first: ClaimedRow, second: ClaimedRow): number {
+  const difference = first.due_at.getTime() - second.due_at.getTime();
+  return difference !== 0 ? difference : first.job_id < second.job_id ? -1 : 1;
 }
 
 function toJob(row: ClaimedRow): Job {
@@ -345,13 +347,11 @@ function toJob(row: ClaimedRow): Job {
 }
 
 /** Doubles from a second to ten minutes. */
-function backOff(attempts: number): number {
-  return jittered(
-    Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(attempts - 1, doublingsMax)),
-  );
+function backoffMs(attempts: number): number {
+  return withJitter(Math.min(maxRetryMs, firstRetryMs * 2 ** Math.min(attempts - 1, maxDoublings)));
 }
 
-async function within(limitMs: number, work: Promise<unknown>): Promise<void> {
+async function waitAtMost(limitMs: number, work: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise((resolve) => {
     timer = setTimeout(resolve, limitMs);

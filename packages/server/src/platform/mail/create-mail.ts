@@ -2,7 +2,7 @@
 
 import type { Ids } from '../identifiers/ids.ts';
 import type { Clock } from '../time/clock.ts';
-import { createMailCatcher } from './mail-files.ts';
+import { createMailFiles } from './mail-files.ts';
 import { createSmtpMail, type Mail } from './smtp-mail.ts';
 
 type Deps = {
@@ -19,6 +19,6 @@ type Deps = {
 /** @example const mail = createMail({ settings, clock, ids }); await mail.send(message); */
 export function createMail({ settings, clock, ids }: Deps): Mail {
   const { smtpUrl } = settings;
-  if (smtpUrl === undefined) return createMailCatcher({ ...settings, clock, ids });
+  if (smtpUrl === undefined) return createMailFiles({ ...settings, clock, ids });
   return createSmtpMail({ ...settings, smtpUrl, clock });
 }

@@ -1,17 +1,17 @@
 // Sends the mail of a job: again and again while its server may yet take it, and no longer than is of use.
 import type { Job } from '../jobs/jobs.ts';
 import type { Log } from '../observability/log.ts';
-import { type Mail, MailError, type MailMessage, type Refusal } from './smtp-mail.ts';
+import { type Mail, MailError, type MailMessage, type MailRefusal } from './smtp-mail.ts';
 
 /** With a pause of five to ten minutes before each, about five days, as mail servers among themselves try. */
-export const mailTriesMax = 1_000;
+export const maxMailAttempts = 1_000;
 /** About half a day: what is set wrong between us and our own server is found by then. */
-export const refusedTriesMax = 100;
+export const maxRefusedAttempts = 100;
 
-const triesMax: Readonly<Record<Refusal, number>> = {
+const maxAttemptsByRefusal: Readonly<Record<MailRefusal, number>> = {
   NoMailbox: 0,
-  Permanent: refusedTriesMax,
-  None: mailTriesMax,
+  Permanent: maxRefusedAttempts,
+  None: maxMailAttempts,
 };
 
 type Deps = { readonly mail: Pick<Mail, 'send'>; readonly log: Pick<Log, 'warn'> };
@@ -29,7 +29,7 @@ export async function deliverMail(
     await mail.send({ mailId: jobId, ...message });
   } catch (error) {
     const refusal = error instanceof MailError ? error.refusal : 'None';
-    if (attempts < triesMax[refusal]) throw error;
+    if (attempts < maxAttemptsByRefusal[refusal]) throw error;
     log.warn({ err: error, kind, jobId, attempts }, 'a mail is given up');
   }
 }

@@ -3,11 +3,11 @@ import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Ids } from '../identifiers/ids.ts';
 import { type Clock, isoTime } from '../time/clock.ts';
-import { envelopeOf } from './mail-message.ts';
+import { toNodemailerMessage } from './mail-message.ts';
 import type { Mail } from './smtp-mail.ts';
 
 /** The newest are kept. */
-const filesMax = 1_000;
+const maxFiles = 1_000;
 
 type Deps = {
   readonly dataDir: string;
@@ -17,17 +17,17 @@ type Deps = {
 };
 
 /** Where the mail lies, in files that sort by their time. */
-export function mailDirOf({ dataDir }: { readonly dataDir: string }): string {
+export function mailDirectory({ dataDir }: { readonly dataDir: string }): string {
   return join(dataDir, 'mail');
 }
 
-export function createMailCatcher(deps: Deps): Mail {
+export function createMailFiles(deps: Deps): Mail {
   const { mailFrom, clock, ids } = deps;
-  const directory = mailDirOf(deps);
+  const directory = mailDirectory(deps);
 
   async function prune(): Promise<void> {
     const names = (await readdir(directory)).filter((name) => name.endsWith('.eml')).sort();
-    const old = names.slice(0, Math.max(0, names.length - filesMax));
+    const old = names.slice(0, Math.max(0, names.length - maxFiles));
     await Promise.all(old.map((name) => rm(join(directory, name), { force: true })));
   }
 
@@ -40,7 +40,9 @@ export function createMailCatcher(deps: Deps): Mail {
     async send(message) {
       const { createTransport } = await import('nodemailer');
       const transport = createTransport({ streamTransport: true, buffer: true });
-      const { message: bytes } = await transport.sendMail(envelopeOf(message, mailFrom, clock));
+      const { message: bytes } = await transport.sendMail(
+        toNodemailerMessage(message, mailFrom, clock),
+      );
       const name = `${isoTime(clock.now()).replaceAll(':', '')}-${ids.uuid()}`;
       await open();
       // Whoever watches the directory sees whole mails alone.

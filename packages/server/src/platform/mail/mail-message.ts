@@ -12,7 +12,7 @@ export type MailMessage = {
   readonly language: string;
 };
 
-export function envelopeOf(message: MailMessage, from: string, clock: Clock) {
+export function toNodemailerMessage(message: MailMessage, from: string, clock: Clock) {
   const { mailId, to, subject, text, html, language } = message;
   const domain = /@([^\s>]+)>?$/.exec(from)?.[1] ?? 'localhost';
   return {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mailNameLengthMax, mailNamePattern } from '@switchyard/contract';
-import { mailName } from './sanitize-name.ts';
+import { sanitizeMailName } from './sanitize-name.ts';
 
 const form = new RegExp(mailNamePattern, 'u');
 
@@ -18,7 +18,7 @@ test('a name that makes no link is accepted and stays as it is', () => {
     'नमिता',
   ]) {
     assert.match(name, form);
-    assert.equal(mailName(name), name);
+    assert.equal(sanitizeMailName(name), name);
   }
 });
 
@@ -37,10 +37,10 @@ test('a name with a link is refused, and is no link in a mail', () => {
     ['evil..example', 'evil. example'],
   ] as const) {
     assert.doesNotMatch(name, form, name);
-    assert.equal(mailName(name), inMail);
+    assert.equal(sanitizeMailName(name), inMail);
   }
 });
 
 test('a long name is cut in a mail', () => {
-  assert.equal(mailName('x'.repeat(100)).length, mailNameLengthMax);
+  assert.equal(sanitizeMailName('x'.repeat(100)).length, mailNameLengthMax);
 });

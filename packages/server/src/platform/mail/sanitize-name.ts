@@ -6,7 +6,7 @@ import { mailNameLengthMax } from '@switchyard/contract';
  *
  * @example mailName('Click http://evil.example'); // 'Click http evil example'
  */
-export function mailName(name: string): string {
+export function sanitizeMailName(name: string): string {
   const plain = name
     .normalize('NFC')
     .replace(/[^\p{L}\p{M}\p{Nd} '’‐.-]|\.(?=\p{L})/gu, ' ')

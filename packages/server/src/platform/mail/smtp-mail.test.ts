@@ -10,8 +10,8 @@ import PostalMime from 'postal-mime';
 import { systemIds } from '../identifiers/ids.ts';
 import { createMail } from './create-mail.ts';
 import { deliverMail } from './deliver-mail.ts';
-import { mailDirOf } from './mail-files.ts';
-import { MailError, type MailMessage, type Refusal } from './smtp-mail.ts';
+import { mailDirectory } from './mail-files.ts';
+import { MailError, type MailMessage, type MailRefusal } from './smtp-mail.ts';
 
 const clock = { now: () => Date.UTC(2027, 0, 15, 8) };
 const mailFrom = 'Café Switchyard <no-reply@shop.example>';
@@ -87,7 +87,7 @@ describe('mail', () => {
   test('without a server it is caught: newest last, for the owner alone', async () => {
     const mail = mailTo();
     await mail.open();
-    const directory = mailDirOf({ dataDir });
+    const directory = mailDirectory({ dataDir });
     assert.equal((await stat(directory)).mode & 0o777, 0o700);
     assert.deepEqual(await readdir(directory), []);
     await mail.send(message);
@@ -172,7 +172,7 @@ describe('mail', () => {
   });
 
   test('a mail is given up at once, after half a day or after five, by what its server says', async () => {
-    const isGivenUp = async (refusal: Refusal, attempts: number) => {
+    const isGivenUp = async (refusal: MailRefusal, attempts: number) => {
       const warned: unknown[] = [];
       const deps = {
         mail: { send: () => Promise.reject(new MailError('not taken', refusal)) },

@@ -2,15 +2,15 @@
 
 import { isLoopbackHost } from '../net/address-classes.ts';
 import type { Clock } from '../time/clock.ts';
-import { envelopeOf, type MailMessage } from './mail-message.ts';
+import { type MailMessage, toNodemailerMessage } from './mail-message.ts';
 
 export type { MailMessage } from './mail-message.ts';
 
 /** Few at a time: mail is never urgent to the millisecond. */
-const connectionsMax = 2;
+const maxConnections = 2;
 const mailsPerConnection = 50;
 /** Of each kind of mail: the next ones are ready while others are sent, and no more wait for a connection. */
-export const mailsAtOnce = 2 * connectionsMax;
+export const maxConcurrentMails = 2 * maxConnections;
 
 export type Mail = {
   /** Makes the directory, where mail is caught; a mail server that is away keeps nobody from starting. */
@@ -24,14 +24,14 @@ export type Mail = {
  * `NoMailbox`: there is none of this name that takes mail, and another try changes nothing. `Permanent`: the
  * server says no for good, and may mean us. `None`: it may yet take the mail, or has said nothing.
  */
-export type Refusal = 'NoMailbox' | 'Permanent' | 'None';
+export type MailRefusal = 'NoMailbox' | 'Permanent' | 'None';
 
 /** Why a mail was not taken, without its addresses and its text. */
 export class MailError extends Error {
   override name = 'MailError';
-  readonly refusal: Refusal;
+  readonly refusal: MailRefusal;
 
-  constructor(message: string, refusal: Refusal = 'None') {
+  constructor(message: string, refusal: MailRefusal = 'None') {
     super(message);
     this.refusal = refusal;
   }
@@ -55,9 +55,9 @@ export function createSmtpMail({ smtpUrl, mailFrom, mailTimeoutMs, clock }: Smtp
     async send(message) {
       try {
         transport ??= open();
-        await (await transport).sendMail(envelopeOf(message, mailFrom, clock));
+        await (await transport).sendMail(toNodemailerMessage(message, mailFrom, clock));
       } catch (error) {
-        throw withoutAddresses(error);
+        throw toMailError(error);
       }
     },
     async close() {
@@ -80,7 +80,7 @@ function smtpOptions(address: string, timeoutMs: number) {
     tls: { minVersion: 'TLSv1.2' as const },
     ...(user === '' ? {} : { auth: { user, pass: decodeURIComponent(url.password) } }),
     pool: true as const,
-    maxConnections: connectionsMax,
+    maxConnections: maxConnections,
     maxMessages: mailsPerConnection,
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
@@ -92,20 +92,27 @@ function smtpOptions(address: string, timeoutMs: number) {
 /** RFC 3463, in front as RFC 2034 has it, or at the end in the manner of qmail: `(#5.7.1)`. */
 const enhancedCode = /(?:^\d{3}[ -]|\(#)(5\.\d{1,3}\.\d{1,3})\b/;
 /** About the mailbox alone: a name or a domain that is not there or has moved, or a mailbox that is shut. */
-const noMailbox = new Set(['5.1.1', '5.1.2', '5.1.3', '5.1.6', '5.1.10', '5.2.1']);
+const noMailboxCodes = new Set(['5.1.1', '5.1.2', '5.1.3', '5.1.6', '5.1.10', '5.2.1']);
 
 /** A bare 550 to the name of a mailbox is also how a server says that it takes nothing from us. */
-function refusalOf({ command, responseCode, response }: Record<string, unknown>): Refusal {
+function classifyRefusal({
+  command,
+  responseCode,
+  response,
+}: Record<string, unknown>): MailRefusal {
   if (command !== 'RCPT TO' || !(Number(responseCode) >= 550)) return 'None';
   const code = enhancedCode.exec(String(response))?.[1] ?? '';
-  if (noMailbox.has(code)) return 'NoMailbox';
+  if (noMailboxCodes.has(code)) return 'NoMailbox';
   // 5.7 is about who sends, such as a relay that is denied, and an operator can mend that.
   return code.startsWith('5.7.') ? 'None' : 'Permanent';
 }
 
-function withoutAddresses(error: unknown): MailError {
-  const said = error as Record<string, unknown>;
-  const facts = [said['code'], said['responseCode'], said['command']];
-  const told = facts.filter((fact) => fact !== undefined).join(' ');
-  return new MailError(`the mail server did not take the mail (${told})`, refusalOf(said));
+function toMailError(error: unknown): MailError {
+  const smtpError = error as Record<string, unknown>;
+  const facts = [smtpError['code'], smtpError['responseCode'], smtpError['command']];
+  const details = facts.filter((fact) => fact !== undefined).join(' ');
+  return new MailError(
+    `the mail server did not take the mail (${details})`,
+    classifyRefusal(smtpError),
+  );
 }

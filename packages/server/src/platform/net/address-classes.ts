@@ -2,7 +2,7 @@
 import { BlockList, isIP, isIPv4 } from 'node:net';
 
 /** IANA's special-purpose registry of IPv4, and multicast. */
-const special4 = [
+const specialIpv4Ranges = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
@@ -20,25 +20,25 @@ const special4 = [
 ] as const;
 
 /** Within 2000::/3, outside of which nothing is public: tunnels to IPv4, documentation, benchmarks. */
-const special6 = [
+const specialIpv6Ranges = [
   ['2001::', 23],
   ['2001:db8::', 32],
   ['2002::', 16],
   ['3fff::', 20],
 ] as const;
 
-const refused4 = new BlockList();
-for (const [net, bits] of special4) refused4.addSubnet(net, bits, 'ipv4');
-const global6 = new BlockList();
-global6.addSubnet('2000::', 3, 'ipv6');
-const refused6 = new BlockList();
-for (const [net, bits] of special6) refused6.addSubnet(net, bits, 'ipv6');
+const nonPublicIpv4 = new BlockList();
+for (const [net, bits] of specialIpv4Ranges) nonPublicIpv4.addSubnet(net, bits, 'ipv4');
+const globalIpv6 = new BlockList();
+globalIpv6.addSubnet('2000::', 3, 'ipv6');
+const nonPublicIpv6 = new BlockList();
+for (const [net, bits] of specialIpv6Ranges) nonPublicIpv6.addSubnet(net, bits, 'ipv6');
 
 /** False for whatever is no address at all. */
 export function isPublicAddress(address: string): boolean {
-  if (isIPv4(address)) return !refused4.check(address, 'ipv4');
+  if (isIPv4(address)) return !nonPublicIpv4.check(address, 'ipv4');
   if (isIP(address) !== 6) return false;
-  return global6.check(address, 'ipv6') && !refused6.check(address, 'ipv6');
+  return globalIpv6.check(address, 'ipv6') && !nonPublicIpv6.check(address, 'ipv6');
 }
 
 export function isLoopbackHost(host: string): boolean {

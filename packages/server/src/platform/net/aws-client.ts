@@ -3,10 +3,10 @@ import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } fr
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import { defined } from '@switchyard/contract';
 import type { Clock } from '../time/clock.ts';
-import { type AwsCredentials, signAws } from './aws-signature.ts';
-import { onConnection } from './request-connection.ts';
+import { type AwsCredentials, signAwsRequest } from './aws-signature.ts';
+import { watchConnection } from './request-connection.ts';
 
-const answerLimitBytes = 262_144;
+const maxResponseBytes = 262_144;
 const idleMs = 20_000;
 
 export type AwsClientOptions = {
@@ -36,24 +36,27 @@ type Json = Readonly<Record<string, unknown>>;
  * knows whether the service acted.
  */
 export type AwsResult =
-  | { readonly answer: Json; readonly refused?: undefined; readonly lost?: undefined }
+  | { readonly response: Json; readonly exceptionName?: undefined; readonly failure?: undefined }
   | {
-      readonly refused: string;
+      readonly exceptionName: string;
       readonly status: number;
       readonly message: string;
-      readonly lost?: undefined;
+      readonly failure?: undefined;
     }
-  | { readonly lost: 'timed_out' | 'unreachable' | 'unreadable'; readonly refused?: undefined };
+  | {
+      readonly failure: 'timed_out' | 'unreachable' | 'unreadable';
+      readonly exceptionName?: undefined;
+    };
 
 export type AwsClient = { call(call: AwsCall): Promise<AwsResult>; close(): void };
 
-async function textOf(answer: IncomingMessage): Promise<string | undefined> {
+async function readBody(response: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let length = 0;
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
+  for await (const chunk of response as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > answerLimitBytes) {
-      answer.destroy();
+    if (length > maxResponseBytes) {
+      response.destroy();
       return undefined;
     }
     chunks.push(chunk);
@@ -61,7 +64,7 @@ async function textOf(answer: IncomingMessage): Promise<string | undefined> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function jsonOf(text: string | undefined): Json | undefined {
+function parseJson(text: string | undefined): Json | undefined {
   try {
     const value: unknown = JSON.parse(text ?? '');
     return typeof value === 'object' && value !== null ? (value as Json) : undefined;
@@ -70,20 +73,20 @@ function jsonOf(text: string | undefined): Json | undefined {
   }
 }
 
-const wordIn = (value: unknown): string => (typeof value === 'string' ? value : '');
+const textOrEmpty = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** `x-amzn-errortype: ValidationException:http://…`, or `__type` with a name space before `#`. */
-function refusalOf({ headers, statusCode = 0 }: IncomingMessage, body: Json | undefined) {
-  const named = wordIn(headers['x-amzn-errortype']) || wordIn(body?.['__type']);
-  const refused = named.split(':')[0]?.split('#').at(-1) || `HTTP ${statusCode}`;
-  const message = wordIn(body?.['message']) || wordIn(body?.['Message']);
-  return { refused, status: statusCode, message };
+function describeException({ headers, statusCode = 0 }: IncomingMessage, body: Json | undefined) {
+  const errorType = textOrEmpty(headers['x-amzn-errortype']) || textOrEmpty(body?.['__type']);
+  const exceptionName = errorType.split(':')[0]?.split('#').at(-1) || `HTTP ${statusCode}`;
+  const message = textOrEmpty(body?.['message']) || textOrEmpty(body?.['Message']);
+  return { exceptionName, status: statusCode, message };
 }
 
 /** A kept connection that the service closed just then: nothing was read of the request. */
-const wasStale = (error: unknown, isKept: boolean): boolean => {
+const isStaleConnectionError = (error: unknown, isReused: boolean): boolean => {
   const { code } = error as NodeJS.ErrnoException;
-  return isKept && (code === 'ECONNRESET' || code === 'EPIPE');
+  return isReused && (code === 'ECONNRESET' || code === 'EPIPE');
 };
 
 /** @example const kms = createAwsClient({ service: 'kms', region, endpoint, credentials, clock, timeoutMs: 2000, connections: 4 }); */
@@ -93,10 +96,10 @@ export function createAwsClient(options: AwsClientOptions): AwsClient {
   const pool = { keepAlive: true, maxSockets: connections, timeout: idleMs };
   const agent = isPlain ? new PlainAgent(pool) : new TlsAgent({ ...pool, ...defined({ ca }) });
 
-  function exchange(call: AwsCall, signal: AbortSignal): Promise<IncomingMessage> {
+  function sendRequest(call: AwsCall, signal: AbortSignal): Promise<IncomingMessage> {
     const url = new URL(call.path, options.endpoint);
     const body = JSON.stringify(call.body);
-    const headers = signAws(
+    const headers = signAwsRequest(
       {
         method: 'POST',
         url,
@@ -109,15 +112,15 @@ export function createAwsClient(options: AwsClientOptions): AwsClient {
     return new Promise((resolve, reject) => {
       const send = isPlain ? plainRequest : tlsRequest;
       const request = send(url, { method: 'POST', agent, signal, headers }, resolve);
-      let isKept = false;
-      onConnection(request, {
+      let hasReusedConnection = false;
+      watchConnection(request, {
         opened(isReused) {
-          isKept = isReused;
+          hasReusedConnection = isReused;
         },
       });
       request.on('error', (error) => {
-        if (wasStale(error, isKept) && !signal.aborted) {
-          resolve(exchange(call, signal));
+        if (isStaleConnectionError(error, hasReusedConnection) && !signal.aborted) {
+          resolve(sendRequest(call, signal));
         } else reject(error);
       });
       request.end(body);
@@ -128,13 +131,13 @@ export function createAwsClient(options: AwsClientOptions): AwsClient {
     async call(call) {
       const signal = AbortSignal.timeout(timeoutMs);
       try {
-        const answer = await exchange(call, signal);
-        const body = jsonOf(await textOf(answer));
-        if (answer.statusCode !== 200) return refusalOf(answer, body);
-        return body === undefined ? { lost: 'unreadable' } : { answer: body };
+        const response = await sendRequest(call, signal);
+        const body = parseJson(await readBody(response));
+        if (response.statusCode !== 200) return describeException(response, body);
+        return body === undefined ? { failure: 'unreadable' } : { response: body };
       } catch {
         // Whatever it was, there is no answer: a refused connection, a bad certificate, half an answer.
-        return { lost: signal.aborted ? 'timed_out' : 'unreachable' };
+        return { failure: signal.aborted ? 'timed_out' : 'unreachable' };
       }
     },
     close: () => agent.destroy(),

@@ -1,7 +1,7 @@
 // Signature Version 4 against the values of its published test suite.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { signAws } from './aws-signature.ts';
+import { signAwsRequest } from './aws-signature.ts';
 
 const credentials = {
   accessKeyId: 'AKIDEXAMPLE',
@@ -20,7 +20,7 @@ const signatureOf = (
   headers: Record<string, string> = {},
   body = '',
 ) => {
-  const signed = signAws({ method, url: new URL(url), headers, body }, scope);
+  const signed = signAwsRequest({ method, url: new URL(url), headers, body }, scope);
   assert.equal(signed['x-amz-date'], '20150830T123600Z');
   assert.equal(signed['host'], undefined);
   const [, names, signature] =
@@ -61,18 +61,18 @@ describe('AWS Signature Version 4', () => {
   it('encodes a path once more than it is sent, and signs the session', () => {
     const url = new URL('https://example.amazonaws.com/keys/arn%3Aaws%2Fkey/decrypt');
     const request = { method: 'POST', url, headers: {}, body: '{}' };
-    const plain = signAws(request, scope);
+    const plain = signAwsRequest(request, scope);
     const session = { ...credentials, sessionToken: 'token' };
-    const signed = signAws(request, { ...scope, credentials: session });
+    const signed = signAwsRequest(request, { ...scope, credentials: session });
     assert.equal(signed['x-amz-security-token'], 'token');
     assert.match(
       signed['authorization'] ?? '',
       /SignedHeaders=host;x-amz-date;x-amz-security-token,/,
     );
     const decoded = new URL('https://example.amazonaws.com/keys/arn:aws/key/decrypt');
-    const other = signAws({ ...request, url: decoded }, scope);
+    const other = signAwsRequest({ ...request, url: decoded }, scope);
     assert.notEqual(plain['authorization'], other['authorization']);
-    const changed = signAws({ ...request, body: '{ }' }, scope);
+    const changed = signAwsRequest({ ...request, body: '{ }' }, scope);
     assert.notEqual(plain['authorization'], changed['authorization']);
   });
 });

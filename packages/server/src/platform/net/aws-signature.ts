@@ -28,18 +28,19 @@ export type AwsScope = {
 const algorithm = 'AWS4-HMAC-SHA256';
 
 /** RFC 3986 leaves these four alone less than JavaScript does. */
-const encoded = (text: string): string =>
+const percentEncode = (text: string): string =>
   encodeURIComponent(text).replace(
     /[!'()*]/g,
-    (each) => `%${each.charCodeAt(0).toString(16).toUpperCase()}`,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );
 
 /** Every service but S3 wants the sent path encoded once more. */
-const canonicalPath = ({ pathname }: URL): string => pathname.split('/').map(encoded).join('/');
+const canonicalPath = ({ pathname }: URL): string =>
+  pathname.split('/').map(percentEncode).join('/');
 
 function canonicalQuery({ searchParams }: URL): string {
   return [...searchParams]
-    .map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
+    .map(([name, value]) => `${percentEncode(name)}=${percentEncode(value)}`)
     .sort()
     .join('&');
 }
@@ -53,34 +54,38 @@ const hmac = (key: string | Buffer, text: string): Buffer =>
  *
  * @example const headers = signAws(request, { service: 'kms', region, credentials, now: clock.now() });
  */
-export function signAws(request: AwsRequest, scope: AwsScope): Record<string, string> {
+export function signAwsRequest(request: AwsRequest, scope: AwsScope): Record<string, string> {
   const { method, url, body } = request;
   const { service, region, credentials } = scope;
   const time = new Date(scope.now).toISOString().replace(/[-:]|\.\d{3}/g, '');
   const day = time.slice(0, 8);
-  const sent: Record<string, string> = { ...request.headers, 'x-amz-date': time };
+  const headers: Record<string, string> = { ...request.headers, 'x-amz-date': time };
   if (credentials.sessionToken !== undefined) {
-    sent['x-amz-security-token'] = credentials.sessionToken;
+    headers['x-amz-security-token'] = credentials.sessionToken;
   }
-  const signed = Object.entries({ ...sent, host: url.host }).sort(([one], [other]) =>
+  const canonicalHeaders = Object.entries({ ...headers, host: url.host }).sort(([one], [other]) =>
     one < other ? -1 : 1,
   );
-  const names = signed.map(([name]) => name).join(';');
-  const lines = signed.map(([name, value]) => `${name}:${value.trim().replace(/ +/g, ' ')}\n`);
-  const canonical = [
+  const signedHeaderNames = canonicalHeaders.map(([name]) => name).join(';');
+  const headerLines = canonicalHeaders.map(
+    ([name, value]) => `${name}:${value.trim().replace(/ +/g, ' ')}\n`,
+  );
+  const canonicalRequest = [
     method,
     canonicalPath(url),
     canonicalQuery(url),
-    lines.join(''),
-    names,
+    headerLines.join(''),
+    signedHeaderNames,
     hash('sha256', body),
   ].join('\n');
-  const place = `${day}/${region}/${service}/aws4_request`;
-  const text = [algorithm, time, place, hash('sha256', canonical)].join('\n');
+  const credentialScope = `${day}/${region}/${service}/aws4_request`;
+  const stringToSign = [algorithm, time, credentialScope, hash('sha256', canonicalRequest)].join(
+    '\n',
+  );
   const dayKey = hmac(`AWS4${credentials.secretAccessKey}`, day);
   const key = hmac(hmac(hmac(dayKey, region), service), 'aws4_request');
-  const signature = hmac(key, text).toString('hex');
-  sent['authorization'] =
-    `${algorithm} Credential=${credentials.accessKeyId}/${place}, SignedHeaders=${names}, Signature=${signature}`;
-  return sent;
+  const signature = hmac(key, stringToSign).toString('hex');
+  headers['authorization'] =
+    `${algorithm} Credential=${credentials.accessKeyId}/${credentialScope}, SignedHeaders=${signedHeaderNames}, Signature=${signature}`;
+  return headers;
 }

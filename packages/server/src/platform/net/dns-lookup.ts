@@ -4,8 +4,8 @@ import { isIP } from 'node:net';
 import { isLoopbackHost } from './address-classes.ts';
 
 /** Two rounds over all name servers end well within the time of a call. */
-const roundMs = 2_000;
-const rounds = 2;
+const attemptTimeoutMs = 2_000;
+const maxAttempts = 2;
 
 export type Address = { readonly address: string; readonly family: number };
 /** No address where there is none; rejects where nobody could say. */
@@ -23,7 +23,7 @@ const loopback: readonly Address[] = [
  * @example const lookup = createAddressLookup(); await lookup('provider.example');
  */
 export function createAddressLookup(): AddressLookup {
-  const resolver = new Resolver({ timeout: roundMs, tries: rounds });
+  const resolver = new Resolver({ timeout: attemptTimeoutMs, tries: maxAttempts });
   return async (host) => {
     const literal = isIP(host);
     if (literal !== 0) return [{ address: host, family: literal }];

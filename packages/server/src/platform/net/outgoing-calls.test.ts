@@ -5,7 +5,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createSocketServer, type Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { eventually } from '../../../test/eventually.ts';
-import { issueAuthority, issueServer } from '../tls/local-certificate-authority.ts';
+import { issueAuthority, issueServerCertificate } from '../tls/local-certificate-authority.ts';
 import type { Address } from './dns-lookup.ts';
 import { createOutgoingCalls, type OutgoingCallsDeps } from './outgoing-calls.ts';
 
@@ -37,7 +37,7 @@ function opening(deps: OutgoingCallsDeps) {
 function told(answer: Awaited<ReturnType<(typeof here)['post']>>) {
   assert.ok(Number.isInteger(answer.ms) && answer.ms >= 0);
   if (answer.fault === undefined) return { status: answer.status, body: answer.body };
-  return { fault: answer.fault, isSent: answer.isSent };
+  return { fault: answer.fault, isSent: answer.possiblySent };
 }
 
 const validity = {
@@ -47,7 +47,7 @@ const validity = {
 const authority = await issueAuthority(['rebinding.example'], validity);
 
 const message = { headers: { 'webhook-id': 'm1' }, body: '{"a":1}' };
-const here = opening({ allowsLoopback: true, answerLimitBytes: 1000 });
+const here = opening({ allowsLoopback: true, maxResponseBytes: 1000 });
 const hasty = opening({ allowsLoopback: true, timeoutMs: 1200 });
 
 test('a call carries its headers and body, and brings the answer', async () => {
@@ -154,11 +154,14 @@ test('what an address may look like depends on the environment', async () => {
     'ftp://provider.example/',
     'provider.example',
   ]) {
-    assert.notEqual(await production.faultOf(url), undefined, url);
+    assert.notEqual(await production.findAddressFault(url), undefined, url);
   }
-  assert.equal(await production.faultOf('https://provider.example/spi?tenant=1'), undefined);
-  assert.equal(await here.faultOf('http://127.0.0.1:9000/spi'), undefined);
-  assert.notEqual(await here.faultOf('http://provider.example/'), undefined);
+  assert.equal(
+    await production.findAddressFault('https://provider.example/spi?tenant=1'),
+    undefined,
+  );
+  assert.equal(await here.findAddressFault('http://127.0.0.1:9000/spi'), undefined);
+  assert.notEqual(await here.findAddressFault('http://provider.example/'), undefined);
 });
 
 test('the start of a long answer will do where the status is what counts', async () => {
@@ -171,15 +174,19 @@ test('the start of a long answer will do where the status is what counts', async
       method: 'POST',
       headers: {},
       body: '{}',
-      answerLimitBytes: 1024,
-      keepsStart: true,
+      maxResponseBytes: 1024,
+      acceptsTruncatedBody: true,
     }),
   );
   assert.deepEqual(told(answer), { status: 201, body: 'x'.repeat(1024) });
   assert.equal(answer.fault === undefined && answer.headers['retry-after'], '7');
   const drip: RequestListener = (_request, reply) => void reply.writeHead(200).write('on my way');
   const slow = await serving(drip, (port) =>
-    hasty.call(`http://127.0.0.1:${port}/`, { method: 'GET', headers: {}, keepsStart: true }),
+    hasty.call(`http://127.0.0.1:${port}/`, {
+      method: 'GET',
+      headers: {},
+      acceptsTruncatedBody: true,
+    }),
   );
   assert.deepEqual(told(slow), { status: 200, body: 'on my way' });
 });
@@ -220,7 +227,7 @@ test('a connection is kept for the next call, and one that was closed meanwhile 
     const lost = await calls.call(url, once);
     assert.deepEqual(told(lost), { fault: 'unreachable', isSent: true });
     assert.equal((await calls.call(url, once)).fault, undefined);
-    assert.equal((await calls.call(url, { ...once, isRepeatable: true })).fault, undefined);
+    assert.equal((await calls.call(url, { ...once, isIdempotent: true })).fault, undefined);
     // Also where it has waited for the connection of another one.
     const narrow = opening({ allowsLoopback: true, connectionsPerServer: 1 });
     const both = await Promise.all([narrow.post(url, message), narrow.post(url, message)]);
@@ -324,12 +331,12 @@ test('a name that leads elsewhere a moment later is checked again at each connec
   const hangsUp: RequestListener = (_request, reply) => {
     reply.setHeader('connection', 'close').end('ok');
   };
-  const { cert, key } = await issueServer(authority, ['rebinding.example'], validity);
+  const { cert, key } = await issueServerCertificate(authority, ['rebinding.example'], validity);
   const server = createTlsServer({ cert, key }, hangsUp);
   await servingOn(server, async (port) => {
     const trusting = opening({
       allowsLoopback: true,
-      authorities: authority.cert,
+      caCertificates: authority.cert,
       lookup: async () => {
         asked += 1;
         return answer;

@@ -4,13 +4,18 @@ import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import { defined } from '@switchyard/contract';
 import { isLoopbackHost } from './address-classes.ts';
 import type { AddressLookup } from './dns-lookup.ts';
-import { type AnswerLimits, type CallResult, exchange, wasStale } from './outgoing-request.ts';
+import {
+  type CallResult,
+  type ResponseLimits,
+  sendRequest,
+  staleConnection,
+} from './outgoing-request.ts';
 import { type AllowedAddress, createAddressGuard } from './ssrf-guard.ts';
 
 export type { CallFault, CallResult } from './outgoing-request.ts';
 
 const defaultTimeoutMs = 15_000;
-const defaultAnswerLimitBytes = 65_536;
+const defaultMaxResponseBytes = 65_536;
 /** Below the five seconds after which many servers hang up: the first to hang up is never wrong. */
 const idleMs = 4_000;
 const defaultConnectionsPerServer = 256;
@@ -24,14 +29,14 @@ export type OutgoingCall = {
   /** JSON. */
   readonly body?: string;
   readonly timeoutMs?: number;
-  readonly answerLimitBytes?: number;
+  readonly maxResponseBytes?: number;
   /** The first bytes of a longer answer will do, in place of a fault. */
-  readonly keepsStart?: true;
+  readonly acceptsTruncatedBody?: true;
   /**
    * The other side knows a repetition by what stands in it: sent again where a connection that was
    * kept turns out to be closed. A GET always is.
    */
-  readonly isRepeatable?: true;
+  readonly isIdempotent?: true;
   /** An abort ends the call as its time does. */
   readonly signal?: AbortSignal;
 };
@@ -45,7 +50,7 @@ export type OutgoingCalls = {
     call: { headers: Readonly<Record<string, string>>; body: string },
   ): Promise<CallResult>;
   /** The fault of an address that a tenant saves; undefined if there is none. */
-  faultOf(url: string): Promise<string | undefined>;
+  findAddressFault(url: string): Promise<string | undefined>;
   /** Lets go of the connections that are kept. */
   close(): void;
 };
@@ -58,16 +63,16 @@ export type OutgoingCallsDeps = {
   /** Ports at public addresses; all ports if undefined. */
   readonly ports?: readonly number[] | undefined;
   readonly timeoutMs?: number;
-  readonly answerLimitBytes?: number;
+  readonly maxResponseBytes?: number;
   readonly connectionsPerServer?: number;
   readonly lookup?: AddressLookup;
   /** Certificates of authorities in place of the well-known ones, PEM. */
-  readonly authorities?: string;
+  readonly caCertificates?: string;
 };
 
-type Agents = { readonly plain: PlainAgent; readonly tls: TlsAgent; readonly madeAt: number };
+type Agents = { readonly plain: PlainAgent; readonly tls: TlsAgent; readonly createdAt: number };
 
-function parsed(text: string): URL | undefined {
+function parseUrl(text: string): URL | undefined {
   return URL.canParse(text) ? new URL(text) : undefined;
 }
 
@@ -76,35 +81,36 @@ const hostOf = (url: URL) => url.hostname.replace(/^\[|\]$/g, '');
 
 const portOf = ({ port, protocol }: URL) => Number(port || (protocol === 'https:' ? 443 : 80));
 
-function faultOfText(text: string, allowsLoopback: boolean): string | undefined {
-  const url = parsed(text);
+function findUrlFault(text: string, allowsLoopback: boolean): string | undefined {
+  const url = parseUrl(text);
   if (url === undefined) return 'is no address';
   if (url.username !== '' || url.password !== '') return 'must hold no user name and no password';
   if (url.hash !== '') return 'must hold no fragment';
   const host = hostOf(url);
-  const isHere = allowsLoopback && isLoopbackHost(host);
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isHere)) return 'must be https';
+  const isAllowedLoopback = allowsLoopback && isLoopbackHost(host);
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isAllowedLoopback))
+    return 'must be https';
   return undefined;
 }
 
 function headersOf({ headers, body }: OutgoingCall): Record<string, string> {
-  const described = {
+  const contentHeaders = {
     'content-type': 'application/json',
     'content-length': String(Buffer.byteLength(body ?? '')),
   };
-  return { accept: 'application/json', ...(body === undefined ? {} : described), ...headers };
+  return { accept: 'application/json', ...(body === undefined ? {} : contentHeaders), ...headers };
 }
 
 /** A new generation of connections now and then; the one before it has ended its calls by the next. */
-function createGenerations(options: {
+function createAgentRotation(options: {
   readonly ca: string | undefined;
   readonly connectionsPerServer: number;
 }) {
   const { ca, connectionsPerServer } = options;
-  let agents: Agents | undefined;
-  let before: Agents | undefined;
+  let current: Agents | undefined;
+  let previous: Agents | undefined;
 
-  function make(madeAt: number): Agents {
+  function createAgents(createdAt: number): Agents {
     const pool = {
       keepAlive: true,
       timeout: idleMs,
@@ -116,26 +122,26 @@ function createGenerations(options: {
       minVersion: 'TLSv1.2',
       ...defined({ ca }),
     });
-    return { plain: new PlainAgent(pool), tls, madeAt };
+    return { plain: new PlainAgent(pool), tls, createdAt };
   }
 
-  function destroy(these: Agents | undefined): void {
-    these?.plain.destroy();
-    these?.tls.destroy();
+  function destroy(agents: Agents | undefined): void {
+    agents?.plain.destroy();
+    agents?.tls.destroy();
   }
 
   return {
-    now(): Agents {
-      const at = performance.now();
-      if (agents !== undefined && at - agents.madeAt < generationMs) return agents;
-      destroy(before);
-      before = agents;
-      agents = make(at);
-      return agents;
+    currentAgents(): Agents {
+      const nowMs = performance.now();
+      if (current !== undefined && nowMs - current.createdAt < generationMs) return current;
+      destroy(previous);
+      previous = current;
+      current = createAgents(nowMs);
+      return current;
     },
     close(): void {
-      destroy(before);
-      destroy(agents);
+      destroy(previous);
+      destroy(current);
     },
   };
 }
@@ -144,65 +150,71 @@ function createGenerations(options: {
 export function createOutgoingCalls(deps: OutgoingCallsDeps): OutgoingCalls {
   const { allowsLoopback } = deps;
   const guard = createAddressGuard(deps);
-  const ca = deps.authorities;
+  const ca = deps.caCertificates;
   const { connectionsPerServer = defaultConnectionsPerServer } = deps;
-  const generations = createGenerations({ ca, connectionsPerServer });
+  const agentRotation = createAgentRotation({ ca, connectionsPerServer });
 
-  function attempt(url: URL, given: OutgoingCall, limits: AnswerLimits, isAlone = false) {
-    const { plain, tls } = generations.now();
+  function attempt(
+    url: URL,
+    outgoing: OutgoingCall,
+    limits: ResponseLimits,
+    usesNewConnection = false,
+  ) {
+    const { plain, tls } = agentRotation.currentAgents();
     const isTls = url.protocol === 'https:';
     // The agents have no lookup of their own: theirs would replace this one, which knows the port.
     const lookup = guard.lookupFor(portOf(url));
-    const options = { method: given.method, headers: headersOf(given), lookup };
-    const alone = { agent: false, ...defined({ ca }) } as const;
-    const through = isAlone ? alone : { agent: isTls ? tls : plain };
-    const request = (isTls ? tlsRequest : plainRequest)(url, { ...options, ...through });
-    return exchange(request, given.body, limits);
+    const options = { method: outgoing.method, headers: headersOf(outgoing), lookup };
+    const newConnection = { agent: false, ...defined({ ca }) } as const;
+    const agentOptions = usesNewConnection ? newConnection : { agent: isTls ? tls : plain };
+    const request = (isTls ? tlsRequest : plainRequest)(url, { ...options, ...agentOptions });
+    return sendRequest(request, outgoing.body, limits);
   }
 
   function findFault(text: string): string | undefined {
-    const fault = faultOfText(text, allowsLoopback);
+    const fault = findUrlFault(text, allowsLoopback);
     if (fault !== undefined) return fault;
     const url = new URL(text);
     return guard.findHostFault(hostOf(url), portOf(url));
   }
 
-  async function call(text: string, given: OutgoingCall): Promise<CallResult> {
-    const url = parsed(text);
+  async function call(text: string, outgoing: OutgoingCall): Promise<CallResult> {
+    const url = parseUrl(text);
     if (url === undefined || findFault(text) !== undefined) {
-      return { fault: 'address_refused', ms: 0, isSent: false };
+      return { fault: 'address_refused', ms: 0, possiblySent: false };
     }
     const limits = {
-      timeoutMs: given.timeoutMs ?? deps.timeoutMs ?? defaultTimeoutMs,
-      answerLimitBytes: given.answerLimitBytes ?? deps.answerLimitBytes ?? defaultAnswerLimitBytes,
-      keepsStart: given.keepsStart === true,
-      ...defined({ signal: given.signal }),
+      timeoutMs: outgoing.timeoutMs ?? deps.timeoutMs ?? defaultTimeoutMs,
+      maxResponseBytes:
+        outgoing.maxResponseBytes ?? deps.maxResponseBytes ?? defaultMaxResponseBytes,
+      acceptsTruncatedBody: outgoing.acceptsTruncatedBody === true,
+      ...defined({ signal: outgoing.signal }),
     };
     const start = performance.now();
-    const first = await attempt(url, given, limits);
-    if (first !== wasStale) return first;
+    const first = await attempt(url, outgoing, limits);
+    if (first !== staleConnection) return first;
     const passedMs = Math.round(performance.now() - start);
-    const lost = { fault: 'unreachable', ms: passedMs, isSent: true } as const;
-    if (given.method !== 'GET' && given.isRepeatable !== true) return lost;
+    const lost = { fault: 'unreachable', ms: passedMs, possiblySent: true } as const;
+    if (outgoing.method !== 'GET' && outgoing.isIdempotent !== true) return lost;
     // Both within the one time: whoever has made the call counts on it.
     const timeoutMs = limits.timeoutMs - passedMs;
     if (timeoutMs <= 0) return { ...lost, fault: 'timed_out' };
-    const second = await attempt(url, given, { ...limits, timeoutMs }, true);
-    if (second === wasStale) return lost;
+    const second = await attempt(url, outgoing, { ...limits, timeoutMs }, true);
+    if (second === staleConnection) return lost;
     const ms = passedMs + second.ms;
     // The first one may have arrived, whatever became of its repetition.
-    return second.fault === undefined ? { ...second, ms } : { ...second, ms, isSent: true };
+    return second.fault === undefined ? { ...second, ms } : { ...second, ms, possiblySent: true };
   }
 
   return {
     call,
-    post: (url, message) => call(url, { method: 'POST', isRepeatable: true, ...message }),
-    async faultOf(text) {
+    post: (url, message) => call(url, { method: 'POST', isIdempotent: true, ...message }),
+    async findAddressFault(text) {
       const fault = findFault(text);
       if (fault !== undefined) return fault;
       const url = new URL(text);
       return guard.resolveHostFault(hostOf(url), portOf(url));
     },
-    close: generations.close,
+    close: agentRotation.close,
   };
 }

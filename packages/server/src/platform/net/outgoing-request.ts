@@ -1,7 +1,7 @@
 // One request to a server of others: its answer within time and size, or what went wrong and whether it may have left.
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { onConnection } from './request-connection.ts';
-import { whenOver } from './response-timeout.ts';
+import { watchConnection } from './request-connection.ts';
+import { startResponseTimeout } from './response-timeout.ts';
 
 export type CallFault =
   | 'address_refused'
@@ -22,22 +22,22 @@ export type CallResult =
       readonly fault: CallFault;
       readonly ms: number;
       /** Whether any of it may have reached them: where not, nothing happened there. */
-      readonly isSent: boolean;
+      readonly possiblySent: boolean;
     };
 
-export type AnswerLimits = {
+export type ResponseLimits = {
   readonly timeoutMs: number;
-  readonly answerLimitBytes: number;
+  readonly maxResponseBytes: number;
   /** The start of a long answer will do, and so does one whose end is not worth waiting for. */
-  readonly keepsStart: boolean;
+  readonly acceptsTruncatedBody: boolean;
   readonly signal?: AbortSignal;
 };
 
 /** A connection that was kept, and that the other side closed before it saw the request. */
-export const wasStale = Symbol('a kept connection was closed');
+export const staleConnection = Symbol('a kept connection was closed');
 
 /** How long the body is waited for where the status is what counts. */
-const startWaitMs = 1_000;
+const truncatedBodyWaitMs = 1_000;
 
 /** Thrown by the look-up of an address. */
 export const addressRefusedCode = 'ADDRESS_REFUSED';
@@ -45,7 +45,7 @@ export const addressRefusedCode = 'ADDRESS_REFUSED';
 const tlsCode =
   /^(?:ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_|INVALID_(?:CA|PURPOSE)|EPROTO$)/;
 
-function faultOfError({ code = '' }: NodeJS.ErrnoException): CallFault {
+function classifyError({ code = '' }: NodeJS.ErrnoException): CallFault {
   if (code === addressRefusedCode) return 'address_refused';
   return tlsCode.test(code) ? 'tls_failed' : 'unreachable';
 }
@@ -55,73 +55,73 @@ function faultOfError({ code = '' }: NodeJS.ErrnoException): CallFault {
  *
  * @param request opened, and not ended yet
  */
-export function exchange(
+export function sendRequest(
   request: ClientRequest,
   body: string | undefined,
-  { timeoutMs, answerLimitBytes, keepsStart, signal }: AnswerLimits,
-): Promise<CallResult | typeof wasStale> {
-  const { promise, resolve } = Promise.withResolvers<CallResult | typeof wasStale>();
+  { timeoutMs, maxResponseBytes, acceptsTruncatedBody, signal }: ResponseLimits,
+): Promise<CallResult | typeof staleConnection> {
+  const { promise, resolve } = Promise.withResolvers<CallResult | typeof staleConnection>();
   const start = performance.now();
   const chunks: Buffer[] = [];
   let length = 0;
-  let answer: IncomingMessage | undefined;
-  let isSent = false;
-  let isKept = false;
+  let response: IncomingMessage | undefined;
+  let possiblySent = false;
+  let hasReusedConnection = false;
   let isDone = false;
 
-  const giveUp = () => fail('timed_out');
-  const inTime = whenOver(timeoutMs, giveUp);
-  signal?.addEventListener('abort', giveUp, { once: true });
-  let waiting: NodeJS.Timeout | undefined;
+  const failTimedOut = () => fail('timed_out');
+  const stopTimeout = startResponseTimeout(timeoutMs, failTimedOut);
+  signal?.addEventListener('abort', failTimedOut, { once: true });
+  let bodyTimer: NodeJS.Timeout | undefined;
 
-  function settle(result: CallResult | typeof wasStale): void {
+  function settle(result: CallResult | typeof staleConnection): void {
     if (isDone) return;
     isDone = true;
-    inTime();
-    clearTimeout(waiting);
-    signal?.removeEventListener('abort', giveUp);
+    stopTimeout();
+    clearTimeout(bodyTimer);
+    signal?.removeEventListener('abort', failTimedOut);
     resolve(result);
     // A connection whose answer was not read to its end serves nobody else.
-    if (answer?.complete !== true) request.destroy();
+    if (response?.complete !== true) request.destroy();
   }
 
-  const msSoFar = () => Math.round(performance.now() - start);
+  const elapsedMs = () => Math.round(performance.now() - start);
 
   function finish({ statusCode = 0, headers }: IncomingMessage): void {
-    const text = Buffer.concat(chunks).subarray(0, answerLimitBytes).toString('utf8');
-    settle({ status: statusCode, headers, body: text, ms: msSoFar() });
+    const text = Buffer.concat(chunks).subarray(0, maxResponseBytes).toString('utf8');
+    settle({ status: statusCode, headers, body: text, ms: elapsedMs() });
   }
 
   function fail(fault: CallFault): void {
-    if (keepsStart && answer !== undefined) finish(answer);
-    else settle({ fault, ms: msSoFar(), isSent });
+    if (acceptsTruncatedBody && response !== undefined) finish(response);
+    else settle({ fault, ms: elapsedMs(), possiblySent });
   }
 
-  onConnection(request, {
+  watchConnection(request, {
     opened(isReused) {
-      isSent = true;
-      isKept = isReused;
+      possiblySent = true;
+      hasReusedConnection = isReused;
     },
   });
   request.on('response', (incoming) => {
-    answer = incoming;
-    if (keepsStart) waiting = setTimeout(() => finish(incoming), startWaitMs);
+    response = incoming;
+    if (acceptsTruncatedBody) bodyTimer = setTimeout(() => finish(incoming), truncatedBodyWaitMs);
     incoming.on('data', (chunk: Buffer) => {
       length += chunk.length;
       chunks.push(chunk);
-      if (length > answerLimitBytes) fail('answer_too_large');
+      if (length > maxResponseBytes) fail('answer_too_large');
     });
     incoming.on('end', () => finish(incoming));
     incoming.on('error', () => fail('unreachable'));
   });
   request.on('error', (error: NodeJS.ErrnoException) => {
-    const isStale = isKept && answer === undefined;
-    if (isStale && ['ECONNRESET', 'EPIPE'].includes(error.code ?? '')) settle(wasStale);
-    else fail(faultOfError(error));
+    const isStale = hasReusedConnection && response === undefined;
+    if (isStale && ['ECONNRESET', 'EPIPE'].includes(error.code ?? '')) settle(staleConnection);
+    else fail(classifyError(error));
   });
   // An answer that turns the connection into another protocol is none.
   request.on('close', () => fail('unreachable'));
-  if (signal?.aborted === true) giveUp();
+  if (signal?.aborted === true) failTimedOut();
   else request.end(body);
   return promise;
 }

@@ -1,7 +1,7 @@
 // How long others are waited for: acquirers, providers, receivers of webhooks.
 
 /** Nobody is kept waiting for longer, however long the thread stood still. */
-const graceMostMs = 1000;
+const maxGraceMs = 1000;
 
 /**
  * Calls `over` once the time has passed, and not before what came in time is read: a thread that stood still finds
@@ -11,19 +11,19 @@ const graceMostMs = 1000;
  * @returns ends the wait, so that nothing is called any more
  * @example const answered = whenOver(timeoutMs, () => settle({ result: 'Timeout' }));
  */
-export function whenOver(timeoutMs: number, over: () => void): () => void {
+export function startResponseTimeout(timeoutMs: number, onTimeout: () => void): () => void {
   const dueMs = performance.now() + timeoutMs;
-  let reading: NodeJS.Immediate | undefined;
-  const readOn = () => {
-    reading = setImmediate(over);
+  let pendingRead: NodeJS.Immediate | undefined;
+  const readPendingData = () => {
+    pendingRead = setImmediate(onTimeout);
   };
   let timer = setTimeout(() => {
     // A timer may come a part of a millisecond early.
     const lateMs = Math.max(0, performance.now() - dueMs);
-    timer = setTimeout(readOn, Math.min(lateMs, graceMostMs));
+    timer = setTimeout(readPendingData, Math.min(lateMs, maxGraceMs));
   }, timeoutMs);
   return () => {
     clearTimeout(timer);
-    clearImmediate(reading);
+    clearImmediate(pendingRead);
   };
 }

@@ -1,7 +1,7 @@
 // Which addresses the guard allows for tenants, before and after a name is resolved.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { callRulesOf, linkRulesOf } from '../settings/address-settings.ts';
+import { acquirerLinkRules, outgoingCallRules } from '../settings/address-settings.ts';
 import { createAddressGuard } from './ssrf-guard.ts';
 
 type Options = Partial<Parameters<typeof createAddressGuard>[0]>;
@@ -82,17 +82,17 @@ test('a name that leads to a private address is refused when it is saved', async
 test('production calls use ports 443, 8443 and those of the operator, links use any port', () => {
   const settings = {
     environment: 'production',
-    acquirerProxies: ['127.0.0.1:7001', 'localhost:7002'],
+    acquirerTlsProxies: ['127.0.0.1:7001', 'localhost:7002'],
     allowedAddresses: [{ range: '10.0.0.1', portFrom: 9443, portTo: 9443 }],
     allowedPorts: [4443],
   };
-  const calls = callRulesOf(settings);
+  const calls = outgoingCallRules(settings);
   for (const port of [443, 8443, 4443]) assert.ok(!isRefused('8.8.8.8', port, calls), `${port}`);
   for (const port of [80, 22, 9443]) assert.ok(isRefused('8.8.8.8', port, calls), `${port}`);
   assert.ok(isRefused('provider.example', 22, calls));
   assert.ok(!isRefused('10.0.0.1', 9443, calls));
   assert.ok(isRefused('127.0.0.1', 7001, calls), 'proxies are for acquirer links');
-  const links = linkRulesOf(settings);
+  const links = acquirerLinkRules(settings);
   for (const [host, port] of [
     ['8.8.8.8', 8583],
     ['127.0.0.1', 7001],
@@ -102,6 +102,6 @@ test('production calls use ports 443, 8443 and those of the operator, links use 
   }
   assert.ok(isRefused('127.0.0.1', 5432, links));
   const demo = { ...settings, environment: 'demo' };
-  assert.ok(!isRefused('127.0.0.1', 5432, linkRulesOf(demo)));
-  assert.ok(isRefused('10.0.0.1', 5432, linkRulesOf(demo)));
+  assert.ok(!isRefused('127.0.0.1', 5432, acquirerLinkRules(demo)));
+  assert.ok(isRefused('10.0.0.1', 5432, acquirerLinkRules(demo)));
 });

@@ -60,7 +60,7 @@ export function createAddressGuard(options: GuardOptions): AddressGuard {
   function isAllowed(address: string, port: number): boolean {
     if (isPublicAddress(address) && ports?.includes(port) !== false) return true;
     if (allowsLoopback && isLoopbackHost(address)) return true;
-    return matchers.some((each) => each.hasPort(port) && each.hasAddress(address));
+    return matchers.some((matcher) => matcher.hasPort(port) && matcher.hasAddress(address));
   }
 
   /** Mixed answers are refused. `localhost` always has two addresses, of which one may be allowed. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { createLog, type Log } from './log.ts';
-import { scrubText } from './redaction.ts';
+import { redactText } from './redaction.ts';
 
 function capture(): { log: Log; lines: string[] } {
   const lines: string[] = [];
@@ -121,14 +121,14 @@ describe('log', () => {
   });
 
   test('track data goes as a whole', () => {
-    assert.doesNotMatch(scrubText(';4000000000000010=25121010000012300000?'), /25121|4000/);
-    assert.doesNotMatch(scrubText('4000000000000010D2512101'), /25121/);
-    assert.doesNotMatch(scrubText('%B4000000000000010^DOE/JANE^2512101000?'), /DOE|2512/);
+    assert.doesNotMatch(redactText(';4000000000000010=25121010000012300000?'), /25121|4000/);
+    assert.doesNotMatch(redactText('4000000000000010D2512101'), /25121/);
+    assert.doesNotMatch(redactText('%B4000000000000010^DOE/JANE^2512101000?'), /DOE|2512/);
   });
 
   test('a number with its security code behind it goes as well', () => {
-    assert.doesNotMatch(scrubText('seen 4111111111111111123 here'), /4111/);
-    assert.doesNotMatch(scrubText('411111111111111125121011'), /4111/);
+    assert.doesNotMatch(redactText('seen 4111111111111111123 here'), /4111/);
+    assert.doesNotMatch(redactText('411111111111111125121011'), /4111/);
   });
 
   test('what is harmless stays as it was', () => {
@@ -141,7 +141,7 @@ describe('log', () => {
       'mapping the password field',
       'terminal 12345678, trace 000123, reference 123456789012',
     ];
-    for (const text of harmless) assert.equal(scrubText(text), text);
+    for (const text of harmless) assert.equal(redactText(text), text);
     const { log, lines } = capture();
     log.info({ transactionId: harmless[0], list: [1, null, true] }, 'kept');
     const line = JSON.parse(lines[0] ?? '');
@@ -162,9 +162,9 @@ describe('log', () => {
       'cvc=> abc',
       'cvc="1234',
     ]) {
-      const once = scrubText(text);
+      const once = redactText(text);
       assert.match(once, /redacted/, text);
-      assert.equal(scrubText(once), once);
+      assert.equal(redactText(once), once);
     }
   });
 

@@ -1,6 +1,6 @@
 // Makes the log: JSON lines on standard output that card data and credentials cannot enter.
 import { type Logger, pino, stdTimeFunctions } from 'pino';
-import { scrubLine } from './redaction.ts';
+import { redactLogLine } from './redaction.ts';
 
 export type Log = Logger;
 
@@ -27,7 +27,7 @@ export function createLog(settings: LogSettings, stream?: LogStream): Log {
   // Asynchronous: lines that come while a write is under way leave in the next one; flushed at exit.
   const destination: LogStream = stream ?? pino.destination({ fd: 1, sync: false });
   const scrubbed = {
-    write: (line: string) => destination.write(scrubLine(line)),
+    write: (line: string) => destination.write(redactLogLine(line)),
     flushSync: () => destination.flushSync?.(),
   };
   return pino(
@@ -43,7 +43,7 @@ export function createLog(settings: LogSettings, stream?: LogStream): Log {
   );
 }
 
-const causesMax = 3;
+const maxCauses = 3;
 
 // Libraries hang connections, queries and their values on errors: only what is named here goes on.
 function describeError(error: unknown, depth = 0): unknown {
@@ -55,7 +55,7 @@ function describeError(error: unknown, depth = 0): unknown {
     ...(typeof code === 'string' ? { code } : {}),
     ...(typeof logDetail === 'string' ? { logDetail } : {}),
     stack: error.stack,
-    ...(error.cause === undefined || depth >= causesMax
+    ...(error.cause === undefined || depth >= maxCauses
       ? {}
       : { cause: describeError(error.cause, depth + 1) }),
   };

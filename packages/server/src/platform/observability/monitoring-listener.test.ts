@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createLog } from './log.ts';
 import { createMetrics } from './metrics.ts';
-import { createMonitoring, type MonitoringOptions } from './monitoring-listener.ts';
+import { createMonitoringListener, type MonitoringListenerOptions } from './monitoring-listener.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 
 async function withMonitoring(
-  needs: Partial<Pick<MonitoringOptions, 'checks' | 'beside' | 'links'>>,
+  needs: Partial<Pick<MonitoringListenerOptions, 'checks' | 'dependencies' | 'links'>>,
   use: (
     get: (path: string, method?: string) => Promise<Response>,
     drain: () => void,
@@ -16,7 +16,7 @@ async function withMonitoring(
   const metrics = createMetrics();
   metrics.counter({ name: 'test_total', help: 'x' }).inc(3);
   const place = { host: '127.0.0.1', port: 0, metrics, log };
-  const monitoring = createMonitoring({ ...place, checks: {}, beside: {}, ...needs });
+  const monitoring = createMonitoringListener({ ...place, checks: {}, dependencies: {}, ...needs });
   const port = await monitoring.listen();
   try {
     const get = (path: string, method = 'GET') =>
@@ -37,7 +37,7 @@ describe('monitoring', () => {
       assert.deepEqual(await (await get('/readyz?x=1')).json(), {
         status: 'ok',
         checks: { keys: 'ok' },
-        beside: {},
+        dependencies: {},
       });
       assert.equal((await get('/other')).status, 404);
       const wrong = await get('/healthz', 'POST');
@@ -54,14 +54,14 @@ describe('monitoring', () => {
       assert.deepEqual(await ready.json(), {
         status: 'unavailable',
         checks: { keys: 'failed', migrations: 'ok' },
-        beside: {},
+        dependencies: {},
       });
       assert.equal((await get('/healthz')).status, 200);
     });
   });
 
   test('ready within a second while the database, NATS and a link fail or are silent', async () => {
-    const beside = {
+    const dependencies = {
       database: () => new Promise<boolean>(() => {}),
       nats: () => Promise.reject(new Error('x')),
       other: async () => true,
@@ -70,14 +70,14 @@ describe('monitoring', () => {
       { linkId: 'l-1', name: 'bank', available: false },
       { linkId: 'l-2', name: 'other bank', available: true },
     ];
-    await withMonitoring({ beside, links: () => links }, async (get) => {
+    await withMonitoring({ dependencies: dependencies, links: () => links }, async (get) => {
       const beganMs = performance.now();
       const ready = await get('/readyz');
       assert.equal(ready.status, 200);
       assert.deepEqual(await ready.json(), {
         status: 'ok',
         checks: {},
-        beside: { database: 'failed', nats: 'failed', other: 'ok' },
+        dependencies: { database: 'failed', nats: 'failed', other: 'ok' },
         links,
       });
       assert.ok(performance.now() - beganMs < 1000, 'probes wait no longer');
@@ -89,16 +89,18 @@ describe('monitoring', () => {
       drain();
       const ready = await get('/readyz');
       assert.equal(ready.status, 503);
-      assert.deepEqual(await ready.json(), { status: 'stopping', checks: {}, beside: {} });
+      assert.deepEqual(await ready.json(), { status: 'stopping', checks: {}, dependencies: {} });
     });
   });
 
   test('a port that is taken is an error, not a crash', async () => {
     const metrics = createMetrics();
-    const options = { host: '127.0.0.1', metrics, log, checks: {}, beside: {} };
-    const first = createMonitoring({ ...options, port: 0 });
+    const options = { host: '127.0.0.1', metrics, log, checks: {}, dependencies: {} };
+    const first = createMonitoringListener({ ...options, port: 0 });
     const port = await first.listen();
-    await assert.rejects(createMonitoring({ ...options, port }).listen(), { code: 'EADDRINUSE' });
+    await assert.rejects(createMonitoringListener({ ...options, port }).listen(), {
+      code: 'EADDRINUSE',
+    });
     await first.close();
   });
 

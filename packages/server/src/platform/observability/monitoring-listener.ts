@@ -8,7 +8,7 @@ import type { Metrics } from './metrics.ts';
 /** Less than the second that Kubernetes and balancers wait for a probe. */
 const checkTimeoutMs = 500;
 /** Links in the body of the readiness. */
-const linksMax = 1_000;
+const maxLinks = 1_000;
 const requestTimeoutMs = 10_000;
 const timeoutCheckMs = 1_000;
 const headerLimitBytes = 8_192;
@@ -21,7 +21,7 @@ export type LinkHealth = {
   readonly available: boolean;
 };
 
-export type Monitoring = {
+export type MonitoringListener = {
   /** Resolves with the port that was taken. */
   listen(): Promise<number>;
   /** From now on `/readyz` says no, so that traffic goes elsewhere while work ends. */
@@ -29,7 +29,7 @@ export type Monitoring = {
   close(): Promise<void>;
 };
 
-export type MonitoringOptions = {
+export type MonitoringListenerOptions = {
   host: string;
   port: number;
   metrics: Metrics;
@@ -39,17 +39,17 @@ export type MonitoringOptions = {
   /** What this process needs in order to answer requests: migrations and keys. */
   checks: Readonly<Record<string, () => boolean>>;
   /** Reported beside: while one of them fails the process answers 503 itself, or serves less. */
-  beside: Readonly<Record<string, ReadinessCheck>>;
+  dependencies: Readonly<Record<string, ReadinessCheck>>;
   /** The links to acquirers, reported as well; left out by a process without the role `cards`. */
   links?: (() => readonly LinkHealth[]) | undefined;
   /** Further members of the body of `/readyz`, which do not change its status. */
   notes?: () => Readonly<Record<string, string>>;
 };
 
-export function createMonitoring(options: MonitoringOptions): Monitoring {
+export function createMonitoringListener(options: MonitoringListenerOptions): MonitoringListener {
   const { metrics, log } = options;
-  let draining = false;
-  const answers: Record<string, (response: ServerResponse) => Promise<void>> = {
+  let isDraining = false;
+  const handlers: Record<string, (response: ServerResponse) => Promise<void>> = {
     '/metrics': async (response) => {
       const text = await metrics.registry.metrics();
       response.writeHead(200, { 'content-type': metrics.registry.contentType }).end(text);
@@ -57,12 +57,12 @@ export function createMonitoring(options: MonitoringOptions): Monitoring {
     '/healthz': async (response) => sendJson(response, 200, { status: 'ok' }),
     '/readyz': async (response) => {
       const checks = mapValues(options.checks, (check) => resultOf(check()));
-      const isReady = !draining && Object.values(checks).every((check) => check === 'ok');
-      const status = draining ? 'stopping' : isReady ? 'ok' : 'unavailable';
-      const beside = await runChecks(options.beside);
-      const links = options.links?.().slice(0, linksMax);
+      const isReady = !isDraining && Object.values(checks).every((check) => check === 'ok');
+      const status = isDraining ? 'stopping' : isReady ? 'ok' : 'unavailable';
+      const dependencies = await runChecks(options.dependencies);
+      const links = options.links?.().slice(0, maxLinks);
       const notes = options.notes?.() ?? {};
-      const body = { status, roles: options.roles, checks, beside, links, ...notes };
+      const body = { status, roles: options.roles, checks, dependencies, links, ...notes };
       sendJson(response, isReady ? 200 : 503, body);
     },
   };
@@ -86,9 +86,9 @@ export function createMonitoring(options: MonitoringOptions): Monitoring {
   server.maxConnections = connectionLimit;
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const answer = answers[request.url?.split('?')[0] ?? ''];
-    if (answer === undefined) return sendJson(response, 404, { status: 'not found' });
-    if (request.method === 'GET' || request.method === 'HEAD') return answer(response);
+    const handler = handlers[request.url?.split('?')[0] ?? ''];
+    if (handler === undefined) return sendJson(response, 404, { status: 'not found' });
+    if (request.method === 'GET' || request.method === 'HEAD') return handler(response);
     response.setHeader('allow', 'GET, HEAD');
     return sendJson(response, 405, { status: 'method not allowed' });
   }
@@ -103,7 +103,7 @@ export function createMonitoring(options: MonitoringOptions): Monitoring {
         });
       }),
     drain() {
-      draining = true;
+      isDraining = true;
     },
     close: () =>
       new Promise((resolve) => {
@@ -115,7 +115,7 @@ export function createMonitoring(options: MonitoringOptions): Monitoring {
 
 type Result = 'ok' | 'failed';
 
-const resultOf = (isGood: boolean): Result => (isGood ? 'ok' : 'failed');
+const resultOf = (isPassed: boolean): Result => (isPassed ? 'ok' : 'failed');
 
 function mapValues<From, To>(
   values: Readonly<Record<string, From>>,
@@ -124,19 +124,21 @@ function mapValues<From, To>(
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(value)]));
 }
 
-async function runChecks(checks: MonitoringOptions['beside']): Promise<Record<string, Result>> {
+async function runChecks(
+  checks: MonitoringListenerOptions['dependencies'],
+): Promise<Record<string, Result>> {
   const results = Object.entries(checks).map(
-    async ([name, check]) => [name, resultOf(await passes(check))] as const,
+    async ([name, check]) => [name, resultOf(await passesInTime(check))] as const,
   );
   return Object.fromEntries(await Promise.all(results));
 }
 
-async function passes(check: ReadinessCheck): Promise<boolean> {
+async function passesInTime(check: ReadinessCheck): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
+  const timeout = new Promise<boolean>((resolve) => {
     timer = setTimeout(resolve, checkTimeoutMs, false);
   });
-  const answer = await Promise.race([check().catch(() => false), late]);
+  const answer = await Promise.race([check().catch(() => false), timeout]);
   clearTimeout(timer);
   return answer;
 }

@@ -1,11 +1,11 @@
 // Takes card data and credentials out of text and log lines, whatever member or message they hide in.
 
 /** Stands where a secret stood. */
-export const redacted = '[redacted]';
-const leastPanDigits = 13;
-const mostPanDigits = 19;
-const depthLimit = 32;
-const textLimitChars = 16_384;
+export const redactedPlaceholder = '[redacted]';
+const minPanDigits = 13;
+const maxPanDigits = 19;
+const maxDepth = 32;
+const maxTextCharacters = 16_384;
 
 /** Members whose value never appears, compared in lower case without `-` and `_`. */
 const secretMember =
@@ -15,27 +15,27 @@ const secretMember =
  * Cheap test of a whole line (under 2 µs); only a hit pays for parsing. It must see everything that the
  * rules below act upon. The words are sought in lower case, which costs a tenth of the `i` flag.
  */
-const telltaleDigits = /\d(?:[ -]{0,3}\d){12}/;
-const telltaleWords =
+const suspiciousDigits = /\d(?:[ -]{0,3}\d){12}/;
+const suspiciousWords =
   /passw|secret|passphrase|private_?key|derivation_?key|vault_?key|authorization|cookie|track|c[vs][vc]|security_?code|pin_?block|\bpin\b|"pan"|card_?number|emv_?data|_?token"|code_?verifier|client_?assertion|"t?otp|recovery_?code|\/links\/|bearer|basic |eyj|:\/\/[^\s/@]*@/;
 
-const inAddress = /(:\/\/[^\s:/@]*:)[^\s@/]+@/g;
+const urlPassword = /(:\/\/[^\s:/@]*:)[^\s@/]+@/g;
 /** What was mailed to somebody: whoever has it may act as that person. */
 const mailedLink = /(\/links\/)[\w~-]{20,}/g;
-const scheme = /\b(bearer|basic)\s+[\w.~+/=-]{4,}/gi;
+const authorizationScheme = /\b(bearer|basic)\s+[\w.~+/=-]{4,}/gi;
 const jsonWebToken = /eyJ[\w-]+\.[\w-]+\.[\w-]*/g;
 const trackTwo = /\d{12,19}[=D]\d{4,}/g;
 const trackOne = /%?[A-Z]\d{12,19}\^[^^]*\^[^\s"]*/g;
 const secretName = String.raw`(?:track|c[vs][vc]|security_?code|pin_?block|\bpin\b|secret|passw(?:or)?d|passphrase)[\w-]*\\*["']?`;
-const quoted = new RegExp(
+const quotedSecret = new RegExp(
   String.raw`(${secretName}\s*(?:[:=]|=>|\bis\b)\s*)(\\*["'])(?!\[redacted\](?:\2|$))(?:(?!\2)[\s\S])+\2?`,
   'gi',
 );
-const assigned = new RegExp(
+const assignedSecret = new RegExp(
   String.raw`(${secretName}\s*=(?:>|(?!>))\s*)(?!\s*\[redacted\](?:[\s"'&,;}\])]|$))[^\s"'&,;}\])]+`,
   'gi',
 );
-const stated = new RegExp(
+const unquotedSecret = new RegExp(
   String.raw`(${secretName}\s*(?::|\bis\b)\s*)(?!\s*\[redacted\])[^"'&,;}\n]+`,
   'gi',
 );
@@ -47,26 +47,28 @@ const digitRun = new RegExp(
 );
 
 /** Text without PANs, tracks, security codes, PIN blocks, passwords, secrets, and tokens. */
-export function scrubText(text: string): string {
+export function redactText(text: string): string {
   if (!isSuspicious(text)) return text;
   return text
-    .replace(inAddress, `$1${redacted}@`)
-    .replace(mailedLink, `$1${redacted}`)
-    .replace(scheme, `$1 ${redacted}`)
-    .replace(jsonWebToken, redacted)
-    .replace(quoted, `$1$2${redacted}$2`)
-    .replace(assigned, `$1${redacted}`)
-    .replace(stated, `$1${redacted}`)
-    .replace(trackOne, redacted)
-    .replace(trackTwo, redacted)
-    .replace(digitRun, (run) => (/[a-f]/i.test(run) || run.length === 36 ? run : scrubDigits(run)));
+    .replace(urlPassword, `$1${redactedPlaceholder}@`)
+    .replace(mailedLink, `$1${redactedPlaceholder}`)
+    .replace(authorizationScheme, `$1 ${redactedPlaceholder}`)
+    .replace(jsonWebToken, redactedPlaceholder)
+    .replace(quotedSecret, `$1$2${redactedPlaceholder}$2`)
+    .replace(assignedSecret, `$1${redactedPlaceholder}`)
+    .replace(unquotedSecret, `$1${redactedPlaceholder}`)
+    .replace(trackOne, redactedPlaceholder)
+    .replace(trackTwo, redactedPlaceholder)
+    .replace(digitRun, (run) =>
+      /[a-f]/i.test(run) || run.length === 36 ? run : redactCardNumbers(run),
+    );
 }
 
 /** One JSON line without what must not be in it; the line stays JSON. */
-export function scrubLine(line: string): string {
-  if (line.length <= textLimitChars && !isSuspicious(line)) return line;
+export function redactLogLine(line: string): string {
+  if (line.length <= maxTextCharacters && !isSuspicious(line)) return line;
   try {
-    return `${JSON.stringify(scrubValue(JSON.parse(line), 0))}\n`;
+    return `${JSON.stringify(redactValue(JSON.parse(line), 0))}\n`;
   } catch {
     return '{"level":"error","msg":"a log line was withheld: it could not be read back"}\n';
   }
@@ -78,58 +80,58 @@ export function isSecretMember(name: string): boolean {
 }
 
 function isSuspicious(text: string): boolean {
-  return telltaleDigits.test(text) || telltaleWords.test(text.toLowerCase());
+  return suspiciousDigits.test(text) || suspiciousWords.test(text.toLowerCase());
 }
 
-function scrubValue(value: unknown, depth: number): unknown {
-  if (depth > depthLimit) return '[too deep]';
-  if (typeof value === 'string') return scrubText(value.slice(0, textLimitChars));
+function redactValue(value: unknown, depth: number): unknown {
+  if (depth > maxDepth) return '[too deep]';
+  if (typeof value === 'string') return redactText(value.slice(0, maxTextCharacters));
   if (typeof value === 'number') {
     const text = String(value);
-    return scrubText(text) === text ? value : redacted;
+    return redactText(text) === text ? value : redactedPlaceholder;
   }
-  if (Array.isArray(value)) return value.map((item) => scrubValue(item, depth + 1));
+  if (Array.isArray(value)) return value.map((item) => redactValue(item, depth + 1));
   if (value === null || typeof value !== 'object') return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => [
-      scrubText(name),
-      isSecretMember(name) ? redacted : scrubValue(member, depth + 1),
+      redactText(name),
+      isSecretMember(name) ? redactedPlaceholder : redactValue(member, depth + 1),
     ]),
   );
 }
 
 /** Redacts each span of neighbouring digit groups that reads as a PAN, and any run too long to be anything harmless. */
-function scrubDigits(run: string): string {
+function redactCardNumbers(run: string): string {
   const groups = [...run.matchAll(/\d+/g)].map((match) => ({
     digits: match[0],
     start: match.index,
     end: match.index + match[0].length,
   }));
-  let out = '';
-  let done = 0;
+  let output = '';
+  let copiedTo = 0;
   for (let first = 0; first < groups.length; first += 1) {
     let digits = '';
     for (let last = first; last < groups.length; last += 1) {
       digits += groups[last]?.digits ?? '';
-      const alone = last === first;
-      if (digits.length > mostPanDigits && !alone) break;
-      if (!isCardShaped(digits, alone)) continue;
-      out += run.slice(done, groups[first]?.start) + redacted;
-      done = groups[last]?.end ?? run.length;
+      const isSingleGroup = last === first;
+      if (digits.length > maxPanDigits && !isSingleGroup) break;
+      if (!isCardShaped(digits, isSingleGroup)) continue;
+      output += run.slice(copiedTo, groups[first]?.start) + redactedPlaceholder;
+      copiedTo = groups[last]?.end ?? run.length;
       first = last;
       break;
     }
   }
-  return out + run.slice(done);
+  return output + run.slice(copiedTo);
 }
 
-function isCardShaped(digits: string, alone: boolean): boolean {
-  if (digits.length < leastPanDigits) return false;
-  if (digits.length > mostPanDigits) return true;
+function isCardShaped(digits: string, isSingleGroup: boolean): boolean {
+  if (digits.length < minPanDigits) return false;
+  if (digits.length > maxPanDigits) return true;
   if (passesLuhn(digits)) return true;
   // A number with its security code or expiry written right behind it, or a length digit before it.
   return (
-    alone &&
+    isSingleGroup &&
     digits.length > 16 &&
     [16, 15].some(
       (length) => passesLuhn(digits.slice(0, length)) || passesLuhn(digits.slice(-length)),

@@ -1,8 +1,8 @@
 // As many files as connections: told where they are too few, and a reason not to start in production.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SettingsFault } from '../settings/settings.ts';
-import { checkOpenFiles, readOpenFilesLimit } from './file-descriptor-limit.ts';
+import { SettingsError } from '../settings/settings.ts';
+import { checkFileDescriptorLimit, parseFileDescriptorLimit } from './file-descriptor-limit.ts';
 
 const table = (
   soft: string,
@@ -18,17 +18,19 @@ const asked = (environment: 'demo' | 'production', roles: string[] = ['connector
   roles: new Set(roles) as never,
 });
 
-function told(...of: [Parameters<typeof checkOpenFiles>[0], number | undefined]): string[] {
+function told(
+  ...of: [Parameters<typeof checkFileDescriptorLimit>[0], number | undefined]
+): string[] {
   const lines: string[] = [];
   const log = { warn: (_facts: object, text: string) => void lines.push(text) };
-  checkOpenFiles(of[0], log as never, of[1]);
+  checkFileDescriptorLimit(of[0], log as never, of[1]);
   return lines;
 }
 
 test('the limit is read from what the system tells', () => {
-  assert.equal(readOpenFilesLimit(table('1024')), 1024);
-  assert.equal(readOpenFilesLimit(table('unlimited')), Number.POSITIVE_INFINITY);
-  assert.equal(readOpenFilesLimit(''), undefined);
+  assert.equal(parseFileDescriptorLimit(table('1024')), 1024);
+  assert.equal(parseFileDescriptorLimit(table('unlimited')), Number.POSITIVE_INFINITY);
+  assert.equal(parseFileDescriptorLimit(''), undefined);
 });
 
 test('too few files for the connections of the connector are told, with what to do', () => {
@@ -40,7 +42,7 @@ test('too few files for the connections of the connector are told, with what to 
 });
 
 test('production does not start with them', () => {
-  assert.throws(() => told(asked('production'), 9999), SettingsFault);
+  assert.throws(() => told(asked('production'), 9999), SettingsError);
   assert.deepEqual(told(asked('production'), 10_000), []);
 });
 
@@ -49,6 +51,6 @@ test('this very process has a limit that can be read', {
 }, () => {
   const lines: string[] = [];
   const log = { warn: (_facts: object, text: string) => void lines.push(text) };
-  checkOpenFiles({ ...asked('demo'), connectorConnections: 2 ** 40 }, log as never);
+  checkFileDescriptorLimit({ ...asked('demo'), connectorConnections: 2 ** 40 }, log as never);
   assert.equal(lines.length, 1);
 });

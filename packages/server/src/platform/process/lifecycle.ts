@@ -4,7 +4,7 @@ import type { Log } from '../observability/log.ts';
 const defaultStepMs = 20_000;
 const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 /** A launcher may pass on what its whole process group has received: that is one signal, not two. */
-const echoMs = 1000;
+const duplicateSignalMs = 1000;
 
 export type Lifecycle = {
   /** Registers what has been opened; it is closed before everything registered earlier. */
@@ -21,18 +21,18 @@ export function createLifecycle({ log }: { log: Log }): Lifecycle {
 
   async function stopAll(reason: string): Promise<boolean> {
     log.info({ reason }, 'stopping');
-    let clean = true;
+    let isClean = true;
     for (let step = steps.pop(); step !== undefined; step = steps.pop()) {
       try {
-        await within(step.limitMs, step.close);
+        await runWithTimeout(step.limitMs, step.close);
         log.debug({ step: step.name }, 'stopped');
       } catch (error) {
-        clean = false;
+        isClean = false;
         log.error({ err: error, step: step.name }, 'did not stop cleanly');
       }
     }
     log.info('stopped');
-    return clean;
+    return isClean;
   }
 
   function stop(reason: string): Promise<boolean> {
@@ -46,16 +46,16 @@ export function createLifecycle({ log }: { log: Log }): Lifecycle {
     },
     stop,
     stopOnSignals() {
-      let asked = false;
-      let impatient = false;
+      let isStopping = false;
+      let exitsAtOnce = false;
       for (const signal of stopSignals) {
         process.on(signal, () => {
-          if (impatient) process.exit(1);
-          if (asked) return;
-          asked = true;
+          if (exitsAtOnce) process.exit(1);
+          if (isStopping) return;
+          isStopping = true;
           setTimeout(() => {
-            impatient = true;
-          }, echoMs).unref();
+            exitsAtOnce = true;
+          }, duplicateSignalMs).unref();
           void stop(signal).then((clean) => {
             process.exitCode = clean ? 0 : 1;
             // Whatever is still open was given its time.
@@ -67,13 +67,16 @@ export function createLifecycle({ log }: { log: Log }): Lifecycle {
   };
 }
 
-async function within(limitMs: number, close: () => Promise<unknown> | unknown): Promise<void> {
+async function runWithTimeout(
+  limitMs: number,
+  close: () => Promise<unknown> | unknown,
+): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
+  const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`not within ${limitMs} ms`)), limitMs);
   });
   try {
-    await Promise.race([close(), late]);
+    await Promise.race([close(), timeout]);
   } finally {
     clearTimeout(timer);
   }

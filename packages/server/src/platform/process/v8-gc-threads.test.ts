@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { test } from 'node:test';
-import { yieldEngineThreads } from './v8-gc-threads.ts';
+import { lowerGcThreadPriority } from './v8-gc-threads.ts';
 
 const nameOf = (id: string) => readFileSync(`/proc/self/task/${id}/comm`, 'utf8').trim();
 
 test('the engine’s own threads give way, and no other thread does', () => {
   const ids = readdirSync('/proc/self/task');
   const before = getPriority();
-  const given = yieldEngineThreads({ warn: () => assert.fail('it was not possible') });
+  const given = lowerGcThreadPriority({ warn: () => assert.fail('it was not possible') });
   const engines = ids.filter((id) => nameOf(id) === 'V8Worker');
   assert.ok(engines.length > 0);
   assert.equal(given, engines.length);

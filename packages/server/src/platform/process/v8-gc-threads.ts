@@ -4,13 +4,13 @@ import { setPriority } from 'node:os';
 import type { Log } from '../observability/log.ts';
 
 /** As much as `nice` gives: a tenth of a core where others want it, all of it where nobody does. */
-const behind = 10;
-const engineName = 'V8Worker';
-const ownThreads = '/proc/self/task';
+const lowPriority = 10;
+const v8ThreadName = 'V8Worker';
+const threadsDirectory = '/proc/self/task';
 
-function threadsNamed(name: string): number[] {
-  return readdirSync(ownThreads)
-    .filter((id) => readFileSync(`${ownThreads}/${id}/comm`, 'utf8').trim() === name)
+function findThreads(name: string): number[] {
+  return readdirSync(threadsDirectory)
+    .filter((id) => readFileSync(`${threadsDirectory}/${id}/comm`, 'utf8').trim() === name)
     .map(Number);
 }
 
@@ -22,11 +22,11 @@ function threadsNamed(name: string): number[] {
  * @returns how many threads give way now
  * @example yieldEngineThreads(log);
  */
-export function yieldEngineThreads(log: Pick<Log, 'warn'>): number {
+export function lowerGcThreadPriority(log: Pick<Log, 'warn'>): number {
   if (process.platform !== 'linux') return 0;
   try {
-    const ids = threadsNamed(engineName);
-    for (const id of ids) setPriority(id, behind);
+    const ids = findThreads(v8ThreadName);
+    for (const id of ids) setPriority(id, lowPriority);
     return ids.length;
   } catch (error) {
     log.warn({ err: error }, 'threads that look for garbage keep their priority');

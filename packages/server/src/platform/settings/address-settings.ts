@@ -2,34 +2,34 @@
 import { BlockList, isIP } from 'node:net';
 import { isLoopbackHost } from '../net/address-classes.ts';
 import type { AllowedAddress } from '../net/ssrf-guard.ts';
-import { integer, publicUrl, several, text, ValueFault } from './value-readers.ts';
+import { integer, listOf, publicUrl, text, ValueError } from './value-readers.ts';
 
 const port = integer(0, 65_535);
-const proxiesMax = 64;
+const maxProxies = 64;
 
-function checkProxy(part: string): string {
-  const [, at = '', digits] = /^(.{1,64}):(\d{1,5})$/.exec(part) ?? [];
+function parseProxy(part: string): string {
+  const [, proxyHost = '', digits] = /^(.{1,64}):(\d{1,5})$/.exec(part) ?? [];
   const isPort = Number(digits) >= 1 && Number(digits) <= 65_535;
-  if (!isPort || !isLoopbackHost(at)) {
-    throw new ValueFault(`holds "${part}", not host:port with a loopback host`);
+  if (!isPort || !isLoopbackHost(proxyHost)) {
+    throw new ValueError(`holds "${part}", not host:port with a loopback host`);
   }
-  return `${at}:${Number(digits)}`;
+  return `${proxyHost}:${Number(digits)}`;
 }
 
-const allowedMax = 64;
-const allowedForm = /^(?:\[([^\]]{1,64})\]|([^:]{1,64})):(\d{1,5})(?:-(\d{1,5}))?$/;
+const maxAllowed = 64;
+const allowedPattern = /^(?:\[([^\]]{1,64})\]|([^:]{1,64})):(\d{1,5})(?:-(\d{1,5}))?$/;
 
-function readAllowedAddress(part: string): AllowedAddress {
-  const [, range6, range4, from, to = from] = allowedForm.exec(part) ?? [];
+function parseAllowedAddress(part: string): AllowedAddress {
+  const [, range6, range4, from, to = from] = allowedPattern.exec(part) ?? [];
   const range = range6 ?? range4;
   const portFrom = Number(from);
   const portTo = Number(to);
   if (range === undefined || !(portFrom >= 1 && portFrom <= portTo && portTo <= 65_535)) {
-    throw new ValueFault(
+    throw new ValueError(
       `holds "${part}", not range:port or range:port-port, such as 10.1.0.0/16:8583 or [fd00::/8]:443`,
     );
   }
-  if (!isAddressRange(range)) throw new ValueFault(`holds "${range}", not an address or a range`);
+  if (!isAddressRange(range)) throw new ValueError(`holds "${range}", not an address or a range`);
   return { range, portFrom, portTo };
 }
 
@@ -47,7 +47,7 @@ function isAddressRange(range: string): boolean {
   }
 }
 
-const proxies = several('host:port on loopback', proxiesMax, checkProxy);
+const proxies = listOf('host:port on loopback', maxProxies, parseProxy);
 const host = text('host name or address', /^[A-Za-z0-9.:_-]{1,255}$/);
 
 export const addressSettings = {
@@ -76,7 +76,7 @@ export const addressSettings = {
     default: '8583',
     description: 'Port of the acquirer host simulator, started in `demo`.',
   },
-  acquirerProxies: {
+  acquirerTlsProxies: {
     ...proxies,
     name: 'ACQUIRER_TLS_PROXIES',
     description:
@@ -85,14 +85,14 @@ export const addressSettings = {
       'in `demo` every loopback address; in `test` those of `ALLOWED_ADDRESSES`; none in `production`',
   },
   allowedAddresses: {
-    ...several('range:port or range:port-port', allowedMax, readAllowedAddress),
+    ...listOf('range:port or range:port-port', maxAllowed, parseAllowedAddress),
     name: 'ALLOWED_ADDRESSES',
     description:
       'Private and loopback addresses to which acquirer links, webhooks and providers of tenants may lead, with their ports: `10.1.0.0/16:8583`, `[fd00::/8]:443`, `192.168.0.7:9000-9010`.',
     defaultDescription: 'loopback in `demo`; none elsewhere',
   },
   allowedPorts: {
-    ...several('port', allowedMax, integer(1, 65_535).read),
+    ...listOf('port', maxAllowed, integer(1, 65_535).read),
     name: 'ALLOWED_PORTS',
     description:
       'Ports, beside 443 and 8443, that webhooks and providers of tenants may use at public addresses in `production`.',
@@ -143,7 +143,7 @@ export const addressSettings = {
   },
 } as const;
 
-type Given = {
+type AddressValues = {
   readonly host: string | undefined;
   readonly port: number;
   readonly devicePort: number;
@@ -162,35 +162,35 @@ export type Addresses = {
 };
 
 /** What is not said follows from what is: devices find their listener where the API is, at its own port. */
-export function addressesOf(given: Given): Addresses {
-  const baseUrl = given.baseUrl ?? `https://localhost:${given.port}`;
+export function resolveAddresses(values: AddressValues): Addresses {
+  const baseUrl = values.baseUrl ?? `https://localhost:${values.port}`;
   return {
-    host: given.host ?? 'localhost',
+    host: values.host ?? 'localhost',
     baseUrl,
-    authUrl: given.authUrl ?? baseUrl,
+    authUrl: values.authUrl ?? baseUrl,
     deviceAuthUrl:
-      given.deviceAuthUrl ?? `https://${new URL(baseUrl).hostname}:${given.devicePort}`,
-    connectorNodeUrl: given.connectorNodeUrl ?? baseUrl,
+      values.deviceAuthUrl ?? `https://${new URL(baseUrl).hostname}:${values.devicePort}`,
+    connectorNodeUrl: values.connectorNodeUrl ?? baseUrl,
   };
 }
 
 /** Where acquirer links without TLS may lead; undefined where that is all of loopback. */
-export function acquirerProxiesOf(settings: {
+export function allowedAcquirerProxies(settings: {
   readonly environment: string;
-  readonly acquirerProxies: readonly string[] | undefined;
+  readonly acquirerTlsProxies: readonly string[] | undefined;
 }): readonly string[] | undefined {
-  return settings.environment === 'production' ? (settings.acquirerProxies ?? []) : undefined;
+  return settings.environment === 'production' ? (settings.acquirerTlsProxies ?? []) : undefined;
 }
 
 type GuardSettings = {
   readonly environment: string;
-  readonly acquirerProxies: readonly string[] | undefined;
+  readonly acquirerTlsProxies: readonly string[] | undefined;
   readonly allowedAddresses: readonly AllowedAddress[] | undefined;
   readonly allowedPorts: readonly number[] | undefined;
 };
 
 /** What addresses of webhooks and providers may lead to. */
-export function callRulesOf({
+export function outgoingCallRules({
   environment,
   allowedAddresses = [],
   allowedPorts = [],
@@ -203,23 +203,23 @@ export function callRulesOf({
 }
 
 /** Proxies to acquirers are named by the operator, so links may lead there. */
-function allowProxy(proxy: string): readonly AllowedAddress[] {
-  const at = proxy.lastIndexOf(':');
-  const port = Number(proxy.slice(at + 1));
-  const name = proxy.slice(0, at);
+function proxyAddresses(proxy: string): readonly AllowedAddress[] {
+  const separator = proxy.lastIndexOf(':');
+  const port = Number(proxy.slice(separator + 1));
+  const name = proxy.slice(0, separator);
   const ranges = name === 'localhost' ? ['127.0.0.1', '::1'] : [name];
   return ranges.map((range) => ({ range, portFrom: port, portTo: port }));
 }
 
 /** What acquirer links may lead to: hosts have ports of their own, so each public port is allowed. */
-export function linkRulesOf({
+export function acquirerLinkRules({
   environment,
-  acquirerProxies = [],
+  acquirerTlsProxies = [],
   allowedAddresses = [],
 }: GuardSettings) {
   return {
     allowsLoopback: environment === 'demo',
-    allowedAddresses: [...allowedAddresses, ...acquirerProxies.flatMap(allowProxy)],
+    allowedAddresses: [...allowedAddresses, ...acquirerTlsProxies.flatMap(proxyAddresses)],
   };
 }
 
@@ -227,7 +227,7 @@ export function linkRulesOf({
  * A process that nobody reaches, and one that gives out addresses of the machine that asks, both start without
  * a word: in production somebody has to say what is meant, be it loopback.
  */
-export const addressProductionRules: readonly ((given: Given) => string | false)[] = [
+export const addressProductionRules: readonly ((given: AddressValues) => string | false)[] = [
   ({ host: given }) =>
     given === undefined &&
     'SWITCHYARD_HOST must be set: 0.0.0.0 or :: for every address of the machine, localhost where a proxy stands before it there',

@@ -16,18 +16,18 @@ type Files = {
 /** Each gives a sentence, or nothing where files are fine; files that cannot be read have a rule of their own. */
 export const certificateRules: readonly ((files: Files) => string | undefined)[] = [
   ({ environment, tlsCertFile, tlsKeyFile }) => {
-    const [cert, key] = [textOf(tlsCertFile), textOf(tlsKeyFile)];
+    const [cert, key] = [readText(tlsCertFile), readText(tlsKeyFile)];
     return cert === undefined || key === undefined
       ? undefined
-      : (chainFault('TLS_CERT_FILE', cert, environment) ?? pairFault(cert, key));
+      : (findChainFault('TLS_CERT_FILE', cert, environment) ?? findKeyPairFault(cert, key));
   },
   ({ environment, deviceCaFile }) => {
-    const text = textOf(deviceCaFile);
-    return text === undefined ? undefined : chainFault('DEVICE_CA_FILE', text, environment);
+    const text = readText(deviceCaFile);
+    return text === undefined ? undefined : findChainFault('DEVICE_CA_FILE', text, environment);
   },
 ];
 
-function textOf(file: string | undefined): string | undefined {
+function readText(file: string | undefined): string | undefined {
   try {
     return file === undefined ? undefined : readFileSync(file, 'utf8');
   } catch {
@@ -35,13 +35,13 @@ function textOf(file: string | undefined): string | undefined {
   }
 }
 
-function chainFault(setting: string, pem: string, environment: string): string | undefined {
+function findChainFault(setting: string, pem: string, environment: string): string | undefined {
   const name = `SWITCHYARD_${setting}`;
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g);
   if (blocks === null) return `${name} holds no certificate in PEM`;
   try {
     const chain = blocks.map((block) => new X509Certificate(block));
-    if (environment === 'production' && chain.some(isOfDemo)) {
+    if (environment === 'production' && chain.some(isDemoCertificate)) {
       return `${name} holds a certificate of a demo's local authority, whose key is not secret; use one of your own authority`;
     }
     return undefined;
@@ -50,11 +50,11 @@ function chainFault(setting: string, pem: string, environment: string): string |
   }
 }
 
-function isOfDemo({ subject, issuer }: X509Certificate): boolean {
+function isDemoCertificate({ subject, issuer }: X509Certificate): boolean {
   return `${subject}\n${issuer}`.split('\n').includes(`O=${demoOrganization}`);
 }
 
-function pairFault(cert: string, key: string): string | undefined {
+function findKeyPairFault(cert: string, key: string): string | undefined {
   const certificate = new X509Certificate(cert);
   if (Date.parse(certificate.validTo) <= systemClock.now()) {
     return `SWITCHYARD_TLS_CERT_FILE holds a certificate that has expired on ${certificate.validTo}`;

@@ -4,52 +4,52 @@ import {
   choice,
   filePath,
   integer,
+  listOf,
   publicUrl,
-  type Reader,
   secretUrl,
-  several,
-  ValueFault,
+  ValueError,
+  type ValueReader,
 } from './value-readers.ts';
 
-const familiesMax = 32;
+const maxFamilies = 32;
 
-const families = several('name', familiesMax, (part) => {
-  if (!/^[A-Za-z0-9_-]{1,64}$/.test(part)) throw new ValueFault(`holds "${part}", not a name`);
+const families = listOf('name', maxFamilies, (part) => {
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(part)) throw new ValueError(`holds "${part}", not a name`);
   return part.toLowerCase();
 });
 
 const natsAddress = secretUrl('nats', 'tls');
 
-const natsServersMax = 8;
+const maxNatsServers = 8;
 
-function checkNatsServer(value: string): URL {
+function parseNatsServer(value: string): URL {
   const url = new URL(natsAddress.read(value));
-  if (url.hostname === '') throw new ValueFault('names no host');
+  if (url.hostname === '') throw new ValueError('names no host');
   if (url.pathname.length > 1 || url.search !== '' || url.hash !== '') {
-    throw new ValueFault('has more than credentials, host and port');
+    throw new ValueError('has more than credentials, host and port');
   }
   try {
     decodeURIComponent(url.username + url.password);
   } catch {
-    throw new ValueFault('has a user or password that is not percent-encoded');
+    throw new ValueError('has a user or password that is not percent-encoded');
   }
   return url;
 }
 
 /** Servers of one cluster; of further ones they tell by themselves. */
-const natsUrl: Reader<string> = {
+const natsUrl: ValueReader<string> = {
   type: 'URLs (nats, tls) separated by commas, the first with user and password or a token before the host',
   read(value) {
-    const urls = value.split(',').map((one) => checkNatsServer(one.trim()));
-    if (urls.length > natsServersMax) {
-      throw new ValueFault(`names more than ${natsServersMax} servers`);
+    const urls = value.split(',').map((one) => parseNatsServer(one.trim()));
+    if (urls.length > maxNatsServers) {
+      throw new ValueError(`names more than ${maxNatsServers} servers`);
     }
     if (new Set(urls.map(({ protocol }) => protocol)).size > 1) {
-      throw new ValueFault('mixes nats:// and tls://');
+      throw new ValueError('mixes nats:// and tls://');
     }
     const [, ...others] = urls;
     if (others.some(({ username, password }) => username !== '' || password !== '')) {
-      throw new ValueFault('has credentials in another than its first URL');
+      throw new ValueError('has credentials in another than its first URL');
     }
     return value;
   },
@@ -145,24 +145,24 @@ export const connectorRules: readonly ConnectorRule[] = [
     'SWITCHYARD_NATS_URL must be tls:// where certificates are set for it',
   ({ natsUrl: url, natsCredentialsFile }) =>
     natsCredentialsFile !== undefined &&
-    (url === undefined || urlsOf(url)[0]?.username !== '') &&
+    (url === undefined || parseUrls(url)[0]?.username !== '') &&
     'SWITCHYARD_NATS_CREDENTIALS_FILE needs a SWITCHYARD_NATS_URL without credentials',
 ];
 
-const urlsOf = (text: string) => text.split(',').map((one) => new URL(one.trim()));
-const isBeyond = (text: string) =>
-  urlsOf(text).some(({ hostname }) => !isLoopbackHost(hostname.replace(/^\[|\]$/g, '')));
+const parseUrls = (text: string) => text.split(',').map((one) => new URL(one.trim()));
+const isBeyondLoopback = (text: string) =>
+  parseUrls(text).some(({ hostname }) => !isLoopbackHost(hostname.replace(/^\[|\]$/g, '')));
 
 export const connectorProductionRules: readonly ConnectorRule[] = [
   ({ natsUrl: url }) =>
     url !== undefined &&
     !url.startsWith('tls://') &&
-    isBeyond(url) &&
+    isBeyondLoopback(url) &&
     'SWITCHYARD_NATS_URL must be tls:// beyond this machine',
   ({ natsUrl: url, natsCertFile, natsCredentialsFile }) =>
     url !== undefined &&
-    urlsOf(url)[0]?.username === '' &&
+    parseUrls(url)[0]?.username === '' &&
     (natsCertFile ?? natsCredentialsFile) === undefined &&
-    isBeyond(url) &&
+    isBeyondLoopback(url) &&
     'SWITCHYARD_NATS_URL must hold credentials, or SWITCHYARD_NATS_CREDENTIALS_FILE or SWITCHYARD_NATS_CERT_FILE be set',
 ];

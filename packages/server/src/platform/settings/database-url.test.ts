@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { isPlainDatabase, readDatabaseAddress } from './database-url.ts';
-import { ValueFault } from './value-readers.ts';
+import { isPlainDatabase, parseDatabaseUrl } from './database-url.ts';
+import { ValueError } from './value-readers.ts';
 
 const hostsOf = (text: string) =>
-  readDatabaseAddress(text).hosts.map(({ host, port }) => `${host} ${port}`);
+  parseDatabaseUrl(text).hosts.map(({ host, port }) => `${host} ${port}`);
 
 describe('the address of PostgreSQL', () => {
   test('names one host or several, in each form that libpq has', () => {
@@ -29,20 +29,20 @@ describe('the address of PostgreSQL', () => {
 
   test('one host reaches the driver as it was written, several as the first of them', () => {
     const one = 'postgresql://u:p%2C@db:5432/pay?sslmode=verify-full&options=-c%20a%3Db';
-    assert.deepEqual(readDatabaseAddress(one), {
+    assert.deepEqual(parseDatabaseUrl(one), {
       url: one,
       hosts: [{ host: 'db', port: 5432 }],
       needsWritableHost: false,
     });
-    const { url, needsWritableHost } = readDatabaseAddress(
+    const { url, needsWritableHost } = parseDatabaseUrl(
       'postgresql://u:p%2C@db-1,db-2:5434/pay?target_session_attrs=read-write&sslmode=verify-full',
     );
     assert.equal(url, 'postgresql://u:p%2C@db-1:5432/pay?sslmode=verify-full');
     assert.ok(needsWritableHost);
-    assert.ok(readDatabaseAddress('postgresql://db/x?target_session_attrs=any').needsWritableHost);
-    const socket = readDatabaseAddress('postgresql://u@/pay?host=/run/a,db&application_name=x');
+    assert.ok(parseDatabaseUrl('postgresql://db/x?target_session_attrs=any').needsWritableHost);
+    const socket = parseDatabaseUrl('postgresql://u@/pay?host=/run/a,db&application_name=x');
     assert.equal(socket.url, 'postgresql://u@%2Frun%2Fa:5432/pay?application_name=x');
-    const numbered = readDatabaseAddress('postgresql://u@[fd00::1]:1,[fd00::2]:2/pay');
+    const numbered = parseDatabaseUrl('postgresql://u@[fd00::1]:1,[fd00::2]:2/pay');
     assert.equal(numbered.url, 'postgresql://u@[fd00::1]:1/pay?');
   });
 
@@ -65,9 +65,9 @@ describe('the address of PostgreSQL', () => {
     ];
     for (const [text, reason] of cases) {
       assert.throws(
-        () => readDatabaseAddress(text),
+        () => parseDatabaseUrl(text),
         (error) =>
-          error instanceof ValueFault &&
+          error instanceof ValueError &&
           reason.test(error.message) &&
           !error.message.includes('hunter2'),
         text,

@@ -1,6 +1,6 @@
 // Reads the address of PostgreSQL, which may name several hosts as libpq has them.
 import { isLoopbackHost } from '../net/address-classes.ts';
-import { type Reader, ValueFault } from './value-readers.ts';
+import { ValueError, type ValueReader } from './value-readers.ts';
 
 export type DatabaseHost = { readonly host: string; readonly port: number };
 
@@ -13,91 +13,97 @@ export type DatabaseAddress = {
 };
 
 const defaultPort = 5432;
-const hostsMax = 16;
+const maxHosts = 16;
 const hostParameters = ['host', 'port', 'target_session_attrs'];
 /** Of libpq's values those with which the platform can work; the others may lead to a standby. */
 const sessionAttributes = new Set(['any', 'read-write', 'primary']);
-const addressForm =
+const urlPattern =
   /^(?<scheme>postgres(?:ql)?:\/\/)(?:(?<user>[^/?#]*)@)?(?<authority>[^/?#]*)(?<rest>.*)$/;
-const hostForm = /^(?<host>\[[0-9A-Fa-f:.]+\]|[^:[\]]*)(?::(?<port>\d*))?$/;
+const hostPattern = /^(?<host>\[[0-9A-Fa-f:.]+\]|[^:[\]]*)(?::(?<port>\d*))?$/;
 
 /** @throws ValueFault, which never repeats the address: it may hold a password */
-export function readDatabaseAddress(text: string): DatabaseAddress {
-  const { scheme, user, authority = '', rest = '' } = addressForm.exec(text)?.groups ?? {};
+export function parseDatabaseUrl(text: string): DatabaseAddress {
+  const { scheme, user, authority = '', rest = '' } = urlPattern.exec(text)?.groups ?? {};
   if (scheme === undefined) {
-    throw new ValueFault('is not a URL that starts with postgresql:// or postgres://');
+    throw new ValueError('is not a URL that starts with postgresql:// or postgres://');
   }
-  const query = queryOf(rest);
-  const hosts = hostsOf(authority, query);
-  const attributes = lastValue(query, 'target_session_attrs');
+  const query = parseQuery(rest);
+  const hosts = parseHosts(authority, query);
+  const attributes = lastParameter(query, 'target_session_attrs');
   if (attributes !== undefined && !sessionAttributes.has(attributes)) {
-    throw new ValueFault(
+    throw new ValueError(
       `has target_session_attrs=${attributes}, with which the platform could not write; use read-write`,
     );
   }
   const needsWritableHost = hosts.length > 1 || attributes !== undefined;
-  const login = user === undefined ? '' : `${user}@`;
-  const url = needsWritableHost ? `${scheme}${login}${withFirst(hosts, rest, query)}` : text;
-  if (!URL.canParse(url)) throw new ValueFault('is not a URL such as postgresql://user@host/name');
+  const userInfo = user === undefined ? '' : `${user}@`;
+  const url = needsWritableHost ? `${scheme}${userInfo}${replaceHosts(hosts, rest, query)}` : text;
+  if (!URL.canParse(url)) throw new ValueError('is not a URL such as postgresql://user@host/name');
   return { url, hosts, needsWritableHost };
 }
 
 /** The parameters `host` and `port` win over the part before the path, as for the driver. */
-function hostsOf(authority: string, query: URLSearchParams): DatabaseHost[] {
-  const named = lastValue(query, 'host');
-  const ports = (lastValue(query, 'port') ?? '').split(',');
-  const parts = (named ?? authority).split(',');
-  if (parts.length > hostsMax) throw new ValueFault(`names more than ${hostsMax} hosts`);
+function parseHosts(authority: string, query: URLSearchParams): DatabaseHost[] {
+  const hostParameter = lastParameter(query, 'host');
+  const ports = (lastParameter(query, 'port') ?? '').split(',');
+  const parts = (hostParameter ?? authority).split(',');
+  if (parts.length > maxHosts) throw new ValueError(`names more than ${maxHosts} hosts`);
   if (ports.length > 1 && ports.length !== parts.length) {
-    throw new ValueFault(`names ${parts.length} hosts and ${ports.length} ports`);
+    throw new ValueError(`names ${parts.length} hosts and ${ports.length} ports`);
   }
   return parts.map((part, index) => {
     const { host, port } =
-      named === undefined ? (hostForm.exec(part)?.groups ?? {}) : { host: part, port: undefined };
+      hostParameter === undefined
+        ? (hostPattern.exec(part)?.groups ?? {})
+        : { host: part, port: undefined };
     const digits = (ports.length > 1 ? ports[index] : ports[0]) || port || String(defaultPort);
     const number = /^\d{1,5}$/.test(digits) ? Number(digits) : 0;
     if (host === undefined || number < 1 || number > 65_535) {
-      throw new ValueFault('names a host or port that is not valid');
+      throw new ValueError('names a host or port that is not valid');
     }
-    if (host === '' && parts.length > 1) throw new ValueFault('names a host without a name');
-    return { host: decoded(host).replace(/^\[|\]$/g, ''), port: number };
+    if (host === '' && parts.length > 1) throw new ValueError('names a host without a name');
+    return { host: decodeHost(host).replace(/^\[|\]$/g, ''), port: number };
   });
 }
 
-function decoded(host: string): string {
+function decodeHost(host: string): string {
   try {
     return decodeURIComponent(host);
   } catch {
-    throw new ValueFault('names a host that is not percent-encoded');
+    throw new ValueError('names a host that is not percent-encoded');
   }
 }
 
-function withFirst(hosts: readonly DatabaseHost[], rest: string, query: URLSearchParams): string {
+function replaceHosts(
+  hosts: readonly DatabaseHost[],
+  rest: string,
+  query: URLSearchParams,
+): string {
   const [{ host, port } = { host: '', port: defaultPort }] = hosts;
-  const kept = new URLSearchParams(query);
-  for (const name of hostParameters) kept.delete(name);
+  const otherParameters = new URLSearchParams(query);
+  for (const name of hostParameters) otherParameters.delete(name);
   const name = host.includes(':') ? `[${host}]` : encodeURIComponent(host);
-  return `${name}:${port}${/^[^?#]*/.exec(rest)?.[0] ?? ''}?${kept}`;
+  return `${name}:${port}${/^[^?#]*/.exec(rest)?.[0] ?? ''}?${otherParameters}`;
 }
 
-const queryOf = (text: string) => new URLSearchParams(/\?([^#]*)/.exec(text)?.[1]);
+const parseQuery = (text: string) => new URLSearchParams(/\?([^#]*)/.exec(text)?.[1]);
 
 /** Of a parameter that is there several times the last one counts, as for the driver. */
-const lastValue = (query: URLSearchParams, name: string) => query.getAll(name).at(-1);
+const lastParameter = (query: URLSearchParams, name: string) => query.getAll(name).at(-1);
 
-export const databaseAddress: Reader<string> = {
+export const databaseUrlReader: ValueReader<string> = {
   type: 'URL (postgresql, postgres), with several hosts separated by commas',
   read(value) {
-    readDatabaseAddress(value);
+    parseDatabaseUrl(value);
     return value;
   },
 };
 
 /** Whether the address leads to another machine without TLS, or with TLS whose certificate is not checked. */
 export function isPlainDatabase(text: string): boolean {
-  const { hosts } = readDatabaseAddress(text);
-  const query = queryOf(text);
-  const mode = lastValue(query, 'sslmode') ?? '';
+  const { hosts } = parseDatabaseUrl(text);
+  const query = parseQuery(text);
+  const mode = lastParameter(query, 'sslmode') ?? '';
   const isChecked =
     mode.startsWith('verify-') || (mode === 'require' && !query.has('uselibpqcompat'));
   return !isChecked && hosts.some(({ host }) => !host.startsWith('/') && !isLoopbackHost(host));

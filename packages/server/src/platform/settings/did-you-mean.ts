@@ -1,25 +1,25 @@
 // Finds the known name that a mistyped one most likely meant, by edit distance (Levenshtein).
 
-export function nearestName(name: string, known: readonly string[]): string {
-  const ranked = known.map((candidate) => ({ candidate, distance: distance(name, candidate) }));
+export function nearestName(name: string, names: readonly string[]): string {
+  const ranked = names.map((candidate) => ({ candidate, distance: distance(name, candidate) }));
   return ranked.toSorted((left, right) => left.distance - right.distance)[0]?.candidate ?? '';
 }
 
-function distance(left: string, right: string): number {
-  let above = Array.from({ length: right.length + 1 }, (_, column) => column);
-  for (let row = 1; row <= left.length; row += 1) {
-    const line = [row];
-    for (let column = 1; column <= right.length; column += 1) {
-      const changed = left[row - 1] === right[column - 1] ? 0 : 1;
-      line.push(
+function distance(first: string, second: string): number {
+  let previousRow = Array.from({ length: second.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= first.length; row += 1) {
+    const currentRow = [row];
+    for (let column = 1; column <= second.length; column += 1) {
+      const changed = first[row - 1] === second[column - 1] ? 0 : 1;
+      currentRow.push(
         Math.min(
-          (above[column] ?? 0) + 1,
-          (line[column - 1] ?? 0) + 1,
-          (above[column - 1] ?? 0) + changed,
+          (previousRow[column] ?? 0) + 1,
+          (currentRow[column - 1] ?? 0) + 1,
+          (previousRow[column - 1] ?? 0) + changed,
         ),
       );
     }
-    above = line;
+    previousRow = currentRow;
   }
-  return above[right.length] ?? 0;
+  return previousRow[second.length] ?? 0;
 }

@@ -1,23 +1,23 @@
 // The settings of the hardware security module and of AWS: part of the one table, with rules of their own.
 import { isLoopbackHost } from '../net/address-classes.ts';
-import { choice, filePath, integer, several, text, ValueFault } from './value-readers.ts';
+import { choice, filePath, integer, listOf, text, ValueError } from './value-readers.ts';
 
 export type HsmAddress = { readonly host: string; readonly port: number; readonly tls: boolean };
 
-const addressesMax = 16;
-const portMost = 65_535;
+const maxAddresses = 16;
+const maxPort = 65_535;
 
-function addressOf(part: string): HsmAddress {
-  const [, protocol, bare = '', digits] =
+function parseHsmAddress(part: string): HsmAddress {
+  const [, protocol, hostText = '', digits] =
     /^(tcp|tls):\/\/(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]{1,255}):(\d{1,5})$/.exec(part) ?? [];
   const port = Number(digits);
-  if (protocol === undefined || port < 1 || port > portMost) {
-    throw new ValueFault(`holds "${part}", not tls://host:port or tcp://host:port`);
+  if (protocol === undefined || port < 1 || port > maxPort) {
+    throw new ValueError(`holds "${part}", not tls://host:port or tcp://host:port`);
   }
-  return { host: bare.replace(/^\[|\]$/g, ''), port, tls: protocol === 'tls' };
+  return { host: hostText.replace(/^\[|\]$/g, ''), port, tls: protocol === 'tls' };
 }
 
-const hsmAddresses = several('tls://host:port or tcp://host:port', addressesMax, addressOf);
+const hsmAddresses = listOf('tls://host:port or tcp://host:port', maxAddresses, parseHsmAddress);
 
 const serviceUrl = text(
   'https URL, or http on loopback',
@@ -48,7 +48,7 @@ export const hsmSettings = {
     default: '2000',
     role,
   },
-  hsmInFlight: {
+  hsmMaxConcurrentRequests: {
     ...integer(1, 1000),
     name: 'HSM_MAX_CONCURRENT_REQUESTS',
     description:

@@ -11,13 +11,13 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { defined } from '@switchyard/contract';
-import { type Reader, ValueFault } from './value-readers.ts';
+import { ValueError, type ValueReader } from './value-readers.ts';
 
 const keyBytes = 32;
 /** A key of fewer different bytes was typed by a person, not drawn. */
-const leastDistinctBytes = 12;
+const minDistinctBytes = 12;
 /** Demo keys carry their mark wherever they are copied, so that production can refuse them. */
-const demoMark = 'demo:';
+const demoPrefix = 'demo:';
 const vaultFile = 'vault.key';
 const platformFile = 'platform.key';
 /** What the vault's key was before the two were parted: cards may lie sealed under it. */
@@ -25,13 +25,13 @@ const previousVaultFile = 'vault.previous.key';
 
 export type MasterKey = { key: Buffer; demo: boolean };
 
-export const masterKeyReader: Reader<MasterKey> = {
+export const masterKeyReader: ValueReader<MasterKey> = {
   type: '32 bytes in base64 or hex',
   read(text) {
-    const demo = text.startsWith(demoMark);
-    const key = decoded(demo ? text.slice(demoMark.length) : text);
-    if (key === undefined) throw new ValueFault('is not 32 bytes in base64 or hex');
-    if (new Set(key).size < leastDistinctBytes) throw new ValueFault('is not a random key');
+    const demo = text.startsWith(demoPrefix);
+    const key = decodeKey(demo ? text.slice(demoPrefix.length) : text);
+    if (key === undefined) throw new ValueError('is not 32 bytes in base64 or hex');
+    if (new Set(key).size < minDistinctBytes) throw new ValueError('is not a random key');
     return { key, demo };
   },
 };
@@ -40,27 +40,30 @@ export const masterKeyReader: Reader<MasterKey> = {
  * The platform's key in the data directory, made on first use. A directory of the time when one key
  * served everything has the vault's alone: that one goes on as the platform's, and the vault gets another.
  */
-export function demoPlatformKey(dataDir: string, opensCards: boolean): MasterKey {
-  const standing = readKey(dataDir, platformFile);
-  if (standing !== undefined) return standing;
+export function readOrCreatePlatformKey(dataDir: string, hasCardsRole: boolean): MasterKey {
+  const existing = readKey(dataDir, platformFile);
+  if (existing !== undefined) return existing;
   if (existsSync(join(dataDir, vaultFile))) {
-    if (!opensCards) {
-      throw new ValueFault(
+    if (!hasCardsRole) {
+      throw new ValueError(
         `cannot be made in ${dataDir}, which is of an older version: start it once with the role cards`,
       );
     }
-    linkOnce(join(dataDir, vaultFile), join(dataDir, platformFile));
+    linkUnlessExists(join(dataDir, vaultFile), join(dataDir, platformFile));
   }
-  return madeKey(dataDir, platformFile);
+  return createKey(dataDir, platformFile);
 }
 
 /** The vault's key in the data directory, and the one before it: for processes that hold card data. */
-export function demoVaultKeys(dataDir: string): { current: MasterKey; previous?: MasterKey } {
+export function readOrCreateVaultKeys(dataDir: string): {
+  current: MasterKey;
+  previous?: MasterKey;
+} {
   const platform = readKey(dataDir, platformFile);
-  let current = readKey(dataDir, vaultFile) ?? madeKey(dataDir, vaultFile);
+  let current = readKey(dataDir, vaultFile) ?? createKey(dataDir, vaultFile);
   if (platform?.key.equals(current.key) === true) {
-    linkOnce(join(dataDir, vaultFile), join(dataDir, previousVaultFile));
-    renameSync(draftOf(dataDir, vaultFile), join(dataDir, vaultFile));
+    linkUnlessExists(join(dataDir, vaultFile), join(dataDir, previousVaultFile));
+    renameSync(writeDraftKey(dataDir, vaultFile), join(dataDir, vaultFile));
     current = readKey(dataDir, vaultFile) ?? current;
   }
   const previous = readKey(dataDir, previousVaultFile);
@@ -68,33 +71,33 @@ export function demoVaultKeys(dataDir: string): { current: MasterKey; previous?:
 }
 
 /** The demo keys of a data directory, where there are any: how production knows them without their mark. */
-export function storedDemoKeys(dataDir: string, opensCards: boolean): MasterKey[] {
-  const files = opensCards ? [platformFile, vaultFile, previousVaultFile] : [platformFile];
+export function readStoredDemoKeys(dataDir: string, hasCardsRole: boolean): MasterKey[] {
+  const files = hasCardsRole ? [platformFile, vaultFile, previousVaultFile] : [platformFile];
   return files.map((file) => readKey(dataDir, file)).filter((key) => key !== undefined);
 }
 
 /** Mode 0600, and the same for two starts at once. */
-function madeKey(dataDir: string, file: string): MasterKey {
-  const draft = draftOf(dataDir, file);
+function createKey(dataDir: string, file: string): MasterKey {
+  const draft = writeDraftKey(dataDir, file);
   try {
-    linkOnce(draft, join(dataDir, file));
+    linkUnlessExists(draft, join(dataDir, file));
   } finally {
     rmSync(draft, { force: true });
   }
   return masterKeyReader.read(readFileSync(join(dataDir, file), 'utf8').trim());
 }
 
-function draftOf(dataDir: string, file: string): string {
+function writeDraftKey(dataDir: string, file: string): string {
   // 0711: the account that runs the embedded database has to pass through, and need not list.
   mkdirSync(dataDir, { recursive: true, mode: 0o711 });
   const draft = join(dataDir, `${file}.${process.pid}.new`);
-  const text = `${demoMark}${randomBytes(keyBytes).toString('base64')}\n`;
+  const text = `${demoPrefix}${randomBytes(keyBytes).toString('base64')}\n`;
   writeFileSync(draft, text, { mode: 0o600, flush: true });
   return draft;
 }
 
 /** Whoever comes second leaves what stands. */
-function linkOnce(from: string, to: string): void {
+function linkUnlessExists(from: string, to: string): void {
   try {
     linkSync(from, to);
   } catch (error) {
@@ -117,7 +120,7 @@ function readText(path: string): string | undefined {
   }
 }
 
-function decoded(text: string): Buffer | undefined {
+function decodeKey(text: string): Buffer | undefined {
   if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex');
   if (!/^[A-Za-z0-9+/_-]{43}=?$/.test(text)) return undefined;
   const key = Buffer.from(text, 'base64');

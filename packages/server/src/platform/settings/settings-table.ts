@@ -2,26 +2,26 @@
 import { hostname } from 'node:os';
 import { addressSettings } from './address-settings.ts';
 import { connectorSettings } from './connector-settings.ts';
-import { databaseAddress } from './database-url.ts';
+import { databaseUrlReader } from './database-url.ts';
 import { hsmSettings } from './hsm-settings.ts';
 import { masterKeyReader } from './master-keys.ts';
-import { proxyRanges } from './trusted-proxies.ts';
+import { trustedProxies } from './trusted-proxies.ts';
 import { plainConnectionSettings } from './unencrypted-connections.ts';
 import {
   choice,
   choices,
   filePath,
   integer,
-  type Reader,
   smtpServer,
   text,
+  type ValueReader,
 } from './value-readers.ts';
 
 export const settingPrefix = 'SWITCHYARD_';
 
 export type Environment = 'demo' | 'test' | 'production';
 
-export type Setting<Value> = Reader<Value> & {
+export type Setting<Value> = ValueReader<Value> & {
   /** Without the prefix. */
   name: string;
   description: string;
@@ -37,25 +37,28 @@ export type Setting<Value> = Reader<Value> & {
   role?: 'cards';
 };
 
-type Facts<Value> = Omit<Setting<Value>, keyof Reader<Value> | 'name' | 'description' | 'default'>;
+type SettingOptions<Value> = Omit<
+  Setting<Value>,
+  keyof ValueReader<Value> | 'name' | 'description' | 'default'
+>;
 
 function setting<Value>(
   name: string,
-  reader: Reader<Value>,
+  reader: ValueReader<Value>,
   defaultText: string,
   description: string,
-  facts?: Facts<Value>,
+  options?: SettingOptions<Value>,
 ): Setting<Value> & { default: string } {
-  return { ...reader, name, description, default: defaultText, ...facts };
+  return { ...reader, name, description, default: defaultText, ...options };
 }
 
 function optional<Value>(
   name: string,
-  reader: Reader<Value>,
+  reader: ValueReader<Value>,
   description: string,
-  facts?: Facts<Value>,
+  options?: SettingOptions<Value>,
 ): Setting<Value> {
-  return { ...reader, name, description, ...facts };
+  return { ...reader, name, description, ...options };
 }
 
 const demoAndTest = ['demo', 'test'] as const;
@@ -101,7 +104,7 @@ export const settingsTable = {
   ),
   databaseUrl: optional(
     'DATABASE_URL',
-    databaseAddress,
+    databaseUrlReader,
     'PostgreSQL (14 or newer) to use instead of the embedded one; needed in `production`. Its `connect_timeout` says how many seconds a connection is waited for, 600 at most, else 5. Of several hosts (`postgresql://user@db-1,db-2/name?target_session_attrs=read-write`) the platform uses the one that accepts writes.',
     { secret: true, defaultDescription: 'the embedded database in `DATA_DIR`' },
   ),
@@ -111,7 +114,7 @@ export const settingsTable = {
     '8',
     'Connections of this process for everything but the hot statements.',
   ),
-  databaseHotConnections: setting(
+  databaseSaleConnections: setting(
     'DATABASE_SALE_CONNECTIONS',
     integer(1, 32),
     '4',
@@ -155,7 +158,7 @@ export const settingsTable = {
   ),
   trustProxy: optional(
     'TRUST_PROXY',
-    proxyRanges,
+    trustedProxies,
     'The proxies whose forwarding headers and `Client-Cert` the platform accepts: private ranges such as `10.0.0.0/8`, and single public addresses. A wider public range is refused.',
   ),
   clientCertificates: optional(
@@ -249,7 +252,7 @@ export const settingsTable = {
     'The PIN of the user of that token.',
     { secret: true, role: 'cards' },
   ),
-  vaultKeyDays: setting(
+  vaultKeyRotationDays: setting(
     'VAULT_KEY_ROTATION_DAYS',
     integer(1, 1825),
     '365',
@@ -263,7 +266,7 @@ export const settingsTable = {
     'How long a card is kept that is not used; until then its sales can be refunded.',
     { role: 'cards' },
   ),
-  cardAccessDays: setting(
+  cardAccessRetentionDays: setting(
     'CARD_ACCESS_RETENTION_DAYS',
     integer(365, 3650),
     '400',
@@ -299,7 +302,7 @@ export const settingsTable = {
     '10000',
     'How long the mail server may be silent before the mail is tried again later.',
   ),
-  signInName: setting(
+  signInBrandName: setting(
     'SIGN_IN_BRAND_NAME',
     text('name of up to 60 characters', /^[^\p{Cc}]{1,60}$/u),
     'Switchyard',
@@ -311,7 +314,7 @@ export const settingsTable = {
     'Whom people can ask who cannot sign in; stands at the foot of the sign-in pages.',
     { defaultDescription: 'nobody is named' },
   ),
-  realmKeyDays: setting(
+  realmKeyRotationDays: setting(
     'REALM_KEY_ROTATION_DAYS',
     integer(1, 3650),
     '90',
@@ -323,7 +326,7 @@ export const settingsTable = {
     'Which requests of known callers are kept in the request log of their organisation: none, those that were refused, or all.',
     { defaultDescription: '`all` in `demo` and `test`; `errors` in `production`' },
   ),
-  requestLogDays: setting(
+  requestLogRetentionDays: setting(
     'REQUEST_LOG_RETENTION_DAYS',
     integer(1, 400),
     '14',
@@ -335,19 +338,19 @@ export const settingsTable = {
     '100000',
     'How many lines the request log of one organisation holds; the oldest make room.',
   ),
-  qrPaySeconds: setting(
+  qrPaymentTimeoutSeconds: setting(
     'QR_PAYMENT_TIMEOUT_SECONDS',
     integer(30, 3600),
     '180',
     'Time to pay by QR code.',
   ),
-  eventDays: setting(
+  eventRetentionDays: setting(
     'EVENT_RETENTION_DAYS',
     integer(7, 3650),
     '30',
     'How long events are kept for `GET /events/v1` and for deliveries that are asked for again.',
   ),
-  exportDays: setting(
+  exportRetentionDays: setting(
     'EXPORT_RETENTION_DAYS',
     integer(1, 400),
     '7',

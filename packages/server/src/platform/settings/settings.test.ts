@@ -13,14 +13,14 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { makeCertificate, makeCertificateUntil } from '../../../test/made-certificates.ts';
 import { systemClock } from '../time/clock.ts';
-import { ensureCertificates } from '../tls/listener-certificate.ts';
+import { ensureListenerCertificate } from '../tls/listener-certificate.ts';
 import { nearestName } from './did-you-mean.ts';
 import {
+  type EnvironmentVariables,
+  omitCardSettings,
   readSettings,
-  SettingsFault,
-  type Variables,
-  withoutCards,
-  withPorts,
+  SettingsError,
+  withActualPorts,
 } from './settings.ts';
 import { type Setting, settingsTable } from './settings-table.ts';
 
@@ -35,11 +35,11 @@ const otherKey = Buffer.from(Array.from({ length: 32 }, (_, index) => 255 - inde
 );
 const demo = { SWITCHYARD_DATA_DIR: join(home, 'demo') };
 
-function faultsOf(env: Variables): readonly string[] {
+function faultsOf(env: EnvironmentVariables): readonly string[] {
   try {
     readSettings(env);
   } catch (error) {
-    if (error instanceof SettingsFault) return error.faults;
+    if (error instanceof SettingsError) return error.faults;
     throw error;
   }
   return [];
@@ -51,7 +51,7 @@ const keyFile = join(home, 'cert-key.pem');
 writeFileSync(certFile, own.cert);
 writeFileSync(keyFile, own.key);
 
-function production(extra: Variables = {}): Variables {
+function production(extra: EnvironmentVariables = {}): EnvironmentVariables {
   return {
     SWITCHYARD_ENVIRONMENT: 'production',
     SWITCHYARD_REGION: 'eur',
@@ -88,8 +88,8 @@ describe('settings', () => {
 
   test('proxies to acquirers are on this machine', () => {
     const named = (value: string) => ({ ...demo, SWITCHYARD_ACQUIRER_TLS_PROXIES: value });
-    assert.equal(readSettings(demo).acquirerProxies, undefined);
-    assert.deepEqual(readSettings(named('127.0.0.1:8583, ::1:08584')).acquirerProxies, [
+    assert.equal(readSettings(demo).acquirerTlsProxies, undefined);
+    assert.deepEqual(readSettings(named('127.0.0.1:8583, ::1:08584')).acquirerTlsProxies, [
       '127.0.0.1:8583',
       '::1:8584',
     ]);
@@ -115,7 +115,7 @@ describe('settings', () => {
     assert.equal(readSettings({ ...demo, ...absent }).vaultKey, undefined);
     const given = { ...others, SWITCHYARD_VAULT_KEY: randomKey };
     assert.match(faultsOf({ ...demo, ...given }).join(), /^SWITCHYARD_VAULT_KEY is for processes/);
-    assert.doesNotThrow(() => readSettings(withoutCards({ ...demo, ...given })));
+    assert.doesNotThrow(() => readSettings(omitCardSettings({ ...demo, ...given })));
     const fresh = { SWITCHYARD_DATA_DIR: join(home, 'fresh'), ...others };
     assert.equal(readSettings(fresh).vaultKey, undefined);
     assert.ok(!existsSync(join(home, 'fresh', 'vault.key')));
@@ -221,7 +221,7 @@ describe('settings', () => {
   test('production needs a mail server where people sign in, and a sender of its own', () => {
     const { SWITCHYARD_SMTP_URL: _url, SWITCHYARD_MAIL_FROM: _from, ...bare } = production();
     assert.match(faultsOf(bare).join(), /^SWITCHYARD_SMTP_URL must be set/);
-    const connector = { ...withoutCards(bare), SWITCHYARD_ROLES: 'connector' };
+    const connector = { ...omitCardSettings(bare), SWITCHYARD_ROLES: 'connector' };
     assert.deepEqual(faultsOf(connector), []);
     const url = { ...bare, SWITCHYARD_SMTP_URL: 'smtps://u:p%20w@mail.example:465' };
     assert.match(faultsOf(url).join(), /^SWITCHYARD_MAIL_FROM must be set/);
@@ -266,8 +266,8 @@ describe('settings', () => {
     const { SWITCHYARD_SMTP_URL: _url, SWITCHYARD_MAIL_FROM: _from, ...cards } = production();
     const env = { ...cards, SWITCHYARD_ROLES: 'cards' };
     assert.deepEqual(faultsOf(env), []);
-    assert.deepEqual(faultsOf(withoutCards(env)), []);
-    assert.equal(readSettings(withoutCards(env)).vaultKey, undefined);
+    assert.deepEqual(faultsOf(omitCardSettings(env)), []);
+    assert.equal(readSettings(omitCardSettings(env)).vaultKey, undefined);
   });
 
   test('production opens no plain connection beyond its machine unless it is allowed', () => {
@@ -323,13 +323,13 @@ describe('settings', () => {
   test('the certificate of the listeners is checked before anything starts', async () => {
     const dataDir = join(home, 'local');
     const place = { dataDir, host: 'localhost', tlsCertFile: undefined, tlsKeyFile: undefined };
-    const local = await ensureCertificates({ settings: place, clock: systemClock });
+    const local = await ensureListenerCertificate({ settings: place, clock: systemClock });
     const tls = (name: string) => join(dataDir, 'tls', name);
     const files = (cert: string, key: string) => ({
       SWITCHYARD_TLS_CERT_FILE: cert,
       SWITCHYARD_TLS_KEY_FILE: key,
     });
-    const faultOf = (env: Variables) => {
+    const faultOf = (env: EnvironmentVariables) => {
       const faults = faultsOf(production(env));
       assert.equal(faults.length, 1, faults.join('\n'));
       return faults[0] ?? '';
@@ -396,13 +396,19 @@ describe('settings', () => {
       SWITCHYARD_PORT: '0',
       SWITCHYARD_DEVICE_PORT: '0',
     });
-    const taken = withPorts(settings, { port: 1234, devicePort: 2345 });
+    const taken = withActualPorts(settings, { port: 1234, devicePort: 2345 });
     assert.equal(taken.baseUrl, 'https://localhost:1234');
     assert.equal(taken.authUrl, 'https://localhost:1234');
     assert.equal(taken.deviceAuthUrl, 'https://localhost:2345');
-    assert.equal(withPorts(readSettings(demo), { port: 1 }).baseUrl, 'https://localhost:8443');
+    assert.equal(
+      withActualPorts(readSettings(demo), { port: 1 }).baseUrl,
+      'https://localhost:8443',
+    );
     const named = { SWITCHYARD_DEVICE_PORT: '0', SWITCHYARD_BASE_URL: 'https://pay.example' };
-    const known = withPorts(readSettings({ ...demo, ...named }), { port: 1, devicePort: 2345 });
+    const known = withActualPorts(readSettings({ ...demo, ...named }), {
+      port: 1,
+      devicePort: 2345,
+    });
     assert.equal(known.baseUrl, 'https://pay.example');
     assert.equal(known.deviceAuthUrl, 'https://pay.example:2345');
   });

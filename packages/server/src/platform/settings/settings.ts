@@ -2,15 +2,20 @@
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isLoopbackHost } from '../net/address-classes.ts';
-import { type Addresses, addressesOf, addressProductionRules } from './address-settings.ts';
+import { type Addresses, addressProductionRules, resolveAddresses } from './address-settings.ts';
 import { certificateRules } from './certificate-rules.ts';
 import { connectorProductionRules, connectorRules } from './connector-settings.ts';
 import { nearestName } from './did-you-mean.ts';
 import { hsmProductionRules, hsmRules } from './hsm-settings.ts';
-import { demoPlatformKey, demoVaultKeys, type MasterKey, storedDemoKeys } from './master-keys.ts';
+import {
+  type MasterKey,
+  readOrCreatePlatformKey,
+  readOrCreateVaultKeys,
+  readStoredDemoKeys,
+} from './master-keys.ts';
 import { type Environment, type Setting, settingPrefix, settingsTable } from './settings-table.ts';
 import { plainConnectionRules, plainConnectionWarnings } from './unencrypted-connections.ts';
-import { ValueFault } from './value-readers.ts';
+import { ValueError } from './value-readers.ts';
 
 type Table = typeof settingsTable;
 type Values = {
@@ -44,10 +49,10 @@ export type Settings = Readonly<
     }
 >;
 
-export type Variables = Readonly<Record<string, string | undefined>>;
+export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
 /** Every fault of the settings, each a sentence that names the variable. */
-export class SettingsFault extends Error {
+export class SettingsError extends Error {
   override name = 'SettingsFault';
   readonly faults: readonly string[];
 
@@ -58,18 +63,18 @@ export class SettingsFault extends Error {
 }
 
 /** @throws SettingsFault with all faults, never only the first. */
-export function readSettings(env: Variables): Settings {
+export function readSettings(env: EnvironmentVariables): Settings {
   const faults: string[] = [];
   // First of all: what a process without the role must not know is not even looked at.
   const roles = readSetting(env, settingsTable.roles, []) as Values['roles'] | undefined;
-  const opensCards = roles?.has('cards') !== false;
+  const hasCardsRole = roles?.has('cards') !== false;
   const entries = Object.entries<Setting<unknown>>(settingsTable).map(
     ([key, setting]) =>
       [
         key,
-        setting.role === undefined || opensCards
+        setting.role === undefined || hasCardsRole
           ? readSetting(env, setting, faults)
-          : closedSetting(env, setting, faults),
+          : readSettingWithoutRole(env, setting, faults),
       ] as const,
   );
   // The table has the type of each value; Object.fromEntries cannot know it.
@@ -81,17 +86,17 @@ export function readSettings(env: Variables): Settings {
   const dataDir = resolve(values.dataDir ?? '.');
   if (values.environment !== undefined) {
     // What is wrong in itself reads as absent to the rules: it is told once, not twice.
-    const told = new Set(faults.map(firstWord));
-    const broken = brokenRules({ ...values, dataDir }, env);
-    faults.push(...broken.filter((fault) => !told.has(firstWord(fault))));
+    const reportedNames = new Set(faults.map(firstWord));
+    const broken = findBrokenRules({ ...values, dataDir }, env);
+    faults.push(...broken.filter((fault) => !reportedNames.has(firstWord(fault))));
   }
-  if (faults.length > 0) throw new SettingsFault(faults);
-  const keys = masterKeysOf({ ...values, dataDir }, opensCards);
+  if (faults.length > 0) throw new SettingsError(faults);
+  const keys = resolveMasterKeys({ ...values, dataDir }, hasCardsRole);
   return {
     ...values,
     dataDir,
     region: values.region ?? 'worldwide',
-    ...addressesOf(values),
+    ...resolveAddresses(values),
     ...keys,
     requestLog: values.requestLog ?? (values.environment === 'production' ? 'errors' : 'all'),
     hsm: values.hsm ?? (values.environment === 'production' ? 'none' : 'software'),
@@ -106,16 +111,16 @@ export function readSettings(env: Variables): Settings {
  * The same variables for a command that sees no card: without what is for the role `cards` alone, and with a
  * role that asks for nothing else, since it runs beside processes of any.
  */
-export function withoutCards(env: Variables): Variables {
-  const closed = Object.values<Setting<unknown>>(settingsTable)
+export function omitCardSettings(env: EnvironmentVariables): EnvironmentVariables {
+  const cardVariables = Object.values<Setting<unknown>>(settingsTable)
     .filter(({ role }) => role === 'cards')
     .flatMap(({ name }) => [settingPrefix + name, `${settingPrefix}${name}_FILE`]);
-  const kept = Object.entries(env).filter(([name]) => !closed.includes(name));
-  return { ...Object.fromEntries(kept), [`${settingPrefix}ROLES`]: 'portal' };
+  const otherVariables = Object.entries(env).filter(([name]) => !cardVariables.includes(name));
+  return { ...Object.fromEntries(otherVariables), [`${settingPrefix}ROLES`]: 'portal' };
 }
 
 /** The settings with the ports that were really taken, where 0 was asked for. */
-export function withPorts(
+export function withActualPorts(
   settings: Settings,
   ports: Partial<Pick<Settings, 'port' | 'devicePort' | 'acquirerPort' | 'metricsPort'>>,
 ): Settings {
@@ -135,35 +140,41 @@ const withPort = (url: string, port: number) => url.replace(/:0$/, `:${port}`);
 
 type MasterKeys = Pick<Settings, 'platformKey' | 'vaultKey' | 'vaultKeyPrevious'>;
 
-function masterKeysOf(values: Values, opensCards: boolean): MasterKeys {
+function resolveMasterKeys(values: Values, hasCardsRole: boolean): MasterKeys {
   const { environment, dataDir, vaultKeyProvider } = values;
-  const platform = values.platformKey ?? madePlatformKey(environment, dataDir, opensCards);
-  const isMade = opensCards && values.vaultKey === undefined && vaultKeyProvider === 'local';
-  const made = isMade && environment !== 'production' ? demoVaultKeys(dataDir) : undefined;
+  const platformMasterKey =
+    values.platformKey ?? readDemoPlatformKey(environment, dataDir, hasCardsRole);
+  const isGenerated = hasCardsRole && values.vaultKey === undefined && vaultKeyProvider === 'local';
+  const generated =
+    isGenerated && environment !== 'production' ? readOrCreateVaultKeys(dataDir) : undefined;
   return {
-    platformKey: platform.key,
-    vaultKey: values.vaultKey?.key ?? made?.current.key,
-    vaultKeyPrevious: values.vaultKeyPrevious?.key ?? made?.previous?.key,
+    platformKey: platformMasterKey.key,
+    vaultKey: values.vaultKey?.key ?? generated?.current.key,
+    vaultKeyPrevious: values.vaultKeyPrevious?.key ?? generated?.previous?.key,
   };
 }
 
-function madePlatformKey(
+function readDemoPlatformKey(
   environment: Environment,
   dataDir: string,
-  opensCards: boolean,
+  hasCardsRole: boolean,
 ): MasterKey {
   // The rules of production have asked for it.
-  if (environment === 'production') throw new SettingsFault(['SWITCHYARD_PLATFORM_KEY is missing']);
+  if (environment === 'production') throw new SettingsError(['SWITCHYARD_PLATFORM_KEY is missing']);
   try {
-    return demoPlatformKey(dataDir, opensCards);
+    return readOrCreatePlatformKey(dataDir, hasCardsRole);
   } catch (error) {
-    if (!(error instanceof ValueFault)) throw error;
-    throw new SettingsFault([`SWITCHYARD_PLATFORM_KEY ${error.message}`]);
+    if (!(error instanceof ValueError)) throw error;
+    throw new SettingsError([`SWITCHYARD_PLATFORM_KEY ${error.message}`]);
   }
 }
 
 /** Its default at most: the file of a secret is not opened, and a secret in the environment is a fault. */
-function closedSetting(env: Variables, setting: Setting<unknown>, faults: string[]): unknown {
+function readSettingWithoutRole(
+  env: EnvironmentVariables,
+  setting: Setting<unknown>,
+  faults: string[],
+): unknown {
   const name = settingPrefix + setting.name;
   if (setting.secret === true && env[name] !== undefined) {
     faults.push(`${name} is for processes with the role ${setting.role}, and this one has another`);
@@ -174,47 +185,51 @@ function closedSetting(env: Variables, setting: Setting<unknown>, faults: string
 /** Of the `switchyard` command, which may be used from the same shell. */
 const commandPrefix = `${settingPrefix}CLI_`;
 
-function unknownNames(env: Variables): string[] {
-  const known = Object.values<Setting<unknown>>(settingsTable).flatMap(({ name, secret }) =>
+function unknownNames(env: EnvironmentVariables): string[] {
+  const knownNames = Object.values<Setting<unknown>>(settingsTable).flatMap(({ name, secret }) =>
     secret === true ? [name, `${name}_FILE`] : [name],
   );
   return Object.keys(env)
     .filter((name) => name.startsWith(settingPrefix) && !name.startsWith(commandPrefix))
     .map((name) => name.slice(settingPrefix.length))
-    .filter((name) => !known.includes(name))
+    .filter((name) => !knownNames.includes(name))
     .map(
       (name) =>
-        `${settingPrefix}${name} is not known; the nearest is ${settingPrefix}${nearestName(name, known)}`,
+        `${settingPrefix}${name} is not known; the nearest is ${settingPrefix}${nearestName(name, knownNames)}`,
     );
 }
 
-function readSetting(env: Variables, setting: Setting<unknown>, faults: string[]): unknown {
+function readSetting(
+  env: EnvironmentVariables,
+  setting: Setting<unknown>,
+  faults: string[],
+): unknown {
   const name = settingPrefix + setting.name;
   try {
-    const given = givenText(env, setting);
-    if (given === undefined) {
+    const text = readVariable(env, setting);
+    if (text === undefined) {
       return setting.default === undefined ? undefined : setting.read(setting.default);
     }
-    if (given.trim() === '') throw new ValueFault('is empty');
-    return setting.read(given);
+    if (text.trim() === '') throw new ValueError('is empty');
+    return setting.read(text);
   } catch (error) {
-    if (!(error instanceof ValueFault)) throw error;
+    if (!(error instanceof ValueError)) throw error;
     faults.push(`${name} ${error.message}`);
     return undefined;
   }
 }
 
-function givenText(env: Variables, setting: Setting<unknown>): string | undefined {
+function readVariable(env: EnvironmentVariables, setting: Setting<unknown>): string | undefined {
   const direct = env[settingPrefix + setting.name];
   const file = setting.secret === true ? env[`${settingPrefix}${setting.name}_FILE`] : undefined;
   if (file === undefined) return direct;
-  if (direct !== undefined) throw new ValueFault('is set twice: as itself and as …_FILE');
-  if (file.trim() === '') throw new ValueFault('cannot be read: …_FILE is empty');
+  if (direct !== undefined) throw new ValueError('is set twice: as itself and as …_FILE');
+  if (file.trim() === '') throw new ValueError('cannot be read: …_FILE is empty');
   try {
     return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
   } catch (error) {
     const why = (error as NodeJS.ErrnoException).code ?? String(error);
-    throw new ValueFault(`cannot be read from ${file} (${why})`);
+    throw new ValueError(`cannot be read from ${file} (${why})`);
   }
 }
 
@@ -256,17 +271,17 @@ const rules: readonly Rule[] = [
     vaultKeyProvider === 'pkcs11' &&
     [vaultPkcs11Module, vaultPkcs11Token, vaultPkcs11Key, vaultPkcs11Pin].includes(undefined) &&
     'SWITCHYARD_VAULT_PKCS11_MODULE, _TOKEN, _KEY and _PIN must be set with the key provider pkcs11',
-  ({ tlsCertFile }) => unreadable('TLS_CERT_FILE', tlsCertFile),
-  ({ tlsKeyFile }) => unreadable('TLS_KEY_FILE', tlsKeyFile),
-  ({ deviceCaFile }) => unreadable('DEVICE_CA_FILE', deviceCaFile),
+  ({ tlsCertFile }) => findUnreadableFile('TLS_CERT_FILE', tlsCertFile),
+  ({ tlsKeyFile }) => findUnreadableFile('TLS_KEY_FILE', tlsKeyFile),
+  ({ deviceCaFile }) => findUnreadableFile('DEVICE_CA_FILE', deviceCaFile),
   ...certificateRules,
-  ({ hsmKeysFile }) => unreadable('HSM_KEYS_FILE', hsmKeysFile),
-  ({ hsmTlsCaFile }) => unreadable('HSM_TLS_CA_FILE', hsmTlsCaFile),
-  ({ hsmTlsCertFile }) => unreadable('HSM_TLS_CERT_FILE', hsmTlsCertFile),
-  ({ hsmTlsKeyFile }) => unreadable('HSM_TLS_KEY_FILE', hsmTlsKeyFile),
-  ({ natsCaFile }) => unreadable('NATS_CA_FILE', natsCaFile),
-  ({ natsCertFile }) => unreadable('NATS_CERT_FILE', natsCertFile),
-  ({ natsKeyFile }) => unreadable('NATS_KEY_FILE', natsKeyFile),
+  ({ hsmKeysFile }) => findUnreadableFile('HSM_KEYS_FILE', hsmKeysFile),
+  ({ hsmTlsCaFile }) => findUnreadableFile('HSM_TLS_CA_FILE', hsmTlsCaFile),
+  ({ hsmTlsCertFile }) => findUnreadableFile('HSM_TLS_CERT_FILE', hsmTlsCertFile),
+  ({ hsmTlsKeyFile }) => findUnreadableFile('HSM_TLS_KEY_FILE', hsmTlsKeyFile),
+  ({ natsCaFile }) => findUnreadableFile('NATS_CA_FILE', natsCaFile),
+  ({ natsCertFile }) => findUnreadableFile('NATS_CERT_FILE', natsCertFile),
+  ({ natsKeyFile }) => findUnreadableFile('NATS_KEY_FILE', natsKeyFile),
   ...connectorRules,
   ...hsmRules,
 ];
@@ -299,14 +314,14 @@ const productionRules: readonly Rule[] = [
 ];
 
 function isDemoKey(values: Values, name: 'platformKey' | 'vaultKey'): boolean {
-  const given = values[name];
-  if (given === undefined) return false;
-  const stored = () => storedDemoKeys(values.dataDir, values.roles?.has('cards') !== false);
-  return given.demo || stored().some(({ key }) => key.equals(given.key));
+  const configured = values[name];
+  if (configured === undefined) return false;
+  const stored = () => readStoredDemoKeys(values.dataDir, values.roles?.has('cards') !== false);
+  return configured.demo || stored().some(({ key }) => key.equals(configured.key));
 }
 
 /** Rules between settings, and where each may be set. */
-function brokenRules(values: Values, env: Variables): string[] {
+function findBrokenRules(values: Values, env: EnvironmentVariables): string[] {
   const { environment } = values;
   const misplaced = Object.values<Setting<unknown>>(settingsTable)
     .filter(({ name, environments }) => {
@@ -326,7 +341,7 @@ function firstWord(sentence: string): string {
   return sentence.slice(0, sentence.indexOf(' '));
 }
 
-function unreadable(name: string, file: string | undefined): string | undefined {
+function findUnreadableFile(name: string, file: string | undefined): string | undefined {
   if (file === undefined) return undefined;
   try {
     accessSync(file, constants.R_OK);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { proxyRanges } from './trusted-proxies.ts';
+import { trustedProxies } from './trusted-proxies.ts';
 
 describe('the ranges of trusted proxies', () => {
   test('private ranges and single addresses are accepted', () => {
@@ -23,9 +23,9 @@ describe('the ranges of trusted proxies', () => {
       '2001:db8::7',
       '2001:db8::7/128',
     ]) {
-      assert.deepEqual(proxyRanges.read(range), [range]);
+      assert.deepEqual(trustedProxies.read(range), [range]);
     }
-    assert.deepEqual(proxyRanges.read('10.0.0.0/8, ::1  203.0.113.7'), [
+    assert.deepEqual(trustedProxies.read('10.0.0.0/8, ::1  203.0.113.7'), [
       '10.0.0.0/8',
       '::1',
       '203.0.113.7',
@@ -57,8 +57,8 @@ describe('the ranges of trusted proxies', () => {
       'fe80::/9',
       '::/96',
     ]) {
-      assert.throws(() => proxyRanges.read(range), /is not private/, range);
-      assert.throws(() => proxyRanges.read(`10.0.0.0/8 ${range}`), /is not private/, range);
+      assert.throws(() => trustedProxies.read(range), /is not private/, range);
+      assert.throws(() => trustedProxies.read(`10.0.0.0/8 ${range}`), /is not private/, range);
     }
   });
 
@@ -84,7 +84,7 @@ describe('the ranges of trusted proxies', () => {
       '*',
       '[::1]',
     ]) {
-      assert.throws(() => proxyRanges.read(range), /not an address or a range/, range);
+      assert.throws(() => trustedProxies.read(range), /not an address or a range/, range);
     }
     for (const range of [
       '::ffff:10.0.0.1',
@@ -94,8 +94,8 @@ describe('the ranges of trusted proxies', () => {
       '::ffff:0.0.0.0/97',
       '::10.0.0.1',
     ]) {
-      assert.throws(() => proxyRanges.read(range), /write it as IPv4/, range);
+      assert.throws(() => trustedProxies.read(range), /write it as IPv4/, range);
     }
-    assert.throws(() => proxyRanges.read(' , '), /is empty/);
+    assert.throws(() => trustedProxies.read(' , '), /is empty/);
   });
 });

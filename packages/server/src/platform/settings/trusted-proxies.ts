@@ -1,6 +1,6 @@
 // Reads SWITCHYARD_TRUST_PROXY: private ranges, and single addresses of any kind.
 import { BlockList, isIP } from 'node:net';
-import { listed, type Reader, ValueFault } from './value-readers.ts';
+import { splitList, ValueError, type ValueReader } from './value-readers.ts';
 
 /** RFC 1918, 6598, 3927, 4193 and 4291: addresses that no client on the internet can have. */
 const privateRanges = [
@@ -15,10 +15,10 @@ const privateRanges = [
 ] as const;
 
 /** A proxy may set `Client-Cert`, so a wide public range would let clients present any certificate. */
-export const proxyRanges: Reader<readonly string[]> = {
+export const trustedProxies: ValueReader<readonly string[]> = {
   type: 'addresses, or private ranges in CIDR form, separated by spaces or commas',
   read(value) {
-    const ranges = listed(value);
+    const ranges = splitList(value);
     for (const range of ranges) checkRange(range);
     return ranges;
   },
@@ -30,13 +30,13 @@ function checkRange(range: string): void {
   const bits = family === 4 ? 32 : 128;
   const length = prefix === undefined ? bits : prefixLength(prefix);
   if (family === 0 || address.includes('%') || rest.length > 0 || !(length <= bits)) {
-    throw new ValueFault(`holds "${range}", not an address or a range such as 10.0.0.0/8`);
+    throw new ValueError(`holds "${range}", not an address or a range such as 10.0.0.0/8`);
   }
   if (family === 6 && isMapped(address)) {
-    throw new ValueFault(`holds "${range}", an IPv4 address in IPv6 form; write it as IPv4`);
+    throw new ValueError(`holds "${range}", an IPv4 address in IPv6 form; write it as IPv4`);
   }
   if (length < bits && !isPrivate(address, family, length)) {
-    throw new ValueFault(
+    throw new ValueError(
       `holds "${range}", a range that is not private; name each public address of a proxy by itself`,
     );
   }

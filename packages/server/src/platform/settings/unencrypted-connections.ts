@@ -4,12 +4,12 @@ import { isLoopbackHost } from '../net/address-classes.ts';
 import { isPlainDatabase } from './database-url.ts';
 import { choices } from './value-readers.ts';
 
-const kinds = ['database', 'mail', 'metrics'] as const;
-type Kind = (typeof kinds)[number];
+const connectionKinds = ['database', 'mail', 'metrics'] as const;
+type ConnectionKind = (typeof connectionKinds)[number];
 
 export const plainConnectionSettings = {
   plainConnections: {
-    ...choices(...kinds),
+    ...choices(...connectionKinds),
     name: 'PLAIN_CONNECTIONS',
     description:
       'Connections beyond this machine that `production` may open without TLS, each with a warning at the start: a `database` without a checked certificate, `mail` over `smtp://` (which still changes to TLS by STARTTLS before anything is sent), `metrics` and health over HTTP.',
@@ -23,11 +23,13 @@ type Values = {
   readonly metricsHost: string;
   readonly tls: 'on' | 'off';
   readonly host: string | undefined;
-  readonly plainConnections: ReadonlySet<Kind> | undefined;
+  readonly plainConnections: ReadonlySet<ConnectionKind> | undefined;
 };
 
 /** The sentence about a connection that is plain; false where it is not. */
-const plain: Readonly<Record<Kind, (values: Values) => string | false>> = {
+const describePlainConnection: Readonly<
+  Record<ConnectionKind, (values: Values) => string | false>
+> = {
   database: ({ databaseUrl: url }) =>
     url !== undefined &&
     isPlainDatabase(url) &&
@@ -42,15 +44,18 @@ const plain: Readonly<Record<Kind, (values: Values) => string | false>> = {
     `SWITCHYARD_METRICS_HOST is ${host}, where metrics and health would be plain HTTP; use 127.0.0.1`,
 };
 
-export const plainConnectionRules = kinds.map((kind) => (values: Values): string | false => {
-  if (values.plainConnections?.has(kind) === true) return false;
-  const sentence = plain[kind](values);
-  return sentence && `${sentence}, or allow it by SWITCHYARD_PLAIN_CONNECTIONS=${kind}`;
-});
+export const plainConnectionRules = connectionKinds.map(
+  (kind) =>
+    (values: Values): string | false => {
+      if (values.plainConnections?.has(kind) === true) return false;
+      const sentence = describePlainConnection[kind](values);
+      return sentence && `${sentence}, or allow it by SWITCHYARD_PLAIN_CONNECTIONS=${kind}`;
+    },
+);
 
 /** What production allows and an operator should know. */
 export function plainConnectionWarnings(values: Values): string[] {
-  const allowed = kinds.map((kind) => plain[kind](values));
+  const allowed = connectionKinds.map((kind) => describePlainConnection[kind](values));
   const { host } = values;
   const proxied =
     values.tls === 'off' &&

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { connect, createServer } from 'node:tls';
 import { systemClock } from '../time/clock.ts';
-import { ensureCertificates, type ListenerCertificate } from './listener-certificate.ts';
-import { issueServer } from './local-certificate-authority.ts';
+import { ensureListenerCertificate, type ListenerCertificate } from './listener-certificate.ts';
+import { issueServerCertificate } from './local-certificate-authority.ts';
 
 const dayMs = 86_400_000;
 let home: string;
@@ -60,7 +60,10 @@ function serialOf({ cert }: ListenerCertificate): string {
 
 describe('local certificates', () => {
   test('a client that trusts the authority believes every local name', async () => {
-    const made = await ensureCertificates({ settings: settingsFor('a'), clock: systemClock });
+    const made = await ensureListenerCertificate({
+      settings: settingsFor('a'),
+      clock: systemClock,
+    });
     const ca = await readFile(made.caFile, 'utf8');
     for (const name of ['localhost', '127.0.0.1', '::1']) {
       assert.equal(await handshake(made, ca, name), true, name);
@@ -72,7 +75,7 @@ describe('local certificates', () => {
 
   test('keys are for their owner alone, and a second start changes nothing', async () => {
     const settings = settingsFor('b');
-    const first = await ensureCertificates({ settings, clock: systemClock });
+    const first = await ensureListenerCertificate({ settings, clock: systemClock });
     for (const [file, mode] of [
       ['ca.pem', 0o644],
       ['ca-key.pem', 0o600],
@@ -81,28 +84,28 @@ describe('local certificates', () => {
     ] as const) {
       assert.equal((await stat(join(settings.dataDir, 'tls', file))).mode & 0o777, mode, file);
     }
-    const second = await ensureCertificates({ settings, clock: systemClock });
+    const second = await ensureListenerCertificate({ settings, clock: systemClock });
     assert.equal(second.cert, first.cert);
   });
 
   test('near its end the certificate is renewed, and the authority stays', async () => {
     const settings = settingsFor('c');
-    const first = await ensureCertificates({ settings, clock: systemClock });
+    const first = await ensureListenerCertificate({ settings, clock: systemClock });
     const ca = await readFile(first.caFile, 'utf8');
-    const unchanged = await ensureCertificates({ settings, clock: later(790) });
+    const unchanged = await ensureListenerCertificate({ settings, clock: later(790) });
     assert.equal(serialOf(unchanged), serialOf(first));
-    const renewed = await ensureCertificates({ settings, clock: later(800) });
+    const renewed = await ensureListenerCertificate({ settings, clock: later(800) });
     assert.notEqual(serialOf(renewed), serialOf(first));
     assert.equal(await readFile(first.caFile, 'utf8'), ca);
   });
 
   test('damaged files and another host are made good', async () => {
     const settings = settingsFor('d');
-    const first = await ensureCertificates({ settings, clock: systemClock });
+    const first = await ensureListenerCertificate({ settings, clock: systemClock });
     await writeFile(join(settings.dataDir, 'tls', 'server-key.pem'), 'damaged');
-    const second = await ensureCertificates({ settings, clock: systemClock });
+    const second = await ensureListenerCertificate({ settings, clock: systemClock });
     assert.notEqual(serialOf(second), serialOf(first));
-    const moved = await ensureCertificates({
+    const moved = await ensureListenerCertificate({
       settings: settingsFor('d', 'pay.example.test'),
       clock: systemClock,
     });
@@ -113,13 +116,13 @@ describe('local certificates', () => {
 
   test('the authority cannot speak for other names', async () => {
     const settings = settingsFor('e');
-    const made = await ensureCertificates({ settings, clock: systemClock });
+    const made = await ensureListenerCertificate({ settings, clock: systemClock });
     const ca = await readFile(made.caFile, 'utf8');
     const key = await readFile(join(settings.dataDir, 'tls', 'ca-key.pem'), 'utf8');
     const now = systemClock.now();
     const validity = { notBefore: new Date(now - dayMs), notAfter: new Date(now + dayMs) };
     for (const name of ['bank.example.org', '10.0.0.1', '2001:db8::1']) {
-      const forged = await issueServer({ cert: ca, key }, [name], validity);
+      const forged = await issueServerCertificate({ cert: ca, key }, [name], validity);
       await assert.rejects(handshake(forged, ca, name), /permitted subtree violation/i, name);
     }
   });

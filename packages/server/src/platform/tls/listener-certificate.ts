@@ -23,12 +23,12 @@ export type ListenerCertificate = {
   caFile: string;
 };
 
-type Needs = Pick<Settings, 'dataDir' | 'host' | 'tlsCertFile' | 'tlsKeyFile'>;
-type Pair = { cert: string; key: string };
+type CertificateSettings = Pick<Settings, 'dataDir' | 'host' | 'tlsCertFile' | 'tlsKeyFile'>;
+type CertificateAndKey = { cert: string; key: string };
 
 /** The files of an operator were checked with the settings. */
-export async function ensureCertificates(deps: {
-  settings: Needs;
+export async function ensureListenerCertificate(deps: {
+  settings: CertificateSettings;
   clock: Clock;
 }): Promise<ListenerCertificate> {
   const { settings, clock } = deps;
@@ -51,40 +51,48 @@ export async function ensureCertificates(deps: {
     serverKey: join(directory, 'server-key.pem'),
   };
   const oldServer = await readPair(files.server, files.serverKey);
-  const named = oldServer !== undefined && hasNames(oldServer, names);
+  const hasNames = oldServer !== undefined && coversNames(oldServer, names);
   const oldAuthority = await readPair(files.ca, files.caKey);
   // An authority is bound to its names: where they change it is made anew as well.
   const authority =
-    named && oldAuthority !== undefined && isGood(oldAuthority, clock)
+    hasNames && oldAuthority !== undefined && isValid(oldAuthority, clock)
       ? oldAuthority
-      : await writePair(files.ca, files.caKey, await makeAuthority(names, clock));
+      : await writePair(files.ca, files.caKey, await createAuthority(names, clock));
   const server =
-    named && isGood(oldServer, clock) && isIssuedBy(oldServer, authority)
+    hasNames && isValid(oldServer, clock) && isIssuedBy(oldServer, authority)
       ? oldServer
-      : await writePair(files.server, files.serverKey, await makeServer(authority, names, clock));
+      : await writePair(
+          files.server,
+          files.serverKey,
+          await createServerCertificate(authority, names, clock),
+        );
   return { ...server, caFile: files.ca };
 }
 
 /** The library is loaded only where something is made: it costs more than the rest of this step. */
-async function makeAuthority(names: readonly string[], clock: Clock): Promise<Pair> {
+async function createAuthority(names: readonly string[], clock: Clock): Promise<CertificateAndKey> {
   const { issueAuthority } = await import('./local-certificate-authority.ts');
-  return issueAuthority(names, validity(clock, authorityDays));
+  return issueAuthority(names, validityPeriod(clock, authorityDays));
 }
 
-async function makeServer(authority: Pair, names: readonly string[], clock: Clock): Promise<Pair> {
-  const { issueServer } = await import('./local-certificate-authority.ts');
-  return issueServer(authority, names, validity(clock, serverDays - 1));
+async function createServerCertificate(
+  authority: CertificateAndKey,
+  names: readonly string[],
+  clock: Clock,
+): Promise<CertificateAndKey> {
+  const { issueServerCertificate: issueServer } = await import('./local-certificate-authority.ts');
+  return issueServer(authority, names, validityPeriod(clock, serverDays - 1));
 }
 
 /** From yesterday, since clocks of clients differ. */
-function validity(clock: Clock, days: number): { notBefore: Date; notAfter: Date } {
+function validityPeriod(clock: Clock, days: number): { notBefore: Date; notAfter: Date } {
   return {
     notBefore: new Date(clock.now() - dayMs),
     notAfter: new Date(clock.now() + days * dayMs),
   };
 }
 
-function isGood({ cert, key }: Pair, clock: Clock): boolean {
+function isValid({ cert, key }: CertificateAndKey, clock: Clock): boolean {
   try {
     const certificate = new X509Certificate(cert);
     const renewAt = Date.parse(certificate.validTo) - renewBeforeDays * dayMs;
@@ -94,13 +102,13 @@ function isGood({ cert, key }: Pair, clock: Clock): boolean {
   }
 }
 
-function isIssuedBy(server: Pair, authority: Pair): boolean {
+function isIssuedBy(server: CertificateAndKey, authority: CertificateAndKey): boolean {
   const certificate = new X509Certificate(server.cert);
   const issuer = new X509Certificate(authority.cert);
   return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
 }
 
-function hasNames({ cert }: Pair, names: readonly string[]): boolean {
+function coversNames({ cert }: CertificateAndKey, names: readonly string[]): boolean {
   try {
     const certificate = new X509Certificate(cert);
     return names.every((name) => {
@@ -112,7 +120,7 @@ function hasNames({ cert }: Pair, names: readonly string[]): boolean {
   }
 }
 
-async function readPair(certFile: string, keyFile: string): Promise<Pair | undefined> {
+async function readPair(certFile: string, keyFile: string): Promise<CertificateAndKey | undefined> {
   try {
     return { cert: await readFile(certFile, 'utf8'), key: await readFile(keyFile, 'utf8') };
   } catch (error) {
@@ -121,14 +129,18 @@ async function readPair(certFile: string, keyFile: string): Promise<Pair | undef
   }
 }
 
-async function writePair(certFile: string, keyFile: string, pair: Pair): Promise<Pair> {
-  await writeWhole(keyFile, pair.key, 0o600);
-  await writeWhole(certFile, pair.cert, 0o644);
+async function writePair(
+  certFile: string,
+  keyFile: string,
+  pair: CertificateAndKey,
+): Promise<CertificateAndKey> {
+  await writeFileAtomically(keyFile, pair.key, 0o600);
+  await writeFileAtomically(certFile, pair.cert, 0o644);
   return pair;
 }
 
 /** Renamed into place: a killed start leaves the old file or the new one. */
-async function writeWhole(file: string, text: string, mode: number): Promise<void> {
+async function writeFileAtomically(file: string, text: string, mode: number): Promise<void> {
   const draft = `${file}.${process.pid}.new`;
   await writeFile(draft, text, { mode, flush: true });
   await chmod(draft, mode);

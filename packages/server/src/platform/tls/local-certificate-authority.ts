@@ -4,15 +4,18 @@ import { webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
 import * as x509 from '@peculiar/x509';
 import { demoOrganization } from '../settings/certificate-rules.ts';
-import { nameConstraintsOid, permittedNames } from './name-constraints.ts';
+import { encodeNameConstraints, nameConstraintsOid } from './name-constraints.ts';
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const serverAuthentication = '1.3.6.1.5.5.7.3.1';
 
 export type Validity = { notBefore: Date; notAfter: Date };
-export type Pair = { cert: string; key: string };
+export type CertificateAndKey = { cert: string; key: string };
 
-export async function issueAuthority(names: readonly string[], validity: Validity): Promise<Pair> {
+export async function issueAuthority(
+  names: readonly string[],
+  validity: Validity,
+): Promise<CertificateAndKey> {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const certificate = await x509.X509CertificateGenerator.createSelfSigned(
     {
@@ -27,7 +30,7 @@ export async function issueAuthority(names: readonly string[], validity: Validit
           x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign,
           true,
         ),
-        new x509.Extension(nameConstraintsOid, true, permittedNames(names)),
+        new x509.Extension(nameConstraintsOid, true, encodeNameConstraints(names)),
         await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
       ],
     },
@@ -36,11 +39,11 @@ export async function issueAuthority(names: readonly string[], validity: Validit
   return { cert: `${certificate.toString('pem')}\n`, key: await privatePem(keys.privateKey) };
 }
 
-export async function issueServer(
-  authority: Pair,
+export async function issueServerCertificate(
+  authority: CertificateAndKey,
   names: readonly string[],
   validity: Validity,
-): Promise<Pair> {
+): Promise<CertificateAndKey> {
   const issuer = new x509.X509Certificate(authority.cert);
   const der = x509.PemConverter.decodeFirst(authority.key);
   const signingKey = await webcrypto.subtle.importKey('pkcs8', der, algorithm, false, ['sign']);

@@ -9,7 +9,7 @@ const dnsName = 0x82;
 const ipAddress = 0x87;
 
 /** DER of NameConstraints that permit exactly these names and addresses, and below the names their subdomains. */
-export function permittedNames(names: readonly string[]): Buffer {
+export function encodeNameConstraints(names: readonly string[]): Buffer {
   const subtrees = names.map((name) => tlv(sequence, generalName(name)));
   return tlv(sequence, tlv(permittedSubtrees, Buffer.concat(subtrees)));
 }
@@ -26,10 +26,13 @@ function ipv6(name: string): Buffer {
       ? []
       : part.split(':').map((group) => Number.parseInt(group, 16));
   const [head, tail] = name.split('::');
-  const front = groups(head);
-  const back = groups(tail);
-  const zeros = Array.from({ length: 8 - front.length - back.length }, () => 0);
-  const bytes = [...front, ...zeros, ...back].flatMap((group) => [group >> 8, group & 0xff]);
+  const firstGroups = groups(head);
+  const lastGroups = groups(tail);
+  const zeros = Array.from({ length: 8 - firstGroups.length - lastGroups.length }, () => 0);
+  const bytes = [...firstGroups, ...zeros, ...lastGroups].flatMap((group) => [
+    group >> 8,
+    group & 0xff,
+  ]);
   return Buffer.from(bytes);
 }
 

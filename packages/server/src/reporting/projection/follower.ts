@@ -139,7 +139,7 @@ export function createFollower(deps: FollowerDeps): Follower {
 
   const poller = createPoller({
     pollMs,
-    turn: look,
+    poll: look,
     onError: (error) => log.warn({ err: error }, 'reports could not be looked at'),
   });
 
@@ -149,6 +149,6 @@ export function createFollower(deps: FollowerDeps): Follower {
       stopped.abort();
       await poller.stop();
     },
-    poke: poller.poke,
+    poke: poller.wake,
   };
 }

@@ -9,11 +9,11 @@ import { startPayShieldStub, underLmk } from '../../../test/payshield-stub.ts';
 import {
   createLog,
   createMetrics,
-  ensureCertificates,
+  type EnvironmentVariables,
+  ensureListenerCertificate,
   readSettings,
-  SettingsFault,
+  SettingsError,
   systemClock,
-  type Variables,
 } from '../../platform/index.ts';
 import { createAbsentHsm } from './absent.ts';
 import { createHsm } from './create.ts';
@@ -98,17 +98,17 @@ const log = createLog(
   readSettings({ SWITCHYARD_DATA_DIR: dataDir, SWITCHYARD_LOG_LEVEL: 'silent' }),
 );
 
-function created(variables: Variables): OpenableHsm {
+function created(variables: EnvironmentVariables): OpenableHsm {
   const settings = readSettings({ SWITCHYARD_DATA_DIR: dataDir, ...variables });
   return createHsm({ settings, log, metrics: createMetrics(), clock: systemClock });
 }
 
-const faultsOf = (variables: Variables): readonly string[] => {
+const faultsOf = (variables: EnvironmentVariables): readonly string[] => {
   try {
     readSettings({ SWITCHYARD_DATA_DIR: dataDir, ...variables });
     return [];
   } catch (error) {
-    assert.ok(error instanceof SettingsFault);
+    assert.ok(error instanceof SettingsError);
     return error.faults;
   }
 };
@@ -216,7 +216,10 @@ describe('the HSM of the settings', () => {
 
   it('speaks TLS with a payShield, and with none whose certificate nobody vouches for', async (t) => {
     const place = { dataDir, host: 'localhost', tlsCertFile: undefined, tlsKeyFile: undefined };
-    const { cert, key, caFile } = await ensureCertificates({ settings: place, clock: systemClock });
+    const { cert, key, caFile } = await ensureListenerCertificate({
+      settings: place,
+      clock: systemClock,
+    });
     const stub = await startPayShieldStub({ cert, key });
     t.after(stub.close);
     const file = join(dataDir, 'payshield.json');

@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testDatabase } from '../../../../test/database.ts';
-import { linesOf, plainArray, textArray } from './array-encoding.ts';
+import { encodeLines, encodeSimpleArray, encodeTextArray } from './array-encoding.ts';
 
 test('plain arrays come back as they were', async () => {
   const database = await testDatabase();
   const ids = ['019823f0-5d2c-7a31-9a53-0c6f1f2e9b11', null];
   const [row] = await database.query(
     'SELECT $1::uuid[] AS ids, $2::integer[] AS numbers, $3::text[] AS words, $4::text[] AS none',
-    [plainArray(ids), plainArray([1, 2_147_483_647, -3]), plainArray(['a.b_c']), plainArray([])],
+    [
+      encodeSimpleArray(ids),
+      encodeSimpleArray([1, 2_147_483_647, -3]),
+      encodeSimpleArray(['a.b_c']),
+      encodeSimpleArray([]),
+    ],
   );
   assert.deepEqual(row, {
     ids,
@@ -20,7 +25,7 @@ test('plain arrays come back as they were', async () => {
 
 test('what needs quotes is refused, and not read as something else', () => {
   for (const text of ['a,b', '{', '}', 'a"b', 'a\\b', 'a b', '', 'NULL', 'null', 'a\nb']) {
-    assert.throws(() => plainArray(['good', text]), RangeError, text);
+    assert.throws(() => encodeSimpleArray(['good', text]), RangeError, text);
   }
 });
 
@@ -28,11 +33,11 @@ test('texts by lines come back as they were', async () => {
   const database = await testDatabase();
   const texts = ['{"a":"\\n \\" \\\\ {}"}', '', 'é漢字 ,\t', 'NULL'];
   const [row] = await database.query(`SELECT string_to_array($1, E'\\n') AS texts`, [
-    linesOf(texts),
+    encodeLines(texts),
   ]);
   assert.deepEqual(row, { texts });
-  assert.throws(() => linesOf(['a\nb']), RangeError);
-  assert.throws(() => linesOf([]), RangeError);
+  assert.throws(() => encodeLines(['a\nb']), RangeError);
+  assert.throws(() => encodeLines([]), RangeError);
 });
 
 test('texts of any form come back as they were', async () => {
@@ -53,8 +58,8 @@ test('texts of any form come back as they were', async () => {
     null,
   ];
   const [row] = await database.query('SELECT $1::text[] AS texts, $2::text[] AS none', [
-    textArray([...texts, undefined]),
-    textArray([]),
+    encodeTextArray([...texts, undefined]),
+    encodeTextArray([]),
   ]);
   assert.deepEqual(row, { texts: [...texts, null], none: [] });
 });

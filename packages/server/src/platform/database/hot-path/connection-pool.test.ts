@@ -4,7 +4,7 @@ import { after, describe, test } from 'node:test';
 import { Refusal } from '@switchyard/contract';
 import { testDatabase, testDatabaseUrl } from '../../../../test/database.ts';
 import { createLog } from '../../observability/log.ts';
-import { postgresTypes } from '../column-parsers.ts';
+import { postgresTypeParsers } from '../column-parsers.ts';
 import { createHotPool, type HotPool, type HotPoolOptions } from './connection-pool.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
@@ -13,7 +13,7 @@ const opened: HotPool[] = [];
 async function open(options: Partial<HotPoolOptions> & { url?: string } = {}): Promise<HotPool> {
   const url = options.url ?? (await testDatabaseUrl());
   const pool = createHotPool({
-    config: { connectionString: url, types: postgresTypes, connectionTimeoutMillis: 60_000 },
+    config: { connectionString: url, types: postgresTypeParsers, connectionTimeoutMillis: 60_000 },
     connections: 2,
     waitLimitMs: 60_000,
     silenceLimitMs: 45_000,

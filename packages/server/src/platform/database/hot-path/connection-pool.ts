@@ -2,11 +2,16 @@
 import { defined } from '@switchyard/contract';
 import pg from 'pg';
 import type { Log } from '../../observability/log.ts';
-import { asRefusal, isConnectionLost } from '../database-errors.ts';
-import { createHotQuery, type HotQuery, type HotRow, type HotStatement } from './prepared-query.ts';
+import { isConnectionLost, toDatabaseProblem } from '../database-errors.ts';
+import {
+  createPreparedQuery,
+  type HotRow,
+  type HotStatement,
+  type PreparedQuery,
+} from './prepared-query.ts';
 
 /** How much later than its limit a silence may be noticed. */
-const silenceShare = 0.1;
+const silenceCheckShare = 0.1;
 
 export type HotPool = {
   run(statement: HotStatement, values: readonly unknown[]): Promise<HotRow[]>;
@@ -27,9 +32,9 @@ export type HotPoolOptions = {
 };
 
 type Client = pg.PoolClient & { ref(): void; unref(): void };
-type Lease = { client: Client; hot: HotQuery; busySinceMs: number | undefined };
+type Lease = { client: Client; hot: PreparedQuery; busySinceMs: number | undefined };
 /** Gets a connection, or nothing: then there is room to open one. */
-type Waiting = (lease: Lease | undefined) => void;
+type Waiter = (lease: Lease | undefined) => void;
 
 /**
  * `pg.Pool` opens connections and closes them; going through it for each statement costs as much as the
@@ -47,70 +52,70 @@ export function createHotPool(options: HotPoolOptions): HotPool {
   const leases = new Set<Lease>();
   const idle: Lease[] = [];
   let opening = 0;
-  let waiting: Waiting[] = [];
+  let waiters: Waiter[] = [];
   pool.on('error', (error) => {
     if (!pool.ending) log.warn({ err: error }, 'database connection lost');
   });
 
-  const watch = setInterval(() => {
+  const silenceTimer = setInterval(() => {
     const beforeMs = performance.now() - silenceLimitMs;
     for (const { hot, busySinceMs = Number.POSITIVE_INFINITY } of leases) {
       if (busySinceMs < beforeMs) hot.fail(new Error('Query read timeout'));
     }
-  }, silenceLimitMs * silenceShare);
-  watch.unref();
+  }, silenceLimitMs * silenceCheckShare);
+  silenceTimer.unref();
 
-  async function open(): Promise<Lease> {
+  async function openLease(): Promise<Lease> {
     opening += 1;
     try {
       const client = (await pool.connect()) as Client;
-      const lease = { client, hot: createHotQuery(client, shapes), busySinceMs: undefined };
+      const lease = { client, hot: createPreparedQuery(client, shapes), busySinceMs: undefined };
       leases.add(lease);
       client.on('error', (error) => {
         if (lease.busySinceMs === undefined) log.warn({ err: error }, 'database connection lost');
-        drop(lease);
+        discard(lease);
       });
       return lease;
     } catch (error) {
-      waiting.shift()?.(undefined);
-      throw asRefusal(error, false);
+      waiters.shift()?.(undefined);
+      throw toDatabaseProblem(error, false);
     } finally {
       opening -= 1;
     }
   }
 
-  function wait(): Promise<Lease | undefined> {
+  function waitForLease(): Promise<Lease | undefined> {
     return new Promise((resolve, reject) => {
       const limit = setTimeout(() => {
-        waiting = waiting.filter((each) => each !== take);
-        reject(asRefusal(new Error('timeout exceeded when trying to connect'), false));
+        waiters = waiters.filter((waiter) => waiter !== acquire);
+        reject(toDatabaseProblem(new Error('timeout exceeded when trying to connect'), false));
       }, waitLimitMs);
-      const take: Waiting = (lease) => {
+      const acquire: Waiter = (lease) => {
         clearTimeout(limit);
         resolve(lease);
       };
-      waiting.push(take);
+      waiters.push(acquire);
     });
   }
 
-  async function take(): Promise<Lease> {
+  async function acquire(): Promise<Lease> {
     for (;;) {
       const free = idle.pop();
       if (free !== undefined) return free;
-      if (leases.size + opening < connections || pool.ending) return open();
-      const given = await wait();
-      if (given !== undefined) return given;
+      if (leases.size + opening < connections || pool.ending) return openLease();
+      const lease = await waitForLease();
+      if (lease !== undefined) return lease;
     }
   }
 
-  function give(lease: Lease): void {
+  function release(lease: Lease): void {
     lease.busySinceMs = undefined;
     if (pool.ending) {
       if (leases.delete(lease)) lease.client.release();
       return;
     }
     if (!leases.has(lease)) return;
-    const next = waiting.shift();
+    const next = waiters.shift();
     if (next !== undefined) {
       next(lease);
       return;
@@ -120,26 +125,26 @@ export function createHotPool(options: HotPoolOptions): HotPool {
     idle.push(lease);
   }
 
-  function drop(lease: Lease): void {
+  function discard(lease: Lease): void {
     if (!leases.delete(lease)) return;
-    const at = idle.indexOf(lease);
-    if (at >= 0) idle.splice(at, 1);
+    const index = idle.indexOf(lease);
+    if (index >= 0) idle.splice(index, 1);
     lease.client.release(true);
-    waiting.shift()?.(undefined);
+    waiters.shift()?.(undefined);
   }
 
   async function withLease(work: (lease: Lease) => Promise<HotRow[]>): Promise<HotRow[]> {
-    const lease = idle.length > 0 ? (idle.pop() as Lease) : await take();
+    const lease = idle.length > 0 ? (idle.pop() as Lease) : await acquire();
     lease.client.ref();
     lease.busySinceMs = performance.now();
     try {
       const rows = await work(lease);
-      give(lease);
+      release(lease);
       return rows;
     } catch (error) {
-      if (isConnectionLost(error)) drop(lease);
-      else give(lease);
-      throw asRefusal(error, true);
+      if (isConnectionLost(error)) discard(lease);
+      else release(lease);
+      throw toDatabaseProblem(error, true);
     }
   }
 
@@ -151,7 +156,7 @@ export function createHotPool(options: HotPoolOptions): HotPool {
         return (await client.query<HotRow>(query)).rows;
       }),
     async end() {
-      clearInterval(watch);
+      clearInterval(silenceTimer);
       const ended = pool.end();
       for (const lease of idle.splice(0)) {
         leases.delete(lease);
@@ -159,7 +164,7 @@ export function createHotPool(options: HotPoolOptions): HotPool {
         lease.client.ref();
         lease.client.release();
       }
-      for (const next of waiting.splice(0)) next(undefined);
+      for (const next of waiters.splice(0)) next(undefined);
       await ended;
     },
   };

@@ -38,7 +38,7 @@ describe('group commit', () => {
         fc.integer({ min: 1, max: 8 }),
         fc.integer({ min: 1, max: 4 }),
         fc.boolean(),
-        async (facts, lanes, maxRows, laneRows, sameKeyTogether) => {
+        async (facts, concurrentStatements, maxRows, secondStatementRows, allowsSameKey) => {
           let inFlight = 0;
           let mostInFlight = 0;
           const busyKeys = new Set<string>();
@@ -46,10 +46,10 @@ describe('group commit', () => {
           const committed: Row[] = [];
           const group = createGroupCommit<Row, number>({
             name: 'test',
-            lanes,
+            concurrentStatements,
             maxRows,
-            laneRows,
-            sameKeyTogether,
+            secondStatementRows,
+            allowsSameKey,
             key: keyOf,
             async run(rows) {
               inFlight += 1;
@@ -57,9 +57,12 @@ describe('group commit', () => {
               assert.ok(rows.length <= maxRows);
               const keys = rows.map(keyOf);
               assert.deepEqual(keys, keys.toSorted());
-              if (!sameKeyTogether) {
+              if (!allowsSameKey) {
                 assert.equal(new Set(keys).size, keys.length, 'one key twice in a batch');
-                assert.ok(!keys.some((key) => busyKeys.has(key)), 'one key in two lanes');
+                assert.ok(
+                  !keys.some((key) => busyKeys.has(key)),
+                  'one key in two concurrent statements',
+                );
               }
               for (const key of keys) busyKeys.add(key);
               await turn();
@@ -85,7 +88,7 @@ describe('group commit', () => {
           }
           await group.drain();
           await Promise.all(results);
-          assert.ok(mostInFlight <= lanes);
+          assert.ok(mostInFlight <= concurrentStatements);
           assert.equal(group.waiting(), 0);
           const good = facts.flatMap(({ fault }, id) => (fault === 'bad' ? [] : [id]));
           assert.deepEqual(
@@ -93,7 +96,7 @@ describe('group commit', () => {
             good,
             'each good row once',
           );
-          if (!sameKeyTogether) {
+          if (!allowsSameKey) {
             for (const key of 'abcdefg') {
               const order = committed.filter((row) => row.key === key).map(({ id }) => id);
               const sorted = order.toSorted((left, right) => left - right);
@@ -108,7 +111,12 @@ describe('group commit', () => {
 
   test('a turn’s rows go together, one alone goes alone, and more wait for a lane', async () => {
     const { batches, run } = gated();
-    const group = createGroupCommit<Row, number>({ name: 'test', laneRows: 2, key: keyOf, run });
+    const group = createGroupCommit<Row, number>({
+      name: 'test',
+      secondStatementRows: 2,
+      key: keyOf,
+      run,
+    });
     const keys = () => batches.map(({ rows }) => rows.map(keyOf));
     const results = [group.submit({ id: 0, key: 'e' })];
     await turn();
@@ -118,7 +126,7 @@ describe('group commit', () => {
     assert.deepEqual(keys(), [['e'], ['c', 'd']]);
     for (const [id, key] of ['b', 'a'].entries()) results.push(group.submit({ id: id + 3, key }));
     await turn();
-    assert.equal(batches.length, 2, 'both lanes are taken');
+    assert.equal(batches.length, 2, 'both statements run');
     assert.equal(group.waiting(), 2);
     batches[0]?.end();
     await eventually('the third batch', () => batches.length === 3);
@@ -132,7 +140,7 @@ describe('group commit', () => {
 
   test('few rows wait for the statement that runs', async () => {
     const { batches, run } = gated();
-    const options = { name: 'test', laneRows: 2, holdMs: 60_000, key: keyOf, run };
+    const options = { name: 'test', secondStatementRows: 2, maxHoldMs: 60_000, key: keyOf, run };
     const group = createGroupCommit<Row, number>(options);
     const results = [group.submit({ id: 0, key: 'a' })];
     await turn();
@@ -148,7 +156,7 @@ describe('group commit', () => {
 
   test('no row waits for long for a statement that is held up', async () => {
     const { batches, run } = gated();
-    const options = { name: 'test', laneRows: 2, holdMs: 1, key: keyOf, run };
+    const options = { name: 'test', secondStatementRows: 2, maxHoldMs: 1, key: keyOf, run };
     const group = createGroupCommit<Row, number>(options);
     const results = [group.submit({ id: 0, key: 'a' })];
     await turn();
@@ -163,7 +171,7 @@ describe('group commit', () => {
     const { batches, run } = gated();
     const group = createGroupCommit<Row, number>({
       name: 'test',
-      lanes: 1,
+      concurrentStatements: 1,
       queueLimit: 2,
       key: keyOf,
       run,
@@ -189,7 +197,7 @@ describe('group commit', () => {
     let runs = 0;
     const group = createGroupCommit<Row, number>({
       name: 'test',
-      lanes: 1,
+      concurrentStatements: 1,
       key: keyOf,
       async run() {
         runs += 1;

@@ -1,19 +1,19 @@
 // Gathers rows that arrive together into one statement: several times the sales of one statement each.
 import { Refusal } from '@switchyard/contract';
-import { jittered } from '../../identifiers/ids.ts';
+import { withJitter } from '../../identifiers/ids.ts';
 import { pause } from '../../time/clock.ts';
 import { isRetryable } from '../database-errors.ts';
 
-const defaultLanes = 2;
+const defaultConcurrentStatements = 2;
 /** Rows that are worth a statement of their own beside one that runs. */
-const defaultLaneRows = 32;
+const defaultSecondStatementRows = 32;
 /** Longer than a statement takes, so that one which is held up does not hold up the others. */
-const defaultHoldMs = 20;
+const defaultMaxHoldMs = 20;
 const defaultMaxRows = 256;
 const defaultQueueLimit = 10_000;
-const retriesMax = 4;
+const maxRetries = 4;
 const retryPauseMs = 5;
-const overloadedRetryMs = 1000;
+const overloadedRetryAfterMs = 1000;
 
 export type GroupCommit<Row, Result> = {
   /** Resolves with the row's own result once its statement is committed. */
@@ -28,10 +28,10 @@ export type GroupCommitOptions<Row, Result> = {
   /** For messages and measurements. */
   name: string;
   /** Statements in flight at once. */
-  lanes?: number;
+  concurrentStatements?: number;
   /** Fewer rows wait for the statement that runs, for `holdMs` at most. */
-  laneRows?: number;
-  holdMs?: number;
+  secondStatementRows?: number;
+  maxHoldMs?: number;
   maxRows?: number;
   /** Rows that may wait; one more is refused as `overloaded`. */
   queueLimit?: number;
@@ -41,7 +41,7 @@ export type GroupCommitOptions<Row, Result> = {
    * For reads: rows of one key may share a batch. Otherwise they run one after the other, in the order in
    * which they came, since one statement cannot change a row twice and two would wait for each other.
    */
-  sameKeyTogether?: boolean;
+  allowsSameKey?: boolean;
   /** One statement for all rows, sorted by key; its results in the same order. */
   run(rows: Row[]): Promise<Result[]>;
 };
@@ -62,93 +62,102 @@ type Entry<Row, Result> = {
 export function createGroupCommit<Row, Result>(
   options: GroupCommitOptions<Row, Result>,
 ): GroupCommit<Row, Result> {
-  const { name, lanes = defaultLanes, maxRows = defaultMaxRows, key, run } = options;
-  const { queueLimit = defaultQueueLimit, sameKeyTogether = false } = options;
-  const { laneRows = defaultLaneRows, holdMs = defaultHoldMs } = options;
+  const {
+    name,
+    concurrentStatements = defaultConcurrentStatements,
+    maxRows = defaultMaxRows,
+    key,
+    run,
+  } = options;
+  const { queueLimit = defaultQueueLimit, allowsSameKey = false } = options;
+  const { secondStatementRows = defaultSecondStatementRows, maxHoldMs = defaultMaxHoldMs } =
+    options;
   type Item = Entry<Row, Result>;
   let queue: Item[] = [];
   /** Rows held back behind one of the same key that waits or runs. */
-  const behind = new Map<string, Item[]>();
-  let behindCount = 0;
+  const waitingByKey = new Map<string, Item[]>();
+  let waitingByKeyCount = 0;
   let running = 0;
-  let scheduled = false;
+  let isScheduled = false;
   /** Set while rows wait for the statement that runs though a lane is free. */
-  let hold: NodeJS.Timeout | undefined;
-  let idle: (() => void)[] = [];
+  let holdTimer: NodeJS.Timeout | undefined;
+  let idleCallbacks: (() => void)[] = [];
 
   function submit(row: Row): Promise<Result> {
-    if (queue.length + behindCount >= queueLimit) {
+    if (queue.length + waitingByKeyCount >= queueLimit) {
       return Promise.reject(
         new Refusal('overloaded', 'The platform takes no more work at the moment.', {
-          retryAfterMs: overloadedRetryMs,
+          retryAfterMs: overloadedRetryAfterMs,
           logDetail: `${name}: ${queueLimit} rows wait`,
         }),
       );
     }
     return new Promise((resolve, reject) => {
       const entry = { row, key: key(row), resolve, reject };
-      const line = sameKeyTogether ? undefined : behind.get(entry.key);
-      if (line !== undefined) {
-        line.push(entry);
-        behindCount += 1;
+      const followers = allowsSameKey ? undefined : waitingByKey.get(entry.key);
+      if (followers !== undefined) {
+        followers.push(entry);
+        waitingByKeyCount += 1;
         return;
       }
-      if (!sameKeyTogether) behind.set(entry.key, []);
+      if (!allowsSameKey) waitingByKey.set(entry.key, []);
       queue.push(entry);
       schedule();
     });
   }
 
-  function mayBegin(): boolean {
-    return running === 0 ? queue.length > 0 : running < lanes && queue.length >= laneRows;
+  function canStartBatch(): boolean {
+    return running === 0
+      ? queue.length > 0
+      : running < concurrentStatements && queue.length >= secondStatementRows;
   }
 
   function schedule(): void {
-    if (scheduled || running >= lanes || queue.length === 0) return;
-    if (!mayBegin()) {
-      hold ??= setTimeout(endHold, holdMs);
+    if (isScheduled || running >= concurrentStatements || queue.length === 0) return;
+    if (!canStartBatch()) {
+      holdTimer ??= setTimeout(endHold, maxHoldMs);
       return;
     }
-    scheduled = true;
+    isScheduled = true;
     setImmediate(() => {
-      scheduled = false;
-      while (mayBegin()) void work();
+      isScheduled = false;
+      while (canStartBatch()) void runBatch();
     });
   }
 
   function endHold(): void {
-    hold = undefined;
-    if (running < lanes && queue.length > 0) void work();
+    holdTimer = undefined;
+    if (running < concurrentStatements && queue.length > 0) void runBatch();
   }
 
-  async function work(): Promise<void> {
-    clearTimeout(hold);
-    hold = undefined;
+  async function runBatch(): Promise<void> {
+    clearTimeout(holdTimer);
+    holdTimer = undefined;
     running += 1;
     const batch = queue.length <= maxRows ? queue : queue.slice(0, maxRows);
     queue = queue.length <= maxRows ? [] : queue.slice(maxRows);
     batch.sort(byKey);
-    await settle(batch);
-    if (!sameKeyTogether) batch.forEach(letNextOneIn);
+    await resolveBatch(batch);
+    if (!allowsSameKey) batch.forEach(admitNext);
     running -= 1;
     schedule();
-    if (running > 0 || scheduled) return;
-    for (const resolve of idle) resolve();
-    idle = [];
+    if (running > 0 || isScheduled) return;
+    for (const resolve of idleCallbacks) resolve();
+    idleCallbacks = [];
   }
 
-  function letNextOneIn({ key: ended }: Item): void {
-    const line = behind.get(ended) ?? [];
-    const next = line.shift();
+  function admitNext({ key }: Item): void {
+    const followers = waitingByKey.get(key) ?? [];
+    const next = followers.shift();
     if (next === undefined) {
-      behind.delete(ended);
+      waitingByKey.delete(key);
       return;
     }
-    behindCount -= 1;
+    waitingByKeyCount -= 1;
     queue.push(next);
   }
 
-  async function settle(batch: Item[]): Promise<void> {
+  async function resolveBatch(batch: Item[]): Promise<void> {
     try {
       const results = await runRows(batch);
       batch.forEach((entry, index) => {
@@ -160,7 +169,7 @@ export function createGroupCommit<Row, Result>(
         for (const entry of batch) entry.reject(error);
         return;
       }
-      for (const entry of batch) await settle([entry]);
+      for (const entry of batch) await resolveBatch([entry]);
     }
   }
 
@@ -172,8 +181,8 @@ export function createGroupCommit<Row, Result>(
         if (results.length === rows.length) return results;
         throw new Error(`${name}: ${results.length} results for ${rows.length} rows`);
       } catch (error) {
-        if (!isRetryable(error) || tries > retriesMax) throw error;
-        await pause(jittered(retryPauseMs * tries));
+        if (!isRetryable(error) || tries > maxRetries) throw error;
+        await pause(withJitter(retryPauseMs * tries));
       }
     }
   }
@@ -181,10 +190,10 @@ export function createGroupCommit<Row, Result>(
   return {
     submit,
     drain() {
-      if (running === 0 && !scheduled) return Promise.resolve();
-      return new Promise((resolve) => idle.push(resolve));
+      if (running === 0 && !isScheduled) return Promise.resolve();
+      return new Promise((resolve) => idleCallbacks.push(resolve));
     },
-    waiting: () => queue.length + behindCount,
+    waiting: () => queue.length + waitingByKeyCount,
   };
 }
 

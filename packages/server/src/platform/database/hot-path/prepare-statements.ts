@@ -2,21 +2,22 @@
 import { hash } from 'node:crypto';
 import type { Database, Row } from '../database.ts';
 
-const nameChars = 32;
+const hashCharacters = 32;
 
 /**
  * For few and constant texts: what is costlier to plan than to do is planned once a connection.
  *
- * @param room goes before the names, so that they tell whose statements they are
+ * @param namePrefix goes before the names, so that they tell whose statements they are
  * @example const run = createPreparedRun(database, 'catalog');
  */
-export function createPreparedRun(
+export function createStatementRunner(
   database: Pick<Database, 'prepared'>,
-  room: string,
+  namePrefix: string,
 ): (text: string, values: readonly unknown[]) => Promise<Row[]> {
   const names = new Map<string, string>();
   return (text, values) => {
-    const name = names.get(text) ?? `${room}_${hash('sha256', text, 'hex').slice(0, nameChars)}`;
+    const name =
+      names.get(text) ?? `${namePrefix}_${hash('sha256', text, 'hex').slice(0, hashCharacters)}`;
     names.set(text, name);
     return database.prepared({ name, text }, values);
   };

@@ -1,6 +1,6 @@
 // Runs prepared statements on one connection, and asks nothing of the server that it has told before.
 import type pg from 'pg';
-import { postgresTypes } from '../column-parsers.ts';
+import { postgresTypeParsers } from '../column-parsers.ts';
 
 export type HotStatement = { readonly name: string; readonly text: string };
 export type HotRow = Record<string, unknown>;
@@ -8,17 +8,17 @@ export type HotRow = Record<string, unknown>;
 type Parser = (text: string) => unknown;
 
 /** How the rows of a statement are read; the server describes them once, since its name is its text for ever. */
-export type Shape = { readonly names: readonly string[]; readonly parsers: readonly Parser[] };
+export type RowShape = { readonly names: readonly string[]; readonly parsers: readonly Parser[] };
 
 /** One after another: the next may begin when the one before has ended. */
-export type HotQuery = {
+export type PreparedQuery = {
   run(statement: HotStatement, values: readonly unknown[]): Promise<HotRow[]>;
   /** Ends what runs with an error; the connection is of no use afterwards. */
   fail(error: Error): void;
 };
 
 /** What the driver's types do not tell of its connection. */
-type Wire = {
+type DriverConnection = {
   readonly stream: { cork(): void; uncork(): void };
   readonly parsedStatements: Record<string, string | undefined>;
   readonly submittedNamedStatements: Record<string, string | undefined>;
@@ -31,7 +31,7 @@ type Wire = {
 };
 
 type Fields = { fields: readonly { name: string; dataTypeID: number }[] };
-type Settle = { resolve(rows: HotRow[]): void; reject(error: unknown): void };
+type PendingResult = { resolve(rows: HotRow[]): void; reject(error: unknown): void };
 
 /**
  * The driver makes an emitter, a result, a description and a timer of each query: at two statements a sale
@@ -40,19 +40,22 @@ type Settle = { resolve(rows: HotRow[]): void; reject(error: unknown): void };
  *
  * @param shapes what is known of the statements, shared by the connections of a pool
  */
-export function createHotQuery(client: pg.ClientBase, shapes: Map<string, Shape>): HotQuery {
+export function createPreparedQuery(
+  client: pg.ClientBase,
+  shapes: Map<string, RowShape>,
+): PreparedQuery {
   let parameters: (string | Buffer | null)[] = [];
-  let shape: Shape | undefined;
+  let shape: RowShape | undefined;
   let rows: HotRow[] = [];
   let fault: unknown;
-  let settle: Settle | undefined;
+  let pending: PendingResult | undefined;
 
   function finish(error: unknown): void {
-    const ended = settle;
-    settle = undefined;
+    const finished = pending;
+    pending = undefined;
     parameters = [];
-    if (error === undefined) ended?.resolve(rows);
-    else ended?.reject(error);
+    if (error === undefined) finished?.resolve(rows);
+    else finished?.reject(error);
     rows = [];
   }
 
@@ -60,33 +63,34 @@ export function createHotQuery(client: pg.ClientBase, shapes: Map<string, Shape>
     name: '',
     text: '',
     submit(connection: pg.Connection): Error | null {
-      const wire = connection as unknown as Wire;
+      const driver = connection as unknown as DriverConnection;
       const { name, text } = query;
-      const known = wire.parsedStatements[name] ?? wire.submittedNamedStatements[name];
-      if (known !== undefined && known !== text) return new Error(`two statements named ${name}`);
-      wire.stream.cork();
-      if (known === undefined) {
-        wire.parse({ name, text });
-        wire.submittedNamedStatements[name] = text;
+      const preparedText = driver.parsedStatements[name] ?? driver.submittedNamedStatements[name];
+      if (preparedText !== undefined && preparedText !== text)
+        return new Error(`two statements named ${name}`);
+      driver.stream.cork();
+      if (preparedText === undefined) {
+        driver.parse({ name, text });
+        driver.submittedNamedStatements[name] = text;
       }
-      wire.bind({ statement: name, values: parameters });
-      if (shape === undefined) wire.describe({ type: 'P' });
-      wire.execute({});
-      wire.sync();
-      wire.stream.uncork();
+      driver.bind({ statement: name, values: parameters });
+      if (shape === undefined) driver.describe({ type: 'P' });
+      driver.execute({});
+      driver.sync();
+      driver.stream.uncork();
       return null;
     },
     handleRowDescription({ fields }: Fields): void {
       shape = {
         names: fields.map((field) => field.name),
-        parsers: fields.map((field) => postgresTypes.getTypeParser(field.dataTypeID, 'text')),
+        parsers: fields.map((field) => postgresTypeParsers.getTypeParser(field.dataTypeID, 'text')),
       };
       shapes.set(query.name, shape);
     },
     handleDataRow({ fields }: { fields: readonly (string | null)[] }): void {
       if (shape === undefined || fault !== undefined) return;
       try {
-        rows.push(rowOf(shape, fields));
+        rows.push(parseRow(shape, fields));
       } catch (error) {
         fault = error;
       }
@@ -95,20 +99,21 @@ export function createHotQuery(client: pg.ClientBase, shapes: Map<string, Shape>
     handleEmptyQuery(): void {},
     handlePortalSuspended(): void {},
     handleCopyData(): void {},
-    handleCopyInResponse: (connection: Wire): void => connection.sendCopyFail('nothing to copy'),
+    handleCopyInResponse: (connection: DriverConnection): void =>
+      connection.sendCopyFail('nothing to copy'),
     handleError: finish,
     handleReadyForQuery: (): void => finish(fault),
   };
 
   return {
     async run({ name, text }, values) {
-      parameters = values.map(parameterOf);
+      parameters = values.map(encodeParameter);
       query.name = name;
       query.text = text;
       shape = shapes.get(name);
       fault = undefined;
       return new Promise((resolve, reject) => {
-        settle = { resolve, reject };
+        pending = { resolve, reject };
         client.query(query as unknown as pg.Submittable);
       });
     },
@@ -116,7 +121,7 @@ export function createHotQuery(client: pg.ClientBase, shapes: Map<string, Shape>
   };
 }
 
-function rowOf({ names, parsers }: Shape, fields: readonly (string | null)[]): HotRow {
+function parseRow({ names, parsers }: RowShape, fields: readonly (string | null)[]): HotRow {
   const row: HotRow = {};
   for (let index = 0; index < names.length; index += 1) {
     const text = fields[index] ?? null;
@@ -126,25 +131,25 @@ function rowOf({ names, parsers }: Shape, fields: readonly (string | null)[]): H
 }
 
 /** A value as the text that PostgreSQL reads. */
-function parameterOf(value: unknown): string | Buffer | null {
+function encodeParameter(value: unknown): string | Buffer | null {
   if (typeof value === 'string') return value;
   if (value === null || value === undefined) return null;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (Buffer.isBuffer(value)) return value;
   if (value instanceof Date) return value.toISOString();
-  if (Array.isArray(value)) return arrayText(value);
+  if (Array.isArray(value)) return encodeArray(value);
   throw new TypeError(`a hot statement takes no ${typeof value}: hand JSON over as text`);
 }
 
-const special = /["\\]/g;
+const escapedCharacters = /["\\]/g;
 
-function arrayText(items: readonly unknown[]): string {
+function encodeArray(items: readonly unknown[]): string {
   const texts = items.map((item) => {
-    const text = parameterOf(item);
+    const text = encodeParameter(item);
     if (text === null) return 'NULL';
     if (Array.isArray(item)) return text;
     const plain = typeof text === 'string' ? text : `\\x${text.toString('hex')}`;
-    return `"${plain.replace(special, '\\$&')}"`;
+    return `"${plain.replace(escapedCharacters, '\\$&')}"`;
   });
   return `{${texts.join(',')}}`;
 }

@@ -4,19 +4,20 @@ import type { Ids } from '../../identifiers/ids.ts';
 import type { Log } from '../../observability/log.ts';
 import { type Clock, pause } from '../../time/clock.ts';
 import { type Database, isPostgres, type SessionQuery } from '../database.ts';
-import { holdLease } from './migration-lease.ts';
-import { codeOf, dropInvalidIndex, existsAlready, isDoneAlready } from './migration-resume.ts';
+import { sqlState } from '../database-errors.ts';
+import { acquireMigrationLease } from './migration-lease.ts';
+import { alreadyExistsStates, dropInvalidIndex, isAlreadyApplied } from './migration-resume.ts';
 import { type Migration, readMigrations } from './read-migrations.ts';
 import { SchemaMismatchError } from './schema-mismatch.ts';
 
 const defaultLeaseMs = 30_000;
 const pollMs = 100;
-const bootstrapTries = 10;
+const bootstrapAttempts = 10;
 const baselineVersion = 1;
 /** IF NOT EXISTS does not keep two first starts from colliding: it is there, or its name in the catalogue is. */
-const collisions = new Set([...existsAlready, '23505']);
+const concurrentCreationStates = new Set([...alreadyExistsStates, '23505']);
 
-const bootstrap = [
+const createTableTexts = [
   `CREATE TABLE IF NOT EXISTS schema_migrations (
      version integer PRIMARY KEY,
      name text NOT NULL,
@@ -31,18 +32,18 @@ const bootstrap = [
      held_until timestamptz NOT NULL
    )`,
 ];
-const history = `SELECT version, name, checksum, statements_done AS done, finished_at IS NOT NULL AS finished,
+const historyText = `SELECT version, name, checksum, statements_done AS done, finished_at IS NOT NULL AS finished,
     current_database() AS database
   FROM schema_migrations ORDER BY version`;
-const begun = `INSERT INTO schema_migrations (version, name, note, checksum, statements_done, finished_at)
+const insertMigrationText = `INSERT INTO schema_migrations (version, name, note, checksum, statements_done, finished_at)
   VALUES ($1, $2, $3, $4, 0, NULL) ON CONFLICT (version) DO NOTHING`;
-const advanced = 'UPDATE schema_migrations SET statements_done = $2 WHERE version = $1';
-const finished = `UPDATE schema_migrations SET statements_done = $2, finished_at = clock_timestamp()
+const countStatementText = 'UPDATE schema_migrations SET statements_done = $2 WHERE version = $1';
+const finishMigrationText = `UPDATE schema_migrations SET statements_done = $2, finished_at = clock_timestamp()
   WHERE version = $1`;
 
 export type MigrateDeps = { log: Log; clock: Clock; ids: Ids; leaseMs?: number };
 
-type Applied = {
+type AppliedMigration = {
   version: number;
   name: string;
   checksum: string;
@@ -50,7 +51,7 @@ type Applied = {
   finished: boolean;
   database: string;
 };
-type Pending = { migration: Migration; done: number };
+type PendingMigration = { migration: Migration; done: number };
 type Fence = () => Promise<void>;
 
 /**
@@ -67,8 +68,8 @@ export async function migrate(
   return database.session(async (query) => {
     await createTables(query);
     for (;;) {
-      if (pendingOf(migrations, await readHistory(query)).length === 0) return [];
-      const lease = await holdLease({
+      if (findPending(migrations, await readHistory(query)).length === 0) return [];
+      const lease = await acquireMigrationLease({
         database,
         query,
         holder: deps.ids.uuid(),
@@ -80,7 +81,7 @@ export async function migrate(
       }
       try {
         // Read again: another process may have finished just before the lease was ours.
-        const pending = pendingOf(migrations, await readHistory(query));
+        const pending = findPending(migrations, await readHistory(query));
         await applyAll(query, pending, lease.fence, deps);
         return pending.map(({ migration }) => migration.name);
       } finally {
@@ -92,17 +93,18 @@ export async function migrate(
 
 async function applyAll(
   query: SessionQuery,
-  pending: readonly Pending[],
+  pending: readonly PendingMigration[],
   fence: Fence,
   { log, clock }: MigrateDeps,
 ): Promise<void> {
-  const transactional = await isPostgres(query);
-  const begunAt = clock.now();
+  const isTransactional = await isPostgres(query);
+  const firstStartedAt = clock.now();
   for (const { migration, done } of pending) {
     const startedAt = clock.now();
     try {
-      if (transactional && !migration.singly) await applyWhole(query, migration, fence);
-      else await applySingly(query, migration, done, fence);
+      if (isTransactional && !migration.withoutTransaction)
+        await applyInTransaction(query, migration, fence);
+      else await applyWithoutTransaction(query, migration, done, fence);
     } catch (error) {
       throw new Error(`migration ${migration.name} failed: ${String(error)}`, { cause: error });
     }
@@ -113,16 +115,20 @@ async function applyAll(
   const last = pending.at(-1);
   if (first === undefined || last === undefined) return;
   const names = { from: first.migration.name, to: last.migration.name, count: pending.length };
-  log.info({ ...names, durationMs: clock.now() - begunAt }, 'the schema was migrated');
+  log.info({ ...names, durationMs: clock.now() - firstStartedAt }, 'the schema was migrated');
 }
 
 /** All or nothing, the record included. */
-async function applyWhole(query: SessionQuery, migration: Migration, fence: Fence): Promise<void> {
+async function applyInTransaction(
+  query: SessionQuery,
+  migration: Migration,
+  fence: Fence,
+): Promise<void> {
   await query('BEGIN');
   try {
-    await record(query, migration);
+    await insertMigration(query, migration);
     for (const statement of migration.statements) await query(statement);
-    await query(finished, [migration.version, migration.statements.length]);
+    await query(finishMigrationText, [migration.version, migration.statements.length]);
     await fence();
     await query('COMMIT');
   } catch (error) {
@@ -135,13 +141,13 @@ async function applyWhole(query: SessionQuery, migration: Migration, fence: Fenc
  * One statement per transaction, as distributed engines want it. What was done is counted; the statement
  * after the count may have been done, or half done, by a process that died before it counted.
  */
-async function applySingly(
+async function applyWithoutTransaction(
   query: SessionQuery,
   migration: Migration,
   done: number,
   fence: Fence,
 ): Promise<void> {
-  await record(query, migration);
+  await insertMigration(query, migration);
   for (const [index, statement] of migration.statements.entries()) {
     if (index < done) continue;
     await fence();
@@ -149,20 +155,23 @@ async function applySingly(
     try {
       await query(statement);
     } catch (error) {
-      if (index !== done || !isDoneAlready(statement, error)) throw error;
+      if (index !== done || !isAlreadyApplied(statement, error)) throw error;
     }
-    await query(advanced, [migration.version, index + 1]);
+    await query(countStatementText, [migration.version, index + 1]);
   }
-  await query(finished, [migration.version, migration.statements.length]);
+  await query(finishMigrationText, [migration.version, migration.statements.length]);
 }
 
-function record(query: SessionQuery, { version, name, note, checksum }: Migration) {
-  return query(begun, [version, name, note, checksum]);
+function insertMigration(query: SessionQuery, { version, name, note, checksum }: Migration) {
+  return query(insertMigrationText, [version, name, note, checksum]);
 }
 
 /** What is left to do, once the past is what the files say. */
-function pendingOf(migrations: readonly Migration[], past: readonly Applied[]): Pending[] {
-  for (const applied of past) {
+function findPending(
+  migrations: readonly Migration[],
+  history: readonly AppliedMigration[],
+): PendingMigration[] {
+  for (const applied of history) {
     const file = migrations.find(({ version }) => version === applied.version);
     if (applied.version === baselineVersion && file?.checksum !== applied.checksum) {
       throw new SchemaMismatchError(
@@ -179,30 +188,34 @@ function pendingOf(migrations: readonly Migration[], past: readonly Applied[]): 
       throw new SchemaMismatchError(`the applied migration ${applied.name} was changed`);
     }
   }
-  const isDone = new Map(past.map(({ version, finished }) => [version, finished]));
-  const latest = Math.max(0, ...past.filter((each) => each.finished).map(({ version }) => version));
+  const isDone = new Map(history.map(({ version, finished }) => [version, finished]));
+  const latest = Math.max(
+    0,
+    ...history.filter((each) => each.finished).map(({ version }) => version),
+  );
   const pending = migrations.filter(({ version }) => isDone.get(version) !== true);
-  const late = pending.find(({ version }) => version < latest);
-  if (late !== undefined) {
-    throw new SchemaMismatchError(`${late.name} comes after a newer one was applied`);
+  const outOfOrder = pending.find(({ version }) => version < latest);
+  if (outOfOrder !== undefined) {
+    throw new SchemaMismatchError(`${outOfOrder.name} comes after a newer one was applied`);
   }
   return pending.map((migration) => ({
     migration,
-    done: past.find(({ version }) => version === migration.version)?.done ?? 0,
+    done: history.find(({ version }) => version === migration.version)?.done ?? 0,
   }));
 }
 
-async function readHistory(query: SessionQuery): Promise<Applied[]> {
-  return (await query(history)) as Applied[];
+async function readHistory(query: SessionQuery): Promise<AppliedMigration[]> {
+  return (await query(historyText)) as AppliedMigration[];
 }
 
 async function createTables(query: SessionQuery): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
-      for (const statement of bootstrap) await query(statement);
+      for (const statement of createTableTexts) await query(statement);
       return;
     } catch (error) {
-      if (tries === bootstrapTries || !collisions.has(codeOf(error))) throw error;
+      if (tries === bootstrapAttempts || !concurrentCreationStates.has(sqlState(error)))
+        throw error;
       await pause(pollMs);
     }
   }

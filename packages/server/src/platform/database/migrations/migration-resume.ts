@@ -1,41 +1,41 @@
 // Judges the statement that a process may have done and died before it counted it: there "exists already" means done.
 import type { SessionQuery } from '../database.ts';
+import { sqlState } from '../database-errors.ts';
 
 /** A table, a column, another object, a function. */
-export const existsAlready = new Set(['42P07', '42701', '42710', '42723']);
+export const alreadyExistsStates = new Set(['42P07', '42701', '42710', '42723']);
 const uniqueViolation = '23505';
 /** An index or a constraint, a column, a table. */
-const goneAlready = new Set(['42704', '42703', '42P01']);
+const alreadyGoneStates = new Set(['42704', '42703', '42P01']);
 
 /** A statement stands there with the comments before it. */
-const comments = String.raw`^(?:\s|--[^\n]*\n)*`;
-const dropPattern = new RegExp(String.raw`${comments}(?:DROP|ALTER\s+TABLE\s+\S+\s+DROP)\s`, 'i');
-const insertPattern = new RegExp(String.raw`${comments}INSERT\s`, 'i');
+const leadingComments = String.raw`^(?:\s|--[^\n]*\n)*`;
+const dropPattern = new RegExp(
+  String.raw`${leadingComments}(?:DROP|ALTER\s+TABLE\s+\S+\s+DROP)\s`,
+  'i',
+);
+const insertPattern = new RegExp(String.raw`${leadingComments}INSERT\s`, 'i');
 const indexPattern = new RegExp(
-  String.raw`${comments}CREATE\s+(?:UNIQUE\s+)?INDEX\s+(CONCURRENTLY\s+)?(?:IF\s+NOT\s+EXISTS\s+)?([\w."]+)`,
+  String.raw`${leadingComments}CREATE\s+(?:UNIQUE\s+)?INDEX\s+(CONCURRENTLY\s+)?(?:IF\s+NOT\s+EXISTS\s+)?([\w."]+)`,
   'i',
 );
 
 /** Whether the statement failed for the reason that its work is there. */
-export function isDoneAlready(statement: string, error: unknown): boolean {
-  const code = codeOf(error);
-  if (existsAlready.has(code)) return true;
-  if (dropPattern.test(statement)) return goneAlready.has(code);
+export function isAlreadyApplied(statement: string, error: unknown): boolean {
+  const code = sqlState(error);
+  if (alreadyExistsStates.has(code)) return true;
+  if (dropPattern.test(statement)) return alreadyGoneStates.has(code);
   // A unique index over rows that are alike fails so as well, and is not there.
   return code === uniqueViolation && insertPattern.test(statement);
 }
 
-const invalidIndex =
+const findInvalidIndexText =
   'SELECT indexrelid FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid';
 
 /** An index whose making was cut off stands there under its name and serves no query: it is made anew. */
 export async function dropInvalidIndex(query: SessionQuery, statement: string): Promise<void> {
   const [, concurrently = '', name] = indexPattern.exec(statement) ?? [];
   if (name === undefined) return;
-  const found = await query(invalidIndex, [name]);
-  if (found.length > 0) await query(`DROP INDEX ${concurrently}IF EXISTS ${name}`);
-}
-
-export function codeOf(error: unknown): string {
-  return String((error as { code?: unknown }).code);
+  const invalidIndexes = await query(findInvalidIndexText, [name]);
+  if (invalidIndexes.length > 0) await query(`DROP INDEX ${concurrently}IF EXISTS ${name}`);
 }

@@ -6,7 +6,7 @@ import { splitStatements } from './split-statements.ts';
 
 const filePattern = /^(\d{4})-[a-z0-9-]+\.sql$/;
 /** For what cannot run inside a transaction, such as CREATE INDEX CONCURRENTLY. */
-const singlyMark = /^-- transaction: none$/m;
+const noTransactionPattern = /^-- transaction: none$/m;
 
 export type Migration = {
   version: number;
@@ -16,14 +16,17 @@ export type Migration = {
   checksum: string;
   statements: readonly string[];
   /** Each statement commits by itself, whatever the engine. */
-  singly: boolean;
+  withoutTransaction: boolean;
 };
 
 export async function readMigrations(directory: string): Promise<Migration[]> {
   const names = (await readdir(directory)).filter((name) => name.endsWith('.sql')).toSorted();
   const migrations = await Promise.all(names.map((name) => readMigration(directory, name)));
-  const twice = migrations.find(({ version }, index) => migrations[index - 1]?.version === version);
-  if (twice !== undefined) throw new Error(`two migrations have the number of ${twice.name}`);
+  const duplicate = migrations.find(
+    ({ version }, index) => migrations[index - 1]?.version === version,
+  );
+  if (duplicate !== undefined)
+    throw new Error(`two migrations have the number of ${duplicate.name}`);
   return migrations;
 }
 
@@ -40,6 +43,6 @@ async function readMigration(directory: string, name: string): Promise<Migration
     note,
     checksum: createHash('sha256').update(sql).digest('hex'),
     statements: splitStatements(sql),
-    singly: singlyMark.test(sql),
+    withoutTransaction: noTransactionPattern.test(sql),
   };
 }

@@ -1,7 +1,7 @@
 // Cuts a migration into its statements, leaving quotes, comments and dollar-quoted bodies whole.
 
 /** What may hold a semicolon that ends nothing; the first that matches at a place wins. */
-const pieces = [
+const tokens = [
   /--[^\n]*/y,
   /[eE]'(?:[^'\\]|\\[\s\S]|'')*'/y,
   /'(?:[^']|'')*'/y,
@@ -14,52 +14,52 @@ const pieces = [
 export function splitStatements(sql: string): string[] {
   const statements: string[] = [];
   let start = 0;
-  let at = 0;
-  while (at < sql.length) {
-    const char = sql[at];
+  let offset = 0;
+  while (offset < sql.length) {
+    const char = sql[offset];
     if (char === ';') {
-      statements.push(sql.slice(start, at));
-      at += 1;
-      start = at;
+      statements.push(sql.slice(start, offset));
+      offset += 1;
+      start = offset;
       continue;
     }
-    at = endOfPiece(sql, at);
+    offset = endOfToken(sql, offset);
   }
   statements.push(sql.slice(start));
   return statements.map((text) => text.trim()).filter((text) => !isEmpty(text));
 }
 
-function endOfPiece(sql: string, at: number): number {
-  if (sql.startsWith('/*', at)) return endOfBlockComment(sql, at);
-  for (const piece of pieces) {
-    piece.lastIndex = at;
-    const match = piece.exec(sql);
-    if (match !== null) return at + match[0].length;
+function endOfToken(sql: string, offset: number): number {
+  if (sql.startsWith('/*', offset)) return endOfBlockComment(sql, offset);
+  for (const token of tokens) {
+    token.lastIndex = offset;
+    const match = token.exec(sql);
+    if (match !== null) return offset + match[0].length;
   }
-  if (sql[at] === "'" || sql[at] === '"') {
-    throw new SyntaxError(`a quote that opens at offset ${at} does not end`);
+  if (sql[offset] === "'" || sql[offset] === '"') {
+    throw new SyntaxError(`a quote that opens at offset ${offset} does not end`);
   }
-  return at + 1;
+  return offset + 1;
 }
 
 /** Block comments nest in PostgreSQL. */
 function endOfBlockComment(sql: string, open: number): number {
-  const marks = /\/\*|\*\//g;
-  marks.lastIndex = open;
+  const delimiters = /\/\*|\*\//g;
+  delimiters.lastIndex = open;
   let depth = 0;
-  for (let mark = marks.exec(sql); mark !== null; mark = marks.exec(sql)) {
-    depth += mark[0] === '/*' ? 1 : -1;
-    if (depth === 0) return marks.lastIndex;
+  for (let delimiter = delimiters.exec(sql); delimiter !== null; delimiter = delimiters.exec(sql)) {
+    depth += delimiter[0] === '/*' ? 1 : -1;
+    if (depth === 0) return delimiters.lastIndex;
   }
   throw new SyntaxError(`a comment that opens at offset ${open} does not end`);
 }
 
 function isEmpty(text: string): boolean {
-  let at = 0;
-  while (at < text.length) {
-    const comment = text.startsWith('--', at) || text.startsWith('/*', at);
-    if (!comment && !/\s/.test(text[at] ?? '')) return false;
-    at = comment ? endOfPiece(text, at) : at + 1;
+  let offset = 0;
+  while (offset < text.length) {
+    const isComment = text.startsWith('--', offset) || text.startsWith('/*', offset);
+    if (!isComment && !/\s/.test(text[offset] ?? '')) return false;
+    offset = isComment ? endOfToken(text, offset) : offset + 1;
   }
   return true;
 }

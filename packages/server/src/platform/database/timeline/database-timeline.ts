@@ -5,7 +5,7 @@ import { CompiledQuery, type Kysely } from 'kysely';
 import { createPoller } from '../../concurrency/poller.ts';
 import type { Log } from '../../observability/log.ts';
 import { type Database, isPostgres, type SessionQuery } from '../database.ts';
-import { codeOf } from '../migrations/migration-resume.ts';
+import { sqlState } from '../database-errors.ts';
 import {
   type AcknowledgedWrite,
   countMissingWrites,
@@ -124,7 +124,7 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
   let database: Pick<Database, 'query' | 'session'> | undefined;
   let isSupported: boolean | undefined;
   /** The server of the last comparison. Undefined in a new process without a file. */
-  let known: Server | undefined;
+  let lastServer: Server | undefined;
   let stored: StoredTimeline | undefined;
   let availableAtMs = 0;
   let latestPosition = 0n;
@@ -180,7 +180,7 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
       isSupported ??= await isPostgres(query);
       return isSupported ? await readServerPosition(query) : undefined;
     } catch (error) {
-      if (!unsupportedCodes.has(codeOf(error))) throw error;
+      if (!unsupportedCodes.has(sqlState(error))) throw error;
       isSupported = false;
       log.warn({ err: error }, 'the database does not show its timeline; a restore goes unnoticed');
       return undefined;
@@ -194,19 +194,20 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
     const server = await readServer(query);
     if (server === undefined) return undefined;
     const isBehind =
-      known?.systemIdentifier === server.systemIdentifier && server.position < before.position;
+      lastServer?.systemIdentifier === server.systemIdentifier && server.position < before.position;
     const missingWrites = await countMissingWrites(query, before.writes);
     return { server, evidence: before, missingWrites, isLost: isBehind || missingWrites > 0 };
   }
 
   const isUnchanged = ({ server, isLost }: Finding) =>
-    known !== undefined && serverName(known) === serverName(server) && !isLost;
+    lastServer !== undefined && serverName(lastServer) === serverName(server) && !isLost;
 
   /** A server that was replaced may still accept connections. */
-  function refuseOlderTimeline({ systemIdentifier, timeline }: Server): void {
-    if (known?.systemIdentifier !== systemIdentifier || timeline >= known.timeline) return;
+  function requireNewerTimeline({ systemIdentifier, timeline }: Server): void {
+    if (lastServer?.systemIdentifier !== systemIdentifier || timeline >= lastServer.timeline)
+      return;
     log.error(
-      { timeline, knownTimeline: known.timeline, file },
+      { timeline, knownTimeline: lastServer.timeline, file },
       'the database server is on an older timeline than before and is not used; stop it, or see the guide on restored databases',
     );
     throw Object.assign(new Error(`the database server is on the older timeline ${timeline}`), {
@@ -238,14 +239,15 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
     const { server, isLost } = finding;
     const before = await readStoredTimeline(query, { lock: true });
     if (before === undefined) {
-      await insertStoredTimeline(query, server, known === undefined ? 0 : jumps() + 1);
+      await insertStoredTimeline(query, server, lastServer === undefined ? 0 : jumps() + 1);
       return { row: await requireStored(query) };
     }
     const isRecorded = serverName(before) === serverName(server);
     // A process that was down during a recovery has evidence from before it.
     const isRecovered = finding.evidence.jumps < before.recoveredJumps;
     const isNewLoss = isLost && !isRecovered;
-    const hasLowerCount = known !== undefined && !isUnchanged(finding) && before.jumps <= jumps();
+    const hasLowerCount =
+      lastServer !== undefined && !isUnchanged(finding) && before.jumps <= jumps();
     const isDecided = isRecorded && (!isNewLoss || before.recoveryRequiredAt !== null);
     if (isDecided && !hasLowerCount) return { row: before };
     await updateStoredTimeline(query, server, {
@@ -268,7 +270,7 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
     };
     if (finding.isLost) {
       log.error(facts, 'the database went back in time: acknowledged payments are missing');
-    } else if (known === undefined) {
+    } else if (lastServer === undefined) {
       log.warn(
         facts,
         'the timeline of the database changed and this process has no record of its last writes: numbers jumped, and lost payments cannot be detected',
@@ -282,10 +284,10 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
   }
 
   function accept({ server, evidence: checked, isLost }: Finding, row: StoredTimeline): void {
-    if (known !== undefined && serverName(known) !== serverName(server)) {
+    if (lastServer !== undefined && serverName(lastServer) !== serverName(server)) {
       availableAtMs = performance.now() + settlingMs;
     }
-    known = { systemIdentifier: server.systemIdentifier, timeline: server.timeline };
+    lastServer = { systemIdentifier: server.systemIdentifier, timeline: server.timeline };
     latestPosition = server.position;
     evidence = {
       jumps: row.jumps,
@@ -312,11 +314,11 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
   }
 
   /** One at a time: the first one decides for all connections to the same server. */
-  function recordInTurn(query: SessionQuery): Promise<void> {
+  function recordExclusively(query: SessionQuery): Promise<void> {
     const compareAgain = async () => {
       const finding = await compare(query);
       if (finding === undefined) return;
-      refuseOlderTimeline(finding.server);
+      requireNewerTimeline(finding.server);
       await record(query, finding);
     };
     const recorded = lastRecord.then(compareAgain, compareAgain);
@@ -324,7 +326,7 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
     return recorded;
   }
 
-  async function look(from: Pick<Database, 'query' | 'session'>): Promise<void> {
+  async function compareAndApply(from: Pick<Database, 'query' | 'session'>): Promise<void> {
     const query: SessionQuery = (text, values) => from.query(text, values);
     const finding = await compare(query);
     if (finding === undefined) return;
@@ -333,15 +335,15 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
       apply(await requireStored(query));
     } else {
       // Behind a pooler, which changes the server without a new connection of this process.
-      await from.session(recordInTurn);
+      await from.session(recordExclusively);
     }
   }
 
   async function writeFile(): Promise<void> {
-    if (!isFileOutdated || known === undefined) return;
+    if (!isFileOutdated || lastServer === undefined) return;
     isFileOutdated = false;
     try {
-      await writeTimelineFile(file, { ...known, ...evidence, jumps: jumps() });
+      await writeTimelineFile(file, { ...lastServer, ...evidence, jumps: jumps() });
       isFileFaultLogged = false;
     } catch (error) {
       isFileOutdated = true;
@@ -355,7 +357,7 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
       const record = await readTimelineFile(file);
       if (record === undefined) return;
       const { systemIdentifier, timeline, ...rest } = record;
-      known = { systemIdentifier, timeline };
+      lastServer = { systemIdentifier, timeline };
       evidence = rest;
     } catch (error) {
       log.warn({ err: error, file }, 'the timeline file cannot be read; it is ignored');
@@ -363,12 +365,12 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
   }
 
   async function refresh(): Promise<void> {
-    if (database !== undefined) await look(database);
+    if (database !== undefined) await compareAndApply(database);
   }
 
   const poller = createPoller({
     pollMs,
-    async turn() {
+    async poll() {
       await refresh();
       await writeFile();
       return false;
@@ -383,13 +385,13 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
       if (finding === undefined) return undefined;
       if (database === undefined) return serverName(finding.server);
       if (isUnchanged(finding)) apply(await requireStored(query));
-      else await recordInTurn(query);
-      refuseOlderTimeline(finding.server);
+      else await recordExclusively(query);
+      requireNewerTimeline(finding.server);
       return serverName(finding.server);
     },
     async start(from) {
       await readFile();
-      await from.session(recordInTurn);
+      await from.session(recordExclusively);
       database = from;
       if (isSupported !== true) return;
       await writeFile();
@@ -401,7 +403,7 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
     },
     status: () => ({
       isRecoveryRequired: isRecoveryRequired(),
-      timeline: known?.timeline,
+      timeline: lastServer?.timeline,
       jumps: jumps(),
     }),
     async recover(trx) {
