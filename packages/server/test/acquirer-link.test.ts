@@ -318,7 +318,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     assert.equal(alarmed.alarm, true);
     assert.deepEqual([alarmed.queue.alarms, alarmed.queue.attempts], [1, 6]);
     const metrics = await on.house.metrics.registry.metrics();
-    const shown = new RegExp(`switchyard_acquirer_queue_alarms\\{link="${on.linkId}"\\} 1`);
+    const shown = new RegExp(`switchyard_acquirer_queue_stuck_messages\\{link="${on.linkId}"\\} 1`);
     assert.match(metrics, shown);
     await database.query(
       'DELETE FROM jobs WHERE organization_id = $1 AND job_id = $2 AND lane = $3',

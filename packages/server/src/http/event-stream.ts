@@ -274,21 +274,21 @@ function measurements(
 ): { ended(reason: string): void } {
   metrics?.gauge({
     name: 'switchyard_streams_open',
-    help: 'Streams of events that clients hold open',
+    help: 'Open event streams',
     collect() {
       this.set(count.open());
     },
   });
   metrics?.gauge({
-    name: 'switchyard_streams_polls',
-    help: 'Long polls under way',
+    name: 'switchyard_streams_long_polls_open',
+    help: 'Long polls that wait for events',
     collect() {
       this.set(count.polls());
     },
   });
   const ended = metrics?.counter({
     name: 'switchyard_streams_ended_total',
-    help: 'Streams of events that ended, by the reason that was given',
+    help: 'Closed event streams, by reason',
     labelNames: ['reason'],
   });
   return { ended: (reason) => ended?.inc({ reason }) };

@@ -60,7 +60,7 @@ describe('live', () => {
     first?.end();
     live.publish(topic, 1);
     assert.deepEqual(woken, [2]);
-    assert.match(await metrics.registry.metrics(), /switchyard_live_listeners 1\n/);
+    assert.match(await metrics.registry.metrics(), /switchyard_change_subscribers 1\n/);
   });
 
   it('a listener may end another one while they are told', (t) => {

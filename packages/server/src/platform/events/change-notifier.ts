@@ -141,8 +141,8 @@ export function createChangeNotifier({
   }
 
   metrics?.gauge({
-    name: 'switchyard_live_listeners',
-    help: 'Who waits in this process for something to happen',
+    name: 'switchyard_change_subscribers',
+    help: 'Subscriptions in this process that wait for a change',
     collect() {
       this.set(listenerCount);
     },

@@ -155,13 +155,13 @@ export function createOutbox(deps: OutboxDeps): Outbox {
 function measurements(metrics: Metrics) {
   return {
     publishedRows: metrics.counter({
-      name: 'switchyard_outbox_rows_total',
-      help: 'Rows of the outbox that were handed on',
+      name: 'switchyard_outbox_rows_published_total',
+      help: 'Outbox rows that were passed to the subscribers',
       labelNames: ['kind'],
     }),
     age: metrics.gauge({
       name: 'switchyard_outbox_age_seconds',
-      help: 'Age of the oldest row in the last batch, 0 where there was none',
+      help: 'Age of the oldest row in the last batch; 0 if the batch was empty',
     }),
   };
 }

@@ -287,7 +287,7 @@ export function createJobs(deps: JobsDeps): Jobs {
 function measurements({ database, metrics }: JobsDeps, dueClock: DueClock) {
   metrics.gauge({
     name: 'switchyard_jobs_oldest_due_seconds',
-    help: 'How long the job that has waited longest is overdue',
+    help: 'Time by which the oldest due job is overdue',
     async collect() {
       // A database that is away says nothing of the queue: the last figure stays.
       const rows = await database
@@ -301,12 +301,12 @@ function measurements({ database, metrics }: JobsDeps, dueClock: DueClock) {
   return {
     ended: metrics.counter({
       name: 'switchyard_jobs_total',
-      help: 'Tries of jobs by their end',
+      help: 'Job attempts, by kind and outcome',
       labelNames: ['kind', 'outcome'],
     }),
     repeatedFailures: metrics.counter({
-      name: 'switchyard_jobs_alarms_total',
-      help: 'Tries of jobs that keep failing',
+      name: 'switchyard_jobs_repeated_failures_total',
+      help: 'Failed attempts of jobs that failed at least ten times',
       labelNames: ['kind'],
     }),
   };

@@ -81,8 +81,8 @@ export function createSignedCalls(deps: CallsDeps) {
     labelNames: ['call', 'outcome'],
   });
   const seconds = deps.metrics.histogram<'call'>({
-    name: 'switchyard_provider_call_seconds',
-    help: 'Time from a call to a provider to its answer or fault',
+    name: 'switchyard_provider_call_duration_seconds',
+    help: 'Time from the request to a provider until its response or an error',
     labelNames: ['call'],
     buckets: bucketsSeconds,
   });

@@ -93,8 +93,8 @@ export function createCircuits({ clock, log, metrics, look, limits }: Deps): Cir
   }
 
   metrics.gauge({
-    name: 'switchyard_provider_circuit',
-    help: 'Providers that are not called: 1 not at all, 0.5 one at a time; absent where all is well',
+    name: 'switchyard_provider_circuit_breaker_state',
+    help: 'Circuit breaker of a provider: 1 while open, 0.5 while half open; absent while closed',
     labelNames: ['service'],
     collect() {
       this.reset();

@@ -278,7 +278,7 @@ test('a provider that fails is left alone, looked at, and called again', async (
   });
   const { providers, metrics } = opening(server.url);
   const shown = async () =>
-    (await metrics.registry.metrics()).match(/^switchyard_provider_circuit.*$/m);
+    (await metrics.registry.metrics()).match(/^switchyard_provider_circuit_breaker_state.*$/m);
   try {
     assert.equal(await shown(), null);
     for (let time = 0; time < 5; time += 1) await providers.status(of);

@@ -73,10 +73,10 @@ describe('the guard of the HSM', () => {
     await Promise.all(asked);
     assert.equal(slow.most(), 2);
     const told = await metrics.registry.metrics();
-    assert.match(told, /switchyard_hsm_seconds_count\{operation="mac",outcome="Done"\} 10/);
-    assert.match(told, /switchyard_hsm_seconds_count\{operation="mac",outcome="HsmBusy"\} 1/);
+    assert.match(told, /switchyard_hsm_request_duration_seconds_count\{operation="mac",outcome="Done"\} 10/);
+    assert.match(told, /switchyard_hsm_request_duration_seconds_count\{operation="mac",outcome="HsmBusy"\} 1/);
     assert.match(told, /switchyard_hsm_up 0\.5/);
-    assert.match(told, /switchyard_hsm_waiting 0/);
+    assert.match(told, /switchyard_hsm_requests_waiting 0/);
   });
 
   it('lets nobody wait longer than a request may take', async () => {
