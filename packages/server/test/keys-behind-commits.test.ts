@@ -22,7 +22,7 @@ import { type WebhookRoom, webhookRoom } from './webhook-room.ts';
 
 /** As where no connection is to be had. */
 async function lost(): Promise<never> {
-  throw new Refusal('database_unavailable', 'The database cannot be reached at the moment.', {
+  throw new Refusal('database_unavailable', 'The database is unavailable.', {
     outcome: 'NotProcessed',
   });
 }

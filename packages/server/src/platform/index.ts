@@ -1,4 +1,4 @@
-// The door of the platform: what every room may use and no room may change.
+// Interface of the platform module, which every other module may import.
 
 export { createFileCache } from './caching/file-cache.ts';
 export { lruCacheOptions } from './caching/lru-cache-options.ts';

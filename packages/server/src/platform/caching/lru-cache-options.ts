@@ -1,10 +1,10 @@
-// How many entries an LRUCache may hold, without the places for all of them being made at once.
+// Options for an LRUCache that does not allocate memory for all entries in advance.
 
 /**
- * `max` has the library make lists of that length when the cache is made: those of a whole platform were
- * 15 MB that mostly stay empty, and that each collection of the heap walks through. By size it grows.
+ * With `max` the library allocates arrays of that length at once: 15 MB in one process, which each
+ * garbage collection then scans. With a size limit the arrays grow.
  *
- * @example const owners = new LRUCache<string, string>(atMost(50_000));
+ * @example const owners = new LRUCache<string, string>(lruCacheOptions(50_000));
  */
 export const lruCacheOptions = (maxEntries: number) => ({
   maxSize: maxEntries,

@@ -1,12 +1,12 @@
-// Holds what is under way under its key, and lets all of it go when it ends.
+// A map for work in progress that releases the memory of finished entries at once.
 
 export type InFlightMap<Value> = {
   get(key: string): Value | undefined;
   set(key: string, value: Value): void;
   delete(key: string): void;
-  /** In the order in which they came. */
+  /** In insertion order. */
   entries(): [key: string, value: Value][];
-  /** The key that is there for longest. */
+  /** The key that was inserted first. */
   oldest(): string | undefined;
   size(): number;
 };
@@ -14,11 +14,12 @@ export type InFlightMap<Value> = {
 type Entry<Value> = { value: Value | undefined };
 
 /**
- * A Map whose entries come and go is rebuilt every few of them, and V8 keeps each of its earlier tables, with
- * all that stood in it then, until the next collection of the whole heap. Here such a table holds empty places:
- * with the sales themselves in it, a third of the server's time went into garbage that was not let go of.
+ * A Map rebuilds its table after some inserts and deletes, and V8 keeps the old tables with their
+ * values until the next collection of the whole heap. Here the values of deleted entries are
+ * cleared first. With the sales in the old tables, garbage collection took a third of the server's
+ * time.
  *
- * @example const waiting = createInFlight<Waiting>(); waiting.set(key, entry); waiting.delete(key);
+ * @example const waiting = createInFlightMap<Waiting>(); waiting.set(key, entry); waiting.delete(key);
  */
 export function createInFlightMap<Value>(): InFlightMap<Value> {
   const entriesByKey = new Map<string, Entry<Value>>();

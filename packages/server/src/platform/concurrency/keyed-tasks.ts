@@ -1,23 +1,23 @@
-// What runs in this process: whoever wants the same meanwhile waits for it, and rivals come one by one.
+// Tracks running tasks by key, and runs tasks of the same key one after another if asked to.
 import { createInFlightMap } from './in-flight-map.ts';
 
 export type KeyedTasks<Result> = {
-  /**
-   * Runs work under a key; whoever asks for the key meanwhile waits for the same answer. What runs under it
-   * already goes on beside.
-   */
+  /** Runs a task under a key. Other tasks of the same key may run at the same time. */
   run(key: string, work: () => Promise<Result>): Promise<Result>;
-  /** Of several the one that has run for longest. */
+  /** The oldest running task of the key. */
   find(key: string): Promise<Result> | undefined;
-  /** One after another for the same key, so that rivals for one thing do not spin. */
+  /**
+   * Runs tasks of the same key one after another, so that concurrent changes of one record do not
+   * conflict again and again.
+   */
   runExclusive<T>(key: string, work: () => Promise<T>): Promise<T>;
-  /** Once nothing runs any more of what runs now. */
+  /** Resolves once every task that runs now has ended. */
   waitForIdle(): Promise<void>;
 };
 
 const ignoreResult = (): void => {};
 
-/** @example const works = createWorks<LoadedTransaction>(); */
+/** @example const tasks = createKeyedTasks<TransactionRecord>(); */
 export function createKeyedTasks<Result>(): KeyedTasks<Result> {
   const runningTasks = createInFlightMap<readonly Promise<Result>[]>();
   const exclusiveTasks = createInFlightMap<Promise<unknown>>();

@@ -1,4 +1,4 @@
-// Looks for work again and again: at once after a full haul or a nudge, else after a while.
+// Calls a function again and again: at once after a full batch or a wake-up, otherwise after a pause.
 
 import { withJitter } from '../identifiers/ids.ts';
 import { pause } from '../time/clock.ts';
@@ -8,15 +8,15 @@ const maxErrorPauseMs = 15_000;
 
 export type Poller = {
   start(): void;
-  /** Ends after the turn that is under way. */
+  /** Resolves after the current call. */
   stop(): Promise<void>;
-  /** Ends the present pause; during a turn, the one that would follow. */
+  /** Ends the current pause. During a call, skips the next pause. */
   wake(): void;
 };
 
 export type PollerOptions = {
   pollMs: number;
-  /** One look for work; true where more is likely to wait. */
+  /** Processes one batch. True if more work may wait. */
   poll(): Promise<boolean>;
   onError(error: unknown): void;
 };

@@ -1,9 +1,9 @@
-// Seals bytes for storage with AES-256-GCM: unreadable without the key, and of no use in another place.
+// Encrypts bytes for storage with AES-256-GCM (authenticated encryption with associated data).
 import { createCipheriv, createDecipheriv, createSecretKey, hash, randomBytes } from 'node:crypto';
 
 const algorithm = 'aes-256-gcm';
 const version = 1;
-/** Tells which of several keys sealed it, while old and new ones live side by side. */
+/** Identifies the key that encrypted the bytes, while old and new keys exist at the same time. */
 const keyIdBytes = 4;
 const ivBytes = 12;
 const tagBytes = 16;
@@ -12,12 +12,13 @@ const tagStart = ivStart + ivBytes;
 const textStart = tagStart + tagBytes;
 
 /**
- * [version 1 | key id 4 | iv 12 | tag 16 | ciphertext]. `boundTo` names the place, such as tenant and row:
- * opened anywhere else, the seal is broken. Random initialisation vectors: at most 2^32 seals per key.
+ * [version 1 | key id 4 | iv 12 | tag 16 | ciphertext]. `associatedData` names the record, such as
+ * tenant and row; decryption for another record fails. The initialisation vectors are random: at
+ * most 2^32 encryptions per key.
  */
 export function encryptBytes(key: Buffer, plaintext: Buffer, associatedData: string): Buffer {
   const iv = randomBytes(ivBytes);
-  // As a key object: of bytes Node.js asks first whether they are one, which costs five times the rest.
+  // A key object: for bytes, Node.js checks the type first, which takes five times as long as the encryption.
   const keyObject = createSecretKey(key);
   const cipher = createCipheriv(algorithm, keyObject, iv, { authTagLength: tagBytes });
   cipher.setAAD(Buffer.from(associatedData));
@@ -27,8 +28,8 @@ export function encryptBytes(key: Buffer, plaintext: Buffer, associatedData: str
 }
 
 /**
- * @param keys the key, or several while they are changed
- * @throws Error where no key fits, the bytes were changed, or they belong elsewhere
+ * @param keys the key, or several keys during a key rotation
+ * @throws Error if no key matches, the bytes were changed, or they belong to another record
  */
 export function decryptBytes(
   keys: Buffer | readonly Buffer[],
@@ -36,12 +37,12 @@ export function decryptBytes(
   associatedData: string,
 ): Buffer {
   if (encrypted.length < textStart || encrypted[0] !== version)
-    throw new Error('these are no sealed bytes');
+    throw new Error('the bytes have no valid encryption header');
   const keyId = encrypted.subarray(1, ivStart);
   const key = (Buffer.isBuffer(keys) ? [keys] : keys).find((candidate) =>
     keyIdOf(candidate).equals(keyId),
   );
-  if (key === undefined) throw new Error('no key at hand opens this seal');
+  if (key === undefined) throw new Error('none of the given keys encrypted these bytes');
   const iv = encrypted.subarray(ivStart, tagStart);
   const decipher = createDecipheriv(algorithm, createSecretKey(key), iv, {
     authTagLength: tagBytes,
@@ -51,11 +52,13 @@ export function decryptBytes(
   try {
     return Buffer.concat([decipher.update(encrypted.subarray(textStart)), decipher.final()]);
   } catch (error) {
-    throw new Error('the seal is broken: bytes, key or place do not fit', { cause: error });
+    throw new Error('decryption failed: bytes, key or associated data do not match', {
+      cause: error,
+    });
   }
 }
 
-/** Of the key's hash: it says nothing about the key that 32 bits could give away. */
+/** From a hash of the key: 32 bits of it do not reveal the key. */
 function keyIdOf(key: Buffer): Buffer {
   return hash('sha256', key, 'buffer').subarray(0, keyIdBytes);
 }

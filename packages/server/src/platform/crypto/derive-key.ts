@@ -1,11 +1,11 @@
-// Derives a key for each purpose from the master key, so that no key serves two of them.
+// Derives a separate key for each purpose from the master key.
 import { hkdfSync } from 'node:crypto';
 
 const keyBytes = 32;
-/** Sets these keys apart from whatever else is derived from the same master key. */
+/** Separates these keys from other keys that are derived from the same master key. */
 const salt = 'switchyard';
 
-/** HKDF-SHA256 (RFC 5869); the same master key and purpose give the same key for ever. */
+/** HKDF-SHA256 (RFC 5869). The same master key and purpose always give the same key. */
 export function deriveKey(master: Buffer, purpose: string): Buffer {
   if (master.length !== keyBytes) throw new RangeError(`a master key has ${keyBytes} bytes`);
   if (purpose === '') throw new RangeError('a derived key needs a purpose');

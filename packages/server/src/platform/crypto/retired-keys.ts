@@ -1,26 +1,26 @@
-// Keys that were replaced and sign for a while still: how many there may be at once, and which of them do.
+// Signing keys that were rotated and still sign for a while: their maximum number, and which of them are active.
 import { refuse } from '@switchyard/contract';
 import { isoTime } from '../time/clock.ts';
 
 /**
- * How many keys before the present one sign at a time. A renewal whose answer was lost is made again at
- * once, and calls with the key before it may be on their way.
+ * The maximum number of rotated keys that sign at the same time. A client whose rotation response
+ * was lost rotates again at once, and calls with the previous key may be in progress.
  */
 export const maxRetiredKeys = 3;
 
-/** As JSON holds it: sealed in base64, RFC 3339. */
+/** As stored in JSON: the encrypted key in base64, the time in RFC 3339. */
 export type OlderKeyJson = { readonly sealed: string; readonly until: string };
 
 export type RetiredKeyColumns = {
   readonly previous_sealed: Buffer | null;
   readonly previous_until: Date | null;
-  /** Those before it, the newest first. */
+  /** The keys before the previous key, newest first. */
   readonly older_keys: readonly OlderKeyJson[];
 };
 
 export type RetiredKey = { readonly sealed: Buffer; readonly until: number };
 
-/** Those that sign at a time, the newest first. Pure. */
+/** The rotated keys that still sign at a time, newest first. Pure. */
 export function listActiveRetiredKeys(row: RetiredKeyColumns, now: number): RetiredKey[] {
   const { previous_sealed: sealed, previous_until: until, older_keys: older } = row;
   const previous = sealed === null || until === null ? [] : [{ sealed, until: until.getTime() }];
@@ -32,7 +32,7 @@ export function listActiveRetiredKeys(row: RetiredKeyColumns, now: number): Reti
 }
 
 /**
- * What stands behind the previous key once the present one has become that. Pure.
+ * The keys before the previous key, after the current key became the previous key. Pure.
  *
  * @throws Refusal keys_renewed_often
  */
@@ -40,9 +40,13 @@ export function listOlderKeysAfterRotation(row: RetiredKeyColumns, now: number):
   const retired = listActiveRetiredKeys(row, now);
   const earliestEnd = Math.min(...retired.map(({ until }) => until));
   if (retired.length >= maxRetiredKeys) {
-    refuse('keys_renewed_often', `${maxRetiredKeys} keys before the present one sign still.`, {
-      retryAfterMs: earliestEnd - now,
-    });
+    refuse(
+      'keys_renewed_often',
+      `${maxRetiredKeys} earlier keys still sign; wait until one of them has expired.`,
+      {
+        retryAfterMs: earliestEnd - now,
+      },
+    );
   }
   return retired.map(({ sealed, until }) => ({
     sealed: sealed.toString('base64'),

@@ -1,11 +1,11 @@
-// Keys that sign what others keep (Ed25519): derived from the master key, so every process has the same.
+// Ed25519 signing keys, derived from the master key so that every process has the same keys.
 import { createPrivateKey, createPublicKey, hash, sign } from 'node:crypto';
 import { deriveKey } from './derive-key.ts';
 
-/** What stands before the 32 bytes of an Ed25519 key in PKCS#8 (RFC 8410). */
+/** The bytes before the 32 bytes of an Ed25519 key in PKCS#8 (RFC 8410). */
 const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
 
-/** A public key as it is published (RFC 8037). */
+/** A public key in its published form (RFC 8037). */
 export type PublicSigningKey = {
   readonly kty: 'OKP';
   readonly crv: 'Ed25519';
@@ -21,7 +21,7 @@ export type SigningKey = {
   sign(text: string): string;
 };
 
-/** The public key by its coordinate; its name is the thumbprint of RFC 7638. */
+/** The public key for its coordinate. Its `kid` is the thumbprint of RFC 7638. */
 export function publicSigningKey(x: string): PublicSigningKey {
   const kid = hash('sha256', JSON.stringify({ crv: 'Ed25519', kty: 'OKP', x }), 'base64url');
   return { kty: 'OKP', crv: 'Ed25519', x, kid, alg: 'EdDSA', use: 'sig' };

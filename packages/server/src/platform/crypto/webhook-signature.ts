@@ -1,27 +1,27 @@
-// Signs what the platform sends to others, after Standard Webhooks 1.0: symmetric, `v1`, and by a key pair, `v1a`.
+// Signs webhooks by Standard Webhooks 1.0: `v1` with a shared secret, `v1a` with a key pair.
 import { createHmac, createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
 
-/** Secrets are handed out in this form; the key is what stands behind the prefix, in base64. */
+/** The prefix of a secret in its published form. The key follows in base64. */
 const secretPrefix = 'whsec_';
 const publicKeyPrefix = 'whpk_';
-/** What stands before the 32 bytes of an Ed25519 key in PKCS#8 (RFC 8410). */
+/** The bytes before the 32 bytes of an Ed25519 key in PKCS#8 (RFC 8410). */
 const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
 const minKeyBytes = 24;
 const maxKeyBytes = 64;
 
 export type SignedMessage = {
-  /** The same over all tries: receivers tell repetitions by it. */
+  /** The same for every attempt, so that receivers recognise repetitions. */
   readonly id: string;
-  /** Of this try, epoch milliseconds. */
+  /** The time of this attempt, epoch milliseconds. */
   readonly sentAt: number;
   readonly body: string;
-  /** While a secret is changed, the old and the new one sign side by side. */
+  /** During a rotation of the secret, the old and the new secret both sign. */
   readonly keys: readonly (Buffer | KeyObject)[];
-  /** Ed25519, for receivers that keep no secret. */
+  /** Ed25519 keys, for receivers that store no secret. */
   readonly privateKeys?: readonly KeyObject[];
 };
 
-/** @example const { privateKey, publicKey } = webhookKeyPair(seed); // whpk_… */
+/** @example const { privateKey, publicKey } = createWebhookKeyPair(seed); // whpk_… */
 export function createWebhookKeyPair(seed: Buffer): { privateKey: KeyObject; publicKey: string } {
   const der = Buffer.concat([pkcs8Prefix, seed]);
   const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
@@ -30,7 +30,7 @@ export function createWebhookKeyPair(seed: Buffer): { privateKey: KeyObject; pub
   return { privateKey, publicKey: publicKeyPrefix + publicKey };
 }
 
-/** @example const text = webhookSecret(randomKey); // whsec_… */
+/** @example const text = formatWebhookSecret(randomKey); // whsec_… */
 export function formatWebhookSecret(key: Buffer): string {
   if (key.length < minKeyBytes || key.length > maxKeyBytes) {
     throw new RangeError(`a signing key has ${minKeyBytes} to ${maxKeyBytes} bytes`);

@@ -1,4 +1,4 @@
-// Reads PostgreSQL's text values into JavaScript: int8 as a number, timestamptz as a Date.
+// Parses column values of PostgreSQL: int8 as a number, timestamptz as a Date.
 import pg from 'pg';
 
 type Parser = (text: string) => unknown;
@@ -8,9 +8,9 @@ const timestamptzOid = 1184;
 const standardTimestamp: Parser = pg.types.getTypeParser(timestamptzOid, 'text');
 
 /**
- * int8 becomes a number and throws beyond 2^53 - 1: amounts end at 999999999999, so anything larger is a
- * fault of ours, never a rounded sum. `numeric` (what sum(int8) yields) stays text: sums are made in bigint.
- * timestamptz becomes a Date, read by hand at a quarter of the cost of the driver's own reader.
+ * int8 becomes a number and throws beyond 2^53 - 1: amounts end at 999999999999, so a larger value
+ * is a bug. `numeric` (the type of sum(int8)) stays text, because sums are computed in bigint.
+ * timestamptz becomes a Date; this parser takes a quarter of the time of the driver's parser.
  */
 const parsers = new Map<number, Parser>([
   [int8Oid, parseSafeInteger],
@@ -27,16 +27,16 @@ export const postgresTypeParsers: pg.CustomTypesConfig = {
 export function parseSafeInteger(text: string): number {
   const value = Number(text);
   if (Number.isSafeInteger(value)) return value;
-  throw new RangeError('an int8 from the database is beyond the safe integers');
+  throw new RangeError('an int8 value from the database exceeds 2^53 - 1');
 }
 
-/** `2026-01-02 03:04:05.678901+00`, as a session in UTC writes it; other forms take the standard reader. */
+/** `2026-01-02 03:04:05.678901+00`, as a session in UTC writes it. The driver's parser reads other forms. */
 export function parseTimestamp(text: string): unknown {
   const zone = text.length - 3;
   if (zone < 19 || text.charCodeAt(4) !== 45 || !text.endsWith('+00')) {
     return standardTimestamp(text);
   }
-  // To the millisecond, as every time of the platform.
+  // The platform uses milliseconds everywhere.
   const fraction = zone > 20 ? Number(text.slice(20, zone).slice(0, 3).padEnd(3, '0')) : 0;
   return new Date(
     Date.UTC(

@@ -1,36 +1,41 @@
-// A clock that goes by the database's: processes whose machines differ by seconds agree about what came first.
+// A clock that follows the clock of the database, so that processes on different machines agree
+// about the order of events.
 
 import { createPoller } from '../concurrency/poller.ts';
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Database } from './database.ts';
 
-/** A machine whose clock is set meanwhile is followed within such a time. */
+/** A change of the machine's clock is noticed within this time. */
 const defaultPollMs = 10_000;
-/** So far from the database a machine is worth a word. */
+/** A larger difference from the database is logged. */
 const logThresholdMs = 1_000;
-/** What clocks may differ by here. A database further off has jumped itself, and would revive what has expired. */
+/**
+ * The maximum accepted difference. A larger one means that the clock of the database jumped, which
+ * would make expired records valid again.
+ */
 const toleranceMs = 30_000;
-/** While it is too far off, one look in so many is logged: the first, then one a minute. */
+/** While the difference is too large, every sixth measurement is logged: the first, then one a minute. */
 const measurementsPerError = 6;
 
 type DatabaseClock = Clock & {
-  /** The first look at the database's time; from here on it is looked at again and again. */
+  /** Measures the time of the database once, then periodically. */
   start(): Promise<void>;
   stop(): Promise<void>;
 };
 
 type Deps = {
   readonly database: Pick<Database, 'query'>;
-  /** The machine's. */
+  /** The clock of the machine. */
   readonly clock: Clock;
   readonly log: Pick<Log, 'warn' | 'error'>;
   readonly pollMs?: number;
 };
 
 /**
- * Until `start` it is the machine's, and without a database it goes on as it went, as it does with one
- * that is more than half a minute off. It never goes back but with a machine that is set back by more.
+ * Before `start` it shows the time of the machine. Without a database, or if the difference exceeds
+ * half a minute, it keeps its last difference. It goes back only if the clock of the machine goes
+ * back by more than the tolerance.
  *
  * @example const clock = createDatabaseClock({ database, clock: systemClock, log }); await clock.start();
  */
@@ -48,11 +53,12 @@ export function createDatabaseClock({
 
   function now(): number {
     const machineTime = clock.now();
-    // A machine that was set so far back is followed: to stand still until it is there again would be worse.
+    // The clock of the machine was set back by more than the tolerance: standing still until it
+    // catches up would be worse.
     if (machineTime < latestMachineTime - toleranceMs)
       latestMachineTime = latestTime = Number.NEGATIVE_INFINITY;
     latestMachineTime = Math.max(latestMachineTime, machineTime);
-    // What was told once is past, whatever the database says since.
+    // The clock never shows an earlier time again.
     latestTime = Math.max(latestTime, machineTime + aheadMs);
     return latestTime;
   }
@@ -62,14 +68,18 @@ export function createDatabaseClock({
     const [row] = await database.query<{ at: number }>(
       'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS at',
     );
-    if (row === undefined) throw new Error('the database told no time');
+    if (row === undefined) throw new Error('the database returned no time');
     const [lowest, highest] = [row.at - clock.now() - 1, row.at - startedAt];
-    // Somewhere in between it was read. What fits stays: the way to the database is no reason to jump.
+    // The database read its clock at some moment between request and response. A difference that is
+    // possible is kept, so that network delay does not change the clock.
     const measuredMs = Math.round(Math.min(Math.max(aheadMs, lowest), highest));
     if (Math.abs(measuredMs) > toleranceMs) {
       if (tooFarCount % measurementsPerError === 0) {
         const facts = { foundMs: measuredMs, aheadMs };
-        log.error(facts, 'the clock of the database is too far from that of this machine');
+        log.error(
+          facts,
+          'the clocks of the database and this machine differ by more than 30 seconds; the difference is ignored, check both clocks',
+        );
       }
       tooFarCount += 1;
       return;
@@ -78,7 +88,10 @@ export function createDatabaseClock({
     aheadMs = measuredMs;
     if (Math.abs(aheadMs - loggedAheadMs) < logThresholdMs) return;
     loggedAheadMs = aheadMs;
-    log.warn({ aheadMs }, 'the clock of the database differs from that of this machine');
+    log.warn(
+      { aheadMs },
+      'the clocks of the database and this machine differ; the platform uses the time of the database',
+    );
   }
 
   const poller = createPoller({

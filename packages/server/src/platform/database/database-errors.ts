@@ -1,10 +1,10 @@
-// Sorts what the database driver throws: worth another try, gone for now, or a fault of ours.
+// Classifies errors of the database driver: retryable, unavailable, or a bug.
 import { Refusal } from '@switchyard/contract';
 
-/** Serialization failure and deadlock: the engine undid everything and asks for another try. */
+/** Serialization failure and deadlock: PostgreSQL rolled back and expects a retry. */
 const retryableStates = new Set(['40001', '40P01']);
 
-/** The server refuses work or the connection is no more; classes first, then single states. */
+/** The server refuses the statement, or the connection is lost: SQLSTATE classes, then single states. */
 const unavailableClasses = ['08', '53', '58'];
 const unavailableStates = new Set(['25006', '25P03', '57014', '57P01', '57P02', '57P03', '57P05']);
 const unavailableSystemCodes = new Set([
@@ -18,10 +18,10 @@ const unavailableSystemCodes = new Set([
   'EPIPE',
   'ETIMEDOUT',
 ]);
-/** The driver gives these no code. */
+/** The driver sets no code on these errors. */
 const unavailableMessages =
   /^Connection terminated|^timeout exceeded when trying to connect|^Query read timeout|^Client has encountered a connection error|^Client was closed|^Connection ended|^Cannot use a pool after calling end|^no database host|^timeout expired/;
-/** Cancelled by the statement time-out: the server lives and the statement did nothing. */
+/** Cancelled by the statement time-out: the server is available and the statement was not executed. */
 const cancelled = '57014';
 
 export function sqlState(error: unknown): string {
@@ -40,19 +40,19 @@ export function isUnavailable(error: unknown): boolean {
   return error instanceof Error && unavailableMessages.test(error.message);
 }
 
-/** The connection cannot be used again. */
+/** True if the connection cannot be used again. */
 export function isConnectionLost(error: unknown): boolean {
   return isUnavailable(error) && sqlState(error) !== cancelled;
 }
 
 /**
- * A lost database as the refusal that clients understand; anything else unchanged.
- * `sent` says whether a statement was under way: only then may it have been done all the same.
+ * Converts an unavailable database to the problem response of the API; returns other errors
+ * unchanged. `isSent`: a statement was sent, so it may have been executed.
  */
 export function toDatabaseProblem(error: unknown, isSent: boolean): unknown {
   if (!isUnavailable(error)) return error;
   const isPossiblyDone = isSent && sqlState(error) !== cancelled;
-  return new Refusal('database_unavailable', 'The database cannot be reached at the moment.', {
+  return new Refusal('database_unavailable', 'The database is unavailable.', {
     outcome: isPossiblyDone ? 'Unknown' : 'NotProcessed',
     retryAfterMs: 1000,
     logDetail: error instanceof Error ? error.message : String(error),
@@ -60,19 +60,19 @@ export function toDatabaseProblem(error: unknown, isSent: boolean): unknown {
   });
 }
 
-/** Too many want the same rows: nothing was done, and later it may well go. */
+/** Too many transactions change the same rows. Nothing was written; the client can retry. */
 export function contentionProblem(error: unknown): Refusal {
-  return new Refusal('overloaded', 'Too many requests want the same records.', {
+  return new Refusal('overloaded', 'Too many requests change the same records at the same time.', {
     retryAfterMs: 1000,
-    logDetail: 'serialization failures did not end',
+    logDetail: 'every retry ended with a serialization failure',
     cause: error,
   });
 }
 
 /**
- * For what comes behind a commit: something was done, so no refusal of this step may say that nothing was.
+ * For a step after a commit: its errors must not say that nothing was processed.
  *
- * @example return viewOf(await behindCommit(() => find(id)));
+ * @example return viewOf(await withUnknownOutcome(() => find(id)));
  */
 export async function withUnknownOutcome<Result>(step: () => Promise<Result>): Promise<Result> {
   try {

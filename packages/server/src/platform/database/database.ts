@@ -1,4 +1,4 @@
-// Opens the database: one pool for ordinary queries, one for the hot prepared statements of the sale.
+// Opens the database: a general connection pool, and a pool for the prepared statements of the sale.
 import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely';
 import pg from 'pg';
 import { withJitter } from '../identifiers/ids.ts';
@@ -18,22 +18,23 @@ import { readStatementName } from './hot-path/statement-name.ts';
 import { createClientClass } from './writable-host.ts';
 
 const defaultConnectTimeoutMs = 5_000;
-/** A timer that is longer than it can count ends at once. */
+/** Node.js fires a timer with a longer delay at once. */
 const maxConnectSeconds = 600;
 const statementTimeoutMs = 30_000;
 const hotStatementTimeoutMs = 10_000;
-/** Longer than the server's own limit, so it strikes only where the server is silent. */
+/** Longer than the server's own limit: it applies only if the server does not respond. */
 const responseTimeoutMs = 45_000;
 const idleInTransactionMs = 60_000;
 const healthTimeoutMs = 2_000;
 const maxRetries = 5;
 const retryPauseMs = 5;
-/** PostgreSQL cuts longer names, and two statements would then share one. */
+/** PostgreSQL truncates longer names, so two statements could share a name. */
 const maxStatementName = 63;
 
 /**
- * Young tables make the planner prefer hash joins over sequential scans, and each batch then grows slower;
- * the hot statements name whole keys, so nested index loops are right at any size (storage rules).
+ * With statistics of nearly empty tables the planner prefers hash joins over sequential scans,
+ * which become slow as the tables grow. These statements name whole keys, so nested index loops are
+ * right at any size.
  */
 const hotPlannerSettings = {
   enable_seqscan: 'off',
@@ -48,23 +49,23 @@ export type { HotStatement } from './hot-path/prepared-query.ts';
 
 export type SessionQuery = (text: string, values?: readonly unknown[]) => Promise<Row[]>;
 
-/** int8 comes as number, timestamptz as Date, numeric as string, jsonb parsed, bytea as Buffer. */
+/** int8 as number, timestamptz as Date, numeric as string, jsonb parsed, bytea as Buffer. */
 export type Database = {
   kysely: Kysely<unknown>;
-  /** One statement on the general pool. The caller names the type of its rows and vouches for it. */
+  /** Runs one statement on the general pool. The caller asserts the type of the rows. */
   query<Of extends object = Row>(text: string, values?: readonly unknown[]): Promise<Of[]>;
-  /** As `query`, by a name: for the few texts that are costlier to plan than to do. */
+  /** Like `query`, as a named prepared statement: for statements that take longer to plan than to execute. */
   prepared<Of extends object = Row>(
     statement: HotStatement,
     values: readonly unknown[],
   ): Promise<Of[]>;
-  /** One named prepared statement on the hot pool; a name belongs to one text for ever. */
+  /** Runs a named prepared statement on the pool of the sale. A name always belongs to the same text. */
   hot<Of extends object = Row>(statement: HotStatement, values: readonly unknown[]): Promise<Of[]>;
-  /** Begins again on 40001 and 40P01, so `fn` has no effects but those of `trx`, and no network call. */
+  /** Repeats `fn` on SQLSTATE 40001 and 40P01, so `fn` must have no effects outside `trx`, and no network calls. */
   transaction<T>(fn: (trx: Kysely<unknown>) => Promise<T>): Promise<T>;
-  /** A connection of its own without time limits, closed afterwards: for migrations and maintenance. */
+  /** A separate connection without time limits, for migrations and maintenance. It is closed afterwards. */
   session<T>(fn: (query: SessionQuery) => Promise<T>): Promise<T>;
-  /** The generic plan of a hot statement under the hot pool's settings, line by line. */
+  /** The generic plan of a statement with the settings of the sale's pool, line by line. */
   explain(text: string): Promise<string[]>;
   healthy(): Promise<boolean>;
   close(): Promise<void>;
@@ -75,9 +76,9 @@ export type DatabaseOptions = {
   log: Log;
   connections?: number;
   hotConnections?: number;
-  /** Off behind a pooler: no names, and no options that a pooler refuses. */
+  /** False behind a pooler: no statement names, and no connection options that a pooler refuses. */
   preparedStatements?: boolean;
-  /** As `pg_stat_activity` shows it. */
+  /** As shown by `pg_stat_activity`. */
   applicationName?: string;
   /**
    * Runs on each new connection before its first use; an error rejects the connection. Connections that were
@@ -86,7 +87,7 @@ export type DatabaseOptions = {
   verifyConnection?: (query: SessionQuery) => Promise<string | undefined>;
 };
 
-/** How connections are opened; the connections of a database look for their host together. */
+/** How to open connections. All connections of a database share one lookup of the host. */
 type ConnectionSetup = {
   readonly options: DatabaseOptions;
   readonly url: string;
@@ -107,7 +108,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     }),
   });
   const hotPool = openOnce(async () => {
-    // Other engines that speak PostgreSQL's protocol do not know its planner settings.
+    // Other databases with PostgreSQL's protocol do not know its planner settings.
     const postgres = await isPostgres((text) => runQuery(general, { text }));
     return openHotPool(setup, postgres ? hotPlannerSettings : {});
   });
@@ -155,7 +156,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
-/** YugabyteDB says "PostgreSQL 15.2-YB-2.25…", CockroachDB "CockroachDB CCL v25…". */
+/** YugabyteDB: "PostgreSQL 15.2-YB-2.25…". CockroachDB: "CockroachDB CCL v25…". */
 export async function isPostgres(query: SessionQuery): Promise<boolean> {
   const [row] = await query('SELECT version() AS version');
   const version = String(row?.['version']);
@@ -164,7 +165,7 @@ export async function isPostgres(query: SessionQuery): Promise<boolean> {
 
 type DestroyableClient = pg.ClientBase & { connection: { stream: { destroy(): void } } };
 
-/** Verifies connections, and closes those to a server that was replaced while it still accepted writes. */
+/** Verifies connections, and closes connections to a server that was replaced but still accepts writes. */
 function closeOtherServers(
   verifyConnection: DatabaseOptions['verifyConnection'],
   timeoutMs: number,
@@ -189,7 +190,7 @@ function requireValidName(name: string): string {
   return name;
 }
 
-/** pg-pool awaits the hook, and rejects the connection with its error; the type says otherwise. */
+/** pg-pool awaits the hook and rejects the connection with its error, although its type returns void. */
 type AwaitedHook = (client: pg.ClientBase) => void;
 
 function openHotPool(setup: ConnectionSetup, planner: Record<string, string>): HotPool {
@@ -222,10 +223,10 @@ function openPool(
     onConnect: setup.verifyConnection as AwaitedHook,
     query_timeout: responseTimeoutMs,
     idleTimeoutMillis: 0,
-    // Idle connections are no reason for the process to stay.
+    // An idle connection does not keep the process alive.
     allowExitOnIdle: true,
   });
-  // Without listeners the loss of an idle or a waiting connection would end the process.
+  // Without a listener the loss of an idle or waiting connection would end the process.
   pool.on('error', (error) => {
     if (!pool.ending) setup.options.log.warn({ err: error }, 'database connection lost');
   });
@@ -247,7 +248,10 @@ function createConnectionSetup(options: DatabaseOptions): ConnectionSetup {
   return { options, url, connectTimeoutMs, Client, verifyConnection };
 }
 
-/** How long a connection is waited for, in a full pool too: as PostgreSQL's own clients read the address, in seconds. */
+/**
+ * How long to wait for a connection, also for a free one in the pool. Like libpq, from
+ * `connect_timeout` in seconds.
+ */
 function connectTimeoutOf(url: string): number {
   const seconds = Number(URL.parse(url)?.searchParams.get('connect_timeout'));
   return seconds > 0 ? Math.min(seconds, maxConnectSeconds) * 1000 : defaultConnectTimeoutMs;
@@ -292,7 +296,7 @@ async function runInSession<T>(
   }
 }
 
-/** Our options behind those of the address, if it has any: the driver takes only one of the two places. */
+/** Adds the platform's options after those of the URL: the driver accepts only one source of options. */
 function withSessionOptions(url: string, session: Record<string, string>): string {
   const platformOptions = Object.entries(session).map(([name, value]) => `-c ${name}=${value}`);
   const parsed = new URL(url);
@@ -324,7 +328,7 @@ async function connectPool(pool: pg.Pool): Promise<pg.PoolClient> {
   }
 }
 
-/** A connection for Kysely, with the same sorting of errors; a lost one does not return to the pool. */
+/** A connection for Kysely with the same error classification. A lost connection does not return to the pool. */
 async function checkOutClient(pool: pg.Pool, mayPrepare: boolean): Promise<PostgresPoolClient> {
   const client = await connectPool(pool);
   let isLost = false;
@@ -337,7 +341,7 @@ async function checkOutClient(pool: pg.Pool, mayPrepare: boolean): Promise<Postg
       throw toDatabaseProblem(error, true);
     }
   };
-  // Kysely also describes cursors, which nobody here asks for.
+  // Kysely's type includes cursors, which this module does not use.
   return {
     query: query as unknown as PostgresPoolClient['query'],
     release: () => client.release(isLost),
@@ -351,13 +355,16 @@ async function withRetries<T>(log: Log, attempt: () => Promise<T>): Promise<T> {
     } catch (error) {
       if (!isRetryable(error)) throw error;
       if (tries > maxRetries) throw contentionProblem(error);
-      log.debug({ err: error, tries }, 'the database asked for another try');
+      log.debug(
+        { err: error, tries },
+        'retrying a database transaction after a serialization failure',
+      );
       await pause(withJitter(retryPauseMs * 2 ** tries));
     }
   }
 }
 
-/** Opens on first use, together for all who ask; a failed opening is tried again by the next one. */
+/** Opens once at the first use, for all callers. After a failure the next caller tries again. */
 function openOnce<T>(create: () => Promise<T>): { opened(): T | undefined; open(): Promise<T> } {
   let opened: T | undefined;
   let opening: Promise<T> | undefined;

@@ -1,4 +1,4 @@
-// Opens connections to whichever host of the address accepts writes: after a fail-over that is another one.
+// Connects to the host of the database URL that accepts writes. After a fail-over that is another host.
 import pg from 'pg';
 import type { DatabaseAddress, DatabaseHost } from '../settings/database-url.ts';
 import { isUnavailable } from './database-errors.ts';
@@ -6,10 +6,10 @@ import { isUnavailable } from './database-errors.ts';
 type FindHost = () => Promise<DatabaseHost>;
 
 /**
- * What makes the connections: the driver's own class where the address names one host, else clients that ask
- * all hosts before they connect.
+ * Class of the connections: the driver's own for one host; for several hosts, clients that first
+ * find the writable one.
  *
- * @param probe - how a host is asked, with a limit of time
+ * @param probe the configuration, with a time limit, of the connection that tests a host
  */
 export function createClientClass(
   address: DatabaseAddress,
@@ -17,7 +17,7 @@ export function createClientClass(
 ): typeof pg.Client {
   if (!address.needsWritableHost) return pg.Client;
   const findHost = shareLookup(() => findWritableHost(address.hosts, probe));
-  // `new` gives what a function returns, so the pool takes it for a class.
+  // `new` returns the object that the function returns, so the pool can use the function as a class.
   function createClient(config: pg.ClientConfig): pg.Client {
     const client = new pg.Client(config);
     const connectDirectly = client.connect.bind(client) as () => Promise<pg.Client>;
@@ -35,7 +35,7 @@ export function createClientClass(
   return createClient as unknown as typeof pg.Client;
 }
 
-/** Connections that open at the same time ask once. */
+/** Connections that open at the same time share one lookup. */
 function shareLookup(find: FindHost): FindHost {
   let pendingLookup: Promise<DatabaseHost> | undefined;
   return () => {
@@ -46,7 +46,7 @@ function shareLookup(find: FindHost): FindHost {
   };
 }
 
-/** All at once, so that a host that is gone costs no time. */
+/** Tests all hosts at the same time, so that an unavailable host costs no time. */
 async function findWritableHost(
   hosts: readonly DatabaseHost[],
   probe: pg.ClientConfig,

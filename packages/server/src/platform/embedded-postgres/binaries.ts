@@ -1,4 +1,4 @@
-// Finds the PostgreSQL programs, and makes them usable where npm has left them half installed.
+// Finds the PostgreSQL programs, and repairs an incomplete npm installation of them.
 import { execFile } from 'node:child_process';
 import { chmod, cp, mkdir, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
@@ -11,10 +11,10 @@ const run = promisify(execFile);
 
 export type Binaries = { initdb: string; postgres: string };
 
-/** For copies where the account cannot enter the data directory; one for all of them, each version by name. */
+/** For copies if the account cannot enter the data directory. All installations share it, one folder per version. */
 const sharedDirectory = '/var/lib/switchyard';
 
-/** Those of `binDir`; else those of the npm package. */
+/** The programs in `binDir`, otherwise those of the npm package. */
 export async function findBinaries(
   { home, account, isAccessible }: DataDirectory,
   binDir: string | undefined,
@@ -25,8 +25,8 @@ export async function findBinaries(
 }
 
 /**
- * The package's programs where they are, or copied into `copies` where the account cannot run them in place:
- * node_modules may be unreadable for it, or read-only for us with its library links missing.
+ * The programs of the package, or a copy in `copies` if the account cannot run them there: it may
+ * lack access to node_modules, or node_modules is read-only and lacks library links.
  */
 export async function findBinariesIn(
   native: string,
@@ -37,12 +37,12 @@ export async function findBinariesIn(
   const packaged = inDirectory(join(native, 'bin'));
   if (linked && (account === undefined || (await runs(packaged, account)))) return packaged;
   const copied = inDirectory(join(await copyBinaries(native, copies), 'bin'));
-  // Where even the copy does not run, this says why.
+  // If even the copy does not run, this reports the reason.
   await run(copied.postgres, ['--version'], { ...account, cwd: '/' });
   return copied;
 }
 
-/** Its major version: what initdb understands depends on it. */
+/** The major version, on which the options of initdb depend. */
 export async function majorVersion({ postgres }: Binaries, account: Account): Promise<number> {
   const { stdout } = await run(postgres, ['--version'], { ...account, cwd: '/' });
   return Number(/\) (\d+)/.exec(stdout)?.[1] ?? 0);
@@ -61,12 +61,12 @@ function packagedDirectory(): string {
   try {
     return join(dirname(fileURLToPath(import.meta.resolve(name))), '..', 'native');
   } catch (error) {
-    const reason = `no embedded PostgreSQL for this machine (${name} is not installed)`;
+    const reason = `the embedded PostgreSQL is not available: the npm package ${name} is not installed`;
     throw new Error(`${reason}; set SWITCHYARD_DATABASE_URL`, { cause: error });
   }
 }
 
-/** The package names its library links in a file, since npm packs none and its install script may be off. */
+/** The package lists its library links in a file: npm packs no links, and install scripts may be disabled. */
 async function linkLibraries(native: string): Promise<boolean> {
   const text = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   const links = JSON.parse(text) as { source: string; target: string }[];
@@ -97,12 +97,12 @@ async function copyBinaries(native: string, copies: string): Promise<string> {
   await cp(native, draftNative, { recursive: true, verbatimSymlinks: true });
   await linkLibraries(draftNative);
   await makeReadableForAll(draft);
-  // Another process may have been faster; its copy is as good.
+  // Another process may have created the same copy first.
   await rename(draft, dirname(target)).catch(() => rm(draft, { recursive: true, force: true }));
   return target;
 }
 
-/** A strict umask at installation must not bar the other account. */
+/** A strict umask at the installation must not exclude the other account. */
 async function makeReadableForAll(directory: string): Promise<void> {
   await chmod(directory, 0o755);
   for (const entry of await readdir(directory, { withFileTypes: true })) {

@@ -1,22 +1,22 @@
-// Places the embedded database: where its files are, where its socket is, and how a process there is known.
+// The data directory of the embedded PostgreSQL: access for its account, and the directory of its socket.
 import { chown, lstat, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Account, canEnter } from './server-account.ts';
 
-/** Linux cuts socket addresses at 108 bytes, one of them the end mark; macOS at 104. */
+/** Linux limits socket addresses to 108 bytes including the terminator, macOS to 104. */
 const maxSocketPathBytes = 103;
 export const socketName = '.s.PGSQL.5432';
 /**
- * The working directory of whoever asks, which we enter as root for the server: it needs no permission for
- * the directories above, so data below /root or in a private directory stays where it is.
+ * The working directory of a process. The server inherits it from this process, which runs as root,
+ * so the account needs no access to the directories above, such as /root.
  */
 export const workingDirectoryPath = '/proc/self/cwd';
 
 export type DataDirectory = {
   home: string;
   account: Account;
-  /** Whether the account reaches the directory by its path; it is served as `here` otherwise. */
+  /** True if the account can access the directory by its path. Otherwise the server uses its working directory. */
   isAccessible: boolean;
 };
 
@@ -25,25 +25,25 @@ export async function openDataDirectory(
   accountFor: (clusterDir: string) => Promise<Account>,
 ): Promise<DataDirectory> {
   const home = resolve(dataDir);
-  // 0711: the server's account has to pass through, and need not list. The directory stays ours.
+  // 0711: the account of the server must pass through and need not list. This process owns the directory.
   await mkdir(home, { recursive: true, mode: 0o711 });
   const account = await accountFor(join(home, 'data'));
   const isAccessible = await canEnter(account, home);
   if (!isAccessible && !(await exists(workingDirectoryPath))) {
-    throw new Error(`user ${account?.uid}, who runs PostgreSQL, cannot enter ${home}`);
+    throw new Error(`the account ${account?.uid}, which runs PostgreSQL, cannot access ${home}`);
   }
   return { home, account, isAccessible };
 }
 
-/** Made with mode 0700 and given to the account. */
+/** Creates the directory with mode 0700 and gives it to the account. */
 export async function createOwnedDirectory(directory: string, account: Account): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   if (account !== undefined) await chown(directory, account.uid, account.gid);
 }
 
 /**
- * Beside the data; in the directory for temporary files where that path is too long for a socket or not
- * open to the account. The short one is noted, so that a start after a crash uses it again.
+ * In the data directory. If that path is too long for a socket, or the account cannot access it: in
+ * the temporary directory, recorded in a file so that a start after a crash uses it again.
  */
 export async function ensureSocketDirectory({
   home,
@@ -67,14 +67,14 @@ export async function ensureSocketDirectory({
 
 const socketNoteFile = 'socket-directory';
 
-/** The short directory goes with its server; the one beside the data stays. */
+/** Removes a temporary socket directory together with its server. The one in the data directory stays. */
 export async function removeSocketDirectory(home: string, directory: string): Promise<void> {
   if (directory === join(home, 'socket')) return;
   await rm(directory, { recursive: true, force: true });
   await rm(join(home, socketNoteFile), { force: true });
 }
 
-/** Nobody else can have put it there: temporary directories are open to all. */
+/** True if only the account can have created it: temporary directories are writable for all. */
 async function isPrivate(directory: string, account: Account): Promise<boolean> {
   const stats = await lstat(directory).catch(() => undefined);
   const uid = account?.uid ?? process.getuid?.();

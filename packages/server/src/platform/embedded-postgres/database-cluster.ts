@@ -1,4 +1,4 @@
-// Makes the embedded database's cluster: whole or not at all, so a killed first start leaves no half of one.
+// Creates the cluster of the embedded PostgreSQL completely or not at all, also if the first start is killed.
 import { execFile } from 'node:child_process';
 import { appendFile, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ const run = promisify(execFile);
 export const superuser = 'switchyard';
 const configurationFile = 'switchyard.conf';
 const draftPrefix = 'data.new-';
-/** From this version on a collation by code point that knows letters needs no locale of the system. */
+/** From this version on PostgreSQL has a built-in UTF-8 locale and needs none of the system. */
 const builtinLocaleSince = 17;
 
 export function clusterDirectory(home: string): string {
@@ -67,7 +67,7 @@ async function createCluster({ home, account, isAccessible }: DataDirectory, bin
   try {
     await rename(draft, clusterDirectory(home));
   } catch (error) {
-    // Another process was faster, and its cluster is as new as ours.
+    // Another process created the cluster first.
     const { code } = error as NodeJS.ErrnoException;
     await rm(draft, { recursive: true, force: true });
     if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error;
@@ -75,7 +75,7 @@ async function createCluster({ home, account, isAccessible }: DataDirectory, bin
   await flushDirectory(home);
 }
 
-/** Of processes that died while they made one. */
+/** Removes drafts of processes that were killed during the creation. */
 async function removeDrafts(home: string): Promise<void> {
   for (const name of await readdir(home)) {
     const pid = Number(name.startsWith(draftPrefix) ? name.slice(draftPrefix.length) : Number.NaN);

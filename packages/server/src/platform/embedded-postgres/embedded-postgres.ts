@@ -1,4 +1,5 @@
-// Runs a PostgreSQL of our own: starts or adopts it, starts it again when it dies, stops it with us.
+// Runs the embedded PostgreSQL: starts it or takes over a running server, restarts it after a
+// crash, stops it with this process.
 
 import type { Log } from '../observability/log.ts';
 import { pause } from '../time/clock.ts';
@@ -30,14 +31,14 @@ const firstPauseMs = 50;
 const maxPauseMs = 5_000;
 const remainsPauseMs = 100;
 const guestPauseMs = 100;
-/** How long a first start waits for the remains of a killed server, and a guest for its host. */
+/** How long a start waits for processes of a killed server, and for the server of another process. */
 const maxWaitMs = 60_000;
-/** What a new server says while processes of a killed one still end; they do so by themselves. */
+/** Errors of a new server while processes of a killed server still end. */
 const remainsPattern = /pre-existing shared memory block|lock file "postmaster.pid" already exists/;
 
 export type EmbeddedPostgres = {
   url: string;
-  /** Process id of the server at this moment. */
+  /** Process id of the current server. */
   pid(): number;
   stop(): Promise<void>;
 };
@@ -45,9 +46,9 @@ export type EmbeddedPostgres = {
 export type EmbeddedPostgresOptions = {
   dataDir: string;
   log: Log;
-  /** Directory with `initdb` and `postgres`, instead of the npm package's. */
+  /** Directory of `initdb` and `postgres`, in place of those of the npm package. */
   binDir?: string | undefined;
-  /** PostgreSQL settings over ours, for tests. */
+  /** Overrides of PostgreSQL settings, for tests. */
   settings?: PostgresSettings;
 };
 
@@ -77,22 +78,22 @@ export async function startEmbeddedPostgres(
   });
   const watchEnded = watch();
 
-  /** Follows one server after the other until we stop: whatever ends them, the next one is started. */
+  /** Restarts the server whenever it ends, until this process stops. */
   async function watch(): Promise<void> {
     for (;;) {
       await Promise.race([current.exited, stopRequested]);
       if (stopping.signal.aborted) return;
       const tail = await logTail(home).catch(() => '');
-      log.error({ pid: current.pid, tail }, 'embedded PostgreSQL has died');
+      log.error({ pid: current.pid, tail }, 'the embedded PostgreSQL ended unexpectedly');
       for (let waitMs = firstPauseMs; ; waitMs = Math.min(waitMs * 2, maxPauseMs)) {
         try {
           current =
             (await adoptRunningServer(home, stopping.signal)) ??
             (await startServer(options, directory, current.socketDir, stopping.signal));
-          log.info({ pid: current.pid }, 'embedded PostgreSQL is back');
+          log.info({ pid: current.pid }, 'the embedded PostgreSQL was restarted');
           break;
         } catch (error) {
-          log.error({ err: error, waitMs }, 'embedded PostgreSQL does not start');
+          log.error({ err: error, waitMs }, 'the embedded PostgreSQL does not start');
         }
         await pause(waitMs, stopping.signal);
         if (stopping.signal.aborted) return;
@@ -154,8 +155,8 @@ async function startServer(
 }
 
 /**
- * For commands beside a running platform: they use its server, and leave starting and stopping to it. Who comes
- * while the other one stops owns the place once that is gone, and is given no host then.
+ * For commands that run beside the platform: they use its server and do not stop it. If the
+ * platform stops meanwhile, this process becomes the owner and no other server is returned.
  */
 async function waitForHost(
   { log }: EmbeddedPostgresOptions,
@@ -169,5 +170,7 @@ async function waitForHost(
     await pause(guestPauseMs);
     if (await acquireInstanceLock(home)) return undefined;
   }
-  throw new Error(`another process owns ${home}, but its PostgreSQL does not answer`);
+  throw new Error(
+    `another process runs the PostgreSQL of ${home}, but it does not respond; stop that process`,
+  );
 }

@@ -71,13 +71,13 @@ describe('the owner of an embedded database', () => {
       await mkdir(place);
       if (round % 3 !== 0) await writeFile(join(place, 'owner'), dead(round));
     }
-    const script = `import { claimOwnership } from ${JSON.stringify(module)};
+    const script = `import { acquireInstanceLock } from ${JSON.stringify(module)};
       process.stdout.write('ready\\n');
       process.stdin.once('data', async () => {
         const owned = [];
         for (let round = 0; round < ${rounds}; round += 1) {
           const place = ${JSON.stringify(home)} + '/' + round;
-          const got = await Promise.all([1, 2, 3].map(() => claimOwnership(place)));
+          const got = await Promise.all([1, 2, 3].map(() => acquireInstanceLock(place)));
           owned.push(got.filter((owns) => owns).length);
         }
         process.stdout.write(JSON.stringify(owned) + '\\n');

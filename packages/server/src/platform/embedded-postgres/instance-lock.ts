@@ -1,14 +1,17 @@
-// Which process starts and stops the embedded database; others on the same data use it as guests.
+// Lock on the data directory: one process starts and stops the embedded PostgreSQL, other processes only use it.
 import { randomUUID } from 'node:crypto';
 import { link, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isSameProcessAlive, readProcessIdentity } from '../process/process-identity.ts';
 
-/** In `file` stands who owns the place, or would; undefined where that is nobody yet. */
+/**
+ * `file` contains the identity of the process that holds the lock, or is the file that the next
+ * holder creates (identity undefined).
+ */
 type LockFile = { readonly file: string; readonly identity: string | undefined };
 
 const successorPrefix = 'owner.after-';
-/** `turn`: two marks can say the same where a loss of power left no word of them. */
+/** `index` separates two holders whose identities are equal because a power failure left empty files. */
 const successorFile = (home: string, index: number, identity: string): string =>
   join(home, `${successorPrefix}${index}-${identity.replace(/\D+/g, '-').slice(0, 40)}`);
 
@@ -21,7 +24,10 @@ function readIdentity(file: string): Promise<string | undefined> {
   });
 }
 
-/** From the owner over the heirs of the dead to who lives, or to the first free turn. */
+/**
+ * Follows the chain of files: from the first holder over the successors of dead holders to a living
+ * holder, or to the next free file.
+ */
 async function readLockChain(home: string): Promise<{ last: LockFile; isHeld: boolean }> {
   let file = join(home, 'owner');
   for (let index = 0; ; index += 1) {
@@ -32,7 +38,7 @@ async function readLockChain(home: string): Promise<{ last: LockFile; isHeld: bo
   }
 }
 
-/** A link is there with all that it says, or not at all, and never takes the place of another. */
+/** A hard link appears with its complete content or not at all, and never replaces a file. */
 async function linkUnlessExists(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to);
@@ -43,13 +49,13 @@ async function linkUnlessExists(from: string, to: string): Promise<boolean> {
   }
 }
 
-/** Only by who owns the place: whoever has just linked one of them looks who that is. */
+/** Only the holder may remove them: a process that has just linked a successor file checks who holds the lock. */
 async function removeSuccessors(home: string): Promise<void> {
   const successors = (await readdir(home)).filter((name) => name.startsWith(successorPrefix));
   await Promise.all(successors.map((name) => rm(join(home, name), { force: true })));
 }
 
-/** With a file of its own that holds its mark. */
+/** `ownFile` contains the identity of this process. */
 async function acquireWith(home: string, ownFile: string): Promise<boolean> {
   const owner = join(home, 'owner');
   for (;;) {
@@ -57,7 +63,7 @@ async function acquireWith(home: string, ownFile: string): Promise<boolean> {
     if (isHeld) return false;
     if (!(await linkUnlessExists(ownFile, last.file))) continue;
     if (last.file === owner) return true;
-    // Whoever was faster has taken the place before it cleared the turns away: this one may lead nowhere by now.
+    // Another process acquired the lock and then removed the successor files: this link may be obsolete.
     if ((await readLockChain(home)).last.file === last.file) {
       await rename(ownFile, owner);
       await removeSuccessors(home);
@@ -68,12 +74,13 @@ async function acquireWith(home: string, ownFile: string): Promise<boolean> {
 }
 
 /**
- * One process owns the place while it lives. The mark of a dead one is never taken away, since it may be
- * another's by then: each has one heir at most, who puts its own mark in its place.
+ * One process holds the lock while it lives. The file of a dead holder is never deleted, because
+ * another process may own it by now. Each dead holder has at most one successor file, whose creator
+ * then replaces the first file.
  */
 export async function acquireInstanceLock(home: string): Promise<boolean> {
   if ((await readLockChain(home)).isHeld) return false;
-  // A name of its own: one that a kill has left may be the owner's file by another name.
+  // A unique name: a file left by a killed process may be a hard link to the owner's file.
   const ownFile = join(home, `owner.new-${randomUUID()}`);
   await writeFile(ownFile, readProcessIdentity(process.pid));
   try {

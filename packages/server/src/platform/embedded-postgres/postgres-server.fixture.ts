@@ -1,4 +1,4 @@
-// A PostgreSQL server of a test: copied at rest, restored to a restore point, or run as a standby.
+// A PostgreSQL server for tests: copied while stopped, restored to a restore point, or run as a standby.
 import { execFile } from 'node:child_process';
 import { chown, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -58,7 +58,7 @@ export async function postgresServer(home: string, backup?: string) {
     }
   }
 
-  /** An empty file that PostgreSQL looks for, or one with settings. */
+  /** Writes a signal file or a configuration file. */
   async function put(name: string, text = ''): Promise<void> {
     const file = join(cluster, name);
     await writeFile(file, text);

@@ -1,16 +1,16 @@
-// Chooses the account that runs the embedded PostgreSQL, which refuses to run as root.
+// The account that runs the embedded PostgreSQL, which refuses to run as root.
 import { execFile } from 'node:child_process';
 import { readFile, stat } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-/** Debian's own database account first: it owns nothing else; `nobody` is everywhere. */
+/** Debian's database account first, because it owns nothing else. `nobody` exists everywhere. */
 const candidates = ['postgres', 'nobody'];
 
-/** Undefined means: as ourselves. */
+/** Undefined: the account of this process. */
 export type Account = { uid: number; gid: number } | undefined;
 
-/** As root, the owner of existing data, else the first account of the list that the machine has. */
+/** As root: the owner of existing data, otherwise the first account of the list that exists. */
 export async function serverAccount(clusterDir: string): Promise<Account> {
   if (process.getuid?.() !== 0) return undefined;
   const owner = await stat(clusterDir).catch(() => undefined);
@@ -23,7 +23,7 @@ export async function serverAccount(clusterDir: string): Promise<Account> {
   throw new Error('the embedded PostgreSQL does not run as root, and no other account was found');
 }
 
-/** Whether the account gets through to a directory, past the ones above it. */
+/** True if the account can enter the directory, through all directories above it. */
 export async function canEnter(account: Account, directory: string): Promise<boolean> {
   if (account === undefined) return true;
   return runsSuccessfully('/bin/sh', ['-c', 'cd "$0"', directory], account);

@@ -1,13 +1,13 @@
-// Configures the embedded PostgreSQL: durable, for two cores, modest in memory whatever the machine has.
+// Configuration of the embedded PostgreSQL: durable, for two cores, with limited memory.
 import { totalmem } from 'node:os';
 
 const mebibyte = 1024 * 1024;
 const minSharedMebibytes = 64;
 const maxSharedMebibytes = 768;
-/** A 32nd: hot index pages of ten million sales fit at 24 GiB, and the kernel caches the rest anyway. */
+/** A 32nd: index pages of ten million sales fit at 24 GiB, and the kernel caches the rest. */
 const sharedDivisor = 32;
 
-/** Settings by name; the values are written as PostgreSQL reads them. */
+/** Settings by name, with values in PostgreSQL's syntax. */
 export type PostgresSettings = Readonly<Record<string, string>>;
 
 export function postgresConfiguration(overrides: PostgresSettings = {}): string {
@@ -25,34 +25,34 @@ export function postgresConfiguration(overrides: PostgresSettings = {}): string 
   return `# Written at each start; changes are lost.\n${lines.join('\n')}\n`;
 }
 
-/** What the container allows where it allows less than the machine has. */
+/** The memory limit of the container, if it is lower than the memory of the machine. */
 function availableMebibytes(): number {
   const allowed = process.constrainedMemory();
   return Math.floor((allowed > 0 ? Math.min(allowed, totalmem()) : totalmem()) / mebibyte);
 }
 
 const fixedSettings: PostgresSettings = {
-  // Reached through its socket alone.
+  // Connections use the Unix socket only.
   listen_addresses: '',
   unix_socket_permissions: '0700',
   max_connections: '40',
 
-  // An acknowledged sale survives the loss of power.
+  // An acknowledged sale survives a power failure.
   fsync: 'on',
   synchronous_commit: 'on',
   full_page_writes: 'on',
-  // This build compresses with pglz only, which costs more of two cores than the disk it saves.
+  // This build compresses with pglz only, which costs more processor time than it saves on the disk.
   wal_compression: 'off',
-  // No tool for standbys or archives comes with it; whoever needs them brings a database of their own.
+  // The package has no tools for standbys or archives; use your own PostgreSQL for them.
   wal_level: 'minimal',
   max_wal_senders: '0',
   wal_buffers: '16MB',
-  // Few checkpoints: each makes the next write of every page a whole page in the log.
+  // Few checkpoints: after each, the first write of a page logs the whole page.
   max_wal_size: '4GB',
   min_wal_size: '256MB',
   checkpoint_timeout: '15min',
 
-  // Nothing is scanned in bulk: the fewer processes, the better for two cores.
+  // No bulk scans: fewer processes are better for two cores.
   huge_pages: 'try',
   work_mem: '8MB',
   maintenance_work_mem: '128MB',
@@ -63,24 +63,25 @@ const fixedSettings: PostgresSettings = {
   jit: 'off',
   random_page_cost: '1.1',
 
-  // Queues turn over completely: clean up early, little by little.
+  // The rows of queues are replaced constantly: vacuum early and in small steps.
   autovacuum_naptime: '10s',
   autovacuum_max_workers: '2',
   autovacuum_vacuum_threshold: '500',
   autovacuum_vacuum_scale_factor: '0.05',
-  // A table analysed while nearly empty gets plans that walk all of it; before, the planner assumes more.
+  // A table analysed while nearly empty gets plans that scan all of it. Without statistics the
+  // planner assumes more rows.
   autovacuum_analyze_threshold: '1000',
   autovacuum_analyze_scale_factor: '0.05',
-  // Rows are found by whole keys whatever the statistics say. A sample of the usual size took a core for
-  // almost a second, every ten seconds while the tables were young; a tenth of it takes 40 ms.
+  // Rows are found by whole keys, independent of the statistics. The default sample took almost a
+  // second of a core every ten seconds while the tables were young; a tenth of it takes 40 ms.
   default_statistics_target: '10',
   autovacuum_vacuum_cost_limit: '400',
 
-  // Sorted batches cannot deadlock each other; what does is told soon.
+  // Sorted batches cannot deadlock each other. Other deadlocks are reported soon.
   deadlock_timeout: '200ms',
   idle_in_transaction_session_timeout: '60s',
 
-  // Values of refused statements stay out of the log: the client is told, and its log is scrubbed.
+  // Values of failed statements stay out of PostgreSQL's log. The client receives the error and redacts its log.
   log_min_messages: 'log',
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',

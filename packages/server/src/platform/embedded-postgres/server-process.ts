@@ -1,4 +1,4 @@
-// Speaks with one PostgreSQL server process: starts it, finds it, waits for it, ends it.
+// Controls one PostgreSQL server process: starts it, finds it, waits for it, stops it.
 import { spawn } from 'node:child_process';
 import { open, readFile, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ const immediateStopMs = 5_000;
 export type Postmaster = {
   pid: number;
   socketDir: string;
-  /** Resolves once the process is gone. */
+  /** Resolves once the process has ended. */
   exited: Promise<void>;
 };
 
@@ -52,7 +52,7 @@ export async function startPostmaster(
         cwd: cluster,
         env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' },
         stdio: ['ignore', log.fd, log.fd],
-        // A session of its own: Ctrl+C reaches us alone, and we stop it when all else is done.
+        // Its own session: Ctrl+C reaches only this process, which stops the server at the end of its shutdown.
         detached: true,
       },
     );
@@ -68,18 +68,18 @@ export async function startPostmaster(
   }
 }
 
-/** A living server of this cluster that nobody watches, such as one whose starter was killed. */
+/** A running server of this cluster without a parent, such as one whose parent was killed. */
 export async function findPostmaster(home: string): Promise<Postmaster | undefined> {
   const pidFile = await readPidFile(home);
   if (pidFile === undefined || !isProcessAlive(pidFile.pid)) return undefined;
   if (await servesCluster(pidFile.pid, home))
     return { ...pidFile, exited: waitForExit(pidFile.pid) };
-  // The id went to another process, after a restart of the machine or the container: the file is stale.
+  // Another process has the id after a restart of the machine or the container: the file is stale.
   await rm(pidFileOf(home), { force: true });
   return undefined;
 }
 
-/** True once it answers a query, false if it dies or we stop before. Recovery takes what it takes. */
+/** True once the server answers a query; false if it ends or this process stops. Crash recovery may take long. */
 export async function waitUntilReady(
   home: string,
   postmaster: Postmaster,
@@ -103,7 +103,7 @@ export async function waitUntilReady(
   return false;
 }
 
-/** Fast first (sessions end, a checkpoint is made), then immediate, which recovery makes good. */
+/** Fast shutdown first (ends sessions, writes a checkpoint), then immediate shutdown, which needs crash recovery. */
 export async function stopPostmaster({ pid, exited }: Postmaster): Promise<void> {
   const steps = [
     ['SIGINT', fastStopMs],
@@ -120,7 +120,7 @@ export async function stopPostmaster({ pid, exited }: Postmaster): Promise<void>
   }
 }
 
-/** How long the log is now, to read later what came after. */
+/** The length of the log, to read later what was added. */
 export function logLength(home: string): Promise<number> {
   return stat(logFileOf(home)).then(
     (file) => file.size,
@@ -128,7 +128,7 @@ export function logLength(home: string): Promise<number> {
   );
 }
 
-/** The end of the server's log behind an offset, to say why it died. */
+/** The end of the server's log after an offset, to report why the server ended. */
 export async function logTail(home: string, since = 0): Promise<string> {
   const handle = await open(logFileOf(home), 'r').catch(() => undefined);
   if (handle === undefined) return '';
@@ -142,7 +142,7 @@ export async function logTail(home: string, since = 0): Promise<string> {
   }
 }
 
-/** Its socket can be swept away with other temporary files; nobody can reach it then. */
+/** False if the socket was deleted together with other temporary files. No client can then connect. */
 export function hasSocket({ socketDir }: Postmaster): Promise<boolean> {
   return stat(join(socketDir, socketName)).then(
     () => true,
@@ -168,7 +168,7 @@ async function readPidFile(home: string): Promise<PidFile | undefined> {
   return { pid: Number(pid), socketDir, ready: state?.trim() === 'ready' };
 }
 
-/** The server works inside its data directory; systems without /proc are believed. */
+/** The working directory of a server is its data directory. Without /proc this is assumed. */
 async function servesCluster(pid: number, home: string): Promise<boolean> {
   try {
     const workingDirectory = await readlink(`/proc/${pid}/cwd`);
@@ -180,7 +180,7 @@ async function servesCluster(pid: number, home: string): Promise<boolean> {
 
 async function waitForExit(pid: number): Promise<void> {
   while (isProcessAlive(pid)) {
-    // Watching a process that we did not start must not keep ours alive.
+    // The timer for a process of another parent must not keep this process alive.
     await new Promise((resolve) => {
       setTimeout(resolve, exitPollMs).unref();
     });

@@ -1,23 +1,23 @@
-// Wakes whoever waits for something to happen: at once in this process, by a look at versions across processes.
+// Notifies subscribers about new versions: at once in this process, by polling versions across processes.
 
 import { createPoller, type Poller } from '../concurrency/poller.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 
-/** With the query and the read that follow, a change of another process is known within a second. */
+/** With the query and the read that follow, a subscriber learns of a change in another process within a second. */
 const defaultPollMs = 500;
-/** Keys in one question to a source. */
+/** Keys in one query to a source. */
 const keysPerPoll = 1000;
-/** More than connections that wait: whoever waits holds one. */
+/** More than the server accepts connections: each subscriber holds one. */
 export const maxListeners = 20_000;
 
-/** What can be waited for: `kind` names its source, `key` the thing. */
+/** What a subscriber waits for: `kind` names the source, `key` the record. */
 export type Topic = { readonly kind: string; readonly key: string };
 
 /**
- * How far the things of these keys have come. One that is not there is left out, and so may be one
- * that is no further than what everybody who waits for it has seen, which stands at the same place. Of
- * questions in a row that ask the same the arrays are the same ones: what is made of them may be kept.
+ * The current versions of the keys. A missing record is left out, and a record that has no newer
+ * version than `seen` may be left out. If consecutive calls ask for the same, they pass the same
+ * arrays, so results derived from them can be cached.
  */
 export type VersionSource = (
   keys: readonly string[],
@@ -25,21 +25,21 @@ export type VersionSource = (
 ) => Promise<ReadonlyMap<string, number>>;
 
 export type Subscription = {
-  /** The listener knows everything up to this version: it is not woken for that again. */
+  /** The subscriber has processed everything up to this version: it is not notified of it again. */
   acknowledge(version: number): void;
   end(): void;
 };
 
 export type ChangeNotifier = {
-  /** Who answers for a kind; before `start`. */
+  /** Registers the source of a kind, before `start`. */
   addSource(kind: string, readVersions: VersionSource): void;
-  /** After the commit: wakes the listeners of this process that have seen less. */
+  /** After the commit: notifies the subscribers of this process that have seen an older version. */
   publish(topic: Topic, version: number): void;
   /**
-   * Calls `wake` when the topic may have gone beyond `seen`: more often at times, never less. It is
-   * called in the middle of others' work, so it only notes that there is something to read.
+   * Calls `wake` when the version may exceed `seen`; it may call too often, never too rarely.
+   * `wake` runs inside other work, so it must only note that there is something to read.
    *
-   * @returns nothing where there are too many listeners
+   * @returns undefined if there are too many subscribers
    */
   subscribe(topic: Topic, seen: number, wake: (version: number) => void): Subscription | undefined;
   start(): void;
@@ -48,12 +48,12 @@ export type ChangeNotifier = {
 
 export type ChangeNotifierDeps = { log: Log; metrics?: Metrics; pollMs?: number };
 
-/** `told` is what it was woken for last: a look does not wake it for the same again. */
+/** `notifiedVersion`: the last version passed to `wake`. The same version is not passed again. */
 type Listener = { seenVersion: number; notifiedVersion: number; wake(version: number): void };
 
 /**
- * What one question asks about. Its text is made once for as long as nobody comes, goes or hears anything:
- * of thousands who wait, most wait in silence.
+ * The keys of one query. The arrays are rebuilt only if a subscriber starts, ends or is notified,
+ * since most of thousands of subscribers wait without changes.
  */
 type Group = {
   readonly topics: Map<string, Set<Listener>>;
@@ -62,7 +62,7 @@ type Group = {
 };
 type SourceState = { readonly groupByKey: Map<string, Group>; readonly groups: Set<Group> };
 
-/** What everybody of them has seen or was told of. */
+/** The lowest version that every subscriber has seen or was notified of. */
 function lowestSeen(listeners: Iterable<Listener> = []): number {
   let lowest = Number.MAX_SAFE_INTEGER;
   for (const { seenVersion, notifiedVersion } of listeners)
@@ -117,10 +117,11 @@ async function pollSource({ groups }: SourceState, readVersions: VersionSource):
 }
 
 /**
- * No LISTEN: it needs a connection of its own through every pooler and is no part of engines that
- * speak PostgreSQL's protocol (ADR 0048). What a look costs grows with who waits, not with what happens.
+ * No LISTEN: it needs a separate connection through poolers, and other databases with PostgreSQL's
+ * protocol lack it (ADR 0048). The cost grows with the number of subscribers, not with the number
+ * of changes.
  *
- * @example const live = createLive({ log }); const { end } = live.subscribe(topic, 0, wake);
+ * @example const notifier = createChangeNotifier({ log }); const { end } = notifier.subscribe(topic, 0, wake);
  */
 export function createChangeNotifier({
   log,
@@ -128,7 +129,7 @@ export function createChangeNotifier({
   pollMs = defaultPollMs,
 }: ChangeNotifierDeps): ChangeNotifier {
   const kinds = new Map<string, SourceState>();
-  /** Each source has its own, so that one that fails holds up no other. */
+  /** Each source has its own poller, so that a failing source does not block the others. */
   const pollers: Poller[] = [];
   let listenerCount = 0;
 
@@ -152,7 +153,7 @@ export function createChangeNotifier({
     addSource(name, readVersions) {
       const kind = findOrCreateSource(name);
       const onError = (error: unknown) =>
-        log.error({ err: error, kind: name }, 'what is new could not be looked at');
+        log.error({ err: error, kind: name }, 'polling for changes failed');
       pollers.push(
         createPoller({ pollMs: pollMs, poll: () => pollSource(kind, readVersions), onError }),
       );

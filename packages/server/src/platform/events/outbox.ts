@@ -1,4 +1,4 @@
-// Tells other parts what was committed: rows written with the change, handed on, then deleted.
+// Transactional outbox: rows are written together with a change, passed to subscribers, then deleted.
 import { CompiledQuery, type Kysely } from 'kysely';
 import { createPoller } from '../concurrency/poller.ts';
 import type { Database } from '../database/database.ts';
@@ -7,15 +7,15 @@ import type { Metrics } from '../observability/metrics.ts';
 import { type Clock, systemClock } from '../time/clock.ts';
 
 const defaultPollMs = 200;
-/** What a batch costs beside its rows, one commit above all, is shared by many. */
+/** A large batch spreads the cost of its commit over many rows. */
 const batchRows = 500;
-/** By so much a batch is narrowed that a subscriber did not take, down to the row that it cannot take. */
+/** After a failure the batch becomes smaller by this factor, down to the row that fails. */
 const narrowingFactor = 25;
 const nilUuid = '00000000-0000-0000-0000-000000000000';
 
 /**
- * In the order of the key, from where the last batch ended and round again: every tenant has its turn, and
- * the place of what was deleted already is not walked through again.
+ * In key order, from the end of the last batch and then from the beginning: every tenant gets its
+ * turn, and deleted index entries are not scanned again.
  */
 const claimText = `DELETE FROM outbox AS o USING (
     SELECT organization_id, outbox_id FROM outbox
@@ -37,10 +37,11 @@ export type OutboxRow = {
 };
 
 /**
- * Runs inside the transaction that deletes the rows, so it only writes to the database, such as jobs that
- * call the world outside; a rejection brings the rows again. They come by tenant and time within a batch;
- * across batches and processes only `sequence` tells the order of one subject. What it resolves with is
- * called once the transaction has committed, and may be forgotten by a crash: only hints belong there.
+ * Runs inside the transaction that deletes the rows, so it only writes to the database, such as
+ * jobs that call other servers. If it rejects, the rows come again. Within a batch rows are sorted
+ * by tenant and time; across batches and processes only `sequence` gives the order of one subject.
+ * The function it resolves with is called after the commit and may be lost in a crash: use it for
+ * hints only.
  */
 export type OutboxSubscriber = (
   rows: readonly OutboxRow[],
@@ -54,7 +55,7 @@ export type Outbox = {
   subscribe(subscriber: OutboxSubscriber): void;
   start(): void;
   stop(): Promise<void>;
-  /** Something was committed now: do not wait for the next look. */
+  /** A transaction was committed: process the outbox without waiting for the next poll. */
   wake(): void;
 };
 
@@ -77,13 +78,13 @@ export function createOutbox(deps: OutboxDeps): Outbox {
   const measured = measurements(deps.metrics);
   let position = startPosition;
   let batchSize = batchRows;
-  /** The end of a batch that was not taken: a row in it may never be, and must not hold up others. */
+  /** The end of a failed batch. Rows in it may always fail and must not block others. */
   let narrowUntil: OutboxPosition | undefined;
 
   const poller = createPoller({
     pollMs: deps.pollMs ?? defaultPollMs,
     poll: processBatch,
-    onError: (error) => log.error({ err: error }, 'the outbox could not be handed on'),
+    onError: (error) => log.error({ err: error }, 'processing the outbox failed'),
   });
 
   async function processBatch(): Promise<boolean> {
@@ -112,7 +113,7 @@ export function createOutbox(deps: OutboxDeps): Outbox {
       widen(last);
       return true;
     }
-    // The end of a round: look at what came before its start, unless this was a whole one.
+    // End of a round: read what comes before its start, unless the round was complete.
     const isWholeRound = position === startPosition;
     position = startPosition;
     narrowUntil = undefined;
@@ -120,7 +121,7 @@ export function createOutbox(deps: OutboxDeps): Outbox {
     return !isWholeRound;
   }
 
-  /** Without rows nobody was asked: the database itself failed. */
+  /** Without rows no subscriber ran: the database itself failed. */
   function narrow(rows: readonly OutboxRow[], limit: number): void {
     const last = rows.at(-1);
     if (last === undefined) return;
@@ -129,7 +130,7 @@ export function createOutbox(deps: OutboxDeps): Outbox {
     if (limit === 1) position = last;
   }
 
-  /** Behind what was not taken, many go at once again: a failure that passes must not cost thousands of commits. */
+  /** After the failed rows the batch grows again at once: a temporary failure must not cost thousands of commits. */
   function widen(last: OutboxPosition): void {
     if (narrowUntil === undefined || comparePositions(last, narrowUntil) < 0) return;
     batchSize = Math.min(batchRows, batchSize * narrowingFactor);

@@ -1,18 +1,18 @@
-// Makes identifiers and secrets: the only place that draws random numbers.
+// Creates identifiers and secrets. No other file draws random numbers.
 import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import { createUuidV7 } from './uuid-v7.ts';
 
-/** What grants access must hold at least 128 random bits. */
+/** A secret needs at least 128 random bits. */
 const minSecretBytes = 16;
 const secretBytes = 32;
 const jitterSteps = 1024;
 
 export type Ids = {
-  /** UUID version 7; never smaller than the one before it in this process, also when the clock goes back. */
+  /** UUID version 7. Each is greater than the previous one of this process, also if the clock goes back. */
   uuid(): string;
-  /** UUID version 4, where the time of making must not show (a user's `sub`). */
+  /** UUID version 4, which does not reveal its creation time (a user's `sub`). */
   uuidV4(): string;
-  /** Random bytes in base64url; at least 16 of them. */
+  /** Random bytes in base64url, at least 16. */
   secret(bytes?: number): string;
 };
 
@@ -27,7 +27,7 @@ export const systemIds: Ids = {
   },
 };
 
-/** Between half of the time and all of it, so that those who failed together do not return together. */
+/** A random delay between half of `ms` and `ms`, so that clients that failed together do not retry together. */
 export function withJitter(ms: number): number {
   return Math.round(ms * (0.5 + randomInt(jitterSteps) / (2 * jitterSteps)));
 }

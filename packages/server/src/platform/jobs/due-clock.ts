@@ -1,26 +1,27 @@
-// The clock that due times are compared with: it goes on where the clock of the machine is set back (ADR 0083).
+// The clock for due times: it continues if the clock of the machine is set back (ADR 0083).
 
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../time/clock.ts';
 
-/** So far it may run behind the highest time that it has shown. */
+/** The maximum delay behind the highest time that it has shown. */
 const toleranceMs = 5_000;
 
 export type DueClock = Clock & {
-  /** The due time by this clock for a time by the process clock: both are equally far from now. */
+  /** Converts a time of the process clock to a due time of this clock with the same distance from now. */
   toDue(at: number): number;
-  /** The time by the process clock for a due time of {@link DueClock.toDue}. */
+  /** Converts a due time of {@link DueClock.toDue} back to a time of the process clock. */
   fromDue(dueAt: number): number;
   /**
-   * Whether a deadline is over that was set at a time by the process clock. One that was set before the
-   * process clock went back is compared with this clock.
+   * True if a deadline has passed that was set at a time of the process clock. If the process clock
+   * went back since then, the deadline is compared with this clock.
    */
   hasPassed(deadline: number, setAt: number): boolean;
 };
 
 /**
- * Never runs more than five seconds behind the highest time that it has shown. Where the process clock goes
- * back by more it runs ahead of the process clock, at the same speed, until that has caught up.
+ * Never more than five seconds behind the highest time that it has shown. If the process clock goes
+ * back by more, this clock runs ahead of it at the same speed until the process clock has caught
+ * up.
  *
  * @example const dueClock = createDueClock(systemClock, log); dueClock.now();
  */
@@ -45,7 +46,7 @@ export function createDueClock(clock: Clock, log: Pick<Log, 'warn' | 'info'>): D
     return due;
   }
 
-  /** How far ahead it runs, once a step back is noticed. */
+  /** The current lead over the process clock, after a check for a step back. */
   function currentLeadMs(): number {
     now();
     return aheadMs;

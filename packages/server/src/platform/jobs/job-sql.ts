@@ -1,5 +1,5 @@
-// The SQL of the jobs table, planned anew each time: a queue is empty now and long later, and a plan made for
-// the one (walk the whole index) must not be kept for the other.
+// SQL of the jobs table. These statements are not prepared: a plan made for an empty queue (scan
+// the whole index) must not be reused for a long one.
 
 const batchRow = 'organization_id uuid, job_id uuid, lease_token uuid';
 const leaseMatches =
@@ -9,15 +9,15 @@ export const enqueueText = `INSERT INTO jobs
   (organization_id, job_id, kind, payload, due_at, attempts, created_at, lane)
   VALUES ($1, $2, $3, $4, $5, 0, $6, $7) ON CONFLICT (organization_id, job_id) DO NOTHING`;
 
-/** The end of a lease is the database's time: the clocks of two processes need not agree about it. */
+/** Leases end by the clock of the database, so that the clocks of processes need not agree. */
 const leaseEnd = (milliseconds: string) =>
   `clock_timestamp() + ${milliseconds} * interval '1 millisecond'`;
 
 /**
- * Moving due_at to the end of the lease keeps the job out of the way of others, and shows it again if we die;
- * what they go by is the lease, since due_at is compared with clocks of their own. Of each kind no more is
- * locked than it has places for; of all of them the oldest come first. The inner limit changes nothing of
- * that: the planner knows the number, so that no long queue is sorted for a few of its jobs.
+ * Moving due_at to the end of the lease hides the job from other processes, and shows it again if
+ * this process dies. Processes check the lease itself, because each compares due_at with its own
+ * clock. At most the free capacity of each kind is locked, oldest jobs first. The inner limit does
+ * not change the result: with it the planner does not sort a long queue for a few jobs.
  */
 export const claimText = `WITH due AS (
       SELECT d.organization_id, d.job_id, d.due_at
@@ -39,11 +39,14 @@ export const claimText = `WITH due AS (
 export const finishText = `DELETE FROM jobs AS j USING jsonb_to_recordset($1::jsonb) AS r(${batchRow})
     WHERE ${leaseMatches} RETURNING j.job_id`;
 
-/** For a room's own statement: a job ends in one commit with what it is for, whoever has its lease. */
+/**
+ * For the statement of another module: deletes the job in the same commit as its result,
+ * independent of the lease.
+ */
 export const deleteJobSql = (organizationId: string, jobId: string): string =>
   `DELETE FROM jobs WHERE organization_id = ${organizationId} AND job_id = ${jobId} RETURNING job_id`;
 
-// A look that was no try leaves what was said of the last one.
+// An attempt that does not count keeps the error of the previous one.
 export const postponeText = `UPDATE jobs AS j SET due_at = r.due_at,
       last_error = CASE WHEN r.uncounted = 1 THEN j.last_error ELSE r.last_error END,
       lease_token = NULL, lease_until = NULL, attempts = j.attempts - r.uncounted
@@ -55,7 +58,7 @@ export const renewText = `UPDATE jobs AS j SET lease_until = ${leaseEnd('$2')}, 
     FROM jsonb_to_recordset($1::jsonb) AS r(${batchRow})
     WHERE ${leaseMatches} RETURNING j.job_id`;
 
-/** Also of kinds that nobody here handles: from one kind to the next, and the first of each. */
+/** Includes kinds without a handler in this process: walks from kind to kind and reads the first job of each. */
 export const oldestDueText = `WITH RECURSIVE kinds AS (
       (SELECT kind FROM jobs ORDER BY kind LIMIT 1)
       UNION ALL

@@ -178,7 +178,10 @@ describe('jobs', () => {
     );
     assert.ok((pauses[0] ?? 0) >= 400 && (pauses[0] ?? 0) <= 1_200, String(pauses[0]));
     assert.ok(Math.max(...pauses) <= 600_100 && Math.max(...pauses) >= 300_000, String(pauses));
-    assert.match(await metrics.registry.metrics(), /switchyard_jobs_repeated_failures_total\{[^}]*\} 10/);
+    assert.match(
+      await metrics.registry.metrics(),
+      /switchyard_jobs_repeated_failures_total\{[^}]*\} 10/,
+    );
   });
 
   test('a handler names the time of its next look', async () => {

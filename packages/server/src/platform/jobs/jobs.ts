@@ -1,4 +1,4 @@
-// Does what must be done sooner or later, over any crash: a table of jobs, claimed in batches under leases.
+// Job queue in PostgreSQL: jobs survive crashes, and processes claim them in batches under leases.
 import { CompiledQuery, type Kysely } from 'kysely';
 import { createPoller } from '../concurrency/poller.ts';
 import type { Database } from '../database/database.ts';
@@ -19,11 +19,11 @@ import {
 } from './job-sql.ts';
 
 const defaultPollMs = 200;
-/** Of one kind at once, where its handler names no number. */
+/** Concurrent jobs of one kind, unless its handler sets a number. */
 const defaultMaxConcurrent = 8;
-/** Of all kinds in one claim, the oldest of them; what is left comes with the next one, which follows at once. */
+/** Jobs of all kinds in one claim, oldest first. If more wait, the next claim follows at once. */
 const maxClaimed = 64;
-/** How long the jobs of a process that died stay its own, by the clock of the database. */
+/** How long another process waits before it takes over jobs of a dead process, by the clock of the database. */
 const defaultLeaseMs = 15_000;
 const renewalsPerLease = 3;
 const firstRetryMs = 1_000;
@@ -38,72 +38,73 @@ export type Job = {
   jobId: string;
   kind: string;
   payload: Record<string, unknown>;
-  /** Undefined where its order does not matter. */
+  /** Undefined if the order does not matter. */
   lane?: string;
-  /** Tries before this one. */
+  /** Earlier attempts. */
   attempts: number;
-  /** When it was to be done, epoch milliseconds of the clock of due times. */
+  /** The due time, epoch milliseconds of the clock for due times. */
   dueAt: number;
 };
 
 export type NewJob = {
   organizationId: string;
-  /** Twice the same is one job. */
+  /** Jobs with the same id are one job. */
   jobId?: string;
   kind: string;
   payload: Record<string, unknown>;
-  /** A UUID: jobs of one lane are begun in the order in which they were made, where both are due. */
+  /** A UUID. Due jobs of one lane start in the order of their creation. */
   lane?: string;
-  /** Epoch milliseconds by the process clock; now where absent. */
+  /** Epoch milliseconds of the process clock. Default: now. */
   dueAt?: number;
 };
 
 /**
- * Looks again at `retryAt`, epoch milliseconds by the process clock; `untried` where this look counts as no try. `note`
- * says why a try did not end the job.
+ * Runs the job again at `retryAt`, epoch milliseconds of the process clock. With `countAttempt:
+ * false` this attempt does not count. `note` says why the job is not finished.
  */
 export type Reschedule = { retryAt: number; countAttempt?: false; note?: string };
 
 /**
- * Resolves when done, or with the time of the next look. A throw brings the job back with
- * growing pauses; it is never dropped. It runs at least once, so a handler bears to be repeated.
+ * Resolves when the job is finished, or with the time of the next attempt. If it throws, the job is
+ * retried with growing delays and never dropped. A job may run more than once, so handlers must be
+ * idempotent.
  */
 // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a return statement is the usual one
 export type JobHandler = (job: Job) => Promise<Reschedule | undefined | void>;
 
 type HandleOptions = {
-  /** How many of the kind this process does at once; eight where it is left out. */
+  /** Concurrent jobs of the kind in this process. Default: eight. */
   readonly maxConcurrent?: number;
-  /** It ends its jobs in a statement of its own, with `endedJob`. */
+  /** The handler deletes its jobs in its own statement, with `deleteJobSql`. */
   readonly deletesItself?: true;
 };
 
 export type Jobs = {
   /**
-   * Only kinds with a handler are claimed; call it before `start`. Each kind has places of its own: one
-   * that is slow, or comes in thousands, takes none from another.
+   * Only kinds with a handler are claimed; call it before `start`. Each kind has its own
+   * concurrency limit, so that a slow or large kind does not delay the others.
    */
   handle(kind: string, handler: JobHandler, options?: HandleOptions): void;
-  /** Within a transaction the job exists once that commits; call `wake` then. */
+  /** Inside a transaction the job exists after its commit; call `wake` then. */
   enqueue(job: NewJob, trx?: Kysely<unknown>): Promise<void>;
   start(): void;
-  /** Claims no more and waits for what runs; what does not end in time is done by another process. */
+  /** Claims no more jobs and waits for the running ones. Another process takes over those that do not end in time. */
   stop(): Promise<void>;
-  /** Something is due now: do not wait for the next look. */
+  /** A job is due now: claim without waiting for the next poll. */
   wake(): void;
 };
 
 export type JobsDeps = {
   database: Database;
   clock: Clock;
-  /** That of the process; one of its own where it is left out. */
+  /** The process's clock for due times. Default: a separate one. */
   dueClock?: DueClock;
   ids: Ids;
   log: Log;
   metrics: Metrics;
   pollMs?: number;
   leaseMs?: number;
-  /** Tries from which on a job that keeps failing is reported as an error. */
+  /** Attempts after which a failing job is logged as an error. */
   alertAfterAttempts?: number;
 };
 
@@ -116,17 +117,17 @@ type ClaimedRow = {
   attempts: number;
   due_at: Date;
 };
-/** A kind, and what of it is done at this moment. */
+/** A kind and its running jobs. */
 type KindState = {
   readonly handler: JobHandler;
   readonly maxConcurrent: number;
   readonly deletesItself: boolean;
   running: number;
-  /** The last claim got all that it asked for: more may wait. */
+  /** The last claim was filled up: more jobs may wait. */
   hasMore: boolean;
 };
 
-// Not at the first free place: a claim of many costs less than many of one.
+// Wait until half of the capacity is free: one large claim costs less than many small ones.
 const isWorthClaiming = ({ hasMore, running, maxConcurrent }: KindState): boolean =>
   hasMore && running <= maxConcurrent / 2;
 
@@ -140,7 +141,7 @@ export function createJobs(deps: JobsDeps): Jobs {
   const { leaseMs = defaultLeaseMs, dueClock = createDueClock(clock, log) } = deps;
   const kinds = new Map<string, KindState>();
   const runningJobs = new Map<Promise<void>, JobLease>();
-  /** Those among them whose handlers have not ended. */
+  /** The jobs whose handlers have not returned. */
   const handledJobs = new Map<string, JobLease>();
   const counters = measurements(deps, dueClock);
   const finishedJobs = createLeaseUpdate<JobLease>('jobs-finish', database, finishText);
@@ -149,7 +150,7 @@ export function createJobs(deps: JobsDeps): Jobs {
   const poller = createPoller({
     pollMs: deps.pollMs ?? defaultPollMs,
     poll: claim,
-    onError: (error) => log.warn({ err: error }, 'jobs cannot be claimed'),
+    onError: (error) => log.warn({ err: error }, 'claiming jobs failed'),
   });
 
   async function claim(): Promise<boolean> {
@@ -157,7 +158,7 @@ export function createJobs(deps: JobsDeps): Jobs {
       .map(([kind, state]) => ({ kind, lot: state, free: state.maxConcurrent - state.running }))
       .filter(({ free }) => free > 0);
     if (claimable.length === 0) return false;
-    // A token of its own for each claim fences out whoever held the job before, this process included.
+    // A new token for each claim fences out earlier holders of the job, including this process.
     const token = ids.uuid();
     const rows = await database.query<ClaimedRow>(claimText, [
       isoTime(dueClock.now()),
@@ -170,25 +171,28 @@ export function createJobs(deps: JobsDeps): Jobs {
     for (const { kind, lot: state, free } of claimable)
       state.hasMore = claimedByKind.get(kind)?.length === free;
     for (const row of rows.sort(compareDueOrder)) begin(row, token);
-    // Jobs may have ended while these were claimed, when nobody knew that more wait.
+    // Jobs may have ended during the claim, when it was not known that more wait.
     return rows.length === maxClaimed || claimable.some(({ lot: state }) => isWorthClaiming(state));
   }
 
   function begin(row: ClaimedRow, token: string): void {
     const runningLease = handledJobs.get(keyOf(row));
     if (runningLease !== undefined) {
-      // Its lease ran out and came back to us: it is not begun twice, and goes on under the new one.
+      // The lease expired and this process claimed the job again: do not run it twice, continue under the new lease.
       runningLease.lease_token = token;
       return;
     }
     const lease = { organization_id: row.organization_id, job_id: row.job_id, lease_token: token };
     const state = kinds.get(row.kind);
-    if (state === undefined) throw new Error('a job of a kind that was not asked for');
+    if (state === undefined) throw new Error('a claimed job has a kind without a handler');
     state.running += 1;
     handledJobs.set(keyOf(lease), lease);
     const work = perform(row, state, lease).catch((error: unknown) => {
-      // Its lease runs out, and the job is done again: handlers bear that.
-      log.warn({ err: error, jobId: row.job_id }, 'the end of a job could not be recorded');
+      // The lease expires and the job runs again, since handlers are idempotent.
+      log.warn(
+        { err: error, jobId: row.job_id },
+        'recording the end of a job failed; the job runs again',
+      );
     });
     runningJobs.set(work, lease);
     void work.then(() => {
@@ -202,7 +206,7 @@ export function createJobs(deps: JobsDeps): Jobs {
 
   async function perform(row: ClaimedRow, state: KindState, lease: JobLease): Promise<void> {
     const { retryAt, countAttempt, note, failure } = await attempt(row, state.handler);
-    // From here on it may be claimed before we hear that its end is written down.
+    // From here on the job may be claimed again before this process learns that its end is recorded.
     handledJobs.delete(keyOf(lease));
     const isRecorded =
       retryAt === undefined
@@ -213,7 +217,11 @@ export function createJobs(deps: JobsDeps): Jobs {
             last_error: failure ?? note ?? null,
             uncounted: countAttempt === false ? 1 : 0,
           });
-    if (!isRecorded) log.warn({ kind: row.kind, jobId: row.job_id }, 'a job outlived its lease');
+    if (!isRecorded)
+      log.warn(
+        { kind: row.kind, jobId: row.job_id },
+        'a job ended after its lease had expired; another process may run it too',
+      );
     const outcome = failure !== undefined ? 'failed' : retryAt === undefined ? 'done' : 'postponed';
     counters.ended.inc({ kind: row.kind, outcome: isRecorded ? outcome : 'lost' });
   }
@@ -233,11 +241,11 @@ export function createJobs(deps: JobsDeps): Jobs {
   function report(row: ClaimedRow, error: unknown): void {
     const facts = { err: error, kind: row.kind, jobId: row.job_id, attempts: row.attempts };
     if (row.attempts < (deps.alertAfterAttempts ?? defaultAlertAfterAttempts)) {
-      log.warn(facts, 'job failed, and will be tried again');
+      log.warn(facts, 'a job failed and will be retried');
       return;
     }
     counters.repeatedFailures.inc({ kind: row.kind });
-    log.error(facts, 'job keeps failing');
+    log.error(facts, 'a job failed repeatedly and is still retried');
   }
 
   async function renew(): Promise<void> {
@@ -270,7 +278,9 @@ export function createJobs(deps: JobsDeps): Jobs {
     start() {
       poller.start();
       renewal ??= setInterval(() => {
-        renew().catch((error: unknown) => log.warn({ err: error }, 'leases were not renewed'));
+        renew().catch((error: unknown) =>
+          log.warn({ err: error }, 'renewing the leases of jobs failed'),
+        );
       }, leaseMs / renewalsPerLease);
     },
     async stop() {
@@ -278,7 +288,10 @@ export function createJobs(deps: JobsDeps): Jobs {
       await waitAtMost(stopGraceMs, Promise.all(runningJobs.keys()));
       clearInterval(renewal);
       if (runningJobs.size > 0)
-        log.warn({ jobs: runningJobs.size }, 'jobs were left to another process');
+        log.warn(
+          { jobs: runningJobs.size },
+          'jobs did not end before the stop; another process runs them',
+        );
     },
     wake: poller.wake,
   };
@@ -289,7 +302,7 @@ function measurements({ database, metrics }: JobsDeps, dueClock: DueClock) {
     name: 'switchyard_jobs_oldest_due_seconds',
     help: 'Time by which the oldest due job is overdue',
     async collect() {
-      // A database that is away says nothing of the queue: the last figure stays.
+      // If the database is unavailable, the last value stays.
       const rows = await database
         .query<{ due_at: Date | null }>(oldestDueText)
         .catch(() => undefined);
@@ -315,7 +328,7 @@ function measurements({ database, metrics }: JobsDeps, dueClock: DueClock) {
 const keyOf = (row: Pick<JobLease, 'organization_id' | 'job_id'>): string =>
   row.organization_id + row.job_id;
 
-/** Ends of jobs go together; false for one whose lease somebody else has taken since. */
+/** Updates the ended jobs in one statement. False for a job that another process has claimed since. */
 function createLeaseUpdate<Row extends JobLease>(name: string, database: Database, text: string) {
   return createGroupCommit<Row, boolean>({
     name,
@@ -328,7 +341,7 @@ function createLeaseUpdate<Row extends JobLease>(name: string, database: Databas
   });
 }
 
-/** As they were to be done; identifiers grow with the time of making. */
+/** By due time, then by identifier, which grows with the time of creation. */
 function compareDueOrder(first: ClaimedRow, second: ClaimedRow): number {
   const difference = first.due_at.getTime() - second.due_at.getTime();
   return difference !== 0 ? difference : first.job_id < second.job_id ? -1 : 1;
@@ -346,7 +359,7 @@ function toJob(row: ClaimedRow): Job {
   };
 }
 
-/** Doubles from a second to ten minutes. */
+/** Doubles from one second to ten minutes. */
 function backoffMs(attempts: number): number {
   return withJitter(Math.min(maxRetryMs, firstRetryMs * 2 ** Math.min(attempts - 1, maxDoublings)));
 }

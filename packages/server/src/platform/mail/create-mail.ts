@@ -1,4 +1,4 @@
-// Chooses how mail is sent: over SMTP where a server is set, otherwise into files of the data directory.
+// Chooses how to send mail: over SMTP if a server is set, otherwise into files of the data directory.
 
 import type { Ids } from '../identifiers/ids.ts';
 import type { Clock } from '../time/clock.ts';

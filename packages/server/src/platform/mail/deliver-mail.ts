@@ -1,11 +1,11 @@
-// Sends the mail of a job: again and again while its server may yet take it, and no longer than is of use.
+// Sends the mail of a job, and retries while the mail server may still accept it.
 import type { Job } from '../jobs/jobs.ts';
 import type { Log } from '../observability/log.ts';
 import { type Mail, MailError, type MailMessage, type MailRefusal } from './smtp-mail.ts';
 
-/** With a pause of five to ten minutes before each, about five days, as mail servers among themselves try. */
+/** About five days, with five to ten minutes between attempts, like mail servers among themselves. */
 export const maxMailAttempts = 1_000;
-/** About half a day: what is set wrong between us and our own server is found by then. */
+/** About half a day: enough to notice and correct a wrong configuration of the operator's mail server. */
 export const maxRefusedAttempts = 100;
 
 const maxAttemptsByRefusal: Readonly<Record<MailRefusal, number>> = {
@@ -17,7 +17,7 @@ const maxAttemptsByRefusal: Readonly<Record<MailRefusal, number>> = {
 type Deps = { readonly mail: Pick<Mail, 'send'>; readonly log: Pick<Log, 'warn'> };
 
 /**
- * @throws what kept the mail from being sent, where it is worth another try
+ * @throws the error of the attempt, if another attempt is useful
  * @example await deliverMail({ mail, log }, job, { to, language, subject, text, html });
  */
 export async function deliverMail(
@@ -30,6 +30,6 @@ export async function deliverMail(
   } catch (error) {
     const refusal = error instanceof MailError ? error.refusal : 'None';
     if (attempts < maxAttemptsByRefusal[refusal]) throw error;
-    log.warn({ err: error, kind, jobId, attempts }, 'a mail is given up');
+    log.warn({ err: error, kind, jobId, attempts }, 'a mail was not delivered and is not retried');
   }
 }

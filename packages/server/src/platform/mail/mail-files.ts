@@ -1,4 +1,4 @@
-// Keeps mail in files instead of sending it: what the demo shows and the tests read.
+// Stores mail in files instead of sending it, for the demo and for tests.
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Ids } from '../identifiers/ids.ts';
@@ -6,7 +6,7 @@ import { type Clock, isoTime } from '../time/clock.ts';
 import { toNodemailerMessage } from './mail-message.ts';
 import type { Mail } from './smtp-mail.ts';
 
-/** The newest are kept. */
+/** Older files are deleted. */
 const maxFiles = 1_000;
 
 type Deps = {
@@ -16,7 +16,7 @@ type Deps = {
   readonly ids: Ids;
 };
 
-/** Where the mail lies, in files that sort by their time. */
+/** The directory of the mail files, whose names sort by time. */
 export function mailDirectory({ dataDir }: { readonly dataDir: string }): string {
   return join(dataDir, 'mail');
 }
@@ -45,7 +45,7 @@ export function createMailFiles(deps: Deps): Mail {
       );
       const name = `${isoTime(clock.now()).replaceAll(':', '')}-${ids.uuid()}`;
       await open();
-      // Whoever watches the directory sees whole mails alone.
+      // Renamed when complete, so that programs that watch the directory see only complete mails.
       const partial = join(directory, `${name}.partial`);
       await writeFile(partial, bytes as Buffer, { mode: 0o600 });
       await rename(partial, join(directory, `${name}.eml`));

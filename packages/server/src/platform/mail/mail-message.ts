@@ -1,8 +1,8 @@
-// A mail of ours as the mail library takes it: nothing of it makes the library read a file or ask an address.
+// Converts a mail to nodemailer's format, without access to files or URLs.
 import type { Clock } from '../time/clock.ts';
 
 export type MailMessage = {
-  /** Two sendings of one mail have the same: mailboxes may show it once. */
+  /** The same for every attempt, so that mailboxes can show the mail once. */
   readonly mailId: string;
   readonly to: string;
   readonly subject: string;
@@ -17,7 +17,7 @@ export function toNodemailerMessage(message: MailMessage, from: string, clock: C
   const domain = /@([^\s>]+)>?$/.exec(from)?.[1] ?? 'localhost';
   return {
     from,
-    // As a text it would be read as a list.
+    // As an object: nodemailer would parse a string as a list of addresses.
     to: { name: '', address: to },
     subject,
     text,

@@ -1,10 +1,10 @@
-// Names in mails come from sign-ups and users: a mailbox must not make a link of them.
+// Removes link-like text from names in mails, which come from sign-ups and users.
 import { mailNameLengthMax } from '@switchyard/contract';
 
 /**
- * Replaces every character that a name in a mail must not hold, so that the rest stays readable.
+ * Replaces every character that a name in a mail must not contain, so that the rest stays readable.
  *
- * @example mailName('Click http://evil.example'); // 'Click http evil example'
+ * @example sanitizeMailName('Click http://evil.example'); // 'Click http evil example'
  */
 export function sanitizeMailName(name: string): string {
   const plain = name

@@ -171,7 +171,7 @@ describe('mail', () => {
     await assert.rejects(mail.send(message), { name: 'MailError', refusal: 'None' });
   });
 
-  test('a mail is given up at once, after half a day or after five, by what its server says', async () => {
+  test('a mail was not delivered and is not retried at once, after half a day or after five, by what its server says', async () => {
     const isGivenUp = async (refusal: MailRefusal, attempts: number) => {
       const warned: unknown[] = [];
       const deps = {

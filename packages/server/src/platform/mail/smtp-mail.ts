@@ -1,4 +1,4 @@
-// Sends mail over SMTP, and says why a server did not take it.
+// Sends mail over SMTP and classifies rejections of the mail server.
 
 import { isLoopbackHost } from '../net/address-classes.ts';
 import type { Clock } from '../time/clock.ts';
@@ -6,27 +6,27 @@ import { type MailMessage, toNodemailerMessage } from './mail-message.ts';
 
 export type { MailMessage } from './mail-message.ts';
 
-/** Few at a time: mail is never urgent to the millisecond. */
+/** A low number: mail is not urgent. */
 const maxConnections = 2;
 const mailsPerConnection = 50;
-/** Of each kind of mail: the next ones are ready while others are sent, and no more wait for a connection. */
+/** Concurrent jobs for each kind of mail: the next mails are prepared while others are sent. */
 export const maxConcurrentMails = 2 * maxConnections;
 
 export type Mail = {
-  /** Makes the directory, where mail is caught; a mail server that is away keeps nobody from starting. */
+  /** Creates the directory of mail files. An unavailable mail server does not prevent the start. */
   open(): Promise<void>;
-  /** Resolves when the next server has it, or the file is there. */
+  /** Resolves when the next server has accepted the mail, or the file is written. */
   send(message: MailMessage): Promise<void>;
   close(): Promise<void>;
 };
 
 /**
- * `NoMailbox`: there is none of this name that takes mail, and another try changes nothing. `Permanent`: the
- * server says no for good, and may mean us. `None`: it may yet take the mail, or has said nothing.
+ * `NoMailbox`: the mailbox does not exist, so a retry is useless. `Permanent`: the server rejects
+ * permanently, possibly because of the sender. `None`: a temporary rejection, or no response.
  */
 export type MailRefusal = 'NoMailbox' | 'Permanent' | 'None';
 
-/** Why a mail was not taken, without its addresses and its text. */
+/** The reason why a mail was not accepted, without addresses and text. */
 export class MailError extends Error {
   override name = 'MailError';
   readonly refusal: MailRefusal;
@@ -47,7 +47,7 @@ type SmtpDeps = {
 /** @example const mail = createSmtpMail({ smtpUrl, mailFrom, mailTimeoutMs, clock }); */
 export function createSmtpMail({ smtpUrl, mailFrom, mailTimeoutMs, clock }: SmtpDeps): Mail {
   const options = smtpOptions(smtpUrl, mailTimeoutMs);
-  // What speaks SMTP is loaded with the first mail: most processes never send one.
+  // The SMTP library is loaded with the first mail: most processes never send one.
   const open = async () => (await import('nodemailer')).createTransport(options);
   let transport: ReturnType<typeof open> | undefined;
   return {
@@ -75,7 +75,7 @@ function smtpOptions(address: string, timeoutMs: number) {
     host,
     port: url.port === '' ? (isTls ? 465 : 587) : Number(url.port),
     secure: isTls,
-    // A server that offers no TLS gets neither password nor mail; this machine alone is trusted.
+    // Without TLS neither password nor mail is sent, except to this machine.
     requireTLS: !isTls && !isLoopbackHost(host),
     tls: { minVersion: 'TLSv1.2' as const },
     ...(user === '' ? {} : { auth: { user, pass: decodeURIComponent(url.password) } }),
@@ -89,12 +89,12 @@ function smtpOptions(address: string, timeoutMs: number) {
   };
 }
 
-/** RFC 3463, in front as RFC 2034 has it, or at the end in the manner of qmail: `(#5.7.1)`. */
+/** Enhanced status code (RFC 3463), at the start as in RFC 2034, or at the end as qmail writes it: `(#5.7.1)`. */
 const enhancedCode = /(?:^\d{3}[ -]|\(#)(5\.\d{1,3}\.\d{1,3})\b/;
-/** About the mailbox alone: a name or a domain that is not there or has moved, or a mailbox that is shut. */
+/** Codes about the mailbox itself: unknown name or domain, moved, or disabled. */
 const noMailboxCodes = new Set(['5.1.1', '5.1.2', '5.1.3', '5.1.6', '5.1.10', '5.2.1']);
 
-/** A bare 550 to the name of a mailbox is also how a server says that it takes nothing from us. */
+/** A 550 without an enhanced code may also mean that the server rejects the sender. */
 function classifyRefusal({
   command,
   responseCode,
@@ -103,7 +103,7 @@ function classifyRefusal({
   if (command !== 'RCPT TO' || !(Number(responseCode) >= 550)) return 'None';
   const code = enhancedCode.exec(String(response))?.[1] ?? '';
   if (noMailboxCodes.has(code)) return 'NoMailbox';
-  // 5.7 is about who sends, such as a relay that is denied, and an operator can mend that.
+  // 5.7 concerns the sender, such as a denied relay; an operator can correct that.
   return code.startsWith('5.7.') ? 'None' : 'Permanent';
 }
 
@@ -112,7 +112,7 @@ function toMailError(error: unknown): MailError {
   const facts = [smtpError['code'], smtpError['responseCode'], smtpError['command']];
   const details = facts.filter((fact) => fact !== undefined).join(' ');
   return new MailError(
-    `the mail server did not take the mail (${details})`,
+    `the mail server did not accept the mail (${details})`,
     classifyRefusal(smtpError),
   );
 }

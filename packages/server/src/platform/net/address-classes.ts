@@ -1,4 +1,4 @@
-// Tells addresses of the public internet from all others, so that nobody sends us to our own house.
+// Classifies addresses: public, loopback, or special purpose.
 import { BlockList, isIP, isIPv4 } from 'node:net';
 
 /** IANA's special-purpose registry of IPv4, and multicast. */
@@ -19,7 +19,7 @@ const specialIpv4Ranges = [
   ['224.0.0.0', 3],
 ] as const;
 
-/** Within 2000::/3, outside of which nothing is public: tunnels to IPv4, documentation, benchmarks. */
+/** Inside 2000::/3, the only public range: tunnels to IPv4, documentation, benchmarks. */
 const specialIpv6Ranges = [
   ['2001::', 23],
   ['2001:db8::', 32],
@@ -34,7 +34,7 @@ globalIpv6.addSubnet('2000::', 3, 'ipv6');
 const nonPublicIpv6 = new BlockList();
 for (const [net, bits] of specialIpv6Ranges) nonPublicIpv6.addSubnet(net, bits, 'ipv6');
 
-/** False for whatever is no address at all. */
+/** False for text that is not an address. */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !nonPublicIpv4.check(address, 'ipv4');
   if (isIP(address) !== 6) return false;

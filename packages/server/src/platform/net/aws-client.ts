@@ -1,4 +1,4 @@
-// Calls one Amazon service over kept connections: signed, within time and size, faults as values.
+// Calls one AWS service with signed requests over persistent connections, and returns errors as values.
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import { defined } from '@switchyard/contract';
@@ -12,14 +12,14 @@ const idleMs = 20_000;
 export type AwsClientOptions = {
   readonly service: string;
   readonly region: string;
-  /** Where the service listens; a plain http address is for tests on this machine. */
+  /** The URL of the service. Plain http is for tests on this machine. */
   readonly endpoint: string;
   readonly credentials: AwsCredentials;
   readonly clock: Clock;
-  /** For one call, with the wait for a connection. */
+  /** For one call, including the wait for a connection. */
   readonly timeoutMs: number;
   readonly connections: number;
-  /** Authorities to trust besides the machine's, PEM. */
+  /** Certificate authorities to trust besides those of the machine, PEM. */
   readonly ca?: string;
 };
 
@@ -32,8 +32,8 @@ export type AwsCall = {
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * What came of a call. `refused` names the exception of the service; `lost`: no answer, and nobody
- * knows whether the service acted.
+ * `exceptionName`: the exception that the service returned. `failure`: no usable response, so it is
+ * unknown whether the service acted.
  */
 export type AwsResult =
   | { readonly response: Json; readonly exceptionName?: undefined; readonly failure?: undefined }
@@ -75,7 +75,7 @@ function parseJson(text: string | undefined): Json | undefined {
 
 const textOrEmpty = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** `x-amzn-errortype: ValidationException:http://…`, or `__type` with a name space before `#`. */
+/** `x-amzn-errortype: ValidationException:http://…`, or `__type` with a namespace before `#`. */
 function describeException({ headers, statusCode = 0 }: IncomingMessage, body: Json | undefined) {
   const errorType = textOrEmpty(headers['x-amzn-errortype']) || textOrEmpty(body?.['__type']);
   const exceptionName = errorType.split(':')[0]?.split('#').at(-1) || `HTTP ${statusCode}`;
@@ -83,7 +83,7 @@ function describeException({ headers, statusCode = 0 }: IncomingMessage, body: J
   return { exceptionName, status: statusCode, message };
 }
 
-/** A kept connection that the service closed just then: nothing was read of the request. */
+/** The service closed a reused connection and did not read the request. */
 const isStaleConnectionError = (error: unknown, isReused: boolean): boolean => {
   const { code } = error as NodeJS.ErrnoException;
   return isReused && (code === 'ECONNRESET' || code === 'EPIPE');
@@ -136,7 +136,7 @@ export function createAwsClient(options: AwsClientOptions): AwsClient {
         if (response.statusCode !== 200) return describeException(response, body);
         return body === undefined ? { failure: 'unreadable' } : { response: body };
       } catch {
-        // Whatever it was, there is no answer: a refused connection, a bad certificate, half an answer.
+        // No usable response: a refused connection, an invalid certificate, an incomplete response.
         return { failure: signal.aborted ? 'timed_out' : 'unreachable' };
       }
     },

@@ -1,18 +1,18 @@
-// Signs requests to Amazon Web Services: Signature Version 4, with the payload in the signature.
+// Signs requests to Amazon Web Services: Signature Version 4, including the payload.
 import { createHmac, hash } from 'node:crypto';
 
 export type AwsCredentials = {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** Of credentials that expire. */
+  /** Session token of temporary credentials. */
   readonly sessionToken?: string | undefined;
 };
 
 export type AwsRequest = {
   readonly method: string;
-  /** Its path is encoded once, as it is sent. */
+  /** The path is percent-encoded once, as it is sent. */
   readonly url: URL;
-  /** Names in small letters. */
+  /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 };
@@ -27,14 +27,14 @@ export type AwsScope = {
 
 const algorithm = 'AWS4-HMAC-SHA256';
 
-/** RFC 3986 leaves these four alone less than JavaScript does. */
+/** RFC 3986 also encodes these characters. */
 const percentEncode = (text: string): string =>
   encodeURIComponent(text).replace(
     /[!'()*]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );
 
-/** Every service but S3 wants the sent path encoded once more. */
+/** Every service except S3 expects the path percent-encoded twice. */
 const canonicalPath = ({ pathname }: URL): string =>
   pathname.split('/').map(percentEncode).join('/');
 
@@ -49,10 +49,10 @@ const hmac = (key: string | Buffer, text: string): Buffer =>
   createHmac('sha256', key).update(text).digest();
 
 /**
- * The headers to send, `host` left out of them: those given, the time, the session and the
+ * Returns the headers to send without `host`: the given ones, the time, the session token and the
  * signature.
  *
- * @example const headers = signAws(request, { service: 'kms', region, credentials, now: clock.now() });
+ * @example const headers = signAwsRequest(request, { service: 'kms', region, credentials, now: clock.now() });
  */
 export function signAwsRequest(request: AwsRequest, scope: AwsScope): Record<string, string> {
   const { method, url, body } = request;

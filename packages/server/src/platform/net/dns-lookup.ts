@@ -1,14 +1,14 @@
-// Asks where a host of others is, without holding up anybody: by name servers, never by the threads of the process.
+// Looks up addresses with DNS queries, which do not use the thread pool of Node.js.
 import { Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { isLoopbackHost } from './address-classes.ts';
 
-/** Two rounds over all name servers end well within the time of a call. */
+/** Two attempts end well within the time of a call. */
 const attemptTimeoutMs = 2_000;
 const maxAttempts = 2;
 
 export type Address = { readonly address: string; readonly family: number };
-/** No address where there is none; rejects where nobody could say. */
+/** Empty if the name has no address. Rejects if no name server answers. */
 export type AddressLookup = (host: string) => Promise<readonly Address[]>;
 
 const loopback: readonly Address[] = [
@@ -17,8 +17,8 @@ const loopback: readonly Address[] = [
 ];
 
 /**
- * The resolver of the system waits in one of few threads that files and keys need too: some names whose
- * servers hang would stop the process.
+ * The resolver of the system uses the thread pool of Node.js, which files and cryptography need
+ * too: some names with unresponsive name servers would block the process.
  *
  * @example const lookup = createAddressLookup(); await lookup('provider.example');
  */

@@ -1,10 +1,10 @@
-// Bounds what a client may send: a body that arrives too slowly, and one that is left after the response.
+// Limits incomplete request bodies: slow ones, and those still unread after the response.
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** A body of at most this declared length is read after the response, so that the connection stays usable. */
 export const unreadBodyLimitBytes = 65_536;
-/** A longer request body stays open while it brings so many bytes in each period. */
+/** A longer request body may continue while it brings this number of bytes in each period. */
 export const bytesPerPeriod = 1_048_576;
 /** The client reads the response within this time; the connection is destroyed afterwards. */
 const closeDelayMs = 1_000;
@@ -73,7 +73,7 @@ function limitRequest(
 }
 
 /**
- * Node's own `requestTimeout` has one limit for short and long bodies, so that of the server stays off.
+ * Node's own `requestTimeout` has one limit for short and long bodies, so it is switched off.
  *
  * @example server.on('request', limitIncompleteRequests(server, 15_000));
  */

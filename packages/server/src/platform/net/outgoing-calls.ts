@@ -1,4 +1,4 @@
-// Calls servers of others: to public addresses alone, without redirects, within time and size.
+// Calls servers of tenants: only to allowed addresses, without redirects, with limits for time and size.
 import { Agent as PlainAgent, request as plainRequest } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import { defined } from '@switchyard/contract';
@@ -16,11 +16,11 @@ export type { CallFault, CallResult } from './outgoing-request.ts';
 
 const defaultTimeoutMs = 15_000;
 const defaultMaxResponseBytes = 65_536;
-/** Below the five seconds after which many servers hang up: the first to hang up is never wrong. */
+/** Below the five seconds after which many servers close idle connections, so that this side closes first. */
 const idleMs = 4_000;
 const defaultConnectionsPerServer = 256;
 const freeConnectionsPerServer = 64;
-/** A server that moves is followed after so long, and no call is longer. */
+/** After this time connections are opened again, so that a changed address is used. No call takes longer. */
 const generationMs = 300_000;
 
 export type OutgoingCall = {
@@ -30,33 +30,33 @@ export type OutgoingCall = {
   readonly body?: string;
   readonly timeoutMs?: number;
   readonly maxResponseBytes?: number;
-  /** The first bytes of a longer answer will do, in place of a fault. */
+  /** A longer response body is truncated, and no error. */
   readonly acceptsTruncatedBody?: true;
   /**
-   * The other side knows a repetition by what stands in it: sent again where a connection that was
-   * kept turns out to be closed. A GET always is.
+   * The server recognises a repeated request, so it is sent again if a reused connection turns out
+   * to be closed. A GET is always sent again.
    */
   readonly isIdempotent?: true;
-  /** An abort ends the call as its time does. */
+  /** An abort ends the call like its time-out. */
   readonly signal?: AbortSignal;
 };
 
 export type OutgoingCalls = {
-  /** Never throws for what the other side does or fails to do. Connections are kept for the next one. */
+  /** Never throws for errors of the other side. Connections stay open for the next call. */
   call(url: string, call: OutgoingCall): Promise<CallResult>;
-  /** A message with an identifier by which a repetition is known. */
+  /** Sends a message with an identifier by which the receiver recognises repetitions. */
   post(
     url: string,
     call: { headers: Readonly<Record<string, string>>; body: string },
   ): Promise<CallResult>;
-  /** The fault of an address that a tenant saves; undefined if there is none. */
+  /** The reason why a URL of a tenant is not allowed; undefined if it is allowed. */
   findAddressFault(url: string): Promise<string | undefined>;
-  /** Lets go of the connections that are kept. */
+  /** Closes the idle connections. */
   close(): void;
 };
 
 export type OutgoingCallsDeps = {
-  /** In the demo: servers on this machine, and those without TLS. */
+  /** For the demo: allows servers on this machine, and http to them. */
   readonly allowsLoopback: boolean;
   /** Addresses that are not public and that the operator allows. */
   readonly allowedAddresses?: readonly AllowedAddress[];
@@ -66,7 +66,7 @@ export type OutgoingCallsDeps = {
   readonly maxResponseBytes?: number;
   readonly connectionsPerServer?: number;
   readonly lookup?: AddressLookup;
-  /** Certificates of authorities in place of the well-known ones, PEM. */
+  /** Certificates of authorities, PEM, in place of the well-known ones. */
   readonly caCertificates?: string;
 };
 
@@ -76,7 +76,7 @@ function parseUrl(text: string): URL | undefined {
   return URL.canParse(text) ? new URL(text) : undefined;
 }
 
-/** `[::1]` is `::1` to everybody but addresses. */
+/** A URL writes `::1` as `[::1]`. */
 const hostOf = (url: URL) => url.hostname.replace(/^\[|\]$/g, '');
 
 const portOf = ({ port, protocol }: URL) => Number(port || (protocol === 'https:' ? 443 : 80));
@@ -84,8 +84,9 @@ const portOf = ({ port, protocol }: URL) => Number(port || (protocol === 'https:
 function findUrlFault(text: string, allowsLoopback: boolean): string | undefined {
   const url = parseUrl(text);
   if (url === undefined) return 'is no address';
-  if (url.username !== '' || url.password !== '') return 'must hold no user name and no password';
-  if (url.hash !== '') return 'must hold no fragment';
+  if (url.username !== '' || url.password !== '')
+    return 'must not contain a user name or a password';
+  if (url.hash !== '') return 'must not contain a fragment';
   const host = hostOf(url);
   const isAllowedLoopback = allowsLoopback && isLoopbackHost(host);
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isAllowedLoopback))
@@ -101,7 +102,7 @@ function headersOf({ headers, body }: OutgoingCall): Record<string, string> {
   return { accept: 'application/json', ...(body === undefined ? {} : contentHeaders), ...headers };
 }
 
-/** A new generation of connections now and then; the one before it has ended its calls by the next. */
+/** Replaces the agents after a while; the previous agents have finished their calls by the next change. */
 function createAgentRotation(options: {
   readonly ca: string | undefined;
   readonly connectionsPerServer: number;
@@ -162,7 +163,7 @@ export function createOutgoingCalls(deps: OutgoingCallsDeps): OutgoingCalls {
   ) {
     const { plain, tls } = agentRotation.currentAgents();
     const isTls = url.protocol === 'https:';
-    // The agents have no lookup of their own: theirs would replace this one, which knows the port.
+    // The agents have no lookup of their own: it would replace this one, which knows the port.
     const lookup = guard.lookupFor(portOf(url));
     const options = { method: outgoing.method, headers: headersOf(outgoing), lookup };
     const newConnection = { agent: false, ...defined({ ca }) } as const;
@@ -196,13 +197,13 @@ export function createOutgoingCalls(deps: OutgoingCallsDeps): OutgoingCalls {
     const passedMs = Math.round(performance.now() - start);
     const lost = { fault: 'unreachable', ms: passedMs, possiblySent: true } as const;
     if (outgoing.method !== 'GET' && outgoing.isIdempotent !== true) return lost;
-    // Both within the one time: whoever has made the call counts on it.
+    // Both attempts share the time limit of the caller.
     const timeoutMs = limits.timeoutMs - passedMs;
     if (timeoutMs <= 0) return { ...lost, fault: 'timed_out' };
     const second = await attempt(url, outgoing, { ...limits, timeoutMs }, true);
     if (second === staleConnection) return lost;
     const ms = passedMs + second.ms;
-    // The first one may have arrived, whatever became of its repetition.
+    // The first attempt may have reached the server.
     return second.fault === undefined ? { ...second, ms } : { ...second, ms, possiblySent: true };
   }
 

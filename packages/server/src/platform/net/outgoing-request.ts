@@ -1,4 +1,4 @@
-// One request to a server of others: its answer within time and size, or what went wrong and whether it may have left.
+// Sends one request and reads the response within limits of time and size. Errors are returned as values.
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { watchConnection } from './request-connection.ts';
 import { startResponseTimeout } from './response-timeout.ts';
@@ -21,25 +21,25 @@ export type CallResult =
   | {
       readonly fault: CallFault;
       readonly ms: number;
-      /** Whether any of it may have reached them: where not, nothing happened there. */
+      /** False if no part of the request can have reached the server. */
       readonly possiblySent: boolean;
     };
 
 export type ResponseLimits = {
   readonly timeoutMs: number;
   readonly maxResponseBytes: number;
-  /** The start of a long answer will do, and so does one whose end is not worth waiting for. */
+  /** A truncated body is enough, and so is a body whose end takes too long. */
   readonly acceptsTruncatedBody: boolean;
   readonly signal?: AbortSignal;
 };
 
-/** A connection that was kept, and that the other side closed before it saw the request. */
-export const staleConnection = Symbol('a kept connection was closed');
+/** The server closed a reused connection before it read the request. */
+export const staleConnection = Symbol('the server closed a reused connection');
 
-/** How long the body is waited for where the status is what counts. */
+/** How long to wait for the body if only the status matters. */
 const truncatedBodyWaitMs = 1_000;
 
-/** Thrown by the look-up of an address. */
+/** Error code of the address lookup. */
 export const addressRefusedCode = 'ADDRESS_REFUSED';
 
 const tlsCode =
@@ -51,9 +51,9 @@ function classifyError({ code = '' }: NodeJS.ErrnoException): CallFault {
 }
 
 /**
- * Sends it and waits. Never rejects: whatever the other side does is an answer or a fault.
+ * Never rejects: each outcome is a response or a fault.
  *
- * @param request opened, and not ended yet
+ * @param request created, and not ended
  */
 export function sendRequest(
   request: ClientRequest,
@@ -81,7 +81,7 @@ export function sendRequest(
     clearTimeout(bodyTimer);
     signal?.removeEventListener('abort', failTimedOut);
     resolve(result);
-    // A connection whose answer was not read to its end serves nobody else.
+    // The next request cannot use a connection whose response was not read completely.
     if (response?.complete !== true) request.destroy();
   }
 
@@ -119,7 +119,7 @@ export function sendRequest(
     if (isStale && ['ECONNRESET', 'EPIPE'].includes(error.code ?? '')) settle(staleConnection);
     else fail(classifyError(error));
   });
-  // An answer that turns the connection into another protocol is none.
+  // A response that switches to another protocol is not a response.
   request.on('close', () => fail('unreachable'));
   if (signal?.aborted === true) failTimedOut();
   else request.end(body);

@@ -1,21 +1,21 @@
-// Tells when a request has a connection that is open: from then on any of it may have left.
+// Reports when the connection of a request is open. From then on the request may have been sent.
 import type { ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * Those whose handshake is done. A request that waited for its turn is handed one of which
- * `reusedSocket` says nothing, and that does not tell a second time that it is open.
+ * Open connections. A request that waited for a free connection gets one without `reusedSocket` and
+ * without a new `connect` event.
  */
 const openSockets = new WeakSet<Socket>();
 
 export type ConnectionHandlers = {
-  /** It has a connection, and that is not open yet. */
+  /** The request has a connection that is not open yet. */
   readonly connecting?: () => void;
-  /** @param isReused another request had it before: the other side may have closed it since */
+  /** @param isReused an earlier request used the connection: the other side may have closed it since */
   readonly opened: (isReused: boolean) => void;
 };
 
-/** Not where a name was looked for, and not within a handshake: a request leaves on an open connection. */
+/** Not during the DNS lookup or the TLS handshake: nothing is sent before the connection is open. */
 export function watchConnection(
   request: ClientRequest,
   { connecting, opened }: ConnectionHandlers,

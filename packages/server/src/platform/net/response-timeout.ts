@@ -1,15 +1,16 @@
-// How long others are waited for: acquirers, providers, receivers of webhooks.
+// Time-out for responses of other servers that tolerates a blocked event loop.
 
-/** Nobody is kept waiting for longer, however long the thread stood still. */
+/** Maximum extra time, also if the event loop was blocked for longer. */
 const maxGraceMs = 1000;
 
 /**
- * Calls `over` once the time has passed, and not before what came in time is read: a thread that stood still finds
- * its timers before its sockets, so it reads on for as long as the timer was late.
+ * Calls `onTimeout` after the time, but first reads data that arrived in time. After a blocked
+ * event loop Node.js runs timers before sockets, so reading continues for as long as the timer was
+ * late.
  *
  * @param timeoutMs from now
- * @returns ends the wait, so that nothing is called any more
- * @example const answered = whenOver(timeoutMs, () => settle({ result: 'Timeout' }));
+ * @returns stops the time-out
+ * @example const stop = startResponseTimeout(timeoutMs, () => settle({ result: 'Timeout' }));
  */
 export function startResponseTimeout(timeoutMs: number, onTimeout: () => void): () => void {
   const dueMs = performance.now() + timeoutMs;
@@ -18,7 +19,7 @@ export function startResponseTimeout(timeoutMs: number, onTimeout: () => void): 
     pendingRead = setImmediate(onTimeout);
   };
   let timer = setTimeout(() => {
-    // A timer may come a part of a millisecond early.
+    // A timer may fire a fraction of a millisecond early.
     const lateMs = Math.max(0, performance.now() - dueMs);
     timer = setTimeout(readPendingData, Math.min(lateMs, maxGraceMs));
   }, timeoutMs);

@@ -30,10 +30,12 @@ type GuardOptions = {
 };
 
 const notPublic =
-  'must lead to a public address, or to an address and port that the operator of the platform allows';
+  'must resolve to a public address, or to an address and port that the operator of the platform allows';
 
 export const addressRefusedError = () =>
-  Object.assign(new Error('leads to an address that is not allowed'), { code: addressRefusedCode });
+  Object.assign(new Error('resolves to an address that is not allowed'), {
+    code: addressRefusedCode,
+  });
 
 /** Other programs read a name that ends in a number as an IPv4 address (WHATWG URL, "ends in a number"). */
 const endsInNumber = /(?:^|\.)(?:\d+|0x[\da-f]*)\.?$/i;
@@ -63,7 +65,7 @@ export function createAddressGuard(options: GuardOptions): AddressGuard {
     return matchers.some((matcher) => matcher.hasPort(port) && matcher.hasAddress(address));
   }
 
-  /** Mixed answers are refused. `localhost` always has two addresses, of which one may be allowed. */
+  /** Mixed results are refused. `localhost` always has two addresses, of which one may be allowed. */
   function selectAllowed(host: string, port: number, addresses: readonly Address[]) {
     const isOther = ({ address }: Address) =>
       !isAllowed(address, port) && !(isLoopbackHost(host) && loopbackAddresses.includes(address));

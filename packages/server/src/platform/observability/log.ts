@@ -1,4 +1,4 @@
-// Makes the log: JSON lines on standard output that card data and credentials cannot enter.
+// Creates the log: JSON lines on standard output, with card data and credentials removed.
 import { type Logger, pino, stdTimeFunctions } from 'pino';
 import { redactLogLine } from './redaction.ts';
 
@@ -11,7 +11,7 @@ export type LogSettings = {
 
 export type LogStream = { write(line: string): unknown; flushSync?: () => void };
 
-/** The members that every request could carry; whatever is deeper or elsewhere is found by the scrub of the line. */
+/** Members that requests may contain. The redaction of the whole line finds the others. */
 const redactedPaths = [
   'authorization',
   'body',
@@ -22,9 +22,9 @@ const redactedPaths = [
   'req.headers.cookie',
 ];
 
-/** Times are logged as RFC 3339, never as numbers: thirteen digits in a row look like a card number. */
+/** Times are logged in RFC 3339: thirteen digits in a row look like a card number. */
 export function createLog(settings: LogSettings, stream?: LogStream): Log {
-  // Asynchronous: lines that come while a write is under way leave in the next one; flushed at exit.
+  // Asynchronous: lines that arrive during a write are written together; flushed at the exit.
   const destination: LogStream = stream ?? pino.destination({ fd: 1, sync: false });
   const scrubbed = {
     write: (line: string) => destination.write(redactLogLine(line)),
@@ -45,7 +45,7 @@ export function createLog(settings: LogSettings, stream?: LogStream): Log {
 
 const maxCauses = 3;
 
-// Libraries hang connections, queries and their values on errors: only what is named here goes on.
+// Libraries attach connections, queries and values to errors: only these members are logged.
 function describeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return typeof error === 'object' ? { type: 'object' } : error;
   const { code, logDetail } = error as { code?: unknown; logDetail?: unknown };

@@ -1,4 +1,4 @@
-// Collects measurements of this process; the monitoring listener shows them.
+// Registry of the metrics of this process, which the monitoring listener serves.
 import {
   Counter,
   type CounterConfiguration,
@@ -17,11 +17,11 @@ export type Metrics = {
   histogram<Label extends string = string>(
     options: HistogramConfiguration<Label>,
   ): Histogram<Label>;
-  /** Ends the observation of the process, where it was asked for. */
+  /** Stops the process metrics. */
   close(): void;
 };
 
-/** `processMetrics` adds memory, event loop and garbage collection: once per process, for the running platform. */
+/** `processMetrics` adds memory, event loop and garbage collection: once per process. */
 export function createMetrics({ processMetrics = false } = {}): Metrics {
   const registry = new Registry();
   const registers = [registry];

@@ -1,13 +1,13 @@
-// Answers those who watch the process: metrics, whether it lives, and whether it can serve.
+// HTTP listener for monitoring: metrics, liveness and readiness.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { limitIncompleteRequests } from '../net/incomplete-requests.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 
-/** Less than the second that Kubernetes and balancers wait for a probe. */
+/** Less than the second that Kubernetes and load balancers wait for a probe. */
 const checkTimeoutMs = 500;
-/** Links in the body of the readiness. */
+/** Maximum number of links in the readiness body. */
 const maxLinks = 1_000;
 const requestTimeoutMs = 10_000;
 const timeoutCheckMs = 1_000;
@@ -22,9 +22,9 @@ export type LinkHealth = {
 };
 
 export type MonitoringListener = {
-  /** Resolves with the port that was taken. */
+  /** Resolves with the port. */
   listen(): Promise<number>;
-  /** From now on `/readyz` says no, so that traffic goes elsewhere while work ends. */
+  /** From now on `/readyz` answers 503, so that load balancers send requests to other processes. */
   drain(): void;
   close(): Promise<void>;
 };
@@ -34,15 +34,18 @@ export type MonitoringListenerOptions = {
   port: number;
   metrics: Metrics;
   log: Log;
-  /** The parts of the platform that this process opens; told with the readiness. */
+  /** The roles of this process, included in the readiness body. */
   roles?: readonly string[];
-  /** What this process needs in order to answer requests: migrations and keys. */
+  /** What this process needs to answer requests: migrations and keys. */
   checks: Readonly<Record<string, () => boolean>>;
-  /** Reported beside: while one of them fails the process answers 503 itself, or serves less. */
+  /**
+   * Included in the body without changing the status: while one fails, the process answers 503 to
+   * some requests or serves less.
+   */
   dependencies: Readonly<Record<string, ReadinessCheck>>;
-  /** The links to acquirers, reported as well; left out by a process without the role `cards`. */
+  /** The acquirer links, included in the body. Undefined without the role `cards`. */
   links?: (() => readonly LinkHealth[]) | undefined;
-  /** Further members of the body of `/readyz`, which do not change its status. */
+  /** Further members of the `/readyz` body, which do not change the status. */
   notes?: () => Readonly<Record<string, string>>;
 };
 

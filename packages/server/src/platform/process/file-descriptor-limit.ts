@@ -1,12 +1,12 @@
-// Looks at the start whether the system lets this process have as many files as it may hold connections.
+// Checks at the start that the file descriptor limit allows the configured number of connections.
 import { readFileSync } from 'node:fs';
 import type { Log } from '../observability/log.ts';
 import { type Settings, SettingsError } from '../settings/settings.ts';
 
-/** For the database, links to acquirers, requests by HTTP and what else a process opens. */
+/** For the database, acquirer links, HTTP requests and files. */
 const otherFileDescriptors = 1000;
 
-/** The soft limit, which Node raises to the hard one; undefined where the system tells none. */
+/** The soft limit, which Node.js raises to the hard limit. Undefined if the system reports none. */
 export function parseFileDescriptorLimit(text: string): number | undefined {
   const limit = /^Max open files\s+(\d+|unlimited)\s/m.exec(text)?.[1];
   if (limit === undefined) return undefined;
@@ -17,7 +17,7 @@ function readProcessLimit(): number | undefined {
   try {
     return parseFileDescriptorLimit(readFileSync('/proc/self/limits', 'utf8'));
   } catch {
-    // Another system than Linux: it says nothing of the kind.
+    // Not Linux: the limit is unknown.
     return undefined;
   }
 }
@@ -25,9 +25,9 @@ function readProcessLimit(): number | undefined {
 type LimitSettings = Pick<Settings, 'environment' | 'roles' | 'connectorConnections'>;
 
 /**
- * Production does not start where connections would meet EMFILE; elsewhere it is told.
+ * If the limit is too low, `production` does not start, and the other environments log a warning.
  *
- * @example checkOpenFiles(settings, log);
+ * @example checkFileDescriptorLimit(settings, log);
  */
 export function checkFileDescriptorLimit(
   { environment, roles, connectorConnections }: LimitSettings,
@@ -37,7 +37,7 @@ export function checkFileDescriptorLimit(
   const needed = connectorConnections + otherFileDescriptors;
   if (!roles.has('connector') || limit === undefined || limit >= needed) return;
   const text =
-    `the process may open ${limit} files, and SWITCHYARD_CONNECTOR_CONNECTIONS=${connectorConnections} ` +
+    `the file descriptor limit is ${limit}, but SWITCHYARD_CONNECTOR_CONNECTIONS=${connectorConnections} ` +
     `needs ${needed}: raise the limit (LimitNOFILE of systemd, ulimit -n), or lower the setting`;
   if (environment === 'production') throw new SettingsError([text]);
   log.warn({ limit, needed }, text);

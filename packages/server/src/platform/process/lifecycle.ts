@@ -1,17 +1,17 @@
-// Stops the platform in order: what was opened last closes first, each step within its time.
+// Stops the platform in reverse order of its start, each step with a time limit.
 import type { Log } from '../observability/log.ts';
 
 const defaultStepMs = 20_000;
 const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
-/** A launcher may pass on what its whole process group has received: that is one signal, not two. */
+/** A launcher may forward a signal that the whole process group received: treat both as one signal. */
 const duplicateSignalMs = 1000;
 
 export type Lifecycle = {
-  /** Registers what has been opened; it is closed before everything registered earlier. */
+  /** Registers a step. Steps run in reverse order of their registration. */
   onStop(name: string, close: () => Promise<unknown> | unknown, limitMs?: number): void;
-  /** Once, whoever asks; true where every step ended well and in time. */
+  /** Runs once. True if every step ended without an error and in time. */
   stop(reason: string): Promise<boolean>;
-  /** Stops on a signal and ends the process; another one, a second later, ends it at once. */
+  /** Stops on a signal and ends the process. Another signal, at least a second later, ends it at once. */
   stopOnSignals(): void;
 };
 
@@ -58,7 +58,7 @@ export function createLifecycle({ log }: { log: Log }): Lifecycle {
           }, duplicateSignalMs).unref();
           void stop(signal).then((clean) => {
             process.exitCode = clean ? 0 : 1;
-            // Whatever is still open was given its time.
+            // Everything that is still open had its time limit.
             setImmediate(() => process.exit());
           });
         });

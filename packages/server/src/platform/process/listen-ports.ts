@@ -1,11 +1,11 @@
-// Looks before anything starts whether the ports of the settings can be listened at.
+// Checks before the start that the ports of the settings are free, and explains errors of listeners.
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { type Settings, SettingsError } from '../settings/settings.ts';
 import { pause } from '../time/clock.ts';
 
-/** The simulator of a platform that was killed ends within moments, and so its port becomes free. */
+/** The simulator of a killed platform ends within this time, and its port becomes free. */
 const simulatorPortWaitMs = 700;
 const retryMs = 50;
 
@@ -45,10 +45,10 @@ function listListenPorts(settings: Ports): ListenPort[] {
 }
 
 /**
- * Reports every port that is not free, so that nothing was made, migrated or seeded before.
+ * Reports every port that is not free, before the platform creates, migrates or seeds anything.
  *
- * @throws SettingsFault where two of our own listeners have one port
- * @throws Error where another program has one, or the host is none of this machine
+ * @throws SettingsError if two listeners of the platform have the same port
+ * @throws Error if another program uses a port, or the host is not an address of this machine
  */
 export async function requireFreePorts(settings: Ports): Promise<void> {
   const ports = listListenPorts(settings);
@@ -64,7 +64,7 @@ export async function requireFreePorts(settings: Ports): Promise<void> {
       )?.by;
       if (conflict !== undefined && result.error.code === 'EADDRINUSE') {
         throw new SettingsError([
-          `SWITCHYARD_${port.setting} is ${port.port}, which SWITCHYARD_${conflict.setting} is as well; give them different ports`,
+          `SWITCHYARD_${port.setting} and SWITCHYARD_${conflict.setting} are both ${port.port}; use different ports`,
         ]);
       }
       faults.push(describeListenError(result.error, port));
@@ -97,7 +97,7 @@ async function bindOnce({ host, port }: ListenPort): Promise<BindResult> {
       await once(server, 'listening').then(
         () => servers.push(server),
         (error: NodeJS.ErrnoException) => {
-          // A machine without IPv6 has one of the two addresses of localhost.
+          // A machine without IPv6 has only one of the two addresses of localhost.
           if (host !== 'localhost' || error.code !== 'EADDRNOTAVAIL') throw error;
         },
       );
@@ -111,7 +111,7 @@ async function bindOnce({ host, port }: ListenPort): Promise<BindResult> {
 async function resolveAddresses(host: string): Promise<string[]> {
   const results = await lookup(host, { all: true });
   const addresses = [...new Set(results.map(({ address }) => address))];
-  // The listeners open every address of localhost, and the first one of any other name.
+  // The listeners use every address of localhost, and the first address of any other name.
   return host === 'localhost' ? addresses : addresses.slice(0, 1);
 }
 
@@ -138,18 +138,18 @@ function describeListenError(
   const hostName = setting === 'METRICS_PORT' ? 'SWITCHYARD_METRICS_HOST' : 'SWITCHYARD_HOST';
   if (code === 'EADDRINUSE') return describePortInUse(port, name);
   if (code === 'EACCES') {
-    return `Port ${port} needs a right that this process lacks. Give it CAP_NET_BIND_SERVICE, or set ${name} to 1024 or more.`;
+    return `Port ${port} needs a privilege that this process lacks. Grant CAP_NET_BIND_SERVICE, or set ${name} to 1024 or more.`;
   }
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
-    return `${hostName} is ${host}, which is no address of this machine. Set it to one, or to 0.0.0.0 for all.`;
+    return `${hostName} is ${host}, which is not an address of this machine. Set it to one, or to 0.0.0.0 for all addresses.`;
   }
-  return `Port ${port} (${name}) cannot be listened at: ${message}`;
+  return `Port ${port} (${name}) cannot be used: ${message}`;
 }
 
 const describePortInUse = (port: number, name: string) =>
   `Port ${port} is in use by another program. Stop that program, or set ${name} to a free port.`;
 
-/** For a port that was taken after the start had looked: the fault in words that help; else the fault as it came. */
+/** Explains a port that another program took after the check. Other errors are returned unchanged. */
 export function explainPortInUse(error: unknown, settings: ListenerPorts): unknown {
   const { code, port } = (error ?? {}) as { code?: unknown; port?: unknown };
   if (code !== 'EADDRINUSE' || typeof port !== 'number') return error;

@@ -1,9 +1,9 @@
-// Lets the engine's own threads, which look for garbage, give way to sales and to the database.
+// Lowers the priority of V8's garbage collection threads below sales and the database.
 import { readdirSync, readFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import type { Log } from '../observability/log.ts';
 
-/** As much as `nice` gives: a tenth of a core where others want it, all of it where nobody does. */
+/** The default of `nice`: a tenth of a core while others want it, the whole core otherwise. */
 const lowPriority = 10;
 const v8ThreadName = 'V8Worker';
 const threadsDirectory = '/proc/self/task';
@@ -15,12 +15,12 @@ function findThreads(name: string): number[] {
 }
 
 /**
- * Marking the heap takes several threads for a tenth of a second, every few seconds. On two cores nobody else
- * gets one meanwhile, and every hundredth sale waits for it (ADR 0072). Linux has priorities of threads; elsewhere
- * nothing is done.
+ * Marking the heap uses several threads for a tenth of a second, every few seconds. On two cores
+ * every hundredth sale would wait for it (ADR 0072). Linux has thread priorities; on other systems
+ * nothing is changed.
  *
- * @returns how many threads give way now
- * @example yieldEngineThreads(log);
+ * @returns the number of threads with a lower priority
+ * @example lowerGcThreadPriority(log);
  */
 export function lowerGcThreadPriority(log: Pick<Log, 'warn'>): number {
   if (process.platform !== 'linux') return 0;
@@ -29,7 +29,7 @@ export function lowerGcThreadPriority(log: Pick<Log, 'warn'>): number {
     for (const id of ids) setPriority(id, lowPriority);
     return ids.length;
   } catch (error) {
-    log.warn({ err: error }, 'threads that look for garbage keep their priority');
+    log.warn({ err: error }, 'the priority of the garbage collection threads could not be changed');
     return 0;
   }
 }

@@ -1,4 +1,4 @@
-// The settings of where a process listens and how others address it: part of the one table, with rules of their own.
+// Settings of the addresses: where a process listens, how clients reach it, and where tenants may lead it.
 import { BlockList, isIP } from 'node:net';
 import { isLoopbackHost } from '../net/address-classes.ts';
 import type { AllowedAddress } from '../net/ssrf-guard.ts';
@@ -55,14 +55,14 @@ export const addressSettings = {
     ...host,
     name: 'HOST',
     description:
-      'Where the API and device listeners listen: `0.0.0.0` or `::` for every address of the machine, `localhost` where a proxy stands before them on it.',
-    defaultDescription: '`localhost` in `demo` and `test`; needed in `production`',
+      'Host name or address of the API and device listeners: `0.0.0.0` or `::` for every address of the machine, `localhost` behind a proxy on the same machine.',
+    defaultDescription: '`localhost` in `demo` and `test`; required in `production`',
   },
   port: {
     ...port,
     name: 'PORT',
     default: '8443',
-    description: 'Port of the API; 0 takes a free one.',
+    description: 'Port of the API; 0 selects a free port.',
   },
   devicePort: {
     ...port,
@@ -80,7 +80,7 @@ export const addressSettings = {
     ...proxies,
     name: 'ACQUIRER_TLS_PROXIES',
     description:
-      'Where proxies to acquirers listen on this machine, as acquirer links name them: in `production` links without TLS may lead there alone.',
+      'Proxies on this machine that add TLS to acquirer connections, as acquirer links name them. In `production` a link without TLS may use only these addresses.',
     defaultDescription:
       'in `demo` every loopback address; in `test` those of `ALLOWED_ADDRESSES`; none in `production`',
   },
@@ -88,14 +88,14 @@ export const addressSettings = {
     ...listOf('range:port or range:port-port', maxAllowed, parseAllowedAddress),
     name: 'ALLOWED_ADDRESSES',
     description:
-      'Private and loopback addresses to which acquirer links, webhooks and providers of tenants may lead, with their ports: `10.1.0.0/16:8583`, `[fd00::/8]:443`, `192.168.0.7:9000-9010`.',
+      'Private and loopback addresses, with ports, that acquirer links, webhooks and providers of tenants may use: `10.1.0.0/16:8583`, `[fd00::/8]:443`, `192.168.0.7:9000-9010`.',
     defaultDescription: 'loopback in `demo`; none elsewhere',
   },
   allowedPorts: {
     ...listOf('port', maxAllowed, integer(1, 65_535).read),
     name: 'ALLOWED_PORTS',
     description:
-      'Ports, beside 443 and 8443, that webhooks and providers of tenants may use at public addresses in `production`.',
+      'Ports besides 443 and 8443 that webhooks and providers of tenants may use at public addresses in `production`.',
     defaultDescription: 'every port in `demo` and `test`; none in `production`',
   },
   qrProviderPort: {
@@ -103,43 +103,43 @@ export const addressSettings = {
     name: 'QR_PROVIDER_PORT',
     default: '8585',
     description:
-      'Port of the reference provider of QR payments, started in `demo`; where it is taken, or 0, a free one.',
+      'Port of the reference provider of QR payments, started in `demo`. If the port is in use, or 0, a free port is selected.',
   },
   metricsHost: {
     ...host,
     name: 'METRICS_HOST',
     default: '127.0.0.1',
-    description: 'Where metrics and health listen.',
+    description: 'Host name or address of the listener for metrics and health.',
   },
   metricsPort: {
     ...port,
     name: 'METRICS_PORT',
     default: '9464',
-    description: 'Port of metrics and health.',
+    description: 'Port of the listener for metrics and health.',
   },
   baseUrl: {
     ...publicUrl,
     name: 'BASE_URL',
-    description: 'The API as clients address it.',
-    defaultDescription: '`https://localhost:{PORT}` in `demo` and `test`; needed in `production`',
+    description: 'Public URL of the API.',
+    defaultDescription: '`https://localhost:{PORT}` in `demo` and `test`; required in `production`',
   },
   authUrl: {
     ...publicUrl,
     name: 'AUTH_URL',
-    description: 'The authorization server as clients address it.',
+    description: 'Public URL of the authorization server.',
     defaultDescription: 'the `BASE_URL`',
   },
   deviceAuthUrl: {
     ...publicUrl,
     name: 'DEVICE_AUTH_URL',
-    description: 'The device listener as devices address it.',
+    description: 'Public URL of the device listener.',
     defaultDescription: '`https://{host of BASE_URL}:{DEVICE_PORT}`',
   },
   portalDomain: {
     ...text('domain name', /^(?:[a-z0-9-]{1,63}\.)*[a-z0-9-]{1,63}$/),
     name: 'PORTAL_DOMAIN',
     description:
-      'The domain under which each client has its portal and its sign-in page, `{client}.{PORTAL_DOMAIN}`.',
+      'Domain of the portals and sign-in pages; each client has `{client}.{PORTAL_DOMAIN}`.',
   },
 } as const;
 
@@ -161,7 +161,7 @@ export type Addresses = {
   readonly connectorNodeUrl: string;
 };
 
-/** What is not said follows from what is: devices find their listener where the API is, at its own port. */
+/** Derives missing URLs from the others: the device listener has the host of the API and its own port. */
 export function resolveAddresses(values: AddressValues): Addresses {
   const baseUrl = values.baseUrl ?? `https://localhost:${values.port}`;
   return {
@@ -174,7 +174,7 @@ export function resolveAddresses(values: AddressValues): Addresses {
   };
 }
 
-/** Where acquirer links without TLS may lead; undefined where that is all of loopback. */
+/** Where acquirer links without TLS may lead; undefined allows all of loopback. */
 export function allowedAcquirerProxies(settings: {
   readonly environment: string;
   readonly acquirerTlsProxies: readonly string[] | undefined;
@@ -189,7 +189,7 @@ type GuardSettings = {
   readonly allowedPorts: readonly number[] | undefined;
 };
 
-/** What addresses of webhooks and providers may lead to. */
+/** Rules for the addresses of webhooks and providers. */
 export function outgoingCallRules({
   environment,
   allowedAddresses = [],
@@ -202,7 +202,7 @@ export function outgoingCallRules({
   };
 }
 
-/** Proxies to acquirers are named by the operator, so links may lead there. */
+/** The operator names the proxies to acquirers, so links may lead there. */
 function proxyAddresses(proxy: string): readonly AllowedAddress[] {
   const separator = proxy.lastIndexOf(':');
   const port = Number(proxy.slice(separator + 1));
@@ -211,7 +211,7 @@ function proxyAddresses(proxy: string): readonly AllowedAddress[] {
   return ranges.map((range) => ({ range, portFrom: port, portTo: port }));
 }
 
-/** What acquirer links may lead to: hosts have ports of their own, so each public port is allowed. */
+/** Rules for acquirer links: hosts use their own ports, so each public port is allowed. */
 export function acquirerLinkRules({
   environment,
   acquirerTlsProxies = [],
@@ -224,14 +224,14 @@ export function acquirerLinkRules({
 }
 
 /**
- * A process that nobody reaches, and one that gives out addresses of the machine that asks, both start without
- * a word: in production somebody has to say what is meant, be it loopback.
+ * In production the operator must set both: otherwise no other machine reaches the process, or
+ * clients get URLs of their own machine.
  */
 export const addressProductionRules: readonly ((given: AddressValues) => string | false)[] = [
   ({ host: given }) =>
     given === undefined &&
-    'SWITCHYARD_HOST must be set: 0.0.0.0 or :: for every address of the machine, localhost where a proxy stands before it there',
+    'SWITCHYARD_HOST must be set: 0.0.0.0 or :: for every address of the machine, localhost behind a proxy on the same machine',
   ({ baseUrl }) =>
     baseUrl === undefined &&
-    'SWITCHYARD_BASE_URL must be set: the address of the API that clients, terminals and people are told',
+    'SWITCHYARD_BASE_URL must be set: the URL of the API for clients, terminals and users',
 ];

@@ -1,9 +1,9 @@
-// Checks the certificates that an operator names in the settings, before anything uses them.
+// Checks the certificates that the settings name, before the platform uses them.
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { systemClock } from '../time/clock.ts';
 
-/** In every certificate of a local authority: its private key lies in the data directory of a demo. */
+/** In every certificate of a local authority, whose private key lies in the data directory of a demo. */
 export const demoOrganization = 'Switchyard demo';
 
 type Files = {
@@ -13,7 +13,7 @@ type Files = {
   readonly deviceCaFile: string | undefined;
 };
 
-/** Each gives a sentence, or nothing where files are fine; files that cannot be read have a rule of their own. */
+/** Each returns a sentence, or undefined if the files are valid. Another rule reports unreadable files. */
 export const certificateRules: readonly ((files: Files) => string | undefined)[] = [
   ({ environment, tlsCertFile, tlsKeyFile }) => {
     const [cert, key] = [readText(tlsCertFile), readText(tlsKeyFile)];
@@ -38,15 +38,15 @@ function readText(file: string | undefined): string | undefined {
 function findChainFault(setting: string, pem: string, environment: string): string | undefined {
   const name = `SWITCHYARD_${setting}`;
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g);
-  if (blocks === null) return `${name} holds no certificate in PEM`;
+  if (blocks === null) return `${name} contains no certificate in PEM`;
   try {
     const chain = blocks.map((block) => new X509Certificate(block));
     if (environment === 'production' && chain.some(isDemoCertificate)) {
-      return `${name} holds a certificate of a demo's local authority, whose key is not secret; use one of your own authority`;
+      return `${name} contains a certificate of a demo's local authority, whose key is not secret; use a certificate of your own authority`;
     }
     return undefined;
   } catch {
-    return `${name} holds a certificate that cannot be read`;
+    return `${name} contains a certificate that cannot be parsed`;
   }
 }
 
@@ -57,12 +57,12 @@ function isDemoCertificate({ subject, issuer }: X509Certificate): boolean {
 function findKeyPairFault(cert: string, key: string): string | undefined {
   const certificate = new X509Certificate(cert);
   if (Date.parse(certificate.validTo) <= systemClock.now()) {
-    return `SWITCHYARD_TLS_CERT_FILE holds a certificate that has expired on ${certificate.validTo}`;
+    return `SWITCHYARD_TLS_CERT_FILE contains a certificate that expired on ${certificate.validTo}`;
   }
   try {
     if (certificate.checkPrivateKey(createPrivateKey(key))) return undefined;
   } catch {
-    return 'SWITCHYARD_TLS_KEY_FILE holds no private key in PEM';
+    return 'SWITCHYARD_TLS_KEY_FILE contains no private key in PEM';
   }
   return 'SWITCHYARD_TLS_KEY_FILE is not the private key of SWITCHYARD_TLS_CERT_FILE';
 }

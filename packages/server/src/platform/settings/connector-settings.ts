@@ -1,4 +1,4 @@
-// The settings of the Cloud Connector: part of the one table.
+// Settings of the Cloud Connector.
 import { isLoopbackHost } from '../net/address-classes.ts';
 import {
   choice,
@@ -24,9 +24,9 @@ const maxNatsServers = 8;
 
 function parseNatsServer(value: string): URL {
   const url = new URL(natsAddress.read(value));
-  if (url.hostname === '') throw new ValueError('names no host');
+  if (url.hostname === '') throw new ValueError('contains no host');
   if (url.pathname.length > 1 || url.search !== '' || url.hash !== '') {
-    throw new ValueError('has more than credentials, host and port');
+    throw new ValueError('must contain only credentials, host and port');
   }
   try {
     decodeURIComponent(url.username + url.password);
@@ -36,7 +36,7 @@ function parseNatsServer(value: string): URL {
   return url;
 }
 
-/** Servers of one cluster; of further ones they tell by themselves. */
+/** Servers of one cluster; they announce further servers by themselves. */
 const natsUrl: ValueReader<string> = {
   type: 'URLs (nats, tls) separated by commas, the first with user and password or a token before the host',
   read(value) {
@@ -49,7 +49,7 @@ const natsUrl: ValueReader<string> = {
     }
     const [, ...others] = urls;
     if (others.some(({ username, password }) => username !== '' || password !== '')) {
-      throw new ValueError('has credentials in another than its first URL');
+      throw new ValueError('has credentials in a URL other than the first');
     }
     return value;
   },
@@ -60,20 +60,20 @@ export const connectorSettings = {
     ...natsUrl,
     name: 'NATS_URL',
     description:
-      'NATS between several nodes of the connector, or the servers of its cluster; one node needs none. `tls://` asks for TLS; beyond loopback `production` wants it, and credentials.',
+      'NATS server, or servers of one cluster, that connects several connector nodes; a single node needs none. `tls://` uses TLS. For other machines `production` requires TLS and credentials.',
     secret: true,
     defaultDescription: 'none: this node is the only one',
   },
   natsCaFile: {
     ...filePath,
     name: 'NATS_CA_FILE',
-    description: 'Certificates of the authority that vouches for NATS, PEM.',
-    defaultDescription: 'the authorities that Node knows',
+    description: 'Certificates of the authority that issued the NATS server certificate, PEM.',
+    defaultDescription: 'the authorities that Node.js trusts',
   },
   natsCertFile: {
     ...filePath,
     name: 'NATS_CERT_FILE',
-    description: 'Certificate chain with which this node shows itself to NATS, PEM.',
+    description: 'Client certificate chain of this node for NATS, PEM.',
   },
   natsKeyFile: {
     ...filePath,
@@ -89,41 +89,41 @@ export const connectorSettings = {
     ...publicUrl,
     name: 'CONNECTOR_NODE_URL',
     description:
-      'This very node as points of sale address it: sessions with devices of this node begin so. Needed where several nodes stand behind one `BASE_URL` and data shall not pass NATS.',
+      'Public URL of this node, used for sessions with its devices. Set it if several nodes share one `BASE_URL` and session data must not pass through NATS.',
     defaultDescription: 'the `BASE_URL`',
   },
   connectorFamilies: {
     ...families,
     name: 'CONNECTOR_FAMILIES',
     default: 'axium tetra',
-    description: 'Families of devices that the Cloud Connector serves.',
+    description: 'Device families that the Cloud Connector serves.',
   },
   connectorSessionAuth: {
     ...choice('url', 'bearer'),
     name: 'CONNECTOR_SESSION_AUTH',
     default: 'url',
     description:
-      'Whether the single-use address of a session is enough, or its POS shows its access token there again.',
+      'How a point of sale authenticates at the start of a session: `url` accepts the single-use URL alone, `bearer` also requires the access token.',
   },
   connectorIdleSeconds: {
     ...integer(60, 86_400),
     name: 'CONNECTOR_IDLE_SECONDS',
     default: '3600',
-    description: 'How long a session may be without data.',
+    description: 'Time after which a session without data ends, in seconds.',
   },
   connectorResumeSeconds: {
     ...integer(0, 300),
     name: 'CONNECTOR_RESUME_SECONDS',
     default: '30',
     description:
-      'How long a session is kept for its point of sale that was cut off, with what the device says meanwhile; `0` ends it at once.',
+      'Time, in seconds, during which a disconnected point of sale can resume its session. Messages of the device are buffered. `0` ends the session at once.',
   },
   connectorConnections: {
     ...integer(10, 200_000),
     name: 'CONNECTOR_CONNECTIONS',
     default: '9000',
     description:
-      'WebSockets that this process holds open; more are told to come back. Each needs a file handle of the process.',
+      'Maximum number of open WebSockets of this process; further clients must retry later. Each needs a file descriptor.',
   },
 } as const;
 
@@ -142,7 +142,7 @@ export const connectorRules: readonly ConnectorRule[] = [
   ({ natsUrl: url, natsCaFile, natsCertFile }) =>
     (natsCaFile ?? natsCertFile) !== undefined &&
     url?.startsWith('tls://') !== true &&
-    'SWITCHYARD_NATS_URL must be tls:// where certificates are set for it',
+    'SWITCHYARD_NATS_URL must be tls:// if certificates are set for it',
   ({ natsUrl: url, natsCredentialsFile }) =>
     natsCredentialsFile !== undefined &&
     (url === undefined || parseUrls(url)[0]?.username !== '') &&
@@ -158,7 +158,7 @@ export const connectorProductionRules: readonly ConnectorRule[] = [
     url !== undefined &&
     !url.startsWith('tls://') &&
     isBeyondLoopback(url) &&
-    'SWITCHYARD_NATS_URL must be tls:// beyond this machine',
+    'SWITCHYARD_NATS_URL must be tls:// for other machines',
   ({ natsUrl: url, natsCertFile, natsCredentialsFile }) =>
     url !== undefined &&
     parseUrls(url)[0]?.username === '' &&

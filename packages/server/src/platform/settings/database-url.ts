@@ -1,21 +1,21 @@
-// Reads the address of PostgreSQL, which may name several hosts as libpq has them.
+// Parses the PostgreSQL URL, which may name several hosts as in libpq.
 import { isLoopbackHost } from '../net/address-classes.ts';
 import { ValueError, type ValueReader } from './value-readers.ts';
 
 export type DatabaseHost = { readonly host: string; readonly port: number };
 
 export type DatabaseAddress = {
-  /** As the driver reads it, which knows one host only: the first one. */
+  /** The URL for the driver, which supports one host only: the first one. */
   readonly url: string;
   readonly hosts: readonly DatabaseHost[];
-  /** Whether a connection is opened only to a host that accepts writes. */
+  /** True if only a host that accepts writes may be used. */
   readonly needsWritableHost: boolean;
 };
 
 const defaultPort = 5432;
 const maxHosts = 16;
 const hostParameters = ['host', 'port', 'target_session_attrs'];
-/** Of libpq's values those with which the platform can work; the others may lead to a standby. */
+/** The values of libpq that the platform supports; the others may lead to a standby. */
 const sessionAttributes = new Set(['any', 'read-write', 'primary']);
 const urlPattern =
   /^(?<scheme>postgres(?:ql)?:\/\/)(?:(?<user>[^/?#]*)@)?(?<authority>[^/?#]*)(?<rest>.*)$/;
@@ -32,7 +32,7 @@ export function parseDatabaseUrl(text: string): DatabaseAddress {
   const attributes = lastParameter(query, 'target_session_attrs');
   if (attributes !== undefined && !sessionAttributes.has(attributes)) {
     throw new ValueError(
-      `has target_session_attrs=${attributes}, with which the platform could not write; use read-write`,
+      `has target_session_attrs=${attributes}, which the platform does not support; use read-write`,
     );
   }
   const needsWritableHost = hosts.length > 1 || attributes !== undefined;
@@ -42,7 +42,7 @@ export function parseDatabaseUrl(text: string): DatabaseAddress {
   return { url, hosts, needsWritableHost };
 }
 
-/** The parameters `host` and `port` win over the part before the path, as for the driver. */
+/** The parameters `host` and `port` take precedence over the authority part, as in the driver. */
 function parseHosts(authority: string, query: URLSearchParams): DatabaseHost[] {
   const hostParameter = lastParameter(query, 'host');
   const ports = (lastParameter(query, 'port') ?? '').split(',');
@@ -59,9 +59,9 @@ function parseHosts(authority: string, query: URLSearchParams): DatabaseHost[] {
     const digits = (ports.length > 1 ? ports[index] : ports[0]) || port || String(defaultPort);
     const number = /^\d{1,5}$/.test(digits) ? Number(digits) : 0;
     if (host === undefined || number < 1 || number > 65_535) {
-      throw new ValueError('names a host or port that is not valid');
+      throw new ValueError('contains an invalid host or port');
     }
-    if (host === '' && parts.length > 1) throw new ValueError('names a host without a name');
+    if (host === '' && parts.length > 1) throw new ValueError('contains an empty host');
     return { host: decodeHost(host).replace(/^\[|\]$/g, ''), port: number };
   });
 }
@@ -70,7 +70,7 @@ function decodeHost(host: string): string {
   try {
     return decodeURIComponent(host);
   } catch {
-    throw new ValueError('names a host that is not percent-encoded');
+    throw new ValueError('contains a host that is not percent-encoded');
   }
 }
 
@@ -88,7 +88,7 @@ function replaceHosts(
 
 const parseQuery = (text: string) => new URLSearchParams(/\?([^#]*)/.exec(text)?.[1]);
 
-/** Of a parameter that is there several times the last one counts, as for the driver. */
+/** The last value of a repeated parameter counts, as in the driver. */
 const lastParameter = (query: URLSearchParams, name: string) => query.getAll(name).at(-1);
 
 export const databaseUrlReader: ValueReader<string> = {
@@ -99,7 +99,7 @@ export const databaseUrlReader: ValueReader<string> = {
   },
 };
 
-/** Whether the address leads to another machine without TLS, or with TLS whose certificate is not checked. */
+/** True if the URL leads to another machine without TLS, or without a certificate check. */
 export function isPlainDatabase(text: string): boolean {
   const { hosts } = parseDatabaseUrl(text);
   const query = parseQuery(text);

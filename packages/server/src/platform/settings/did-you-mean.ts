@@ -1,4 +1,4 @@
-// Finds the known name that a mistyped one most likely meant, by edit distance (Levenshtein).
+// Finds the known name that is nearest to a mistyped one, by edit distance (Levenshtein).
 
 export function nearestName(name: string, names: readonly string[]): string {
   const ranked = names.map((candidate) => ({ candidate, distance: distance(name, candidate) }));

@@ -1,4 +1,4 @@
-// The settings of the hardware security module and of AWS: part of the one table, with rules of their own.
+// Settings of the hardware security module and of AWS.
 import { isLoopbackHost } from '../net/address-classes.ts';
 import { choice, filePath, integer, listOf, text, ValueError } from './value-readers.ts';
 
@@ -31,20 +31,20 @@ export const hsmSettings = {
     ...choice('none', 'software', 'aws', 'payshield'),
     name: 'HSM',
     description:
-      'The hardware security module that translates PINs, makes MACs and decrypts card data of devices. `software` is for demo and test; with `none` whatever needs one is refused.',
+      'The hardware security module (HSM) that translates PINs, generates MACs and decrypts card data of devices. `software` is for demo and test. With `none`, requests that need an HSM are refused.',
     defaultDescription: '`software` in `demo` and `test`, `none` in `production`',
     role,
   },
   hsmKeysFile: {
     ...filePath,
     name: 'HSM_KEYS_FILE',
-    description: 'The table of the keys in the module, with `aws` and `payshield`, JSON.',
+    description: 'JSON file that lists the keys in the module, for `aws` and `payshield`.',
     role,
   },
   hsmTimeoutMs: {
     ...integer(50, 30_000),
     name: 'HSM_TIMEOUT_MS',
-    description: 'How long one request to the module may take.',
+    description: 'Time-out of a request to the module, in milliseconds.',
     default: '2000',
     role,
   },
@@ -52,7 +52,7 @@ export const hsmSettings = {
     ...integer(1, 1000),
     name: 'HSM_MAX_CONCURRENT_REQUESTS',
     description:
-      'How much the module is asked at one time, and how many connections are kept; four times as many requests wait for their turn.',
+      'Maximum number of concurrent requests to the module, and of open connections. Up to four times as many requests wait.',
     default: '32',
     role,
   },
@@ -60,7 +60,7 @@ export const hsmSettings = {
     ...choice('full', 'twelve'),
     name: 'HSM_PIN_BLOCK_PAN',
     description:
-      'How much of the card number PIN pads take into PIN blocks of format 4: all of it, or the twelve digits left of the check digit.',
+      'Part of the card number in PIN blocks of format 4: `full`, or the `twelve` digits before the check digit. It must match the PIN pads.',
     default: 'full',
     role,
   },
@@ -68,27 +68,28 @@ export const hsmSettings = {
     ...hsmAddresses,
     name: 'HSM_ADDRESSES',
     description:
-      'Where the payShield modules listen, all with the same keys; `tcp` is for loopback in `production`.',
+      'Addresses of the payShield modules, which must have the same keys. In `production` `tcp` is for loopback only.',
     role,
   },
   hsmHeaderLength: {
     ...integer(1, 12),
     name: 'HSM_HEADER_LENGTH',
-    description: 'Characters before each host command, as set in the payShield.',
+    description:
+      'Number of header characters before each host command, as configured in the payShield.',
     default: '4',
     role,
   },
   hsmTlsCaFile: {
     ...filePath,
     name: 'HSM_TLS_CA_FILE',
-    description: 'Authorities that vouch for the payShield modules, PEM.',
-    defaultDescription: 'those of the machine',
+    description: 'Certificates of the authorities that issued the payShield certificates, PEM.',
+    defaultDescription: 'the authorities of the machine',
     role,
   },
   hsmTlsCertFile: {
     ...filePath,
     name: 'HSM_TLS_CERT_FILE',
-    description: 'Our certificate for the payShield modules, PEM.',
+    description: 'Client certificate for the payShield modules, PEM.',
     role,
   },
   hsmTlsKeyFile: {
@@ -100,41 +101,40 @@ export const hsmSettings = {
   hsmAwsDataUrl: {
     ...serviceUrl,
     name: 'HSM_AWS_DATA_URL',
-    description:
-      'Where the data plane of AWS Payment Cryptography answers, such as a private endpoint.',
+    description: 'Data plane endpoint of AWS Payment Cryptography, such as a private endpoint.',
     defaultDescription: '`https://dataplane.payment-cryptography.{AWS_REGION}.amazonaws.com`',
     role,
   },
   hsmAwsControlUrl: {
     ...serviceUrl,
     name: 'HSM_AWS_CONTROL_URL',
-    description: 'Where its control plane answers.',
+    description: 'Control plane endpoint of AWS Payment Cryptography.',
     defaultDescription: '`https://controlplane.payment-cryptography.{AWS_REGION}.amazonaws.com`',
     role,
   },
   awsRegion: {
     ...text('AWS region', /^[a-z]{2}(?:-[a-z]+)+-\d{1,2}$/),
     name: 'AWS_REGION',
-    description: 'The region of the AWS services that hold keys.',
+    description: 'AWS region of the key services.',
     role,
   },
   awsAccessKeyId: {
-    ...text('access key id', /^[A-Z0-9]{16,128}$/),
+    ...text('access key ID', /^[A-Z0-9]{16,128}$/),
     name: 'AWS_ACCESS_KEY_ID',
-    description: 'Who we are to them.',
+    description: 'AWS access key ID.',
     role,
   },
   awsSecretAccessKey: {
     ...text('secret access key', /^[A-Za-z0-9/+=]{16,128}$/),
     name: 'AWS_SECRET_ACCESS_KEY',
-    description: 'And how we prove it.',
+    description: 'AWS secret access key.',
     secret: true,
     role,
   },
   awsSessionToken: {
     ...text('session token', /^[A-Za-z0-9/+=._-]{1,4096}$/),
     name: 'AWS_SESSION_TOKEN',
-    description: 'Of credentials that expire.',
+    description: 'AWS session token for temporary credentials.',
     secret: true,
     role,
   },
@@ -184,5 +184,5 @@ export const hsmProductionRules: readonly HsmRule[] = [
   ({ hsm }) => hsm === 'software' && 'SWITCHYARD_HSM is software, which is for demo and test',
   ({ hsmAddresses: addresses }) =>
     addresses?.some(({ tls, host }) => !tls && !isLoopbackHost(host)) === true &&
-    'SWITCHYARD_HSM_ADDRESSES must be tls:// beyond this machine',
+    'SWITCHYARD_HSM_ADDRESSES must be tls:// for other machines',
 ];

@@ -1,4 +1,4 @@
-// Reads the master keys of the platform and of the card vault, and makes them for demo and test where none is set.
+// Reads the master keys of the platform and of the card vault, and creates them in demo and test.
 import { randomBytes } from 'node:crypto';
 import {
   existsSync,
@@ -14,13 +14,13 @@ import { defined } from '@switchyard/contract';
 import { ValueError, type ValueReader } from './value-readers.ts';
 
 const keyBytes = 32;
-/** A key of fewer different bytes was typed by a person, not drawn. */
+/** A key with fewer distinct bytes is not random. */
 const minDistinctBytes = 12;
-/** Demo keys carry their mark wherever they are copied, so that production can refuse them. */
+/** The prefix of demo keys, so that production can refuse copies of them. */
 const demoPrefix = 'demo:';
 const vaultFile = 'vault.key';
 const platformFile = 'platform.key';
-/** What the vault's key was before the two were parted: cards may lie sealed under it. */
+/** The vault's key of older versions, when platform and vault shared one key: cards may be encrypted with it. */
 const previousVaultFile = 'vault.previous.key';
 
 export type MasterKey = { key: Buffer; demo: boolean };
@@ -37,8 +37,8 @@ export const masterKeyReader: ValueReader<MasterKey> = {
 };
 
 /**
- * The platform's key in the data directory, made on first use. A directory of the time when one key
- * served everything has the vault's alone: that one goes on as the platform's, and the vault gets another.
+ * Reads the platform's key from the data directory, or creates it. The directory of an older
+ * version has only the vault's key: that becomes the platform's key, and the vault gets a new one.
  */
 export function readOrCreatePlatformKey(dataDir: string, hasCardsRole: boolean): MasterKey {
   const existing = readKey(dataDir, platformFile);
@@ -46,7 +46,7 @@ export function readOrCreatePlatformKey(dataDir: string, hasCardsRole: boolean):
   if (existsSync(join(dataDir, vaultFile))) {
     if (!hasCardsRole) {
       throw new ValueError(
-        `cannot be made in ${dataDir}, which is of an older version: start it once with the role cards`,
+        `cannot be created in ${dataDir}, which an older version created: start the platform once with the role cards`,
       );
     }
     linkUnlessExists(join(dataDir, vaultFile), join(dataDir, platformFile));
@@ -54,7 +54,7 @@ export function readOrCreatePlatformKey(dataDir: string, hasCardsRole: boolean):
   return createKey(dataDir, platformFile);
 }
 
-/** The vault's key in the data directory, and the one before it: for processes that hold card data. */
+/** The current and the previous key of the vault, for processes that handle card data. */
 export function readOrCreateVaultKeys(dataDir: string): {
   current: MasterKey;
   previous?: MasterKey;
@@ -70,13 +70,13 @@ export function readOrCreateVaultKeys(dataDir: string): {
   return { current, ...defined({ previous }) };
 }
 
-/** The demo keys of a data directory, where there are any: how production knows them without their mark. */
+/** The demo keys of a data directory, by which production recognises them without their prefix. */
 export function readStoredDemoKeys(dataDir: string, hasCardsRole: boolean): MasterKey[] {
   const files = hasCardsRole ? [platformFile, vaultFile, previousVaultFile] : [platformFile];
   return files.map((file) => readKey(dataDir, file)).filter((key) => key !== undefined);
 }
 
-/** Mode 0600, and the same for two starts at once. */
+/** With mode 0600. Two processes that start at the same time get the same key. */
 function createKey(dataDir: string, file: string): MasterKey {
   const draft = writeDraftKey(dataDir, file);
   try {
@@ -88,7 +88,7 @@ function createKey(dataDir: string, file: string): MasterKey {
 }
 
 function writeDraftKey(dataDir: string, file: string): string {
-  // 0711: the account that runs the embedded database has to pass through, and need not list.
+  // 0711: the account of the embedded PostgreSQL must pass through and need not list.
   mkdirSync(dataDir, { recursive: true, mode: 0o711 });
   const draft = join(dataDir, `${file}.${process.pid}.new`);
   const text = `${demoPrefix}${randomBytes(keyBytes).toString('base64')}\n`;
@@ -96,7 +96,7 @@ function writeDraftKey(dataDir: string, file: string): string {
   return draft;
 }
 
-/** Whoever comes second leaves what stands. */
+/** If the file exists, it stays. */
 function linkUnlessExists(from: string, to: string): void {
   try {
     linkSync(from, to);

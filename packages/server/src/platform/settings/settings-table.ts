@@ -1,12 +1,12 @@
-// Lists every setting: the one table behind reading, refusing, and docs/reference/settings.md.
+// The table of all settings: the source for reading, validation and docs/reference/settings.md.
 import { hostname } from 'node:os';
 import { addressSettings } from './address-settings.ts';
 import { connectorSettings } from './connector-settings.ts';
 import { databaseUrlReader } from './database-url.ts';
 import { hsmSettings } from './hsm-settings.ts';
 import { masterKeyReader } from './master-keys.ts';
+import { plainConnectionSettings } from './plain-connections.ts';
 import { trustedProxies } from './trusted-proxies.ts';
-import { plainConnectionSettings } from './unencrypted-connections.ts';
 import {
   choice,
   choices,
@@ -25,15 +25,15 @@ export type Setting<Value> = ValueReader<Value> & {
   /** Without the prefix. */
   name: string;
   description: string;
-  /** Read when the variable is absent; a setting without one is undefined then. */
+  /** Used if the variable is absent. A setting without a default is undefined then. */
   default?: string;
-  /** What the documentation says where the default depends on other settings or on the machine. */
+  /** For the documentation, if the default depends on other settings or on the machine. */
   defaultDescription?: string;
-  /** Never repeated in a fault; also read from the file that `…_FILE` names. */
+  /** Never repeated in an error. Also read from the file that `…_FILE` names. */
   secret?: true;
-  /** Where it may be set; absent means everywhere. */
+  /** Where the setting is allowed. Default: everywhere. */
   environments?: readonly Environment[];
-  /** Read by processes with this role alone; in the environment of another it is a fault. */
+  /** Only processes with this role read the setting; in another process it is an error. */
   role?: 'cards';
 };
 
@@ -68,12 +68,12 @@ export const settingsTable = {
     'ENVIRONMENT',
     choice('demo', 'test', 'production'),
     'demo',
-    'How strict the platform is. `demo` and `test` bring seeded data and their own database; `production` refuses anything that is not fit for money.',
+    'How strict the platform is. `demo` and `test` start with seeded data and an embedded database; `production` refuses every setting that is not safe for real payments.',
   ),
   region: optional(
     'REGION',
     choice('worldwide', 'nar', 'ind', 'eur'),
-    'The region served. `worldwide` goes with `demo` only; `nar` needs its own `AUTH_URL`.',
+    'Region that the platform serves. `worldwide` is for `demo` only; `nar` requires a separate `AUTH_URL`.',
     { defaultDescription: '`worldwide` in `demo`, else none' },
   ),
   ...addressSettings,
@@ -82,7 +82,7 @@ export const settingsTable = {
     'STRICT_SETTINGS',
     choice('on', 'off'),
     'off',
-    'Whether an unknown setting is a fault in `production` too, in place of a warning. `demo` and `test` always refuse it.',
+    'Whether an unknown setting is an error in `production` instead of a warning. In `demo` and `test` it is always an error.',
   ),
   dataDir: setting(
     'DATA_DIR',
@@ -93,68 +93,68 @@ export const settingsTable = {
   dialectsDir: optional(
     'DIALECTS_DIR',
     filePath,
-    'Directory of the tables of acquirers’ hosts, `{name}.json` each, beside those that are built in.',
+    'Directory of additional acquirer host dialects, one `{name}.json` each.',
     { defaultDescription: '`{DATA_DIR}/dialects`' },
   ),
   acquirerCertificatesDir: optional(
     'ACQUIRER_CERTIFICATES_DIR',
     filePath,
-    'Directory of the certificates that acquirers are shown: `{name}.crt` and `{name}.key`, with `{name}.ca.crt` where an acquirer has an authority of its own; in a folder of an organisation’s identifier for that one alone.',
+    'Directory of the client certificates for acquirer links: `{name}.crt` and `{name}.key`, and `{name}.ca.crt` if the acquirer has its own authority. A sub-folder with the identifier of an organisation is for that organisation only.',
     { role: 'cards', defaultDescription: '`{DATA_DIR}/acquirer-certificates`' },
   ),
   databaseUrl: optional(
     'DATABASE_URL',
     databaseUrlReader,
-    'PostgreSQL (14 or newer) to use instead of the embedded one; needed in `production`. Its `connect_timeout` says how many seconds a connection is waited for, 600 at most, else 5. Of several hosts (`postgresql://user@db-1,db-2/name?target_session_attrs=read-write`) the platform uses the one that accepts writes.',
+    'URL of a PostgreSQL database (14 or newer) that replaces the embedded one; required in `production`. `connect_timeout` sets the connection time-out in seconds, at most 600; the default is 5. Of several hosts (`postgresql://user@db-1,db-2/name?target_session_attrs=read-write`) the platform uses the one that accepts writes.',
     { secret: true, defaultDescription: 'the embedded database in `DATA_DIR`' },
   ),
   databaseConnections: setting(
     'DATABASE_CONNECTIONS',
     integer(1, 100),
     '8',
-    'Connections of this process for everything but the hot statements.',
+    'Database connections of this process for all statements except those of the sale.',
   ),
   databaseSaleConnections: setting(
     'DATABASE_SALE_CONNECTIONS',
     integer(1, 32),
     '4',
-    'Connections of this process for the hot statements of the sale.',
+    'Database connections of this process for the prepared statements of the sale.',
   ),
   preparedStatements: setting(
     'PREPARED_STATEMENTS',
     choice('on', 'off'),
     'on',
-    'Named prepared statements and connection options; `off` behind a pooler such as pgbouncer.',
+    'Whether the platform uses named prepared statements and connection options. Use `off` behind a pooler such as pgbouncer.',
   ),
   postgresBinDir: optional(
     'POSTGRES_BIN_DIR',
     filePath,
-    'Directory with `initdb` and `postgres` to use for the embedded database.',
+    'Directory of `initdb` and `postgres` for the embedded database.',
     { environments: demoAndTest, defaultDescription: 'the binaries of the npm package' },
   ),
   roles: setting(
     'ROLES',
     choices('cards', 'identity', 'connector', 'portal', 'jobs'),
     'cards identity connector portal jobs',
-    'Which parts this process opens; only one with `cards` holds keys of cards and PINs.',
+    'Roles of this process. Only a process with `cards` has keys for cards and PINs.',
   ),
   logLevel: setting(
     'LOG_LEVEL',
     choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
     'info',
-    'The least level that is logged.',
+    'Lowest log level that is written.',
   ),
   acquirerTimeoutMs: setting(
     'ACQUIRER_TIMEOUT_MS',
     integer(100, 120_000),
     '10000',
-    'How long an acquirer may take to answer before the sale is reversed.',
+    'Time-out for an acquirer response, in milliseconds. After it the sale is reversed.',
   ),
   tls: setting(
     'TLS',
     choice('on', 'off'),
     'on',
-    '`off` leaves TLS to a proxy and needs `TRUST_PROXY`.',
+    '`off` if a proxy terminates TLS; this requires `TRUST_PROXY`.',
   ),
   trustProxy: optional(
     'TRUST_PROXY',
@@ -164,53 +164,53 @@ export const settingsTable = {
   clientCertificates: optional(
     'CLIENT_CERTIFICATES',
     choice('on', 'off'),
-    'Whether the API listener asks for the certificate of a device, and goes on without one. The device listener always asks.',
+    'Whether the API listener requests a client certificate from devices; it accepts clients without one. The device listener always requests it.',
     { defaultDescription: '`on` in `demo` and `test`; `off` in `production`, for browsers' },
   ),
   deviceCaFile: optional(
     'DEVICE_CA_FILE',
     filePath,
-    'Certificates of the authorities of terminal makers, or of your own, PEM: a terminal with a certificate of theirs can be claimed. The platform’s own authority signs certificates as well.',
+    'Certificates of the authorities of terminal manufacturers, or of your own authority, PEM. A terminal with a certificate of such an authority can be claimed. The platform also issues device certificates itself.',
   ),
   deviceCertificateDays: setting(
     'DEVICE_CERTIFICATE_DAYS',
     integer(1, 3650),
     '365',
-    'How long a certificate lives that the platform signs for a device.',
+    'Validity, in days, of certificates that the platform issues for devices.',
   ),
   tlsCertFile: optional('TLS_CERT_FILE', filePath, 'Certificate chain of the listeners, PEM.', {
-    defaultDescription: 'made by a local authority in `demo` and `test`',
+    defaultDescription: 'issued by a local authority in `demo` and `test`',
   }),
   tlsKeyFile: optional('TLS_KEY_FILE', filePath, 'Private key of that certificate, PEM.', {
-    defaultDescription: 'made by a local authority in `demo` and `test`',
+    defaultDescription: 'issued by a local authority in `demo` and `test`',
   }),
   platformKey: optional(
     'PLATFORM_KEY',
     masterKeyReader,
-    'The master key from which the keys of stored secrets, signing keys and sessions are derived; no card data lies under it.',
-    { secret: true, defaultDescription: 'made in `DATA_DIR` in `demo` and `test`' },
+    'Master key from which the keys for stored secrets, signatures and sessions are derived. It does not protect card data.',
+    { secret: true, defaultDescription: 'created in `DATA_DIR` in `demo` and `test`' },
   ),
   vaultKeyProvider: setting(
     'VAULT_KEY_PROVIDER',
     choice('local', 'aws-kms', 'pkcs11'),
     'local',
-    'Who wraps the keys of stored card data: the `VAULT_KEY`, a key of AWS KMS, or a key in a PKCS#11 module.',
+    'What wraps the keys of stored card data: the `VAULT_KEY` (`local`), a key of AWS KMS, or a key in a PKCS#11 module.',
     { role: 'cards' },
   ),
   vaultKey: optional(
     'VAULT_KEY',
     masterKeyReader,
-    'The key that wraps the keys of stored card data, with the provider `local`.',
+    'Key that wraps the keys of stored card data, for the provider `local`.',
     {
       secret: true,
       role: 'cards',
-      defaultDescription: 'made in `DATA_DIR` in `demo` and `test`',
+      defaultDescription: 'created in `DATA_DIR` in `demo` and `test`',
     },
   ),
   vaultKeyPrevious: optional(
     'VAULT_KEY_PREVIOUS',
     masterKeyReader,
-    'The `VAULT_KEY` before this one, until everything under it is wrapped anew.',
+    'Previous `VAULT_KEY`, until all keys are wrapped with the current one.',
     { secret: true, role: 'cards' },
   ),
   vaultKmsKey: optional(
@@ -219,58 +219,58 @@ export const settingsTable = {
       'ARN of a key, or of an alias, of AWS KMS',
       /^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:(?:key|alias)\/[A-Za-z0-9/_-]{1,256}$/,
     ),
-    'The key of AWS KMS, with the provider `aws-kms`.',
+    'AWS KMS key, for the provider `aws-kms`.',
     { role: 'cards' },
   ),
   vaultKmsUrl: optional(
     'VAULT_KMS_URL',
     text('https URL, or http on loopback', /^https?:\/\/[A-Za-z0-9.:[\]-]{1,255}\/?$/),
-    'Where AWS KMS answers, such as a private endpoint.',
+    'AWS KMS endpoint, such as a private endpoint.',
     { role: 'cards', defaultDescription: '`https://kms.{region of the key}.amazonaws.com`' },
   ),
   vaultPkcs11Module: optional(
     'VAULT_PKCS11_MODULE',
     filePath,
-    'The library of the PKCS#11 module, with the provider `pkcs11`.',
+    'Library of the PKCS#11 module, for the provider `pkcs11`.',
     { role: 'cards' },
   ),
   vaultPkcs11Token: optional(
     'VAULT_PKCS11_TOKEN',
     text('label of up to 32 characters', /^[^\p{Cc}]{1,32}$/u),
-    'The label of its token.',
+    'Label of the PKCS#11 token.',
     { role: 'cards' },
   ),
   vaultPkcs11Key: optional(
     'VAULT_PKCS11_KEY',
     text('label of up to 64 characters', /^[^\p{Cc}]{1,64}$/u),
-    'The label of the AES-256 key in that token.',
+    'Label of the AES-256 key in the PKCS#11 token.',
     { role: 'cards' },
   ),
   vaultPkcs11Pin: optional(
     'VAULT_PKCS11_PIN',
     text('PIN', /^[^\p{Cc}]{4,64}$/u),
-    'The PIN of the user of that token.',
+    'User PIN of the PKCS#11 token.',
     { secret: true, role: 'cards' },
   ),
   vaultKeyRotationDays: setting(
     'VAULT_KEY_ROTATION_DAYS',
     integer(1, 1825),
     '365',
-    'After how many days new cards of an organisation are sealed under a new key, and the old ones sealed anew.',
+    'Days after which an organisation gets a new key for its cards. Stored cards are then re-encrypted with it.',
     { role: 'cards' },
   ),
   cardRetentionDays: setting(
     'CARD_RETENTION_DAYS',
     integer(30, 3650),
     '540',
-    'How long a card is kept that is not used; until then its sales can be refunded.',
+    'Days for which an unused card is stored; until then its sales can be refunded.',
     { role: 'cards' },
   ),
   cardAccessRetentionDays: setting(
     'CARD_ACCESS_RETENTION_DAYS',
     integer(365, 3650),
     '400',
-    'How long it is kept who had a card number opened.',
+    'Days for which each access to a card number is recorded.',
     { role: 'cards' },
   ),
   ...hsmSettings,
@@ -284,8 +284,8 @@ export const settingsTable = {
   smtpUrl: optional(
     'SMTP_URL',
     smtpServer,
-    'The server that takes our mail, with user and password percent-encoded; needed in `production` where `ROLES` has `identity` or `jobs`.',
-    { secret: true, defaultDescription: 'mail is kept in files in `{DATA_DIR}/mail`' },
+    'Mail server, with percent-encoded user and password. Required in `production` if `ROLES` contains `identity` or `jobs`.',
+    { secret: true, defaultDescription: 'mail is stored in files in `{DATA_DIR}/mail`' },
   ),
   mailFrom: setting(
     'MAIL_FROM',
@@ -294,79 +294,79 @@ export const settingsTable = {
       /^(?:[^<>\p{Cc}]{1,100} <[^\s<>@]{1,64}@[A-Za-z0-9.-]{1,255}>|[^\s<>@]{1,64}@[A-Za-z0-9.-]{1,255})$/u,
     ),
     'Switchyard <no-reply@localhost>',
-    'Who our mail comes from; to be set with `SMTP_URL`.',
+    'Sender of mails; must be set together with `SMTP_URL`.',
   ),
   mailTimeoutMs: setting(
     'MAIL_TIMEOUT_MS',
     integer(100, 120_000),
     '10000',
-    'How long the mail server may be silent before the mail is tried again later.',
+    'Time-out for responses of the mail server, in milliseconds. The mail is retried later.',
   ),
   signInBrandName: setting(
     'SIGN_IN_BRAND_NAME',
     text('name of up to 60 characters', /^[^\p{Cc}]{1,60}$/u),
     'Switchyard',
-    'The name at the top of the sign-in pages.',
+    'Brand name at the top of the sign-in pages.',
   ),
   supportContact: optional(
     'SUPPORT_CONTACT',
     text('mail address, https address or text of up to 120 characters', /^[^\p{Cc}]{1,120}$/u),
-    'Whom people can ask who cannot sign in; stands at the foot of the sign-in pages.',
-    { defaultDescription: 'nobody is named' },
+    'Contact for users who cannot sign in, shown at the bottom of the sign-in pages.',
+    { defaultDescription: 'no contact is shown' },
   ),
   realmKeyRotationDays: setting(
     'REALM_KEY_ROTATION_DAYS',
     integer(1, 3650),
     '90',
-    'After how many days new keys sign the tokens of a user domain.',
+    'Days after which the signing keys for the tokens of a user domain are rotated.',
   ),
   requestLog: optional(
     'REQUEST_LOG',
     choice('off', 'errors', 'all'),
-    'Which requests of known callers are kept in the request log of their organisation: none, those that were refused, or all.',
+    'Which authenticated requests are stored in the request log of their organisation: none (`off`), refused ones (`errors`), or all.',
     { defaultDescription: '`all` in `demo` and `test`; `errors` in `production`' },
   ),
   requestLogRetentionDays: setting(
     'REQUEST_LOG_RETENTION_DAYS',
     integer(1, 400),
     '14',
-    'How long a line of the request log is kept.',
+    'Days for which the request log is stored.',
   ),
   requestLogRows: setting(
     'REQUEST_LOG_ROWS',
     integer(100, 10_000_000),
     '100000',
-    'How many lines the request log of one organisation holds; the oldest make room.',
+    'Maximum number of lines in the request log of one organisation; the oldest are deleted.',
   ),
   qrPaymentTimeoutSeconds: setting(
     'QR_PAYMENT_TIMEOUT_SECONDS',
     integer(30, 3600),
     '180',
-    'Time to pay by QR code.',
+    'Time in which a consumer can pay a QR payment, in seconds.',
   ),
   eventRetentionDays: setting(
     'EVENT_RETENTION_DAYS',
     integer(7, 3650),
     '30',
-    'How long events are kept for `GET /events/v1` and for deliveries that are asked for again.',
+    'Days for which events are stored, for `GET /events/v1` and for repeated webhook deliveries.',
   ),
   exportRetentionDays: setting(
     'EXPORT_RETENTION_DAYS',
     integer(1, 400),
     '7',
-    'How long an export of a report is kept to be fetched.',
+    'Days for which an export of a report can be downloaded.',
   ),
   simulators: setting(
     'SIMULATORS',
     choice('on', 'off'),
     'on',
-    'Whether the demo starts its acquirer host simulator and its provider of QR payments; with `off` an acquirer is expected at `ACQUIRER_PORT`.',
+    'Whether the demo starts its acquirer host simulator and its QR payment provider. With `off`, an acquirer must listen at `ACQUIRER_PORT`.',
     { environments: demoAndTest },
   ),
   failPoint: optional(
     'FAIL_POINT',
     choice('after-intent', 'after-reroute', 'after-send', 'after-webhook'),
-    'Where the process kills itself, to test recovery.',
+    'Point at which the process kills itself, for recovery tests.',
     { environments: demoAndTest },
   ),
   instanceName: setting(
@@ -377,7 +377,7 @@ export const settingsTable = {
         .replace(/[^A-Za-z0-9._-]/g, '-')
         .slice(0, 48) || 'host'
     }-${process.pid}`,
-    'Names this process in logs and metrics.',
+    'Name of this process in logs and metrics.',
     { defaultDescription: 'host name and process id' },
   ),
 };

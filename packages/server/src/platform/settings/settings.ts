@@ -1,4 +1,4 @@
-// Reads the settings from the environment: all of them at once, with every fault in one refusal.
+// Reads all settings from the environment and reports every error at once.
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isLoopbackHost } from '../net/address-classes.ts';
@@ -13,8 +13,8 @@ import {
   readOrCreateVaultKeys,
   readStoredDemoKeys,
 } from './master-keys.ts';
+import { plainConnectionRules, plainConnectionWarnings } from './plain-connections.ts';
 import { type Environment, type Setting, settingPrefix, settingsTable } from './settings-table.ts';
-import { plainConnectionRules, plainConnectionWarnings } from './unencrypted-connections.ts';
 import { ValueError } from './value-readers.ts';
 
 type Table = typeof settingsTable;
@@ -38,20 +38,20 @@ export type Settings = Readonly<
     Addresses & {
       region: 'worldwide' | 'nar' | 'ind' | 'eur';
       platformKey: Buffer;
-      /** Undefined without the role `cards`, and with another provider of keys. */
+      /** Undefined without the role `cards`, and with another key provider. */
       vaultKey: Buffer | undefined;
       vaultKeyPrevious: Buffer | undefined;
       requestLog: 'off' | 'errors' | 'all';
       hsm: 'none' | 'software' | 'aws' | 'payshield';
       clientCertificates: 'on' | 'off';
-      /** What the settings allow and an operator should know, a sentence each. */
+      /** Permitted settings that an operator should know about, one sentence each. */
       warnings: readonly string[];
     }
 >;
 
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
-/** Every fault of the settings, each a sentence that names the variable. */
+/** Every error of the settings: one sentence each, which names the variable. */
 export class SettingsError extends Error {
   override name = 'SettingsFault';
   readonly faults: readonly string[];
@@ -65,7 +65,7 @@ export class SettingsError extends Error {
 /** @throws SettingsFault with all faults, never only the first. */
 export function readSettings(env: EnvironmentVariables): Settings {
   const faults: string[] = [];
-  // First of all: what a process without the role must not know is not even looked at.
+  // First: a process without the role must not read the secrets of the role.
   const roles = readSetting(env, settingsTable.roles, []) as Values['roles'] | undefined;
   const hasCardsRole = roles?.has('cards') !== false;
   const entries = Object.entries<Setting<unknown>>(settingsTable).map(
@@ -77,15 +77,15 @@ export function readSettings(env: EnvironmentVariables): Settings {
           : readSettingWithoutRole(env, setting, faults),
       ] as const,
   );
-  // The table has the type of each value; Object.fromEntries cannot know it.
+  // The table has the type of each value, which Object.fromEntries cannot infer.
   const values = Object.fromEntries(entries) as Values;
   const unknown = unknownNames(env);
-  // Two versions share one settings file during an upgrade, and one of them may not know all names.
+  // During an upgrade two versions share one settings file, and the older one may not know all names.
   const isStrict = values.environment !== 'production' || values.strictSettings !== 'off';
   if (isStrict) faults.push(...unknown);
   const dataDir = resolve(values.dataDir ?? '.');
   if (values.environment !== undefined) {
-    // What is wrong in itself reads as absent to the rules: it is told once, not twice.
+    // For the rules a setting with an error is absent: report each setting once.
     const reportedNames = new Set(faults.map(firstWord));
     const broken = findBrokenRules({ ...values, dataDir }, env);
     faults.push(...broken.filter((fault) => !reportedNames.has(firstWord(fault))));
@@ -108,8 +108,8 @@ export function readSettings(env: EnvironmentVariables): Settings {
 }
 
 /**
- * The same variables for a command that sees no card: without what is for the role `cards` alone, and with a
- * role that asks for nothing else, since it runs beside processes of any.
+ * The variables for a command without card data: without the settings of the role `cards`, and with
+ * a role that needs no others.
  */
 export function omitCardSettings(env: EnvironmentVariables): EnvironmentVariables {
   const cardVariables = Object.values<Setting<unknown>>(settingsTable)
@@ -119,7 +119,7 @@ export function omitCardSettings(env: EnvironmentVariables): EnvironmentVariable
   return { ...Object.fromEntries(otherVariables), [`${settingPrefix}ROLES`]: 'portal' };
 }
 
-/** The settings with the ports that were really taken, where 0 was asked for. */
+/** The settings with the actual ports, if 0 was set. */
 export function withActualPorts(
   settings: Settings,
   ports: Partial<Pick<Settings, 'port' | 'devicePort' | 'acquirerPort' | 'metricsPort'>>,
@@ -159,7 +159,7 @@ function readDemoPlatformKey(
   dataDir: string,
   hasCardsRole: boolean,
 ): MasterKey {
-  // The rules of production have asked for it.
+  // The rules for production have checked it.
   if (environment === 'production') throw new SettingsError(['SWITCHYARD_PLATFORM_KEY is missing']);
   try {
     return readOrCreatePlatformKey(dataDir, hasCardsRole);
@@ -169,7 +169,7 @@ function readDemoPlatformKey(
   }
 }
 
-/** Its default at most: the file of a secret is not opened, and a secret in the environment is a fault. */
+/** Only the default: the file of a secret is not read, and a secret in the environment is an error. */
 function readSettingWithoutRole(
   env: EnvironmentVariables,
   setting: Setting<unknown>,
@@ -177,12 +177,12 @@ function readSettingWithoutRole(
 ): unknown {
   const name = settingPrefix + setting.name;
   if (setting.secret === true && env[name] !== undefined) {
-    faults.push(`${name} is for processes with the role ${setting.role}, and this one has another`);
+    faults.push(`${name} is only for processes with the role ${setting.role}; remove it here`);
   }
   return setting.default === undefined ? undefined : setting.read(setting.default);
 }
 
-/** Of the `switchyard` command, which may be used from the same shell. */
+/** Variables of the `switchyard` command, which may run in the same shell. */
 const commandPrefix = `${settingPrefix}CLI_`;
 
 function unknownNames(env: EnvironmentVariables): string[] {
@@ -195,7 +195,7 @@ function unknownNames(env: EnvironmentVariables): string[] {
     .filter((name) => !knownNames.includes(name))
     .map(
       (name) =>
-        `${settingPrefix}${name} is not known; the nearest is ${settingPrefix}${nearestName(name, knownNames)}`,
+        `${settingPrefix}${name} is not a known setting; did you mean ${settingPrefix}${nearestName(name, knownNames)}?`,
     );
 }
 
@@ -223,7 +223,7 @@ function readVariable(env: EnvironmentVariables, setting: Setting<unknown>): str
   const direct = env[settingPrefix + setting.name];
   const file = setting.secret === true ? env[`${settingPrefix}${setting.name}_FILE`] : undefined;
   if (file === undefined) return direct;
-  if (direct !== undefined) throw new ValueError('is set twice: as itself and as …_FILE');
+  if (direct !== undefined) throw new ValueError('is set twice: directly and as …_FILE');
   if (file.trim() === '') throw new ValueError('cannot be read: …_FILE is empty');
   try {
     return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
@@ -247,18 +247,18 @@ const rules: readonly Rule[] = [
   ({ tls, trustProxy }) =>
     tls === 'off' &&
     trustProxy === undefined &&
-    'SWITCHYARD_TRUST_PROXY must be set where SWITCHYARD_TLS is off: the addresses of the proxy that ends TLS',
+    'SWITCHYARD_TRUST_PROXY must be set if SWITCHYARD_TLS is off: the addresses of the proxy that terminates TLS',
   ({ tlsCertFile, tlsKeyFile }) =>
     (tlsCertFile === undefined) !== (tlsKeyFile === undefined) &&
     'SWITCHYARD_TLS_CERT_FILE and SWITCHYARD_TLS_KEY_FILE must be set together',
   ({ smtpUrl, mailFrom }) =>
     smtpUrl !== undefined &&
     mailFrom === settingsTable.mailFrom.default &&
-    'SWITCHYARD_MAIL_FROM must be set where SWITCHYARD_SMTP_URL is',
+    'SWITCHYARD_MAIL_FROM must be set together with SWITCHYARD_SMTP_URL',
   ({ platformKey, vaultKey }) =>
     platformKey !== undefined &&
     vaultKey?.key.equals(platformKey.key) === true &&
-    'SWITCHYARD_VAULT_KEY is the SWITCHYARD_PLATFORM_KEY: card data needs a key of its own',
+    'SWITCHYARD_VAULT_KEY equals SWITCHYARD_PLATFORM_KEY: card data needs a separate key',
   ({ vaultKeyProvider, vaultKmsKey, awsAccessKeyId, awsSecretAccessKey }) =>
     vaultKeyProvider === 'aws-kms' &&
     [vaultKmsKey, awsAccessKeyId, awsSecretAccessKey].includes(undefined) &&
@@ -266,7 +266,7 @@ const rules: readonly Rule[] = [
   ({ vaultKmsUrl }) =>
     vaultKmsUrl?.startsWith('http:') === true &&
     !isLoopbackHost(new URL(vaultKmsUrl).hostname) &&
-    'SWITCHYARD_VAULT_KMS_URL must be https beyond loopback',
+    'SWITCHYARD_VAULT_KMS_URL must be https for other machines',
   ({ vaultKeyProvider, vaultPkcs11Module, vaultPkcs11Token, vaultPkcs11Key, vaultPkcs11Pin }) =>
     vaultKeyProvider === 'pkcs11' &&
     [vaultPkcs11Module, vaultPkcs11Token, vaultPkcs11Key, vaultPkcs11Pin].includes(undefined) &&
@@ -300,7 +300,7 @@ const productionRules: readonly Rule[] = [
   ({ smtpUrl, roles }) =>
     smtpUrl === undefined &&
     (roles === undefined || roles.has('identity') || roles.has('jobs')) &&
-    'SWITCHYARD_SMTP_URL must be set: people get their links by mail',
+    'SWITCHYARD_SMTP_URL must be set: users receive links by mail',
   ({ platformKey }) => platformKey === undefined && 'SWITCHYARD_PLATFORM_KEY must be set',
   ({ vaultKey, vaultKeyProvider, roles }) =>
     vaultKey === undefined &&
@@ -320,7 +320,7 @@ function isDemoKey(values: Values, name: 'platformKey' | 'vaultKey'): boolean {
   return configured.demo || stored().some(({ key }) => key.equals(configured.key));
 }
 
-/** Rules between settings, and where each may be set. */
+/** Rules between settings, and where each setting is allowed. */
 function findBrokenRules(values: Values, env: EnvironmentVariables): string[] {
   const { environment } = values;
   const misplaced = Object.values<Setting<unknown>>(settingsTable)

@@ -1,4 +1,4 @@
-// Reads SWITCHYARD_TRUST_PROXY: private ranges, and single addresses of any kind.
+// Reads SWITCHYARD_TRUST_PROXY: private ranges and single addresses.
 import { BlockList, isIP } from 'node:net';
 import { splitList, ValueError, type ValueReader } from './value-readers.ts';
 

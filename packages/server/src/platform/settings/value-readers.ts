@@ -1,6 +1,6 @@
-// Reads the text of one setting into its value; a fault is thrown as the sentence that the operator reads.
+// Parses the text of one setting. An error message completes the sentence "SWITCHYARD_X …".
 
-/** Thrown by a reader: `message` completes "SWITCHYARD_X …" and never holds the value of a secret. */
+/** Thrown by a reader. `message` completes "SWITCHYARD_X …" and never contains a secret. */
 export class ValueError extends Error {
   override name = 'ValueFault';
 }
@@ -54,7 +54,7 @@ export function text(type: string, pattern: RegExp): ValueReader<string> {
 
 export const filePath: ValueReader<string> = { type: 'path', read: (value) => value };
 
-/** The address of one of our listeners as clients see it, without a slash at its end. */
+/** The public URL of a listener, without a slash at its end. */
 export const publicUrl: ValueReader<string> = {
   type: 'https URL',
   read(value) {
@@ -67,7 +67,7 @@ export const publicUrl: ValueReader<string> = {
   },
 };
 
-/** For addresses that may hold a password: the fault does not repeat them. */
+/** For URLs that may contain a password: the error does not repeat the value. */
 export function secretUrl(...protocols: readonly string[]): ValueReader<string> {
   return {
     type: `URL (${protocols.join(', ')})`,
@@ -79,14 +79,15 @@ export function secretUrl(...protocols: readonly string[]): ValueReader<string> 
   };
 }
 
-/** The mail server: `smtps://` speaks TLS from the start, `smtp://` begins it. */
+/** The mail server: `smtps://` uses TLS from the start, `smtp://` changes to TLS with STARTTLS. */
 export const smtpServer: ValueReader<string> = {
   type: 'URL (smtp, smtps)',
   read(value) {
     const address = secretUrl('smtp', 'smtps').read(value);
     const { hostname, username, password, pathname, search } = new URL(address);
-    if (hostname === '') throw new ValueError('names no host');
-    if (pathname.length > 1 || search !== '') throw new ValueError('has more than host and user');
+    if (hostname === '') throw new ValueError('contains no host');
+    if (pathname.length > 1 || search !== '')
+      throw new ValueError('must contain only user, password, host and port');
     try {
       decodeURIComponent(username + password);
     } catch {

@@ -1,4 +1,4 @@
-// Tells the time: the only place that reads the machine's clock, handed to whoever needs it.
+// The clock: the only file that reads the time of the machine. Functions receive it as an argument.
 import { setTimeout as delay } from 'node:timers/promises';
 import { defined } from '@switchyard/contract';
 
@@ -13,8 +13,8 @@ let lastMs = Number.NaN;
 let lastText = '';
 
 /**
- * RFC 3339 in UTC with milliseconds, the one form of time that leaves the platform. Under load a
- * millisecond is asked for several times.
+ * RFC 3339 in UTC with milliseconds, the only time format of the platform's interfaces. Under load
+ * the same millisecond is formatted several times, so the last text is cached.
  */
 export function isoTime(ms: number): string {
   if (ms !== lastMs) {
@@ -24,7 +24,7 @@ export function isoTime(ms: number): string {
   return lastText;
 }
 
-/** Waits; an abort ends the wait early and is not an error, since the caller looks at its own state next. */
+/** Waits. An abort ends the wait early and is no error: the caller checks its own state next. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   try {
     await delay(ms, undefined, defined({ signal }));

@@ -1,4 +1,4 @@
-// Gives the listeners their certificate: the operator's own, or one of a local authority made here.
+// Certificate of the listeners: the operator's own, or one of a local certificate authority.
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
@@ -6,27 +6,27 @@ import { join } from 'node:path';
 import type { Settings } from '../settings/settings.ts';
 import type { Clock } from '../time/clock.ts';
 
-/** The longest that browsers accept. */
+/** The longest validity that browsers accept. */
 const serverDays = 825;
 const authorityDays = 3650;
 const renewBeforeDays = 30;
 const dayMs = 86_400_000;
 const localNames = ['localhost', '127.0.0.1', '::1'];
-/** Bound to every address, so no name to certify. */
+/** A wildcard address has no name to certify. */
 const wildcardHosts = new Set(['0.0.0.0', '::']);
 
 export type ListenerCertificate = {
-  /** The chain, leaf first, PEM. */
+  /** The certificate chain, leaf first, PEM. */
   cert: string;
   key: string;
-  /** What a client has to trust. */
+  /** The file with the certificate that clients must trust. */
   caFile: string;
 };
 
 type CertificateSettings = Pick<Settings, 'dataDir' | 'host' | 'tlsCertFile' | 'tlsKeyFile'>;
 type CertificateAndKey = { cert: string; key: string };
 
-/** The files of an operator were checked with the settings. */
+/** The rules of the settings have checked the operator's files. */
 export async function ensureListenerCertificate(deps: {
   settings: CertificateSettings;
   clock: Clock;
@@ -39,7 +39,7 @@ export async function ensureListenerCertificate(deps: {
     return { cert, key, caFile: tlsCertFile };
   }
   const directory = join(settings.dataDir, 'tls');
-  // 0755: clients of any account read the authority's certificate; keys are 0600 each.
+  // 0755: clients of any account read the authority's certificate; the keys have mode 0600.
   await mkdir(directory, { recursive: true, mode: 0o755 });
   const names = wildcardHosts.has(settings.host)
     ? localNames
@@ -53,7 +53,7 @@ export async function ensureListenerCertificate(deps: {
   const oldServer = await readPair(files.server, files.serverKey);
   const hasNames = oldServer !== undefined && coversNames(oldServer, names);
   const oldAuthority = await readPair(files.ca, files.caKey);
-  // An authority is bound to its names: where they change it is made anew as well.
+  // An authority is constrained to its names: if the names change, it is created again.
   const authority =
     hasNames && oldAuthority !== undefined && isValid(oldAuthority, clock)
       ? oldAuthority
@@ -69,7 +69,7 @@ export async function ensureListenerCertificate(deps: {
   return { ...server, caFile: files.ca };
 }
 
-/** The library is loaded only where something is made: it costs more than the rest of this step. */
+/** The library is loaded only to create certificates: loading takes longer than the rest of this step. */
 async function createAuthority(names: readonly string[], clock: Clock): Promise<CertificateAndKey> {
   const { issueAuthority } = await import('./local-certificate-authority.ts');
   return issueAuthority(names, validityPeriod(clock, authorityDays));
@@ -84,7 +84,7 @@ async function createServerCertificate(
   return issueServer(authority, names, validityPeriod(clock, serverDays - 1));
 }
 
-/** From yesterday, since clocks of clients differ. */
+/** Valid from yesterday, because clocks of clients differ. */
 function validityPeriod(clock: Clock, days: number): { notBefore: Date; notAfter: Date } {
   return {
     notBefore: new Date(clock.now() - dayMs),
@@ -139,7 +139,7 @@ async function writePair(
   return pair;
 }
 
-/** Renamed into place: a killed start leaves the old file or the new one. */
+/** Writes a temporary file and renames it: a killed process leaves the old file or the new one. */
 async function writeFileAtomically(file: string, text: string, mode: number): Promise<void> {
   const draft = `${file}.${process.pid}.new`;
   await writeFile(draft, text, { mode, flush: true });

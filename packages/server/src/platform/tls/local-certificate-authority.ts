@@ -1,4 +1,4 @@
-// Issues the certificates of the local authority, which can speak for this machine only.
+// Issues the certificates of the local certificate authority, which can only certify names of this machine.
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -19,7 +19,7 @@ export async function issueAuthority(
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const certificate = await x509.X509CertificateGenerator.createSelfSigned(
     {
-      // The date tells authorities of several installations apart in a trust store.
+      // The date distinguishes authorities of several installations in a trust store.
       name: `CN=Switchyard local authority ${validity.notBefore.toISOString().slice(0, 10)}, O=${demoOrganization}`,
       ...validity,
       keys,

@@ -1,4 +1,4 @@
-// Encodes the names an authority may certify (RFC 5280, 4.2.1.10): whoever steals its key gains only those.
+// Encodes the names that an authority may certify (RFC 5280, 4.2.1.10), which limits the damage of a stolen key.
 import { isIP } from 'node:net';
 
 export const nameConstraintsOid = '2.5.29.30';
@@ -8,7 +8,7 @@ const permittedSubtrees = 0xa0;
 const dnsName = 0x82;
 const ipAddress = 0x87;
 
-/** DER of NameConstraints that permit exactly these names and addresses, and below the names their subdomains. */
+/** DER of NameConstraints that permit exactly these names and addresses, and subdomains of the names. */
 export function encodeNameConstraints(names: readonly string[]): Buffer {
   const subtrees = names.map((name) => tlv(sequence, generalName(name)));
   return tlv(sequence, tlv(permittedSubtrees, Buffer.concat(subtrees)));

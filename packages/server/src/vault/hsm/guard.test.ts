@@ -179,7 +179,7 @@ describe('the HSM of the settings', () => {
       ...production,
       SWITCHYARD_HSM_ADDRESSES: `${addresses} tcp://hsm:1500`,
     });
-    assert.ok(plain.includes('SWITCHYARD_HSM_ADDRESSES must be tls:// beyond this machine'));
+    assert.ok(plain.includes('SWITCHYARD_HSM_ADDRESSES must be tls:// for other machines'));
     const good = faultsOf({ ...production, SWITCHYARD_HSM_ADDRESSES: addresses });
     assert.ok(!good.some((fault) => fault.includes('HSM_')));
     // Whoever hands in settings by code finds the same wall.

@@ -1,16 +1,16 @@
-// Writes arrays for the database by hand: the driver looks at each character of each element.
+// Encodes arrays as PostgreSQL array literals. The driver's encoder inspects each character of each element.
 
 const needsQuotes = /[\s{}",\\]|^$|^null$/i;
 
 /**
- * For identifiers, numbers, names of types and times, which need no quotes.
+ * For identifiers, numbers, type names and times, which need no quotes.
  *
- * @example database.query('… = ANY($1::uuid[])', [plainArray(ids)]);
+ * @example database.query('… = ANY($1::uuid[])', [encodeSimpleArray(ids)]);
  */
 export function encodeSimpleArray(values: readonly (string | number | null | undefined)[]): string {
   for (const value of values) {
     if (typeof value === 'string' && needsQuotes.test(value)) {
-      throw new RangeError('an element of a plain array would need quotes');
+      throw new RangeError('an element of a simple array must not need quotes');
     }
   }
   return `{${values.map((value) => value ?? 'NULL').join(',')}}`;
@@ -19,9 +19,9 @@ export function encodeSimpleArray(values: readonly (string | number | null | und
 const escapedCharacters = /["\\]/g;
 
 /**
- * For texts of any form.
+ * For any text.
  *
- * @example database.query('… unnest($1::text[])', [textArray(names)]);
+ * @example database.query('… unnest($1::text[])', [encodeTextArray(names)]);
  */
 export function encodeTextArray(values: readonly (string | null | undefined)[]): string {
   const texts = values.map((value) => {
@@ -34,12 +34,13 @@ export function encodeTextArray(values: readonly (string | null | undefined)[]):
 const lineSeparator = '\n';
 
 /**
- * For texts of one line, such as JSON that was written without spaces: the statement takes them apart
- * with `string_to_array($1, E'\n')`. There is one at least: of none it could not be told.
+ * For texts of one line, such as JSON without line breaks. The statement splits them with
+ * `string_to_array($1, E'\n')`. At least one text is needed: no text and one empty text look the
+ * same.
  */
 export function encodeLines(texts: readonly string[]): string {
   if (texts.length === 0 || texts.some((text) => text.includes(lineSeparator))) {
-    throw new RangeError('what is kept by lines is one text at least, of one line each');
+    throw new RangeError('expected at least one text, each of one line');
   }
   return texts.join(lineSeparator);
 }

@@ -1,4 +1,4 @@
-// Lends the connections of the hot statements: each is kept, and waits for its next statement.
+// Connection pool for the prepared statements of the sale. Connections stay open between statements.
 import { defined } from '@switchyard/contract';
 import pg from 'pg';
 import type { Log } from '../../observability/log.ts';
@@ -10,12 +10,12 @@ import {
   type PreparedQuery,
 } from './prepared-query.ts';
 
-/** How much later than its limit a silence may be noticed. */
+/** How much later than its limit a missing response may be noticed. */
 const silenceCheckShare = 0.1;
 
 export type HotPool = {
   run(statement: HotStatement, values: readonly unknown[]): Promise<HotRow[]>;
-  /** Without a name, through the driver's own ways. */
+  /** Runs a statement without a name, with the driver's own query. */
   plain(text: string, values?: readonly unknown[]): Promise<HotRow[]>;
   end(): Promise<void>;
 };
@@ -25,7 +25,7 @@ export type HotPoolOptions = {
   /** Runs on each new connection before its first use. */
   readonly verifyConnection?: (client: pg.ClientBase) => Promise<void>;
   readonly connections: number;
-  /** For a free connection, or a new one. */
+  /** Time to wait for a free or a new connection. */
   readonly waitLimitMs: number;
   readonly silenceLimitMs: number;
   readonly log: Log;
@@ -33,12 +33,12 @@ export type HotPoolOptions = {
 
 type Client = pg.PoolClient & { ref(): void; unref(): void };
 type Lease = { client: Client; hot: PreparedQuery; busySinceMs: number | undefined };
-/** Gets a connection, or nothing: then there is room to open one. */
+/** Receives a connection, or undefined if the caller may open one. */
 type Waiter = (lease: Lease | undefined) => void;
 
 /**
- * `pg.Pool` opens connections and closes them; going through it for each statement costs as much as the
- * statement's own work here, so what it has opened is kept.
+ * `pg.Pool` opens and closes the connections. Its checkout for each statement takes as long as the
+ * statement's own work here, so this pool keeps the connections.
  */
 export function createHotPool(options: HotPoolOptions): HotPool {
   const { connections, waitLimitMs, silenceLimitMs, log, verifyConnection } = options;
@@ -120,7 +120,7 @@ export function createHotPool(options: HotPoolOptions): HotPool {
       next(lease);
       return;
     }
-    // An idle connection is no reason for the process to stay.
+    // An idle connection does not keep the process alive.
     lease.client.unref();
     idle.push(lease);
   }
@@ -160,7 +160,7 @@ export function createHotPool(options: HotPoolOptions): HotPool {
       const ended = pool.end();
       for (const lease of idle.splice(0)) {
         leases.delete(lease);
-        // Its goodbye is a reason to stay.
+        // Closing the connection keeps the process alive until it is done.
         lease.client.ref();
         lease.client.release();
       }

@@ -1,13 +1,13 @@
-// Gathers rows that arrive together into one statement: several times the sales of one statement each.
+// Group commit: writes rows that arrive at the same time with one statement.
 import { Refusal } from '@switchyard/contract';
 import { withJitter } from '../../identifiers/ids.ts';
 import { pause } from '../../time/clock.ts';
 import { isRetryable } from '../database-errors.ts';
 
 const defaultConcurrentStatements = 2;
-/** Rows that are worth a statement of their own beside one that runs. */
+/** So many waiting rows start a second statement while one runs. */
 const defaultSecondStatementRows = 32;
-/** Longer than a statement takes, so that one which is held up does not hold up the others. */
+/** Longer than a statement usually takes, so that a slow statement does not delay the other rows. */
 const defaultMaxHoldMs = 20;
 const defaultMaxRows = 256;
 const defaultQueueLimit = 10_000;
@@ -16,33 +16,34 @@ const retryPauseMs = 5;
 const overloadedRetryAfterMs = 1000;
 
 export type GroupCommit<Row, Result> = {
-  /** Resolves with the row's own result once its statement is committed. */
+  /** Resolves with the result of the row once its statement is committed. */
   submit(row: Row): Promise<Result>;
-  /** Resolves once nothing waits and nothing is under way. */
+  /** Resolves once no row waits and no statement runs. */
   drain(): Promise<void>;
-  /** Rows that are not under way yet. */
+  /** Rows that no statement has taken yet. */
   waiting(): number;
 };
 
 export type GroupCommitOptions<Row, Result> = {
-  /** For messages and measurements. */
+  /** For error messages and logs. */
   name: string;
-  /** Statements in flight at once. */
+  /** Maximum number of statements that run at the same time. */
   concurrentStatements?: number;
-  /** Fewer rows wait for the statement that runs, for `holdMs` at most. */
+  /** Fewer rows wait for the running statement, at most `maxHoldMs`. */
   secondStatementRows?: number;
   maxHoldMs?: number;
   maxRows?: number;
-  /** Rows that may wait; one more is refused as `overloaded`. */
+  /** Maximum number of waiting rows. The next one is refused with `overloaded`. */
   queueLimit?: number;
-  /** What two batches could fight over, such as the unique key that the statement inserts. */
+  /** Rows with the same key conflict, such as rows with the same unique key. */
   key(row: Row): string;
   /**
-   * For reads: rows of one key may share a batch. Otherwise they run one after the other, in the order in
-   * which they came, since one statement cannot change a row twice and two would wait for each other.
+   * For reads: one batch may contain several rows of a key. Otherwise rows of a key run one after
+   * another in their order, because one statement cannot change a row twice and two statements
+   * would wait for each other.
    */
   allowsSameKey?: boolean;
-  /** One statement for all rows, sorted by key; its results in the same order. */
+  /** Executes one statement for all rows, sorted by key. Returns the results in the same order. */
   run(rows: Row[]): Promise<Result[]>;
 };
 
@@ -54,10 +55,11 @@ type Entry<Row, Result> = {
 };
 
 /**
- * What one turn of the event loop brings goes out at its end where nothing runs, one row alone if it was
- * alone, and else with all that come meanwhile. (A statement costs PostgreSQL as much as eight more rows in
- * one, and two commits at once wait for each other's write of the log.) Batches are sorted by key, so that two
- * in flight lock in one order; a failed batch is run again row by row, so that one bad row hurts nobody else.
+ * If no statement runs, the rows of one turn of the event loop are written together at its end.
+ * Otherwise rows wait for the running statement: one statement costs PostgreSQL as much as eight
+ * more rows in a statement, and two concurrent commits wait for each other's write to the log.
+ * Batches are sorted by key, so that concurrent statements lock rows in the same order. A failed
+ * batch is repeated row by row, so that one invalid row does not affect the others.
  */
 export function createGroupCommit<Row, Result>(
   options: GroupCommitOptions<Row, Result>,
@@ -74,19 +76,19 @@ export function createGroupCommit<Row, Result>(
     options;
   type Item = Entry<Row, Result>;
   let queue: Item[] = [];
-  /** Rows held back behind one of the same key that waits or runs. */
+  /** Rows that wait for an earlier row of the same key. */
   const waitingByKey = new Map<string, Item[]>();
   let waitingByKeyCount = 0;
   let running = 0;
   let isScheduled = false;
-  /** Set while rows wait for the statement that runs though a lane is free. */
+  /** Set while rows wait for the running statement although a second one could start. */
   let holdTimer: NodeJS.Timeout | undefined;
   let idleCallbacks: (() => void)[] = [];
 
   function submit(row: Row): Promise<Result> {
     if (queue.length + waitingByKeyCount >= queueLimit) {
       return Promise.reject(
-        new Refusal('overloaded', 'The platform takes no more work at the moment.', {
+        new Refusal('overloaded', 'The platform is overloaded.', {
           retryAfterMs: overloadedRetryAfterMs,
           logDetail: `${name}: ${queueLimit} rows wait`,
         }),
@@ -164,7 +166,7 @@ export function createGroupCommit<Row, Result>(
         entry.resolve(results[index] as Result);
       });
     } catch (error) {
-      // A refusal speaks of all rows alike, such as a lost database: alone they would fare no better.
+      // A problem such as an unavailable database affects every row: repeating them one by one would not help.
       if (batch.length === 1 || error instanceof Refusal) {
         for (const entry of batch) entry.reject(error);
         return;
@@ -197,7 +199,7 @@ export function createGroupCommit<Row, Result>(
   };
 }
 
-/** By code unit, the same in every process; not by locale. */
+/** By code unit: the same order in every process, independent of the locale. */
 function byKey(left: { key: string }, right: { key: string }): number {
   return left.key < right.key ? -1 : Number(left.key > right.key);
 }

@@ -1,14 +1,15 @@
-// Sends statements whose texts never change as prepared ones, without a name for each at every call.
+// Runs constant statement texts as named prepared statements, and derives the names from the texts.
 import { hash } from 'node:crypto';
 import type { Database, Row } from '../database.ts';
 
 const hashCharacters = 32;
 
 /**
- * For few and constant texts: what is costlier to plan than to do is planned once a connection.
+ * For a few constant statements that take longer to plan than to execute. PostgreSQL plans each
+ * once per connection.
  *
- * @param namePrefix goes before the names, so that they tell whose statements they are
- * @example const run = createPreparedRun(database, 'catalog');
+ * @param namePrefix names the module in `pg_prepared_statements`
+ * @example const run = createStatementRunner(database, 'catalog');
  */
 export function createStatementRunner(
   database: Pick<Database, 'prepared'>,

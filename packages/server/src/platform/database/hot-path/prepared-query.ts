@@ -1,4 +1,4 @@
-// Runs prepared statements on one connection, and asks nothing of the server that it has told before.
+// Runs prepared statements on one connection, and describes each statement only once.
 import type pg from 'pg';
 import { postgresTypeParsers } from '../column-parsers.ts';
 
@@ -7,17 +7,20 @@ export type HotRow = Record<string, unknown>;
 
 type Parser = (text: string) => unknown;
 
-/** How the rows of a statement are read; the server describes them once, since its name is its text for ever. */
+/**
+ * Column names and parsers of a statement. The server describes a statement once, since its name
+ * always belongs to the same text.
+ */
 export type RowShape = { readonly names: readonly string[]; readonly parsers: readonly Parser[] };
 
-/** One after another: the next may begin when the one before has ended. */
+/** Runs one statement at a time: the next may start when the previous one has ended. */
 export type PreparedQuery = {
   run(statement: HotStatement, values: readonly unknown[]): Promise<HotRow[]>;
-  /** Ends what runs with an error; the connection is of no use afterwards. */
+  /** Fails the running statement with an error. The connection cannot be used again. */
   fail(error: Error): void;
 };
 
-/** What the driver's types do not tell of its connection. */
+/** Members of the driver's connection that its types leave out. */
 type DriverConnection = {
   readonly stream: { cork(): void; uncork(): void };
   readonly parsedStatements: Record<string, string | undefined>;
@@ -34,11 +37,11 @@ type Fields = { fields: readonly { name: string; dataTypeID: number }[] };
 type PendingResult = { resolve(rows: HotRow[]): void; reject(error: unknown): void };
 
 /**
- * The driver makes an emitter, a result, a description and a timer of each query: at two statements a sale
- * that was a tenth of the server's time. What it takes instead is any object with these methods, so one of
- * them serves a connection for all its life.
+ * The driver creates an event emitter, a result, a description and a timer for each query: with two
+ * statements a sale, a tenth of the server's time. The driver accepts any object with these
+ * methods, so one object serves a connection.
  *
- * @param shapes what is known of the statements, shared by the connections of a pool
+ * @param shapes columns of known statements, shared by the connections of a pool
  */
 export function createPreparedQuery(
   client: pg.ClientBase,
@@ -67,7 +70,7 @@ export function createPreparedQuery(
       const { name, text } = query;
       const preparedText = driver.parsedStatements[name] ?? driver.submittedNamedStatements[name];
       if (preparedText !== undefined && preparedText !== text)
-        return new Error(`two statements named ${name}`);
+        return new Error(`two statements have the name ${name}`);
       driver.stream.cork();
       if (preparedText === undefined) {
         driver.parse({ name, text });
@@ -130,7 +133,7 @@ function parseRow({ names, parsers }: RowShape, fields: readonly (string | null)
   return row;
 }
 
-/** A value as the text that PostgreSQL reads. */
+/** Encodes a value as PostgreSQL text. */
 function encodeParameter(value: unknown): string | Buffer | null {
   if (typeof value === 'string') return value;
   if (value === null || value === undefined) return null;
@@ -138,7 +141,9 @@ function encodeParameter(value: unknown): string | Buffer | null {
   if (Buffer.isBuffer(value)) return value;
   if (value instanceof Date) return value.toISOString();
   if (Array.isArray(value)) return encodeArray(value);
-  throw new TypeError(`a hot statement takes no ${typeof value}: hand JSON over as text`);
+  throw new TypeError(
+    `a prepared statement of the sale does not accept ${typeof value} values: pass JSON as text`,
+  );
 }
 
 const escapedCharacters = /["\\]/g;

@@ -1,19 +1,20 @@
-// Names a text for the server, so that it is planned once for each connection, inside a transaction too.
+// Puts the name of a prepared statement into its text, so that PostgreSQL plans it once per
+// connection, also inside transactions.
 
 const namePattern = /^\/\* prepared ([a-z][a-z0-9-]{0,62}) \*\/ /;
 
 /**
- * For texts that are costlier to plan than to do. The name stands in the text, which goes through layers that
- * know of texts alone; a name belongs to one text for ever.
+ * For statements that take longer to plan than to execute. The name is a comment in the text,
+ * because the layers in between pass on the text only. A name always belongs to the same text.
  *
- * @example const text = preparedText('report-lines', 'INSERT …');
+ * @example const text = withStatementName('report-lines', 'INSERT …');
  */
 export function withStatementName(name: string, text: string): string {
   const textWithName = `/* prepared ${name} */ ${text}`;
   if (readStatementName(textWithName) !== name)
-    throw new RangeError(`no name for a statement: ${name}`);
+    throw new RangeError(`invalid name of a prepared statement: ${name}`);
   return textWithName;
 }
 
-/** The name that stands in a text. */
+/** The name in the comment of a statement text. */
 export const readStatementName = (text: string): string | undefined => namePattern.exec(text)?.[1];

@@ -1,4 +1,5 @@
-// Brings the schema up to date: forward only, one process at a time, on any engine that speaks PostgreSQL.
+// Applies the missing schema migrations: forward only, one process at a time, also on databases
+// that only speak PostgreSQL's protocol.
 
 import type { Ids } from '../../identifiers/ids.ts';
 import type { Log } from '../../observability/log.ts';
@@ -14,7 +15,10 @@ const defaultLeaseMs = 30_000;
 const pollMs = 100;
 const bootstrapAttempts = 10;
 const baselineVersion = 1;
-/** IF NOT EXISTS does not keep two first starts from colliding: it is there, or its name in the catalogue is. */
+/**
+ * Two processes that start at the same time can collide in spite of IF NOT EXISTS: the table
+ * exists, or its name in the catalogue.
+ */
 const concurrentCreationStates = new Set([...alreadyExistsStates, '23505']);
 
 const createTableTexts = [
@@ -55,9 +59,11 @@ type PendingMigration = { migration: Migration; done: number };
 type Fence = () => Promise<void>;
 
 /**
- * Applies what is missing and returns the names. Of two processes that start at once, one migrates and the
- * other waits; the lease of one that was killed runs out, and the other goes on where it stopped.
- * @throws SchemaMismatchError before any change, where a migration was changed, is gone, or a newer one was applied before it
+ * Applies the missing migrations and returns their names. Of two processes that start at the same
+ * time, one migrates and the other waits. If the first one is killed, its lease expires and the
+ * other continues where it stopped.
+ *
+ * @throws SchemaMismatchError before any change, if a migration was changed or is missing, or if a newer one was applied before it
  */
 export async function migrate(
   database: Database,
@@ -80,7 +86,7 @@ export async function migrate(
         continue;
       }
       try {
-        // Read again: another process may have finished just before the lease was ours.
+        // Read again: another process may have finished just before this one acquired the lease.
         const pending = findPending(migrations, await readHistory(query));
         await applyAll(query, pending, lease.fence, deps);
         return pending.map(({ migration }) => migration.name);
@@ -115,10 +121,10 @@ async function applyAll(
   const last = pending.at(-1);
   if (first === undefined || last === undefined) return;
   const names = { from: first.migration.name, to: last.migration.name, count: pending.length };
-  log.info({ ...names, durationMs: clock.now() - firstStartedAt }, 'the schema was migrated');
+  log.info({ ...names, durationMs: clock.now() - firstStartedAt }, 'schema migrations applied');
 }
 
-/** All or nothing, the record included. */
+/** In one transaction, together with the record of the migration. */
 async function applyInTransaction(
   query: SessionQuery,
   migration: Migration,
@@ -138,8 +144,8 @@ async function applyInTransaction(
 }
 
 /**
- * One statement per transaction, as distributed engines want it. What was done is counted; the statement
- * after the count may have been done, or half done, by a process that died before it counted.
+ * One statement per transaction, as distributed databases require. Applied statements are counted.
+ * A killed process may have applied the next statement, wholly or in part, before it counted it.
  */
 async function applyWithoutTransaction(
   query: SessionQuery,
@@ -166,7 +172,7 @@ function insertMigration(query: SessionQuery, { version, name, note, checksum }:
   return query(insertMigrationText, [version, name, note, checksum]);
 }
 
-/** What is left to do, once the past is what the files say. */
+/** The migrations to apply, after a check that the applied ones match the files. */
 function findPending(
   migrations: readonly Migration[],
   history: readonly AppliedMigration[],
@@ -175,7 +181,7 @@ function findPending(
     const file = migrations.find(({ version }) => version === applied.version);
     if (applied.version === baselineVersion && file?.checksum !== applied.checksum) {
       throw new SchemaMismatchError(
-        `the database ${applied.database} begins with ${applied.name} of another commit`,
+        `the database ${applied.database} was created with ${applied.name} of another commit`,
         { database: applied.database },
       );
     }
@@ -196,7 +202,9 @@ function findPending(
   const pending = migrations.filter(({ version }) => isDone.get(version) !== true);
   const outOfOrder = pending.find(({ version }) => version < latest);
   if (outOfOrder !== undefined) {
-    throw new SchemaMismatchError(`${outOfOrder.name} comes after a newer one was applied`);
+    throw new SchemaMismatchError(
+      `${outOfOrder.name} was added after a newer migration was applied`,
+    );
   }
   return pending.map((migration) => ({
     migration,

@@ -1,8 +1,8 @@
-// Lets one process at a time change the schema: a row with an end, since not every engine has advisory locks.
+// Lease that lets one process at a time migrate: a row with an expiry, because not every database has advisory locks.
 import type { Database, SessionQuery } from '../database.ts';
 
 const leaseName = 'migrate';
-/** Three renewals may fail before the lease is lost. */
+/** The lease is lost after three failed renewals. */
 const renewalsPerLease = 4;
 
 const acquireText = `INSERT INTO schema_lease (name, holder, held_until)
@@ -15,14 +15,14 @@ const renewText = `UPDATE schema_lease SET held_until = clock_timestamp() + $2 *
 const releaseText = `DELETE FROM schema_lease WHERE name = '${leaseName}' AND holder = $1`;
 
 export type MigrationLease = {
-  /** Proves that the lease is still held and, inside a transaction, keeps it until the commit. */
+  /** Checks that this process still holds the lease. Inside a transaction, keeps it until the commit. */
   fence(): Promise<void>;
   release(): Promise<void>;
 };
 
 type LeaseRequest = { database: Database; query: SessionQuery; holder: string; leaseMs: number };
 
-/** Undefined while another process holds it. Times are the database's, so clocks need not agree. */
+/** Undefined while another process holds the lease. Times are those of the database. */
 export async function acquireMigrationLease({
   database,
   query,
@@ -32,7 +32,7 @@ export async function acquireMigrationLease({
   const acquired = await query(acquireText, [holder, leaseMs]);
   if (acquired.length === 0) return undefined;
   const timer = setInterval(() => {
-    // On another connection: the one that migrates is busy. A failure shows at the fence.
+    // On another connection, because the migrating one is busy. `fence` notices a failure.
     database.query(renewText, [holder, leaseMs]).catch(() => {});
   }, leaseMs / renewalsPerLease);
   return {
@@ -42,7 +42,7 @@ export async function acquireMigrationLease({
     },
     async release() {
       clearInterval(timer);
-      // Where the connection is gone the lease runs out by itself.
+      // If the connection is lost, the lease expires.
       await query(releaseText, [holder]).catch(() => {});
     },
   };

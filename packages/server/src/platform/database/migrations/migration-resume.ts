@@ -1,4 +1,4 @@
-// Judges the statement that a process may have done and died before it counted it: there "exists already" means done.
+// Resumes a migration after a crash: "already exists" means that the killed process applied the statement.
 import type { SessionQuery } from '../database.ts';
 import { sqlState } from '../database-errors.ts';
 
@@ -8,7 +8,7 @@ const uniqueViolation = '23505';
 /** An index or a constraint, a column, a table. */
 const alreadyGoneStates = new Set(['42704', '42703', '42P01']);
 
-/** A statement stands there with the comments before it. */
+/** A statement includes the comments before it. */
 const leadingComments = String.raw`^(?:\s|--[^\n]*\n)*`;
 const dropPattern = new RegExp(
   String.raw`${leadingComments}(?:DROP|ALTER\s+TABLE\s+\S+\s+DROP)\s`,
@@ -20,19 +20,19 @@ const indexPattern = new RegExp(
   'i',
 );
 
-/** Whether the statement failed for the reason that its work is there. */
+/** True if the statement failed because it was applied before. */
 export function isAlreadyApplied(statement: string, error: unknown): boolean {
   const code = sqlState(error);
   if (alreadyExistsStates.has(code)) return true;
   if (dropPattern.test(statement)) return alreadyGoneStates.has(code);
-  // A unique index over rows that are alike fails so as well, and is not there.
+  // A unique index over duplicate rows fails with the same state, but was not created.
   return code === uniqueViolation && insertPattern.test(statement);
 }
 
 const findInvalidIndexText =
   'SELECT indexrelid FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid';
 
-/** An index whose making was cut off stands there under its name and serves no query: it is made anew. */
+/** An interrupted CREATE INDEX CONCURRENTLY leaves an invalid index: drop it, so that it is created again. */
 export async function dropInvalidIndex(query: SessionQuery, statement: string): Promise<void> {
   const [, concurrently = '', name] = indexPattern.exec(statement) ?? [];
   if (name === undefined) return;

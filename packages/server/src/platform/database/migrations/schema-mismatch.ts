@@ -1,10 +1,10 @@
-// Refuses a database of another commit: before the first release the baseline migration changes in place.
+// Refuses a database of another commit: before the first release the baseline migration changes without a new number.
 import type { Settings } from '../../settings/settings.ts';
 
-/** The migrations of the database are not those of this version: a restart changes nothing. */
+/** The migrations of the database do not match this version. A restart does not help. */
 export class SchemaMismatchError extends Error {
   override name = 'SchemaMismatchError';
-  /** Where not even the baseline is that of this commit. */
+  /** Set if even the baseline differs from that of this commit. */
   readonly database: string | undefined;
 
   constructor(message: string, { database, cause }: { database?: string; cause?: unknown } = {}) {
@@ -13,7 +13,7 @@ export class SchemaMismatchError extends Error {
   }
 }
 
-/** Adds how to remove the database of another commit; other errors stay as they are. */
+/** Adds how to remove a database of another commit. Other errors are returned unchanged. */
 export function explainSchemaMismatch(
   error: unknown,
   { databaseUrl, dataDir }: Pick<Settings, 'databaseUrl' | 'dataDir'>,

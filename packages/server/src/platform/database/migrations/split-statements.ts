@@ -1,6 +1,6 @@
-// Cuts a migration into its statements, leaving quotes, comments and dollar-quoted bodies whole.
+// Splits a migration into statements, and respects quotes, comments and dollar-quoted bodies.
 
-/** What may hold a semicolon that ends nothing; the first that matches at a place wins. */
+/** Tokens in which a semicolon does not end the statement. The first match wins. */
 const tokens = [
   /--[^\n]*/y,
   /[eE]'(?:[^'\\]|\\[\s\S]|'')*'/y,
@@ -37,7 +37,7 @@ function endOfToken(sql: string, offset: number): number {
     if (match !== null) return offset + match[0].length;
   }
   if (sql[offset] === "'" || sql[offset] === '"') {
-    throw new SyntaxError(`a quote that opens at offset ${offset} does not end`);
+    throw new SyntaxError(`the quote at offset ${offset} is not closed`);
   }
   return offset + 1;
 }
@@ -51,7 +51,7 @@ function endOfBlockComment(sql: string, open: number): number {
     depth += delimiter[0] === '/*' ? 1 : -1;
     if (depth === 0) return delimiters.lastIndex;
   }
-  throw new SyntaxError(`a comment that opens at offset ${open} does not end`);
+  throw new SyntaxError(`the comment at offset ${open} is not closed`);
 }
 
 function isEmpty(text: string): boolean {

@@ -84,7 +84,7 @@ export type DatabaseTimeline = {
   start(database: Pick<Database, 'query' | 'session'>): Promise<void>;
   stop(): Promise<void>;
   status(): NumberingStatus;
-  /** Ends the required recovery, in the given database transaction. False if none is required. */
+  /** Ends the required recovery in the given database transaction. False if none is required. */
   recover(trx: Kysely<unknown>): Promise<boolean>;
   /** Reads the stored state, which another process may have changed. */
   refresh(): Promise<void>;

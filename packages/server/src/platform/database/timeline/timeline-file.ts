@@ -1,4 +1,4 @@
-// Keeps the last acknowledged writes of a process in its data directory, so that a restart can compare them.
+// Stores the last acknowledged writes of a process in its data directory, so that a restart can compare them.
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { AcknowledgedWrite } from './database-timeline-sql.ts';

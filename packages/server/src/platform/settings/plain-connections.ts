@@ -1,4 +1,4 @@
-// Says which connections beyond this machine production would open without TLS, and which of them are allowed.
+// Plain (unencrypted) connections to other machines: which of them production refuses, and which the operator allows.
 
 import { isLoopbackHost } from '../net/address-classes.ts';
 import { isPlainDatabase } from './database-url.ts';
@@ -12,8 +12,8 @@ export const plainConnectionSettings = {
     ...choices(...connectionKinds),
     name: 'PLAIN_CONNECTIONS',
     description:
-      'Connections beyond this machine that `production` may open without TLS, each with a warning at the start: a `database` without a checked certificate, `mail` over `smtp://` (which still changes to TLS by STARTTLS before anything is sent), `metrics` and health over HTTP.',
-    defaultDescription: 'none: each of them is a settings fault',
+      'Connections to other machines that `production` may open without TLS, each with a warning at the start: a `database` without a certificate check, `mail` over `smtp://` (which still uses STARTTLS before it sends anything), `metrics` and health over HTTP.',
+    defaultDescription: 'none: each of them is a settings error',
   },
 } as const;
 
@@ -26,22 +26,22 @@ type Values = {
   readonly plainConnections: ReadonlySet<ConnectionKind> | undefined;
 };
 
-/** The sentence about a connection that is plain; false where it is not. */
+/** A sentence that describes the plain connection; false if it is not plain. */
 const describePlainConnection: Readonly<
   Record<ConnectionKind, (values: Values) => string | false>
 > = {
   database: ({ databaseUrl: url }) =>
     url !== undefined &&
     isPlainDatabase(url) &&
-    'SWITCHYARD_DATABASE_URL leads to another machine without TLS, or without checking its certificate; add sslmode=verify-full',
+    'SWITCHYARD_DATABASE_URL connects to another machine without TLS, or without a certificate check; add sslmode=verify-full',
   mail: ({ smtpUrl: url }) =>
     url?.startsWith('smtp://') === true &&
     !isLoopbackHost(new URL(url).hostname.replace(/^\[|\]$/g, '')) &&
-    'SWITCHYARD_SMTP_URL begins without TLS (smtp://) on another machine; use smtps://',
+    'SWITCHYARD_SMTP_URL connects to another machine without TLS at first (smtp://); use smtps://',
   metrics: ({ metricsHost: host }) =>
     host !== undefined &&
     !isLoopbackHost(host) &&
-    `SWITCHYARD_METRICS_HOST is ${host}, where metrics and health would be plain HTTP; use 127.0.0.1`,
+    `SWITCHYARD_METRICS_HOST is ${host}, so metrics and health would be unencrypted HTTP; use 127.0.0.1`,
 };
 
 export const plainConnectionRules = connectionKinds.map(
@@ -49,11 +49,11 @@ export const plainConnectionRules = connectionKinds.map(
     (values: Values): string | false => {
       if (values.plainConnections?.has(kind) === true) return false;
       const sentence = describePlainConnection[kind](values);
-      return sentence && `${sentence}, or allow it by SWITCHYARD_PLAIN_CONNECTIONS=${kind}`;
+      return sentence && `${sentence}, or allow it with SWITCHYARD_PLAIN_CONNECTIONS=${kind}`;
     },
 );
 
-/** What production allows and an operator should know. */
+/** Plain connections that production allows and an operator should know about. */
 export function plainConnectionWarnings(values: Values): string[] {
   const allowed = connectionKinds.map((kind) => describePlainConnection[kind](values));
   const { host } = values;
@@ -61,6 +61,6 @@ export function plainConnectionWarnings(values: Values): string[] {
     values.tls === 'off' &&
     host !== undefined &&
     !isLoopbackHost(host) &&
-    `SWITCHYARD_TLS is off: between the proxy and ${host} the API is plain HTTP`;
+    `SWITCHYARD_TLS is off: the connection between the proxy and ${host} is unencrypted HTTP`;
   return [...allowed, proxied].filter((sentence) => typeof sentence === 'string');
 }
