@@ -3,8 +3,8 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { createInFlightMap } from './in-flight-map.ts';
 
-describe('what is under way', () => {
-  test('is found until it ends', () => {
+describe('map of work in progress', () => {
+  test('a value is found until its key is deleted', () => {
     const inFlight = createInFlightMap<number>();
     inFlight.set('first', 1);
     inFlight.set('second', 2);
@@ -23,7 +23,7 @@ describe('what is under way', () => {
     assert.equal(inFlight.size(), 1);
   });
 
-  test('is what a Map would hold', () => {
+  test('it has the same entries as a Map', () => {
     const key = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g');
     const step = fc.tuple(key, fc.option(fc.nat()));
     fc.assert(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createKeyedTasks } from './keyed-tasks.ts';
 
-test('whoever asks for a key meanwhile has the same answer, and afterwards none', async () => {
+test('a task is found by its key while it runs', async () => {
   const works = createKeyedTasks<number>();
   const gate = Promise.withResolvers<number>();
   const first = works.run('a', () => gate.promise);
@@ -16,7 +16,7 @@ test('whoever asks for a key meanwhile has the same answer, and afterwards none'
   assert.equal(works.find('a'), undefined, 'a fault is nobody else’s');
 });
 
-test('two under one key are both waited for, and neither ends the other', async () => {
+test('two running tasks of a key do not end each other, and waitForIdle waits for both', async () => {
   const works = createKeyedTasks<number>();
   const [one, two] = [Promise.withResolvers<number>(), Promise.withResolvers<number>()];
   const first = works.run('a', () => one.promise);
@@ -38,7 +38,7 @@ test('two under one key are both waited for, and neither ends the other', async 
   assert.equal(works.find('a'), undefined);
 });
 
-test('rivals for a key come one by one, in their order, also behind one that failed', async () => {
+test('exclusive tasks of a key run one after another in their order, also after a failure', async () => {
   const works = createKeyedTasks<number>();
   const gate = Promise.withResolvers<void>();
   const done: string[] = [];

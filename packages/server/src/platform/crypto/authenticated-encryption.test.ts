@@ -8,8 +8,8 @@ import { deriveKey } from './derive-key.ts';
 const master = randomBytes(32);
 const key = deriveKey(master, 'test');
 
-describe('seal', () => {
-  test('what is sealed opens with the same key in the same place', () => {
+describe('authenticated encryption', () => {
+  test('the same key and associated data decrypt the bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.string(), (bytes, place) => {
         const plaintext = Buffer.from(bytes);
@@ -18,22 +18,22 @@ describe('seal', () => {
     );
   });
 
-  test('one changed byte, another place or another key breaks it', () => {
+  test('a changed byte, other associated data or another key fails', () => {
     const sealed = encryptBytes(key, Buffer.from('4000000000000010'), 'tenant|row');
     for (let index = 0; index < sealed.length; index += 1) {
       const changed = Buffer.from(sealed);
       changed[index] = (changed[index] ?? 0) ^ 1;
       assert.throws(() => decryptBytes(key, changed, 'tenant|row'), `byte ${index}`);
     }
-    assert.throws(() => decryptBytes(key, sealed, 'tenant|other'), /seal is broken/);
+    assert.throws(() => decryptBytes(key, sealed, 'tenant|other'), /decryption failed/);
     assert.throws(
       () => decryptBytes(deriveKey(master, 'x'), sealed, 'tenant|row'),
-      /no key at hand/,
+      /none of the given keys/,
     );
     assert.throws(() => decryptBytes(key, sealed.subarray(0, 20), 'tenant|row'), /no sealed bytes/);
   });
 
-  test('while keys change, the one that sealed is found', () => {
+  test('during a key rotation the matching key is found', () => {
     const old = deriveKey(master, 'old');
     assert.equal(
       decryptBytes([key, old], encryptBytes(old, Buffer.from('x'), 'a'), 'a').toString(),
@@ -41,7 +41,7 @@ describe('seal', () => {
     );
   });
 
-  test('the same text never looks the same twice', () => {
+  test('the same plaintext never has the same ciphertext', () => {
     assert.notDeepEqual(
       encryptBytes(key, Buffer.from('x'), 'a'),
       encryptBytes(key, Buffer.from('x'), 'a'),
@@ -50,9 +50,9 @@ describe('seal', () => {
 });
 
 describe('derived keys', () => {
-  test('they differ by purpose and stay the same for ever', () => {
+  test('keys differ by purpose and are reproducible', () => {
     assert.notDeepEqual(deriveKey(master, 'a'), deriveKey(master, 'b'));
-    // A known answer: a change here would lock every stored card.
+    // Known ciphertext: a change of the format would make every stored card unreadable.
     assert.equal(
       deriveKey(Buffer.alloc(32, 1), 'vault-data').toString('hex'),
       '2662f3ec85ce23092e55acccb03aa40279a999f3c1aa73c2aac7c52dd7f95f98',

@@ -9,7 +9,7 @@ import {
 
 const dayMs = 86_400_000;
 
-/** A renewal as the tables make it. */
+/** One rotation, as the tables store it. */
 function renewed(row: RetiredKeyColumns & { present: string }, name: string, now: number) {
   const older = listOlderKeysAfterRotation(row, now);
   return {
@@ -23,7 +23,7 @@ function renewed(row: RetiredKeyColumns & { present: string }, name: string, now
 const names = (row: RetiredKeyColumns, now: number) =>
   listActiveRetiredKeys(row, now).map(({ sealed }) => sealed.toString());
 
-test('a key signs for its day, however often another one follows it', () => {
+test('a rotated key signs for its whole period, also after further rotations', () => {
   let row = {
     present: 'a',
     previous_sealed: null,

@@ -15,7 +15,7 @@ const message = {
   body: '{"test": 2432232314}',
 };
 
-test('the published example is signed as published', () => {
+test('the published example has the published signature', () => {
   assert.equal(formatWebhookSecret(key), 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw');
   assert.deepEqual(createWebhookHeaders({ ...message, keys: [key] }), {
     'webhook-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',
@@ -24,7 +24,7 @@ test('the published example is signed as published', () => {
   });
 });
 
-test('while a secret is changed, both sign', () => {
+test('during a rotation of the secret both secrets sign', () => {
   const other = Buffer.alloc(32, 7);
   const { 'webhook-signature': both = '' } = createWebhookHeaders({
     ...message,
@@ -35,11 +35,11 @@ test('while a secret is changed, both sign', () => {
   assert.notEqual(first, second);
 });
 
-test('a key of another length is none', () => {
+test('a secret of a wrong length is refused', () => {
   assert.throws(() => formatWebhookSecret(Buffer.alloc(16)), RangeError);
 });
 
-test('a key pair signs too, beside the secrets, as RFC 8032 has it', () => {
+test('a key pair signs besides the secrets, as in RFC 8032', () => {
   const seed = '9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60';
   const { privateKey, publicKey } = createWebhookKeyPair(Buffer.from(seed, 'hex'));
   assert.equal(publicKey, 'whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=');

@@ -10,7 +10,7 @@ import { createDatabaseClock } from './database-clock.ts';
 const startMs = 1_800_000_000_000;
 const hourMs = 3_600_000;
 
-/** A database whose clock and whose way are the test's, and a clock that looks when it is told to. */
+/** A database with a controlled clock and network delay, and a clock that measures on command. */
 function setUp(aheadMs: number, { way = 0, pollMs = 3_600_000 } = {}) {
   const machine = movableClock(startMs);
   const told: unknown[] = [];
@@ -34,8 +34,8 @@ function setUp(aheadMs: number, { way = 0, pollMs = 3_600_000 } = {}) {
   return { machine, told, alarms, away, clock };
 }
 
-describe('a clock that goes by the database', () => {
-  test('tells the same on machines that differ by seconds, as near as the way lets it see', async () => {
+describe('database clock', () => {
+  test('shows the same time on machines that differ by seconds', async () => {
     for (const [ahead, way] of [
       [5_000, 0],
       [-5_000, 0],
@@ -51,7 +51,7 @@ describe('a clock that goes by the database', () => {
     }
   });
 
-  test('stays with the machine where nobody could tell the two apart', async () => {
+  test('stays with the clock of the machine if the difference is within the measurement error', async () => {
     const { machine, clock, told } = setUp(12, { way: 15 });
     await clock.start();
     assert.equal(clock.now(), machine.now());
@@ -59,7 +59,7 @@ describe('a clock that goes by the database', () => {
     await clock.stop();
   });
 
-  test('follows a machine whose clock is set, and goes on as it went without a database', async () => {
+  test('follows a change of the machine’s clock, and continues without a database', async () => {
     const { machine, clock, away, told } = setUp(0, { pollMs: 5 });
     await clock.start();
     away.ahead = -9_000;
@@ -72,7 +72,7 @@ describe('a clock that goes by the database', () => {
     await clock.stop();
   });
 
-  test('does not follow a database that jumps by an hour, ahead or behind, and goes on as it went', async () => {
+  test('ignores a database clock that jumps by an hour forward or back', async () => {
     for (const jumpMs of [hourMs, -hourMs]) {
       const { machine, clock, away, alarms } = setUp(5_000, { pollMs: 5 });
       await clock.start();
@@ -82,13 +82,13 @@ describe('a clock that goes by the database', () => {
       machine.advance(1);
       assert.equal(clock.now(), before + 1);
       await clock.stop();
-      // All but the first look found it too far off; one in six of those is told.
+      // All measurements except the first differ too much; every sixth of them is logged.
       assert.equal(alarms.length, Math.ceil((away.looks - 1) / 6), `${away.looks}`);
       assert.deepEqual(Object.keys((alarms[0] as object[])[0] ?? {}), ['foundMs', 'aheadMs']);
     }
   });
 
-  test('is the machine’s where the database is an hour off from the start, until it is near', async () => {
+  test('shows the time of the machine if the database differs by an hour from the start', async () => {
     for (const aheadMs of [hourMs, -hourMs]) {
       const { machine, clock, away, alarms } = setUp(aheadMs, { pollMs: 5 });
       await clock.start();
@@ -102,7 +102,7 @@ describe('a clock that goes by the database', () => {
     }
   });
 
-  test('never goes back for a correction, nor for a machine that is set back a little', async () => {
+  test('never goes back for a correction or for a small step of the machine’s clock', async () => {
     const { machine, clock, away, told } = setUp(20_000, { pollMs: 5 });
     await clock.start();
     const first = clock.now();
@@ -118,7 +118,7 @@ describe('a clock that goes by the database', () => {
     await clock.stop();
   });
 
-  test('goes back with a machine that is set back far', async () => {
+  test('goes back with a large step of the machine’s clock', async () => {
     const { machine, clock } = setUp(-5_000);
     await clock.start();
     const before = clock.now();
@@ -127,12 +127,12 @@ describe('a clock that goes by the database', () => {
     await clock.stop();
   });
 
-  test('reads the time of a real one', async () => {
+  test('reads the time of a real database', async () => {
     const machine = { now: () => systemClock.now() - 20_000 };
     const log = { warn: () => {}, error: () => {} };
     const clock = createDatabaseClock({ database: await testDatabase(), clock: machine, log });
     await clock.start();
-    // The machine's own clock is the database's here; a busy one takes its time to ask.
+    // The clock of the machine equals that of the database; a busy process needs time for the query.
     assert.ok(Math.abs(clock.now() - systemClock.now()) < 10_000);
     await clock.stop();
   });

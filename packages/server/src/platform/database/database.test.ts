@@ -18,8 +18,8 @@ function failure(code: string): Error {
   return Object.assign(new Error('simulated'), { code });
 }
 
-describe('values from the database', () => {
-  test('int8 is a number, and never a rounded one', async () => {
+describe('column values', () => {
+  test('int8 is a number, and is never rounded', async () => {
     const database = await testDatabase();
     const [row] = await database.query('SELECT 9007199254740991::int8 AS n, 5::int4 AS i');
     assert.deepEqual(row, { n: Number.MAX_SAFE_INTEGER, i: 5 });
@@ -29,7 +29,7 @@ describe('values from the database', () => {
     assert.deepEqual(sum, { n: '1' });
   });
 
-  test('a time is a Date to the millisecond, in whatever form it comes', async () => {
+  test('a timestamp of any format is a Date with milliseconds', async () => {
     const database = await testDatabase();
     const instants = ['2026-01-02T03:04:05.678Z', '1999-12-31T23:59:59.000Z'];
     for (const instant of instants) {
@@ -47,7 +47,7 @@ describe('values from the database', () => {
 });
 
 describe('database', () => {
-  test('hot statements have planner settings of their own, the others have not', async () => {
+  test('only statements of the sale have special planner settings', async () => {
     const database = await testDatabase();
     const text = "SELECT current_setting('enable_seqscan') AS seqscan";
     assert.deepEqual(await database.hot({ name: 'test-seqscan', text }, []), [{ seqscan: 'off' }]);
@@ -58,7 +58,7 @@ describe('database', () => {
     assert.match(plan.join('\n'), /Index Cond: \(\(organization_id = \$1\) AND \(job_id = \$2\)\)/);
   });
 
-  test('a prepared statement is kept by its name, and plans as the others do', async () => {
+  test('a prepared statement is stored by its name and has the usual plan', async () => {
     const database = openDatabase({ url: await testDatabaseUrl(), log, connections: 1 });
     try {
       const text = "SELECT $1::int AS n, current_setting('enable_seqscan') AS seqscan";
@@ -75,7 +75,7 @@ describe('database', () => {
     }
   });
 
-  test('its connections name the instance and the role of the process', async () => {
+  test('connections name the instance and the roles of the process', async () => {
     const name = applicationName('pay-1', joinRoleNames(new Set(['jobs', 'cards'])));
     assert.equal(name, 'switchyard pay-1 cards+jobs');
     const all = new Set(['cards', 'identity', 'connector', 'portal', 'jobs']);
@@ -98,7 +98,7 @@ describe('database', () => {
     }
   });
 
-  test('without prepared statements and options it works all the same', async () => {
+  test('statements work without prepared statements and connection options', async () => {
     const database = openDatabase({ url: await testDatabaseUrl(), log, preparedStatements: false });
     try {
       const statement = {
@@ -113,7 +113,7 @@ describe('database', () => {
     }
   });
 
-  test('two transactions that deadlock both end well', async () => {
+  test('two transactions that deadlock both succeed', async () => {
     const database = await testDatabase();
     const [left, right] = [randomUUID(), randomUUID()];
     await database.query(
@@ -123,7 +123,7 @@ describe('database', () => {
     );
     let runs = 0;
     let held = 0;
-    // Each holds its first row before either asks for its second: the deadlock is certain.
+    // Each transaction locks its first row before the other requests its second: the deadlock is certain.
     const bothHold = Promise.withResolvers<void>();
     const bump = (first: string, second: string) =>
       database.transaction(async (trx) => {
@@ -145,7 +145,7 @@ describe('database', () => {
     assert.deepEqual(rows, [{ attempts: 2 }, { attempts: 2 }]);
   });
 
-  test('a failed transaction leaves nothing, and says why', async () => {
+  test('a failed transaction writes nothing and reports its error', async () => {
     const database = await testDatabase();
     const organizationId = randomUUID();
     const insert = CompiledQuery.raw(
@@ -173,7 +173,7 @@ describe('database', () => {
     assert.deepEqual(rows, []);
   });
 
-  test('a lost connection is one refusal, and the next query works', async () => {
+  test('a lost connection is one error, and the next query works', async () => {
     const database = openDatabase({ url: await testDatabaseUrl(), log, connections: 1 });
     const other = await testDatabase();
     try {
@@ -192,7 +192,7 @@ describe('database', () => {
       await other.query('SELECT pg_terminate_backend($1)', [pid]);
       await refused;
       assert.deepEqual(await database.query('SELECT 1 AS n'), [{ n: 1 }]);
-      // Lost while idle inside a transaction: no event of it may end the process.
+      // Lost while idle inside a transaction: no event may end the process.
       await assert.rejects(
         database.transaction(async (trx) => {
           const own = await sql<{ pid: number }>`SELECT pg_backend_pid() AS pid`.execute(trx);
@@ -207,7 +207,7 @@ describe('database', () => {
     }
   });
 
-  test('a server that is not there is refused before anything was done', async () => {
+  test('an unavailable server is an error with the outcome NotProcessed', async () => {
     const nowhere = openDatabase({
       url: 'postgresql:///postgres?host=/nowhere&user=switchyard',
       log,
@@ -230,7 +230,7 @@ describe('database', () => {
     await nowhere.close();
   });
 
-  test('a server that is silent is given up after the time that its address tells', async () => {
+  test('a silent server is an error after the time-out of its URL', async () => {
     const sockets: Socket[] = [];
     const silent = createServer((socket) => sockets.push(socket));
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
@@ -245,7 +245,7 @@ describe('database', () => {
         ended.push(name);
       };
       const beganMs = performance.now();
-      // Where it tells nothing, five seconds.
+      // Five seconds if the URL does not set it.
       const later = refused('usual', usual);
       await refused('told', database);
       assert.ok(performance.now() - beganMs >= 990);
@@ -259,7 +259,7 @@ describe('database', () => {
     }
   });
 
-  test('closing twice is no fault, and a closed one refuses', async () => {
+  test('a database can be closed twice, and refuses queries afterwards', async () => {
     const database = openDatabase({ url: await testDatabaseUrl(), log });
     await eventually('it answers', () => database.healthy());
     await database.close();
@@ -267,7 +267,7 @@ describe('database', () => {
     await assert.rejects(database.query('SELECT 1'), { code: 'database_unavailable' });
   });
 
-  test('serialization failures that do not end are refused as overload', async () => {
+  test('endless serialization failures are refused as overloaded', async () => {
     const database = await testDatabase();
     let runs = 0;
     await assert.rejects(
@@ -281,8 +281,8 @@ describe('database', () => {
   });
 });
 
-describe('errors of the driver', () => {
-  test('they are sorted by their code', () => {
+describe('driver errors', () => {
+  test('errors are classified by their code', () => {
     for (const code of ['40001', '40P01']) assert.ok(isRetryable(failure(code)));
     for (const code of ['08006', '53300', '57P01', '57P03', '58030', 'ECONNREFUSED', 'ENOENT']) {
       assert.ok(toDatabaseProblem(failure(code), true) instanceof Refusal, code);

@@ -22,7 +22,7 @@ const connectSeconds = 5;
 const insert = { name: 'test-fail-over', text: 'INSERT INTO fail_over VALUES ($1) RETURNING n' };
 const replicating = { ...testSettings, wal_level: 'replica', max_wal_senders: '4' };
 
-describe('a database of several hosts', () => {
+describe('several database hosts', () => {
   let directory: string;
   let primary: EmbeddedPostgres;
   let standby: EmbeddedPostgres;
@@ -69,7 +69,7 @@ describe('a database of several hosts', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  test('is written at its primary, and at the standby once that was promoted', async () => {
+  test('writes go to the primary, and to the standby after its promotion', async () => {
     const beganMs = performance.now();
     await database.query('CREATE TABLE fail_over (n int)');
     await database.hot(insert, [1]);

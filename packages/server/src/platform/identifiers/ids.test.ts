@@ -5,15 +5,15 @@ import { systemIds, withJitter } from './ids.ts';
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-([47])[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-describe('ids', () => {
-  test('version 7 identifiers rise, also within one millisecond', () => {
+describe('identifiers', () => {
+  test('version 7 identifiers increase, also within one millisecond', () => {
     const many = Array.from({ length: 20_000 }, () => systemIds.uuid());
     assert.deepEqual(many, many.toSorted());
     assert.equal(new Set(many).size, many.length);
     assert.equal(uuidPattern.exec(many[0] ?? '')?.[1], '7');
   });
 
-  test('version 4 tells no time', () => {
+  test('version 4 identifiers contain no time', () => {
     assert.equal(uuidPattern.exec(systemIds.uuidV4())?.[1], '4');
   });
 
@@ -24,7 +24,7 @@ describe('ids', () => {
     assert.throws(() => systemIds.secret(16.5), RangeError);
   });
 
-  test('jitter stays between half and the whole', () => {
+  test('jitter stays between half of the value and the value', () => {
     for (let round = 0; round < 1000; round += 1) {
       const ms = withJitter(1000);
       assert.ok(ms >= 500 && ms <= 1000, String(ms));
@@ -33,7 +33,7 @@ describe('ids', () => {
 });
 
 describe('clock', () => {
-  test('time leaves in UTC with milliseconds', () => {
+  test('times are formatted in UTC with milliseconds', () => {
     assert.equal(isoTime(0), '1970-01-01T00:00:00.000Z');
     assert.ok(systemClock.now() > 1_700_000_000_000);
   });

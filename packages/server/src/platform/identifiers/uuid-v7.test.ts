@@ -7,15 +7,15 @@ import { createUuidV7 } from './uuid-v7.ts';
 
 const timeOf = (uuid: string) => Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16);
 
-/** Of a clock that tells these times, one after another. */
+/** Source with these times, one after another. */
 function uuidsAt(times: readonly number[], fill: (bytes: Buffer) => void = randomFillSync) {
   let calls = 0;
   const uuid = createUuidV7({ now: () => times[calls++] ?? 0, fill });
   return times.map(() => uuid());
 }
 
-describe('identifiers that rise', () => {
-  test('carry the time, and rise whatever the clock does', () => {
+describe('increasing identifiers', () => {
+  test('contain the time, and increase also if the clock goes back', () => {
     const time = fc.oneof(
       fc.integer({ min: 1_700_000_000_000, max: 1_700_000_000_003 }),
       fc.integer({ min: 1, max: 2 ** 48 - 2 }),
@@ -32,12 +32,12 @@ describe('identifiers that rise', () => {
     );
   });
 
-  test('take the next millisecond where the counter of one is at its end', () => {
+  test('use the next millisecond when the counter of one is exhausted', () => {
     let fills = 0;
     const made = uuidsAt([5, 5, 5, 6, 7], (bytes) => {
       fills += 1;
       bytes.fill(0xff);
-      // The counter of the second millisecond begins low, as random ones do.
+      // The counter of the second millisecond starts low.
       bytes.fill(0, 12, 18);
     });
     assert.equal(fills, 1);
@@ -47,7 +47,7 @@ describe('identifiers that rise', () => {
     assert.equal(new Set(made).size, made.length);
   });
 
-  test('draw new random bits for each, again and again', () => {
+  test('use new random bits for each identifier', () => {
     let fills = 0;
     const many = uuidsAt(
       Array.from({ length: 5000 }, () => 9),
@@ -60,7 +60,7 @@ describe('identifiers that rise', () => {
     assert.equal(new Set(many.map((uuid) => uuid.slice(26))).size, many.length);
   });
 
-  test('begin the counter of each millisecond at another place', () => {
+  test('start the counter of each millisecond at a random value', () => {
     const counters = uuidsAt(Array.from({ length: 64 }, (_, index) => index + 1)).map((uuid) =>
       uuid.slice(15, 23),
     );

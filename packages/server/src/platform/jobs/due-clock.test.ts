@@ -1,4 +1,4 @@
-// The clock of due times, for any steps of the process clock.
+// The clock for due times, for any steps of the process clock.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -22,8 +22,8 @@ function started() {
 
 const steps = fc.array(fc.integer({ min: -2 * hourMs, max: 2 * hourMs }), { maxLength: 30 });
 
-describe('the clock of due times', () => {
-  it('never runs more than five seconds behind its highest time, nor behind the process clock', () => {
+describe('clock for due times', () => {
+  it('is never more than five seconds behind its highest time, nor behind the process clock', () => {
     fc.assert(
       fc.property(steps, (all) => {
         const { clock, dueClock } = started();
@@ -39,7 +39,7 @@ describe('the clock of due times', () => {
     );
   });
 
-  it('is the process clock while that goes back by five seconds at most, and logs nothing', () => {
+  it('equals the process clock while that goes back by at most five seconds, and logs nothing', () => {
     const small = fc.array(fc.integer({ min: 0, max: hourMs }), { maxLength: 30 });
     fc.assert(
       fc.property(small, fc.integer({ min: 0, max: toleranceMs }), (all, backMs) => {
@@ -68,7 +68,7 @@ describe('the clock of due times', () => {
         for (const ms of all) {
           clock.advance(ms);
           expected += ms;
-          // A small step is caught up with while it runs on.
+          // The clock catches up with a small step.
           if (clock.now() >= before - toleranceMs) return;
           assert.equal(dueClock.now(), expected);
         }
@@ -78,7 +78,7 @@ describe('the clock of due times', () => {
     );
   });
 
-  it('is the process clock again once that is set right, and logs each step and its end once', () => {
+  it('equals the process clock again after its correction, and logs each step and its end once', () => {
     const { clock, dueClock, logged } = started();
     const before = clock.now();
     clock.advance(-hourMs);
@@ -93,7 +93,7 @@ describe('the clock of due times', () => {
     ]);
   });
 
-  it('gives due times that are as far away as the times of the process clock, and back', () => {
+  it('converts times to due times and back with the same distance from now', () => {
     const { clock, dueClock } = started();
     assert.equal(dueClock.toDue(clock.now() + 60_000), clock.now() + 60_000);
     clock.advance(-hourMs);
@@ -103,7 +103,7 @@ describe('the clock of due times', () => {
     assert.equal(dueClock.fromDue(dueAt), at);
   });
 
-  it('ends deadlines that were set before the step, and lets those run that were set after it', () => {
+  it('ends deadlines that were set before the step, and keeps those that were set after it', () => {
     const { clock, dueClock } = started();
     const before = clock.now();
     clock.advance(10_000);

@@ -21,10 +21,10 @@ import { createJobs, type Job, type JobsDeps } from './jobs.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 
-/** Of one test: ended behind it, however it ends. */
+/** Stopped after the test, also after a failure. */
 let working: { stop(): Promise<void> }[] = [];
 
-/** A kind of its own keeps each test's jobs from the others in the shared table. */
+/** A separate kind keeps the jobs of each test apart in the shared table. */
 function setUp(database: Database, extra: Partial<JobsDeps> = {}) {
   const metrics = createMetrics();
   const base = { database, clock: systemClock, ids: systemIds, log, metrics, pollMs: 20 };
@@ -42,7 +42,7 @@ function setUp(database: Database, extra: Partial<JobsDeps> = {}) {
   return { jobs, metrics, kind, organizationId, left };
 }
 
-/** The same database, and how often it has answered one statement. */
+/** The same database, with a count of one statement. */
 function counting(database: Database, counted: string) {
   let times = 0;
   const query: Database['query'] = async (text, values) => {
@@ -60,7 +60,7 @@ describe('jobs', () => {
     await Promise.all(all.map((each) => each.stop()));
   });
 
-  test('each is done once, by whichever process claims it', async () => {
+  test('each job runs once, in whichever process claims it', async () => {
     const database = await testDatabase();
     const { jobs, kind, organizationId, left } = setUp(database);
     const others = [setUp(database).jobs, setUp(database).jobs];
@@ -77,7 +77,7 @@ describe('jobs', () => {
     await Promise.all(
       ids.map((jobId) => jobs.enqueue({ organizationId, jobId, kind, payload: { a: 1 } })),
     );
-    // The same id twice is one job.
+    // Two jobs with the same id are one job.
     await jobs.enqueue({ organizationId, jobId: ids[0] ?? '', kind, payload: {} });
     for (const each of all) each.start();
     await eventually('all are done', async () => (await left()) === 0);
@@ -86,7 +86,7 @@ describe('jobs', () => {
     assert.ok([...done.values()].every((times) => times === 1));
   });
 
-  test('a job sees its facts; one that is not due waits', async () => {
+  test('a job has its members, and one that is not due waits', async () => {
     const database = await testDatabase();
     const { jobs, kind, organizationId, left } = setUp(database);
     const seen: Job[] = [];
@@ -105,7 +105,7 @@ describe('jobs', () => {
     ]);
   });
 
-  test('after the clock goes back an hour what was queued is done, and pauses are as long as before', async () => {
+  test('after the clock goes back an hour queued jobs run, and delays are as long as before', async () => {
     const database = await testDatabase();
     let stepMs = 0;
     const clock = { now: () => Date.now() + stepMs };
@@ -139,7 +139,7 @@ describe('jobs', () => {
     assert.equal(await left(), 1);
   });
 
-  test('a failing job comes back later and later, is reported, and never dropped', async () => {
+  test('a failing job is retried with growing delays, is reported, and is never dropped', async () => {
     const database = await testDatabase();
     let skew = 0;
     const clock: Clock = { now: () => systemClock.now() + skew };
@@ -184,7 +184,7 @@ describe('jobs', () => {
     );
   });
 
-  test('a handler names the time of its next look', async () => {
+  test('a handler sets the time of its next attempt', async () => {
     const database = await testDatabase();
     const { jobs, kind, organizationId, left } = setUp(database);
     let runs = 0;
@@ -199,7 +199,7 @@ describe('jobs', () => {
     assert.equal(runs, 3);
   });
 
-  test('a job that its handler has ended itself is done, and not lost', async () => {
+  test('a job that its handler deleted is done, not lost', async () => {
     const database = await testDatabase();
     const { jobs, kind, organizationId, left, metrics } = setUp(database);
     const work = async ({ jobId }: Job) => {
@@ -213,7 +213,7 @@ describe('jobs', () => {
     assert.match(await metrics.registry.metrics(), /outcome="done"\} 1/);
   });
 
-  test('a look that is no try does not count as one', async () => {
+  test('an attempt with countAttempt false does not count', async () => {
     const database = await testDatabase();
     const { jobs, kind, organizationId, left } = setUp(database);
     const attempts: number[] = [];
@@ -230,11 +230,11 @@ describe('jobs', () => {
     assert.deepEqual(attempts, [0, 0, 0, 1, 2]);
   });
 
-  test('a job of a process that died is done by another once the lease has run out', async () => {
+  test('another process runs a job of a dead process once its lease has expired', async () => {
     const database = await testDatabase();
     const dead = setUp(database);
     const { jobs, kind, organizationId, left } = setUp(database);
-    // It claims and then neither works nor renews, as a stopped process.
+    // Claims jobs and then neither runs nor renews them, like a stopped process.
     const [claimed] = await database
       .query(
         `INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, created_at)
@@ -263,7 +263,7 @@ describe('jobs', () => {
     assert.deepEqual(attempts, [1]);
   });
 
-  test('a long job keeps its lease, and one that lost it ends nothing', async () => {
+  test('a long job renews its lease, and a job that lost its lease ends nothing', async () => {
     const database = await testDatabase();
     const renewing = counting(database, renewText);
     const { jobs, kind, organizationId, left, metrics } = setUp(renewing.database, {
@@ -301,7 +301,7 @@ describe('jobs', () => {
     assert.equal(runs, 2);
   });
 
-  test('a process whose clock is far ahead leaves alone what another one works at', async () => {
+  test('a process with a clock far ahead does not take jobs that another process runs', async () => {
     const database = await testDatabase();
     const { jobs, kind, organizationId, left } = setUp(database);
     const looking = counting(database, claimText);
@@ -326,7 +326,7 @@ describe('jobs', () => {
     assert.equal(runs, 1);
   });
 
-  test('what a process still works at when its lease ran out is not begun twice by it', async () => {
+  test('a process does not start a job twice that it still runs when the lease expires', async () => {
     const database = await testDatabase();
     const { jobs, kind, organizationId, left, metrics } = setUp(database);
     let runs = 0;
@@ -357,7 +357,7 @@ describe('jobs', () => {
     assert.match(await metrics.registry.metrics(), /outcome="done"\} 1/);
   });
 
-  test('stopping waits for what runs and claims no more', async () => {
+  test('stop waits for running jobs and claims no more', async () => {
     const database = await testDatabase();
     const { jobs, kind, organizationId, left } = setUp(database);
     let running = 0;
@@ -382,7 +382,7 @@ describe('jobs', () => {
     assert.equal(await left(), 3);
   });
 
-  test('a kind that hangs in thousands takes no place from another', async () => {
+  test('a kind with thousands of blocked jobs does not take capacity from another kind', async () => {
     const database = await testDatabase();
     const { jobs, kind, organizationId } = setUp(database);
     const quick = `test-${randomUUID()}`;
@@ -397,7 +397,7 @@ describe('jobs', () => {
     jobs.handle(quick, async () => {
       done += 1;
     });
-    // All of them older than what comes afterwards.
+    // All older than the following jobs.
     await database.query(
       `INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, created_at)
        SELECT $1, gen_random_uuid(), $2, '{}', now() - interval '1 minute', now()
@@ -416,7 +416,7 @@ describe('jobs', () => {
     await jobs.stop();
   });
 
-  test('a job that ends while others are claimed leaves no queue waiting for the next look', async () => {
+  test('a job that ends during a claim does not leave the queue waiting for the next poll', async () => {
     const database = await testDatabase();
     const slow = Promise.withResolvers<void>();
     let claims = 0;
@@ -452,7 +452,7 @@ describe('jobs', () => {
     await jobs.stop();
   });
 
-  test('of more than fit into one claim the oldest come first, of whatever kind', async () => {
+  test('if more jobs are due than fit into one claim, the oldest of any kind come first', async () => {
     const database = await testDatabase();
     const { jobs, organizationId, left } = setUp(database);
     const kinds = Array.from({ length: 4 }, () => `test-${randomUUID()}`);
@@ -485,7 +485,7 @@ describe('jobs', () => {
     assert.equal(Math.max(...begun.slice(0, 64)), since + 63);
   });
 
-  test('how long the oldest waits is told of kinds too that nobody handles', async () => {
+  test('the age of the oldest job includes kinds without a handler', async () => {
     const database = openDatabase({ url: await testCopyUrl(), log, connections: 1 });
     try {
       const { jobs, metrics, organizationId } = setUp(database);
@@ -514,7 +514,7 @@ describe('jobs', () => {
     }
   });
 
-  test('once the queue is long, every statement finds its rows by an index', async () => {
+  test('in a long queue every statement finds its rows by an index', async () => {
     const database = openDatabase({ url: await testCopyUrl(), log, connections: 1 });
     try {
       await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
@@ -535,7 +535,7 @@ describe('jobs', () => {
       );
       const claimPlan = await planOf(claimText);
       assert.match(claimPlan, /Index Cond: \(\(kind = k\.kind\) AND \(due_at <= \$1\)\)/);
-      // Sorted is what was claimed, and never what waits.
+      // Only claimed rows are sorted, never waiting ones.
       assert.doesNotMatch(claimPlan, /Bitmap/);
       assert.doesNotMatch(await planOf(oldestDueText), /Seq Scan/);
       for (const text of texts) {

@@ -5,7 +5,7 @@ import { sanitizeMailName } from './sanitize-name.ts';
 
 const form = new RegExp(mailNamePattern, 'u');
 
-test('a name that makes no link is accepted and stays as it is', () => {
+test('a name without a link stays unchanged', () => {
   for (const name of [
     'Ann',
     'Anne-Marie',
@@ -41,6 +41,6 @@ test('a name with a link is refused, and is no link in a mail', () => {
   }
 });
 
-test('a long name is cut in a mail', () => {
+test('a long name is truncated in a mail', () => {
   assert.equal(sanitizeMailName('x'.repeat(100)).length, mailNameLengthMax);
 });

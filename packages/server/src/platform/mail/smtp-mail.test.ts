@@ -1,4 +1,4 @@
-// Mail: caught in files in the demo, over SMTP elsewhere, and never in the clear to another machine.
+// Mail: stored in files in the demo, sent over SMTP otherwise, and never without TLS to another machine.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
@@ -26,10 +26,10 @@ const message: MailMessage = {
 
 type Fake = { port: number; heard: string[] };
 
-/** Of one test: closed behind it, however it ends. */
+/** Closed after the test, also after a failure. */
 let opened: { close(): Promise<void> }[] = [];
 
-/** Answers line by line; the first answer that fits a line is sent. */
+/** Responds line by line with the first response that matches. */
 async function openFake(answers: [RegExp, string][], greeting = '220 fake\r\n'): Promise<Fake> {
   const heard: string[] = [];
   const sockets = new Set<{ destroy(): void }>();
@@ -71,7 +71,7 @@ describe('mail', () => {
   });
   after(() => rm(dataDir, { recursive: true, force: true }));
   afterEach(async () => {
-    // The newest first: a mail lets go of its connections before the server that it speaks to.
+    // Newest first: a mail closes its connections before its server.
     const all = opened.reverse();
     opened = [];
     for (const each of all) await each.close();
@@ -84,7 +84,7 @@ describe('mail', () => {
     return mail;
   }
 
-  test('without a server it is caught: newest last, for the owner alone', async () => {
+  test('without a mail server mails are stored in files: newest last, readable for the owner only', async () => {
     const mail = mailTo();
     await mail.open();
     const directory = mailDirectory({ dataDir });
@@ -111,7 +111,7 @@ describe('mail', () => {
     assert.equal(first?.date, '2027-01-15T08:00:00.000Z');
   });
 
-  test('goes to the server that is set', async () => {
+  test('mail is sent to the configured server', async () => {
     const fake = await openFake([]);
     const mail = mailTo(`smtp://127.0.0.1:${fake.port}`);
     await mail.send(message);
@@ -119,7 +119,7 @@ describe('mail', () => {
     assert.ok(fake.heard.some((line) => line.includes('Content-Language: fr')));
   });
 
-  test('words of a mail begin no header and read no file', async () => {
+  test('text in a mail cannot start a header or read a file', async () => {
     const fake = await openFake([]);
     const mail = mailTo(`smtp://127.0.0.1:${fake.port}`);
     await mail.send({
@@ -133,17 +133,17 @@ describe('mail', () => {
     );
   });
 
-  test('what the server refuses is told without addresses', async () => {
+  test('a rejection is reported without addresses', async () => {
     const fake = await openFake([[/^RCPT/, '550 5.1.1 <ann@shop.example> is unknown']]);
     const mail = mailTo(`smtp://127.0.0.1:${fake.port}`);
     await assert.rejects(mail.send(message), (error: Error) => {
-      assert.match(error.message, /did not take the mail \(EENVELOPE 550/);
+      assert.match(error.message, /did not accept the mail \(EENVELOPE 550/);
       assert.equal(JSON.stringify([error.message, error.stack]).includes('ann@'), false);
       return true;
     });
   });
 
-  test('a mailbox that is no more is refused for good; who may send, or when, is not', async () => {
+  test('an unknown mailbox is rejected permanently; a rejected sender is not', async () => {
     for (const [reply, refusal] of [
       ['550 5.1.1 no such mailbox', 'NoMailbox'],
       ['550 sorry, no mailbox here by that name (#5.1.1)', 'NoMailbox'],
@@ -171,7 +171,7 @@ describe('mail', () => {
     await assert.rejects(mail.send(message), { name: 'MailError', refusal: 'None' });
   });
 
-  test('a mail was not delivered and is not retried at once, after half a day or after five, by what its server says', async () => {
+  test('a mail is given up at once, after half a day or after five days, depending on the server’s response', async () => {
     const isGivenUp = async (refusal: MailRefusal, attempts: number) => {
       const warned: unknown[] = [];
       const deps = {
@@ -193,20 +193,20 @@ describe('mail', () => {
     assert.equal(await isGivenUp('None', 1_000), true);
   });
 
-  test('another machine without TLS gets neither password nor mail', async () => {
+  test('another machine without TLS receives neither password nor mail', async () => {
     const fake = await openFake([[/^STARTTLS/, '502 not here']]);
-    // This machine by an address that is no loopback address.
+    // This machine by an address that is not loopback.
     const mail = mailTo(`smtp://user:sesame@0.0.0.0:${fake.port}`);
-    await assert.rejects(mail.send(message), /did not take the mail \(ETLS/);
+    await assert.rejects(mail.send(message), /did not accept the mail \(ETLS/);
     assert.equal(
       fake.heard.some((line) => /^AUTH|^MAIL|^RCPT/.test(line)),
       false,
     );
   });
 
-  test('a server that says nothing is left alone after a while', async () => {
+  test('a silent mail server is an error after the time-out', async () => {
     const fake = await openFake([], '');
     const mail = mailTo(`smtp://127.0.0.1:${fake.port}`, 300);
-    await assert.rejects(mail.send(message), /did not take the mail \(ETIMEDOUT/);
+    await assert.rejects(mail.send(message), /did not accept the mail \(ETIMEDOUT/);
   });
 });

@@ -8,7 +8,7 @@ test('addresses of the public internet are public', () => {
   }
 });
 
-test('private, local, shared, mapped and tunnelled addresses are not', () => {
+test('private, local, shared, mapped and tunnelled addresses are not public', () => {
   const inside = [
     '0.0.0.0',
     '10.1.2.3',
@@ -42,7 +42,7 @@ test('private, local, shared, mapped and tunnelled addresses are not', () => {
   for (const address of inside) assert.equal(isPublicAddress(address), false, address);
 });
 
-test('only loopback hosts may do without TLS', () => {
+test('only loopback hosts may be used without TLS', () => {
   for (const host of ['localhost', '127.0.0.1', '127.8.9.10', '::1']) {
     assert.ok(isLoopbackHost(host), host);
   }

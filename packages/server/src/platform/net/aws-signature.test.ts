@@ -31,7 +31,7 @@ const signatureOf = (
 };
 
 describe('AWS Signature Version 4', () => {
-  it('signs as the published suite does', () => {
+  it('signatures equal those of the published test suite', () => {
     assert.deepEqual(signatureOf('GET', 'https://example.amazonaws.com/'), [
       'host;x-amz-date',
       '5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31',
@@ -58,7 +58,7 @@ describe('AWS Signature Version 4', () => {
     );
   });
 
-  it('encodes a path once more than it is sent, and signs the session', () => {
+  it('the path is encoded twice, and the session token is signed', () => {
     const url = new URL('https://example.amazonaws.com/keys/arn%3Aaws%2Fkey/decrypt');
     const request = { method: 'POST', url, headers: {}, body: '{}' };
     const plain = signAwsRequest(request, scope);

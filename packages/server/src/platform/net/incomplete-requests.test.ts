@@ -16,7 +16,7 @@ import {
 } from './incomplete-requests.ts';
 
 const part = Buffer.alloc(65_536, 'x');
-/** Much less than a client sends on loopback in the time until the connection is closed. */
+/** Much less than a client sends on loopback until the connection is closed. */
 const acceptedBytesMax = 33_554_432;
 
 const head = (...lines: string[]) => `POST / HTTP/1.1\r\nHost: x\r\n${lines.join('\r\n')}\r\n\r\n`;

@@ -1,4 +1,4 @@
-// Whole run: much is made, or waited for, before it shows.
+// Whole run: creates many connections and waits.
 import assert from 'node:assert/strict';
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -33,7 +33,7 @@ function opening(deps: OutgoingCallsDeps) {
   return calls;
 }
 
-/** What an answer says, without how long it took. */
+/** A result without its duration. */
 function told(answer: Awaited<ReturnType<(typeof here)['post']>>) {
   assert.ok(Number.isInteger(answer.ms) && answer.ms >= 0);
   if (answer.fault === undefined) return { status: answer.status, body: answer.body };
@@ -50,7 +50,7 @@ const message = { headers: { 'webhook-id': 'm1' }, body: '{"a":1}' };
 const here = opening({ allowsLoopback: true, maxResponseBytes: 1000 });
 const hasty = opening({ allowsLoopback: true, timeoutMs: 1200 });
 
-test('a call carries its headers and body, and brings the answer', async () => {
+test('a call sends its headers and body, and returns the response', async () => {
   const seen: unknown[] = [];
   const answer = await serving(
     (request, reply) => {
@@ -65,7 +65,7 @@ test('a call carries its headers and body, and brings the answer', async () => {
   assert.deepEqual(seen, ['m1', 'POST', '{"a":1}']);
 });
 
-test('a redirect is an answer, and nobody follows it', async () => {
+test('a redirect is a response and is not followed', async () => {
   let calls = 0;
   const answer = await serving(
     (_request, reply) => {
@@ -77,7 +77,7 @@ test('a redirect is an answer, and nobody follows it', async () => {
   assert.deepEqual([told(answer), calls], [{ status: 307, body: '' }, 1]);
 });
 
-test('who hangs, drips or sends too much is cut off', async () => {
+test('a server that hangs, drips or sends too much is cut off', async () => {
   const late = (port: number) => hasty.post(`http://127.0.0.1:${port}/`, message);
   const tooLate = { fault: 'timed_out', isSent: true };
   assert.deepEqual(told(await serving(() => {}, late)), tooLate);
@@ -93,12 +93,12 @@ test('who hangs, drips or sends too much is cut off', async () => {
   assert.deepEqual(told(await serving(flood, url)), tooLarge);
 });
 
-test('an answer that came while the thread stood still is in time', async () => {
+test('a response that arrived while the event loop was blocked is in time', async () => {
   const calls = opening({ allowsLoopback: true, timeoutMs: 300 });
   const answer = await serving(
     (_request, reply) => {
       reply.writeHead(202).end('in time');
-      // It lies in the socket, and the time for it passes before anybody can read.
+      // The response is in the socket, and its time-out passes while the event loop is blocked.
       setImmediate(() => {
         for (const end = performance.now() + 600; performance.now() < end; );
       });
@@ -108,7 +108,7 @@ test('an answer that came while the thread stood still is in time', async () => 
   assert.deepEqual(told(answer), { status: 202, body: 'in time' });
 });
 
-test('who is not there, or hangs up, is unreachable', async () => {
+test('a server that does not exist or closes the connection is unreachable', async () => {
   const port = await serving(
     () => {},
     async (free) => free,
@@ -122,7 +122,7 @@ test('who is not there, or hangs up, is unreachable', async () => {
   assert.deepEqual(told(answer), { fault: 'unreachable', isSent: true });
 });
 
-test('addresses of the house are refused, also behind a name, also one of several', async () => {
+test('private addresses are refused, also behind a name, also one of several', async () => {
   const resolving = (...addresses: string[]) =>
     opening({
       allowsLoopback: false,
@@ -139,7 +139,7 @@ test('addresses of the house are refused, also behind a name, also one of severa
   }
 });
 
-test('what an address may look like depends on the environment', async () => {
+test('the environment determines which URLs are allowed', async () => {
   const production = opening({ allowsLoopback: false });
   for (const url of [
     'http://provider.example/',
@@ -164,7 +164,7 @@ test('what an address may look like depends on the environment', async () => {
   assert.notEqual(await here.findAddressFault('http://provider.example/'), undefined);
 });
 
-test('the start of a long answer will do where the status is what counts', async () => {
+test('a truncated body is enough if only the status matters', async () => {
   const flood: RequestListener = (_request, reply) => {
     reply.writeHead(201, { 'retry-after': '7' });
     reply.write('x'.repeat(5000));
@@ -191,7 +191,7 @@ test('the start of a long answer will do where the status is what counts', async
   assert.deepEqual(told(slow), { status: 200, body: 'on my way' });
 });
 
-test('a connection is kept for the next call, and one that was closed meanwhile costs nothing', async () => {
+test('a connection is reused for the next call, and a closed one causes no error', async () => {
   const sockets = new Set<Socket>();
   const seen: string[] = [];
   const server = createServer((request, reply) => {
@@ -207,7 +207,7 @@ test('a connection is kept for the next call, and one that was closed meanwhile 
     }
     assert.deepEqual([sockets.size, seen], [1, ['a', 'b', 'c']]);
   });
-  // Takes one request on each connection, and hangs up without an answer on the second.
+  // Accepts one request per connection, and closes the connection at the second one without a response.
   const fickle = createSocketServer((socket) => {
     let asked = 0;
     socket.on('error', () => {});
@@ -228,7 +228,7 @@ test('a connection is kept for the next call, and one that was closed meanwhile 
     assert.deepEqual(told(lost), { fault: 'unreachable', isSent: true });
     assert.equal((await calls.call(url, once)).fault, undefined);
     assert.equal((await calls.call(url, { ...once, isIdempotent: true })).fault, undefined);
-    // Also where it has waited for the connection of another one.
+    // Also if the request waited for the connection of another one.
     const narrow = opening({ allowsLoopback: true, connectionsPerServer: 1 });
     const both = await Promise.all([narrow.post(url, message), narrow.post(url, message)]);
     assert.deepEqual(both.map(told), [ok, ok]);
@@ -237,7 +237,7 @@ test('a connection is kept for the next call, and one that was closed meanwhile 
   }
 });
 
-test('a call that waited for a connection is sent once it has one, and before that it is not', async () => {
+test('a call that waited for a connection is sent once it has one, and not before', async () => {
   const asked: ServerResponse[] = [];
   const arrived = (count: number) => eventually('it arrives', () => asked.length === count);
   const hold: RequestListener = (_request, reply) => void asked.push(reply);
@@ -259,9 +259,9 @@ test('a call that waited for a connection is sent once it has one, and before th
   });
 });
 
-test('a request whose repetition finds nobody may have arrived all the same', async () => {
+test('a repeated request without a server is reported as possibly sent', async () => {
   const sockets = new Set<Socket>();
-  // Takes the second request, and goes away with it.
+  // Accepts the second request, and closes the server.
   const leaving = createSocketServer((socket) => {
     let asked = 0;
     sockets.add(socket);
@@ -282,9 +282,9 @@ test('a request whose repetition finds nobody may have arrived all the same', as
   assert.deepEqual(told(lost), { fault: 'unreachable', isSent: true });
 });
 
-test('a call that is sent again has no more time than one call', async () => {
+test('a repeated call has no more time than one call', async () => {
   const timeoutMs = 2000;
-  // Thinks about the second request for most of its time before it hangs up, and never answers again.
+  // Waits for most of the time at the second request, then closes, and never responds again.
   const moody = createSocketServer((socket) => {
     let asked = 0;
     socket.on('error', () => {});
@@ -299,7 +299,7 @@ test('a call that is sent again has no more time than one call', async () => {
   try {
     const url = `http://127.0.0.1:${(moody.address() as AddressInfo).port}/`;
     const tries: number[] = [];
-    // A machine that stands still is told apart by trying again: two whole calls would take 1.8 times it each time.
+    // A slow machine is excluded by repeating: two complete calls would take 1.8 times the limit every time.
     while (tries.length < 3 && !tries.some((tookMs) => tookMs < timeoutMs * 1.6)) {
       const calls = opening({ allowsLoopback: true, timeoutMs });
       isSilent = false;
@@ -318,7 +318,7 @@ test('a call that is sent again has no more time than one call', async () => {
   }
 });
 
-test('a name that leads elsewhere a moment later is checked again at each connect', async () => {
+test('a name that resolves differently later is checked again at each connection', async () => {
   let asked = 0;
   let answer: readonly Address[] = [{ address: '127.0.0.1', family: 4 }];
   const calls = opening({
@@ -356,7 +356,7 @@ test('a name that leads elsewhere a moment later is checked again at each connec
     }
     assert.equal(asked, 5);
     answer = [{ address: '127.0.0.1', family: 4 }];
-    // Without its authority the certificate proves nothing, and no request leaves.
+    // Without its authority the certificate is not trusted, and no request is sent.
     assert.deepEqual(told(await calls.post(url, message)), { fault: 'tls_failed', isSent: false });
     const other = `https://another.example:${port}/`;
     assert.deepEqual(told(await trusting.post(other, message)), {
@@ -366,7 +366,7 @@ test('a name that leads elsewhere a moment later is checked again at each connec
   });
 });
 
-test('a name server that hangs holds up its own call alone, and an abort ends one', async () => {
+test('an unresponsive name server delays only its own call, and an abort ends the call', async () => {
   const calls = opening({
     allowsLoopback: true,
     timeoutMs: 200,
@@ -392,7 +392,7 @@ test('a name server that hangs holds up its own call alone, and an abort ends on
   assert.deepEqual(told(ended), { fault: 'timed_out', isSent: true });
 });
 
-test('what speaks no HTTP, or no TLS, is told apart from who is not there', async () => {
+test('a server without HTTP or TLS is distinguished from an unreachable server', async () => {
   const noise = createSocketServer((socket) => {
     socket.on('error', () => {});
     socket.resume();

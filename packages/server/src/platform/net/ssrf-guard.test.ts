@@ -48,7 +48,7 @@ test('private, loopback, link-local and shortened addresses are refused', () => 
   }
 });
 
-test('the allow list of the operator allows its addresses on its ports alone', () => {
+test('the operator’s allow list allows its addresses only on its ports', () => {
   const allowedAddresses = [
     { range: '10.1.0.0/16', portFrom: 8583, portTo: 8590 },
     { range: '127.0.0.1', portFrom: 9000, portTo: 9000 },
@@ -67,7 +67,7 @@ test('the allow list of the operator allows its addresses on its ports alone', (
   assert.ok(refused('fd12::1', 8443));
 });
 
-test('a name that leads to a private address is refused when it is saved', async () => {
+test('a name that resolves to a private address is refused when it is saved', async () => {
   const fault = (...addresses: string[]) =>
     guardWith({ lookup: resolvingTo(...addresses) }).resolveHostFault('acquirer.example', 443);
   assert.notEqual(await fault('10.0.0.1'), undefined);

@@ -30,7 +30,7 @@ const pan = fc
     fc.array(digit, { minLength: 11, maxLength: 17 }),
   )
   .map(([first, rest]) => withLuhnDigit(first + rest.join('')));
-/** The number as people write it: bare, or cut into groups by spaces or dashes. */
+/** Card numbers as people write them: without separators, or in groups with spaces or dashes. */
 const writtenPan = fc
   .tuple(pan, fc.constantFrom('', ' ', '-'), fc.integer({ min: 3, max: 6 }))
   .map(([number, separator, size]) => ({
@@ -68,7 +68,7 @@ function place(where: string, text: string): string {
 }
 
 describe('log', () => {
-  test('no card number leaves, wherever it stands', () => {
+  test('no card number is logged, in any position', () => {
     fc.assert(
       fc.property(placement, words, writtenPan, words, (where, before, card, after) => {
         const line = place(where, before + card.written + after);
@@ -78,7 +78,7 @@ describe('log', () => {
     );
   });
 
-  test('no secret leaves, wherever it stands', () => {
+  test('no secret is logged, in any position', () => {
     const forms = fc.constantFrom<(value: string) => string>(
       (value) => `Bearer ${value}`,
       (value) => `authorization: bearer ${value}`,
@@ -104,7 +104,7 @@ describe('log', () => {
     );
   });
 
-  test('members with a telling name lose their value, at any depth', () => {
+  test('members with the name of a secret lose their value, at any depth', () => {
     const { log, lines } = capture();
     const card = { securityCode: '737x9', track2: 'x1', pin_block: 'x2', 'client-secret': ['x3'] };
     log.info({ a: [{ card, password: 'x4', req: { headers: { authorization: 'x5' } } }] }, 'm');
@@ -112,7 +112,7 @@ describe('log', () => {
     assert.doesNotMatch(lines.join(), /x\d/);
   });
 
-  test('a card number written as a number leaves valid JSON without it', () => {
+  test('a card number written as a JSON number is removed, and the line stays valid JSON', () => {
     const { log, lines } = capture();
     log.info({ amount: 999_999_999_999, mistake: 4_111_111_111_111_111 }, 'numbers');
     const line = JSON.parse(lines[0] ?? '');
@@ -120,22 +120,22 @@ describe('log', () => {
     assert.equal(line.mistake, '[redacted]');
   });
 
-  test('track data goes as a whole', () => {
+  test('track data is removed as a whole', () => {
     assert.doesNotMatch(redactText(';4000000000000010=25121010000012300000?'), /25121|4000/);
     assert.doesNotMatch(redactText('4000000000000010D2512101'), /25121/);
     assert.doesNotMatch(redactText('%B4000000000000010^DOE/JANE^2512101000?'), /DOE|2512/);
   });
 
-  test('a number with its security code behind it goes as well', () => {
+  test('a card number directly followed by its security code is removed', () => {
     assert.doesNotMatch(redactText('seen 4111111111111111123 here'), /4111/);
     assert.doesNotMatch(redactText('411111111111111125121011'), /4111/);
   });
 
-  test('what is harmless stays as it was', () => {
+  test('harmless text stays unchanged', () => {
     const harmless = [
       '01987654-1234-7123-8123-123456789012',
       '2026-01-02T03:04:05.678Z',
-      // A count and the digits that an identifier begins with would pass for a card number.
+      // A count followed by an identifier's digits looks like a card number.
       'sale-23-71424769-175b-4d02-b0eb-2478deb19fae',
       'amount 999999999999 of 100000000000',
       'mapping the password field',
@@ -151,7 +151,7 @@ describe('log', () => {
     assert.match(line.time, /^\d{4}-\d\d-\d\dT.*Z$/);
   });
 
-  test('what is hidden already stays as it is', () => {
+  test('redacted text stays unchanged', () => {
     for (const text of [
       'cvc = -)',
       'password=abc]',
@@ -168,7 +168,7 @@ describe('log', () => {
     }
   });
 
-  test('an endless text is cut, in bounded time', () => {
+  test('an endless text is truncated in limited time', () => {
     const { log, lines } = capture();
     log.info({ text: 'a1'.repeat(500_000) }, 'long');
     log.info(`secret${'_'.repeat(200_000)}`);

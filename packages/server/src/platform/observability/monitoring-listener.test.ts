@@ -28,7 +28,7 @@ async function withMonitoring(
 }
 
 describe('monitoring', () => {
-  test('metrics, health and readiness are answered, and nothing else', async () => {
+  test('the listener serves metrics, health and readiness, and nothing else', async () => {
     await withMonitoring({ checks: { keys: () => true } }, async (get) => {
       const metrics = await get('/metrics');
       assert.match(metrics.headers.get('content-type') ?? '', /^text\/plain/);
@@ -46,7 +46,7 @@ describe('monitoring', () => {
     });
   });
 
-  test('not ready without its keys, but alive', async () => {
+  test('a process without its keys is alive but not ready', async () => {
     const checks = { keys: () => false, migrations: () => true };
     await withMonitoring({ checks }, async (get) => {
       const ready = await get('/readyz');
@@ -60,7 +60,7 @@ describe('monitoring', () => {
     });
   });
 
-  test('ready within a second while the database, NATS and a link fail or are silent', async () => {
+  test('a process is ready within a second while the database, NATS and a link fail or do not respond', async () => {
     const dependencies = {
       database: () => new Promise<boolean>(() => {}),
       nats: () => Promise.reject(new Error('x')),
@@ -84,7 +84,7 @@ describe('monitoring', () => {
     });
   });
 
-  test('not ready while the process ends its work', async () => {
+  test('a stopping process is not ready', async () => {
     await withMonitoring({}, async (get, drain) => {
       drain();
       const ready = await get('/readyz');
@@ -93,7 +93,7 @@ describe('monitoring', () => {
     });
   });
 
-  test('a port that is taken is an error, not a crash', async () => {
+  test('a port in use is an error, not a crash', async () => {
     const metrics = createMetrics();
     const options = { host: '127.0.0.1', metrics, log, checks: {}, dependencies: {} };
     const first = createMonitoringListener({ ...options, port: 0 });
@@ -104,7 +104,7 @@ describe('monitoring', () => {
     await first.close();
   });
 
-  test('measurements of the process are there when asked for', async () => {
+  test('process metrics are included on request', async () => {
     const metrics = createMetrics({ processMetrics: true });
     assert.match(await metrics.registry.metrics(), /process_resident_memory_bytes \d/);
     metrics.close();

@@ -1,4 +1,4 @@
-// As many files as connections: told where they are too few, and a reason not to start in production.
+// File descriptor limit: a warning if it is too low for the connections, and an error in production.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SettingsError } from '../settings/settings.ts';
@@ -27,26 +27,26 @@ function told(
   return lines;
 }
 
-test('the limit is read from what the system tells', () => {
+test('the limit is parsed from /proc/self/limits', () => {
   assert.equal(parseFileDescriptorLimit(table('1024')), 1024);
   assert.equal(parseFileDescriptorLimit(table('unlimited')), Number.POSITIVE_INFINITY);
   assert.equal(parseFileDescriptorLimit(''), undefined);
 });
 
-test('too few files for the connections of the connector are told, with what to do', () => {
+test('a limit below the connector’s connections is logged, with the remedy', () => {
   const [line = ''] = told(asked('demo'), 1024);
-  assert.match(line, /may open 1024 files.*CONNECTIONS=9000 needs 10000.*LimitNOFILE/);
+  assert.match(line, /limit is 1024, but .*CONNECTIONS=9000 needs 10000.*LimitNOFILE/);
   assert.deepEqual(told(asked('demo'), 10_000), []);
   assert.deepEqual(told(asked('demo', ['cards']), 100), []);
   assert.deepEqual(told(asked('demo'), Number.POSITIVE_INFINITY), []);
 });
 
-test('production does not start with them', () => {
+test('production does not start with too low a limit', () => {
   assert.throws(() => told(asked('production'), 9999), SettingsError);
   assert.deepEqual(told(asked('production'), 10_000), []);
 });
 
-test('this very process has a limit that can be read', {
+test('the limit of this process can be read', {
   skip: process.platform !== 'linux',
 }, () => {
   const lines: string[] = [];

@@ -22,7 +22,7 @@ async function runScript(script: string, act?: (pid: number) => void) {
 }
 
 describe('lifecycle', () => {
-  test('what was opened last closes first, whatever fails or hangs', async () => {
+  test('steps run in reverse order, also after a failure or a time-out', async () => {
     const lifecycle = createLifecycle({ log });
     const closed: string[] = [];
     lifecycle.onStop('database', () => closed.push('database'));
@@ -59,7 +59,7 @@ describe('lifecycle', () => {
     setInterval(() => {}, 1000);
     console.log('ready');`;
 
-  test('what a launcher passes on at the same moment does not cut the stop short', async () => {
+  test('a duplicate signal at the same moment does not interrupt the stop', async () => {
     const { code, output } = await runScript(slowStop(200), (pid) => {
       for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(pid, signal);
     });
@@ -67,7 +67,7 @@ describe('lifecycle', () => {
     assert.match(output, /ready\nclosed/);
   });
 
-  test('whoever asks again later has the process end at once', async () => {
+  test('a later second signal ends the process at once', async () => {
     let asking: NodeJS.Timeout | undefined;
     const { code, output } = await runScript(slowStop(15_000), (pid) => {
       process.kill(pid, 'SIGINT');
@@ -79,7 +79,7 @@ describe('lifecycle', () => {
 });
 
 describe('fail points', () => {
-  test('the chosen one kills at once, the others do nothing', async () => {
+  test('only the chosen point kills the process', async () => {
     const script = `import { createFailPoints } from ${module('./fail-points.ts')};
       createFailPoints().hit('after-send');
       const points = createFailPoints('after-intent');

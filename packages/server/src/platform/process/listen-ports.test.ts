@@ -1,4 +1,4 @@
-// A port that is taken names the setting that chooses another one.
+// A port in use is reported with its setting.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { explainPortInUse } from './listen-ports.ts';
@@ -7,7 +7,7 @@ const settings = { port: 8443, devicePort: 9021, metricsPort: 9464 };
 const taken = (port: number) =>
   Object.assign(new Error(`listen EADDRINUSE 127.0.0.1:${port}`), { code: 'EADDRINUSE', port });
 
-test('a port in use names its setting', () => {
+test('a port in use is reported with its setting', () => {
   for (const [port, name] of [
     [8443, 'SWITCHYARD_PORT'],
     [9021, 'SWITCHYARD_DEVICE_PORT'],
@@ -20,7 +20,7 @@ test('a port in use names its setting', () => {
   }
 });
 
-test('another fault stays as it came', () => {
+test('another error stays unchanged', () => {
   const fault = new Error('no room');
   assert.equal(explainPortInUse(fault, settings), fault);
   assert.equal(explainPortInUse(undefined, settings), undefined);

@@ -6,7 +6,7 @@ import { lowerGcThreadPriority } from './v8-gc-threads.ts';
 
 const nameOf = (id: string) => readFileSync(`/proc/self/task/${id}/comm`, 'utf8').trim();
 
-test('the engine’s own threads give way, and no other thread does', () => {
+test('only garbage collection threads get a lower priority', () => {
   const ids = readdirSync('/proc/self/task');
   const before = getPriority();
   const given = lowerGcThreadPriority({ warn: () => assert.fail('it was not possible') });

@@ -1,4 +1,4 @@
-// How NATS may be reached: by which addresses, with whose word, and never in clear from afar in production.
+// NATS settings: allowed URLs and credentials, and TLS for other machines in production.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
@@ -21,8 +21,8 @@ const faultsOf = (given: Given) =>
 const inProduction = (given: Given) =>
   connectorProductionRules.map((rule) => rule({ ...none, ...given })).filter((fault) => fault);
 
-describe('the settings of NATS', () => {
-  test('name the servers of one cluster', () => {
+describe('NATS settings', () => {
+  test('the URL names the servers of one cluster', () => {
     const { read } = connectorSettings.natsUrl;
     for (const good of [
       'nats://localhost',
@@ -34,10 +34,10 @@ describe('the settings of NATS', () => {
     }
     for (const [wrong, why] of Object.entries({
       'http://localhost': /starts with/,
-      'nats://localhost/path': /more than credentials, host and port/,
+      'nats://localhost/path': /only credentials, host and port/,
       'nats://u:%zz@localhost': /percent-encoded/,
       'nats://a,tls://b': /mixes/,
-      'nats://a,nats://u:p@b': /another than its first/,
+      'nats://a,nats://u:p@b': /other than the first/,
       'nats://a,': /starts with/,
       [Array.from({ length: 9 }, (_, at) => `nats://n${at}`).join(',')]: /more than 8/,
     })) {
@@ -45,7 +45,7 @@ describe('the settings of NATS', () => {
     }
   });
 
-  test('certificates come in pairs and over TLS, and credentials from one place', () => {
+  test('certificates need a pair and TLS, and credentials have one source', () => {
     const natsUrl = 'tls://nats.internal';
     assert.deepEqual(faultsOf({}), []);
     assert.deepEqual(
@@ -60,7 +60,7 @@ describe('the settings of NATS', () => {
     assert.match(String(faultsOf({ natsCredentialsFile: 'f' })), /needs a SWITCHYARD_NATS_URL/);
   });
 
-  test('production goes beyond this machine by TLS and with credentials alone', () => {
+  test('production uses other machines only with TLS and credentials', () => {
     for (const natsUrl of [
       'nats://u:p@nats.internal',
       'nats://u:p@10.0.0.4:4222',
@@ -69,7 +69,7 @@ describe('the settings of NATS', () => {
     ]) {
       assert.match(
         String(inProduction({ natsUrl })),
-        /must be tls:\/\/ beyond this machine/,
+        /must be tls:\/\/ for other machines/,
         natsUrl,
       );
     }

@@ -6,8 +6,8 @@ import { ValueError } from './value-readers.ts';
 const hostsOf = (text: string) =>
   parseDatabaseUrl(text).hosts.map(({ host, port }) => `${host} ${port}`);
 
-describe('the address of PostgreSQL', () => {
-  test('names one host or several, in each form that libpq has', () => {
+describe('database URL', () => {
+  test('names one host or several, in every form of libpq', () => {
     assert.deepEqual(hostsOf('postgresql://u:p@db/pay'), ['db 5432']);
     assert.deepEqual(hostsOf('postgres://db-1:5433/pay'), ['db-1 5433']);
     assert.deepEqual(hostsOf('postgresql://u:p@db-1:5433,db-2:5434/pay'), [
@@ -27,7 +27,7 @@ describe('the address of PostgreSQL', () => {
     assert.deepEqual(hostsOf('postgresql://%2Frun%2Fa,db/pay'), ['/run/a 5432', 'db 5432']);
   });
 
-  test('one host reaches the driver as it was written, several as the first of them', () => {
+  test('one host is passed to the driver unchanged, several as the first one', () => {
     const one = 'postgresql://u:p%2C@db:5432/pay?sslmode=verify-full&options=-c%20a%3Db';
     assert.deepEqual(parseDatabaseUrl(one), {
       url: one,
@@ -46,20 +46,20 @@ describe('the address of PostgreSQL', () => {
     assert.equal(numbered.url, 'postgresql://u@[fd00::1]:1/pay?');
   });
 
-  test('what cannot be used is refused with its reason, and never repeated', () => {
+  test('an unusable URL is refused with its reason, and is never repeated', () => {
     const cases: [string, RegExp][] = [
       ['mysql://u:hunter2@db/pay', /starts with postgresql:/],
       ['db:5432', /starts with postgresql:/],
-      ['postgresql://u:hunter2@db-1:99999,db-2/pay', /host or port that is not valid/],
-      ['postgresql://u:hunter2@db-1:0,db-2/pay', /host or port that is not valid/],
-      ['postgresql://u:hunter2@db-1:5x,db-2/pay', /host or port that is not valid/],
-      ['postgresql://u:hunter2@a:1:2,db-2/pay', /host or port that is not valid/],
-      ['postgresql://u:hunter2@db-1,,db-2/pay', /host without a name/],
-      ['postgresql://u:hunter2@db-1,/pay', /host without a name/],
+      ['postgresql://u:hunter2@db-1:99999,db-2/pay', /invalid host or port/],
+      ['postgresql://u:hunter2@db-1:0,db-2/pay', /invalid host or port/],
+      ['postgresql://u:hunter2@db-1:5x,db-2/pay', /invalid host or port/],
+      ['postgresql://u:hunter2@a:1:2,db-2/pay', /invalid host or port/],
+      ['postgresql://u:hunter2@db-1,,db-2/pay', /empty host/],
+      ['postgresql://u:hunter2@db-1,/pay', /empty host/],
       ['postgresql://u:hunter2@a,b/pay?port=1,2,3', /2 hosts and 3 ports/],
       [`postgresql://u:hunter2@${'a,'.repeat(16)}a/pay`, /more than 16 hosts/],
-      ['postgresql://u:hunter2@db/pay?target_session_attrs=standby', /could not write/],
-      ['postgresql://u:hunter2@a,b/pay?target_session_attrs=prefer-standby', /could not write/],
+      ['postgresql://u:hunter2@db/pay?target_session_attrs=standby', /does not support/],
+      ['postgresql://u:hunter2@a,b/pay?target_session_attrs=prefer-standby', /does not support/],
       ['postgresql://u:hunter2@a b/pay', /is not a URL/],
       ['postgresql://u:hunter2@%zz,b/pay', /not percent-encoded/],
     ];
@@ -75,7 +75,7 @@ describe('the address of PostgreSQL', () => {
     }
   });
 
-  test('it is plain where another machine is reached without a certificate that is checked', () => {
+  test('a connection to another machine without a certificate check is plain', () => {
     for (const text of [
       'postgresql://u@db/pay',
       'postgresql://u@10.0.0.5/pay',

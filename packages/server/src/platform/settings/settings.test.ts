@@ -70,7 +70,7 @@ function production(extra: EnvironmentVariables = {}): EnvironmentVariables {
 }
 
 describe('settings', () => {
-  test('the demo needs none', () => {
+  test('the demo needs no settings', () => {
     const settings = readSettings(demo);
     assert.equal(settings.environment, 'demo');
     assert.equal(settings.region, 'worldwide');
@@ -98,19 +98,19 @@ describe('settings', () => {
     }
   });
 
-  test('the demo makes one vault key, which only its owner can read', () => {
+  test('the demo creates one vault key, which only its owner can read', () => {
     const first = readSettings(demo).vaultKey;
     assert.equal(first?.length, 32);
     assert.deepEqual(readSettings(demo).vaultKey, first);
     assert.equal(statSync(join(home, 'demo', 'vault.key')).mode & 0o777, 0o600);
   });
 
-  test('cards have a key of their own, which a process without them does not look at', () => {
+  test('the key for cards is separate, and a process without the role does not read it', () => {
     const { vaultKey, platformKey } = readSettings(demo);
     assert.notDeepEqual(vaultKey, platformKey);
     const others = { SWITCHYARD_ROLES: 'identity jobs' };
     assert.equal(readSettings({ ...demo, ...others }).vaultKey, undefined);
-    // Not opened: otherwise that it is not there would be told.
+    // Not opened: otherwise the missing file would be reported.
     const absent = { ...others, SWITCHYARD_VAULT_KEY_FILE: '/nowhere/k' };
     assert.equal(readSettings({ ...demo, ...absent }).vaultKey, undefined);
     const given = { ...others, SWITCHYARD_VAULT_KEY: randomKey };
@@ -120,10 +120,10 @@ describe('settings', () => {
     assert.equal(readSettings(fresh).vaultKey, undefined);
     assert.ok(!existsSync(join(home, 'fresh', 'vault.key')));
     const same = { SWITCHYARD_VAULT_KEY: otherKey };
-    assert.match(faultsOf(production(same)).join(), /card data needs a key of its own/);
+    assert.match(faultsOf(production(same)).join(), /card data needs a separate key/);
   });
 
-  test('a directory of one key for everything goes on: the vault gets another, and knows the old one', () => {
+  test('a directory with one shared key continues: the vault gets a new key and keeps the old one', () => {
     const dataDir = join(home, 'older');
     mkdirSync(dataDir);
     writeFileSync(join(dataDir, 'vault.key'), `demo:${randomKey}\n`, { mode: 0o600 });
@@ -146,7 +146,7 @@ describe('settings', () => {
     assert.equal(statSync(join(dataDir, 'vault.key')).mode & 0o777, 0o600);
   });
 
-  test('the provider of keys has what it needs', () => {
+  test('the key provider has the settings that it needs', () => {
     const kms = { ...demo, SWITCHYARD_VAULT_KEY_PROVIDER: 'aws-kms' };
     assert.match(faultsOf(kms).join(), /^SWITCHYARD_VAULT_KMS_KEY, .* must be set/);
     const arn = 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab';
@@ -165,7 +165,7 @@ describe('settings', () => {
     );
   });
 
-  test('every fault is told at once, none of them by a secret value', () => {
+  test('every error is reported at once, without secret values', () => {
     const faults = faultsOf({
       SWITCHYARD_PORT: '70000',
       SWITCHYARD_DEVICE_PORT: '12.0',
@@ -182,11 +182,11 @@ describe('settings', () => {
     assert.equal(faults.length, 10, faults.join('\n'));
     assert.ok(faults.every((fault) => fault.startsWith('SWITCHYARD_')));
     assert.ok(!faults.join().includes('hunter'));
-    assert.match(faults.join('\n'), /ACQUIERER_PORT is not known; .* SWITCHYARD_ACQUIRER_PORT$/m);
+    assert.match(faults.join('\n'), /ACQUIERER_PORT is not a known setting; .* SWITCHYARD_ACQUIRER_PORT\?$/m);
     assert.match(faults.join('\n'), /SWITCHYARD_HOST is empty/);
   });
 
-  test('production names everything that is missing', () => {
+  test('production lists every missing setting', () => {
     const faults = faultsOf({ SWITCHYARD_ENVIRONMENT: 'production' }).join('\n');
     const needed = ['REGION', 'DATABASE_URL', 'TLS_CERT_FILE', 'TLS_KEY_FILE', 'HOST', 'BASE_URL'];
     for (const name of [...needed, 'PLATFORM_KEY', 'VAULT_KEY']) {
@@ -199,7 +199,7 @@ describe('settings', () => {
     assert.ok(!existsSync(join(home, 'production')));
   });
 
-  test('production refuses demo keys, marked or not, and fail points', () => {
+  test('production refuses demo keys, with or without prefix, and fail points', () => {
     readSettings(demo);
     const marked = readFileSync(join(home, 'demo', 'vault.key'), 'utf8').trim();
     const bare = marked.replace('demo:', '');
@@ -218,7 +218,7 @@ describe('settings', () => {
     );
   });
 
-  test('production needs a mail server where people sign in, and a sender of its own', () => {
+  test('production needs a mail server for sign-ins, and a sender', () => {
     const { SWITCHYARD_SMTP_URL: _url, SWITCHYARD_MAIL_FROM: _from, ...bare } = production();
     assert.match(faultsOf(bare).join(), /^SWITCHYARD_SMTP_URL must be set/);
     const connector = { ...omitCardSettings(bare), SWITCHYARD_ROLES: 'connector' };
@@ -242,7 +242,7 @@ describe('settings', () => {
     }
   });
 
-  test('production says where it listens and how it is addressed, and devices are sent to the same host', () => {
+  test('production needs its host and URL, and devices use the same host', () => {
     const { SWITCHYARD_HOST: _host, SWITCHYARD_BASE_URL: _url, ...mute } = production();
     assert.match(
       faultsOf(mute).join('\n'),
@@ -255,14 +255,14 @@ describe('settings', () => {
     assert.equal(told.connectorNodeUrl, 'https://api.shop.example');
     const apart = { SWITCHYARD_DEVICE_AUTH_URL: 'https://devices.shop.example' };
     assert.equal(readSettings(production(apart)).deviceAuthUrl, 'https://devices.shop.example');
-    // A trial on one machine is as good as any, once somebody has said so.
+    // A test on one machine is allowed if the settings say so.
     const here = { SWITCHYARD_HOST: 'localhost', SWITCHYARD_BASE_URL: 'https://localhost:8443' };
     assert.deepEqual(faultsOf(production(here)), []);
     const numbered = { ...demo, SWITCHYARD_BASE_URL: 'https://[::1]:8443/pay' };
     assert.equal(readSettings(numbered).deviceAuthUrl, 'https://[::1]:9021');
   });
 
-  test('commands run beside processes of any role, and need no mail server there', () => {
+  test('commands run beside processes of any role, and need no mail server', () => {
     const { SWITCHYARD_SMTP_URL: _url, SWITCHYARD_MAIL_FROM: _from, ...cards } = production();
     const env = { ...cards, SWITCHYARD_ROLES: 'cards' };
     assert.deepEqual(faultsOf(env), []);
@@ -270,7 +270,7 @@ describe('settings', () => {
     assert.equal(readSettings(omitCardSettings(env)).vaultKey, undefined);
   });
 
-  test('production opens no plain connection beyond its machine unless it is allowed', () => {
+  test('production refuses plain connections to other machines unless they are allowed', () => {
     const plain = {
       SWITCHYARD_METRICS_HOST: '0.0.0.0',
       SWITCHYARD_DATABASE_URL: 'postgresql://u:hunter2@db/pay',
@@ -303,24 +303,24 @@ describe('settings', () => {
     assert.match(readSettings(production(proxied)).warnings.join(), /^SWITCHYARD_TLS is off: /);
   });
 
-  test('an unknown setting is a warning in production, and a fault where settings are strict', () => {
+  test('an unknown setting is a warning in production, and an error with strict settings', () => {
     const newer = { SWITCHYARD_PROT: '1', SWITCHYARD_FROM_LATER_FILE: '/x' };
     const warnings = readSettings(production(newer)).warnings;
     assert.equal(warnings.length, 2);
-    assert.match(warnings[0] ?? '', /^SWITCHYARD_PROT is not known; .* SWITCHYARD_PORT$/);
+    assert.match(warnings[0] ?? '', /^SWITCHYARD_PROT is not a known setting; .* SWITCHYARD_PORT\?$/);
     const strict = { ...newer, SWITCHYARD_STRICT_SETTINGS: 'on' };
     assert.deepEqual(faultsOf(production(strict)), warnings);
     const test = { SWITCHYARD_ENVIRONMENT: 'test', SWITCHYARD_REGION: 'eur' };
     assert.equal(faultsOf({ ...demo, ...test, ...newer }).length, 2);
     const loose = { ...demo, ...newer, SWITCHYARD_STRICT_SETTINGS: 'off' };
     assert.equal(faultsOf(loose).length, 2);
-    // A value that this version does not know is no name.
+    // A value that this version does not know is not a name.
     assert.equal(faultsOf(production({ SWITCHYARD_STRICT_SETTINGS: 'yes' })).length, 1);
     const broken = { ...newer, SWITCHYARD_ENVIRONMENT: 'prod' };
     assert.equal(faultsOf(production(broken)).length, 3);
   });
 
-  test('the certificate of the listeners is checked before anything starts', async () => {
+  test('the certificate of the listeners is checked before the start', async () => {
     const dataDir = join(home, 'local');
     const place = { dataDir, host: 'localhost', tlsCertFile: undefined, tlsKeyFile: undefined };
     const local = await ensureListenerCertificate({ settings: place, clock: systemClock });
@@ -335,27 +335,27 @@ describe('settings', () => {
       return faults[0] ?? '';
     };
     const made = files(tls('server.pem'), tls('server-key.pem'));
-    assert.match(faultOf(made), /^SWITCHYARD_TLS_CERT_FILE holds a certificate of a demo's/);
+    assert.match(faultOf(made), /^SWITCHYARD_TLS_CERT_FILE contains a certificate of a demo's/);
     assert.deepEqual(faultsOf({ ...demo, ...made }), []);
     const chain = join(home, 'chain.pem');
     writeFileSync(chain, `${own.cert}\n${readFileSync(local.caFile, 'utf8')}`);
     assert.match(faultOf(files(chain, keyFile)), /a certificate of a demo's/);
     const device = { SWITCHYARD_DEVICE_CA_FILE: local.caFile };
-    assert.match(faultOf(device), /^SWITCHYARD_DEVICE_CA_FILE holds a certificate of a demo's/);
+    assert.match(faultOf(device), /^SWITCHYARD_DEVICE_CA_FILE contains a certificate of a demo's/);
     assert.match(faultOf(files(certFile, tls('server-key.pem'))), /is not the private key of/);
-    assert.match(faultOf(files(keyFile, keyFile)), /TLS_CERT_FILE holds no certificate/);
-    assert.match(faultOf(files(certFile, certFile)), /TLS_KEY_FILE holds no private key/);
+    assert.match(faultOf(files(keyFile, keyFile)), /TLS_CERT_FILE contains no certificate/);
+    assert.match(faultOf(files(certFile, certFile)), /TLS_KEY_FILE contains no private key/);
     const damaged = join(home, 'damaged.pem');
     writeFileSync(damaged, own.cert.replace(/\n[A-Za-z0-9+/]{20}/, '\n'));
-    assert.match(faultOf(files(damaged, keyFile)), /certificate that cannot be read/);
+    assert.match(faultOf(files(damaged, keyFile)), /certificate that cannot be parsed/);
     const old = await makeCertificateUntil('old.example', '2020-01-02T00:00:00Z');
     const [oldFile, oldKey] = [join(home, 'old.pem'), join(home, 'old-key.pem')];
     writeFileSync(oldFile, old.cert);
     writeFileSync(oldKey, old.key);
-    assert.match(faultOf(files(oldFile, oldKey)), /has expired on Jan {2}2 00:00:00 2020/);
+    assert.match(faultOf(files(oldFile, oldKey)), /expired on Jan {2}2 00:00:00 2020/);
   });
 
-  test('region, proxy and TLS files must fit together', () => {
+  test('region, proxy and TLS files must be consistent', () => {
     assert.match(faultsOf(production({ SWITCHYARD_REGION: 'worldwide' })).join(), /REGION/);
     assert.match(faultsOf(production({ SWITCHYARD_REGION: 'nar' })).join(), /AUTH_URL/);
     assert.match(faultsOf({ ...demo, SWITCHYARD_TLS: 'off' }).join(), /TRUST_PROXY/);
@@ -375,22 +375,22 @@ describe('settings', () => {
     );
   });
 
-  test('a secret comes from a file as well, but not from both', () => {
+  test('a secret may come from a file, but not from file and variable', () => {
     const file = join(home, 'key');
     writeFileSync(file, `${randomKey}\n`);
     const fromFile = { ...demo, SWITCHYARD_VAULT_KEY_FILE: file };
     assert.deepEqual(readSettings(fromFile).vaultKey, Buffer.from(randomKey, 'base64'));
     assert.match(faultsOf({ ...fromFile, SWITCHYARD_VAULT_KEY: randomKey }).join(), /twice/);
     assert.match(faultsOf({ SWITCHYARD_VAULT_KEY_FILE: '/nowhere/k' }).join(), /ENOENT/);
-    assert.match(faultsOf({ SWITCHYARD_PORT_FILE: file }).join(), /PORT_FILE is not known/);
+    assert.match(faultsOf({ SWITCHYARD_PORT_FILE: file }).join(), /PORT_FILE is not a known/);
   });
 
-  test('the variables of the command are none of ours', () => {
+  test('variables of the command are ignored', () => {
     assert.doesNotThrow(() => readSettings({ ...demo, SWITCHYARD_CLI_URL: 'https://pay.example' }));
-    assert.match(faultsOf({ ...demo, SWITCHYARD_CLIENT: 'x' }).join(), /CLIENT is not known/);
+    assert.match(faultsOf({ ...demo, SWITCHYARD_CLIENT: 'x' }).join(), /CLIENT is not a known/);
   });
 
-  test('ports that were free become part of the addresses', () => {
+  test('selected free ports become part of the URLs', () => {
     const settings = readSettings({
       ...demo,
       SWITCHYARD_PORT: '0',
@@ -421,7 +421,7 @@ describe('settings', () => {
     }
   });
 
-  test('the nearest name is the one with the fewest edits', () => {
+  test('the nearest name has the fewest edits', () => {
     assert.equal(nearestName('PROT', ['HOST', 'PORT', 'ROLES']), 'PORT');
     assert.equal(nearestName('METRIC_HOST', ['HOST', 'METRICS_HOST']), 'METRICS_HOST');
   });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { trustedProxies } from './trusted-proxies.ts';
 
-describe('the ranges of trusted proxies', () => {
+describe('trusted proxy ranges', () => {
   test('private ranges and single addresses are accepted', () => {
     for (const range of [
       '10.0.0.0/8',
@@ -32,7 +32,7 @@ describe('the ranges of trusted proxies', () => {
     ]);
   });
 
-  test('a range with public addresses is refused, however it is written', () => {
+  test('a range with public addresses is refused in every notation', () => {
     for (const range of [
       '0.0.0.0/0',
       '0.0.0.0/1',
@@ -62,7 +62,7 @@ describe('the ranges of trusted proxies', () => {
     }
   });
 
-  test('what is not a range in the usual form is refused', () => {
+  test('text that is not a usual range is refused', () => {
     for (const range of [
       '10.0.0.0/33',
       '::1/129',

@@ -59,7 +59,7 @@ function serialOf({ cert }: ListenerCertificate): string {
 }
 
 describe('local certificates', () => {
-  test('a client that trusts the authority believes every local name', async () => {
+  test('a client that trusts the authority accepts every local name', async () => {
     const made = await ensureListenerCertificate({
       settings: settingsFor('a'),
       clock: systemClock,
@@ -73,7 +73,7 @@ describe('local certificates', () => {
     assert.ok(days <= 825 * dayMs && days > 820 * dayMs);
   });
 
-  test('keys are for their owner alone, and a second start changes nothing', async () => {
+  test('keys are readable for their owner only, and a second start changes nothing', async () => {
     const settings = settingsFor('b');
     const first = await ensureListenerCertificate({ settings, clock: systemClock });
     for (const [file, mode] of [
@@ -88,7 +88,7 @@ describe('local certificates', () => {
     assert.equal(second.cert, first.cert);
   });
 
-  test('near its end the certificate is renewed, and the authority stays', async () => {
+  test('a certificate near its end is renewed, and the authority stays', async () => {
     const settings = settingsFor('c');
     const first = await ensureListenerCertificate({ settings, clock: systemClock });
     const ca = await readFile(first.caFile, 'utf8');
@@ -99,7 +99,7 @@ describe('local certificates', () => {
     assert.equal(await readFile(first.caFile, 'utf8'), ca);
   });
 
-  test('damaged files and another host are made good', async () => {
+  test('damaged files and another host lead to new certificates', async () => {
     const settings = settingsFor('d');
     const first = await ensureListenerCertificate({ settings, clock: systemClock });
     await writeFile(join(settings.dataDir, 'tls', 'server-key.pem'), 'damaged');
@@ -114,7 +114,7 @@ describe('local certificates', () => {
     assert.equal(await handshake(moved, ca, 'localhost'), true);
   });
 
-  test('the authority cannot speak for other names', async () => {
+  test('the authority cannot certify other names', async () => {
     const settings = settingsFor('e');
     const made = await ensureListenerCertificate({ settings, clock: systemClock });
     const ca = await readFile(made.caFile, 'utf8');

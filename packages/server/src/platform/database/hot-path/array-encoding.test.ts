@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { testDatabase } from '../../../../test/database.ts';
 import { encodeLines, encodeSimpleArray, encodeTextArray } from './array-encoding.ts';
 
-test('plain arrays come back as they were', async () => {
+test('simple arrays are read as they were written', async () => {
   const database = await testDatabase();
   const ids = ['019823f0-5d2c-7a31-9a53-0c6f1f2e9b11', null];
   const [row] = await database.query(
@@ -23,13 +23,13 @@ test('plain arrays come back as they were', async () => {
   });
 });
 
-test('what needs quotes is refused, and not read as something else', () => {
+test('a simple array refuses an element that needs quotes', () => {
   for (const text of ['a,b', '{', '}', 'a"b', 'a\\b', 'a b', '', 'NULL', 'null', 'a\nb']) {
     assert.throws(() => encodeSimpleArray(['good', text]), RangeError, text);
   }
 });
 
-test('texts by lines come back as they were', async () => {
+test('lines are read as they were written', async () => {
   const database = await testDatabase();
   const texts = ['{"a":"\\n \\" \\\\ {}"}', '', 'é漢字 ,\t', 'NULL'];
   const [row] = await database.query(`SELECT string_to_array($1, E'\\n') AS texts`, [
@@ -40,7 +40,7 @@ test('texts by lines come back as they were', async () => {
   assert.throws(() => encodeLines([]), RangeError);
 });
 
-test('texts of any form come back as they were', async () => {
+test('texts of any form are read as they were written', async () => {
   const database = await testDatabase();
   const texts = [
     'a',

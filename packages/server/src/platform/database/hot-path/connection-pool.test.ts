@@ -35,8 +35,8 @@ const echo = {
     $5::bytea AS bytes, $6::timestamptz AS at, $7::jsonb AS json`,
 };
 
-describe('hot statements', () => {
-  test('take and give values of every kind, again and again on every connection', async () => {
+describe('statements of the sale', () => {
+  test('accept and return values of every type on every connection', async () => {
     const pool = await open();
     const awkward = ['', 'NULL', 'a "quoted" \\ one', '{,}', 'ä€😀', null];
     const bytes = Buffer.from([0, 1, 255]);
@@ -58,7 +58,7 @@ describe('hot statements', () => {
     await assert.rejects(pool.run(nested, [{}]), TypeError);
   });
 
-  test('may give many rows, none, or nothing that could be a row', async () => {
+  test('return many rows, no row, or no columns', async () => {
     const pool = await open();
     const series = { name: 'hot-series', text: 'SELECT n FROM generate_series(1, $1::int4) AS n' };
     for (const count of [3, 0, 5000]) assert.equal((await pool.run(series, [count])).length, count);
@@ -76,7 +76,7 @@ describe('hot statements', () => {
     assert.deepEqual(await pool.run(shown, []), [{ n: 1 }]);
   });
 
-  test('fail alone: the connection serves the next one', async () => {
+  test('fail alone: the connection runs the next statement', async () => {
     const pool = await open({ connections: 1 });
     const divide = { name: 'hot-divide', text: 'SELECT 1 / $1::int4 AS n' };
     await assert.rejects(pool.run(divide, [0]), { code: '22012' });
@@ -90,12 +90,12 @@ describe('hot statements', () => {
     assert.deepEqual(await pool.plain('SELECT $1::int4 AS n', [5]), [{ n: 5 }]);
   });
 
-  test('wait for a connection, but not for ever', async () => {
+  test('wait for a connection until the time-out', async () => {
     const queue = await open({ connections: 1 });
     const pool = await open({ connections: 1, waitLimitMs: 150 });
     const sleep = { name: 'hot-sleep', text: 'SELECT pg_sleep($1::float8)' };
     const one = { name: 'hot-one', text: 'SELECT $1::int4 AS n' };
-    // The way to the server is no part of the wait.
+    // The time to open a connection does not count.
     await pool.run(one, [0]);
     assert.deepEqual(await Promise.all([1, 2, 3].map((n) => queue.run(one, [n]))), [
       [{ n: 1 }],
@@ -112,8 +112,8 @@ describe('hot statements', () => {
   });
 });
 
-describe('hot connections', () => {
-  test('that are lost, in use or idle, are replaced', async () => {
+describe('connections for statements of the sale', () => {
+  test('are replaced when they are lost, in use or idle', async () => {
     const other = await testDatabase();
     const pool = await open({ connections: 1 });
     const pid = { name: 'hot-pid', text: 'SELECT pg_backend_pid() AS pid' };
@@ -139,9 +139,9 @@ describe('hot connections', () => {
     }
   });
 
-  test('that fall silent are given up', async () => {
+  test('are closed when the server does not respond', async () => {
     const sockets: Socket[] = [];
-    // Lets everybody in, is ready for a query, and says no more.
+    // Accepts every client, reports readiness, and then sends nothing.
     const welcome = Buffer.from(`${'520000000800000000'}${'5a0000000549'}`, 'hex');
     const silent = createServer((socket) => {
       sockets.push(socket);
@@ -168,7 +168,7 @@ describe('hot connections', () => {
     }
   });
 
-  test('end after what runs, and before what waits', async () => {
+  test('close after running statements and before waiting ones', async () => {
     const pool = await open({ connections: 1 });
     opened.splice(opened.indexOf(pool), 1);
     const nap = { name: 'hot-nap', text: 'SELECT pg_sleep($1::float8)' };

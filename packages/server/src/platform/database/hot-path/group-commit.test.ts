@@ -12,7 +12,7 @@ function serializationFailure(): Error {
   return Object.assign(new Error('could not serialize'), { code: '40001' });
 }
 
-/** A statement that runs until it is told to end. */
+/** A statement that runs until the test ends it. */
 function gated() {
   const batches: { rows: Row[]; end(): void }[] = [];
   const run = (rows: Row[]) =>
@@ -25,7 +25,7 @@ function gated() {
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('group commit', () => {
-  test('every row gets its own result, whatever comes together and whatever fails', async () => {
+  test('every row gets its own result in any combination of batches and failures', async () => {
     const rowFacts = fc.record({
       key: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g'),
       fault: fc.option(fc.constantFrom('bad', 'once'), { nil: undefined, freq: 4 }),
@@ -109,7 +109,7 @@ describe('group commit', () => {
     );
   });
 
-  test('a turn’s rows go together, one alone goes alone, and more wait for a lane', async () => {
+  test('rows of one event loop turn share a statement, and further rows wait for the running statements', async () => {
     const { batches, run } = gated();
     const group = createGroupCommit<Row, number>({
       name: 'test',
@@ -138,7 +138,7 @@ describe('group commit', () => {
     assert.equal(await Promise.race([group.drain(), Promise.resolve('late')]), undefined);
   });
 
-  test('few rows wait for the statement that runs', async () => {
+  test('few rows wait for the running statement', async () => {
     const { batches, run } = gated();
     const options = { name: 'test', secondStatementRows: 2, maxHoldMs: 60_000, key: keyOf, run };
     const group = createGroupCommit<Row, number>(options);
@@ -154,7 +154,7 @@ describe('group commit', () => {
     await group.drain();
   });
 
-  test('no row waits for long for a statement that is held up', async () => {
+  test('no row waits long for a slow statement', async () => {
     const { batches, run } = gated();
     const options = { name: 'test', secondStatementRows: 2, maxHoldMs: 1, key: keyOf, run };
     const group = createGroupCommit<Row, number>(options);
@@ -167,7 +167,7 @@ describe('group commit', () => {
     await group.drain();
   });
 
-  test('a full queue refuses, and says when to come again', async () => {
+  test('a full queue refuses rows with a retry time', async () => {
     const { batches, run } = gated();
     const group = createGroupCommit<Row, number>({
       name: 'test',
@@ -193,7 +193,7 @@ describe('group commit', () => {
     await group.drain();
   });
 
-  test('a refusal of the database is told to all rows without another try', async () => {
+  test('an unavailable database fails all rows without a retry', async () => {
     let runs = 0;
     const group = createGroupCommit<Row, number>({
       name: 'test',
@@ -211,7 +211,7 @@ describe('group commit', () => {
     assert.equal(runs, 1);
   });
 
-  test('serialization failures that do not end are told in the end', async () => {
+  test('endless serialization failures are reported', async () => {
     let runs = 0;
     const group = createGroupCommit<Row, number>({
       name: 'test',
@@ -225,7 +225,7 @@ describe('group commit', () => {
     assert.equal(runs, 5);
   });
 
-  test('too few results are a fault, never somebody else’s result', async () => {
+  test('missing results are an error, and no row gets the result of another row', async () => {
     const group = createGroupCommit<Row, number>({ name: 'test', key: keyOf, run: async () => [] });
     await assert.rejects(group.submit({ id: 1, key: 'a' }), /0 results for 1 rows/);
   });

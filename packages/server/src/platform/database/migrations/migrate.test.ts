@@ -49,7 +49,7 @@ async function expectMigrated(
 }
 
 describe('migrations', () => {
-  test('they run once, in order, and leave a record', async () => {
+  test('migrations run once, in order, and are recorded', async () => {
     await expectMigrated({ '0001-a.sql': first, '0002-b.sql': second }, async (database, dir) => {
       assert.deepEqual(await migrate(database, dir, deps), ['0001-a', '0002-b']);
       assert.deepEqual(await migrate(database, dir, deps), []);
@@ -67,7 +67,7 @@ describe('migrations', () => {
 
   const mismatch = (message: RegExp) => ({ name: 'SchemaMismatchError', message });
 
-  test('a changed, a missing and a late one are refused', async () => {
+  test('a changed, a missing and an out-of-order migration are refused', async () => {
     const third = '-- Makes c.\nCREATE TABLE c (n int);';
     const files = { '0001-a.sql': first, '0002-b.sql': second, '0004-c.sql': third };
     await expectMigrated(files, async (database, dir) => {
@@ -82,12 +82,12 @@ describe('migrations', () => {
       await writeFile(join(dir, '0003-late.sql'), '-- Late.\nSELECT 1;');
       await assert.rejects(
         migrate(database, dir, deps),
-        mismatch(/0003-late comes after a newer one/),
+        mismatch(/0003-late was added after a newer migration/),
       );
     });
   });
 
-  test('another first migration is a schema mismatch, and nothing is changed', async () => {
+  test('another first migration is a schema mismatch, and nothing changes', async () => {
     await expectMigrated({ '0001-a.sql': first, '0002-b.sql': second }, async (database, dir) => {
       await migrate(database, dir, deps);
       for (const [name, text] of [
@@ -97,7 +97,7 @@ describe('migrations', () => {
         const files = { [name]: text, '0002-c.sql': '-- Makes d.\nCREATE TABLE d (n int);' };
         await assert.rejects(migrate(database, await directoryOf(files), deps), (error) => {
           assert.ok(error instanceof SchemaMismatchError);
-          assert.match(error.message, /begins with 0001-a of another commit/);
+          assert.match(error.message, /was created with 0001-a of another commit/);
           return true;
         });
       }
@@ -109,7 +109,7 @@ describe('migrations', () => {
     });
   });
 
-  test('a failing one leaves nothing of itself, and those before it stay', async () => {
+  test('a failed migration is rolled back, and earlier ones stay', async () => {
     const wrong = '-- Fails.\nCREATE TABLE c (n int);\nSELECT no_such_column;';
     await expectMigrated({ '0001-a.sql': first, '0002-c.sql': wrong }, async (database, dir) => {
       await assert.rejects(
@@ -122,7 +122,7 @@ describe('migrations', () => {
     });
   });
 
-  test('names, numbers and notes are asked for', async () => {
+  test('names, numbers and notes are required', async () => {
     for (const files of [
       { '1-a.sql': first },
       { '0000-a.sql': first },
@@ -135,7 +135,7 @@ describe('migrations', () => {
     }
   });
 
-  test('of several processes that start at once one migrates and the others wait', async () => {
+  test('of several processes that start at the same time one migrates and the others wait', async () => {
     const slow = '-- Slow.\nSELECT pg_sleep(0.3);\nCREATE TABLE s (n int);';
     await expectMigrated(
       { '0001-a.sql': first, '0002-s.sql': slow },
@@ -154,7 +154,7 @@ describe('migrations', () => {
     );
   });
 
-  test('the lease of a killed process runs out', async () => {
+  test('the lease of a killed process expires', async () => {
     await expectMigrated({ '0001-a.sql': first }, async (database, dir) => {
       await migrate(database, await directoryOf({}), deps);
       const startedAt = systemClock.now();
@@ -167,7 +167,7 @@ describe('migrations', () => {
     });
   });
 
-  test('who lost the lease commits nothing', async () => {
+  test('a process that lost the lease commits nothing', async () => {
     const slow = '-- Slow.\nCREATE TABLE s (n int);\nSELECT pg_advisory_xact_lock(7301);';
     await expectMigrated({ '0001-s.sql': slow }, async (database, dir, again) => {
       await migrate(database, await directoryOf({}), deps);
@@ -177,7 +177,7 @@ describe('migrations', () => {
         const isTaken = async () => (await thief.query(take, [randomUUID()])).length > 0;
         let migrating: Promise<void> | undefined;
         await thief.transaction(async (trx) => {
-          // The migration waits for this lock: it cannot end before the lease is taken.
+          // The migration waits for this lock: it cannot end before the lease expires.
           await sql`SELECT pg_advisory_xact_lock(7301)`.execute(trx);
           migrating = assert.rejects(migrate(database, dir, deps), /took over the migration/);
           await eventually('the lease is taken', isTaken);
@@ -190,12 +190,12 @@ describe('migrations', () => {
     });
   });
 
-  test('one that runs singly goes on where a killed process stopped', async () => {
+  test('a migration without a transaction resumes where a killed process stopped', async () => {
     const singly =
       '-- Indexes.\n-- transaction: none\nCREATE TABLE x (n int);\nCREATE INDEX CONCURRENTLY x_n ON x (n);\nINSERT INTO x VALUES (7);';
     await expectMigrated({ '0001-x.sql': singly }, async (database, dir) => {
       await migrate(database, dir, deps);
-      // As it was when the process died after the index and before it counted it.
+      // The state after a process died between the index and the count.
       await database.query('UPDATE schema_migrations SET statements_done = 1, finished_at = NULL');
       await database.query('DELETE FROM x');
       assert.deepEqual(await migrate(database, dir, deps), ['0001-x']);
@@ -203,7 +203,7 @@ describe('migrations', () => {
     });
   });
 
-  test('an index whose making broke off is made anew, and until then the old one stays', async () => {
+  test('an interrupted index is created again, and the old index stays until then', async () => {
     const table =
       '-- X.\nCREATE TABLE x (n int);\nCREATE INDEX x_old ON x (n);\nINSERT INTO x VALUES (1), (1);';
     const singly =
@@ -227,7 +227,7 @@ describe('migrations', () => {
     });
   });
 
-  test('what was dropped and not counted is not missed', async () => {
+  test('a dropped object that was not counted is no error', async () => {
     const drops =
       'ALTER TABLE x DROP CONSTRAINT x_n;\nDROP INDEX x_m;\nALTER TABLE x DROP COLUMN m;\nDROP TABLE y;';
     const table =
@@ -249,7 +249,7 @@ describe('migrations', () => {
     });
   });
 
-  test('a row that was written and not counted is not missed', async () => {
+  test('an inserted row that was not counted is no error', async () => {
     const singly =
       '-- Rows.\n-- transaction: none\nCREATE TABLE x (n int PRIMARY KEY);\nINSERT INTO x VALUES (1);';
     await expectMigrated({ '0001-x.sql': singly }, async (database, dir) => {
@@ -261,7 +261,7 @@ describe('migrations', () => {
 });
 
 describe('statements of a migration', () => {
-  test('semicolons in quotes, comments and bodies end nothing', () => {
+  test('semicolons in quotes, comments and bodies do not end a statement', () => {
     const sql = `-- a; b
       SELECT ';' AS "x;y", E'\\';', 'it''s;' /* c; /* d; */ */;
       ;
