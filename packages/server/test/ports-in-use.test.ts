@@ -84,7 +84,10 @@ describe('ports that cannot be listened at', () => {
   test('that are the same for two listeners are a settings fault', async () => {
     const { status, said } = await run(given({ SWITCHYARD_DEVICE_PORT: ports[0] ?? '' }));
     assert.equal(status, 78, said);
-    assert.match(said, /SWITCHYARD_DEVICE_PORT and SWITCHYARD_PORT are both \d+; use different ports/);
+    assert.match(
+      said,
+      /SWITCHYARD_DEVICE_PORT and SWITCHYARD_PORT are both \d+; use different ports/,
+    );
     await expectNothingMade();
   });
 });

@@ -50,7 +50,8 @@ export function createFileCache<Value>(options: {
     let version = '';
     try {
       const versions = files.map(fileVersion);
-      if (versions.slice(0, requiredCount).every((each) => each === undefined)) return undefined;
+      if (versions.slice(0, requiredCount).every((version) => version === undefined))
+        return undefined;
       version = versions.join(' ');
       return previous?.version === version ? previous : { version, value: load(version) };
     } catch (error) {

@@ -42,13 +42,13 @@ test('exclusive tasks of a key run one after another in their order, also after 
   const works = createKeyedTasks<number>();
   const gate = Promise.withResolvers<void>();
   const done: string[] = [];
-  const turn = (key: string, name: string, before?: Promise<void>) =>
+  const nextTurn = (key: string, name: string, before?: Promise<void>) =>
     works.runExclusive(key, async () => {
       await before;
       done.push(name);
       if (name === 'bad') throw new Error('bad');
     });
-  const all = [turn('a', 'bad', gate.promise), turn('a', 'two'), turn('b', 'other')];
+  const all = [nextTurn('a', 'bad', gate.promise), nextTurn('a', 'two'), nextTurn('b', 'other')];
   await all[2];
   assert.deepEqual(done, ['other'], 'another key does not wait');
   let isIdle = false;

@@ -24,11 +24,11 @@ export type RetiredKey = { readonly sealed: Buffer; readonly until: number };
 export function listActiveRetiredKeys(row: RetiredKeyColumns, now: number): RetiredKey[] {
   const { previous_sealed: sealed, previous_until: until, older_keys: older } = row;
   const previous = sealed === null || until === null ? [] : [{ sealed, until: until.getTime() }];
-  const olderKeys = older.map((each) => ({
-    sealed: Buffer.from(each.sealed, 'base64'),
-    until: Date.parse(each.until),
+  const olderKeys = older.map((key) => ({
+    sealed: Buffer.from(key.sealed, 'base64'),
+    until: Date.parse(key.until),
   }));
-  return [...previous, ...olderKeys].filter((each) => each.until > now);
+  return [...previous, ...olderKeys].filter((key) => key.until > now);
 }
 
 /**

@@ -13,25 +13,25 @@ const hourMs = 3_600_000;
 /** A database with a controlled clock and network delay, and a clock that measures on command. */
 function setUp(aheadMs: number, { way = 0, pollMs = 3_600_000 } = {}) {
   const machine = movableClock(startMs);
-  const told: unknown[] = [];
+  const loggedLines: unknown[] = [];
   const alarms: unknown[] = [];
-  const away = { ahead: aheadMs, there: way, back: way, isGone: false, looks: 0 };
+  const differenceMs = { ahead: aheadMs, there: way, back: way, isGone: false, looks: 0 };
   const database = {
     async query() {
-      away.looks += 1;
-      if (away.isGone) throw new Error('the database is away');
-      machine.advance(away.there);
-      const at = machine.now() + away.ahead;
-      machine.advance(away.back);
+      differenceMs.looks += 1;
+      if (differenceMs.isGone) throw new Error('the database is away');
+      machine.advance(differenceMs.there);
+      const at = machine.now() + differenceMs.ahead;
+      machine.advance(differenceMs.back);
       return [{ at }];
     },
   } as unknown as Database;
   const log = {
-    warn: (...of: unknown[]) => void told.push(of),
+    warn: (...of: unknown[]) => void loggedLines.push(of),
     error: (...of: unknown[]) => void alarms.push(of),
   } as never;
   const clock = createDatabaseClock({ database, clock: machine, log, pollMs });
-  return { machine, told, alarms, away, clock };
+  return { machine, told: loggedLines, alarms, away: differenceMs, clock };
 }
 
 describe('database clock', () => {
@@ -42,72 +42,72 @@ describe('database clock', () => {
       [7_000, 20],
       [-7_000, 20],
     ] as const) {
-      const { machine, clock, told } = setUp(ahead, { way });
+      const { machine, clock, told: loggedLines } = setUp(ahead, { way });
       await clock.start();
-      const off = clock.now() - machine.now() - ahead;
-      assert.ok(Math.abs(off) <= way + 1, `${off}`);
-      assert.equal(told.length, 1);
+      const offsetMs = clock.now() - machine.now() - ahead;
+      assert.ok(Math.abs(offsetMs) <= way + 1, `${offsetMs}`);
+      assert.equal(loggedLines.length, 1);
       await clock.stop();
     }
   });
 
   test('stays with the clock of the machine if the difference is within the measurement error', async () => {
-    const { machine, clock, told } = setUp(12, { way: 15 });
+    const { machine, clock, told: loggedLines } = setUp(12, { way: 15 });
     await clock.start();
     assert.equal(clock.now(), machine.now());
-    assert.deepEqual(told, []);
+    assert.deepEqual(loggedLines, []);
     await clock.stop();
   });
 
   test('follows a change of the machine’s clock, and continues without a database', async () => {
-    const { machine, clock, away, told } = setUp(0, { pollMs: 5 });
+    const { machine, clock, away: differenceMs, told: loggedLines } = setUp(0, { pollMs: 5 });
     await clock.start();
-    away.ahead = -9_000;
-    await eventually('it has followed', () => told.length === 1);
+    differenceMs.ahead = -9_000;
+    await eventually('it has followed', () => loggedLines.length === 1);
     assert.ok(clock.now() <= machine.now() - 8_999);
-    away.isGone = true;
-    const { looks } = away;
-    await eventually('it has looked in vain', () => away.looks > looks);
+    differenceMs.isGone = true;
+    const { looks } = differenceMs;
+    await eventually('it has looked in vain', () => differenceMs.looks > looks);
     assert.ok(clock.now() <= machine.now() - 8_999);
     await clock.stop();
   });
 
   test('ignores a database clock that jumps by an hour forward or back', async () => {
     for (const jumpMs of [hourMs, -hourMs]) {
-      const { machine, clock, away, alarms } = setUp(5_000, { pollMs: 5 });
+      const { machine, clock, away: differenceMs, alarms } = setUp(5_000, { pollMs: 5 });
       await clock.start();
       const before = clock.now();
-      away.ahead += jumpMs;
+      differenceMs.ahead += jumpMs;
       await eventually('that is told again', () => alarms.length === 2);
       machine.advance(1);
       assert.equal(clock.now(), before + 1);
       await clock.stop();
       // All measurements except the first differ too much; every sixth of them is logged.
-      assert.equal(alarms.length, Math.ceil((away.looks - 1) / 6), `${away.looks}`);
+      assert.equal(alarms.length, Math.ceil((differenceMs.looks - 1) / 6), `${differenceMs.looks}`);
       assert.deepEqual(Object.keys((alarms[0] as object[])[0] ?? {}), ['foundMs', 'aheadMs']);
     }
   });
 
   test('shows the time of the machine if the database differs by an hour from the start', async () => {
     for (const aheadMs of [hourMs, -hourMs]) {
-      const { machine, clock, away, alarms } = setUp(aheadMs, { pollMs: 5 });
+      const { machine, clock, away: differenceMs, alarms } = setUp(aheadMs, { pollMs: 5 });
       await clock.start();
       assert.equal(clock.now(), machine.now());
       assert.equal(alarms.length, 1);
-      away.ahead = 30_000;
+      differenceMs.ahead = 30_000;
       await eventually('it follows again', () => clock.now() >= machine.now() + 29_999);
-      away.ahead = hourMs;
+      differenceMs.ahead = hourMs;
       await eventually('the next jump is told at once', () => alarms.length > 1);
       await clock.stop();
     }
   });
 
   test('never goes back for a correction or for a small step of the machine’s clock', async () => {
-    const { machine, clock, away, told } = setUp(20_000, { pollMs: 5 });
+    const { machine, clock, away: differenceMs, told: loggedLines } = setUp(20_000, { pollMs: 5 });
     await clock.start();
     const first = clock.now();
-    away.ahead = -20_000;
-    await eventually('it is corrected', () => told.length === 2);
+    differenceMs.ahead = -20_000;
+    await eventually('it is corrected', () => loggedLines.length === 2);
     assert.equal(clock.now(), first);
     machine.advance(10_000);
     assert.equal(clock.now(), first, 'it waits for the database');

@@ -66,8 +66,8 @@ describe('database', () => {
       for (const n of [1, 2]) {
         assert.deepEqual(await database.prepared(statement, [n]), [{ n, seqscan: 'on' }]);
       }
-      const kept = await database.query('SELECT name FROM pg_prepared_statements');
-      assert.deepEqual(kept, [{ name: 'test-prepared' }]);
+      const preparedStatements = await database.query('SELECT name FROM pg_prepared_statements');
+      assert.deepEqual(preparedStatements, [{ name: 'test-prepared' }]);
       const name = 'x'.repeat(64);
       await assert.rejects(database.prepared({ name, text }, [1]), RangeError);
     } finally {
@@ -122,15 +122,15 @@ describe('database', () => {
       [randomUUID(), [left, right]],
     );
     let runs = 0;
-    let held = 0;
+    let lockedRows = 0;
     // Each transaction locks its first row before the other requests its second: the deadlock is certain.
     const bothHold = Promise.withResolvers<void>();
     const bump = (first: string, second: string) =>
       database.transaction(async (trx) => {
         runs += 1;
         await sql`UPDATE jobs SET attempts = attempts + 1 WHERE job_id = ${first}`.execute(trx);
-        held += 1;
-        if (held === 2) {
+        lockedRows += 1;
+        if (lockedRows === 2) {
           bothHold.resolve();
         }
         await bothHold.promise;
@@ -195,8 +195,8 @@ describe('database', () => {
       // Lost while idle inside a transaction: no event may end the process.
       await assert.rejects(
         database.transaction(async (trx) => {
-          const own = await sql<{ pid: number }>`SELECT pg_backend_pid() AS pid`.execute(trx);
-          await other.query('SELECT pg_terminate_backend($1)', [own.rows[0]?.pid]);
+          const settings = await sql<{ pid: number }>`SELECT pg_backend_pid() AS pid`.execute(trx);
+          await other.query('SELECT pg_terminate_backend($1)', [settings.rows[0]?.pid]);
           await sql`SELECT pg_sleep(1)`.execute(trx);
         }),
         { code: 'database_unavailable' },
@@ -240,8 +240,8 @@ describe('database', () => {
     const usual = openDatabase({ url: url.replace('&connect_timeout=1', ''), log });
     try {
       const ended: string[] = [];
-      const refused = async (name: string, each: Database) => {
-        await assert.rejects(each.query('SELECT 1'), { code: 'database_unavailable' });
+      const refused = async (name: string, database: Database) => {
+        await assert.rejects(database.query('SELECT 1'), { code: 'database_unavailable' });
         ended.push(name);
       };
       const beganMs = performance.now();

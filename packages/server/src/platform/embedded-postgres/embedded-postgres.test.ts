@@ -66,9 +66,9 @@ async function startElsewhere(dataDir: string): Promise<{ pid: number; kill(): P
   return {
     pid: Number(String(line)),
     async kill() {
-      const gone = once(child, 'exit');
+      const exited = once(child, 'exit');
       child.kill('SIGKILL');
-      await gone;
+      await exited;
     },
   };
 }
@@ -143,14 +143,14 @@ describe('embedded PostgreSQL', () => {
     try {
       await once(host, 'spawn');
       await writeFile(join(dataDir, 'owner'), readProcessIdentity(host.pid ?? 0));
-      const told: string[] = [];
-      const note = (_facts: unknown, text: string) => void told.push(text);
+      const output: string[] = [];
+      const note = (_facts: unknown, text: string) => void output.push(text);
       const starting = startEmbeddedPostgres({
         dataDir,
         settings,
         log: { info: note, warn: note, error: note } as unknown as Log,
       });
-      await eventually('it waits', () => told.some((text) => text.startsWith('waiting for')));
+      await eventually('it waits', () => output.some((text) => text.startsWith('waiting for')));
       host.kill('SIGKILL');
       const server = await starting;
       assert.ok(isProcessAlive(server.pid()));
@@ -289,10 +289,12 @@ describe('PostgreSQL binaries', { skip: !isRoot }, () => {
     await cp(dirname(native), hidden, { recursive: true, verbatimSymlinks: true });
     await rm(join(hidden, 'native', 'lib', 'libpq.so.5'), { force: true });
     await chmod(hidden, 0o700);
-    const found = await findBinariesIn(join(hidden, 'native'), home, account);
-    assert.ok(found.postgres.startsWith(home), found.postgres);
+    const binaries = await findBinariesIn(join(hidden, 'native'), home, account);
+    assert.ok(binaries.postgres.startsWith(home), binaries.postgres);
     const again = await findBinariesIn(join(hidden, 'native'), home, account);
-    assert.equal(again.postgres, found.postgres);
-    assert.ok((await readdir(join(dirname(found.postgres), '..', 'lib'))).includes('libpq.so.5'));
+    assert.equal(again.postgres, binaries.postgres);
+    assert.ok(
+      (await readdir(join(dirname(binaries.postgres), '..', 'lib'))).includes('libpq.so.5'),
+    );
   });
 });

@@ -32,13 +32,13 @@ function live(t: TestContext, script: string): ChildProcess {
   return child;
 }
 
-const mine = readProcessIdentity(process.pid);
+const ownIdentity = readProcessIdentity(process.pid);
 
 describe('the lock on the data directory', () => {
   it('the first process holds it until it releases it', async () => {
     const home = await homeWith({});
     assert.equal(await acquireInstanceLock(home), true);
-    assert.equal(await readFile(join(home, 'owner'), 'utf8'), mine);
+    assert.equal(await readFile(join(home, 'owner'), 'utf8'), ownIdentity);
     assert.equal(await acquireInstanceLock(home), false);
     await releaseInstanceLock(home);
     assert.equal(await acquireInstanceLock(home), true);
@@ -47,10 +47,10 @@ describe('the lock on the data directory', () => {
 
   it('a start with the process id of a killed one acquires it', async () => {
     const home = await homeWith({ owner: dead(1) });
-    const left = Array.from({ length: 50 }, (_, at) => `owner.new-${process.pid}-${at}`);
-    for (const name of left) await link(join(home, 'owner'), join(home, name));
+    const leftFiles = Array.from({ length: 50 }, (_, index) => `owner.new-${process.pid}-${index}`);
+    for (const name of leftFiles) await link(join(home, 'owner'), join(home, name));
     assert.equal(await acquireInstanceLock(home), true);
-    assert.equal(await readFile(join(home, 'owner'), 'utf8'), mine);
+    assert.equal(await readFile(join(home, 'owner'), 'utf8'), ownIdentity);
   });
 
   it('one of many concurrent processes acquires it, also after a dead holder', async () => {
@@ -58,7 +58,7 @@ describe('the lock on the data directory', () => {
       const home = await homeWith(round % 2 === 0 ? {} : { owner: dead(round) });
       const got = await Promise.all(Array.from({ length: 16 }, () => acquireInstanceLock(home)));
       assert.equal(got.filter((owns) => owns).length, 1, `round ${round}`);
-      assert.equal(await readFile(join(home, 'owner'), 'utf8'), mine);
+      assert.equal(await readFile(join(home, 'owner'), 'utf8'), ownIdentity);
       assert.deepEqual(await readdir(home), ['owner']);
     }
   });
@@ -67,9 +67,9 @@ describe('the lock on the data directory', () => {
     const rounds = 60;
     const home = await homeWith({});
     for (let round = 0; round < rounds; round += 1) {
-      const place = join(home, String(round));
-      await mkdir(place);
-      if (round % 3 !== 0) await writeFile(join(place, 'owner'), dead(round));
+      const directory = join(home, String(round));
+      await mkdir(directory);
+      if (round % 3 !== 0) await writeFile(join(directory, 'owner'), dead(round));
     }
     const script = `import { acquireInstanceLock } from ${JSON.stringify(module)};
       process.stdout.write('ready\\n');
@@ -83,20 +83,20 @@ describe('the lock on the data directory', () => {
         process.stdout.write(JSON.stringify(owned) + '\\n');
       });`;
     const crowd = Array.from({ length: 4 }, () => live(t, script));
-    const said = async ({ stdout }: ChildProcess): Promise<string> => {
+    const readOutput = async ({ stdout }: ChildProcess): Promise<string> => {
       assert.ok(stdout);
       const [text] = await once(stdout, 'data');
       return String(text);
     };
     assert.deepEqual(
-      await Promise.all(crowd.map(said)),
+      await Promise.all(crowd.map(readOutput)),
       crowd.map(() => 'ready\n'),
     );
-    const told = crowd.map(said);
+    const outputs = crowd.map(readOutput);
     for (const { stdin } of crowd) stdin?.write('go\n');
-    const owned = (await Promise.all(told)).map((text) => JSON.parse(text) as number[]);
+    const owned = (await Promise.all(outputs)).map((text) => JSON.parse(text) as number[]);
     for (let round = 0; round < rounds; round += 1) {
-      const owners = owned.reduce((sum, each) => sum + (each[round] ?? 0), 0);
+      const owners = owned.reduce((sum, counts) => sum + (counts[round] ?? 0), 0);
       assert.equal(owners, 1, `round ${round}`);
       assert.deepEqual(await readdir(join(home, String(round))), ['owner']);
     }
@@ -111,7 +111,7 @@ describe('the lock on the data directory', () => {
     });
     const got = await Promise.all(Array.from({ length: 8 }, () => acquireInstanceLock(home)));
     assert.equal(got.filter((owns) => owns).length, 1);
-    assert.equal(await readFile(join(home, 'owner'), 'utf8'), mine);
+    assert.equal(await readFile(join(home, 'owner'), 'utf8'), ownIdentity);
     assert.deepEqual(await readdir(home), ['owner']);
   });
 
@@ -119,7 +119,7 @@ describe('the lock on the data directory', () => {
     const home = await homeWith({ owner: '', 'owner.after-0-': '', 'owner.after-1-': '' });
     const got = await Promise.all(Array.from({ length: 8 }, () => acquireInstanceLock(home)));
     assert.equal(got.filter((owns) => owns).length, 1);
-    assert.equal(await readFile(join(home, 'owner'), 'utf8'), mine);
+    assert.equal(await readFile(join(home, 'owner'), 'utf8'), ownIdentity);
     assert.deepEqual(await readdir(home), ['owner']);
   });
 
@@ -133,9 +133,9 @@ describe('the lock on the data directory', () => {
     const home = await homeWith(files);
     assert.equal(await acquireInstanceLock(home), false);
     assert.deepEqual((await readdir(home)).toSorted(), Object.keys(files).toSorted());
-    const gone = once(other, 'exit');
+    const exited = once(other, 'exit');
     other.kill('SIGKILL');
-    await gone;
+    await exited;
     assert.equal(await acquireInstanceLock(home), true);
     assert.deepEqual(await readdir(home), ['owner']);
   });

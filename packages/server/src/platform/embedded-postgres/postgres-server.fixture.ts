@@ -38,10 +38,10 @@ export type PostgresServer = Awaited<ReturnType<typeof postgresServer>>;
  */
 export async function postgresServer(home: string, backup?: string) {
   if (backup === undefined) await copyTemplate(home);
-  const place = await openDataDirectory(home, serverAccount);
+  const directory = await openDataDirectory(home, serverAccount);
   const cluster = clusterDirectory(home);
-  const binaries = await findBinaries(place, undefined);
-  const socketDir = await ensureSocketDirectory(place);
+  const binaries = await findBinaries(directory, undefined);
+  const socketDir = await ensureSocketDirectory(directory);
   const url = databaseUrl(socketDir);
   const copyCluster = (from: string, to: string) => run('cp', ['-a', from, to]);
   if (backup !== undefined) await copyCluster(backup, cluster);
@@ -62,7 +62,7 @@ export async function postgresServer(home: string, backup?: string) {
   async function put(name: string, text = ''): Promise<void> {
     const file = join(cluster, name);
     await writeFile(file, text);
-    const { account } = place;
+    const { account } = directory;
     if (account !== undefined) await chown(file, account.uid, account.gid);
   }
 
@@ -74,9 +74,9 @@ export async function postgresServer(home: string, backup?: string) {
     pid: () => postmaster?.pid ?? 0,
 
     async start(own: PostgresSettings = {}, { isStandby = false } = {}): Promise<void> {
-      await ensureCluster(place, binaries, { ...settings, ...own });
-      await createOwnedDirectory(socketDir, place.account);
-      postmaster = await startPostmaster(place, binaries.postgres, socketDir);
+      await ensureCluster(directory, binaries, { ...settings, ...own });
+      await createOwnedDirectory(socketDir, directory.account);
+      postmaster = await startPostmaster(directory, binaries.postgres, socketDir);
       await until(async () => {
         const rows = await query('SELECT pg_is_in_recovery() AS is').catch(() => []);
         return rows[0]?.['is'] === isStandby ? true : undefined;

@@ -80,9 +80,9 @@ describe('change notifier', () => {
 
   it('notices commits of other processes with one query for many keys', async (t) => {
     const versions = new Map([['key-7', 0]]);
-    const asked: number[] = [];
+    const queriedVersions: number[] = [];
     const thing: VersionSource = async (keys) => {
-      asked.push(keys.length);
+      queriedVersions.push(keys.length);
       return versions;
     };
     const { live } = setUp(t, { thing });
@@ -90,44 +90,44 @@ describe('change notifier', () => {
     for (let n = 0; n < 2500; n += 1) {
       live.subscribe({ kind: 'thing', key: `key-${n}` }, 0, () => woken.push(n));
     }
-    await eventually('a look', () => asked.length >= 3);
-    assert.deepEqual(asked.slice(-3).toSorted(), [1000, 1000, 500]);
+    await eventually('a look', () => queriedVersions.length >= 3);
+    assert.deepEqual(queriedVersions.slice(-3).toSorted(), [1000, 1000, 500]);
     assert.deepEqual(woken, []);
     versions.set('key-7', 1).set('nobody asked', 9);
     await eventually('woken', () => woken.length > 0);
-    const looks = asked.length;
-    await eventually('more looks', () => asked.length > looks + 6);
+    const pollCount = queriedVersions.length;
+    await eventually('more looks', () => queriedVersions.length > pollCount + 6);
     assert.deepEqual(woken, [7]);
   });
 
   it('passes the versions that every subscriber has seen, so that a source can leave them out', async (t) => {
-    const told: number[][] = [];
-    const thing: VersionSource = async (_keys, seen) => {
-      told.push([...seen]);
+    const passedVersions: number[][] = [];
+    const thing: VersionSource = async (_keys, seenVersions) => {
+      passedVersions.push([...seenVersions]);
       return new Map();
     };
     const { live } = setUp(t, { thing });
     live.subscribe(topic, 7, () => {});
     const slow = live.subscribe(topic, 3, () => {});
-    await eventually('a look', () => told.length > 0);
-    assert.deepEqual(told.at(-1), [3]);
+    await eventually('a look', () => passedVersions.length > 0);
+    assert.deepEqual(passedVersions.at(-1), [3]);
     slow?.acknowledge(9);
-    const looks = told.length;
-    await eventually('another look', () => told.length > looks);
-    assert.deepEqual(told.at(-1), [7]);
+    const pollCount = passedVersions.length;
+    await eventually('another look', () => passedVersions.length > pollCount);
+    assert.deepEqual(passedVersions.at(-1), [7]);
   });
 
   it('does not poll a source without subscribers', async (t) => {
-    const asked: string[] = [];
+    const queriedVersions: string[] = [];
     const others: string[] = [];
     const noting = (into: string[]) => async (keys: readonly string[]) => {
       into.push(...keys);
       return new Map();
     };
-    const { live } = setUp(t, { thing: noting(asked), other: noting(others) });
+    const { live } = setUp(t, { thing: noting(queriedVersions), other: noting(others) });
     const listener = live.subscribe({ kind: 'other', key: 'x' }, 0, () => {});
     await eventually('looks at the other', () => others.length > 3);
-    assert.deepEqual(asked, []);
+    assert.deepEqual(queriedVersions, []);
     listener?.end();
   });
 

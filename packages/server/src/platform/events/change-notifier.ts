@@ -21,7 +21,7 @@ export type Topic = { readonly kind: string; readonly key: string };
  */
 export type VersionSource = (
   keys: readonly string[],
-  seen: readonly number[],
+  seenVersions: readonly number[],
 ) => Promise<ReadonlyMap<string, number>>;
 
 export type Subscription = {
@@ -41,7 +41,11 @@ export type ChangeNotifier = {
    *
    * @returns undefined if there are too many subscribers
    */
-  subscribe(topic: Topic, seen: number, wake: (version: number) => void): Subscription | undefined;
+  subscribe(
+    topic: Topic,
+    seenVersion: number,
+    wake: (version: number) => void,
+  ): Subscription | undefined;
   start(): void;
   stop(): Promise<void>;
 };
@@ -58,7 +62,7 @@ type Listener = { seenVersion: number; notifiedVersion: number; wake(version: nu
 type Group = {
   readonly topics: Map<string, Set<Listener>>;
   keys: readonly string[] | undefined;
-  seen: readonly number[] | undefined;
+  seenVersions: readonly number[] | undefined;
 };
 type SourceState = { readonly groupByKey: Map<string, Group>; readonly groups: Set<Group> };
 
@@ -72,7 +76,7 @@ function lowestSeen(listeners: Iterable<Listener> = []): number {
 
 function findOpenGroup({ groups }: SourceState): Group {
   for (const group of groups) if (group.topics.size < keysPerPoll) return group;
-  const group: Group = { topics: new Map(), keys: undefined, seen: undefined };
+  const group: Group = { topics: new Map(), keys: undefined, seenVersions: undefined };
   groups.add(group);
   return group;
 }
@@ -98,7 +102,7 @@ function notify(group: Group, listeners: Iterable<Listener>, version: number): v
   for (const listener of listeners) {
     if (version <= listener.seenVersion || version <= listener.notifiedVersion) continue;
     listener.notifiedVersion = version;
-    group.seen = undefined;
+    group.seenVersions = undefined;
     listener.wake(version);
   }
 }
@@ -106,10 +110,10 @@ function notify(group: Group, listeners: Iterable<Listener>, version: number): v
 async function pollSource({ groups }: SourceState, readVersions: VersionSource): Promise<boolean> {
   for (const group of [...groups]) {
     if (group.topics.size === 0) continue;
-    if (group.keys === undefined) group.seen = undefined;
+    if (group.keys === undefined) group.seenVersions = undefined;
     group.keys ??= [...group.topics.keys()];
-    group.seen ??= group.keys.map((key) => lowestSeen(group.topics.get(key)));
-    const versions = await readVersions(group.keys, group.seen);
+    group.seenVersions ??= group.keys.map((key) => lowestSeen(group.topics.get(key)));
+    const versions = await readVersions(group.keys, group.seenVersions);
     for (const [key, version] of versions)
       notify(group, [...(group.topics.get(key) ?? [])], version);
   }
@@ -162,25 +166,25 @@ export function createChangeNotifier({
       const group = kinds.get(kind)?.groupByKey.get(key);
       if (group !== undefined) notify(group, [...(group.topics.get(key) ?? [])], version);
     },
-    subscribe({ kind: name, key }, seen, wake) {
+    subscribe({ kind: name, key }, seenVersion, wake) {
       if (listenerCount >= maxListeners) return undefined;
       const kind = findOrCreateSource(name);
       const group = groupForKey(kind, key);
       const listeners = group.topics.get(key) ?? new Set<Listener>();
-      const listener: Listener = { seenVersion: seen, notifiedVersion: seen, wake };
+      const listener: Listener = { seenVersion, notifiedVersion: seenVersion, wake };
       listeners.add(listener);
-      group.seen = undefined;
+      group.seenVersions = undefined;
       listenerCount += 1;
       return {
         acknowledge(version) {
           if (version <= listener.seenVersion) return;
           listener.seenVersion = version;
-          group.seen = undefined;
+          group.seenVersions = undefined;
         },
         end() {
           if (!listeners.delete(listener)) return;
           listenerCount -= 1;
-          group.seen = undefined;
+          group.seenVersions = undefined;
           if (listeners.size === 0) removeKey(kind, key, group);
         },
       };

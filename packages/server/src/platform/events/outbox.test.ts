@@ -53,12 +53,12 @@ describe('outbox', () => {
     const { open, insert, left } = await setUp(t);
     const outboxes = [open(), open()];
     const tenants: string[] = [randomUUID(), randomUUID(), randomUUID()];
-    const seen = new Map<string, OutboxRow>();
+    const seenRows = new Map<string, OutboxRow>();
     for (const outbox of outboxes) {
       outbox.subscribe(async (rows) => {
         for (const row of rows) {
-          assert.ok(!seen.has(row.outboxId), 'twice');
-          seen.set(row.outboxId, row);
+          assert.ok(!seenRows.has(row.outboxId), 'twice');
+          seenRows.set(row.outboxId, row);
         }
         const ids = rows.map((row) => row.organizationId + row.outboxId);
         assert.deepEqual(ids, ids.toSorted());
@@ -70,8 +70,8 @@ describe('outbox', () => {
     for (const outbox of outboxes) outbox.wake();
     await eventually('all are handed on', async () => (await left()) === 0);
     await Promise.all(outboxes.map((outbox) => outbox.stop()));
-    assert.deepEqual([...seen.keys()].toSorted(), made.toSorted());
-    const row = seen.get(made[0] ?? '');
+    assert.deepEqual([...seenRows.keys()].toSorted(), made.toSorted());
+    const row = seenRows.get(made[0] ?? '');
     assert.equal(row?.kind, 'test.made');
     assert.equal(row?.sequence, 1);
     assert.ok(row?.createdAt instanceof Date);

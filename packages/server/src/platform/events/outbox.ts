@@ -167,10 +167,10 @@ function measurements(metrics: Metrics) {
   };
 }
 
-function comparePositions(left: OutboxPosition, right: OutboxPosition): number {
-  if (left.organizationId !== right.organizationId) {
-    return left.organizationId < right.organizationId ? -1 : 1;
+function comparePositions(first: OutboxPosition, second: OutboxPosition): number {
+  if (first.organizationId !== second.organizationId) {
+    return first.organizationId < second.organizationId ? -1 : 1;
   }
-  if (left.outboxId === right.outboxId) return 0;
-  return left.outboxId < right.outboxId ? -1 : 1;
+  if (first.outboxId === second.outboxId) return 0;
+  return first.outboxId < second.outboxId ? -1 : 1;
 }

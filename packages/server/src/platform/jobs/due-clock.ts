@@ -8,7 +8,7 @@ const toleranceMs = 5_000;
 
 export type DueClock = Clock & {
   /** Converts a time of the process clock to a due time of this clock with the same distance from now. */
-  toDue(at: number): number;
+  toDue(processTime: number): number;
   /** Converts a due time of {@link DueClock.toDue} back to a time of the process clock. */
   fromDue(dueAt: number): number;
   /**
@@ -30,18 +30,18 @@ export function createDueClock(clock: Clock, log: Pick<Log, 'warn' | 'info'>): D
   let aheadMs = 0;
 
   function now(): number {
-    const at = clock.now();
+    const processTime = clock.now();
     const lowest = highest - toleranceMs;
-    if (aheadMs > 0 && at >= lowest) {
+    if (aheadMs > 0 && processTime >= lowest) {
       log.info({ aheadMs }, 'the process clock has caught up with the clock of due times');
       aheadMs = 0;
     }
-    if (at + aheadMs < lowest) {
-      const stepMs = highest - aheadMs - at;
-      aheadMs = lowest - at;
+    if (processTime + aheadMs < lowest) {
+      const stepMs = highest - aheadMs - processTime;
+      aheadMs = lowest - processTime;
       log.warn({ stepMs, aheadMs }, 'the process clock went back: due times do not wait for it');
     }
-    const due = at + aheadMs;
+    const due = processTime + aheadMs;
     if (due > highest) highest = due;
     return due;
   }
@@ -54,12 +54,12 @@ export function createDueClock(clock: Clock, log: Pick<Log, 'warn' | 'info'>): D
 
   return {
     now,
-    toDue: (at) => at + currentLeadMs(),
+    toDue: (processTime) => processTime + currentLeadMs(),
     fromDue: (dueAt) => dueAt - currentLeadMs(),
     hasPassed(deadline, setAt) {
       const due = now();
-      const at = due - aheadMs;
-      return (setAt > at ? due : at) >= deadline;
+      const processTime = due - aheadMs;
+      return (setAt > processTime ? due : processTime) >= deadline;
     },
   };
 }

@@ -30,7 +30,7 @@ function setUp(database: Database, extra: Partial<JobsDeps> = {}) {
   const base = { database, clock: systemClock, ids: systemIds, log, metrics, pollMs: 20 };
   const kind = `test-${randomUUID()}`;
   const organizationId = randomUUID();
-  const left = async () => {
+  const remainingJobs = async () => {
     const [row] = await database.query<{ n: number }>(
       'SELECT count(*) AS n FROM jobs WHERE organization_id = $1',
       [organizationId],
@@ -39,7 +39,7 @@ function setUp(database: Database, extra: Partial<JobsDeps> = {}) {
   };
   const jobs = createJobs({ ...base, ...extra });
   working.push(jobs);
-  return { jobs, metrics, kind, organizationId, left };
+  return { jobs, metrics, kind, organizationId, remainingJobs };
 }
 
 /** The same database, with a count of one statement. */
@@ -57,21 +57,21 @@ describe('jobs', () => {
   afterEach(async () => {
     const all = working;
     working = [];
-    await Promise.all(all.map((each) => each.stop()));
+    await Promise.all(all.map((jobs) => jobs.stop()));
   });
 
   test('each job runs once, in whichever process claims it', async () => {
     const database = await testDatabase();
-    const { jobs, kind, organizationId, left } = setUp(database);
+    const { jobs, kind, organizationId, remainingJobs } = setUp(database);
     const others = [setUp(database).jobs, setUp(database).jobs];
     const done = new Map<string, number>();
     const all = [jobs, ...others];
-    for (const [index, each] of all.entries()) {
+    for (const [index, jobs] of all.entries()) {
       const work = async (job: Job) => {
         await pause(1);
         done.set(job.jobId, (done.get(job.jobId) ?? 0) + 1);
       };
-      each.handle(kind, work, { maxConcurrent: [8, 8, 100][index] ?? 8 });
+      jobs.handle(kind, work, { maxConcurrent: [8, 8, 100][index] ?? 8 });
     }
     const ids = Array.from({ length: 300 }, () => randomUUID());
     await Promise.all(
@@ -80,27 +80,27 @@ describe('jobs', () => {
     // Two jobs with the same id are one job.
     await jobs.enqueue({ organizationId, jobId: ids[0] ?? '', kind, payload: {} });
     for (const each of all) each.start();
-    await eventually('all are done', async () => (await left()) === 0);
-    await Promise.all(all.map((each) => each.stop()));
+    await eventually('all are done', async () => (await remainingJobs()) === 0);
+    await Promise.all(all.map((jobs) => jobs.stop()));
     assert.equal(done.size, 300);
     assert.ok([...done.values()].every((times) => times === 1));
   });
 
   test('a job has its members, and one that is not due waits', async () => {
     const database = await testDatabase();
-    const { jobs, kind, organizationId, left } = setUp(database);
-    const seen: Job[] = [];
+    const { jobs, kind, organizationId, remainingJobs } = setUp(database);
+    const seenJobs: Job[] = [];
     jobs.handle(kind, async (job) => {
-      seen.push(job);
+      seenJobs.push(job);
     });
     const dueAt = systemClock.now() - 5;
     const jobId = randomUUID();
     await jobs.enqueue({ organizationId, jobId, kind, payload: { text: 'x' }, dueAt });
     await jobs.enqueue({ organizationId, kind, payload: {}, dueAt: systemClock.now() + 60_000 });
     jobs.start();
-    await eventually('the due one is done', async () => (await left()) === 1);
+    await eventually('the due one is done', async () => (await remainingJobs()) === 1);
     await jobs.stop();
-    assert.deepEqual(seen, [
+    assert.deepEqual(seenJobs, [
       { organizationId, jobId, kind, payload: { text: 'x' }, attempts: 0, dueAt },
     ]);
   });
@@ -109,7 +109,7 @@ describe('jobs', () => {
     const database = await testDatabase();
     let stepMs = 0;
     const clock = { now: () => Date.now() + stepMs };
-    const { jobs, kind, organizationId, left } = setUp(database, { clock });
+    const { jobs, kind, organizationId, remainingJobs } = setUp(database, { clock });
     const begun: number[] = [];
     jobs.handle(kind, async (job) => {
       begun.push(performance.now());
@@ -118,7 +118,7 @@ describe('jobs', () => {
     jobs.start();
     await jobs.enqueue({ organizationId, kind, payload: {}, dueAt: clock.now() + 1_000 });
     stepMs = -3_600_000;
-    await eventually('it is done', async () => (await left()) === 0);
+    await eventually('it is done', async () => (await remainingJobs()) === 0);
     await jobs.stop();
     const [first = 0, second = 0, third = 0] = begun;
     assert.ok(second - first >= 490 && third - second >= 490, begun.join());
@@ -126,7 +126,7 @@ describe('jobs', () => {
 
   test('an enqueued job exists only if the transaction commits', async () => {
     const database = await testDatabase();
-    const { jobs, kind, organizationId, left } = setUp(database);
+    const { jobs, kind, organizationId, remainingJobs } = setUp(database);
     const job = { organizationId, kind, payload: {} };
     await assert.rejects(
       database.transaction(async (trx) => {
@@ -134,16 +134,16 @@ describe('jobs', () => {
         throw new Error('no');
       }),
     );
-    assert.equal(await left(), 0);
+    assert.equal(await remainingJobs(), 0);
     await database.transaction((trx) => jobs.enqueue(job, trx));
-    assert.equal(await left(), 1);
+    assert.equal(await remainingJobs(), 1);
   });
 
   test('a failing job is retried with growing delays, is reported, and is never dropped', async () => {
     const database = await testDatabase();
     let skew = 0;
     const clock: Clock = { now: () => systemClock.now() + skew };
-    const { jobs, kind, organizationId, left, metrics } = setUp(database, {
+    const { jobs, kind, organizationId, remainingJobs, metrics } = setUp(database, {
       clock,
       alertAfterAttempts: 3,
     });
@@ -170,7 +170,7 @@ describe('jobs', () => {
       skew += 600_001;
       jobs.wake();
     }
-    await eventually('done in the end', async () => (await left()) === 0);
+    await eventually('done in the end', async () => (await remainingJobs()) === 0);
     await jobs.stop();
     assert.deepEqual(
       attempts,
@@ -186,7 +186,7 @@ describe('jobs', () => {
 
   test('a handler sets the time of its next attempt', async () => {
     const database = await testDatabase();
-    const { jobs, kind, organizationId, left } = setUp(database);
+    const { jobs, kind, organizationId, remainingJobs } = setUp(database);
     let runs = 0;
     jobs.handle(kind, async () => {
       runs += 1;
@@ -194,28 +194,28 @@ describe('jobs', () => {
     });
     await jobs.enqueue({ organizationId, kind, payload: {} });
     jobs.start();
-    await eventually('done at the third look', async () => (await left()) === 0);
+    await eventually('done at the third look', async () => (await remainingJobs()) === 0);
     await jobs.stop();
     assert.equal(runs, 3);
   });
 
   test('a job that its handler deleted is done, not lost', async () => {
     const database = await testDatabase();
-    const { jobs, kind, organizationId, left, metrics } = setUp(database);
+    const { jobs, kind, organizationId, remainingJobs, metrics } = setUp(database);
     const work = async ({ jobId }: Job) => {
       await database.query(deleteJobSql('$1', '$2'), [organizationId, jobId]);
     };
     jobs.handle(kind, work, { deletesItself: true });
     await jobs.enqueue({ organizationId, kind, payload: {} });
     jobs.start();
-    await eventually('it is done', async () => (await left()) === 0);
+    await eventually('it is done', async () => (await remainingJobs()) === 0);
     await jobs.stop();
     assert.match(await metrics.registry.metrics(), /outcome="done"\} 1/);
   });
 
   test('an attempt with countAttempt false does not count', async () => {
     const database = await testDatabase();
-    const { jobs, kind, organizationId, left } = setUp(database);
+    const { jobs, kind, organizationId, remainingJobs } = setUp(database);
     const attempts: number[] = [];
     jobs.handle(kind, async (job) => {
       attempts.push(job.attempts);
@@ -225,7 +225,7 @@ describe('jobs', () => {
     });
     await jobs.enqueue({ organizationId, kind, payload: {} });
     jobs.start();
-    await eventually('done at the fifth look', async () => (await left()) === 0);
+    await eventually('done at the fifth look', async () => (await remainingJobs()) === 0);
     await jobs.stop();
     assert.deepEqual(attempts, [0, 0, 0, 1, 2]);
   });
@@ -233,7 +233,7 @@ describe('jobs', () => {
   test('another process runs a job of a dead process once its lease has expired', async () => {
     const database = await testDatabase();
     const dead = setUp(database);
-    const { jobs, kind, organizationId, left } = setUp(database);
+    const { jobs, kind, organizationId, remainingJobs } = setUp(database);
     // Claims jobs and then neither runs nor renews them, like a stopped process.
     const [claimed] = await database
       .query(
@@ -258,7 +258,7 @@ describe('jobs', () => {
     jobs.start();
     await pause(100);
     assert.deepEqual(attempts, [], 'not while the lease runs');
-    await eventually('taken over', async () => (await left()) === 0);
+    await eventually('taken over', async () => (await remainingJobs()) === 0);
     await jobs.stop();
     assert.deepEqual(attempts, [1]);
   });
@@ -266,18 +266,18 @@ describe('jobs', () => {
   test('a long job renews its lease, and a job that lost its lease ends nothing', async () => {
     const database = await testDatabase();
     const renewing = counting(database, renewText);
-    const { jobs, kind, organizationId, left, metrics } = setUp(renewing.database, {
+    const { jobs, kind, organizationId, remainingJobs, metrics } = setUp(renewing.database, {
       leaseMs: 4_500,
     });
     const others = setUp(database);
     let runs = 0;
     let release = () => {};
-    const held = new Promise<void>((resolve) => {
+    const block = new Promise<void>((resolve) => {
       release = resolve;
     });
     jobs.handle(kind, async () => {
       runs += 1;
-      await held;
+      await block;
     });
     others.jobs.handle(kind, async () => {
       runs += 1;
@@ -296,22 +296,22 @@ describe('jobs', () => {
     await eventually('its end is refused', async () =>
       /outcome="lost"\} 1/.test(await metrics.registry.metrics()),
     );
-    await eventually('the other one ends it', async () => (await left()) === 0);
+    await eventually('the other one ends it', async () => (await remainingJobs()) === 0);
     await Promise.all([jobs.stop(), others.jobs.stop()]);
     assert.equal(runs, 2);
   });
 
   test('a process with a clock far ahead does not take jobs that another process runs', async () => {
     const database = await testDatabase();
-    const { jobs, kind, organizationId, left } = setUp(database);
+    const { jobs, kind, organizationId, remainingJobs } = setUp(database);
     const looking = counting(database, claimText);
     const clock: Clock = { now: () => systemClock.now() + 20_000 };
     const others = setUp(looking.database, { clock });
     let runs = 0;
-    const held = Promise.withResolvers<void>();
+    const block = Promise.withResolvers<void>();
     const work = async () => {
       runs += 1;
-      await held.promise;
+      await block.promise;
     };
     jobs.handle(kind, work);
     others.jobs.handle(kind, work);
@@ -320,20 +320,20 @@ describe('jobs', () => {
     await eventually('it runs', () => runs === 1);
     others.jobs.start();
     await eventually('the other one has looked', () => looking.times() >= 3);
-    held.resolve();
-    await eventually('it is done', async () => (await left()) === 0);
+    block.resolve();
+    await eventually('it is done', async () => (await remainingJobs()) === 0);
     await Promise.all([jobs.stop(), others.jobs.stop()]);
     assert.equal(runs, 1);
   });
 
   test('a process does not start a job twice that it still runs when the lease expires', async () => {
     const database = await testDatabase();
-    const { jobs, kind, organizationId, left, metrics } = setUp(database);
+    const { jobs, kind, organizationId, remainingJobs, metrics } = setUp(database);
     let runs = 0;
-    const held = Promise.withResolvers<void>();
+    const block = Promise.withResolvers<void>();
     jobs.handle(kind, async () => {
       runs += 1;
-      await held.promise;
+      await block.promise;
     });
     await jobs.enqueue({ organizationId, kind, payload: {} });
     jobs.start();
@@ -350,8 +350,8 @@ describe('jobs', () => {
       );
       return row?.attempts === 2;
     });
-    held.resolve();
-    await eventually('it is done', async () => (await left()) === 0);
+    block.resolve();
+    await eventually('it is done', async () => (await remainingJobs()) === 0);
     await jobs.stop();
     assert.equal(runs, 1);
     assert.match(await metrics.registry.metrics(), /outcome="done"\} 1/);
@@ -359,15 +359,15 @@ describe('jobs', () => {
 
   test('stop waits for running jobs and claims no more', async () => {
     const database = await testDatabase();
-    const { jobs, kind, organizationId, left } = setUp(database);
+    const { jobs, kind, organizationId, remainingJobs } = setUp(database);
     let running = 0;
     let release = () => {};
-    const held = new Promise<void>((resolve) => {
+    const block = new Promise<void>((resolve) => {
       release = resolve;
     });
     const work = async () => {
       running += 1;
-      await held;
+      await block;
     };
     jobs.handle(kind, work, { maxConcurrent: 2 });
     for (let count = 0; count < 5; count += 1) {
@@ -379,7 +379,7 @@ describe('jobs', () => {
     release();
     await stopped;
     assert.equal(running, 2);
-    assert.equal(await left(), 3);
+    assert.equal(await remainingJobs(), 3);
   });
 
   test('a kind with thousands of blocked jobs does not take capacity from another kind', async () => {
@@ -388,10 +388,10 @@ describe('jobs', () => {
     const quick = `test-${randomUUID()}`;
     let hanging = 0;
     let done = 0;
-    const held = Promise.withResolvers<void>();
+    const block = Promise.withResolvers<void>();
     const hang = async () => {
       hanging += 1;
-      await held.promise;
+      await block.promise;
     };
     jobs.handle(kind, hang);
     jobs.handle(quick, async () => {
@@ -412,7 +412,7 @@ describe('jobs', () => {
     }
     assert.equal(hanging, 8, 'as many as a kind has that names no number');
     await database.query('DELETE FROM jobs WHERE organization_id = $1', [organizationId]);
-    held.resolve();
+    block.resolve();
     await jobs.stop();
   });
 
@@ -428,7 +428,7 @@ describe('jobs', () => {
         return database.query(text, values);
       },
     };
-    const { jobs, kind, organizationId, left } = setUp(holding, { pollMs: 3_600_000 });
+    const { jobs, kind, organizationId, remainingJobs } = setUp(holding, { pollMs: 3_600_000 });
     const begun: (() => void)[] = [];
     jobs.handle(kind, () => new Promise((resolve) => begun.push(resolve)), { maxConcurrent: 4 });
     for (let count = 0; count < 20; count += 1) {
@@ -439,13 +439,13 @@ describe('jobs', () => {
     for (const end of begun.splice(0, 2)) end();
     await eventually('two more are asked for', () => claims === 2);
     for (const end of begun.splice(0, 1)) end();
-    await eventually('one ends meanwhile', async () => (await left()) === 17);
+    await eventually('one ends meanwhile', async () => (await remainingJobs()) === 17);
     slow.resolve();
     await eventually(
       'the rest is done',
       async () => {
         for (const end of begun.splice(0, 1)) end();
-        return (await left()) === 0;
+        return (await remainingJobs()) === 0;
       },
       10_000,
     );
@@ -454,7 +454,7 @@ describe('jobs', () => {
 
   test('if more jobs are due than fit into one claim, the oldest of any kind come first', async () => {
     const database = await testDatabase();
-    const { jobs, organizationId, left } = setUp(database);
+    const { jobs, organizationId, remainingJobs } = setUp(database);
     const kinds = Array.from({ length: 4 }, () => `test-${randomUUID()}`);
     const begun: number[] = [];
     for (const kind of kinds) {
@@ -475,12 +475,12 @@ describe('jobs', () => {
       ),
     );
     jobs.start();
-    await eventually('all are done', async () => (await left()) === 0);
+    await eventually('all are done', async () => (await remainingJobs()) === 0);
     await jobs.stop();
     assert.equal(begun.length, 120);
     assert.deepEqual(
       begun.slice(0, 64),
-      begun.slice(0, 64).sort((one, other) => one - other),
+      begun.slice(0, 64).sort((first, second) => first - second),
     );
     assert.equal(Math.max(...begun.slice(0, 64)), since + 63);
   });

@@ -46,8 +46,9 @@ async function openFake(answers: [RegExp, string][], greeting = '220 fake\r\n'):
         heard.push(line);
         if (inData && line !== '.') continue;
         inData = line === 'DATA';
-        const known = answers.find(([pattern]) => pattern.test(line));
-        const answer = known?.[1] ?? (inData ? '354 go' : line === 'QUIT' ? '221 bye' : '250 ok');
+        const knownReplies = answers.find(([pattern]) => pattern.test(line));
+        const answer =
+          knownReplies?.[1] ?? (inData ? '354 go' : line === 'QUIT' ? '221 bye' : '250 ok');
         socket.write(`${answer}\r\n`);
       }
     });

@@ -34,7 +34,7 @@ function opening(deps: OutgoingCallsDeps) {
 }
 
 /** A result without its duration. */
-function told(answer: Awaited<ReturnType<(typeof here)['post']>>) {
+function withoutDuration(answer: Awaited<ReturnType<(typeof loopbackCalls)['post']>>) {
   assert.ok(Number.isInteger(answer.ms) && answer.ms >= 0);
   if (answer.fault === undefined) return { status: answer.status, body: answer.body };
   return { fault: answer.fault, isSent: answer.possiblySent };
@@ -47,22 +47,22 @@ const validity = {
 const authority = await issueAuthority(['rebinding.example'], validity);
 
 const message = { headers: { 'webhook-id': 'm1' }, body: '{"a":1}' };
-const here = opening({ allowsLoopback: true, maxResponseBytes: 1000 });
+const loopbackCalls = opening({ allowsLoopback: true, maxResponseBytes: 1000 });
 const hasty = opening({ allowsLoopback: true, timeoutMs: 1200 });
 
 test('a call sends its headers and body, and returns the response', async () => {
-  const seen: unknown[] = [];
+  const received: unknown[] = [];
   const answer = await serving(
     (request, reply) => {
       request.on('data', (chunk: Buffer) => {
-        seen.push(request.headers['webhook-id'], request.method, chunk.toString());
+        received.push(request.headers['webhook-id'], request.method, chunk.toString());
         reply.writeHead(202).end('later');
       });
     },
-    (port) => here.post(`http://localhost:${port}/spi`, message),
+    (port) => loopbackCalls.post(`http://localhost:${port}/spi`, message),
   );
-  assert.deepEqual(told(answer), { status: 202, body: 'later' });
-  assert.deepEqual(seen, ['m1', 'POST', '{"a":1}']);
+  assert.deepEqual(withoutDuration(answer), { status: 202, body: 'later' });
+  assert.deepEqual(received, ['m1', 'POST', '{"a":1}']);
 });
 
 test('a redirect is a response and is not followed', async () => {
@@ -72,25 +72,25 @@ test('a redirect is a response and is not followed', async () => {
       calls += 1;
       reply.writeHead(307, { location: '/elsewhere' }).end();
     },
-    (port) => here.post(`http://127.0.0.1:${port}/`, message),
+    (port) => loopbackCalls.post(`http://127.0.0.1:${port}/`, message),
   );
-  assert.deepEqual([told(answer), calls], [{ status: 307, body: '' }, 1]);
+  assert.deepEqual([withoutDuration(answer), calls], [{ status: 307, body: '' }, 1]);
 });
 
 test('a server that hangs, drips or sends too much is cut off', async () => {
   const late = (port: number) => hasty.post(`http://127.0.0.1:${port}/`, message);
   const tooLate = { fault: 'timed_out', isSent: true };
-  assert.deepEqual(told(await serving(() => {}, late)), tooLate);
+  assert.deepEqual(withoutDuration(await serving(() => {}, late)), tooLate);
   const drip: RequestListener = (_request, reply) => {
     reply.writeHead(200);
     const timer = setInterval(() => reply.write('x'), 50);
     reply.on('close', () => clearInterval(timer));
   };
-  assert.deepEqual(told(await serving(drip, late)), tooLate);
+  assert.deepEqual(withoutDuration(await serving(drip, late)), tooLate);
   const flood: RequestListener = (_request, reply) => void reply.end('x'.repeat(10_000_000));
-  const url = (port: number) => here.post(`http://127.0.0.1:${port}/`, message);
+  const url = (port: number) => loopbackCalls.post(`http://127.0.0.1:${port}/`, message);
   const tooLarge = { fault: 'answer_too_large', isSent: true };
-  assert.deepEqual(told(await serving(flood, url)), tooLarge);
+  assert.deepEqual(withoutDuration(await serving(flood, url)), tooLarge);
 });
 
 test('a response that arrived while the event loop was blocked is in time', async () => {
@@ -105,7 +105,7 @@ test('a response that arrived while the event loop was blocked is in time', asyn
     },
     (port) => calls.post(`http://127.0.0.1:${port}/`, message),
   );
-  assert.deepEqual(told(answer), { status: 202, body: 'in time' });
+  assert.deepEqual(withoutDuration(answer), { status: 202, body: 'in time' });
 });
 
 test('a server that does not exist or closes the connection is unreachable', async () => {
@@ -113,13 +113,18 @@ test('a server that does not exist or closes the connection is unreachable', asy
     () => {},
     async (free) => free,
   );
-  assert.deepEqual(told(await here.post(`http://127.0.0.1:${port}/`, message)), {
-    fault: 'unreachable',
-    isSent: false,
-  });
+  assert.deepEqual(
+    withoutDuration(await loopbackCalls.post(`http://127.0.0.1:${port}/`, message)),
+    {
+      fault: 'unreachable',
+      isSent: false,
+    },
+  );
   const cut: RequestListener = (request) => void request.socket.destroy();
-  const answer = await serving(cut, (at) => here.post(`http://127.0.0.1:${at}/`, message));
-  assert.deepEqual(told(answer), { fault: 'unreachable', isSent: true });
+  const answer = await serving(cut, (port) =>
+    loopbackCalls.post(`http://127.0.0.1:${port}/`, message),
+  );
+  assert.deepEqual(withoutDuration(answer), { fault: 'unreachable', isSent: true });
 });
 
 test('private addresses are refused, also behind a name, also one of several', async () => {
@@ -135,7 +140,7 @@ test('private addresses are refused, also behind a name, also one of several', a
     resolving(),
   ]) {
     const answer = await calls.post('https://provider.example/', message);
-    assert.deepEqual(told(answer), { fault: 'address_refused', isSent: false });
+    assert.deepEqual(withoutDuration(answer), { fault: 'address_refused', isSent: false });
   }
 });
 
@@ -160,8 +165,8 @@ test('the environment determines which URLs are allowed', async () => {
     await production.findAddressFault('https://provider.example/spi?tenant=1'),
     undefined,
   );
-  assert.equal(await here.findAddressFault('http://127.0.0.1:9000/spi'), undefined);
-  assert.notEqual(await here.findAddressFault('http://provider.example/'), undefined);
+  assert.equal(await loopbackCalls.findAddressFault('http://127.0.0.1:9000/spi'), undefined);
+  assert.notEqual(await loopbackCalls.findAddressFault('http://provider.example/'), undefined);
 });
 
 test('a truncated body is enough if only the status matters', async () => {
@@ -170,7 +175,7 @@ test('a truncated body is enough if only the status matters', async () => {
     reply.write('x'.repeat(5000));
   };
   const answer = await serving(flood, (port) =>
-    here.call(`http://127.0.0.1:${port}/`, {
+    loopbackCalls.call(`http://127.0.0.1:${port}/`, {
       method: 'POST',
       headers: {},
       body: '{}',
@@ -178,7 +183,7 @@ test('a truncated body is enough if only the status matters', async () => {
       acceptsTruncatedBody: true,
     }),
   );
-  assert.deepEqual(told(answer), { status: 201, body: 'x'.repeat(1024) });
+  assert.deepEqual(withoutDuration(answer), { status: 201, body: 'x'.repeat(1024) });
   assert.equal(answer.fault === undefined && answer.headers['retry-after'], '7');
   const drip: RequestListener = (_request, reply) => void reply.writeHead(200).write('on my way');
   const slow = await serving(drip, (port) =>
@@ -188,15 +193,15 @@ test('a truncated body is enough if only the status matters', async () => {
       acceptsTruncatedBody: true,
     }),
   );
-  assert.deepEqual(told(slow), { status: 200, body: 'on my way' });
+  assert.deepEqual(withoutDuration(slow), { status: 200, body: 'on my way' });
 });
 
 test('a connection is reused for the next call, and a closed one causes no error', async () => {
   const sockets = new Set<Socket>();
-  const seen: string[] = [];
+  const received: string[] = [];
   const server = createServer((request, reply) => {
     sockets.add(request.socket);
-    seen.push(String(request.headers['webhook-id']));
+    received.push(String(request.headers['webhook-id']));
     reply.end('ok');
   });
   await servingOn(server, async (port) => {
@@ -205,15 +210,15 @@ test('a connection is reused for the next call, and a closed one causes no error
     for (const id of ['a', 'b', 'c']) {
       await calls.post(url, { headers: { 'webhook-id': id }, body: '{}' });
     }
-    assert.deepEqual([sockets.size, seen], [1, ['a', 'b', 'c']]);
+    assert.deepEqual([sockets.size, received], [1, ['a', 'b', 'c']]);
   });
   // Accepts one request per connection, and closes the connection at the second one without a response.
   const fickle = createSocketServer((socket) => {
-    let asked = 0;
+    let requests = 0;
     socket.on('error', () => {});
     socket.on('data', () => {
-      asked += 1;
-      if (asked > 1) socket.resetAndDestroy();
+      requests += 1;
+      if (requests > 1) socket.resetAndDestroy();
       else socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
     });
   });
@@ -225,24 +230,24 @@ test('a connection is reused for the next call, and a closed one causes no error
     const once = { method: 'POST', headers: {}, body: '{}' } as const;
     assert.equal((await calls.call(url, once)).fault, undefined);
     const lost = await calls.call(url, once);
-    assert.deepEqual(told(lost), { fault: 'unreachable', isSent: true });
+    assert.deepEqual(withoutDuration(lost), { fault: 'unreachable', isSent: true });
     assert.equal((await calls.call(url, once)).fault, undefined);
     assert.equal((await calls.call(url, { ...once, isIdempotent: true })).fault, undefined);
     // Also if the request waited for the connection of another one.
     const narrow = opening({ allowsLoopback: true, connectionsPerServer: 1 });
-    const both = await Promise.all([narrow.post(url, message), narrow.post(url, message)]);
-    assert.deepEqual(both.map(told), [ok, ok]);
+    const responses = await Promise.all([narrow.post(url, message), narrow.post(url, message)]);
+    assert.deepEqual(responses.map(withoutDuration), [ok, ok]);
   } finally {
     await new Promise((resolve) => fickle.close(resolve));
   }
 });
 
 test('a call that waited for a connection is sent once it has one, and not before', async () => {
-  const asked: ServerResponse[] = [];
-  const arrived = (count: number) => eventually('it arrives', () => asked.length === count);
-  const hold: RequestListener = (_request, reply) => void asked.push(reply);
+  const requests: ServerResponse[] = [];
+  const arrived = (count: number) => eventually('it arrives', () => requests.length === count);
+  const holdRequest: RequestListener = (_request, reply) => void requests.push(reply);
   const calls = opening({ allowsLoopback: true, connectionsPerServer: 1 });
-  await serving(hold, async (port) => {
+  await serving(holdRequest, async (port) => {
     const url = `http://127.0.0.1:${port}/`;
     const once = { method: 'POST', headers: {}, body: '{}' } as const;
     const first = calls.call(url, once);
@@ -250,12 +255,12 @@ test('a call that waited for a connection is sent once it has one, and not befor
     const ending = new AbortController();
     const patient = calls.call(url, { ...once, signal: ending.signal });
     const hasty = await calls.call(url, { ...once, timeoutMs: 100 });
-    assert.deepEqual(told(hasty), { fault: 'timed_out', isSent: false });
-    asked[0]?.end('ok');
+    assert.deepEqual(withoutDuration(hasty), { fault: 'timed_out', isSent: false });
+    requests[0]?.end('ok');
     assert.equal((await first).fault, undefined);
     await arrived(2);
     ending.abort();
-    assert.deepEqual(told(await patient), { fault: 'timed_out', isSent: true });
+    assert.deepEqual(withoutDuration(await patient), { fault: 'timed_out', isSent: true });
   });
 });
 
@@ -263,12 +268,12 @@ test('a repeated request without a server is reported as possibly sent', async (
   const sockets = new Set<Socket>();
   // Accepts the second request, and closes the server.
   const leaving = createSocketServer((socket) => {
-    let asked = 0;
+    let requests = 0;
     sockets.add(socket);
     socket.on('error', () => {});
     socket.on('data', () => {
-      asked += 1;
-      if (asked === 1) return socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
+      requests += 1;
+      if (requests === 1) return socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
       leaving.close();
       return socket.resetAndDestroy();
     });
@@ -276,21 +281,21 @@ test('a repeated request without a server is reported as possibly sent', async (
   await new Promise<void>((resolve) => leaving.listen(0, '127.0.0.1', resolve));
   const calls = opening({ allowsLoopback: true });
   const url = `http://127.0.0.1:${(leaving.address() as AddressInfo).port}/`;
-  assert.deepEqual(told(await calls.post(url, message)), { status: 200, body: 'ok' });
+  assert.deepEqual(withoutDuration(await calls.post(url, message)), { status: 200, body: 'ok' });
   const lost = await calls.post(url, message);
   assert.equal(sockets.size, 1);
-  assert.deepEqual(told(lost), { fault: 'unreachable', isSent: true });
+  assert.deepEqual(withoutDuration(lost), { fault: 'unreachable', isSent: true });
 });
 
 test('a repeated call has no more time than one call', async () => {
   const timeoutMs = 2000;
   // Waits for most of the time at the second request, then closes, and never responds again.
   const moody = createSocketServer((socket) => {
-    let asked = 0;
+    let requests = 0;
     socket.on('error', () => {});
     socket.on('data', () => {
-      asked += 1;
-      if (asked > 1) setTimeout(() => socket.resetAndDestroy(), timeoutMs * 0.8);
+      requests += 1;
+      if (requests > 1) setTimeout(() => socket.resetAndDestroy(), timeoutMs * 0.8);
       else if (!isSilent) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
     });
   });
@@ -308,7 +313,7 @@ test('a repeated call has no more time than one call', async () => {
       const start = performance.now();
       const late = await calls.post(url, message);
       tries.push(performance.now() - start);
-      assert.deepEqual(told(late), { fault: 'timed_out', isSent: true });
+      assert.deepEqual(withoutDuration(late), { fault: 'timed_out', isSent: true });
       assert.ok(late.ms >= timeoutMs * 0.8, `${late.ms} ms are told`);
       calls.close();
     }
@@ -319,12 +324,12 @@ test('a repeated call has no more time than one call', async () => {
 });
 
 test('a name that resolves differently later is checked again at each connection', async () => {
-  let asked = 0;
+  let requests = 0;
   let answer: readonly Address[] = [{ address: '127.0.0.1', family: 4 }];
   const calls = opening({
     allowsLoopback: true,
     lookup: async () => {
-      asked += 1;
+      requests += 1;
       return answer;
     },
   });
@@ -338,28 +343,34 @@ test('a name that resolves differently later is checked again at each connection
       allowsLoopback: true,
       caCertificates: authority.cert,
       lookup: async () => {
-        asked += 1;
+        requests += 1;
         return answer;
       },
     });
     const url = `https://rebinding.example:${port}/`;
-    assert.deepEqual(told(await trusting.post(url, message)), { status: 200, body: 'ok' });
+    assert.deepEqual(withoutDuration(await trusting.post(url, message)), {
+      status: 200,
+      body: 'ok',
+    });
     for (const address of ['10.0.0.7', '169.254.169.254', '::ffff:10.0.0.7', 'fd00::1']) {
       answer = [
         { address: '127.0.0.1', family: 4 },
         { address, family: address.includes(':') ? 6 : 4 },
       ];
-      assert.deepEqual(told(await trusting.post(url, message)), {
+      assert.deepEqual(withoutDuration(await trusting.post(url, message)), {
         fault: 'address_refused',
         isSent: false,
       });
     }
-    assert.equal(asked, 5);
+    assert.equal(requests, 5);
     answer = [{ address: '127.0.0.1', family: 4 }];
     // Without its authority the certificate is not trusted, and no request is sent.
-    assert.deepEqual(told(await calls.post(url, message)), { fault: 'tls_failed', isSent: false });
+    assert.deepEqual(withoutDuration(await calls.post(url, message)), {
+      fault: 'tls_failed',
+      isSent: false,
+    });
     const other = `https://another.example:${port}/`;
-    assert.deepEqual(told(await trusting.post(other, message)), {
+    assert.deepEqual(withoutDuration(await trusting.post(other, message)), {
       fault: 'tls_failed',
       isSent: false,
     });
@@ -375,7 +386,7 @@ test('an unresponsive name server delays only its own call, and an abort ends th
         ? new Promise(() => {})
         : Promise.resolve([{ address: '127.0.0.1', family: 4 }]),
   });
-  assert.deepEqual(told(await calls.post('https://hangs.example/', message)), {
+  assert.deepEqual(withoutDuration(await calls.post('https://hangs.example/', message)), {
     fault: 'timed_out',
     isSent: false,
   });
@@ -389,7 +400,7 @@ test('an unresponsive name server delays only its own call, and an abort ends th
       signal: ending.signal,
     }),
   );
-  assert.deepEqual(told(ended), { fault: 'timed_out', isSent: true });
+  assert.deepEqual(withoutDuration(ended), { fault: 'timed_out', isSent: true });
 });
 
 test('a server without HTTP or TLS is distinguished from an unreachable server', async () => {
@@ -401,10 +412,10 @@ test('a server without HTTP or TLS is distinguished from an unreachable server',
   await new Promise<void>((resolve) => noise.listen(0, '127.0.0.1', resolve));
   const { port } = noise.address() as AddressInfo;
   try {
-    const plain = await here.post(`http://127.0.0.1:${port}/`, message);
-    assert.deepEqual(told(plain), { fault: 'unreachable', isSent: true });
-    const tls = await here.post(`https://127.0.0.1:${port}/`, message);
-    assert.deepEqual(told(tls), { fault: 'tls_failed', isSent: false });
+    const plain = await loopbackCalls.post(`http://127.0.0.1:${port}/`, message);
+    assert.deepEqual(withoutDuration(plain), { fault: 'unreachable', isSent: true });
+    const tls = await loopbackCalls.post(`https://127.0.0.1:${port}/`, message);
+    assert.deepEqual(withoutDuration(tls), { fault: 'tls_failed', isSent: false });
   } finally {
     await new Promise((resolve) => noise.close(resolve));
   }

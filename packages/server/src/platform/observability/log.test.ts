@@ -58,7 +58,7 @@ const placements: Record<string, Placement> = {
 };
 const placement = fc.constantFrom(...Object.keys(placements));
 
-function place(where: string, text: string): string {
+function position(where: string, text: string): string {
   const { log, lines } = capture();
   placements[where]?.(log, text);
   assert.equal(lines.length, 1);
@@ -71,7 +71,7 @@ describe('log', () => {
   test('no card number is logged, in any position', () => {
     fc.assert(
       fc.property(placement, words, writtenPan, words, (where, before, card, after) => {
-        const line = place(where, before + card.written + after);
+        const line = position(where, before + card.written + after);
         assert.ok(!line.replace(/[ -]/g, '').includes(card.number), line);
       }),
       { numRuns: 1500 },
@@ -97,7 +97,7 @@ describe('log', () => {
     );
     fc.assert(
       fc.property(placement, words, forms, secret, (where, before, form, value) => {
-        const line = place(where, before + form(value));
+        const line = position(where, before + form(value));
         assert.ok(!line.includes(value), line);
       }),
       { numRuns: 1500 },

@@ -12,13 +12,13 @@ Max open files            ${soft.padEnd(21)}20000                files
 Max locked memory         8388608              8388608              bytes
 `;
 
-const asked = (environment: 'demo' | 'production', roles: string[] = ['connector']) => ({
+const limitSettings = (environment: 'demo' | 'production', roles: string[] = ['connector']) => ({
   environment,
   connectorConnections: 9000,
   roles: new Set(roles) as never,
 });
 
-function told(
+function warningsFor(
   ...of: [Parameters<typeof checkFileDescriptorLimit>[0], number | undefined]
 ): string[] {
   const lines: string[] = [];
@@ -34,16 +34,16 @@ test('the limit is parsed from /proc/self/limits', () => {
 });
 
 test('a limit below the connector’s connections is logged, with the remedy', () => {
-  const [line = ''] = told(asked('demo'), 1024);
+  const [line = ''] = warningsFor(limitSettings('demo'), 1024);
   assert.match(line, /limit is 1024, but .*CONNECTIONS=9000 needs 10000.*LimitNOFILE/);
-  assert.deepEqual(told(asked('demo'), 10_000), []);
-  assert.deepEqual(told(asked('demo', ['cards']), 100), []);
-  assert.deepEqual(told(asked('demo'), Number.POSITIVE_INFINITY), []);
+  assert.deepEqual(warningsFor(limitSettings('demo'), 10_000), []);
+  assert.deepEqual(warningsFor(limitSettings('demo', ['cards']), 100), []);
+  assert.deepEqual(warningsFor(limitSettings('demo'), Number.POSITIVE_INFINITY), []);
 });
 
 test('production does not start with too low a limit', () => {
-  assert.throws(() => told(asked('production'), 9999), SettingsError);
-  assert.deepEqual(told(asked('production'), 10_000), []);
+  assert.throws(() => warningsFor(limitSettings('production'), 9999), SettingsError);
+  assert.deepEqual(warningsFor(limitSettings('production'), 10_000), []);
 });
 
 test('the limit of this process can be read', {
@@ -51,6 +51,9 @@ test('the limit of this process can be read', {
 }, () => {
   const lines: string[] = [];
   const log = { warn: (_facts: object, text: string) => void lines.push(text) };
-  checkFileDescriptorLimit({ ...asked('demo'), connectorConnections: 2 ** 40 }, log as never);
+  checkFileDescriptorLimit(
+    { ...limitSettings('demo'), connectorConnections: 2 ** 40 },
+    log as never,
+  );
   assert.equal(lines.length, 1);
 });

@@ -41,7 +41,7 @@ function listListenPorts(settings: Ports): ListenPort[] {
     { setting: 'METRICS_PORT', host: settings.metricsHost, port: settings.metricsPort },
     startsSimulator && { setting: 'ACQUIRER_PORT', host: '127.0.0.1', port: settings.acquirerPort },
   ];
-  return ports.filter((each) => each !== false).filter(({ port }) => port !== 0);
+  return ports.filter((port) => port !== false).filter(({ port }) => port !== 0);
 }
 
 /**

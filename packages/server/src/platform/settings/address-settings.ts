@@ -227,9 +227,9 @@ export function acquirerLinkRules({
  * In production the operator must set both: otherwise no other machine reaches the process, or
  * clients get URLs of their own machine.
  */
-export const addressProductionRules: readonly ((given: AddressValues) => string | false)[] = [
-  ({ host: given }) =>
-    given === undefined &&
+export const addressProductionRules: readonly ((host: AddressValues) => string | false)[] = [
+  ({ host }) =>
+    host === undefined &&
     'SWITCHYARD_HOST must be set: 0.0.0.0 or :: for every address of the machine, localhost behind a proxy on the same machine',
   ({ baseUrl }) =>
     baseUrl === undefined &&

@@ -7,19 +7,23 @@ import {
   connectorSettings,
 } from './connector-settings.ts';
 
-const none = {
+const noSettings = {
   natsUrl: undefined,
   natsCaFile: undefined,
   natsCertFile: undefined,
   natsKeyFile: undefined,
   natsCredentialsFile: undefined,
 };
-type Given = { [Name in keyof typeof none]?: string };
+type NatsSettings = { [Name in keyof typeof noSettings]?: string };
 
-const faultsOf = (given: Given) =>
-  connectorRules.map((rule) => rule({ ...none, ...given })).filter((fault) => fault !== false);
-const inProduction = (given: Given) =>
-  connectorProductionRules.map((rule) => rule({ ...none, ...given })).filter((fault) => fault);
+const faultsOf = (settings: NatsSettings) =>
+  connectorRules
+    .map((rule) => rule({ ...noSettings, ...settings }))
+    .filter((fault) => fault !== false);
+const inProduction = (settings: NatsSettings) =>
+  connectorProductionRules
+    .map((rule) => rule({ ...noSettings, ...settings }))
+    .filter((fault) => fault);
 
 describe('NATS settings', () => {
   test('the URL names the servers of one cluster', () => {

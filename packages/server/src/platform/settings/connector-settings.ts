@@ -40,7 +40,7 @@ function parseNatsServer(value: string): URL {
 const natsUrl: ValueReader<string> = {
   type: 'URLs (nats, tls) separated by commas, the first with user and password or a token before the host',
   read(value) {
-    const urls = value.split(',').map((one) => parseNatsServer(one.trim()));
+    const urls = value.split(',').map((server) => parseNatsServer(server.trim()));
     if (urls.length > maxNatsServers) {
       throw new ValueError(`names more than ${maxNatsServers} servers`);
     }
@@ -149,7 +149,7 @@ export const connectorRules: readonly ConnectorRule[] = [
     'SWITCHYARD_NATS_CREDENTIALS_FILE needs a SWITCHYARD_NATS_URL without credentials',
 ];
 
-const parseUrls = (text: string) => text.split(',').map((one) => new URL(one.trim()));
+const parseUrls = (text: string) => text.split(',').map((server) => new URL(server.trim()));
 const isBeyondLoopback = (text: string) =>
   parseUrls(text).some(({ hostname }) => !isLoopbackHost(hostname.replace(/^\[|\]$/g, '')));
 

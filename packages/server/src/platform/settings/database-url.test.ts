@@ -28,9 +28,9 @@ describe('database URL', () => {
   });
 
   test('one host is passed to the driver unchanged, several as the first one', () => {
-    const one = 'postgresql://u:p%2C@db:5432/pay?sslmode=verify-full&options=-c%20a%3Db';
-    assert.deepEqual(parseDatabaseUrl(one), {
-      url: one,
+    const singleHostUrl = 'postgresql://u:p%2C@db:5432/pay?sslmode=verify-full&options=-c%20a%3Db';
+    assert.deepEqual(parseDatabaseUrl(singleHostUrl), {
+      url: singleHostUrl,
       hosts: [{ host: 'db', port: 5432 }],
       needsWritableHost: false,
     });

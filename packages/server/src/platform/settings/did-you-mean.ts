@@ -2,7 +2,7 @@
 
 export function nearestName(name: string, names: readonly string[]): string {
   const ranked = names.map((candidate) => ({ candidate, distance: distance(name, candidate) }));
-  return ranked.toSorted((left, right) => left.distance - right.distance)[0]?.candidate ?? '';
+  return ranked.toSorted((first, second) => first.distance - second.distance)[0]?.candidate ?? '';
 }
 
 function distance(first: string, second: string): number {

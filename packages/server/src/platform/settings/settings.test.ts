@@ -45,11 +45,11 @@ function faultsOf(env: EnvironmentVariables): readonly string[] {
   return [];
 }
 
-const own = await makeCertificate('api.shop.example');
+const validCertificate = await makeCertificate('api.shop.example');
 const certFile = join(home, 'cert.pem');
 const keyFile = join(home, 'cert-key.pem');
-writeFileSync(certFile, own.cert);
-writeFileSync(keyFile, own.key);
+writeFileSync(certFile, validCertificate.cert);
+writeFileSync(keyFile, validCertificate.key);
 
 function production(extra: EnvironmentVariables = {}): EnvironmentVariables {
   return {
@@ -87,14 +87,14 @@ describe('settings', () => {
   });
 
   test('proxies to acquirers are on this machine', () => {
-    const named = (value: string) => ({ ...demo, SWITCHYARD_ACQUIRER_TLS_PROXIES: value });
+    const withProxies = (value: string) => ({ ...demo, SWITCHYARD_ACQUIRER_TLS_PROXIES: value });
     assert.equal(readSettings(demo).acquirerTlsProxies, undefined);
-    assert.deepEqual(readSettings(named('127.0.0.1:8583, ::1:08584')).acquirerTlsProxies, [
+    assert.deepEqual(readSettings(withProxies('127.0.0.1:8583, ::1:08584')).acquirerTlsProxies, [
       '127.0.0.1:8583',
       '::1:8584',
     ]);
     for (const wrong of ['10.0.0.1:8583', '127.0.0.1', 'localhost:0', 'localhost:65536', ',']) {
-      assert.match(faultsOf(named(wrong)).join(), /^SWITCHYARD_ACQUIRER_TLS_PROXIES/, wrong);
+      assert.match(faultsOf(withProxies(wrong)).join(), /^SWITCHYARD_ACQUIRER_TLS_PROXIES/, wrong);
     }
   });
 
@@ -113,9 +113,12 @@ describe('settings', () => {
     // Not opened: otherwise the missing file would be reported.
     const absent = { ...others, SWITCHYARD_VAULT_KEY_FILE: '/nowhere/k' };
     assert.equal(readSettings({ ...demo, ...absent }).vaultKey, undefined);
-    const given = { ...others, SWITCHYARD_VAULT_KEY: randomKey };
-    assert.match(faultsOf({ ...demo, ...given }).join(), /^SWITCHYARD_VAULT_KEY is for processes/);
-    assert.doesNotThrow(() => readSettings(omitCardSettings({ ...demo, ...given })));
+    const variables = { ...others, SWITCHYARD_VAULT_KEY: randomKey };
+    assert.match(
+      faultsOf({ ...demo, ...variables }).join(),
+      /^SWITCHYARD_VAULT_KEY is for processes/,
+    );
+    assert.doesNotThrow(() => readSettings(omitCardSettings({ ...demo, ...variables })));
     const fresh = { SWITCHYARD_DATA_DIR: join(home, 'fresh'), ...others };
     assert.equal(readSettings(fresh).vaultKey, undefined);
     assert.ok(!existsSync(join(home, 'fresh', 'vault.key')));
@@ -150,14 +153,14 @@ describe('settings', () => {
     const kms = { ...demo, SWITCHYARD_VAULT_KEY_PROVIDER: 'aws-kms' };
     assert.match(faultsOf(kms).join(), /^SWITCHYARD_VAULT_KMS_KEY, .* must be set/);
     const arn = 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab';
-    const known = {
+    const kmsSettings = {
       ...kms,
       SWITCHYARD_VAULT_KMS_KEY: arn,
       SWITCHYARD_AWS_ACCESS_KEY_ID: 'AKIDEXAMPLEEXAMPLE',
       SWITCHYARD_AWS_SECRET_ACCESS_KEY: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY',
     };
-    assert.equal(readSettings(known).vaultKey, undefined);
-    const plain = { ...known, SWITCHYARD_VAULT_KMS_URL: 'http://kms.example' };
+    assert.equal(readSettings(kmsSettings).vaultKey, undefined);
+    const plain = { ...kmsSettings, SWITCHYARD_VAULT_KMS_URL: 'http://kms.example' };
     assert.match(faultsOf(plain).join(), /must be https/);
     assert.match(
       faultsOf({ ...demo, SWITCHYARD_VAULT_KEY_PROVIDER: 'pkcs11' }).join(),
@@ -182,7 +185,10 @@ describe('settings', () => {
     assert.equal(faults.length, 10, faults.join('\n'));
     assert.ok(faults.every((fault) => fault.startsWith('SWITCHYARD_')));
     assert.ok(!faults.join().includes('hunter'));
-    assert.match(faults.join('\n'), /ACQUIERER_PORT is not a known setting; .* SWITCHYARD_ACQUIRER_PORT\?$/m);
+    assert.match(
+      faults.join('\n'),
+      /ACQUIERER_PORT is not a known setting; .* SWITCHYARD_ACQUIRER_PORT\?$/m,
+    );
     assert.match(faults.join('\n'), /SWITCHYARD_HOST is empty/);
   });
 
@@ -202,14 +208,17 @@ describe('settings', () => {
   test('production refuses demo keys, with or without prefix, and fail points', () => {
     readSettings(demo);
     const marked = readFileSync(join(home, 'demo', 'vault.key'), 'utf8').trim();
-    const bare = marked.replace('demo:', '');
+    const keyWithoutPrefix = marked.replace('demo:', '');
     const shared = { SWITCHYARD_DATA_DIR: join(home, 'demo') };
     assert.equal(faultsOf(production({ SWITCHYARD_VAULT_KEY: marked })).length, 1);
-    assert.equal(faultsOf(production({ ...shared, SWITCHYARD_VAULT_KEY: bare })).length, 1);
+    assert.equal(
+      faultsOf(production({ ...shared, SWITCHYARD_VAULT_KEY: keyWithoutPrefix })).length,
+      1,
+    );
     const platform = readFileSync(join(home, 'demo', 'platform.key'), 'utf8').trim();
     assert.equal(faultsOf(production({ SWITCHYARD_PLATFORM_KEY: platform })).length, 1);
-    const both = { ...shared, SWITCHYARD_PLATFORM_KEY: platform.replace('demo:', '') };
-    assert.equal(faultsOf(production(both)).length, 1);
+    const bothKeys = { ...shared, SWITCHYARD_PLATFORM_KEY: platform.replace('demo:', '') };
+    assert.equal(faultsOf(production(bothKeys)).length, 1);
     const weak = Buffer.alloc(32, 7).toString('base64');
     assert.equal(faultsOf(production({ SWITCHYARD_VAULT_KEY: weak })).length, 1);
     assert.match(
@@ -219,11 +228,15 @@ describe('settings', () => {
   });
 
   test('production needs a mail server for sign-ins, and a sender', () => {
-    const { SWITCHYARD_SMTP_URL: _url, SWITCHYARD_MAIL_FROM: _from, ...bare } = production();
-    assert.match(faultsOf(bare).join(), /^SWITCHYARD_SMTP_URL must be set/);
-    const connector = { ...omitCardSettings(bare), SWITCHYARD_ROLES: 'connector' };
+    const {
+      SWITCHYARD_SMTP_URL: _url,
+      SWITCHYARD_MAIL_FROM: _from,
+      ...keyWithoutPrefix
+    } = production();
+    assert.match(faultsOf(keyWithoutPrefix).join(), /^SWITCHYARD_SMTP_URL must be set/);
+    const connector = { ...omitCardSettings(keyWithoutPrefix), SWITCHYARD_ROLES: 'connector' };
     assert.deepEqual(faultsOf(connector), []);
-    const url = { ...bare, SWITCHYARD_SMTP_URL: 'smtps://u:p%20w@mail.example:465' };
+    const url = { ...keyWithoutPrefix, SWITCHYARD_SMTP_URL: 'smtps://u:p%20w@mail.example:465' };
     assert.match(faultsOf(url).join(), /^SWITCHYARD_MAIL_FROM must be set/);
     const from = { ...url, SWITCHYARD_MAIL_FROM: 'no-reply@shop.example' };
     assert.deepEqual(faultsOf(from), []);
@@ -248,16 +261,19 @@ describe('settings', () => {
       faultsOf(mute).join('\n'),
       /^SWITCHYARD_HOST must be set: .*\nSWITCHYARD_BASE_URL must be set: [^\n]*$/,
     );
-    const told = readSettings(production());
-    assert.equal(told.host, '0.0.0.0');
-    assert.equal(told.authUrl, 'https://api.shop.example');
-    assert.equal(told.deviceAuthUrl, 'https://api.shop.example:9021');
-    assert.equal(told.connectorNodeUrl, 'https://api.shop.example');
+    const settings = readSettings(production());
+    assert.equal(settings.host, '0.0.0.0');
+    assert.equal(settings.authUrl, 'https://api.shop.example');
+    assert.equal(settings.deviceAuthUrl, 'https://api.shop.example:9021');
+    assert.equal(settings.connectorNodeUrl, 'https://api.shop.example');
     const apart = { SWITCHYARD_DEVICE_AUTH_URL: 'https://devices.shop.example' };
     assert.equal(readSettings(production(apart)).deviceAuthUrl, 'https://devices.shop.example');
     // A test on one machine is allowed if the settings say so.
-    const here = { SWITCHYARD_HOST: 'localhost', SWITCHYARD_BASE_URL: 'https://localhost:8443' };
-    assert.deepEqual(faultsOf(production(here)), []);
+    const localhostSettings = {
+      SWITCHYARD_HOST: 'localhost',
+      SWITCHYARD_BASE_URL: 'https://localhost:8443',
+    };
+    assert.deepEqual(faultsOf(production(localhostSettings)), []);
     const numbered = { ...demo, SWITCHYARD_BASE_URL: 'https://[::1]:8443/pay' };
     assert.equal(readSettings(numbered).deviceAuthUrl, 'https://[::1]:9021');
   });
@@ -290,14 +306,14 @@ describe('settings', () => {
       readSettings(production(allowed)).warnings.map((warning) => warning.split(' ', 1)[0]),
       ['SWITCHYARD_DATABASE_URL', 'SWITCHYARD_SMTP_URL', 'SWITCHYARD_METRICS_HOST'],
     );
-    const one = { ...plain, SWITCHYARD_PLAIN_CONNECTIONS: 'mail' };
-    assert.equal(faultsOf(production(one)).length, 2);
-    const here = {
+    const mailAllowed = { ...plain, SWITCHYARD_PLAIN_CONNECTIONS: 'mail' };
+    assert.equal(faultsOf(production(mailAllowed)).length, 2);
+    const localhostSettings = {
       SWITCHYARD_METRICS_HOST: '::1',
       SWITCHYARD_DATABASE_URL: 'postgresql://u:p@localhost/pay',
       SWITCHYARD_SMTP_URL: 'smtp://[::1]:25',
     };
-    assert.deepEqual(readSettings(production(here)).warnings, []);
+    assert.deepEqual(readSettings(production(localhostSettings)).warnings, []);
     assert.deepEqual(faultsOf({ ...demo, ...plain, SWITCHYARD_MAIL_FROM: 'a@b.example' }), []);
     const proxied = { SWITCHYARD_TLS: 'off', SWITCHYARD_TRUST_PROXY: '10.0.0.0/8' };
     assert.match(readSettings(production(proxied)).warnings.join(), /^SWITCHYARD_TLS is off: /);
@@ -307,7 +323,10 @@ describe('settings', () => {
     const newer = { SWITCHYARD_PROT: '1', SWITCHYARD_FROM_LATER_FILE: '/x' };
     const warnings = readSettings(production(newer)).warnings;
     assert.equal(warnings.length, 2);
-    assert.match(warnings[0] ?? '', /^SWITCHYARD_PROT is not a known setting; .* SWITCHYARD_PORT\?$/);
+    assert.match(
+      warnings[0] ?? '',
+      /^SWITCHYARD_PROT is not a known setting; .* SWITCHYARD_PORT\?$/,
+    );
     const strict = { ...newer, SWITCHYARD_STRICT_SETTINGS: 'on' };
     assert.deepEqual(faultsOf(production(strict)), warnings);
     const test = { SWITCHYARD_ENVIRONMENT: 'test', SWITCHYARD_REGION: 'eur' };
@@ -322,8 +341,16 @@ describe('settings', () => {
 
   test('the certificate of the listeners is checked before the start', async () => {
     const dataDir = join(home, 'local');
-    const place = { dataDir, host: 'localhost', tlsCertFile: undefined, tlsKeyFile: undefined };
-    const local = await ensureListenerCertificate({ settings: place, clock: systemClock });
+    const certificateSettings = {
+      dataDir,
+      host: 'localhost',
+      tlsCertFile: undefined,
+      tlsKeyFile: undefined,
+    };
+    const local = await ensureListenerCertificate({
+      settings: certificateSettings,
+      clock: systemClock,
+    });
     const tls = (name: string) => join(dataDir, 'tls', name);
     const files = (cert: string, key: string) => ({
       SWITCHYARD_TLS_CERT_FILE: cert,
@@ -338,7 +365,7 @@ describe('settings', () => {
     assert.match(faultOf(made), /^SWITCHYARD_TLS_CERT_FILE contains a certificate of a demo's/);
     assert.deepEqual(faultsOf({ ...demo, ...made }), []);
     const chain = join(home, 'chain.pem');
-    writeFileSync(chain, `${own.cert}\n${readFileSync(local.caFile, 'utf8')}`);
+    writeFileSync(chain, `${validCertificate.cert}\n${readFileSync(local.caFile, 'utf8')}`);
     assert.match(faultOf(files(chain, keyFile)), /a certificate of a demo's/);
     const device = { SWITCHYARD_DEVICE_CA_FILE: local.caFile };
     assert.match(faultOf(device), /^SWITCHYARD_DEVICE_CA_FILE contains a certificate of a demo's/);
@@ -346,7 +373,7 @@ describe('settings', () => {
     assert.match(faultOf(files(keyFile, keyFile)), /TLS_CERT_FILE contains no certificate/);
     assert.match(faultOf(files(certFile, certFile)), /TLS_KEY_FILE contains no private key/);
     const damaged = join(home, 'damaged.pem');
-    writeFileSync(damaged, own.cert.replace(/\n[A-Za-z0-9+/]{20}/, '\n'));
+    writeFileSync(damaged, validCertificate.cert.replace(/\n[A-Za-z0-9+/]{20}/, '\n'));
     assert.match(faultOf(files(damaged, keyFile)), /certificate that cannot be parsed/);
     const old = await makeCertificateUntil('old.example', '2020-01-02T00:00:00Z');
     const [oldFile, oldKey] = [join(home, 'old.pem'), join(home, 'old-key.pem')];
@@ -396,21 +423,21 @@ describe('settings', () => {
       SWITCHYARD_PORT: '0',
       SWITCHYARD_DEVICE_PORT: '0',
     });
-    const taken = withActualPorts(settings, { port: 1234, devicePort: 2345 });
-    assert.equal(taken.baseUrl, 'https://localhost:1234');
-    assert.equal(taken.authUrl, 'https://localhost:1234');
-    assert.equal(taken.deviceAuthUrl, 'https://localhost:2345');
+    const withPorts = withActualPorts(settings, { port: 1234, devicePort: 2345 });
+    assert.equal(withPorts.baseUrl, 'https://localhost:1234');
+    assert.equal(withPorts.authUrl, 'https://localhost:1234');
+    assert.equal(withPorts.deviceAuthUrl, 'https://localhost:2345');
     assert.equal(
       withActualPorts(readSettings(demo), { port: 1 }).baseUrl,
       'https://localhost:8443',
     );
-    const named = { SWITCHYARD_DEVICE_PORT: '0', SWITCHYARD_BASE_URL: 'https://pay.example' };
-    const known = withActualPorts(readSettings({ ...demo, ...named }), {
+    const withProxies = { SWITCHYARD_DEVICE_PORT: '0', SWITCHYARD_BASE_URL: 'https://pay.example' };
+    const kmsSettings = withActualPorts(readSettings({ ...demo, ...withProxies }), {
       port: 1,
       devicePort: 2345,
     });
-    assert.equal(known.baseUrl, 'https://pay.example');
-    assert.equal(known.deviceAuthUrl, 'https://pay.example:2345');
+    assert.equal(kmsSettings.baseUrl, 'https://pay.example');
+    assert.equal(kmsSettings.deviceAuthUrl, 'https://pay.example:2345');
   });
 
   test('each row of the table can be documented', () => {

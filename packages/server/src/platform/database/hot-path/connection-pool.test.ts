@@ -69,11 +69,14 @@ describe('statements of the sale', () => {
 
   test('are described once', async () => {
     const pool = await open({ connections: 1 });
-    const shown = { name: 'hot-shown', text: 'SELECT count(*) AS n FROM pg_prepared_statements' };
-    assert.deepEqual(await pool.run(shown, []), [{ n: 1 }]);
-    assert.deepEqual(await pool.run(shown, []), [{ n: 1 }]);
+    const described = {
+      name: 'hot-shown',
+      text: 'SELECT count(*) AS n FROM pg_prepared_statements',
+    };
+    assert.deepEqual(await pool.run(described, []), [{ n: 1 }]);
+    assert.deepEqual(await pool.run(described, []), [{ n: 1 }]);
     await assert.rejects(pool.run({ name: 'hot-shown', text: 'SELECT 1' }, []), /two statements/);
-    assert.deepEqual(await pool.run(shown, []), [{ n: 1 }]);
+    assert.deepEqual(await pool.run(described, []), [{ n: 1 }]);
   });
 
   test('fail alone: the connection runs the next statement', async () => {
@@ -94,21 +97,21 @@ describe('statements of the sale', () => {
     const queue = await open({ connections: 1 });
     const pool = await open({ connections: 1, waitLimitMs: 150 });
     const sleep = { name: 'hot-sleep', text: 'SELECT pg_sleep($1::float8)' };
-    const one = { name: 'hot-one', text: 'SELECT $1::int4 AS n' };
+    const echo = { name: 'hot-one', text: 'SELECT $1::int4 AS n' };
     // The time to open a connection does not count.
-    await pool.run(one, [0]);
-    assert.deepEqual(await Promise.all([1, 2, 3].map((n) => queue.run(one, [n]))), [
+    await pool.run(echo, [0]);
+    assert.deepEqual(await Promise.all([1, 2, 3].map((n) => queue.run(echo, [n]))), [
       [{ n: 1 }],
       [{ n: 2 }],
       [{ n: 3 }],
     ]);
     const sleeping = pool.run(sleep, [2]);
-    await assert.rejects(pool.run(one, [4]), (error) => {
+    await assert.rejects(pool.run(echo, [4]), (error) => {
       assert.ok(error instanceof Refusal);
       return error.code === 'database_unavailable' && error.outcome === 'NotProcessed';
     });
     await sleeping;
-    assert.deepEqual(await pool.run(one, [5]), [{ n: 5 }]);
+    assert.deepEqual(await pool.run(echo, [5]), [{ n: 5 }]);
   });
 });
 

@@ -200,6 +200,6 @@ export function createGroupCommit<Row, Result>(
 }
 
 /** By code unit: the same order in every process, independent of the locale. */
-function byKey(left: { key: string }, right: { key: string }): number {
-  return left.key < right.key ? -1 : Number(left.key > right.key);
+function byKey(first: { key: string }, second: { key: string }): number {
+  return first.key < second.key ? -1 : Number(first.key > second.key);
 }

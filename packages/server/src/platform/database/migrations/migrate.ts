@@ -197,7 +197,7 @@ function findPending(
   const isDone = new Map(history.map(({ version, finished }) => [version, finished]));
   const latest = Math.max(
     0,
-    ...history.filter((each) => each.finished).map(({ version }) => version),
+    ...history.filter((migration) => migration.finished).map(({ version }) => version),
   );
   const pending = migrations.filter(({ version }) => isDone.get(version) !== true);
   const outOfOrder = pending.find(({ version }) => version < latest);

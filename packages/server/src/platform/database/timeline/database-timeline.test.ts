@@ -75,8 +75,8 @@ const numberOfPayments = async ({ database }: Process) =>
   (await database.query<{ n: number }>('SELECT count(*)::int AS n FROM transactions'))[0]?.n;
 
 /** Until the pool has a connection again, which was verified. */
-const reconnect = (on: Process) =>
-  until(() => on.database.healthy().then((isUp) => isUp || undefined), 'a new connection');
+const reconnect = (node: Process) =>
+  until(() => node.database.healthy().then((isUp) => isUp || undefined), 'a new connection');
 
 function assertRecoveryRequired({ timeline }: Process): void {
   assert.equal(timeline.status().isRecoveryRequired, true);
@@ -139,59 +139,59 @@ describe('database timeline', { concurrency: false }, () => {
 
   /** Loses the only payment, whose process has ended. */
   async function restoreBeforeOnlyPayment(dataDir: string): Promise<void> {
-    const one = await start(dataDir);
+    const node = await start(dataDir);
     await createRestorePoint();
-    await one.pay();
-    await one.close();
+    await node.pay();
+    await node.close();
     await restore();
   }
 
   test('a restore that loses an acknowledged payment stops new numbers in all processes until the recovery', () =>
     withServer(async (dataDir) => {
-      const one = await start(dataDir);
+      const node = await start(dataDir);
       const idle = await start(`${dataDir}-idle`);
-      await one.pay();
+      await node.pay();
       await createRestorePoint();
-      await one.pay();
+      await node.pay();
       await restore();
-      await reconnect(one);
-      assertRecoveryRequired(one);
-      assert.equal(await numberOfPayments(one), 1);
+      await reconnect(node);
+      assertRecoveryRequired(node);
+      assert.equal(await numberOfPayments(node), 1);
       await until(
         () => idle.timeline.status().isRecoveryRequired || undefined,
         'the other process',
       );
-      assert.match(one.logged.join(''), /"level":"error".*the database went back in time/);
-      const { jumps } = one.timeline.status();
+      assert.match(node.logged.join(''), /"level":"error".*the database went back in time/);
+      const { jumps } = node.timeline.status();
       assert.ok(jumps >= 1);
 
       assert.equal(await recover(idle), true);
       assert.equal(await recover(idle), false, 'a second recovery changes nothing');
       await until(
-        () => one.timeline.numbering.isAvailable() || undefined,
+        () => node.timeline.numbering.isAvailable() || undefined,
         'the end of the recovery',
       );
-      assert.equal(one.timeline.status().jumps, jumps + 1);
-      await one.pay();
-      await one.timeline.refresh();
-      assert.equal(one.timeline.numbering.isAvailable(), true);
+      assert.equal(node.timeline.status().jumps, jumps + 1);
+      await node.pay();
+      await node.timeline.refresh();
+      assert.equal(node.timeline.numbering.isAvailable(), true);
     }));
 
   test('a restore that loses nothing jumps, and payments go on', () =>
     withServer(async (dataDir) => {
-      const one = await start(dataDir);
-      await one.pay();
+      const node = await start(dataDir);
+      await node.pay();
       await createRestorePoint();
       await restore();
-      await reconnect(one);
-      const { isRecoveryRequired, jumps, timeline } = one.timeline.status();
+      await reconnect(node);
+      const { isRecoveryRequired, jumps, timeline } = node.timeline.status();
       assert.deepEqual(
         { isRecoveryRequired, jumps, timeline },
         { isRecoveryRequired: false, jumps: 1, timeline: 2 },
       );
-      assert.match(one.logged.join(''), /no acknowledged payment is missing/);
+      assert.match(node.logged.join(''), /no acknowledged payment is missing/);
       await until(
-        () => one.timeline.numbering.isAvailable() || undefined,
+        () => node.timeline.numbering.isAvailable() || undefined,
         'the end of the settling',
       );
     }));
@@ -215,86 +215,86 @@ describe('database timeline', { concurrency: false }, () => {
 
   test('a process that was down during the recovery does not require another one', () =>
     withServer(async (dataDir) => {
-      const [one, other] = [await start(dataDir), await start(`${dataDir}-other`)];
+      const [node, other] = [await start(dataDir), await start(`${dataDir}-other`)];
       await createRestorePoint();
       await other.pay();
-      await one.pay();
+      await node.pay();
       await other.close();
       await restore();
-      await reconnect(one);
-      assertRecoveryRequired(one);
-      await recover(one);
-      await one.pay();
-      const back = await start(`${dataDir}-other`);
-      assert.equal(back.timeline.status().isRecoveryRequired, false);
+      await reconnect(node);
+      assertRecoveryRequired(node);
+      await recover(node);
+      await node.pay();
+      const restarted = await start(`${dataDir}-other`);
+      assert.equal(restarted.timeline.status().isRecoveryRequired, false);
     }));
 
   test('a snapshot of the disk, which has no new timeline, is detected by the position and the payments', () =>
     withServer(async (dataDir) => {
-      const one = await start(dataDir);
-      await one.pay();
+      const node = await start(dataDir);
+      await node.pay();
       await server.stop();
       await server.replace(backup);
       await server.start();
-      await reconnect(one);
-      assertRecoveryRequired(one);
-      assert.equal(one.timeline.status().timeline, 1);
+      await reconnect(node);
+      assertRecoveryRequired(node);
+      assert.equal(node.timeline.status().timeline, 1);
     }));
 
   test('behind a pooler the comparison of each second detects a restore', () =>
     withServer(async (dataDir) => {
-      const one = await start(dataDir, { isPooled: true });
+      const node = await start(dataDir, { isPooled: true });
       await createRestorePoint();
-      await one.pay();
+      await node.pay();
       await restore();
-      await until(() => one.timeline.status().isRecoveryRequired || undefined, 'the comparison');
-      assertRecoveryRequired(one);
+      await until(() => node.timeline.status().isRecoveryRequired || undefined, 'the comparison');
+      assertRecoveryRequired(node);
     }));
 
   test('a server on an older timeline than before is not used', () =>
     withServer(async (dataDir) => {
-      const one = await start(dataDir);
+      const node = await start(dataDir);
       await createRestorePoint();
       await restore();
-      await reconnect(one);
-      assert.equal(one.timeline.status().timeline, 2);
+      await reconnect(node);
+      assert.equal(node.timeline.status().timeline, 2);
       await server.stop();
       await server.replace(backup);
       await server.start();
       await assert.rejects(
-        one.database.query('SELECT 1'),
+        node.database.query('SELECT 1'),
         (error) => error instanceof Refusal && error.code === 'database_unavailable',
       );
-      assert.match(one.logged.join(''), /on an older timeline than before/);
+      assert.match(node.logged.join(''), /on an older timeline than before/);
     }));
 
   test('a second loss after the recovery is detected', () =>
     withServer(async (dataDir) => {
-      const one = await start(dataDir);
+      const node = await start(dataDir);
       for (const loss of [1, 2]) {
-        await one.pay();
+        await node.pay();
         await server.stop();
         await server.replace(backup);
         await server.start();
-        await reconnect(one);
-        assertRecoveryRequired(one);
-        assert.equal(await recover(one), true, `loss ${loss}`);
-        await until(() => one.timeline.numbering.isAvailable() || undefined, 'the recovery');
-        assert.equal(one.timeline.status().jumps, loss * 2);
+        await reconnect(node);
+        assertRecoveryRequired(node);
+        assert.equal(await recover(node), true, `loss ${loss}`);
+        await until(() => node.timeline.numbering.isAvailable() || undefined, 'the recovery');
+        assert.equal(node.timeline.status().jumps, loss * 2);
       }
     }));
 
   test('a crash of the server loses nothing and changes nothing', () =>
     withServer(async (dataDir) => {
-      const one = await start(dataDir);
-      await one.pay();
-      await one.timeline.refresh();
-      await one.pay();
+      const node = await start(dataDir);
+      await node.pay();
+      await node.timeline.refresh();
+      await node.pay();
       process.kill(server.pid(), 'SIGQUIT');
       await server.stop();
       await server.start();
-      await reconnect(one);
-      const { isRecoveryRequired, jumps } = one.timeline.status();
+      await reconnect(node);
+      const { isRecoveryRequired, jumps } = node.timeline.status();
       assert.deepEqual({ isRecoveryRequired, jumps }, { isRecoveryRequired: false, jumps: 0 });
     }));
 });
