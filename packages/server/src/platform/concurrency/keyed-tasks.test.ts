@@ -13,7 +13,7 @@ test('a task is found by its key while it runs', async () => {
   assert.equal(works.find('a'), undefined);
   const failed = works.run('a', () => Promise.reject(new Error('no')));
   await assert.rejects(failed, /no/);
-  assert.equal(works.find('a'), undefined, 'a fault is nobody else’s');
+  assert.equal(works.find('a'), undefined, 'an error is not passed to another caller');
 });
 
 test('two running tasks of a key do not end each other, and waitForIdle waits for both', async () => {

@@ -3,8 +3,8 @@ import { refuse } from '@switchyard/contract';
 import { isoTime } from '../time/clock.ts';
 
 /**
- * The maximum number of rotated keys that sign at the same time. A client whose rotation response
- * was lost rotates again at once, and calls with the previous key may be in progress.
+ * The maximum number of rotated keys that sign at the same time. A client that lost the rotation
+ * response rotates again at once, and calls with the previous key may be in progress.
  */
 export const maxRetiredKeys = 3;
 

@@ -31,7 +31,7 @@ function setUp(aheadMs: number, { way = 0, pollMs = 3_600_000 } = {}) {
     error: (...of: unknown[]) => void alarms.push(of),
   } as never;
   const clock = createDatabaseClock({ database, clock: machine, log, pollMs });
-  return { machine, told: loggedLines, alarms, away: differenceMs, clock };
+  return { machine, loggedLines, alarms, differenceMs, clock };
 }
 
 describe('database clock', () => {
@@ -42,7 +42,7 @@ describe('database clock', () => {
       [7_000, 20],
       [-7_000, 20],
     ] as const) {
-      const { machine, clock, told: loggedLines } = setUp(ahead, { way });
+      const { machine, clock, loggedLines } = setUp(ahead, { way });
       await clock.start();
       const offsetMs = clock.now() - machine.now() - ahead;
       assert.ok(Math.abs(offsetMs) <= way + 1, `${offsetMs}`);
@@ -52,7 +52,7 @@ describe('database clock', () => {
   });
 
   test('stays with the clock of the machine if the difference is within the measurement error', async () => {
-    const { machine, clock, told: loggedLines } = setUp(12, { way: 15 });
+    const { machine, clock, loggedLines } = setUp(12, { way: 15 });
     await clock.start();
     assert.equal(clock.now(), machine.now());
     assert.deepEqual(loggedLines, []);
@@ -60,7 +60,7 @@ describe('database clock', () => {
   });
 
   test('follows a change of the machine’s clock, and continues without a database', async () => {
-    const { machine, clock, away: differenceMs, told: loggedLines } = setUp(0, { pollMs: 5 });
+    const { machine, clock, differenceMs, loggedLines } = setUp(0, { pollMs: 5 });
     await clock.start();
     differenceMs.ahead = -9_000;
     await eventually('it has followed', () => loggedLines.length === 1);
@@ -74,36 +74,36 @@ describe('database clock', () => {
 
   test('ignores a database clock that jumps by an hour forward or back', async () => {
     for (const jumpMs of [hourMs, -hourMs]) {
-      const { machine, clock, away: differenceMs, alarms } = setUp(5_000, { pollMs: 5 });
+      const { machine, clock, differenceMs, alarms } = setUp(5_000, { pollMs: 5 });
       await clock.start();
       const before = clock.now();
       differenceMs.ahead += jumpMs;
-      await eventually('that is told again', () => alarms.length === 2);
+      await eventually('the next logged measurement', () => alarms.length === 2);
       machine.advance(1);
       assert.equal(clock.now(), before + 1);
       await clock.stop();
       // All measurements except the first differ too much; every sixth of them is logged.
       assert.equal(alarms.length, Math.ceil((differenceMs.looks - 1) / 6), `${differenceMs.looks}`);
-      assert.deepEqual(Object.keys((alarms[0] as object[])[0] ?? {}), ['foundMs', 'aheadMs']);
+      assert.deepEqual(Object.keys((alarms[0] as object[])[0] ?? {}), ['measuredMs', 'aheadMs']);
     }
   });
 
   test('shows the time of the machine if the database differs by an hour from the start', async () => {
     for (const aheadMs of [hourMs, -hourMs]) {
-      const { machine, clock, away: differenceMs, alarms } = setUp(aheadMs, { pollMs: 5 });
+      const { machine, clock, differenceMs, alarms } = setUp(aheadMs, { pollMs: 5 });
       await clock.start();
       assert.equal(clock.now(), machine.now());
       assert.equal(alarms.length, 1);
       differenceMs.ahead = 30_000;
       await eventually('it follows again', () => clock.now() >= machine.now() + 29_999);
       differenceMs.ahead = hourMs;
-      await eventually('the next jump is told at once', () => alarms.length > 1);
+      await eventually('the next jump is logged at once', () => alarms.length > 1);
       await clock.stop();
     }
   });
 
   test('never goes back for a correction or for a small step of the machine’s clock', async () => {
-    const { machine, clock, away: differenceMs, told: loggedLines } = setUp(20_000, { pollMs: 5 });
+    const { machine, clock, differenceMs, loggedLines } = setUp(20_000, { pollMs: 5 });
     await clock.start();
     const first = clock.now();
     differenceMs.ahead = -20_000;

@@ -75,7 +75,7 @@ export function createDatabaseClock({
     const measuredMs = Math.round(Math.min(Math.max(aheadMs, lowest), highest));
     if (Math.abs(measuredMs) > toleranceMs) {
       if (tooFarCount % measurementsPerError === 0) {
-        const facts = { foundMs: measuredMs, aheadMs };
+        const facts = { measuredMs, aheadMs };
         log.error(
           facts,
           'the clocks of the database and this machine differ by more than 30 seconds; the difference is ignored, check both clocks',

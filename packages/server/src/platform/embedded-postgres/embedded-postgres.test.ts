@@ -155,7 +155,7 @@ describe('embedded PostgreSQL', () => {
       const server = await starting;
       assert.ok(isProcessAlive(server.pid()));
       await server.stop();
-      assert.ok(!isProcessAlive(server.pid()), 'it is stopped by who started it');
+      assert.ok(!isProcessAlive(server.pid()), 'the process that started it stops it');
     } finally {
       host.kill('SIGKILL');
     }

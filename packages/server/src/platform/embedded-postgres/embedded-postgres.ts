@@ -156,7 +156,7 @@ async function startServer(
 
 /**
  * For commands that run beside the platform: they use its server and do not stop it. If the
- * platform stops meanwhile, this process becomes the owner and no other server is returned.
+ * platform stops in that time, this process becomes the owner and no other server is returned.
  */
 async function waitForHost(
   { log }: EmbeddedPostgresOptions,

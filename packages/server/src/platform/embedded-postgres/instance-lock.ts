@@ -49,7 +49,7 @@ async function linkUnlessExists(from: string, to: string): Promise<boolean> {
   }
 }
 
-/** Only the holder may remove them: a process that has just linked a successor file checks who holds the lock. */
+/** Only the holder may remove them: a process that has just linked a successor file checks the holder of the lock. */
 async function removeSuccessors(home: string): Promise<void> {
   const successors = (await readdir(home)).filter((name) => name.startsWith(successorPrefix));
   await Promise.all(successors.map((name) => rm(join(home, name), { force: true })));

@@ -29,7 +29,7 @@ describe('change notifier', () => {
     live.subscribe({ ...topic, kind: 'other' }, 3, () => woken.push('other'));
     live.publish(topic, 4);
     assert.deepEqual(woken, ['a', 'also a']);
-    live.publish({ kind: 'nobody', key: 'asks' }, 1);
+    live.publish({ kind: 'other', key: 'unused' }, 1);
   });
 
   it('notifies no subscriber of a version that it has seen, nor twice of the same version', (t) => {
@@ -93,7 +93,7 @@ describe('change notifier', () => {
     await eventually('a look', () => queriedVersions.length >= 3);
     assert.deepEqual(queriedVersions.slice(-3).toSorted(), [1000, 1000, 500]);
     assert.deepEqual(woken, []);
-    versions.set('key-7', 1).set('nobody asked', 9);
+    versions.set('key-7', 1).set('other key', 9);
     await eventually('woken', () => woken.length > 0);
     const pollCount = queriedVersions.length;
     await eventually('more looks', () => queriedVersions.length > pollCount + 6);

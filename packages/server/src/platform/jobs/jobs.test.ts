@@ -343,7 +343,7 @@ describe('jobs', () => {
        WHERE organization_id = $1`,
       [organizationId],
     );
-    await eventually('it is claimed anew', async () => {
+    await eventually('another process claims the job', async () => {
       const [row] = await database.query<{ attempts: number }>(
         'SELECT attempts FROM jobs WHERE organization_id = $1',
         [organizationId],
@@ -437,9 +437,9 @@ describe('jobs', () => {
     jobs.start();
     await eventually('all places are taken', () => begun.length === 4);
     for (const end of begun.splice(0, 2)) end();
-    await eventually('two more are asked for', () => claims === 2);
+    await eventually('two more jobs are claimed', () => claims === 2);
     for (const end of begun.splice(0, 1)) end();
-    await eventually('one ends meanwhile', async () => (await remainingJobs()) === 17);
+    await eventually('one job ends', async () => (await remainingJobs()) === 17);
     slow.resolve();
     await eventually(
       'the rest is done',

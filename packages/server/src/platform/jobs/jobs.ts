@@ -155,7 +155,7 @@ export function createJobs(deps: JobsDeps): Jobs {
 
   async function claim(): Promise<boolean> {
     const claimable = [...kinds]
-      .map(([kind, state]) => ({ kind, lot: state, free: state.maxConcurrent - state.running }))
+      .map(([kind, state]) => ({ kind, state, free: state.maxConcurrent - state.running }))
       .filter(({ free }) => free > 0);
     if (claimable.length === 0) return false;
     // A new token for each claim fences out earlier holders of the job, including this process.
@@ -168,11 +168,11 @@ export function createJobs(deps: JobsDeps): Jobs {
       JSON.stringify(claimable.map(({ kind, free }) => ({ kind, free }))),
     ]);
     const claimedByKind = Map.groupBy(rows, ({ kind }) => kind);
-    for (const { kind, lot: state, free } of claimable)
+    for (const { kind, state, free } of claimable)
       state.hasMore = claimedByKind.get(kind)?.length === free;
     for (const row of rows.sort(compareDueOrder)) begin(row, token);
     // Jobs may have ended during the claim, when it was not known that more wait.
-    return rows.length === maxClaimed || claimable.some(({ lot: state }) => isWorthClaiming(state));
+    return rows.length === maxClaimed || claimable.some(({ state }) => isWorthClaiming(state));
   }
 
   function begin(row: ClaimedRow, token: string): void {

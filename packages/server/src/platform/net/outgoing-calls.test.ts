@@ -314,7 +314,7 @@ test('a repeated call has no more time than one call', async () => {
       const late = await calls.post(url, message);
       tries.push(performance.now() - start);
       assert.deepEqual(withoutDuration(late), { fault: 'timed_out', isSent: true });
-      assert.ok(late.ms >= timeoutMs * 0.8, `${late.ms} ms are told`);
+      assert.ok(late.ms >= timeoutMs * 0.8, `${late.ms} ms are reported`);
       calls.close();
     }
     assert.ok(Math.min(...tries) < timeoutMs * 1.6, `it took ${tries} ms`);

@@ -52,16 +52,16 @@ function listListenPorts(settings: Ports): ListenPort[] {
  */
 export async function requireFreePorts(settings: Ports): Promise<void> {
   const ports = listListenPorts(settings);
-  const boundServers: { readonly by: ListenPort; readonly server: Server }[] = [];
+  const boundServers: { readonly owner: ListenPort; readonly server: Server }[] = [];
   const faults: string[] = [];
   try {
     for (const port of ports) {
       const result = await bindPort(port);
-      boundServers.push(...result.servers.map((server) => ({ by: port, server })));
+      boundServers.push(...result.servers.map((server) => ({ owner: port, server })));
       if (result.error === undefined) continue;
       const conflict = boundServers.find(
-        ({ by: owner }) => owner !== port && owner.port === port.port,
-      )?.by;
+        ({ owner }) => owner !== port && owner.port === port.port,
+      )?.owner;
       if (conflict !== undefined && result.error.code === 'EADDRINUSE') {
         throw new SettingsError([
           `SWITCHYARD_${port.setting} and SWITCHYARD_${conflict.setting} are both ${port.port}; use different ports`,

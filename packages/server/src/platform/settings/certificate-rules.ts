@@ -3,7 +3,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { systemClock } from '../time/clock.ts';
 
-/** In every certificate of a local authority, whose private key lies in the data directory of a demo. */
+/** In every certificate of a local authority. Its private key lies in the data directory of a demo. */
 export const demoOrganization = 'Switchyard demo';
 
 type Files = {

@@ -80,8 +80,8 @@ async function createServerCertificate(
   names: readonly string[],
   clock: Clock,
 ): Promise<CertificateAndKey> {
-  const { issueServerCertificate: issueServer } = await import('./local-certificate-authority.ts');
-  return issueServer(authority, names, validityPeriod(clock, serverDays - 1));
+  const { issueServerCertificate } = await import('./local-certificate-authority.ts');
+  return issueServerCertificate(authority, names, validityPeriod(clock, serverDays - 1));
 }
 
 /** Valid from yesterday, because clocks of clients differ. */
