@@ -116,7 +116,7 @@ describe('settings', () => {
     const variables = { ...others, SWITCHYARD_VAULT_KEY: randomKey };
     assert.match(
       faultsOf({ ...demo, ...variables }).join(),
-      /^SWITCHYARD_VAULT_KEY is for processes/,
+      /^SWITCHYARD_VAULT_KEY is only for processes/,
     );
     assert.doesNotThrow(() => readSettings(omitCardSettings({ ...demo, ...variables })));
     const fresh = { SWITCHYARD_DATA_DIR: join(home, 'fresh'), ...others };
