@@ -69,7 +69,8 @@ describe('peers that take their time', () => {
     const found = all.split('\n').find((row) => row.startsWith(text));
     return Number(found?.split(' ').at(-1));
   }
-  const cut = (reason: string) => told(`switchyard_http_connections_rejected_total{reason="${reason}"}`);
+  const cut = (reason: string) =>
+    told(`switchyard_http_connections_rejected_total{reason="${reason}"}`);
 
   /** Once the server has seen the ends as well. */
   async function nobodyWaits(): Promise<void> {

@@ -105,7 +105,10 @@ function measure(metrics: Metrics, isUp: () => boolean) {
   return {
     cuts: count('disconnections', 'Lost connections to NATS'),
     asked: count('requests', 'Requests to other nodes, by outcome', ['outcome']),
-    dropped: count('messages_dropped', 'Messages to other nodes that were dropped because NATS was unavailable'),
+    dropped: count(
+      'messages_dropped',
+      'Messages to other nodes that were dropped because NATS was unavailable',
+    ),
   };
 }
 

@@ -30,7 +30,10 @@ describe('authenticated encryption', () => {
       () => decryptBytes(deriveKey(master, 'x'), sealed, 'tenant|row'),
       /none of the given keys/,
     );
-    assert.throws(() => decryptBytes(key, sealed.subarray(0, 20), 'tenant|row'), /no valid encryption header/);
+    assert.throws(
+      () => decryptBytes(key, sealed.subarray(0, 20), 'tenant|row'),
+      /no valid encryption header/,
+    );
   });
 
   test('during a key rotation the matching key is found', () => {

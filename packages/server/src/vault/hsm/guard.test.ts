@@ -73,8 +73,14 @@ describe('the guard of the HSM', () => {
     await Promise.all(asked);
     assert.equal(slow.most(), 2);
     const told = await metrics.registry.metrics();
-    assert.match(told, /switchyard_hsm_request_duration_seconds_count\{operation="mac",outcome="Done"\} 10/);
-    assert.match(told, /switchyard_hsm_request_duration_seconds_count\{operation="mac",outcome="HsmBusy"\} 1/);
+    assert.match(
+      told,
+      /switchyard_hsm_request_duration_seconds_count\{operation="mac",outcome="Done"\} 10/,
+    );
+    assert.match(
+      told,
+      /switchyard_hsm_request_duration_seconds_count\{operation="mac",outcome="HsmBusy"\} 1/,
+    );
     assert.match(told, /switchyard_hsm_up 0\.5/);
     assert.match(told, /switchyard_hsm_requests_waiting 0/);
   });
