@@ -47,7 +47,9 @@ function readWanted(args: string[]): Wanted | undefined {
 
 /** Loaded only then: who mistyped a word need not wait for the platform's code. */
 async function doWork({ command, organizationId, json }: Wanted): Promise<number> {
-  const { readSettings, withoutCards } = await import('../packages/server/src/platform/index.ts');
+  const { readSettings, omitCardSettings: withoutCards } = await import(
+    '../packages/server/src/platform/index.ts'
+  );
   const { compareReports, rebuildReports } = await import(
     '../packages/server/src/reporting/index.ts'
   );

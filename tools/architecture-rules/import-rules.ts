@@ -62,6 +62,18 @@ export const layerTable: Record<string, string[][]> = {
     ['offline', 'recovery', 'batch-capture', 'clearing'],
     ['http'],
   ],
+  platform: [
+    ['time', 'caching'],
+    ['identifiers'],
+    ['concurrency', 'net'],
+    ['observability', 'crypto'],
+    ['settings'],
+    ['tls', 'process'],
+    ['database'],
+    ['events', 'jobs'],
+    ['mail'],
+    ['embedded-postgres'],
+  ],
   acquiring: [['spi'], ['keys', 'numbering', 'clearing'], ['iso8583-host', 'http-json'], ['links']],
 };
 

@@ -68,12 +68,12 @@ const certificates: readonly (readonly [string, string, string])[] = [
   [
     'The server’s own, for API, device and portal listeners',
     'from `SWITCHYARD_TLS_CERT_FILE`; in the demo made by the local authority',
-    'packages/server/src/platform/certificates.ts',
+    'packages/server/src/platform/tls/listener-certificate.ts',
   ],
   [
     'The local authority of the demo',
     'in the data directory, for one machine',
-    'packages/server/src/platform/local-authority.ts',
+    'packages/server/src/platform/tls/local-certificate-authority.ts',
   ],
   [
     'The authority that issues device certificates, one for each organisation',

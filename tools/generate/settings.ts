@@ -3,7 +3,7 @@ import {
   type Setting,
   settingPrefix,
   settingsTable,
-} from '../../packages/server/src/platform/settings-table.ts';
+} from '../../packages/server/src/platform/settings/settings-table.ts';
 import { code, table } from './markdown.ts';
 
 const opening = `# Settings

@@ -8,15 +8,15 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import {
-  webhookHeaders,
-  webhookKeyPair,
-  webhookSecret,
+  createWebhookHeaders,
+  createWebhookKeyPair,
+  formatWebhookSecret,
 } from '../../packages/server/src/platform/index.ts';
 import { freePorts } from '../../packages/server/test/free-ports.ts';
 
 const page = fileURLToPath(new URL('../../docs/how-to/receive-webhooks.md', import.meta.url));
 const [key, otherKey] = [Buffer.alloc(32, 5), Buffer.alloc(32, 6)];
-const pair = webhookKeyPair(Buffer.alloc(32, 8));
+const pair = createWebhookKeyPair(Buffer.alloc(32, 8));
 const python = spawnSync('python3', ['--version']).status === 0;
 
 /** With letters outside ASCII, since it is bytes that are signed. */
@@ -25,7 +25,7 @@ const body =
 const now = () => Date.now();
 
 function signed(id: string, at = now(), keys = [key]): Record<string, string> {
-  return webhookHeaders({ id, at, body, keys, privateKeys: [pair.privateKey] });
+  return createWebhookHeaders({ id, sentAt: at, body, keys, privateKeys: [pair.privateKey] });
 }
 
 describe('the examples of “Receive webhooks”', () => {
@@ -48,7 +48,7 @@ describe('the examples of “Receive webhooks”', () => {
     const [port = 0] = await freePorts(1);
     const child = spawn(process.execPath, ['receiver.mjs', String(port)], {
       cwd: directory,
-      env: { PATH: process.env['PATH'], WEBHOOK_SECRET: webhookSecret(key) },
+      env: { PATH: process.env['PATH'], WEBHOOK_SECRET: formatWebhookSecret(key) },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     let told = '';
@@ -84,7 +84,7 @@ describe('the examples of “Receive webhooks”', () => {
     const bytes = Buffer.from(body);
     assert.equal(isGenuineByKey(pair.publicKey, signed('one'), bytes), true);
     assert.equal(isGenuineByKey(pair.publicKey, signed('one'), Buffer.from(`${body} `)), false);
-    const other = webhookKeyPair(Buffer.alloc(32, 9)).publicKey;
+    const other = createWebhookKeyPair(Buffer.alloc(32, 9)).publicKey;
     assert.equal(isGenuineByKey(other, signed('one'), bytes), false);
   });
 
@@ -93,13 +93,13 @@ describe('the examples of “Receive webhooks”', () => {
 from verify import is_genuine
 cases = json.loads(sys.argv[1])
 print(json.dumps([is_genuine(c["secret"], c["headers"], c["body"].encode()) for c in cases]))`;
-    const secret = webhookSecret(key);
+    const secret = formatWebhookSecret(key);
     const cases = [
       { secret, body, headers: signed('one') },
       { secret, body, headers: signed('two', now(), [otherKey, key]) },
       { secret, body: `${body} `, headers: signed('three') },
       { secret, body, headers: signed('four', now() - 301_000) },
-      { secret: webhookSecret(otherKey), body, headers: signed('five') },
+      { secret: formatWebhookSecret(otherKey), body, headers: signed('five') },
     ];
     const { stdout } = await promisify(execFile)('python3', ['-c', script, JSON.stringify(cases)], {
       cwd: directory,

@@ -4,8 +4,8 @@ import { composeHouse, type House, prepareDatabase } from '../../packages/server
 import { openConsole } from '../../packages/server/src/onboarding/index.ts';
 import {
   type Database,
+  omitCardSettings,
   readSettings,
-  withoutCards,
 } from '../../packages/server/src/platform/index.ts';
 import { withDatabase } from '../open-platform-database.ts';
 
@@ -39,7 +39,7 @@ export type Open = { readonly house: House; readonly database: Database };
 /** Works beside a running platform, and before its first start: the schema is brought up to date. */
 export async function withPlatform<T>(work: (open: Open) => Promise<T>): Promise<T> {
   // No card is seen here, so the keys of cards are left alone.
-  const settings = readSettings(withoutCards(process.env));
+  const settings = readSettings(omitCardSettings(process.env));
   return withDatabase(settings, { name: 'operator', connections: 2 }, async ({ database, log }) => {
     await prepareDatabase({ settings, database, log });
     // Never started: what is ordered here, such as a mail, a running platform does.

@@ -9,10 +9,10 @@ import {
   createJobs,
   createMetrics,
   isoTime,
+  omitCardSettings,
   readSettings,
   systemClock,
   systemIds,
-  withoutCards,
 } from '../../packages/server/src/platform/index.ts';
 import { withDatabase } from '../open-platform-database.ts';
 import { demandPlatform } from '../require-data-directory.ts';
@@ -28,7 +28,7 @@ export type Wanted = {
 export async function withIdentity(work: (identity: Identity) => Promise<void>): Promise<void> {
   demandPlatform();
   // Signing keys are no card data: the vault's key is left alone.
-  const settings = readSettings(withoutCards(process.env));
+  const settings = readSettings(omitCardSettings(process.env));
   const { platformKey: masterKey } = settings;
   await withDatabase(settings, { name: 'realm', connections: 1 }, async ({ database, log }) => {
     const parts = { database, clock: systemClock, ids: systemIds, log };

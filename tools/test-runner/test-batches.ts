@@ -29,7 +29,7 @@ export const longFiles = [
   'test/portal-roles',
   'test/portal-browser',
   'test/fault-terminals',
-  'platform/embedded-postgres',
+  'embedded-postgres/embedded-postgres',
   'test/bulk-crash',
 ].map((name) => `${name}.test.ts`);
 /** The others share what they load, a database and a running platform, for which each batch pays once. */

@@ -6,11 +6,11 @@ import {
   type Database,
   isoTime,
   type Log,
+  omitCardSettings,
   readSettings,
   type Settings,
   systemClock,
   systemIds,
-  withoutCards,
 } from '../../packages/server/src/platform/index.ts';
 import {
   listAccesses,
@@ -85,7 +85,7 @@ export async function doWork(wanted: Wanted): Promise<void> {
     return makeModuleKey();
   }
   demandPlatform();
-  const settings = readSettings(withoutCards(process.env));
+  const settings = readSettings(omitCardSettings(process.env));
   await withDatabase(settings, { name: 'vault', connections: 2 }, async ({ database, log }) => {
     if (wanted.command === 'accesses') return tellAccesses(database, wanted);
     const { command, organization, json } = wanted;

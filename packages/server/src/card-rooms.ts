@@ -19,13 +19,13 @@ import {
 } from './payments/index.ts';
 import {
   type AddressGuard,
+  type ChangeNotifier,
   type Clock,
   createFailPoints,
   type Database,
   type DueClock,
   type Ids,
   type Jobs,
-  type Live,
   type Log,
   type Metrics,
   type Numbering,
@@ -50,7 +50,7 @@ type Deps = {
   catalog: Catalog;
   calls: OutgoingCalls;
   linkGuard: AddressGuard;
-  live: Live;
+  live: ChangeNotifier;
   hosts: HostTables;
   audit: Audit;
   numbering: Numbering;
@@ -87,9 +87,9 @@ function vaultOf({ settings, jobs, audit, ...deps }: Deps): Vault {
     openProvider: () => openKeyProvider(settings, deps.clock),
     legacyMaster: settings.vaultKeyPrevious,
     tell: audit.recordChange,
-    keyDays: settings.vaultKeyDays,
+    keyDays: settings.vaultKeyRotationDays,
     retentionDays: settings.cardRetentionDays,
-    accessDays: settings.cardAccessDays,
+    accessDays: settings.cardAccessRetentionDays,
   });
 }
 
@@ -97,7 +97,7 @@ function qrOf({ settings, ...deps }: Deps): Qr {
   const { platformKey: masterKey, baseUrl } = settings;
   const providers = createProviders({ ...deps, baseUrl, onCall: deps.catalog.callBook.note });
   const failPoints = createFailPoints(settings.failPoint);
-  const payWithinMs = settings.qrPaySeconds * 1000;
+  const payWithinMs = settings.qrPaymentTimeoutSeconds * 1000;
   const tell = deps.audit.recordChange;
   return createQr({ ...deps, providers, masterKey, failPoints, tell, payWithinMs });
 }

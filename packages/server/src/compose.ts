@@ -32,14 +32,14 @@ import { registerOnboarding } from './onboarding/index.ts';
 import { paymentEvents } from './payments/index.ts';
 import {
   type AddressLookup,
-  acquirerProxiesOf,
+  acquirerLinkRules,
+  allowedAcquirerProxies,
   type Clock,
-  callRulesOf,
   createAddressGuard,
+  createChangeNotifier,
   createDueClock,
   createFailPoints,
   createJobs,
-  createLive,
   createMail,
   createMetrics,
   createOutbox,
@@ -50,10 +50,10 @@ import {
   type Ids,
   type Jobs,
   type Log,
-  linkRulesOf,
   type Metrics,
   migrate,
   type OutgoingCalls,
+  outgoingCallRules,
   type Settings,
   systemClock,
   systemIds,
@@ -248,7 +248,7 @@ function createRooms(deps: HouseDeps) {
   const { settings, database, log, clock = systemClock, ids = systemIds } = deps;
   const { platformKey: masterKey, roles } = settings;
   const metrics = createMetrics({ processMetrics: deps.processMetrics ?? false });
-  const live = createLive({ log, metrics });
+  const live = createChangeNotifier({ log, metrics });
   const dueClock = createDueClock(clock, log);
   const allJobs = createJobs({ database, clock, dueClock, ids, log, metrics });
   const jobs = jobsIf(roles.has('jobs'), allJobs);
@@ -256,14 +256,14 @@ function createRooms(deps: HouseDeps) {
   const audit = createAudit({ database, clock, jobs, masterKey });
   const hostTables = settings.dialectsDir ?? join(settings.dataDir, 'dialects');
   const hosts = createHostTables({ directory: hostTables, clock, log });
-  const linkGuard = createAddressGuard({ ...linkRulesOf(settings), lookup: deps.lookup });
+  const linkGuard = createAddressGuard({ ...acquirerLinkRules(settings), lookup: deps.lookup });
   const provisioning = createProvisioning({
     database,
     clock,
     ids,
     audit,
     jobs,
-    acquirerProxies: acquirerProxiesOf(settings),
+    acquirerProxies: allowedAcquirerProxies(settings),
     approvesLinksAtOnce: settings.environment === 'demo',
     linkGuard,
     dialects: hosts.reload,
@@ -286,7 +286,7 @@ function createRooms(deps: HouseDeps) {
     recordChange: audit.recordChange,
     ...defined({ makeKey: deps.makeRealmKey }),
   });
-  const calls = deps.calls ?? createOutgoingCalls(callRulesOf(settings));
+  const calls = deps.calls ?? createOutgoingCalls(outgoingCallRules(settings));
   const catalog = createCatalog({
     database,
     clock,
@@ -318,7 +318,7 @@ function createRooms(deps: HouseDeps) {
       })
     : undefined;
   const outbox = createOutbox({ database, log, metrics });
-  const retentionDays = settings.eventDays;
+  const retentionDays = settings.eventRetentionDays;
   const deliveries = createDeliveries({
     ...parts,
     masterKey,
@@ -418,12 +418,15 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     ...(await listenersOf(deps, identity)),
     shownUserDomain: deps.shownUserDomain,
     ...defined({ rateLimits: deps.rateLimits }),
-    loadLimits: deps.loadLimits ?? { ...defaultLoadLimits, loopDelayMs: settings.loopDelayMs },
+    loadLimits: deps.loadLimits ?? {
+      ...defaultLoadLimits,
+      loopDelayMs: settings.overloadEventLoopLagMs,
+    },
     ...defined({ checksAnswers: deps.checksAnswers }),
   });
   const reporting = createReporting({
     ...rooms,
-    exportDays: settings.exportDays,
+    exportDays: settings.exportRetentionDays,
     pressure: http.loadShedding.pressure,
     // Who says what load is, says so of this too: tests share their process with the platform.
     ...defined({ busy: deps.loadLimits === undefined ? undefined : () => 0 }),

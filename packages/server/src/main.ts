@@ -1,10 +1,10 @@
 // Reads the settings, looks whether the ports are free, and starts the platform; nothing else.
 import {
-  checkPorts,
   readSettings,
+  requireFreePorts,
   SchemaMismatchError,
   type Settings,
-  SettingsFault,
+  SettingsError,
 } from './platform/index.ts';
 
 /** EX_CONFIG of sysexits.h: a restart does not help, so systemd does not try one. */
@@ -13,7 +13,7 @@ const faultExitCode = 1;
 
 async function demandPorts(settings: Settings): Promise<void> {
   try {
-    await checkPorts(settings);
+    await requireFreePorts(settings);
   } catch (error) {
     if (settings.environment !== 'production') {
       // Another copy on this directory is the likelier reason, and easier to mend.
@@ -35,6 +35,6 @@ try {
   await startPlatform(settings);
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  const needsOperator = error instanceof SettingsFault || error instanceof SchemaMismatchError;
+  const needsOperator = error instanceof SettingsError || error instanceof SchemaMismatchError;
   process.exit(needsOperator ? configurationExitCode : faultExitCode);
 }

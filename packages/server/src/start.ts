@@ -5,25 +5,25 @@ import { composeHouse, prepareDatabase } from './compose.ts';
 import { type Demo, demoUserDomainId, startDemo } from './demo/index.ts';
 import {
   applicationName,
-  checkOpenFiles,
+  checkFileDescriptorLimit,
   createDatabaseClock,
   createDatabaseTimeline,
   createLifecycle,
   createLog,
-  createMonitoring,
+  createMonitoringListener,
   type Database,
   type DatabaseTimeline,
-  ensureCertificates,
+  ensureListenerCertificate,
   explainPortInUse,
+  joinRoleNames,
   type Lifecycle,
   type Log,
-  type Monitoring,
+  lowerGcThreadPriority,
+  type MonitoringListener,
   openDatabase,
-  roleName,
   type Settings,
   startEmbeddedPostgres,
   systemClock,
-  yieldEngineThreads,
 } from './platform/index.ts';
 
 type Started = { settings: Settings; log: Log; lifecycle: Lifecycle };
@@ -65,10 +65,10 @@ async function openDatabaseOf({
     url,
     log,
     connections: settings.databaseConnections,
-    hotConnections: settings.databaseHotConnections,
+    hotConnections: settings.databaseSaleConnections,
     preparedStatements: settings.preparedStatements === 'on',
     verifyConnection: timeline.verifyConnection,
-    applicationName: applicationName(settings.instanceName, roleName(settings.roles)),
+    applicationName: applicationName(settings.instanceName, joinRoleNames(settings.roles)),
   });
   lifecycle.onStop('database', database.close);
   await prepareDatabase({ settings, database, log });
@@ -83,11 +83,13 @@ const seeds = ({ roles }: Settings) => roles.has('cards') && roles.has('identity
 async function bringUp(started: Started): Promise<void> {
   const { settings, log, lifecycle } = started;
   for (const warning of settings.warnings) log.warn(warning);
-  checkOpenFiles(settings, log);
-  yieldEngineThreads(log);
+  checkFileDescriptorLimit(settings, log);
+  lowerGcThreadPriority(log);
   const { database, timeline } = await openDatabaseOf(started);
   const certificate =
-    settings.tls === 'on' ? await ensureCertificates({ settings, clock: systemClock }) : undefined;
+    settings.tls === 'on'
+      ? await ensureListenerCertificate({ settings, clock: systemClock })
+      : undefined;
   // What ends and what begins is compared across processes, whose machines may differ by seconds.
   const identityClock = createDatabaseClock({ database, clock: systemClock, log });
   lifecycle.onStop('clock', identityClock.stop);
@@ -103,7 +105,7 @@ async function bringUp(started: Started): Promise<void> {
     ...defined({ tls: certificate }),
   });
   let demo: Demo | undefined;
-  let monitoring: Monitoring | undefined;
+  let monitoring: MonitoringListener | undefined;
   // Registered before all that takes its time to end, so that it tells of a stop until that is over.
   lifecycle.onStop('monitoring', () => monitoring?.close());
   // Registered before the rooms, so that it ends after them: sales under way need their acquirer.
@@ -115,7 +117,7 @@ async function bringUp(started: Started): Promise<void> {
   await house.start();
   await house.http.listen();
   const { connector } = house;
-  monitoring = createMonitoring({
+  monitoring = createMonitoringListener({
     host: settings.metricsHost,
     port: settings.metricsPort,
     metrics: house.metrics,
@@ -129,7 +131,7 @@ async function bringUp(started: Started): Promise<void> {
       migrations: () => true,
       ...defined({ keys: house.cards?.hasKeys }),
     },
-    beside: {
+    dependencies: {
       database: database.healthy,
       ...defined({
         nats:

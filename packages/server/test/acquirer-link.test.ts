@@ -19,7 +19,7 @@ import {
 import {
   createAddressGuard,
   createLog,
-  ensureCertificates,
+  ensureListenerCertificate,
   systemClock,
 } from '../src/platform/index.ts';
 import { type AcquirerTap, acquirerTap } from './acquirer-tap.ts';
@@ -192,7 +192,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
 
   test('1: over TLS, and beyond this machine never without', async (t) => {
     const { settings } = await testHouse();
-    const { cert, key, caFile } = await ensureCertificates({ settings, clock: systemClock });
+    const { cert, key, caFile } = await ensureListenerCertificate({ settings, clock: systemClock });
     const host = await scripted(t);
     const server = createTlsServer({ cert, key }, (socket) => {
       const inner = connect(host.port, '127.0.0.1');
@@ -318,7 +318,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     assert.equal(alarmed.alarm, true);
     assert.deepEqual([alarmed.queue.alarms, alarmed.queue.attempts], [1, 6]);
     const metrics = await on.house.metrics.registry.metrics();
-    const shown = new RegExp(`switchyard_acquirer_queue_alarms\\{link="${on.linkId}"\\} 1`);
+    const shown = new RegExp(`switchyard_acquirer_queue_stuck_messages\\{link="${on.linkId}"\\} 1`);
     assert.match(metrics, shown);
     await database.query(
       'DELETE FROM jobs WHERE organization_id = $1 AND job_id = $2 AND lane = $3',

@@ -403,7 +403,7 @@ test('providers that hang hold few places, and the others are asked meanwhile', 
   }
   const laters = await scene.work();
   assert.deepEqual([laters.length, most], [5, 2]);
-  assert.ok(laters.some((later) => later.untried === true));
+  assert.ok(laters.some((later) => later.countAttempt === false));
   provider.script = answering(200, { status: 'Accepted' });
   for (let turn = 0; turn < 5 && (await scene.work()).length > 0; turn += 1);
   const { items } = await scene.done('org', 'GET', `/activations?serviceId=${serviceId}`);

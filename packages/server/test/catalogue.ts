@@ -13,7 +13,7 @@ import {
   type Database,
   type Job,
   type JobHandler,
-  type Later,
+  type Reschedule,
   systemIds,
 } from '../src/platform/index.ts';
 import { createProvisioning, type Provisioning } from '../src/provisioning/index.ts';
@@ -58,7 +58,7 @@ export type CatalogueScene = {
   /** A published service that the organisation has subscribed to. */
   subscribed(declaration?: object): Promise<Body>;
   /** Does once what waits; tells what is to be done again later, and when. */
-  work(): Promise<Later[]>;
+  work(): Promise<Reschedule[]>;
   close(): Promise<void>;
 };
 
@@ -89,16 +89,16 @@ function createQueue() {
           dueAt,
         });
       },
-      poke: () => {},
+      wake: () => {},
     },
-    async work(): Promise<Later[]> {
+    async work(): Promise<Reschedule[]> {
       const due = waiting;
       waiting = [];
       const laters = await Promise.all(
         due.map(async (job) => {
           const later = await handlers.get(job.kind)?.(job);
           if (later === undefined) return undefined;
-          const attempts = job.attempts + (later.untried === true ? 0 : 1);
+          const attempts = job.attempts + (later.countAttempt === false ? 0 : 1);
           waiting.push({ ...job, attempts });
           return later;
         }),

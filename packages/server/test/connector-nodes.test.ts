@@ -133,7 +133,7 @@ describe('several nodes of the connector', () => {
     assert.equal(away['error'].retryable, true);
     await eventually('the end of the cut session', async () => {
       const { status, body } = await a.ready();
-      return status === 200 && body['beside'].nats === 'failed';
+      return status === 200 && body['dependencies'].nats === 'failed';
     });
     const own = await claimedSoon(posA, tsn);
     await talk(device, await a.open(pathOf(own)), 'without NATS');
@@ -152,7 +152,10 @@ describe('several nodes of the connector', () => {
     const posA = await scene.pos(a);
     await release(posA, await claimedSoon(posA, tsn));
     a.wire.cut();
-    await eventually('the cut', async () => (await a.ready()).body['beside'].nats === 'failed');
+    await eventually(
+      'the cut',
+      async () => (await a.ready()).body['dependencies'].nats === 'failed',
+    );
     const device = await scene.device(b, tsn);
     assert.equal(codeOf(await claim(posA, tsn)), 'node_unreachable');
     assert.equal((await stale.closed()).code, 4001);
@@ -288,7 +291,10 @@ describe('several nodes of the connector', () => {
     const far = await c.open(pathOf(await claimedSoon(posB, tsn)));
     await talk(device, far, 'over NATS');
     b.wire.cut();
-    await eventually('the cut', async () => (await b.ready()).body['beside'].nats === 'failed');
+    await eventually(
+      'the cut',
+      async () => (await b.ready()).body['dependencies'].nats === 'failed',
+    );
     await talk(device, far, 'between the two that are left');
     assert.equal(codeOf(await claim(posB, tsn)), 'node_unreachable');
     far.close(1000);

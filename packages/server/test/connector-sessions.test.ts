@@ -125,11 +125,11 @@ describe('sessions of the connector', () => {
         const { error } = await claim(pos, place, { posId: 'p2' });
         return error?.retryAfterSeconds === 30;
       });
-      const before = await metric('switchyard_connector_dropped_total');
+      const before = await metric('switchyard_connector_messages_dropped_total');
       for (let n = 0; n < 40; n += 1) device.send(`held ${n}`);
       await eventually(
         'eight are dropped',
-        async () => (await metric('switchyard_connector_dropped_total')) === before + 8,
+        async () => (await metric('switchyard_connector_messages_dropped_total')) === before + 8,
       );
       on.clock.advance(30_000);
       await eventually('it is free', async () => {
@@ -138,7 +138,7 @@ describe('sessions of the connector', () => {
       });
       const other = await on.session(pos, { tsn: place.tsn, posId: 'p2' });
       await talks({ line: other.line, device });
-      assert.equal(await metric('switchyard_connector_dropped_total'), before + 40);
+      assert.equal(await metric('switchyard_connector_messages_dropped_total'), before + 40);
     });
 
     it('ends at once where the point of sale closes in good order', async () => {

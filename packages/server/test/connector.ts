@@ -187,7 +187,7 @@ export async function openConnector(
         ids: systemIds,
         log,
         audit,
-        jobs: { handle() {}, async enqueue() {}, poke() {} },
+        jobs: { handle() {}, async enqueue() {}, wake() {} },
         calls: createOutgoingCalls({ allowsLoopback: true }),
         valueRules: {},
         baseUrl: settings.baseUrl,

@@ -6,7 +6,10 @@ import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { type PostgresServer, postgresServer } from '../src/platform/postgres-server.fixture.ts';
+import {
+  type PostgresServer,
+  postgresServer,
+} from '../src/platform/embedded-postgres/postgres-server.fixture.ts';
 import { openCommandLine } from './command-line.ts';
 import { type FaultPlatform, faultPlatform } from './fault-platform.ts';
 import { faultSize, seed } from './fault-size.ts';

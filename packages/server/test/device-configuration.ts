@@ -63,7 +63,7 @@ export async function openFleet(): Promise<FleetScene> {
         masterKey,
         ids: systemIds,
         log: createLog({ logLevel: 'silent', instanceName: 'test' }),
-        jobs: { handle() {}, async enqueue() {}, poke() {} },
+        jobs: { handle() {}, async enqueue() {}, wake() {} },
         audit: testAudit(database, clock),
         calls: createOutgoingCalls({ allowsLoopback: true }),
         valueRules: emvValueRules({ allowsTestKeys: true }),

@@ -10,7 +10,7 @@ import { after, before, describe, it } from 'node:test';
 import { composeHouse, type House } from '../src/compose.ts';
 import {
   createLog,
-  ensureCertificates,
+  ensureListenerCertificate,
   readSettings,
   systemClock,
   systemIds,
@@ -40,7 +40,7 @@ describe('the listeners of a house', () => {
       SWITCHYARD_CLIENT_CERTIFICATES: clientCertificates,
     });
     const log = createLog({ logLevel: 'silent', instanceName: 'test' });
-    const tls = await ensureCertificates({ settings, clock: systemClock });
+    const tls = await ensureListenerCertificate({ settings, clock: systemClock });
     ca = await readFile(tls.caFile, 'utf8');
     const house = await composeHouse({
       settings,

@@ -124,7 +124,7 @@ test('a webhook does not follow a name to loopback after it was saved', async (t
   const calls = createOutgoingCalls({ allowsLoopback: false, lookup, timeoutMs: limitMs });
   t.after(calls.close);
   const url = `https://rebind.example:${service.port}/`;
-  assert.equal(await calls.faultOf(url), undefined);
+  assert.equal(await calls.findAddressFault(url), undefined);
   const { fault } = await calls.post(url, { headers: {}, body: '{}' });
   assert.equal(fault, 'address_refused');
   assert.equal(service.countConnections(), 0);

@@ -111,14 +111,14 @@ async function settingsIn(directory: string, mail: MailServer, acquirerPort: num
     SWITCHYARD_HOST: 'localhost',
     SWITCHYARD_BASE_URL: `https://localhost:${port}`,
     SWITCHYARD_PORT: port ?? '',
-    SWITCHYARD_ACQUIRER_PROXIES: `127.0.0.1:${acquirerPort}`,
+    SWITCHYARD_ACQUIRER_TLS_PROXIES: `127.0.0.1:${acquirerPort}`,
     SWITCHYARD_DEVICE_PORT: devicePort ?? '',
     SWITCHYARD_METRICS_PORT: metricsPort ?? '',
     // Devices come to the API with their certificates.
     SWITCHYARD_CLIENT_CERTIFICATES: 'on',
     SWITCHYARD_LOG_LEVEL: 'warn',
     // A busy machine is no reason to refuse here.
-    SWITCHYARD_LOOP_DELAY_MS: '10000',
+    SWITCHYARD_OVERLOAD_EVENT_LOOP_LAG_MS: '10000',
   };
   return { variables, ca: cert, caFile: files.cert, port, devicePort, metricsPort };
 }

@@ -9,7 +9,7 @@ import { composeHouse, type House } from '../src/compose.ts';
 import {
   createLog,
   type Database,
-  ensureCertificates,
+  ensureListenerCertificate,
   readSettings,
   type Settings,
 } from '../src/platform/index.ts';
@@ -56,7 +56,7 @@ async function open(): Promise<TestHouse> {
   });
   const logged: string[] = [];
   const log = createLog(settings, { write: (line: string) => void logged.push(line) });
-  const tls = await ensureCertificates({ settings, clock: { now: () => Date.now() } });
+  const tls = await ensureListenerCertificate({ settings, clock: { now: () => Date.now() } });
   const hot = new Map<string, string>();
   const database = noting(await testDatabase(), hot);
   const house = await composeHouse({

@@ -59,7 +59,10 @@ export type TestRealmDeps = {
   /** Left out: as strict as production. */
   readonly environment?: 'demo' | 'test' | 'production';
   /** Of the sign-in pages. */
-  readonly pages?: Pick<IdentityDeps['settings'], 'portalDomain' | 'signInName' | 'supportContact'>;
+  readonly pages?: Pick<
+    IdentityDeps['settings'],
+    'portalDomain' | 'signInBrandName' | 'supportContact'
+  >;
   /** Left out: there is no device. */
   readonly findDevice?: FindDevice;
   /** Left out: a bare server that only takes injected requests. */

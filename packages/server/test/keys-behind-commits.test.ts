@@ -22,7 +22,7 @@ import { type WebhookRoom, webhookRoom } from './webhook-room.ts';
 
 /** As where no connection is to be had. */
 async function lost(): Promise<never> {
-  throw new Refusal('database_unavailable', 'The database cannot be reached at the moment.', {
+  throw new Refusal('database_unavailable', 'The database is unavailable.', {
     outcome: 'NotProcessed',
   });
 }
@@ -94,7 +94,7 @@ describe('a fault behind a commit', () => {
       clock: systemClock,
       ids: systemIds,
       audit: { record: async () => {} } as unknown as Recorder,
-      jobs: { enqueue: async () => {}, poke() {} },
+      jobs: { enqueue: async () => {}, wake() {} },
       store: { ...createReconciliationStore(database), find: lost },
       demandLink: async () => {},
     });

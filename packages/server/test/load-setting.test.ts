@@ -20,7 +20,7 @@ async function underLoad(loopDelayMs: number, use: (pressure: () => number) => P
     SWITCHYARD_DATA_DIR: dataDir,
     SWITCHYARD_TLS: 'off',
     SWITCHYARD_TRUST_PROXY: '127.0.0.1',
-    SWITCHYARD_LOOP_DELAY_MS: String(loopDelayMs),
+    SWITCHYARD_OVERLOAD_EVENT_LOOP_LAG_MS: String(loopDelayMs),
   });
   const house = await composeHouse({ settings, database, log });
   try {

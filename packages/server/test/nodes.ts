@@ -115,7 +115,11 @@ async function makeNode(given: Given): Promise<Node> {
         await writeFile(file, JSON.stringify({ ...told, metricsUrl }));
       }
       await server.start();
-      await eventually('NATS', async () => (await ready()).body['beside']?.nats === 'ok', startMs);
+      await eventually(
+        'NATS',
+        async () => (await ready()).body['dependencies']?.nats === 'ok',
+        startMs,
+      );
     },
     ready,
     open: (path, token) =>

@@ -96,9 +96,9 @@ export function oneOperation(kind: keyof typeof positions, request = {}) {
     failPoints: { hit() {} },
     inFlightTransactions: {
       notifyChange() {},
-      inTurn: <T>(_key: string, work: () => Promise<T>) => work(),
+      runExclusive: <T>(_key: string, work: () => Promise<T>) => work(),
     },
-    jobs: { poke() {} },
+    jobs: { wake() {} },
     log: { error: (entry: unknown) => void alerts.push(entry) },
     approvals: { restore: async () => {} },
     linkQueue: {

@@ -13,7 +13,7 @@ import { defined } from '@switchyard/contract';
 import { composeHouse, type House, type HouseDeps } from '../src/compose.ts';
 import {
   createLog,
-  ensureCertificates,
+  ensureListenerCertificate,
   readSettings,
   type Settings,
 } from '../src/platform/index.ts';
@@ -118,7 +118,7 @@ export async function openPortalHouse(facts: PortalHouseFacts = {}): Promise<Por
     }),
   });
   const settings = { ...demo, environment: facts.environment ?? demo.environment };
-  const tls = await ensureCertificates({ settings: demo, clock: { now: () => Date.now() } });
+  const tls = await ensureListenerCertificate({ settings: demo, clock: { now: () => Date.now() } });
   const portalFolder = facts.isBuilt === true ? await builtPortal() : join(dataDir, 'built');
   await mkdir(portalFolder, { recursive: true });
   const house = await composeHouse({

@@ -77,14 +77,17 @@ describe('ports that cannot be listened at', () => {
   test('of a host that is none of this machine name the host', async () => {
     const { status, said } = await run(given({ SWITCHYARD_HOST: '192.0.2.1' }));
     assert.equal(status, 1, said);
-    assert.match(said, /^SWITCHYARD_HOST is 192\.0\.2\.1, which is no address of this machine/);
+    assert.match(said, /^SWITCHYARD_HOST is 192\.0\.2\.1, which is not an address of this machine/);
     await expectNothingMade();
   });
 
   test('that are the same for two listeners are a settings fault', async () => {
     const { status, said } = await run(given({ SWITCHYARD_DEVICE_PORT: ports[0] ?? '' }));
     assert.equal(status, 78, said);
-    assert.match(said, /SWITCHYARD_DEVICE_PORT is \d+, which SWITCHYARD_PORT is as well/);
+    assert.match(
+      said,
+      /SWITCHYARD_DEVICE_PORT and SWITCHYARD_PORT are both \d+; use different ports/,
+    );
     await expectNothingMade();
   });
 });

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Job, JobHandler, Jobs, MailMessage } from '../src/platform/index.ts';
 
 export type PostOffice = {
-  readonly jobs: Pick<Jobs, 'handle' | 'enqueue' | 'poke'>;
+  readonly jobs: Pick<Jobs, 'handle' | 'enqueue' | 'wake'>;
   readonly mail: { send(message: MailMessage): Promise<void> };
   /** What lies in the jobs table, as it would be read there. */
   readonly waiting: Job[];
@@ -25,7 +25,7 @@ export function openPostOffice(): PostOffice {
         if (dueAt > 0) return;
         waiting.push({ organizationId, jobId, kind, payload, attempts: 0, dueAt });
       },
-      poke: () => {},
+      wake: () => {},
     },
     mail: { send: async (message) => void sent.push(message) },
     async deliver() {

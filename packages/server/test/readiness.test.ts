@@ -17,7 +17,7 @@ import { until } from './until.ts';
 type Ready = {
   readonly status: string;
   readonly checks: Record<string, string>;
-  readonly beside: Record<string, string>;
+  readonly dependencies: Record<string, string>;
   readonly links: readonly { readonly available: boolean }[];
 };
 
@@ -68,13 +68,16 @@ test('a process whose database is away stays ready, and answers 503 with Retry-A
     assert.deepEqual(names, [{ name: 'switchyard pay-1 all' }]);
     const up = await readiness();
     assert.deepEqual(up.checks, { migrations: 'ok', keys: 'ok' });
-    assert.deepEqual(up.beside, { database: 'ok' });
+    assert.deepEqual(up.dependencies, { database: 'ok' });
     assert.ok(up.links.some(({ available }) => available));
 
     await first.close();
     for (const isSilent of [false, true]) {
       if (isSilent) current = await openDatabasePort(undefined, databasePort);
-      await until(async () => (await readiness()).beside['database'] === 'failed', 'the loss');
+      await until(
+        async () => (await readiness()).dependencies['database'] === 'failed',
+        'the loss',
+      );
       assert.equal((await readiness()).status, 'ok');
       const refused = await sell();
       assert.equal(refused.status, 503, refused.text);
@@ -83,7 +86,7 @@ test('a process whose database is away stays ready, and answers 503 with Retry-A
     }
     await current.close();
     current = await openDatabasePort(url.href, databasePort);
-    await until(async () => (await readiness()).beside['database'] === 'ok', 'the database');
+    await until(async () => (await readiness()).dependencies['database'] === 'ok', 'the database');
     await until(async () => (await sell()).status === 200, 'sales after all');
     client.close();
   } finally {

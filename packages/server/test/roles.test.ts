@@ -143,7 +143,7 @@ describe('a process without the role cards', { skip: canLook ? false : 'needs /p
       SWITCHYARD_DATABASE_URL: databaseUrl,
       SWITCHYARD_LOG_LEVEL: 'warn',
       // A busy machine is no reason to refuse here.
-      SWITCHYARD_LOOP_DELAY_MS: '10000',
+      SWITCHYARD_OVERLOAD_EVENT_LOOP_LAG_MS: '10000',
     };
   });
   after(async () => {
@@ -275,7 +275,7 @@ describe('a process without the role cards', { skip: canLook ? false : 'needs /p
     });
     const status = await new Promise((resolve) => child.once('close', resolve));
     assert.equal(status, 78);
-    assert.match(told, /SWITCHYARD_VAULT_KEY is for processes with the role cards/);
+    assert.match(told, /SWITCHYARD_VAULT_KEY is only for processes with the role cards/);
     assert.equal(told.includes(key), false);
   });
 });

@@ -1,6 +1,6 @@
 // A second process of the platform on the database of the test house: what both do at once is decided there.
 import { composeHouse, type HouseDeps } from '../src/compose.ts';
-import { createLog, ensureCertificates, systemClock } from '../src/platform/index.ts';
+import { createLog, ensureListenerCertificate, systemClock } from '../src/platform/index.ts';
 import { type Client, createClient } from './client.ts';
 import { testDatabase } from './database.ts';
 import { freePorts } from './free-ports.ts';
@@ -26,7 +26,7 @@ export async function secondProcess(
     settings,
     log,
     database: await testDatabase(),
-    tls: await ensureCertificates({ settings, clock: systemClock }),
+    tls: await ensureListenerCertificate({ settings, clock: systemClock }),
     checksAnswers: true,
     loadLimits: patientLimits,
     ...own,

@@ -57,7 +57,7 @@ const faultLines = (output: string) =>
 
 const startLimitMs = 120_000;
 /** Of a machine that tests share a busy moment is no answer of the platform's. */
-const patient = { SWITCHYARD_LOOP_DELAY_MS: '10000' };
+const patient = { SWITCHYARD_OVERLOAD_EVENT_LOOP_LAG_MS: '10000' };
 const lookEveryMs = 25;
 const outputMax = 200_000;
 

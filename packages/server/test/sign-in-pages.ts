@@ -6,7 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defined, type SignUpInput } from '@switchyard/contract';
 import { createHttp, type Http } from '../src/http/index.ts';
-import { createLog, type Database, ensureCertificates, systemIds } from '../src/platform/index.ts';
+import {
+  createLog,
+  type Database,
+  ensureListenerCertificate,
+  systemIds,
+} from '../src/platform/index.ts';
 import { type Browser, createBrowser, overInjection, type Seen } from './browser.ts';
 import { testDatabase } from './database.ts';
 import { freePorts } from './free-ports.ts';
@@ -63,7 +68,7 @@ export async function openSignInPages(deps: SignInPagesDeps = {}): Promise<SignI
   const [port = 8443] = listens ? await freePorts(1) : [];
   const authUrl = `https://localhost:${port}`;
   const dataDir = await mkdtemp(join(tmpdir(), 'switchyard-pages-'));
-  const tls = await ensureCertificates({
+  const tls = await ensureListenerCertificate({
     settings: { dataDir, host, tlsCertFile: undefined, tlsKeyFile: undefined },
     clock: { now: () => Date.now() },
   });

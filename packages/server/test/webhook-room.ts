@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import { type CreatedWebhookEndpoint, defined } from '@switchyard/contract';
 import { createAudit, platformAuthor } from '../src/audit/index.ts';
-import type { AddressLookup } from '../src/platform/address-lookup.ts';
 import {
   type Clock,
   createDueClock,
@@ -12,12 +11,13 @@ import {
   createOutbox,
   createOutgoingCalls,
   type Database,
-  type EventSource,
   migrate,
+  type OutboxEventMapper,
   openDatabase,
   systemClock,
   systemIds,
 } from '../src/platform/index.ts';
+import type { AddressLookup } from '../src/platform/net/dns-lookup.ts';
 import { waitingText } from '../src/webhooks/delivery/store.ts';
 import { createPublisher, createSetAside } from '../src/webhooks/feed/index.ts';
 import { createDeliveries, type DeliveryTimes } from '../src/webhooks/index.ts';
@@ -36,7 +36,7 @@ export const quickTimes: DeliveryTimes = {
   restsMs: [80, 120, 160],
 };
 
-const facts: EventSource = {
+const facts: OutboxEventMapper = {
   prefix: 'transaction.',
   read: async (rows) =>
     new Map(
@@ -150,7 +150,7 @@ export async function webhookRoom(
          FROM unnest($2::uuid[]) WITH ORDINALITY AS r(i, n)`,
         [organization, identifiers],
       );
-      outbox.poke();
+      outbox.wake();
     },
     /** How many deliveries of an endpoint are in each state. */
     async counts(endpointId: string): Promise<Record<string, number>> {

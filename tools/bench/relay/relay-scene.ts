@@ -66,7 +66,7 @@ async function activate(made: Made, { organizationId }: BenchOrganization): Prom
   const { platformKey: masterKey } = readSettings({ SWITCHYARD_DATA_DIR: dataDir });
   const clock = systemClock;
   const calls = createOutgoingCalls({ allowsLoopback: true });
-  const noJobs = { handle() {}, async enqueue() {}, poke() {} };
+  const noJobs = { handle() {}, async enqueue() {}, wake() {} };
   const catalog = createCatalog({
     database,
     clock,

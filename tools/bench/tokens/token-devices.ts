@@ -1,6 +1,6 @@
 // Makes devices with certificates, and asks what each of them needs for a token.
 // First of all: it brings the polyfill that @peculiar/x509 cannot do without.
-import '../../../packages/server/src/platform/local-authority.ts';
+import '../../../packages/server/src/platform/tls/local-certificate-authority.ts';
 import { webcrypto } from 'node:crypto';
 import { request } from 'node:https';
 import { PemConverter, Pkcs10CertificateRequestGenerator } from '@peculiar/x509';

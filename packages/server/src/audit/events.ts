@@ -1,7 +1,7 @@
 // Publishes changes that the audit has recorded: who did what to what, without the values before and after.
 import { publishedActions } from '@switchyard/contract';
 import { CompiledQuery } from 'kysely';
-import type { EventFacts, EventSource, Ids } from '../platform/index.ts';
+import type { Ids, OutboxEventData, OutboxEventMapper } from '../platform/index.ts';
 import type { Chained } from './chain.ts';
 
 const prefix = 'audit.';
@@ -49,7 +49,7 @@ type FactsRow = {
 /** These change with everything else, and say nothing. */
 const silent: ReadonlySet<string> = new Set(['updatedAt', 'version']);
 
-function eventFacts(row: FactsRow): EventFacts {
+function eventFacts(row: FactsRow): OutboxEventData {
   const { action, entityType, entityId, changed, requestId } = row;
   const merchantId = row.merchantId ?? (entityType === 'merchant' ? entityId : null);
   return {
@@ -66,7 +66,7 @@ function eventFacts(row: FactsRow): EventFacts {
 }
 
 /** Speaks for what the audit records. */
-export const auditEvents: EventSource = {
+export const auditEvents: OutboxEventMapper = {
   prefix,
   async read(rows, trx) {
     const { rows: found } = await trx.executeQuery<FactsRow>(

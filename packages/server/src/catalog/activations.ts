@@ -139,7 +139,7 @@ function createSwitches(
       await handshake.request(trx, requested);
       return requested;
     });
-    jobs.poke();
+    jobs.wake();
     onChange(by.organizationId);
     return activationView(made);
   };
@@ -161,7 +161,7 @@ function createSwitches(
       }
       return ended;
     });
-    jobs.poke();
+    jobs.wake();
     onChange(by.organizationId);
     return activationView(after);
   };

@@ -117,7 +117,7 @@ export function createCallBook({ database, clock, log }: Deps): CallBook {
 
   const poller = createPoller({
     pollMs: writeEveryMs,
-    async turn() {
+    async poll() {
       await write();
       return sweep();
     },

@@ -1,6 +1,11 @@
 // What it takes to call the provider of a service: its address and keys, from a memory of a few seconds.
 import { LRUCache } from 'lru-cache';
-import { atMost, type Clock, type Database, stillSigning } from '../platform/index.ts';
+import {
+  type Clock,
+  type Database,
+  listActiveRetiredKeys,
+  lruCacheOptions,
+} from '../platform/index.ts';
 import type { SecretRow, ServiceStatus } from './service-store.ts';
 import type { Signers, SigningSecrets } from './signing-secrets.ts';
 import { runPrepared } from './sql.ts';
@@ -46,7 +51,7 @@ export function createCallableServices(
   const remembered = new LRUCache<
     string,
     { until: number; found: Promise<CallableService | undefined> }
-  >(atMost(rememberedMax));
+  >(lruCacheOptions(rememberedMax));
 
   async function load(serviceId: string): Promise<CallableService | undefined> {
     const [row] = (await run(callableText, [serviceId])) as CallableRow[];
@@ -55,7 +60,7 @@ export function createCallableServices(
     // Opened once, and not at each call; one of them may end while they are remembered.
     const opened = secrets.open(serviceId, row);
     const all = secrets.signers(opened);
-    const endsAt = Math.min(...stillSigning(row, clock.now()).map(({ until }) => until));
+    const endsAt = Math.min(...listActiveRetiredKeys(row, clock.now()).map(({ until }) => until));
     return {
       serviceId,
       providerId,

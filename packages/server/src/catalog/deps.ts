@@ -12,7 +12,7 @@ export type CatalogDeps = {
   readonly ids: Ids;
   readonly log: Log;
   readonly masterKey: Buffer;
-  readonly jobs: Pick<Jobs, 'handle' | 'enqueue' | 'poke'>;
+  readonly jobs: Pick<Jobs, 'handle' | 'enqueue' | 'wake'>;
   readonly audit: Recorder;
   readonly provisioning: Pick<
     Provisioning,

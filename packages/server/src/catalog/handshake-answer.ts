@@ -1,6 +1,6 @@
 // Reads what a provider answers: tolerantly, within limits, and never as an approval by mistake.
 import { hideCardNumbers } from '@switchyard/emv';
-import { type CallResult, scrubText } from '../platform/index.ts';
+import { type CallResult, redactText } from '../platform/index.ts';
 import type { Values } from './activation-store.ts';
 import { parametersLimitBytes } from './parameters.ts';
 
@@ -36,7 +36,7 @@ export function readReason(value: unknown): string {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: what a line of text cannot hold
     .replace(/[\s\u0000-\u001f\u007f]+/g, ' ')
     .trim();
-  return text === '' ? noReason : hideCardNumbers(scrubText(text));
+  return text === '' ? noReason : hideCardNumbers(redactText(text));
 }
 
 function parse(body: string): Values | undefined {

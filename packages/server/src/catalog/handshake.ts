@@ -1,7 +1,7 @@
 // Asks providers whether an activation is accepted: a durable job, signed, bounded, repeated.
 import type { Kysely } from 'kysely';
 import { type Author, platformAuthor } from '../audit/index.ts';
-import { isoTime, type Job, type Later, webhookHeaders } from '../platform/index.ts';
+import { createWebhookHeaders, isoTime, type Job, type Reschedule } from '../platform/index.ts';
 import {
   type ActivationRow,
   findActivation,
@@ -155,7 +155,7 @@ export function createHandshake(
     const parameters = withSecrets(row.parameters, box.open(row, row.secrets_sealed));
     const body = messageOf(row, parameters, type, baseUrl);
     const signers = secrets.signers(secrets.open(row.service_id, secret));
-    const headers = webhookHeaders({ id, at: clock.now(), body, ...signers });
+    const headers = createWebhookHeaders({ id, sentAt: clock.now(), body, ...signers });
     const result = await calls.post(url, { headers, body });
     const answer = readAnswer(result);
     const fault = answer.step === 'repeat' && !isHeard(type, answer) ? answer.fault : undefined;
@@ -211,12 +211,12 @@ export function createHandshake(
   async function placed(
     job: Job,
     status: string,
-    use: (row: ActivationRow) => Promise<Later | undefined>,
-  ): Promise<Later | undefined> {
+    use: (row: ActivationRow) => Promise<Reschedule | undefined>,
+  ): Promise<Reschedule | undefined> {
     const row = await current(job, status);
     if (row === undefined) return undefined;
     if (!places.take(row.service_id)) {
-      return { retryAt: clock.now() + busyPauseMs, untried: true };
+      return { retryAt: clock.now() + busyPauseMs, countAttempt: false };
     }
     try {
       return await use(row);
@@ -225,7 +225,7 @@ export function createHandshake(
     }
   }
 
-  function repeated(job: Job, answer: ProviderAnswer): Later | undefined {
+  function repeated(job: Job, answer: ProviderAnswer): Reschedule | undefined {
     if (answer.step !== 'repeat') return undefined;
     const facts = { activationId: job.payload['activationId'], fault: answer.fault };
     log.warn(facts, 'a provider did not answer');

@@ -3,7 +3,7 @@ import { type ErrorCode, type FieldError, refuse } from '@switchyard/contract';
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../platform/index.ts';
+import { lruCacheOptions } from '../platform/index.ts';
 import { annotations, faultOfSchema, formats } from './parameter-rules.ts';
 
 const compiledMax = 200;
@@ -81,7 +81,7 @@ function faultOf(pointer: string, found: ErrorObject | undefined): FieldError {
 
 /** @example const parameters = createParameters(); */
 export function createParameters(): Parameters {
-  const compiled = new LRUCache<string, ValidateFunction>(atMost(compiledMax));
+  const compiled = new LRUCache<string, ValidateFunction>(lruCacheOptions(compiledMax));
   function checkOf(schema: ParameterSchema, name: string): ValidateFunction {
     const isFit = compiled.get(name) ?? compile(schema);
     compiled.set(name, isFit);

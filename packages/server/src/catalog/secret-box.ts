@@ -1,5 +1,5 @@
 // Seals the secret values of a row, so that only whom they are for ever sees them again.
-import { deriveKey, openSealed, seal } from '../platform/index.ts';
+import { decryptBytes, deriveKey, encryptBytes } from '../platform/index.ts';
 import type { Secrets } from './configuration/types.ts';
 
 /** The row that they belong to. */
@@ -25,11 +25,11 @@ export function createSecretBox(
   return {
     close(place, secrets) {
       if (Object.keys(secrets).length === 0) return null;
-      return seal(key, Buffer.from(JSON.stringify(secrets)), placeText(place));
+      return encryptBytes(key, Buffer.from(JSON.stringify(secrets)), placeText(place));
     },
     open(place, sealed) {
       if (sealed === null) return {};
-      return JSON.parse(openSealed(key, sealed, placeText(place)).toString()) as Secrets;
+      return JSON.parse(decryptBytes(key, sealed, placeText(place)).toString()) as Secrets;
     },
   };
 }

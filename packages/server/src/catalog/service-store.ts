@@ -1,5 +1,5 @@
 // The rows of services and their releases: a reference table, which every tenant reads.
-import type { OlderKey, RetiredKeys } from '../platform/index.ts';
+import type { OlderKeyJson, RetiredKeyColumns } from '../platform/index.ts';
 import type { Run } from './sql.ts';
 
 export type Declaration = Readonly<Record<string, unknown>> & {
@@ -25,7 +25,7 @@ export type ServiceRow = {
   provider_name: string | null;
 };
 
-export type SecretRow = RetiredKeys & { secret_sealed: Buffer };
+export type SecretRow = RetiredKeyColumns & { secret_sealed: Buffer };
 
 export type ReleaseRow = { release: number; declaration: Declaration; published_at: Date };
 
@@ -163,7 +163,7 @@ export async function readSecret(run: Run, serviceId: string): Promise<SecretRow
 export async function replaceSecret(
   run: Run,
   serviceId: string,
-  keys: { sealed: Buffer; previousUntil: string; older: readonly OlderKey[] },
+  keys: { sealed: Buffer; previousUntil: string; older: readonly OlderKeyJson[] },
 ): Promise<void> {
   await run(
     `UPDATE catalogue_services SET secret_sealed = $2, previous_sealed = secret_sealed,

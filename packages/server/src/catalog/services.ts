@@ -1,7 +1,7 @@
 // What providers declare: drafts, publications, retirement, and the keys of their calls.
 import { refuse, type Service, type ServiceInput, type ServiceRelease } from '@switchyard/contract';
 import { demandVersion, type FoundPage, type PageRequest } from '../http/index.ts';
-import { isoTime, olderAfterRenewal } from '../platform/index.ts';
+import { isoTime, listOlderKeysAfterRotation } from '../platform/index.ts';
 import {
   type By,
   type CatalogDeps,
@@ -77,7 +77,8 @@ export function createServices(
     if (logo !== undefined && imageType(logo.data) !== logo.mediaType) {
       refuseField('/logo/data', `is not an image of the type ${logo.mediaType}`);
     }
-    const fault = input.spiUrl === undefined ? undefined : await calls.faultOf(input.spiUrl);
+    const fault =
+      input.spiUrl === undefined ? undefined : await calls.findAddressFault(input.spiUrl);
     if (fault !== undefined) refuseField('/spiUrl', fault);
     return declarationOf(input);
   }
@@ -231,7 +232,7 @@ export function createServices(
         const standing = await readSecret(run, serviceId);
         if (standing === undefined) return refuseUnknown();
         const now = clock.now();
-        const older = olderAfterRenewal(standing, now);
+        const older = listOlderKeysAfterRotation(standing, now);
         const { sealed, ...handedOut } = secrets.make(serviceId);
         const previousUntil = isoTime(now + overlapMs);
         await replaceSecret(run, serviceId, { sealed, previousUntil, older });

@@ -2,13 +2,13 @@
 import { createHmac, type KeyObject } from 'node:crypto';
 import {
   type Clock,
+  createWebhookKeyPair,
+  decryptBytes,
   deriveKey,
+  encryptBytes,
+  formatWebhookSecret,
   type Ids,
-  openSealed,
-  seal,
-  stillSigning,
-  webhookKeyPair,
-  webhookSecret,
+  listActiveRetiredKeys,
 } from '../platform/index.ts';
 import type { SecretRow } from './service-store.ts';
 
@@ -44,20 +44,20 @@ export function createSigningSecrets(deps: {
   const pairingKey = deriveKey(deps.masterKey, 'catalogue verification keys');
   /** Of the secret and a key of ours: whoever holds the secret cannot sign with the pair. */
   const pairOf = (key: Buffer) =>
-    webhookKeyPair(createHmac('sha256', pairingKey).update(key).digest());
+    createWebhookKeyPair(createHmac('sha256', pairingKey).update(key).digest());
   return {
     make(serviceId) {
       const key = Buffer.from(deps.ids.secret(keyBytes), 'base64url');
       return {
-        sealed: seal(sealingKey, key, placeOf(serviceId)),
-        signingSecret: webhookSecret(key),
+        sealed: encryptBytes(sealingKey, key, placeOf(serviceId)),
+        signingSecret: formatWebhookSecret(key),
         verificationKey: pairOf(key).publicKey,
       };
     },
     open(serviceId, row) {
-      const retired = stillSigning(row, deps.clock.now()).map(({ sealed }) => sealed);
+      const retired = listActiveRetiredKeys(row, deps.clock.now()).map(({ sealed }) => sealed);
       return [row.secret_sealed, ...retired].map((each) =>
-        openSealed(sealingKey, each, placeOf(serviceId)),
+        decryptBytes(sealingKey, each, placeOf(serviceId)),
       );
     },
     signers: (keys) => ({ keys, privateKeys: keys.map((key) => pairOf(key).privateKey) }),

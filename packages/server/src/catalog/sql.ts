@@ -1,6 +1,6 @@
 // One way to send statements, within a transaction or alone.
 import { CompiledQuery, type Kysely } from 'kysely';
-import { createPreparedRun, type Database, type Row } from '../platform/index.ts';
+import { createStatementRunner, type Database, type Row } from '../platform/index.ts';
 
 export type Run = (text: string, values: readonly unknown[]) => Promise<Row[]>;
 
@@ -14,4 +14,4 @@ export const runIn =
   async (text, values) =>
     (await trx.executeQuery<Row>(CompiledQuery.raw(text, [...values]))).rows;
 
-export const runPrepared = (database: Database): Run => createPreparedRun(database, 'catalog');
+export const runPrepared = (database: Database): Run => createStatementRunner(database, 'catalog');

@@ -1,7 +1,7 @@
 // Answers whether a service is active at a device, from a bounded memory of a few seconds.
 import { type DeviceServices, defined, refuse } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../platform/index.ts';
+import { lruCacheOptions } from '../platform/index.ts';
 import {
   readStanding,
   readStandingAt,
@@ -88,7 +88,7 @@ export function createStanding(
 ): Standing {
   const run = runPrepared(deps.database);
   const remembered = new LRUCache<string, { until: number; found: Promise<ActiveService[]> }>(
-    atMost(rememberedMax),
+    lruCacheOptions(rememberedMax),
   );
 
   async function load(organizationId: string, logicalDeviceId: string): Promise<ActiveService[]> {

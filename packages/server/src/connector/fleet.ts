@@ -7,7 +7,7 @@ import type {
   DeviceCounts,
 } from '@switchyard/contract';
 import { type FoundPage, instantOf, type PageRequest } from '../http/index.ts';
-import { type Clock, createPreparedRun, type Database, isoTime } from '../platform/index.ts';
+import { type Clock, createStatementRunner, type Database, isoTime } from '../platform/index.ts';
 import { tsnOf } from '../provisioning/index.ts';
 import { type Backplane, BackplaneFault } from './backplane.ts';
 import { deviceKeyOf } from './devices.ts';
@@ -163,7 +163,7 @@ type Deps = {
 
 /** @example const { items, next } = await createFleet(deps).list({ organizationId }, {}, page); */
 export function createFleet({ database, clock, backplane }: Deps): Fleet {
-  const run = createPreparedRun(database, 'connector');
+  const run = createStatementRunner(database, 'connector');
 
   /** Its node knows it; that one may have died, or not be reached. */
   async function sessionOf(organizationId: string, physicalDeviceId: string) {

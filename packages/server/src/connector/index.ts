@@ -51,7 +51,7 @@ const round = ({ pollMs, work, onError }: Round) =>
   createPoller({
     pollMs,
     onError,
-    async turn() {
+    async poll() {
       await work();
       return false;
     },

@@ -50,19 +50,19 @@ const showing =
 export function createConnectorMetrics(metrics: Metrics): ConnectorMetrics {
   const messages = createTally(metrics, {
     name: 'switchyard_connector_messages_total',
-    help: 'Messages that were passed on',
+    help: 'Forwarded messages',
   });
   const bytes = createTally(metrics, {
     name: 'switchyard_connector_bytes_total',
-    help: 'Bytes of the messages that were passed on',
+    help: 'Bytes of the forwarded messages',
   });
   const dropped = metrics.counter({
-    name: 'switchyard_connector_dropped_total',
-    help: 'Messages of devices that nobody was there for',
+    name: 'switchyard_connector_messages_dropped_total',
+    help: 'Messages of devices that were dropped because no point of sale was connected',
   });
   const faults = metrics.counter({
-    name: 'switchyard_connector_faults_total',
-    help: 'What could not be done, by the word that the client was told',
+    name: 'switchyard_connector_errors_total',
+    help: 'Failed operations, by the error code that the client received',
     labelNames: ['code'],
   });
   return {
@@ -80,11 +80,11 @@ export function createConnectorMetrics(metrics: Metrics): ConnectorMetrics {
     fault: (code) => faults.inc({ code }),
     sessions: showing(metrics, {
       name: 'switchyard_connector_sessions',
-      help: 'Sessions of devices of this node, also those that are reserved or kept',
+      help: 'Sessions with devices of this node, including reserved and suspended sessions',
     }),
     claims: showing(metrics, {
       name: 'switchyard_connector_claims',
-      help: 'Claims of points of sale at this node: asked for, or remembered for their connections',
+      help: 'Claims of points of sale on this node, open or bound to a connection',
     }),
   };
 }

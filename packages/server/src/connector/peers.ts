@@ -62,7 +62,7 @@ function measure(metrics: Metrics, count: (kind: PeerKind) => number) {
     },
   });
   return metrics.counter({
-    name: 'switchyard_connector_closed_total',
+    name: 'switchyard_connector_connections_closed_total',
     help: 'Closed WebSockets of the connector, by their close code',
     labelNames: ['kind', 'code'],
   });

@@ -4,10 +4,10 @@ import {
   type Clock,
   createPoller,
   type Database,
-  type EventFacts,
-  type EventSource,
   isoTime,
   type Log,
+  type OutboxEventData,
+  type OutboxEventMapper,
   type Poller,
 } from '../platform/index.ts';
 import { tsnOf } from '../provisioning/index.ts';
@@ -67,7 +67,7 @@ export function createTeller({ database, clock, log, times }: Deps): Poller {
   let trustedFrom = 0;
   return createPoller({
     pollMs: times.tellMs,
-    async turn() {
+    async poll() {
       const now = clock.now();
       const told = await database.query(tellText, [
         isoTime(now),
@@ -110,7 +110,7 @@ const readText = `SELECT r.outbox_id, coalesce(d.merchant_id, h.merchant_id) AS 
   LEFT JOIN device_presence p ON p.organization_id = h.organization_id
     AND p.physical_device_id = h.physical_device_id`;
 
-function factsOf(row: Row): EventFacts {
+function factsOf(row: Row): OutboxEventData {
   const { make, model, serial_number: serialNumber } = row;
   return {
     merchantId: row.merchant_id,
@@ -125,7 +125,7 @@ function factsOf(row: Row): EventFacts {
 }
 
 /** Reads the facts of a batch by one query. */
-export const presenceEvents: EventSource = {
+export const presenceEvents: OutboxEventMapper = {
   prefix: 'device.',
   async read(rows, trx) {
     const values = [

@@ -151,7 +151,7 @@ export function createRecheck({
   return createPoller({
     pollMs: roundMs,
     onError,
-    async turn() {
+    async poll() {
       await round();
       return !signal.aborted;
     },

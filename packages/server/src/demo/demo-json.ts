@@ -2,7 +2,12 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defined } from '@switchyard/contract';
-import { isMarkAlive, mailDirOf, processMark, type Settings } from '../platform/index.ts';
+import {
+  isSameProcessAlive,
+  mailDirectory,
+  readProcessIdentity,
+  type Settings,
+} from '../platform/index.ts';
 import { tsnOf } from '../provisioning/index.ts';
 import { redirectUriOf, type Secrets } from './applications.ts';
 import {
@@ -153,8 +158,8 @@ export function readLastStart(dataDir: string): LastStart {
   const { metricsUrl, processMark: mark } = readMembers(dataDir);
   return {
     ...(typeof metricsUrl === 'string' ? { metricsUrl } : {}),
-    ...(typeof mark === 'string' && mark !== processMark(process.pid)
-      ? { isElsewhere: isMarkAlive(mark) }
+    ...(typeof mark === 'string' && mark !== readProcessIdentity(process.pid)
+      ? { isElsewhere: isSameProcessAlive(mark) }
       : {}),
   };
 }
@@ -162,7 +167,7 @@ export function readLastStart(dataDir: string): LastStart {
 /** Under another name first: whoever reads it meanwhile never sees half of it. */
 export function writeFacts(dataDir: string, facts: DemoFacts): void {
   const file = demoFileIn(dataDir);
-  const text = `${JSON.stringify({ ...facts, processMark: processMark(process.pid) }, undefined, 2)}\n`;
+  const text = `${JSON.stringify({ ...facts, processMark: readProcessIdentity(process.pid) }, undefined, 2)}\n`;
   mkdirSync(dataDir, { recursive: true });
   if (readText(file) !== text) {
     const unfinished = `${file}.${process.pid}`;
@@ -240,7 +245,7 @@ export function factsOf(
     providerPortalUrl: `${baseUrl}/provider-portal`,
     metricsUrl: `http://${metricsHost}:${metricsPort}`,
     ...defined({ caFile }),
-    mailDir: mailDirOf(addresses),
+    mailDir: mailDirectory(addresses),
     userDomainId: demoUserDomainId,
     organizationId,
     merchants: demoMerchants.map(({ merchantId, name, stores }) => ({

@@ -18,9 +18,9 @@ import { createIdentity, type Identity } from '../identity/index.ts';
 import {
   createLog,
   createOutgoingCalls,
+  createWebhookHeaders,
   type Database,
   systemIds,
-  webhookHeaders,
 } from '../platform/index.ts';
 import { createProvisioning, type Provisioning } from '../provisioning/index.ts';
 import {
@@ -72,7 +72,7 @@ describe('the demo environment', () => {
       baseUrl: authUrl,
       audit: testAudit(database, clock),
       masterKey: randomBytes(32),
-      jobs: { handle: () => {}, enqueue: async () => {}, poke: () => {} },
+      jobs: { handle: () => {}, enqueue: async () => {}, wake: () => {} },
       calls: createOutgoingCalls({ allowsLoopback: true }),
     });
     identity = createIdentity({
@@ -88,7 +88,7 @@ describe('the demo environment', () => {
       nameMerchant: async (organization, id) =>
         (await provisioning.merchants.get({ organizationId: organization }, id)).view.name,
       // Nobody waits for the letters that a new password brings.
-      jobs: { handle: () => {}, enqueue: async () => {}, poke: () => {} },
+      jobs: { handle: () => {}, enqueue: async () => {}, wake: () => {} },
     });
     await identity.register(app);
   });
@@ -229,7 +229,7 @@ describe('the demo environment', () => {
       secrets.push(secret);
       const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
       const body = JSON.stringify({ method: 'GET', path: '/health' });
-      const headers = webhookHeaders({ id: 'health', at: Date.now(), body, keys: [key] });
+      const headers = createWebhookHeaders({ id: 'health', sentAt: Date.now(), body, keys: [key] });
       const answer = await fetch(`${view.spiUrl}/health`, { headers });
       assert.deepEqual(await answer.json(), { status: 'Up' });
       assert.equal((await fetch(`${view.spiUrl}/health`)).status, 401);

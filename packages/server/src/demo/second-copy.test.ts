@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { processMark } from '../platform/index.ts';
+import { readProcessIdentity } from '../platform/index.ts';
 import { readLastStart } from './demo-json.ts';
 import { type DemoDeps, startDemo } from './index.ts';
 
@@ -22,7 +22,7 @@ test('a second copy on the directory of a living one is told so, and touches not
     await assert.rejects(startDemo(deps), /is running on .* already/);
     const write = (mark: string) =>
       writeFile(join(dataDir, 'demo.json'), JSON.stringify({ metricsUrl, processMark: mark }));
-    await write(processMark(process.pid));
+    await write(readProcessIdentity(process.pid));
     await assert.rejects(startDemo(deps), /is running on .* already/);
   } finally {
     health.closeAllConnections();
@@ -39,7 +39,10 @@ test('one that still stops is there, though nobody tells of its health any more'
   try {
     await once(other, 'spawn');
     // The port is nobody's.
-    const facts = { metricsUrl: 'http://127.0.0.1:9', processMark: processMark(other.pid ?? 0) };
+    const facts = {
+      metricsUrl: 'http://127.0.0.1:9',
+      processMark: readProcessIdentity(other.pid ?? 0),
+    };
     await writeFile(join(dataDir, 'demo.json'), JSON.stringify(facts));
     const deps = { settings: { dataDir, acquirerPort: 0 } } as unknown as DemoDeps;
     await assert.rejects(startDemo(deps), /is running on .* already/);

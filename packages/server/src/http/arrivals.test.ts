@@ -69,11 +69,12 @@ describe('peers that take their time', () => {
     const found = all.split('\n').find((row) => row.startsWith(text));
     return Number(found?.split(' ').at(-1));
   }
-  const cut = (reason: string) => told(`switchyard_http_arrivals_cut_total{reason="${reason}"}`);
+  const cut = (reason: string) =>
+    told(`switchyard_http_connections_rejected_total{reason="${reason}"}`);
 
   /** Once the server has seen the ends as well. */
   async function nobodyWaits(): Promise<void> {
-    while ((await told('switchyard_http_arrivals ')) > 0) await new Promise(setImmediate);
+    while ((await told('switchyard_http_idle_connections ')) > 0) await new Promise(setImmediate);
   }
 
   it('are cut off where no handshake of TLS comes about, whatever they send', async () => {

@@ -39,15 +39,15 @@ export type Arrivals = {
 function measure(metrics: Metrics | undefined, waiting: () => number): (cut: Cut) => void {
   if (metrics === undefined) return () => {};
   metrics.gauge({
-    name: 'switchyard_http_arrivals',
-    help: 'Connections that have not yet asked for anything.',
+    name: 'switchyard_http_idle_connections',
+    help: 'Open connections that have not sent a request yet',
     collect() {
       this.set(waiting());
     },
   });
   const counter = metrics.counter({
-    name: 'switchyard_http_arrivals_cut_total',
-    help: 'Connections that were cut off: too slow with the TLS handshake or a request, too many that say nothing, or no place at all.',
+    name: 'switchyard_http_connections_rejected_total',
+    help: 'Connections that the server closed before a request, by reason',
     labelNames: ['reason'],
   });
   for (const reason of cuts) counter.inc({ reason }, 0);

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import { type ErrorCode, refuse } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
-import { atMost, type Clock, systemClock } from '../platform/index.ts';
+import { type Clock, lruCacheOptions, systemClock } from '../platform/index.ts';
 import type { Presented } from './caller.ts';
 import { createAddressTest } from './client-address.ts';
 
@@ -90,7 +90,7 @@ export function createCertificateReader<Holder = unknown>({
 }: Deps<Holder> = {}): CertificateReader<Holder> {
   const isTrusted = createAddressTest(trustedProxy);
   const connections = new WeakMap<TLSSocket, Judged<Holder>>();
-  const headers = new LRUCache<string, Judged<Holder>>(atMost(cachedHeadersMax));
+  const headers = new LRUCache<string, Judged<Holder>>(lruCacheOptions(cachedHeadersMax));
 
   /** Concurrent requests share one check. A failed check, and one of an unclaimed terminal, is not cached. */
   function judged(

@@ -1,6 +1,6 @@
 // One open stream: writes what happens, never ahead of a reader that is slow, until a reason ends it.
 import { errorCodes, Refusal } from '@switchyard/contract';
-import { jittered, type Log, type Subscription } from '../platform/index.ts';
+import { type Log, type Subscription, withJitter } from '../platform/index.ts';
 import type { Line } from './event-stream-line.ts';
 import { endText, eventText, type StreamEvent } from './event-stream-text.ts';
 import type { Due } from './event-stream-ticks.ts';
@@ -121,7 +121,7 @@ export function createOpenStream(deps: StreamDeps): OpenStream {
     due.at(failures > 0 ? Math.min(first, retryAtMs) : first);
   }
 
-  const write = (text: string): void => wrote(line?.write(text), jittered(times.heartbeatMs));
+  const write = (text: string): void => wrote(line?.write(text), withJitter(times.heartbeatMs));
   const beat = (): void => wrote(line?.beat(), times.heartbeatMs);
 
   function onDrain(): void {
@@ -159,7 +159,7 @@ export function createOpenStream(deps: StreamDeps): OpenStream {
   async function tell({ events, next, isLast }: StreamPage): Promise<void> {
     if (events.length > 0) write(events.map(eventText).join(''));
     after = next;
-    subscription?.seen(next);
+    subscription?.acknowledge(next);
     if (isLast === true) end('completed');
     if (fullSinceMs === undefined || isEnded) return;
     await new Promise<void>((resolve) => {
@@ -184,7 +184,7 @@ export function createOpenStream(deps: StreamDeps): OpenStream {
   function failed(error: unknown): void {
     const code = endingCodeOf(error);
     failures += 1;
-    retryAtMs = nowMs() + jittered(times.retryMs * 2 ** failures);
+    retryAtMs = nowMs() + withJitter(times.retryMs * 2 ** failures);
     plan(nowMs());
     if (code !== undefined) end(code);
     if (isEnded || failures < failuresMax) return;
@@ -224,7 +224,7 @@ export function createOpenStream(deps: StreamDeps): OpenStream {
       }
       // Nothing tells of a client that left while the first page was read.
       if (line.isGone()) return over('left');
-      checkAtMs = nowMs() + jittered(times.recheckMs);
+      checkAtMs = nowMs() + withJitter(times.recheckMs);
       line.hear({ onDrain, onClose: () => over('left') });
       write(opening);
       tell(first)

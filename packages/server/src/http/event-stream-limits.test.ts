@@ -92,7 +92,7 @@ describe('the limits of waiting', () => {
     first.leave();
     await eventually('one is left', async () => (await openCount(sample)) === 1);
     assert.equal((await listenTo(sample.url, { token })).status, 200);
-    assert.equal(await sample.metric('switchyard_live_listeners'), 2);
+    assert.equal(await sample.metric('switchyard_change_subscribers'), 2);
   });
 
   it('a terminal that comes back ends what it left behind', async (t) => {
@@ -123,7 +123,7 @@ describe('a stop', () => {
     const heard = await Promise.all([1, 2, 3].map(() => listenTo(sample.url, { token })));
     const headers = { authorization: `Bearer ${token}` };
     const polled = fetch(`${sample.url}?wait=60`, { headers });
-    const waiting = () => sample.metric('switchyard_live_listeners');
+    const waiting = () => sample.metric('switchyard_change_subscribers');
     await eventually('all wait', async () => (await waiting()) === 4);
     const beganMs = performance.now();
     await sample.close();

@@ -58,7 +58,7 @@ function unchunked(body: string): { text: string; isWhole: boolean } {
 }
 
 const bodyOf = (text: string) => text.slice(text.indexOf('\r\n\r\n') + 4);
-const running = (sample: StreamSample) => sample.metric('switchyard_http_requests_running');
+const running = (sample: StreamSample) => sample.metric('switchyard_http_requests_in_flight');
 
 describe('a stream that was taken over', () => {
   for (const kind of ['plain', 'TLS'] as const) {
@@ -167,7 +167,7 @@ describe('a stream that was taken over', () => {
       'none is open',
       async () => (await sample.metric('switchyard_streams_open')) === 0,
     );
-    assert.equal(await sample.metric('switchyard_live_listeners'), 0);
+    assert.equal(await sample.metric('switchyard_change_subscribers'), 0);
   });
 
   it('tells why, and closes, when the process stops', async (t) => {

@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test';
 import { Refusal } from '@switchyard/contract';
 import { pino } from 'pino';
 import { Type } from 'typebox';
-import { createLive, createMetrics, type Live } from '../platform/index.ts';
+import { type ChangeNotifier, createChangeNotifier, createMetrics } from '../platform/index.ts';
 import type { Caller } from './caller.ts';
 import {
   cursorOf,
@@ -31,7 +31,7 @@ export type SharedList = {
 };
 
 export type StreamSample = Sample & {
-  readonly live: Live;
+  readonly live: ChangeNotifier;
   readonly list: SharedList;
   readonly url: string;
   /** Commits, without telling anybody. */
@@ -114,8 +114,8 @@ export async function createStreamSample(
   { list = emptyList(), ...more }: Partial<HttpDeps> & { list?: SharedList } = {},
 ): Promise<StreamSample> {
   const metrics = createMetrics();
-  const live = createLive({ log: pino({ level: 'silent' }), metrics, lookEveryMs: 20 });
-  live.source('list', async () => {
+  const live = createChangeNotifier({ log: pino({ level: 'silent' }), metrics, pollMs: 20 });
+  live.addSource('list', async () => {
     list.looks += 1;
     return new Map([['one', list.events.length]]);
   });

@@ -71,7 +71,7 @@ describe('a stream of events', () => {
     ]);
     sample.list.fault = new Error('a fault');
     assert.deepEqual(await problem(await listenTo(sample.url, { token })), [500, 'internal_error']);
-    assert.equal(await sample.metric('switchyard_live_listeners'), 0);
+    assert.equal(await sample.metric('switchyard_change_subscribers'), 0);
     assert.equal(await openCount(sample), 0);
   });
 
@@ -151,7 +151,7 @@ describe('a stream of events', () => {
     const polled = fetch(`${one.url}?wait=30`, { headers: { authorization: `Bearer ${token}` } });
     await eventually(
       'both wait',
-      async () => (await one.metric('switchyard_live_listeners')) === 2,
+      async () => (await one.metric('switchyard_change_subscribers')) === 2,
     );
     two.happen({ n: 1 });
     assert.deepEqual(idsOf(await heard.has(1)), [1]);
@@ -179,7 +179,7 @@ describe('a stream of events', () => {
     assert.equal(answer.status, 200);
     assert.equal(answer.headers.get('content-type'), 'text/event-stream');
     assert.equal(await openCount(sample), 0);
-    assert.equal(await sample.metric('switchyard_live_listeners'), 0);
+    assert.equal(await sample.metric('switchyard_change_subscribers'), 0);
   });
 });
 
@@ -274,10 +274,10 @@ describe('the end of a stream', () => {
     assert.equal(await openCount(sample), 5);
     for (const { leave } of listeners) leave();
     await eventually('none is open', async () => (await openCount(sample)) === 0);
-    assert.equal(await sample.metric('switchyard_live_listeners'), 0);
+    assert.equal(await sample.metric('switchyard_change_subscribers'), 0);
     assert.equal(await sample.metric(endedBy('left')), 5);
     sample.happen({ n: 1 });
-    assert.equal(await sample.metric('switchyard_http_requests_running'), 0);
+    assert.equal(await sample.metric('switchyard_http_requests_in_flight'), 0);
   });
 
   it('lets go of a client that left before its first event was read', async (t) => {
@@ -291,11 +291,11 @@ describe('the end of a stream', () => {
     asked.end();
     await eventually('the read', () => sample.list.reads === 1);
     asked.destroy();
-    const running = () => sample.metric('switchyard_http_requests_running');
+    const running = () => sample.metric('switchyard_http_requests_in_flight');
     await eventually('the client is gone', async () => (await running()) === 0);
     gate.resolve();
     await eventually('it is counted', async () => (await sample.metric(endedBy('left'))) === 1);
     assert.equal(await openCount(sample), 0);
-    assert.equal(await sample.metric('switchyard_live_listeners'), 0);
+    assert.equal(await sample.metric('switchyard_change_subscribers'), 0);
   });
 });

@@ -2,13 +2,13 @@
 import { Refusal } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
+  type ChangeNotifier,
   type Clock,
-  jittered,
-  type Live,
   type Log,
   type Metrics,
   type Subscription,
   type Topic,
+  withJitter,
 } from '../platform/index.ts';
 import { createAtMost } from './at-most.ts';
 import type { Caller } from './caller.ts';
@@ -59,7 +59,7 @@ export type Streams = {
 };
 
 export type StreamsDeps = {
-  readonly live: Live;
+  readonly live: ChangeNotifier;
   readonly clock: Clock;
   readonly log: Log;
   /** Asks anew who it is and whether it may: the token may have been revoked since. */
@@ -144,7 +144,7 @@ export function createStreams(deps: StreamsDeps): Streams {
     reply.hijack();
     open.add(stream);
     const line = await takeLine(reply.raw, { ...headersOf(reply), ...streamHeaders });
-    const opening = openingText(waited.after, jittered(comeBackMs));
+    const opening = openingText(waited.after, withJitter(comeBackMs));
     const { expiresAt } = caller;
     stream.begin({ line, opening, from: waited.after, first, subscription, expiresAt });
     return reply;
@@ -171,7 +171,7 @@ export function createStreams(deps: StreamsDeps): Streams {
         if (restMs <= 0 || leave === undefined || isStopping || bell.isOver()) break;
         // What was not wanted lies behind it now, and more may lie before it: nothing rings for that.
         if (page.next === after) {
-          subscription.seen(after);
+          subscription.acknowledge(after);
           await bell.rung(restMs);
         }
         after = page.next;
@@ -274,21 +274,21 @@ function measurements(
 ): { ended(reason: string): void } {
   metrics?.gauge({
     name: 'switchyard_streams_open',
-    help: 'Streams of events that clients hold open',
+    help: 'Open event streams',
     collect() {
       this.set(count.open());
     },
   });
   metrics?.gauge({
-    name: 'switchyard_streams_polls',
-    help: 'Long polls under way',
+    name: 'switchyard_streams_long_polls_open',
+    help: 'Long polls that wait for events',
     collect() {
       this.set(count.polls());
     },
   });
   const ended = metrics?.counter({
     name: 'switchyard_streams_ended_total',
-    help: 'Streams of events that ended, by the reason that was given',
+    help: 'Closed event streams, by reason',
     labelNames: ['reason'],
   });
   return { ended: (reason) => ended?.inc({ reason }) };

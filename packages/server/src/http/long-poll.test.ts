@@ -12,7 +12,7 @@ async function poll(sample: StreamSample, query: string, signal?: AbortSignal) {
   return { status: answer.status, body: (await answer.json()) as { ids: number[]; next: number } };
 }
 
-const waiting = (sample: StreamSample) => sample.metric('switchyard_live_listeners');
+const waiting = (sample: StreamSample) => sample.metric('switchyard_change_subscribers');
 
 describe('a long poll', () => {
   it('answers at once with what there is', async (t) => {

@@ -13,14 +13,14 @@ it('requests are counted by operation and status, never by address', async () =>
     const text = await metrics.registry.metrics();
     const counted = (operation: string, status: number) =>
       text.includes(
-        `switchyard_http_request_seconds_count{operation="${operation}",status="${status}"} 1`,
+        `switchyard_http_request_duration_seconds_count{operation="${operation}",status="${status}"} 1`,
       );
     assert.ok(counted('getFault', 500), text);
     assert.ok(counted('listThings', 401));
     assert.ok(counted('none', 404));
     assert.ok(!text.includes('secret'));
-    assert.match(text, /switchyard_http_pressure \d/);
-    assert.match(text, /switchyard_http_requests_running 0/);
+    assert.match(text, /switchyard_http_load_ratio \d/);
+    assert.match(text, /switchyard_http_requests_in_flight 0/);
   } finally {
     await sample.close();
     metrics.close();

@@ -13,21 +13,21 @@ export function createRequestMetrics(
   load: { running(): number; pressure(): number },
 ): RequestMetrics {
   const seconds = metrics.histogram({
-    name: 'switchyard_http_request_seconds',
-    help: 'Time from the arrival of a request to the end of its answer.',
+    name: 'switchyard_http_request_duration_seconds',
+    help: 'Time from the arrival of a request to the end of its response',
     labelNames: ['operation', 'status'],
     buckets: bucketsSeconds,
   });
   metrics.gauge({
-    name: 'switchyard_http_requests_running',
-    help: 'Requests under way.',
+    name: 'switchyard_http_requests_in_flight',
+    help: 'Requests that the server is processing',
     collect() {
       this.set(load.running());
     },
   });
   metrics.gauge({
-    name: 'switchyard_http_pressure',
-    help: 'Load; sales are refused from 1 on.',
+    name: 'switchyard_http_load_ratio',
+    help: 'Load of the process; the server refuses sales from 1 on',
     collect() {
       this.set(load.pressure());
     },

@@ -4,10 +4,10 @@ import { defined, Refusal } from '@switchyard/contract';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import serverPackage from '../../package.json' with { type: 'json' };
 import {
+  type ChangeNotifier,
   type Clock,
-  createLive,
+  createChangeNotifier,
   type Ids,
-  type Live,
   type Log,
   type Metrics,
   systemClock,
@@ -75,7 +75,7 @@ export type HttpDeps = {
   readonly ids: Ids;
   readonly clock?: Clock;
   /** What clients wait for; left out, nothing happens elsewhere. */
-  readonly live?: Live | undefined;
+  readonly live?: ChangeNotifier | undefined;
   readonly streams?: Pick<StreamsDeps, 'limits' | 'times'>;
   readonly verifyToken: VerifyToken;
   /** Left out: nobody comes without a token. */
@@ -180,7 +180,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     clock,
     metrics: deps.metrics,
     ...deps.streams,
-    live: deps.live ?? createLive({ log }),
+    live: deps.live ?? createChangeNotifier({ log }),
     authorize: createRecheck(access),
   });
   guardRoutes(app, operations, routes, {

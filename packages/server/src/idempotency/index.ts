@@ -33,7 +33,7 @@ export function createIdempotency(deps: IdempotencyDeps): Idempotency {
   const store = createKeyStore(database);
   const { start, stop } = createPoller({
     pollMs: sweepEveryMs,
-    async turn() {
+    async poll() {
       const gone = await store.sweep(isoTime(clock.now() - keptMs), keysAtOnce);
       return gone === keysAtOnce;
     },

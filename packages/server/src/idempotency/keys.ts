@@ -3,7 +3,14 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { refuse } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
 import type { AskedKey, HeldKey, IdempotencyKeys, KeptAnswer, UsedKey } from '../http/index.ts';
-import { type Clock, deriveKey, type Ids, isoTime, openSealed, seal } from '../platform/index.ts';
+import {
+  type Clock,
+  decryptBytes,
+  deriveKey,
+  encryptBytes,
+  type Ids,
+  isoTime,
+} from '../platform/index.ts';
 import type { KeyRow, KeyStore } from './store.ts';
 
 /** As long as clients may try again. */
@@ -31,8 +38,9 @@ export function createKeys({ store, clock, ids, masterKey }: KeysDeps): Idempote
     const own = deriveKey(masterKey, `idempotent answer ${callerId} ${key}`);
     const place = `idempotency ${organizationId} ${callerId}`;
     return {
-      close: (answer: KeptAnswer) => seal(own, Buffer.from(JSON.stringify(answer)), place),
-      open: (sealed: Buffer) => JSON.parse(openSealed(own, sealed, place).toString()) as KeptAnswer,
+      close: (answer: KeptAnswer) => encryptBytes(own, Buffer.from(JSON.stringify(answer)), place),
+      open: (sealed: Buffer) =>
+        JSON.parse(decryptBytes(own, sealed, place).toString()) as KeptAnswer,
     };
   }
 

@@ -1,7 +1,7 @@
 // Look-ups that may be a little old: a bounded cache that outlives a short absence of the database.
 import { Refusal } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
-import { atMost, type Clock } from '../platform/index.ts';
+import { type Clock, lruCacheOptions } from '../platform/index.ts';
 
 type Options<Key, Found extends object> = {
   readonly max: number;
@@ -28,7 +28,7 @@ export function createCachedLookup<Key, Found extends object>(
 ): CachedLookup<Key, Found> {
   const { max, ttlMs, clock, nameOf, load } = options;
   const cache = new LRUCache<string, Found | typeof nothing, { readonly key: Key }>({
-    ...atMost(max),
+    ...lruCacheOptions(max),
     ttl: ttlMs,
     ttlResolution: 0,
     perf: clock,

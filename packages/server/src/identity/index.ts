@@ -88,7 +88,7 @@ export type IdentityDeps = {
       readonly deviceAuthUrl?: string;
       /** Left out: as strict as production. */
       readonly environment?: Environment;
-      readonly realmKeyDays?: number;
+      readonly realmKeyRotationDays?: number;
     };
   readonly clock: Clock;
   readonly ids: Ids;
@@ -102,7 +102,7 @@ export type IdentityDeps = {
   /** Left out: word lists of its own, which several in one process may share. */
   readonly passwordStrength?: PasswordStrength;
   /** Left out, signing keys rotate by command alone, and nobody can be sent mail. */
-  readonly jobs?: Pick<Jobs, 'handle' | 'enqueue' | 'poke'>;
+  readonly jobs?: Pick<Jobs, 'handle' | 'enqueue' | 'wake'>;
   readonly mail?: Pick<Mail, 'send'>;
   /** The audit's; left out, nobody hears what was changed: for tests of other things. */
   readonly recordChange?: RecordChange;
@@ -204,7 +204,7 @@ type RealmParts = Pick<Parameters<typeof createRealms>[0], 'store' | 'revision'>
 function openRealms(deps: IdentityDeps, parts: RealmParts) {
   const { masterKey, makeKey, clock, log, jobs, settings } = deps;
   const { store, entities, revision, ...told } = parts;
-  const { authUrl, realmKeyDays: keyDays = defaultKeyDays } = settings;
+  const { authUrl, realmKeyRotationDays: keyDays = defaultKeyDays } = settings;
   const keyRing = createKeyRing(masterKey, makeKey);
   const revocations = createRevocations({ entities, clock, log });
   const realms = createRealms({ store, revocations, keyRing, clock, revision, authUrl });

@@ -19,9 +19,9 @@ import {
   type Job,
   type JobHandler,
   type Jobs,
-  type Later,
   migrate,
   openDatabase,
+  type Reschedule,
   systemClock,
   systemIds,
 } from '../platform/index.ts';
@@ -55,7 +55,7 @@ describe('the job that rotates keys', () => {
     async enqueue(job: { organizationId: string; jobId?: string; dueAt?: number }) {
       jobs.push({ attempts: 0, kind: '', payload: {}, jobId: '', dueAt: 0, ...job });
     },
-    poke() {},
+    wake() {},
   };
 
   before(async () => {
@@ -65,11 +65,11 @@ describe('the job that rotates keys', () => {
   });
   after(() => realm.close());
 
-  async function look(job = jobs[0]): Promise<Later> {
+  async function look(job = jobs[0]): Promise<Reschedule> {
     assert.ok(job);
     const later = await handler(job);
     assert.ok(later, 'the job never ends');
-    assert.equal(later.untried, true, 'looking is no failed try');
+    assert.equal(later.countAttempt, false, 'looking is no failed try');
     return later;
   }
 
@@ -86,7 +86,7 @@ describe('the job that rotates keys', () => {
 
   test('leaves young keys alone and looks again within a day', async () => {
     const before = await publishedIds(realm);
-    assert.deepEqual(await look(), { retryAt: clock.now() + dayMs, untried: true });
+    assert.deepEqual(await look(), { retryAt: clock.now() + dayMs, countAttempt: false });
     assert.deepEqual(await publishedIds(realm), before);
   });
 
@@ -94,7 +94,7 @@ describe('the job that rotates keys', () => {
     const client = await realm.createApplication({ accessTokenSeconds: 86_400 });
     const before = await publishedIds(realm);
     clock.advance(90 * dayMs - 1000);
-    assert.deepEqual(await look(), { retryAt: clock.now() + 60_000, untried: true });
+    assert.deepEqual(await look(), { retryAt: clock.now() + 60_000, countAttempt: false });
     assert.deepEqual(await publishedIds(realm), before);
 
     clock.advance(1000);
@@ -148,7 +148,7 @@ describe('the job that rotates keys', () => {
     assert.ok(job);
     own.advance(90 * dayMs - 5000);
     // Five seconds ahead, the jobs call it due now; what it asks for has to be to come for them.
-    const { retryAt } = (await handler(job)) as Later;
+    const { retryAt } = (await handler(job)) as Reschedule;
     assert.ok(retryAt >= own.now() + 60_000, `${retryAt - own.now()}`);
     assert.equal((await behind.identity.listKeys(behind.userDomainId)).length, 2);
     handler = first;

@@ -7,8 +7,8 @@ import {
   isoTime,
   type Job,
   type Jobs,
-  type Later,
   type Log,
+  type Reschedule,
 } from '../platform/index.ts';
 import { accessTokenSecondsMax } from './applications.ts';
 import type { RecordChange } from './changes.ts';
@@ -113,7 +113,7 @@ export function createKeyRotation(deps: Deps) {
     return Math.max(0, ...keys.map(({ activeFrom }) => activeFrom));
   }
 
-  async function rotateWhenDue({ organizationId, payload }: Job): Promise<Later | undefined> {
+  async function rotateWhenDue({ organizationId, payload }: Job): Promise<Reschedule | undefined> {
     const domain = await store.findDomain(String(payload['userDomainId']));
     // A domain that is gone needs no keys; the job of its name ends with it.
     if (domain?.organizationId !== organizationId) return undefined;
@@ -124,10 +124,10 @@ export function createKeyRotation(deps: Deps) {
     const gone = await store.deleteKeys(organizationId, now - keptAfterEndMs);
     if (gone > 0) log.info({ realm: domain.userDomainId, gone }, 'old signing keys were deleted');
     const next = Math.min((await youngest(organizationId)) + lastsMs, now + lookAgainMs);
-    return { retryAt: Math.max(next, clock.now() + pauseMs), untried: true };
+    return { retryAt: Math.max(next, clock.now() + pauseMs), countAttempt: false };
   }
 
-  jobs?.handle(jobKind, rotateWhenDue, { most: madeAtOnce });
+  jobs?.handle(jobKind, rotateWhenDue, { maxConcurrent: madeAtOnce });
 
   return {
     /** From now on the realm's keys rotate by themselves; new ones have a day at least. */

@@ -13,7 +13,7 @@ import { freePorts } from '../../test/free-ports.ts';
 import { openTestRealm, type TestRealm } from '../../test/identity.ts';
 import { patientLimits } from '../../test/load-limits.ts';
 import { createHttp, type Http } from '../http/index.ts';
-import { createLog, ensureCertificates, systemClock, systemIds } from '../platform/index.ts';
+import { createLog, ensureListenerCertificate, systemClock, systemIds } from '../platform/index.ts';
 
 /** `fetch` that trusts the local authority: the built-in one cannot be told without changing everybody's. */
 function trustingFetch(agent: Agent) {
@@ -50,7 +50,7 @@ describe('openid-client over TLS', () => {
     const host = '127.0.0.1';
     const [port = 0] = await freePorts(1);
     const authUrl = `https://localhost:${port}`;
-    const { caFile, ...tls } = await ensureCertificates({
+    const { caFile, ...tls } = await ensureListenerCertificate({
       settings: { dataDir, host, tlsCertFile: undefined, tlsKeyFile: undefined },
       clock: systemClock,
     });

@@ -1,6 +1,6 @@
 // The providers in use: one per realm, built on demand, thrown away when its signing keys change.
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../platform/index.ts';
+import { lruCacheOptions } from '../platform/index.ts';
 import { createRealmProvider, type ProviderDeps } from './provider.ts';
 import type { RealmProvider } from './realm-provider.ts';
 import type { Realm } from './types.ts';
@@ -20,7 +20,7 @@ function fingerprint({ organizationId, keys, signing }: Realm): string {
 }
 
 export function createProviders(deps: ProviderDeps): Providers {
-  const cache = new LRUCache<string, Entry>(atMost(cachedProvidersMax));
+  const cache = new LRUCache<string, Entry>(lruCacheOptions(cachedProvidersMax));
   return {
     of(realm) {
       const wanted = fingerprint(realm);

@@ -2,7 +2,7 @@
 import { createPublicKey, createSecretKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import { calculateJwkThumbprint, type JWK } from 'jose';
-import { deriveKey, openSealed, seal } from '../platform/index.ts';
+import { decryptBytes, deriveKey, encryptBytes } from '../platform/index.ts';
 import type { RealmKey, SealedKey, SigningAlgorithm } from './types.ts';
 
 const generate = promisify(generateKeyPair);
@@ -42,7 +42,7 @@ export function createKeyRing(masterKey: Buffer, makeKey: MakeKey = makePrivateK
         algorithms.map(async (algorithm) => {
           const jwk: JWK = (await makeKey(algorithm)).export({ format: 'jwk' });
           const keyId = await calculateJwkThumbprint(jwk);
-          const privateSealed = seal(
+          const privateSealed = encryptBytes(
             sealingKey,
             Buffer.from(JSON.stringify(jwk)),
             boundTo(organizationId, keyId),
@@ -57,7 +57,7 @@ export function createKeyRing(masterKey: Buffer, makeKey: MakeKey = makePrivateK
 
     open(organizationId: string, sealed: SealedKey): RealmKey {
       const { keyId, algorithm, activeFrom } = sealed;
-      const opened = openSealed(sealingKey, sealed.privateSealed, boundTo(organizationId, keyId));
+      const opened = decryptBytes(sealingKey, sealed.privateSealed, boundTo(organizationId, keyId));
       const privateJwk = {
         ...(JSON.parse(opened.toString()) as JWK),
         kid: keyId,

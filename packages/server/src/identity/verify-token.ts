@@ -4,7 +4,7 @@ import { Refusal } from '@switchyard/contract';
 import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Caller, Presented } from '../http/index.ts';
-import { atMost, type Clock } from '../platform/index.ts';
+import { type Clock, lruCacheOptions } from '../platform/index.ts';
 import type { User } from './accounts/types.ts';
 import type { Applications } from './applications.ts';
 import type { Realms } from './realms.ts';
@@ -57,7 +57,7 @@ const expired = () => new Refusal('token_expired', 'The access token has expired
 
 export function createVerifyToken(deps: Deps) {
   const { realms, revocations, applications, findUser, clock, revision, noteUse } = deps;
-  const cache = new LRUCache<string, Verdict>(atMost(cachedTokensMax));
+  const cache = new LRUCache<string, Verdict>(lruCacheOptions(cachedTokensMax));
   /** No longer than the requests under way. */
   const judging = new Map<string, Promise<Verdict>>();
   const callers = createCallers();

@@ -1,7 +1,7 @@
 // The door of the logs: what the applications of an organisation asked, and what they were told.
 import type { FastifyInstance } from 'fastify';
 import type { OnAnswered, Streams } from '../http/index.ts';
-import type { Clock, Database, Live, Log, Metrics, Settings } from '../platform/index.ts';
+import type { ChangeNotifier, Clock, Database, Log, Metrics, Settings } from '../platform/index.ts';
 import { createFinder } from './find.ts';
 import { createRecorder } from './recorder.ts';
 import { createRetention } from './retention.ts';
@@ -14,8 +14,8 @@ export type LogsDeps = Portal & {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
-  readonly live: Pick<Live, 'source' | 'publish'>;
-  readonly settings: Pick<Settings, 'requestLog' | 'requestLogDays' | 'requestLogRows'>;
+  readonly live: Pick<ChangeNotifier, 'addSource' | 'publish'>;
+  readonly settings: Pick<Settings, 'requestLog' | 'requestLogRetentionDays' | 'requestLogRows'>;
 };
 
 export type Logs = {
@@ -30,14 +30,14 @@ export type Logs = {
 /** @example const logs = createLogs({ database, clock, log, metrics, live, settings }); */
 export function createLogs(deps: LogsDeps): Logs {
   const { settings, live } = deps;
-  const { requestLog: keeps, requestLogRows: rowsMax, requestLogDays: days } = settings;
+  const { requestLog: keeps, requestLogRows: rowsMax, requestLogRetentionDays: days } = settings;
   const store = createLineStore(deps.database, deps);
   const retention = createRetention({ ...deps, store, days });
   const grew = (heads: readonly Head[]) => {
     for (const { organizationId, sequence } of heads)
       live.publish(topicOf(organizationId), sequence);
   };
-  live.source(topicKind, async (organizationIds) => {
+  live.addSource(topicKind, async (organizationIds) => {
     const heads = await store.heads(organizationIds);
     return new Map(heads.map(({ organizationId, sequence }) => [organizationId, sequence]));
   });

@@ -1,7 +1,7 @@
 // Makes the line of the log that a request leaves: nothing of it is what somebody could have hidden there.
 import type { FieldError } from '@switchyard/contract';
 import type { Answered } from '../http/index.ts';
-import { scrubText } from '../platform/index.ts';
+import { redactText } from '../platform/index.ts';
 
 /** As the statement takes it. */
 export type Line = {
@@ -37,7 +37,7 @@ export function pathOf(route: string, params: Readonly<Record<string, string>>):
 
 /** A client chooses the names of its members; the database holds no U+0000. */
 function pointerText(pointer: string): string {
-  return scrubText(pointer).toWellFormed().replaceAll('\0', '').slice(0, pointerMax);
+  return redactText(pointer).toWellFormed().replaceAll('\0', '').slice(0, pointerMax);
 }
 
 /** @example const line = lineOf(answered, isoTime(clock.now())); */

@@ -37,7 +37,7 @@ export function createRecorder(deps: Deps): Recorder {
   const { store, clock, log, keeps, rowsMax, grew } = deps;
   const lines = deps.metrics.counter({
     name: 'switchyard_request_log_lines_total',
-    help: 'Lines of the request log, and those that could not be kept',
+    help: 'Lines of the request log, by whether they were stored',
     labelNames: ['outcome'],
   });
   let waiting: Noted[] = [];
@@ -77,7 +77,7 @@ export function createRecorder(deps: Deps): Recorder {
 
   const poller = createPoller({
     pollMs: flushMs,
-    turn,
+    poll: turn,
     onError: (error) => log.warn({ err: error }, 'the request log could not be written'),
   });
 

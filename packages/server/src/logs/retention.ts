@@ -17,7 +17,7 @@ type Deps = {
 export function createRetention({ store, clock, log, days }: Deps): Poller {
   return createPoller({
     pollMs: everyMs,
-    async turn() {
+    async poll() {
       const before = isoTime(clock.now() - days * dayMs);
       return (await store.deleteBefore(before, linesAtOnce)) === linesAtOnce;
     },

@@ -11,7 +11,7 @@ import {
   type Jobs,
   type Log,
   type Mail,
-  mailsAtOnce,
+  maxConcurrentMails,
 } from '../platform/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
 import { openConsole } from './console.ts';
@@ -26,7 +26,7 @@ export type ApprovalDeps = {
   readonly database: Database;
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly jobs: Pick<Jobs, 'handle' | 'enqueue' | 'poke'>;
+  readonly jobs: Pick<Jobs, 'handle' | 'enqueue' | 'wake'>;
   readonly mail: Pick<Mail, 'send'>;
   readonly log: Pick<Log, 'warn'>;
   readonly audit: Pick<Recorder, 'record'>;
@@ -105,7 +105,7 @@ export function createApproval(deps: ApprovalDeps) {
     await deliverMail(deps, job, { to: signUp.email, ...rejectionNote(signUp) });
   }
 
-  jobs.handle(rejectJob, reject, { most: mailsAtOnce });
+  jobs.handle(rejectJob, reject, { maxConcurrent: maxConcurrentMails });
 
   const follow =
     (kind: string) =>
@@ -116,6 +116,6 @@ export function createApproval(deps: ApprovalDeps) {
     /** Within the transaction of the decision; poke once it holds. */
     approved: follow(approveJob),
     rejected: follow(rejectJob),
-    poke: jobs.poke,
+    poke: jobs.wake,
   };
 }

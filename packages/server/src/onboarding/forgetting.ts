@@ -1,6 +1,6 @@
 // Forgets sign-ups that came to nothing: a job of the same commit looks at each once its time is over.
 import type { Kysely } from 'kysely';
-import type { Clock, Database, Ids, Job, Jobs, Later } from '../platform/index.ts';
+import type { Clock, Database, Ids, Job, Jobs, Reschedule } from '../platform/index.ts';
 import { createSignUpStore } from './store.ts';
 
 const forgetJob = 'onboarding.forget';
@@ -19,12 +19,12 @@ type ForgettingDeps = {
 export function createForgetting({ database, clock, ids, jobs }: ForgettingDeps) {
   const store = createSignUpStore(database);
 
-  async function forget({ organizationId }: Job): Promise<Later | undefined> {
+  async function forget({ organizationId }: Job): Promise<Reschedule | undefined> {
     if (await store.forget(organizationId, clock.now() - keptMs)) return undefined;
     const signUp = await store.find(organizationId);
     // Rejected since, so its time began anew; one that was approved is an organisation's by now.
     return signUp?.status === 'Rejected' || signUp?.status === 'Pending'
-      ? { retryAt: signUp.updatedAt + keptMs, untried: true }
+      ? { retryAt: signUp.updatedAt + keptMs, countAttempt: false }
       : undefined;
   }
 

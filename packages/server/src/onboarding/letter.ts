@@ -1,5 +1,5 @@
 // The notes to whoever signs up, as text and as HTML, in English, French and German.
-import { mailName } from '../platform/index.ts';
+import { sanitizeMailName } from '../platform/index.ts';
 import { languageNamed, type NoteKind } from './words.ts';
 
 export type Note = {
@@ -30,7 +30,7 @@ export const receiptNote = (to: Addressee): Note => noteOf('received', to);
 function noteOf(kind: NoteKind, to: Addressee): Note {
   const { language, notes } = languageNamed(to.language);
   const { subject, lines } = notes[kind];
-  const greeting = lines(mailName(to.givenName), mailName(to.organizationName));
+  const greeting = lines(sanitizeMailName(to.givenName), sanitizeMailName(to.organizationName));
   const paragraphs = greeting.map((line) => `<p>${escaped(line)}</p>`);
   const head = `<meta charset="utf-8"><title>${escaped(subject)}</title>`;
   return {

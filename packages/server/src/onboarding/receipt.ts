@@ -8,7 +8,7 @@ import {
   type Jobs,
   type Log,
   type Mail,
-  mailsAtOnce,
+  maxConcurrentMails,
 } from '../platform/index.ts';
 import { receiptNote } from './letter.ts';
 import { createSignUpStore } from './store.ts';
@@ -18,7 +18,7 @@ const receiptJob = 'onboarding.receipt';
 export type ReceiptDeps = {
   readonly database: Database;
   readonly ids: Ids;
-  readonly jobs: Pick<Jobs, 'handle' | 'enqueue' | 'poke'>;
+  readonly jobs: Pick<Jobs, 'handle' | 'enqueue' | 'wake'>;
   readonly mail: Pick<Mail, 'send'>;
   readonly log: Pick<Log, 'warn'>;
 };
@@ -35,12 +35,12 @@ export function createReceipts({ database, ids, jobs, mail, log }: ReceiptDeps) 
     await deliverMail({ mail, log }, job, { to: signUp.email, ...receiptNote(signUp) });
   }
 
-  jobs.handle(receiptJob, receipt, { most: mailsAtOnce });
+  jobs.handle(receiptJob, receipt, { maxConcurrent: maxConcurrentMails });
 
   return {
     /** Within the transaction that writes the sign-up down; poke once it holds. */
     owed: (trx: Kysely<unknown>, organizationId: string): Promise<void> =>
       jobs.enqueue({ organizationId, jobId: ids.uuid(), kind: receiptJob, payload: {} }, trx),
-    poke: jobs.poke,
+    poke: jobs.wake,
   };
 }

@@ -129,11 +129,11 @@ test('what came of nothing is forgotten after ninety days, and what came of some
   await move(approved, 'Approved');
 
   scene.time.now += 60 * dayMs - 1;
-  assert.deepEqual(await scene.look(waits), { retryAt: scene.time.now + 1, untried: true });
+  assert.deepEqual(await scene.look(waits), { retryAt: scene.time.now + 1, countAttempt: false });
   scene.time.now += 1;
   assert.equal(await scene.look(waits), undefined);
   // Its ninety days began with the decision.
-  const later = { retryAt: scene.time.now + 30 * dayMs, untried: true };
+  const later = { retryAt: scene.time.now + 30 * dayMs, countAttempt: false };
   assert.deepEqual(await scene.look(rejected), later);
   assert.deepEqual(await stored(), [
     'approved@bank.example',

@@ -90,7 +90,7 @@ export {
 export { paymentEvents } from './webhook-payloads.ts';
 
 /** For each kind of job that delays money: reversals, confirm deadlines, offline sales. */
-const shortJobOptions = { most: 64 };
+const shortJobOptions = { maxConcurrent: 64 };
 /** Concurrent capture batches. One batch may take an hour. */
 const maxLinkJobs = 16;
 
@@ -148,7 +148,7 @@ export function createPayments(ports: Ports) {
   jobs.handle(gapReportJob, createGapReporter(parts));
   const batchWorker = createBatchWorker(parts);
   jobs.handle(batchCaptureJob, batchWorker.assignLinks);
-  jobs.handle(batchCaptureLinkJob, batchWorker.captureLinkItems, { most: maxLinkJobs });
+  jobs.handle(batchCaptureLinkJob, batchWorker.captureLinkItems, { maxConcurrent: maxLinkJobs });
   jobs.handle(applyAcknowledgementJob, createAcknowledgementHandler(parts));
   registerClearingGauges(parts);
   const periodicTasks = [
@@ -183,7 +183,7 @@ export function createPayments(ports: Ports) {
     /** Waits for work in progress, so that outcomes are stored before the links close. */
     async stop(): Promise<void> {
       await Promise.all(periodicTasks.map((task) => task.stop()));
-      await parts.inFlightTransactions.idle();
+      await parts.inFlightTransactions.waitForIdle();
       await parts.transactions.flush();
     },
   };

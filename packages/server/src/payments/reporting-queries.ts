@@ -1,7 +1,7 @@
 // Queries of the reporting module. They also run in processes without vault keys.
 import type { ClearingFile } from '@switchyard/contract';
 import { referenceClearingFormat } from '../acquiring/index.ts';
-import { plainArray } from '../platform/index.ts';
+import { encodeSimpleArray } from '../platform/index.ts';
 import { type ClearingFileRow, findFilesSql } from './clearing/clearing-sql.ts';
 import {
   type TransactionResultRow,
@@ -30,7 +30,7 @@ export async function readTransactions(
   transactionIds: readonly string[],
 ): Promise<TransactionRecord[]> {
   if (transactionIds.length === 0) return [];
-  const values = [organizationId, plainArray(transactionIds)];
+  const values = [organizationId, encodeSimpleArray(transactionIds)];
   return (await run<TransactionResultRow>(selectTransactionsText, values)).map(toTransactionRecord);
 }
 
@@ -96,7 +96,10 @@ export async function readClearingFiles(
   organizationId: string,
   fileIds: readonly string[],
 ): Promise<Pick<ClearingFile, 'clearingFileId' | 'fileName' | 'state'>[]> {
-  const rows = await run<ClearingFileRow>(findFilesSql, [organizationId, plainArray(fileIds)]);
+  const rows = await run<ClearingFileRow>(findFilesSql, [
+    organizationId,
+    encodeSimpleArray(fileIds),
+  ]);
   return rows.map((row) => {
     const { fileId: clearingFileId, state } = row;
     return { clearingFileId, fileName: referenceClearingFormat.fileName(row), state };

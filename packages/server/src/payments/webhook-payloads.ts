@@ -1,10 +1,10 @@
 // Webhook payloads of transactions, batches and clearing files: identifiers, amounts and response, never card data.
 import { defined } from '@switchyard/contract';
 import {
-  type EventFacts,
-  type EventSource,
+  encodeSimpleArray,
+  type OutboxEventData,
+  type OutboxEventMapper,
   type OutboxRow,
-  plainArray,
 } from '../platform/index.ts';
 import { queryRows } from './repository/sql-statements.ts';
 import type { RecentTransactions } from './repository/transaction-repository.ts';
@@ -31,7 +31,11 @@ type SaleMembers = Pick<
   'merchantId' | 'storeId' | 'deviceId' | 'amount' | 'currency' | 'clientTransactionId'
 >;
 
-function createEventFacts(event: EventData, sale: SaleMembers, transactionId: string): EventFacts {
+function createEventFacts(
+  event: EventData,
+  sale: SaleMembers,
+  transactionId: string,
+): OutboxEventData {
   const { merchantId, storeId, deviceId, amount: saleAmount, currency, clientTransactionId } = sale;
   const { state, amount, operation, authorizationCode, confirmBy, settlementDate } = event;
   const { missing, reason, response } = event;
@@ -63,9 +67,9 @@ function createEventFacts(event: EventData, sale: SaleMembers, transactionId: st
 type RecentLookup = Pick<RecentTransactions, 'find'>;
 
 const createEventReader =
-  (recent: RecentLookup | undefined): EventSource['read'] =>
+  (recent: RecentLookup | undefined): OutboxEventMapper['read'] =>
   async (rows, trx) => {
-    const facts = new Map<string, EventFacts>();
+    const facts = new Map<string, OutboxEventData>();
     const missing: OutboxRow[] = [];
     for (const row of rows) {
       const { outboxId, organizationId, subjectId, sequence } = row;
@@ -77,9 +81,9 @@ const createEventReader =
     if (missing.length === 0) return facts;
     type EventDataRow = { i: number; data: EventData; sale: SaleMembers };
     const eventRows = await queryRows<EventDataRow>(trx, selectEventDataText, [
-      plainArray(missing.map((row) => row.organizationId)),
-      plainArray(missing.map((row) => row.subjectId)),
-      plainArray(missing.map((row) => row.sequence)),
+      encodeSimpleArray(missing.map((row) => row.organizationId)),
+      encodeSimpleArray(missing.map((row) => row.subjectId)),
+      encodeSimpleArray(missing.map((row) => row.sequence)),
     ]);
     for (const { i, data, sale } of eventRows) {
       const row = missing[i];
@@ -97,7 +101,7 @@ const createEventReader =
 const createRowEvents = (
   prefix: string,
   source: { table: string; idColumn: string; merchantId: string; members: string },
-): EventSource => ({
+): OutboxEventMapper => ({
   prefix,
   async read(rows, trx) {
     const text = `SELECT r.outbox_id AS "outboxId", t.merchant_id AS "merchantId", t.data
@@ -105,10 +109,10 @@ const createRowEvents = (
       CROSS JOIN LATERAL (SELECT ${source.merchantId} AS merchant_id,
           json_strip_nulls(json_build_object(${source.members})) AS data FROM ${source.table}
         WHERE organization_id = r.organization_id AND ${source.idColumn} = r.id LIMIT 1) t`;
-    const eventRows = await queryRows<EventFacts & { outboxId: string }>(trx, text, [
-      plainArray(rows.map((row) => row.organizationId)),
-      plainArray(rows.map((row) => row.outboxId)),
-      plainArray(rows.map((row) => row.subjectId)),
+    const eventRows = await queryRows<OutboxEventData & { outboxId: string }>(trx, text, [
+      encodeSimpleArray(rows.map((row) => row.organizationId)),
+      encodeSimpleArray(rows.map((row) => row.outboxId)),
+      encodeSimpleArray(rows.map((row) => row.subjectId)),
     ]);
     return new Map(eventRows.map(({ outboxId, ...facts }) => [outboxId, facts]));
   },
@@ -132,7 +136,7 @@ const clearingEvents = createRowEvents('clearing.', {
 });
 
 /** Also for processes without vault keys. `recent` has the transactions that this process has committed. */
-export function paymentEvents(recent?: RecentLookup): readonly EventSource[] {
+export function paymentEvents(recent?: RecentLookup): readonly OutboxEventMapper[] {
   const read = createEventReader(recent);
   return [
     { prefix: 'transaction.', read },

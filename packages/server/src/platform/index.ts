@@ -1,16 +1,31 @@
-// The door of the platform: what every room may use and no room may change.
+// Interface of the platform module, which every other module may import.
 
-export { type AddressGuard, addressRefusedError, createAddressGuard } from './address-guard.ts';
-export type { AddressLookup } from './address-lookup.ts';
-export { applicationName, roleName } from './application-name.ts';
-export { linesOf, plainArray, textArray } from './array-text.ts';
-export { atMost } from './at-most.ts';
-export { type AwsClient, type AwsResult, createAwsClient } from './aws-client.ts';
-export { type AwsCredentials, type AwsRequest, type AwsScope, signAws } from './aws-signature.ts';
-export { ensureCertificates, type ListenerCertificate } from './certificates.ts';
-export { checkPorts } from './check-ports.ts';
-export { type Clock, isoTime, pause, systemClock } from './clock.ts';
-export { createMail } from './create-mail.ts';
+export { createFileCache } from './caching/file-cache.ts';
+export { lruCacheOptions } from './caching/lru-cache-options.ts';
+export { createInFlightMap, type InFlightMap } from './concurrency/in-flight-map.ts';
+export { createKeyedTasks, type KeyedTasks } from './concurrency/keyed-tasks.ts';
+export { createPoller, type Poller } from './concurrency/poller.ts';
+export { decryptBytes, encryptBytes } from './crypto/authenticated-encryption.ts';
+export { deriveKey } from './crypto/derive-key.ts';
+export {
+  listActiveRetiredKeys,
+  listOlderKeysAfterRotation,
+  type OlderKeyJson,
+  type RetiredKeyColumns,
+} from './crypto/retired-keys.ts';
+export {
+  createSigningKey,
+  type PublicSigningKey,
+  publicSigningKey,
+  type SigningKey,
+} from './crypto/signing-key.ts';
+export {
+  createWebhookHeaders,
+  createWebhookKeyPair,
+  formatWebhookSecret,
+} from './crypto/webhook-signature.ts';
+export { applicationName, joinRoleNames } from './database/application-name.ts';
+export { parseSafeInteger } from './database/column-parsers.ts';
 export {
   type Database,
   type DatabaseOptions,
@@ -18,9 +33,26 @@ export {
   openDatabase,
   type Row,
   type SessionQuery,
-} from './database.ts';
-export { createDatabaseClock } from './database-clock.ts';
-export { behindCommit } from './database-errors.ts';
+} from './database/database.ts';
+export { createDatabaseClock } from './database/database-clock.ts';
+export { withUnknownOutcome } from './database/database-errors.ts';
+export {
+  encodeLines,
+  encodeSimpleArray,
+  encodeTextArray,
+} from './database/hot-path/array-encoding.ts';
+export {
+  createGroupCommit,
+  type GroupCommit,
+  type GroupCommitOptions,
+} from './database/hot-path/group-commit.ts';
+export { createStatementRunner } from './database/hot-path/prepare-statements.ts';
+export { withStatementName } from './database/hot-path/statement-name.ts';
+export { type MigrateDeps, migrate } from './database/migrations/migrate.ts';
+export {
+  explainSchemaMismatch,
+  SchemaMismatchError,
+} from './database/migrations/schema-mismatch.ts';
 export {
   createDatabaseTimeline,
   type DatabaseTimeline,
@@ -28,104 +60,104 @@ export {
   type Numbering,
   unguardedNumbering,
   unguardedTimeline,
-} from './database-timeline.ts';
-export { createDueClock, type DueClock } from './due-clock.ts';
+} from './database/timeline/database-timeline.ts';
 export {
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,
   startEmbeddedPostgres,
-} from './embedded-postgres.ts';
-export { yieldEngineThreads } from './engine-threads.ts';
-export type { EventFacts, EventSource } from './event-source.ts';
-export { createFailPoints, type FailPointName, type FailPoints } from './fail-points.ts';
-export { createFileCache } from './file-cache.ts';
-export { createGroupCommit, type GroupCommit, type GroupCommitOptions } from './group-commit.ts';
-export { type Ids, jittered, systemIds } from './ids.ts';
-export { createInFlight, type InFlight } from './in-flight.ts';
-export { limitIncompleteRequests } from './incomplete-requests.ts';
-export { endedJob } from './job-statements.ts';
+} from './embedded-postgres/embedded-postgres.ts';
+export {
+  type ChangeNotifier,
+  type ChangeNotifierDeps,
+  createChangeNotifier,
+  type Subscription,
+  type Topic,
+  type VersionSource,
+} from './events/change-notifier.ts';
+export {
+  type AfterCommitHint,
+  createOutbox,
+  type Outbox,
+  type OutboxDeps,
+  type OutboxRow,
+  type OutboxSubscriber,
+} from './events/outbox.ts';
+export type { OutboxEventData, OutboxEventMapper } from './events/outbox-event-mapper.ts';
+export { type Ids, systemIds, withJitter } from './identifiers/ids.ts';
+export { createDueClock, type DueClock } from './jobs/due-clock.ts';
+export { deleteJobSql } from './jobs/job-sql.ts';
 export {
   createJobs,
   type Job,
   type JobHandler,
   type Jobs,
   type JobsDeps,
-  type Later,
   type NewJob,
-} from './jobs.ts';
-export { deriveKey } from './keys.ts';
-export { createLifecycle, type Lifecycle } from './lifecycle.ts';
+  type Reschedule,
+} from './jobs/jobs.ts';
+export { createMail } from './mail/create-mail.ts';
+export { deliverMail } from './mail/deliver-mail.ts';
+export { mailDirectory } from './mail/mail-files.ts';
+export { sanitizeMailName } from './mail/sanitize-name.ts';
+export { type Mail, type MailMessage, maxConcurrentMails } from './mail/smtp-mail.ts';
+export { isLoopbackHost } from './net/address-classes.ts';
+export { type AwsClient, type AwsResult, createAwsClient } from './net/aws-client.ts';
 export {
-  createLive,
-  type Live,
-  type LiveDeps,
-  type Subscription,
-  type Topic,
-  type VersionSource,
-} from './live.ts';
-export { createLog, type Log, type LogSettings, type LogStream } from './log.ts';
-export { isLoopbackHost } from './loopback.ts';
-export { type Mail, type MailMessage, mailsAtOnce } from './mail.ts';
-export { mailDirOf } from './mail-catcher.ts';
-export { deliverMail } from './mail-delivery.ts';
-export { mailName } from './mail-name.ts';
-export { createMetrics, type Metrics } from './metrics.ts';
-export { type MigrateDeps, migrate } from './migrations.ts';
-export {
-  createMonitoring,
-  type Monitoring,
-  type MonitoringOptions,
-  type ReadinessCheck,
-} from './monitoring.ts';
-export { nearestName } from './nearest-name.ts';
-export { onConnection } from './open-connection.ts';
-export { checkOpenFiles } from './open-files.ts';
-export {
-  type AfterCommit,
-  createOutbox,
-  type Outbox,
-  type OutboxDeps,
-  type OutboxRow,
-  type OutboxSubscriber,
-} from './outbox.ts';
+  type AwsCredentials,
+  type AwsRequest,
+  type AwsScope,
+  signAwsRequest,
+} from './net/aws-signature.ts';
+export type { AddressLookup } from './net/dns-lookup.ts';
+export { limitIncompleteRequests } from './net/incomplete-requests.ts';
 export {
   type CallFault,
   type CallResult,
   createOutgoingCalls,
   type OutgoingCall,
   type OutgoingCalls,
-} from './outgoing-calls.ts';
-export { whenOver } from './patience.ts';
-export { createPoller, type Poller } from './poller.ts';
-export { explainPortInUse } from './port-in-use.ts';
-export { isAlive, isMarkAlive, processMark } from './postgres-home.ts';
-export { safeInteger } from './postgres-types.ts';
-export { createPreparedRun } from './prepared-run.ts';
-export { preparedText } from './prepared-text.ts';
-export { isSecretMember, redacted, scrubText } from './redaction.ts';
+} from './net/outgoing-calls.ts';
+export { watchConnection } from './net/request-connection.ts';
+export { startResponseTimeout } from './net/response-timeout.ts';
+export { type AddressGuard, addressRefusedError, createAddressGuard } from './net/ssrf-guard.ts';
+export { createLog, type Log, type LogSettings, type LogStream } from './observability/log.ts';
+export { createMetrics, type Metrics } from './observability/metrics.ts';
 export {
-  type OlderKey,
-  olderAfterRenewal,
-  type RetiredKeys,
-  stillSigning,
-} from './retired-keys.ts';
-export { explainSchemaMismatch, SchemaMismatchError } from './schema-mismatch.ts';
-export { openSealed, seal } from './seal.ts';
+  createMonitoringListener,
+  type MonitoringListener,
+  type MonitoringListenerOptions,
+  type ReadinessCheck,
+} from './observability/monitoring-listener.ts';
+export { isSecretMember, redactedPlaceholder, redactText } from './observability/redaction.ts';
+export { createFailPoints, type FailPointName, type FailPoints } from './process/fail-points.ts';
+export { checkFileDescriptorLimit } from './process/file-descriptor-limit.ts';
+export { createLifecycle, type Lifecycle } from './process/lifecycle.ts';
+export { explainPortInUse, requireFreePorts } from './process/listen-ports.ts';
 export {
+  isProcessAlive,
+  isSameProcessAlive,
+  readProcessIdentity,
+} from './process/process-identity.ts';
+export { lowerGcThreadPriority } from './process/v8-gc-threads.ts';
+export {
+  acquirerLinkRules,
+  allowedAcquirerProxies,
+  outgoingCallRules,
+} from './settings/address-settings.ts';
+export { nearestName } from './settings/did-you-mean.ts';
+export {
+  type EnvironmentVariables,
+  omitCardSettings,
   readSettings,
   type Settings,
-  SettingsFault,
-  type Variables,
-  withoutCards,
-  withPorts,
-} from './settings.ts';
-export { acquirerProxiesOf, callRulesOf, linkRulesOf } from './settings-addresses.ts';
-export { type Environment, type Setting, settingPrefix, settingsTable } from './settings-table.ts';
+  SettingsError,
+  withActualPorts,
+} from './settings/settings.ts';
 export {
-  createSigningKey,
-  type PublicSigningKey,
-  publicSigningKey,
-  type SigningKey,
-} from './signing-key.ts';
-export { webhookHeaders, webhookKeyPair, webhookSecret } from './webhook-signature.ts';
-export { createWorks, type Works } from './works.ts';
+  type Environment,
+  type Setting,
+  settingPrefix,
+  settingsTable,
+} from './settings/settings-table.ts';
+export { type Clock, isoTime, pause, systemClock } from './time/clock.ts';
+export { ensureListenerCertificate, type ListenerCertificate } from './tls/listener-certificate.ts';

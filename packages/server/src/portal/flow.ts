@@ -1,7 +1,7 @@
 // A sign-in under way: what the browser takes to the realm and brings back, and nobody else can use.
 import { createHmac, hash } from 'node:crypto';
 import { portalPath, providerPortalPath } from '../identity/index.ts';
-import { type Clock, deriveKey, type Ids, openSealed, seal } from '../platform/index.ts';
+import { type Clock, decryptBytes, deriveKey, encryptBytes, type Ids } from '../platform/index.ts';
 
 /** As long as the realm lets somebody take. */
 const flowMs = 1_800_000;
@@ -75,7 +75,11 @@ export function createFlows({
     ): BegunFlow {
       const flowId = ids.secret();
       const state: State = { flowId, userDomainId, to, goodUntil: clock.now() + flowMs };
-      const sealed = seal(sealKey, Buffer.from(JSON.stringify(state)), placeOf(browser, origin));
+      const sealed = encryptBytes(
+        sealKey,
+        Buffer.from(JSON.stringify(state)),
+        placeOf(browser, origin),
+      );
       return {
         state: sealed.toString('base64url'),
         nonce: derived('nonce', browser, flowId),
@@ -89,7 +93,7 @@ export function createFlows({
       let text: string;
       try {
         const bytes = Buffer.from(given, 'base64url');
-        text = openSealed(sealKey, bytes, placeOf(browser, origin)).toString();
+        text = decryptBytes(sealKey, bytes, placeOf(browser, origin)).toString();
       } catch {
         return undefined;
       }

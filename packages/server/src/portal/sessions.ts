@@ -10,13 +10,13 @@ import {
   type PortalTokens,
 } from '../identity/index.ts';
 import {
-  atMost,
   type Clock,
   type Database,
+  decryptBytes,
   deriveKey,
+  encryptBytes,
   type Ids,
-  openSealed,
-  seal,
+  lruCacheOptions,
 } from '../platform/index.ts';
 import {
   createSessionStore,
@@ -83,14 +83,14 @@ export function createSessions({ database, clock, ids, masterKey, identity }: De
   const store = createSessionStore(database);
   const key = deriveKey(masterKey, 'portal-sessions');
   const remembered = new LRUCache<string, PortalSession>({
-    ...atMost(rememberedMax),
+    ...lruCacheOptions(rememberedMax),
     ttl: rememberedMs,
     ttlResolution: 0,
     perf: clock,
   });
   /** Those that were found here, by name: for as long as one may rest. */
   const found = new LRUCache<string, true>({
-    ...atMost(rememberedMax),
+    ...lruCacheOptions(rememberedMax),
     ttl: idleMs,
     ttlResolution: 0,
     perf: clock,
@@ -99,10 +99,10 @@ export function createSessions({ database, clock, ids, masterKey, identity }: De
   const renewing = new Map<string, Promise<PortalSession>>();
 
   const sealedOf = (at: SessionKey, tokens: PortalTokens): Buffer =>
-    seal(key, Buffer.from(JSON.stringify(tokens)), placeOf(at));
+    encryptBytes(key, Buffer.from(JSON.stringify(tokens)), placeOf(at));
 
   function opened({ tokensSealed, ...session }: StoredSession): PortalSession {
-    const text = openSealed(key, tokensSealed, placeOf(session)).toString();
+    const text = decryptBytes(key, tokensSealed, placeOf(session)).toString();
     return { ...session, tokens: JSON.parse(text) as PortalTokens };
   }
 

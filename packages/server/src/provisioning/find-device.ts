@@ -1,6 +1,6 @@
 // Finds the device that a terminal goes by: its place in a store, and the hardware in that place.
 import { defined } from '@switchyard/contract';
-import { type Clock, createPreparedRun, type Database } from '../platform/index.ts';
+import { type Clock, createStatementRunner, type Database } from '../platform/index.ts';
 import { createMemory } from './memory.ts';
 import { isUuid } from './rules.ts';
 import type { Row } from './store.ts';
@@ -104,7 +104,7 @@ export function createDeviceFinder({
 }): DeviceFinder {
   const places = createMemory<FoundDevice | undefined>(clock);
   // So many joins take longer to plan than to make.
-  const run = createPreparedRun(database, 'provisioning');
+  const run = createStatementRunner(database, 'provisioning');
 
   async function load(organizationId: string, name: Name): Promise<FoundDevice | undefined> {
     const [row] = await run(findPlace, [

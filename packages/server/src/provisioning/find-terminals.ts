@@ -1,5 +1,5 @@
 // Finds terminals by the names that they go by, whether they may be used or not: for who has to say why not.
-import { type Clock, createPreparedRun, type Database } from '../platform/index.ts';
+import { type Clock, createStatementRunner, type Database } from '../platform/index.ts';
 import { readName } from './find-device.ts';
 import { createMemory } from './memory.ts';
 import { tsnOf } from './rules.ts';
@@ -99,7 +99,7 @@ function terminalOf(row: Row): Terminal {
 /** @example const terminals = createTerminals({ database, clock }); await terminals.find(organizationId, tsn); */
 export function createTerminals({ database, clock }: { database: Database; clock: Clock }) {
   const found = createMemory<Terminal | undefined>(clock);
-  const run = createPreparedRun(database, 'provisioning');
+  const run = createStatementRunner(database, 'provisioning');
 
   const terminals: Terminals = {
     async find(organizationId, nameOrId) {

@@ -1,6 +1,6 @@
 // Remembers what the hot questions answered a moment ago, until this process changes something.
 import { LRUCache } from 'lru-cache';
-import { atMost, type Clock } from '../platform/index.ts';
+import { type Clock, lruCacheOptions } from '../platform/index.ts';
 
 const rememberedMax = 10_000;
 /** How long another process's change may stay unseen; changes of this one are seen at once. */
@@ -17,7 +17,7 @@ type Remembered<Value> = {
  * one, and a refusal is never remembered.
  */
 export function createMemory<Value>(clock: Clock) {
-  const remembered = new LRUCache<string, Remembered<Value>>(atMost(rememberedMax));
+  const remembered = new LRUCache<string, Remembered<Value>>(lruCacheOptions(rememberedMax));
   return {
     /** @param alsoAs - another key that asks for the same */
     get(

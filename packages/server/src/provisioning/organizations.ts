@@ -2,7 +2,7 @@
 import { type Organization, refuse } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import { platformAuthor } from '../audit/index.ts';
-import { behindCommit } from '../platform/index.ts';
+import { withUnknownOutcome } from '../platform/index.ts';
 import { refuseField, refuseUnknown } from './errors.ts';
 import type { Lookup } from './lookup.ts';
 import { createResource, type Deps, type Resource } from './resource.ts';
@@ -187,7 +187,7 @@ export function createOrganizationsBelow(
     async create(scope, input, id) {
       const parentOrganizationId = input['parentOrganizationId'] ?? scope.organizationId;
       const made = await own.create(scope, { ...input, parentOrganizationId }, id);
-      return behindCommit(async () => {
+      return withUnknownOutcome(async () => {
         await userDomains.changed(made.view.organizationId);
         return withDomain(made);
       });

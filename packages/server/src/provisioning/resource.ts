@@ -4,7 +4,7 @@ import type { Recorder } from '../audit/index.ts';
 import { demandVersion } from '../http/index.ts';
 import {
   type Clock,
-  createPreparedRun,
+  createStatementRunner,
   type Database,
   type Ids,
   isoTime,
@@ -92,7 +92,7 @@ async function translated<Result>(table: Table, write: () => Promise<Result>): P
 export function createResource<View>(deps: Deps, kind: Kind<View>): Resource<View> {
   const { database, clock, ids, audit } = deps;
   /** By identifier there are few texts: one for each table and kind of scope. */
-  const findRun = createPreparedRun(database, 'provisioning');
+  const findRun = createStatementRunner(database, 'provisioning');
   const records = createRecords(kind.table);
   const tell = async (trx: Kysely<unknown>, scope: Scope, done: string, changed: Changed) => {
     const entry = entryOf(kind, scope, done, changed);

@@ -28,18 +28,18 @@ export function createAlarms({
   metrics: Metrics;
 }): Alarms {
   const alarms = metrics.counter({
-    name: 'switchyard_qr_alarms_total',
-    help: 'QR payments that somebody has to look at, by why',
+    name: 'switchyard_qr_manual_review_total',
+    help: 'QR payments that were sent to manual review, by reason',
     labelNames: ['reason'],
   });
   const payments = metrics.counter({
     name: 'switchyard_qr_payments_total',
-    help: 'QR payments by what became of them',
+    help: 'QR payments by outcome',
     labelNames: ['outcome'],
   });
   metrics.gauge({
-    name: 'switchyard_qr_held',
-    help: 'QR payments that wait for somebody to resolve them',
+    name: 'switchyard_qr_manual_review',
+    help: 'QR payments that wait for manual review',
     async collect() {
       const rows = await database.query<{ held: number }>(heldText).catch(() => []);
       const [row] = rows;

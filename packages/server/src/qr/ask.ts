@@ -46,7 +46,7 @@ export function toldBy(answer: PaymentAnswer): Told {
 async function unanswered(deps: QrDeps, loaded: LoadedQr): Promise<LoadedQr> {
   const now = deps.clock.now();
   const { row, operations } = loaded;
-  const isEnded = deps.dueClock.isOver(endBy(loaded), Date.parse(row.createdAt));
+  const isEnded = deps.dueClock.hasPassed(endBy(loaded), Date.parse(row.createdAt));
   if (isLive(row.position) && row.position.ending !== null && isEnded) {
     return settle(deps, loaded, (standing) => endStep(standing, now));
   }

@@ -28,7 +28,7 @@ const request: QrRequest = {
 
 /** As where no connection is to be had: nothing of this statement was done. */
 const lost = () =>
-  new Refusal('database_unavailable', 'The database cannot be reached at the moment.', {
+  new Refusal('database_unavailable', 'The database is unavailable.', {
     outcome: 'NotProcessed',
   });
 

@@ -1,7 +1,7 @@
 // The story of a QR payment's beginning: who and where, the intent, the provider, its answer.
 import { defined, type QrRequest, Refusal, refuse } from '@switchyard/contract';
 import type { Caller } from '../http/index.ts';
-import { behindCommit, isoTime } from '../platform/index.ts';
+import { isoTime, withUnknownOutcome } from '../platform/index.ts';
 import { toldBy } from './ask.ts';
 import { answerMs, duplicateWaitMs, graceMs, type QrDeps } from './deps.ts';
 import { maybeServerId } from './find.ts';
@@ -100,7 +100,7 @@ async function begin(deps: QrDeps, wanted: Wanted, key: Key): Promise<Created> {
   }
   deps.failPoints.hit('after-intent');
   const intent: LoadedQr = { row, operations: [], news: [] };
-  const loaded = await behindCommit(() => ask(deps, intent, wanted.request, at.place));
+  const loaded = await withUnknownOutcome(() => ask(deps, intent, wanted.request, at.place));
   return { loaded, replayed: false };
 }
 
@@ -281,7 +281,7 @@ function askSoon(deps: QrDeps, loaded: LoadedQr): Promise<LoadedQr> {
 /** Whether whoever asked first still waits: nothing was answered, and there is time left for it. */
 async function isAsked({ store, dueClock }: QrDeps, { row, news }: LoadedQr): Promise<boolean> {
   const createdAt = Date.parse(row.createdAt);
-  if (dueClock.isOver(createdAt + answerMs + graceMs, createdAt)) return false;
+  if (dueClock.hasPassed(createdAt + answerMs + graceMs, createdAt)) return false;
   return row.version === 1 || !isAnswered(news ?? (await store.shownEvents(row)));
 }
 

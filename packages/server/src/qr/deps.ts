@@ -1,7 +1,15 @@
 // What the QR room is built from; each operation takes these as its first argument.
 import type { Kysely } from 'kysely';
 import type { Caller } from '../http/index.ts';
-import type { Clock, DueClock, FailPoints, Ids, Live, Log, Numbering } from '../platform/index.ts';
+import type {
+  ChangeNotifier,
+  Clock,
+  DueClock,
+  FailPoints,
+  Ids,
+  Log,
+  Numbering,
+} from '../platform/index.ts';
 import type { Alarms } from './alarms.ts';
 import type { Providers } from './providers/index.ts';
 import type { Running } from './running.ts';
@@ -27,7 +35,7 @@ export type QrDeps = {
   store: QrStore;
   running: Running;
   providers: Providers;
-  live: Pick<Live, 'publish' | 'subscribe'>;
+  live: Pick<ChangeNotifier, 'publish' | 'subscribe'>;
   alarms: Alarms;
   tell: Tell;
   /** Something is due now: do not wait for the next look. */

@@ -1,7 +1,7 @@
 // What is published of QR payments: which of their events, and with which facts.
 import { defined, type QrEventType } from '@switchyard/contract';
 import { CompiledQuery } from 'kysely';
-import type { EventFacts, EventSource } from '../platform/index.ts';
+import type { OutboxEventData, OutboxEventMapper } from '../platform/index.ts';
 import type { EventData, QrFacts } from './model.ts';
 
 /** In the list of a payment alone: the intent, pictures, and what changes nothing. */
@@ -45,7 +45,7 @@ function paidBy({ amount, currency, changes }: EventData) {
   return { paidAmount: amount, ...defined({ paidCurrency: currency }) };
 }
 
-function factsOf({ merchant_id: merchantId, data, facts, ...row }: Row): EventFacts {
+function factsOf({ merchant_id: merchantId, data, facts, ...row }: Row): OutboxEventData {
   const { operation, failure, reason, payer } = data;
   const isRefund = operation?.kind === 'Refund';
   return {
@@ -71,7 +71,7 @@ function factsOf({ merchant_id: merchantId, data, facts, ...row }: Row): EventFa
 }
 
 /** Reads the facts of a batch by one query. */
-export const qrEventSource: EventSource = {
+export const qrEventSource: OutboxEventMapper = {
   prefix: 'qr.',
   async read(rows, trx) {
     const values = [

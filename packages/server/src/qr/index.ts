@@ -3,17 +3,17 @@ import { createHmac } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Streams } from '../http/index.ts';
 import {
+  type ChangeNotifier,
   type Clock,
   type Database,
   type DueClock,
   deriveKey,
+  encodeSimpleArray,
   type FailPoints,
   type Ids,
-  type Live,
   type Log,
   type Metrics,
   type Numbering,
-  plainArray,
 } from '../platform/index.ts';
 import { createAlarms } from './alarms.ts';
 import type { QrDeps, Tell } from './deps.ts';
@@ -41,7 +41,7 @@ export type Qr = {
 export type QrRoomDeps = {
   database: Database;
   providers: Providers;
-  live: Live;
+  live: ChangeNotifier;
   masterKey: Buffer;
   clock: Clock;
   dueClock: DueClock;
@@ -66,21 +66,21 @@ function questions() {
     if (named === undefined) {
       const parts = keys.map((key) => key.split('/'));
       named = {
-        organizations: plainArray(parts.map(([organizationId = '']) => organizationId)),
-        payments: plainArray(parts.map(([, transactionId = '']) => transactionId)),
+        organizations: encodeSimpleArray(parts.map(([organizationId = '']) => organizationId)),
+        payments: encodeSimpleArray(parts.map(([, transactionId = '']) => transactionId)),
       };
       namedBy.set(keys, named);
     }
-    const versions = seenBy.get(seen) ?? plainArray(seen);
+    const versions = seenBy.get(seen) ?? encodeSimpleArray(seen);
     seenBy.set(seen, versions);
     return { ...named, versions };
   };
 }
 
 /** What other processes have changed is known by a look at versions. */
-function watch(live: Live, store: QrStore): void {
+function watch(live: ChangeNotifier, store: QrStore): void {
   const askedFor = questions();
-  live.source('qr', async (keys, seen) => {
+  live.addSource('qr', async (keys, seen) => {
     const found = await store.versions(askedFor(keys, seen));
     return new Map(
       found.map((each) => [`${each.organizationId}/${each.transactionId}`, each.version]),
@@ -99,7 +99,7 @@ export function createQr({ database, providers, masterKey, metrics, ...rest }: Q
     providers,
     running: createRunning(),
     alarms: createAlarms({ database, log: rest.log, metrics }),
-    poke: () => looks.poke(),
+    poke: () => looks.wake(),
     markOf: (text) => createHmac('sha256', markKey).update(text).digest('base64url'),
   };
   const looks = createLooks(deps);
@@ -113,7 +113,7 @@ export function createQr({ database, providers, masterKey, metrics, ...rest }: Q
     pressure: store.pressure,
     async stop() {
       await looks.stop();
-      await deps.running.idle();
+      await deps.running.waitForIdle();
       providers.stop();
       await store.drain();
     },

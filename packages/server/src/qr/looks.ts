@@ -35,7 +35,7 @@ function questionsOf(deps: QrDeps, loaded: LoadedQr): Question[] {
   );
   if (openCancels(loaded).length > 0) return [(each) => askCancel(deps, each), ...questions];
   if (!isLive(position) || position.hold !== null) return questions;
-  const isOver = deps.dueClock.isOver(expiresAt, Date.parse(createdAt));
+  const isOver = deps.dueClock.hasPassed(expiresAt, Date.parse(createdAt));
   return [(each) => (isOver ? expire(deps, each) : askStatus(deps, each)), ...questions];
 }
 
@@ -89,7 +89,7 @@ export function createLooks(deps: QrDeps): Looks {
       running.set(key.transactionId, work);
       void work.then(() => {
         running.delete(key.transactionId);
-        if (running.size <= placesMax / 2) poller.poke();
+        if (running.size <= placesMax / 2) poller.wake();
       });
     }
     return keys.length === free;
@@ -97,12 +97,12 @@ export function createLooks(deps: QrDeps): Looks {
 
   const poller = createPoller({
     pollMs: lookEveryMs,
-    turn,
+    poll: turn,
     onError: (error) => deps.log.warn({ err: error }, 'due QR payments cannot be claimed'),
   });
   return {
     start: poller.start,
-    poke: poller.poke,
+    wake: poller.wake,
     async stop() {
       await poller.stop();
       await Promise.all(running.values());

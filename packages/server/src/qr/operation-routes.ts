@@ -17,7 +17,7 @@ import {
   route,
   setReplayedHeader,
 } from '../http/index.ts';
-import { behindCommit } from '../platform/index.ts';
+import { withUnknownOutcome } from '../platform/index.ts';
 import type { QrDeps } from './deps.ts';
 import { findPayment } from './find.ts';
 import { type OperationCall, operate } from './operation.ts';
@@ -60,7 +60,7 @@ async function run(deps: QrDeps, asked: Asked, reply: FastifyReply, verb: Verb) 
   else if (replayed && operation?.details.awaited === true)
     repeatAccepted(reply, locationOf(loaded));
   const { currency } = loaded.row.position;
-  const events = await behindCommit(() => deps.store.shownEvents(loaded.row));
+  const events = await withUnknownOutcome(() => deps.store.shownEvents(loaded.row));
   return {
     ...viewPayment(loaded, events),
     ...defined({
@@ -151,7 +151,7 @@ function registerResolve(app: FastifyInstance, deps: QrDeps): void {
     handler: async ({ caller, id, params, query, body }) => {
       const found = await findPayment(deps, caller, params.qrTransactionId, query.merchantId);
       const loaded = await resolveHold(deps, { caller, id }, found, body);
-      const events = await behindCommit(() => deps.store.shownEvents(loaded.row));
+      const events = await withUnknownOutcome(() => deps.store.shownEvents(loaded.row));
       return viewPayment(loaded, events);
     },
   });

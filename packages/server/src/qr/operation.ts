@@ -1,6 +1,6 @@
 // Cancels and refunds: judged and reserved by one guarded statement, then asked of the provider.
 import { defined, refuse } from '@switchyard/contract';
-import { behindCommit } from '../platform/index.ts';
+import { withUnknownOutcome } from '../platform/index.ts';
 import { askCancel, askRefund } from './ask.ts';
 import { conflictOf } from './conflict.ts';
 import { answerMs, duplicateWaitMs, operationsMax, type QrDeps, rivalsMax } from './deps.ts';
@@ -47,7 +47,7 @@ async function begunBefore(
     }
     const isAsked = isOpen(operation) && operation.details.awaited !== true;
     const createdAt = Date.parse(operation.createdAt);
-    const isYoung = !deps.dueClock.isOver(createdAt + answerMs, createdAt);
+    const isYoung = !deps.dueClock.hasPassed(createdAt + answerMs, createdAt);
     if (!isAsked || !isYoung || deps.dueClock.now() >= until) return { loaded, operation };
     await nextChange(deps.live, loaded.row, loaded.row.version, 250);
   }
@@ -162,7 +162,7 @@ function reserve(
       demandNewIdentifier(loaded, verb, call);
       const verdict = judgeVerb(loaded.row.position, verb);
       if (!verdict.allowed) {
-        return refuse(verdict.reason, 'The payment does not allow it as it stands.', {
+        return refuse(verdict.reason, 'The payment does not allow it stands.', {
           extensions: conflictOf(loaded),
         });
       }
@@ -242,7 +242,7 @@ export async function operate(
     // Who cancels a second time is told what the first one is: it may be refused still.
     if (!send)
       return { ...(await begunBefore(deps, loaded.row, operation.number)), replayed: true };
-    return await behindCommit(() => finish(deps, loaded, operation));
+    return await withUnknownOutcome(() => finish(deps, loaded, operation));
   } catch (error) {
     if (!(error instanceof OperationIdTaken)) throw error;
     const answer = await replay(deps, found, verb, call);

@@ -10,7 +10,7 @@ import {
   setReplayedHeader,
   withClientTransactionId,
 } from '../http/index.ts';
-import { behindCommit } from '../platform/index.ts';
+import { withUnknownOutcome } from '../platform/index.ts';
 import { transactionOf } from './conflict.ts';
 import { createPayment } from './create.ts';
 import type { QrDeps } from './deps.ts';
@@ -81,7 +81,7 @@ export function registerCreate(app: FastifyInstance, deps: QrDeps): void {
       const { loaded, replayed } = await createPayment(deps, request.caller, payment);
       setReplayedHeader(reply, replayed);
       const shown = () => deps.store.shownEvents(loaded.row);
-      const events = loaded.news ?? (await behindCommit(shown));
+      const events = loaded.news ?? (await withUnknownOutcome(shown));
       const view = viewPayment(loaded, events);
       const { status, failure, answeredStatus } = view;
       // Nothing has left: the till may go on under another identifier.

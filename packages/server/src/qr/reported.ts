@@ -1,6 +1,6 @@
 // What reports read of QR payments: whole payments by their keys, also in processes that take none.
 import type { QrTransactionWithEvents } from '@switchyard/contract';
-import { isoTime, plainArray } from '../platform/index.ts';
+import { encodeSimpleArray, isoTime } from '../platform/index.ts';
 import type { LoadedQr, StoredEvent } from './model.ts';
 import { type LoadedRow, loadedColumns, toLoaded } from './rows.ts';
 import { viewWithEvents } from './view.ts';
@@ -45,7 +45,7 @@ export async function readQrPayments(
 ): Promise<ReportedQr[]> {
   if (transactionIds.length === 0) return [];
   const text = options.isWhole === true ? readWholeText : readQrText;
-  const rows = await run<Row>(text, [organizationId, plainArray(transactionIds)]);
+  const rows = await run<Row>(text, [organizationId, encodeSimpleArray(transactionIds)]);
   return rows.map((row) => ({
     loaded: toLoaded(row),
     events: (row.events ?? []).map((event) => ({

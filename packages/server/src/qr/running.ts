@@ -1,8 +1,13 @@
 // Knows what runs in this process: duplicates wait for it, and rivals for one payment come one by one.
-import { createWorks, type Live, pause, type Works } from '../platform/index.ts';
+import {
+  type ChangeNotifier,
+  createKeyedTasks,
+  type KeyedTasks,
+  pause,
+} from '../platform/index.ts';
 import type { LoadedQr, QrKey } from './model.ts';
 
-export type Running = Omit<Works<LoadedQr>, 'inTurn'> & {
+export type Running = Omit<KeyedTasks<LoadedQr>, 'runExclusive'> & {
   /** One after another for the same payment, so that rivals do not spin. */
   inTurn<T>(key: QrKey, work: () => Promise<T>): Promise<T>;
 };
@@ -13,13 +18,13 @@ export const topicOf = (key: QrKey) => ({ kind: 'qr', key: keyOf(key) });
 
 /** @example const running = createRunning(); */
 export function createRunning(): Running {
-  const works = createWorks<LoadedQr>();
-  return { ...works, inTurn: (of, work) => works.inTurn(keyOf(of), work) };
+  const works = createKeyedTasks<LoadedQr>();
+  return { ...works, inTurn: (of, work) => works.runExclusive(keyOf(of), work) };
 }
 
 /** Ends once the payment has gone beyond a version, or after the time. */
 export async function nextChange(
-  live: Pick<Live, 'subscribe'>,
+  live: Pick<ChangeNotifier, 'subscribe'>,
   of: QrKey,
   version: number,
   limitMs: number,

@@ -157,7 +157,7 @@ export function createQrStore({
     name: 'qr-read',
     key: ({ organizationId, transactionId, clientTransactionId }) =>
       organizationId + (transactionId ?? clientTransactionId),
-    sameKeyTogether: true,
+    allowsSameKey: true,
     run: async (all) => {
       const found: (LoadedQr | undefined)[] = all.map(() => undefined);
       const rows = await database.hot<LoadedRow & { i: number }>(statements.find, [

@@ -39,7 +39,7 @@ for (const [name, stage, writtenAsOf, isDone] of positions) {
       organizationId,
     ]);
     assert.deepEqual(done, isDone ? [organizationId] : []);
-    assert.equal(later?.untried, isDone ? undefined : true);
+    assert.equal(later?.countAttempt, isDone ? undefined : false);
     assert.equal((later?.retryAt ?? 0) > systemClock.now(), !isDone);
   });
 }

@@ -1,12 +1,12 @@
 // Work on whole reports: it waits while they are being made anew.
-import type { Clock, Database, Job, Later } from '../platform/index.ts';
+import type { Clock, Database, Job, Reschedule } from '../platform/index.ts';
 import { wholeText } from './projection/store.ts';
 
 const lookAgainMs = 5_000;
 
 export type WholeDeps = { readonly database: Pick<Database, 'query'>; readonly clock: Clock };
 
-type Handle = (job: Job) => Promise<Later | undefined>;
+type Handle = (job: Job) => Promise<Reschedule | undefined>;
 
 /** @example jobs.handle(exportJob, whenWhole(deps, createExportWork(deps))); */
 export function whenWhole({ database, clock }: WholeDeps, handle: Handle): Handle {
@@ -14,6 +14,6 @@ export function whenWhole({ database, clock }: WholeDeps, handle: Handle): Handl
     const [row] = await database.query<{ isWhole: boolean }>(wholeText, [job.organizationId]);
     if (row?.isWhole !== false) return handle(job);
     const note = 'the reports are being made anew';
-    return { retryAt: clock.now() + lookAgainMs, untried: true, note };
+    return { retryAt: clock.now() + lookAgainMs, countAttempt: false, note };
   };
 }

@@ -54,8 +54,8 @@ type Deps = { database: Database; clock: Clock; ids: Ids; log: Log; metrics: Met
 /** @example await accesses.note(organizationId, token, { purpose: 'Refund', actor }, 'Opened'); */
 export function createAccesses({ database, clock, ids, log, metrics }: Deps) {
   const lost = metrics.counter({
-    name: 'switchyard_vault_accesses_lost_total',
-    help: 'Openings of cards that could not be written to the access log',
+    name: 'switchyard_vault_pan_access_log_failures_total',
+    help: 'Accesses to card numbers that could not be written to the access log',
   });
   const lines = createGroupCommit<Line, void>({
     name: 'vault-access',

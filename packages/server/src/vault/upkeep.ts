@@ -1,5 +1,5 @@
 // Looks after keys and cards by itself: keys of age are replaced, a round goes over each organisation every day.
-import type { Job, Jobs, Later } from '../platform/index.ts';
+import type { Job, Jobs, Reschedule } from '../platform/index.ts';
 import type { Accesses } from './accesses.ts';
 import type { createCardStore } from './card-store.ts';
 import { unwrapped } from './data-keys.ts';
@@ -78,17 +78,17 @@ export function createUpkeep(deps: UpkeepDeps) {
     log.info({ organizationId, resealed, deleted, broken }, 'a round over the vault has ended');
   }
 
-  async function round({ organizationId }: Job): Promise<Later | undefined> {
+  async function round({ organizationId }: Job): Promise<Reschedule | undefined> {
     await rewrap(platformId);
     await rewrap(organizationId);
     const keys = await keyStore.list(organizationId);
     const walked = await rounds.walk(organizationId, stopping.signal);
-    if (walked === undefined) return { retryAt: clock.now(), untried: true };
+    if (walked === undefined) return { retryAt: clock.now(), countAttempt: false };
     await endRound(organizationId, keys, walked);
     await accesses.prune(organizationId, clock.now() - deps.accessDays * dayMs);
     // Another round proves that nothing is left under a key that was replaced.
     const settles = (await keyStore.list(organizationId)).some(({ state }) => state === 'Retiring');
-    return settles ? { retryAt: clock.now() + settleMs, untried: true } : undefined;
+    return settles ? { retryAt: clock.now() + settleMs, countAttempt: false } : undefined;
   }
 
   async function order(organizationId: string): Promise<void> {
@@ -96,7 +96,7 @@ export function createUpkeep(deps: UpkeepDeps) {
     await jobs.enqueue({ organizationId, jobId, kind: roundKind, payload: {} });
   }
 
-  async function upkeep(): Promise<Later> {
+  async function upkeep(): Promise<Reschedule> {
     const now = clock.now();
     const replaced = await keyStore.retireOlder(now - deps.keyDays * dayMs, now);
     if (replaced.length > 0) log.info({ organizations: replaced.length }, 'keys were replaced');
@@ -105,13 +105,13 @@ export function createUpkeep(deps: UpkeepDeps) {
       const some = await keyStore.organizations(after, organizationsAtOnce);
       for (const organizationId of some) await order(organizationId);
       after = some.at(-1) ?? after;
-      if (some.length < organizationsAtOnce) return { retryAt: now + dayMs, untried: true };
+      if (some.length < organizationsAtOnce) return { retryAt: now + dayMs, countAttempt: false };
     }
-    return { retryAt: now, untried: true };
+    return { retryAt: now, countAttempt: false };
   }
 
   jobs.handle(upkeepKind, upkeep);
-  jobs.handle(roundKind, round, { most: roundsMost });
+  jobs.handle(roundKind, round, { maxConcurrent: roundsMost });
 
   return {
     /** One job of the platform, for ever; cards of before are sealed anew at once. */

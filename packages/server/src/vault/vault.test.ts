@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { Refusal } from '@switchyard/contract';
 import { movableClock } from '../../test/movable-clock.ts';
 import { type VaultRoom, vaultDatabase, vaultRoom } from '../../test/vault-room.ts';
-import { type Database, deriveKey, seal, systemIds } from '../platform/index.ts';
+import { type Database, deriveKey, encryptBytes, systemIds } from '../platform/index.ts';
 import { listAccesses } from './accesses.ts';
 import {
   chainOfProviders,
@@ -432,7 +432,11 @@ describe('a vault of the time of one key for everything', () => {
       .update(`${organizationId}|${pan}|${expiry}`)
       .digest();
     const dataKey = deriveKey(legacyMaster, 'vault-data');
-    const sealed = seal(dataKey, Buffer.from(`${pan}|${expiry}`), `${organizationId}|${token}`);
+    const sealed = encryptBytes(
+      dataKey,
+      Buffer.from(`${pan}|${expiry}`),
+      `${organizationId}|${token}`,
+    );
     await database.query(
       `INSERT INTO vault_cards (organization_id, token, fingerprint, sealed, created_at)
       VALUES ($1, $2, $3, $4, now())`,

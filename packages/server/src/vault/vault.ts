@@ -2,11 +2,11 @@
 import { createHmac } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import {
-  atMost,
   createGroupCommit,
   type Database,
+  decryptBytes,
   isoTime,
-  openSealed,
+  lruCacheOptions,
 } from '../platform/index.ts';
 import { type Access, createAccesses } from './accesses.ts';
 import { createCardStore, insertCards, selectCards } from './card-store.ts';
@@ -86,7 +86,7 @@ export function createVault(deps: VaultDeps): Vault {
   const cardStore = createCardStore(database);
   const accesses = createAccesses(deps);
   const uses = createUses({ ...deps, retentionDays });
-  const tokens = new LRUCache<string, Kept>(atMost(cachedTokensMax));
+  const tokens = new LRUCache<string, Kept>(lruCacheOptions(cachedTokensMax));
   let isOpened: OpenVault | undefined;
 
   function opened(): OpenVault {
@@ -118,7 +118,7 @@ export function createVault(deps: VaultDeps): Vault {
     if (!isLegacy(bytes)) return openedBytes({ organizationId, within: cardWithin(token) }, bytes);
     const { legacyKey } = opened();
     if (legacyKey === undefined) throw new Error('no key at hand opens a card of before');
-    return openSealed(legacyKey, bytes, `${organizationId}|${token}`);
+    return decryptBytes(legacyKey, bytes, `${organizationId}|${token}`);
   }
 
   /** Undefined where the key was retired before the row was made: nothing is kept then. */
@@ -223,7 +223,7 @@ function createReads(database: Database) {
   return createGroupCommit<{ organizationId: string; token: string }, Sealed | undefined>({
     name: 'vault-reads',
     key: ({ organizationId, token }) => organizationId + token,
-    sameKeyTogether: true,
+    allowsSameKey: true,
     run: async (all) => {
       const found: (Sealed | undefined)[] = all.map(() => undefined);
       const rows = await database.hot<Sealed & { i: number }>(selectCards, [

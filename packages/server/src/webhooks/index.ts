@@ -2,14 +2,14 @@
 import type { FastifyInstance } from 'fastify';
 import type { Streams } from '../http/index.ts';
 import type {
+  ChangeNotifier,
   Clock,
   Database,
-  EventSource,
   Jobs,
-  Live,
   Log,
   Metrics,
   Outbox,
+  OutboxEventMapper,
 } from '../platform/index.ts';
 import type { Deliveries } from './delivery/index.ts';
 import {
@@ -27,13 +27,13 @@ export type { DeliveryPlanner, FeedEvent } from './feed/index.ts';
 export type WebhooksDeps = {
   database: Database;
   outbox: Pick<Outbox, 'subscribe'>;
-  live: Pick<Live, 'source' | 'publish'>;
+  live: Pick<ChangeNotifier, 'addSource' | 'publish'>;
   jobs: Pick<Jobs, 'handle' | 'enqueue'>;
   clock: Clock;
   log: Log;
   metrics: Metrics;
   /** One for each prefix of kinds of the outbox. */
-  sources: readonly EventSource[];
+  sources: readonly OutboxEventMapper[];
   retentionDays: number;
   deliveries: Deliveries;
 };
@@ -50,7 +50,7 @@ export function createWebhooks({ outbox, live, jobs, ...deps }: WebhooksDeps): W
   const { deliveries } = deps;
   const reader = createFeedReader(deps.database);
   const retention = createFeedRetention({ ...deps, days: deps.retentionDays });
-  live.source(feedTopic, reader.ends);
+  live.addSource(feedTopic, reader.ends);
   const publish = createPublisher({
     ...deps,
     setAside: createSetAside({ ...deps, jobs }),

@@ -10,8 +10,8 @@ import { request as requestTls, Agent as TlsAgent } from 'node:https';
 import {
   type AddressGuard,
   addressRefusedError,
-  onConnection,
-  whenOver,
+  startResponseTimeout,
+  watchConnection,
 } from '../../platform/index.ts';
 import type { ExchangeResult, TlsIdentity } from '../spi/acquirer-spi.ts';
 
@@ -92,7 +92,9 @@ export function createAcquirerHttpClient(options: Options) {
       return;
     }
     lateRequests.add(clientRequest);
-    const cancelTimeout = whenOver(options.lateResponseWindowMs, () => clientRequest.destroy());
+    const cancelTimeout = startResponseTimeout(options.lateResponseWindowMs, () =>
+      clientRequest.destroy(),
+    );
     clientRequest.once('close', () => {
       cancelTimeout();
       lateRequests.delete(clientRequest);
@@ -136,7 +138,7 @@ export function createAcquirerHttpClient(options: Options) {
       clientRequest.destroy();
     }
 
-    const cancelTimeout = whenOver(call.timeoutMs, () => {
+    const cancelTimeout = startResponseTimeout(call.timeoutMs, () => {
       failUnsent('no connection');
       if (isFinished) return;
       finish({ result: 'Timeout' });
@@ -144,10 +146,11 @@ export function createAcquirerHttpClient(options: Options) {
       else awaitLateResponse(clientRequest);
     });
 
-    const startConnectTimeout = () => whenOver(connectTimeoutMs, () => failUnsent('no connection'));
+    const startConnectTimeout = () =>
+      startResponseTimeout(connectTimeoutMs, () => failUnsent('no connection'));
     // Limits the wait for a free connection, so that fail-over to another link is still possible.
     let cancelConnectTimeout = startConnectTimeout();
-    onConnection(clientRequest, {
+    watchConnection(clientRequest, {
       connecting() {
         cancelConnectTimeout();
         if (!isFinished) cancelConnectTimeout = startConnectTimeout();

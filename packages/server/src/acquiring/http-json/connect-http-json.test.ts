@@ -14,7 +14,7 @@ import { eventually } from '../../../test/eventually.ts';
 import {
   createAddressGuard,
   createLog,
-  ensureCertificates,
+  ensureListenerCertificate,
   systemClock,
 } from '../../platform/index.ts';
 import type { AcquirerRequest, HttpJsonLink, LateResponse } from '../spi/acquirer-spi.ts';
@@ -391,7 +391,7 @@ test('a not ready acquirer rejects payments without posting', async () => {
 test('no request is sent to a server with an untrusted certificate', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'http-acquirer-tls-'));
   const settings = { dataDir, host: 'localhost', tlsCertFile: undefined, tlsKeyFile: undefined };
-  const { key, cert } = await ensureCertificates({ settings, clock: systemClock });
+  const { key, cert } = await ensureListenerCertificate({ settings, clock: systemClock });
   let asked = 0;
   let connected = 0;
   const server = createTlsServer({ key, cert }, (_request, response) => {

@@ -1,7 +1,7 @@
 // Adapter for ISO 8583 hosts over TCP, configured by a dialect table.
 import type { Host, Message } from '@switchyard/iso8583';
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../../platform/index.ts';
+import { lruCacheOptions } from '../../platform/index.ts';
 import type { Hsm } from '../../vault/index.ts';
 import type { ZoneKeyRing } from '../keys/import-zone-keys.ts';
 import {
@@ -34,7 +34,7 @@ export function connectIso8583Host(options: Options): AcquirerConnection {
   requireTls(link);
   // Requests after a time-out or an ambiguous response. They identify a late response.
   const unansweredRequests = new LRUCache<string, Omit<LateResponse, 'responseCode'>>(
-    atMost(maxUnansweredRequests),
+    lruCacheOptions(maxUnansweredRequests),
   );
 
   function reportLateResponse(response: Message): void {

@@ -1,7 +1,7 @@
 // One TCP or TLS connection to a host: connects, reconnects with backoff, and writes frames in batches.
 import { connect as connectTcp, isIP, Socket } from 'node:net';
 import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
-import { type AddressGuard, jittered, type Log } from '../../platform/index.ts';
+import { type AddressGuard, type Log, withJitter } from '../../platform/index.ts';
 import type { TlsIdentity } from '../spi/acquirer-spi.ts';
 import type { MessageFraming } from './message-framing-and-mac.ts';
 
@@ -98,7 +98,7 @@ export function openHostConnection(options: HostConnectionOptions) {
     failures += 1;
     log.warn({ why: reason, retryInMs: baseDelayMs }, 'connection to the host lost; reconnecting');
     // Jitter between 50 % and 100 % spreads the reconnects of many processes.
-    reconnectTimer = setTimeout(connect, jittered(baseDelayMs));
+    reconnectTimer = setTimeout(connect, withJitter(baseDelayMs));
   }
 
   // One write at a time: queued frames are certainly unsent when the connection is lost.

@@ -1,6 +1,6 @@
 // One session with a host: a connection with sign-on, echo and sign-off.
 import type { Message } from '@switchyard/iso8583';
-import { type Clock, jittered, type Log } from '../../platform/index.ts';
+import { type Clock, type Log, withJitter } from '../../platform/index.ts';
 import type { ExchangeResult } from '../spi/acquirer-spi.ts';
 import {
   type HostConnection,
@@ -139,7 +139,7 @@ export function openHostSession(options: HostSessionOptions): HostSession {
       { retryInMs: baseDelayMs },
       'host signed off or declined the sign-on; retrying',
     );
-    timer = setTimeout(() => void signOn(), jittered(baseDelayMs));
+    timer = setTimeout(() => void signOn(), withJitter(baseDelayMs));
   }
 
   const session: HostSession = {

@@ -1,6 +1,12 @@
 // Imports zone keys that hosts send into the HSM, and stores the key references before use.
 import { defined } from '@switchyard/contract';
-import { type Clock, createWorks, type Database, isoTime, type Log } from '../../platform/index.ts';
+import {
+  type Clock,
+  createKeyedTasks,
+  type Database,
+  isoTime,
+  type Log,
+} from '../../platform/index.ts';
 import type { Hsm, KeyImport } from '../../vault/index.ts';
 import type { Iso8583HostLink, ZonePinKey } from '../spi/acquirer-spi.ts';
 
@@ -54,7 +60,7 @@ export function createZoneKeys(ports: {
 }) {
   const { database, clock, log, hsm } = ports;
   let keysByLink = new Map<string, StoredZoneKey[]>();
-  const tasks = createWorks<void>();
+  const tasks = createKeyedTasks<void>();
 
   /** Keys of one usage, newest first. The list is empty after an operator configures another key. */
   function listReceivedKeys(link: Iso8583HostLink, usage: ZoneKeyUpdate['usage']): StoredZoneKey[] {
@@ -68,7 +74,7 @@ export function createZoneKeys(ports: {
 
   /** Reloads run one at a time: an older read must not overwrite a newer one. */
   const reload = (): Promise<void> =>
-    tasks.inTurn('reload', async () => {
+    tasks.runExclusive('reload', async () => {
       const keys = await database.query<StoredZoneKey>(selectKeysSql);
       keysByLink = Map.groupBy(keys, ({ linkId }) => linkId);
     });
@@ -147,7 +153,7 @@ export function createZoneKeys(ports: {
           if (waitingImports >= maxWaitingImports) return false;
           waitingImports += 1;
           return tasks
-            .inTurn(link.linkId, () => importUpdate(link, update))
+            .runExclusive(link.linkId, () => importUpdate(link, update))
             .finally(() => {
               waitingImports -= 1;
             });

@@ -2,12 +2,12 @@
 import { refuse } from '@switchyard/contract';
 import {
   type Clock,
-  createWorks,
+  createKeyedTasks,
   type Database,
   isoTime,
-  jittered,
   type Numbering,
   pause,
+  withJitter,
 } from '../../platform/index.ts';
 import type { AcquirerReference, AcquirerRequestKind } from '../spi/acquirer-spi.ts';
 import { buildReference, terminalIdAt } from './message-reference.ts';
@@ -95,7 +95,7 @@ export function createReferenceAllocator({
   numbering: Numbering;
 }) {
   const terminals = new Map<string, Terminal>();
-  const fetches = createWorks<void>();
+  const fetches = createKeyedTasks<void>();
   let jumps = numbering.jumps();
 
   /** Blocks that were reserved before a jump are invalid: the database may reserve them again. */
@@ -130,7 +130,7 @@ export function createReferenceAllocator({
       await database.hot(claimTerminalSql, values);
       const claimed = await reserveBlock(owner);
       if (claimed !== undefined) return claimed;
-      await pause(jittered(Math.min(attempt, maxClaimPauseMs)));
+      await pause(withJitter(Math.min(attempt, maxClaimPauseMs)));
     }
     return refuse('overloaded', 'Too many concurrent terminal id allocations. Retry the request.');
   }
@@ -140,7 +140,7 @@ export function createReferenceAllocator({
     // Claims of a contract run one at a time: concurrent claims would try the same terminal id.
     const claimed =
       (await reserveBlock(owner)) ??
-      (await fetches.inTurn(owner.contractId, () => claimTerminal(owner)));
+      (await fetches.runExclusive(owner.contractId, () => claimTerminal(owner)));
     // The block may be of the database before the jump.
     if (jumpsBefore !== numbering.jumps()) return;
     dropBlocksAfterJump();

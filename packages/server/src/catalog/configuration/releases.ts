@@ -1,7 +1,7 @@
 // Remembers what releases say of the configuration; a release never changes.
 import { defined } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../../platform/index.ts';
+import { lruCacheOptions } from '../../platform/index.ts';
 import type { Declaration } from '../service-store.ts';
 import type { Run } from '../sql.ts';
 import { relaxed } from './own-rules.ts';
@@ -37,7 +37,7 @@ export type Releases = (names: readonly ReleaseName[]) => Promise<readonly Relea
 
 /** @example const releases = createReleases(run); const [release] = await releases([{ serviceId, release: 2 }]); */
 export function createReleases(run: Run): Releases {
-  const remembered = new LRUCache<string, Release>(atMost(rememberedMax));
+  const remembered = new LRUCache<string, Release>(lruCacheOptions(rememberedMax));
   return async (names) => {
     const missing = names.filter((name) => !remembered.has(keyOf(name)));
     const loaded = new Map<string, Release>();

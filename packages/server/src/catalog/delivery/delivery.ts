@@ -12,13 +12,13 @@ import {
 import { LRUCache } from 'lru-cache';
 import type { FoundPage, PageRequest } from '../../http/index.ts';
 import {
-  atMost,
   type Clock,
   createGroupCommit,
   createSigningKey,
   type Database,
   isoTime,
-  scrubText,
+  lruCacheOptions,
+  redactText,
 } from '../../platform/index.ts';
 import type { FoundDevice, Provisioning } from '../../provisioning/index.ts';
 import type { ForDevice } from '../configuration/for-device.ts';
@@ -94,7 +94,7 @@ function createDeviceSide(
   const { database, clock, provisioning } = deps;
   const run = runPrepared(database);
   const key = createSigningKey(deps.masterKey, 'device configuration');
-  const asked = new LRUCache<string, { basis: string; at: number }>(atMost(askedMax));
+  const asked = new LRUCache<string, { basis: string; at: number }>(lruCacheOptions(askedMax));
   const told = createGroupCommit<Told, void>({
     name: 'device configuration',
     key: ({ organizationId, logicalDeviceId }) => `${organizationId}|${logicalDeviceId}`,
@@ -168,7 +168,7 @@ function createDeviceSide(
       if (meant === undefined) return refuseField('/version', 'was not told to this device');
       const now = isoTime(clock.now());
       // A device that is in trouble may write anything into its reason.
-      const reason = said.reason === undefined ? {} : { reason: scrubText(said.reason) };
+      const reason = said.reason === undefined ? {} : { reason: redactText(said.reason) };
       const kept = { ...said, ...reason };
       await noteSaid(run, { organizationId, logicalDeviceId }, kept, { versions: meant, now });
       return { ...kept, logicalDeviceId, acknowledgedAt: now };

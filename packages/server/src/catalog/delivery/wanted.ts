@@ -1,7 +1,7 @@
 // Finds what a device is to have now, and under which version; versions are remembered.
 import { terminalParameterDomain } from '@switchyard/emv';
 import { LRUCache } from 'lru-cache';
-import { atMost, type Clock } from '../../platform/index.ts';
+import { type Clock, lruCacheOptions } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 import type { ForDevice } from '../configuration/for-device.ts';
 import { withMerchantCategory } from '../emv-parameters.ts';
@@ -35,7 +35,7 @@ export type WantedDeps = {
 };
 
 function createCategories({ clock, provisioning }: WantedDeps) {
-  const known = new LRUCache<string, { until: number; mcc: string }>(atMost(merchantsMax));
+  const known = new LRUCache<string, { until: number; mcc: string }>(lruCacheOptions(merchantsMax));
   return async (organizationId: string, merchantId: string): Promise<string> => {
     const key = `${organizationId}|${merchantId}`;
     const kept = known.get(key);
@@ -55,7 +55,7 @@ function createCategories({ clock, provisioning }: WantedDeps) {
 export function createWantedFinder(deps: WantedDeps): WantedFinder {
   const { configuration } = deps;
   const categoryOf = createCategories(deps);
-  const remembered = new LRUCache<string, Known>(atMost(rememberedMax));
+  const remembered = new LRUCache<string, Known>(lruCacheOptions(rememberedMax));
   type Named = { readonly serviceId: string; readonly domain: string; readonly version: string };
 
   async function namesOf(organizationId: string, { merchantId }: Device, named: readonly Named[]) {

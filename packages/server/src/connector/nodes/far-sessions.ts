@@ -59,8 +59,8 @@ export function createFarSessions({ link, clock, ids, log, metrics }: Deps): Far
   const pipes = new Set<Pipe>();
   const ended = (pipe: Pipe) => void pipes.delete(pipe);
   metrics.gauge({
-    name: 'switchyard_connector_far_sessions',
-    help: 'Sessions of which this node has one end and another node the other',
+    name: 'switchyard_connector_remote_sessions',
+    help: 'Sessions whose other end is on another node',
     collect() {
       this.set(pipes.size);
     },

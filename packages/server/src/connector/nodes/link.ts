@@ -10,7 +10,7 @@ import {
   type Subscription,
 } from '@nats-io/transport-node';
 import { defined } from '@switchyard/contract';
-import { jittered, type Log, type Metrics } from '../../platform/index.ts';
+import { type Log, type Metrics, withJitter } from '../../platform/index.ts';
 import { BackplaneFault } from '../backplane.ts';
 
 export type LinkSettings = {
@@ -49,7 +49,7 @@ const pingMs = 5000;
 
 /** Doubles with each failure in a row, and scattered, so that nodes do not come back together. */
 const pauseAfter = (failures: number): number =>
-  jittered(Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(failures, 10)));
+  withJitter(Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(failures, 10)));
 
 /** They stand in the first URL, as user and password or a token, or in a file of their own. */
 function credentialsOf(url: URL | undefined, file: string | undefined) {
@@ -95,7 +95,7 @@ const isNobody = (error: unknown): boolean =>
 function measure(metrics: Metrics, isUp: () => boolean) {
   metrics.gauge({
     name: 'switchyard_connector_nats_up',
-    help: 'Whether this node reaches NATS, and by it the other nodes',
+    help: '1 while this node is connected to NATS, otherwise 0',
     collect() {
       this.set(isUp() ? 1 : 0);
     },
@@ -103,9 +103,12 @@ function measure(metrics: Metrics, isUp: () => boolean) {
   const count = (name: string, help: string, labelNames: string[] = []) =>
     metrics.counter({ name: `switchyard_connector_nats_${name}_total`, help, labelNames });
   return {
-    cuts: count('cuts', 'How often the connection to NATS was lost'),
-    asked: count('requests', 'Questions to other nodes, by what came of them', ['outcome']),
-    dropped: count('dropped', 'What was not told to other nodes, since NATS was away'),
+    cuts: count('disconnections', 'Lost connections to NATS'),
+    asked: count('requests', 'Requests to other nodes, by outcome', ['outcome']),
+    dropped: count(
+      'messages_dropped',
+      'Messages to other nodes that were dropped because NATS was unavailable',
+    ),
   };
 }
 

@@ -1,6 +1,6 @@
 // What the Retail API is given.
 import type { Catalog } from '../../catalog/index.ts';
-import type { Clock, Database, Ids, Live, Log } from '../../platform/index.ts';
+import type { ChangeNotifier, Clock, Database, Ids, Log } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 import type { JoinedEnd } from '../addresses.ts';
 import type { Backplane } from '../backplane.ts';
@@ -31,7 +31,7 @@ export type RetailDeps = {
   readonly catalog: Pick<Catalog, 'activeServices'>;
   readonly database: Database;
   readonly masterKey: Buffer;
-  readonly live: Live;
+  readonly live: ChangeNotifier;
   readonly clock: Clock;
   readonly dueClock: Clock;
   readonly ids: Ids;

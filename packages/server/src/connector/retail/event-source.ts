@@ -1,6 +1,6 @@
 // What is published of messages to terminals: that they have their end, and never what was answered.
 import { CompiledQuery } from 'kysely';
-import type { EventFacts, EventSource } from '../../platform/index.ts';
+import type { OutboxEventData, OutboxEventMapper } from '../../platform/index.ts';
 
 type Row = {
   outbox_id: string;
@@ -23,7 +23,7 @@ const text = `SELECT r.outbox_id, m.message_id, m.merchant_id, m.store_id, m.log
   JOIN retail_messages AS m ON m.organization_id = r.organization_id
     AND m.message_id = r.message_id`;
 
-const factsOf = (row: Row): EventFacts => ({
+const factsOf = (row: Row): OutboxEventData => ({
   merchantId: row.merchant_id,
   data: {
     storeId: row.store_id,
@@ -40,7 +40,7 @@ const factsOf = (row: Row): EventFacts => ({
 });
 
 /** Reads the facts of a batch by one query. */
-export const retailEventSource: EventSource = {
+export const retailEventSource: OutboxEventMapper = {
   prefix: 'retail.',
   async read(rows, trx) {
     const values = [

@@ -44,7 +44,7 @@ export function createRetail(deps: RetailDeps): Retail {
   watchMessages(live, store);
   const sweep = createPoller({
     pollMs: sweepMs,
-    async turn() {
+    async poll() {
       const lapsed = await store.lapse(clock.now() - graceMs, rowsAtOnce);
       const deleted = await store.deleteOld(rowsAtOnce);
       return lapsed === rowsAtOnce || deleted === rowsAtOnce;

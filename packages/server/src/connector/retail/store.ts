@@ -9,11 +9,11 @@ import { serviceIdKeptMs } from '@switchyard/nexo';
 import {
   type Clock,
   type Database,
+  decryptBytes,
   deriveKey,
+  encryptBytes,
   type Ids,
   isoTime,
-  openSealed,
-  seal,
 } from '../../platform/index.ts';
 import type { PlacedTerminal } from '../devices.ts';
 
@@ -130,7 +130,7 @@ export function createMessageStore({ database, clock, ids, masterKey }: Deps) {
 
   function viewOf(kept: Kept, tsn: string, row: Row): RetailMessage {
     const sealed = row.response;
-    const text = sealed === null ? undefined : openSealed(key, sealed, placeOf(kept)).toString();
+    const text = sealed === null ? undefined : decryptBytes(key, sealed, placeOf(kept)).toString();
     return {
       messageId: row.message_id,
       tsn,
@@ -187,7 +187,7 @@ export function createMessageStore({ database, clock, ids, masterKey }: Deps) {
               outcome.result ?? null,
               outcome.errorCondition ?? null,
               null,
-              seal(key, Buffer.from(outcome.text), placeOf(kept)),
+              encryptBytes(key, Buffer.from(outcome.text), placeOf(kept)),
             ];
       await database.query(settleText, [now(), organizationId, messageId, ...told]);
     },

@@ -1,5 +1,5 @@
 // What those wait for who wait for the end of a message; 1 once it has come.
-import type { Live, Topic } from '../../platform/index.ts';
+import type { ChangeNotifier, Topic } from '../../platform/index.ts';
 import type { Kept, MessageStore } from './store.ts';
 
 const kind = 'retail';
@@ -10,8 +10,8 @@ export const retailTopic = ({ organizationId, messageId }: Kept): Topic => ({
 });
 
 /** What other processes have heard is known by a look. */
-export function watchMessages(live: Live, store: Pick<MessageStore, 'settled'>): void {
-  live.source(kind, async (keys) => {
+export function watchMessages(live: ChangeNotifier, store: Pick<MessageStore, 'settled'>): void {
+  live.addSource(kind, async (keys) => {
     const asked = keys.map((key) => {
       const [organizationId = '', messageId = ''] = key.split('/');
       return { organizationId, messageId };

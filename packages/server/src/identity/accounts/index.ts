@@ -58,7 +58,7 @@ export type AccountsDeps = {
   readonly authUrl: string;
   readonly revision: Revision;
   /** Left out: whatever would write a letter fails, before it has done anything. */
-  readonly jobs?: Pick<Jobs, 'handle' | 'enqueue' | 'poke'> | undefined;
+  readonly jobs?: Pick<Jobs, 'handle' | 'enqueue' | 'wake'> | undefined;
   readonly mail?: Pick<Mail, 'send'> | undefined;
   /** Ends the user's sessions and refresh families, but that of `exceptSessionId`. */
   endSessions: EndSessions;

@@ -1,5 +1,5 @@
 // The words of our mail, in English, French and German, as text and as HTML.
-import { mailName } from '../../platform/index.ts';
+import { sanitizeMailName } from '../../platform/index.ts';
 
 /** With a link: the first three. The others tell what was done, so that a stranger's doing is noticed. */
 export type LetterKind =
@@ -185,7 +185,7 @@ export function writeLetter(letter: Letter): Written {
   const name = languageOf(letter.locale);
   const language: Language = languages[name];
   const { subject, body, after } = language.letters[letter.kind];
-  const givenName = mailName(letter.givenName ?? '');
+  const givenName = sanitizeMailName(letter.givenName ?? '');
   const { link, username, userDomainId } = letter;
   const until =
     link === undefined ? [] : [language.expiry(timeText(link.expiresAt, name, letter.zoneinfo))];

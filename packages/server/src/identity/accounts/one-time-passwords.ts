@@ -1,7 +1,7 @@
 // One-time passwords by RFC 6238, and the recovery codes for a lost phone: made, read and kept unreadable.
 import { createHmac } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
-import { deriveKey, type Ids, openSealed, seal } from '../../platform/index.ts';
+import { decryptBytes, deriveKey, encryptBytes, type Ids } from '../../platform/index.ts';
 
 const periodSeconds = 30;
 const digits = 6;
@@ -32,9 +32,9 @@ export function createOneTimePasswords(masterKey: Buffer, ids: Ids) {
   return {
     newSecret: (): Buffer => Buffer.from(ids.secret(secretBytes), 'base64url'),
 
-    seal: (secret: Buffer, owner: Owner): Buffer => seal(sealKey, secret, placeOf(owner)),
+    seal: (secret: Buffer, owner: Owner): Buffer => encryptBytes(sealKey, secret, placeOf(owner)),
 
-    open: (sealed: Buffer, owner: Owner): Buffer => openSealed(sealKey, sealed, placeOf(owner)),
+    open: (sealed: Buffer, owner: Owner): Buffer => decryptBytes(sealKey, sealed, placeOf(owner)),
 
     /** The 30-second step whose code this is, or undefined. Without a secret it does the same work. */
     stepOf(secret: Buffer | undefined, code: string, at: number): number | undefined {

@@ -15,7 +15,7 @@ import {
   createLog,
   createMail,
   createMetrics,
-  mailDirOf,
+  mailDirectory,
   migrate,
   openDatabase,
   systemClock,
@@ -49,14 +49,14 @@ test('a link reaches its reader over a mail server that fails, and lies in the c
     const [job] = await database.query('SELECT * FROM jobs');
     assert.equal(JSON.stringify(job).includes(user.email), false);
     jobs.start();
-    const files = () => readdir(mailDirOf({ dataDir })).catch(() => []);
+    const files = () => readdir(mailDirectory({ dataDir })).catch(() => []);
     await eventually('the mail is there', async () => (await files()).length === 1);
     await eventually('the job is over', async () => {
       return (await database.query('SELECT job_id FROM jobs')).length === 0;
     });
     assert.equal(failures, 2);
     const [name = ''] = await files();
-    const read = await PostalMime.parse(await readFile(join(mailDirOf({ dataDir }), name)));
+    const read = await PostalMime.parse(await readFile(join(mailDirectory({ dataDir }), name)));
     assert.equal(read.subject, 'Configurez votre compte · Switchyard');
     assert.equal(read.to?.[0]?.address, user.email);
     const link = /\/links\/([\w-]{43})\s/.exec(read.text ?? '')?.[1] ?? '';

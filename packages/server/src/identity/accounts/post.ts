@@ -2,16 +2,16 @@
 import { type Kysely, sql } from 'kysely';
 import {
   type Clock,
+  decryptBytes,
   deliverMail,
   deriveKey,
+  encryptBytes,
   type Ids,
   type Job,
   type Jobs,
   type Log,
   type Mail,
-  mailsAtOnce,
-  openSealed,
-  seal,
+  maxConcurrentMails,
 } from '../../platform/index.ts';
 import { type Letter, type LetterKind, writeLetter } from './letters.ts';
 import type { User } from './types.ts';
@@ -22,16 +22,16 @@ const noOffice = new Error('this process was given no mail');
 
 /** For processes that write no letters. */
 export const noMail: Pick<Mail, 'send'> = { send: () => Promise.reject(noOffice) };
-export const noJobs: Pick<Jobs, 'handle' | 'enqueue' | 'poke'> = {
+export const noJobs: Pick<Jobs, 'handle' | 'enqueue' | 'wake'> = {
   handle: () => {},
   enqueue: () => Promise.reject(noOffice),
-  poke: () => {},
+  wake: () => {},
 };
 
 export type Post = ReturnType<typeof createPost>;
 
 type Deps = {
-  readonly jobs: Pick<Jobs, 'handle' | 'enqueue' | 'poke'>;
+  readonly jobs: Pick<Jobs, 'handle' | 'enqueue' | 'wake'>;
   readonly mail: Pick<Mail, 'send'>;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -56,13 +56,13 @@ export function createPost(deps: Deps) {
   ): Promise<void> {
     const jobId = ids.uuid();
     const bytes = Buffer.from(JSON.stringify(content));
-    const sealed = seal(key, bytes, placeOf({ organizationId, jobId })).toString('base64');
+    const sealed = encryptBytes(key, bytes, placeOf({ organizationId, jobId })).toString('base64');
     await jobs.enqueue({ organizationId, jobId, kind, payload: { sealed } }, trx);
   }
 
   function open<Content>(job: Job): Content {
     const sealed = Buffer.from(String(job.payload['sealed']), 'base64');
-    return JSON.parse(openSealed(key, sealed, placeOf(job)).toString()) as Content;
+    return JSON.parse(decryptBytes(key, sealed, placeOf(job)).toString()) as Content;
   }
 
   async function write(
@@ -88,7 +88,7 @@ export function createPost(deps: Deps) {
     await deliverMail({ mail, log }, job, { to: letter.to, language, ...words });
   }
 
-  jobs.handle(letterKind, deliver, { most: mailsAtOnce });
+  jobs.handle(letterKind, deliver, { maxConcurrent: maxConcurrentMails });
 
   return {
     enqueue,
@@ -114,7 +114,7 @@ export function createPost(deps: Deps) {
     },
 
     /** To be called once the transaction is committed. */
-    poke: jobs.poke,
+    poke: jobs.wake,
   };
 }
 

@@ -1,7 +1,7 @@
 // The authority that signs device certificates: made on first use, its key sealed under the master key.
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { type Clock, deriveKey, openSealed, seal } from '../../platform/index.ts';
+import { type Clock, decryptBytes, deriveKey, encryptBytes } from '../../platform/index.ts';
 import type { DeviceStore } from './store.ts';
 
 const dayMs = 86_400_000;
@@ -48,13 +48,13 @@ export function createAuthorities({ store, clock, masterKey, authorityFile }: De
       notAfter: new Date(now + authorityDays * dayMs),
     });
     const { certificate } = made;
-    const privateSealed = seal(sealingKey, made.privateKey, authorityId);
+    const privateSealed = encryptBytes(sealingKey, made.privateKey, authorityId);
     return store.keepAuthority(authorityId, { certificate, privateSealed }, now);
   }
 
   async function open(): Promise<Signer> {
     const sealed = (await store.findAuthority(authorityId)) ?? (await make());
-    const key = openSealed(sealingKey, sealed.privateSealed, authorityId);
+    const key = decryptBytes(sealingKey, sealed.privateSealed, authorityId);
     const privateKey = createPrivateKey({ key, format: 'der', type: 'pkcs8' });
     return { certificate: sealed.certificate, privateKey };
   }

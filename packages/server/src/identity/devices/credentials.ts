@@ -2,7 +2,7 @@
 import { type MerchantCredentials, Refusal, refuse } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
 import type { GoodCertificate } from '../../http/index.ts';
-import { atMost } from '../../platform/index.ts';
+import { lruCacheOptions } from '../../platform/index.ts';
 import type { Applications } from '../applications.ts';
 import type { Application } from '../types.ts';
 import { deviceClientId, mayAct } from './device-application.ts';
@@ -42,7 +42,7 @@ function checkSerial(device: PresentedDevice, named: string | undefined): void {
 
 export function createDeviceCredentials(deps: Deps) {
   const { applications, store, secrets, findPresented, nameMerchant } = deps;
-  const domains = new LRUCache<string, string>(atMost(cachedDomainsMax));
+  const domains = new LRUCache<string, string>(lruCacheOptions(cachedDomainsMax));
 
   async function userDomainOf(organizationId: string): Promise<string> {
     const known = domains.get(organizationId) ?? (await store.userDomainOf(organizationId));

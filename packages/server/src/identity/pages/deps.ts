@@ -41,6 +41,6 @@ export type PageSettings = {
   /** Under which each client has its host; left out where none has. */
   readonly portalDomain?: string | undefined;
   /** Left out: the name of the product. */
-  readonly signInName?: string | undefined;
+  readonly signInBrandName?: string | undefined;
   readonly supportContact?: string | undefined;
 };

@@ -28,7 +28,7 @@ export type { TakeSignUp } from './sign-up.ts';
 export type PageFrame = Frame & { readonly assets: PageAssets; readonly shown: Shown };
 
 export function createPageFrame({
-  signInName: name = 'Switchyard',
+  signInBrandName: name = 'Switchyard',
   supportContact: support,
 }: PageSettings): PageFrame {
   const frame = { brand: { name, support }, assets: createPageAssets() };

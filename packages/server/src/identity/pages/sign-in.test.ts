@@ -226,7 +226,7 @@ describe('the general entry', () => {
     const portal = await openSignInPages({
       settings: {
         portalDomain: 'portal.example',
-        signInName: 'Northbank',
+        signInBrandName: 'Northbank',
         supportContact: 'help@northbank.example',
       },
     });

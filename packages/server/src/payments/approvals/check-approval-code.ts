@@ -1,7 +1,7 @@
 // Checks the approval code of a refund or cancellation. The commit of the operation uses the code.
 import { refuse, refuseField } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
-import { type Clock, createWorks, isoTime } from '../../platform/index.ts';
+import { type Clock, createKeyedTasks, isoTime } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 import { DuplicateOperationId } from '../repository/transaction-repository.ts';
 import type { OperationType } from '../transaction/state-machine.ts';
@@ -51,7 +51,7 @@ type Ports = {
 
 /** @example const approvals = createApprovalChecker({ store, clock, provisioning, hashCode }); */
 export function createApprovalChecker({ store, clock, provisioning, hashCode }: Ports) {
-  const keyedTasks = createWorks<string>();
+  const keyedTasks = createKeyedTasks<string>();
   return {
     /**
      * Does not use the code, so that an operation that is refused later leaves it free.
@@ -80,7 +80,7 @@ export function createApprovalChecker({ store, clock, provisioning, hashCode }: 
       }
       const codeHash = hashCode(organizationId, code);
       // In turn: each attempt that waits for the lock on the failure count occupies a connection.
-      return keyedTasks.inTurn(`${organizationId}|${attemptedBy}`, async () => {
+      return keyedTasks.runExclusive(`${organizationId}|${attemptedBy}`, async () => {
         const now = clock.now();
         const at = isoTime(now);
         const codeUse = { organizationId, merchantId, storeId, amount, currency, codeHash, at };

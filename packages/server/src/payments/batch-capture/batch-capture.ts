@@ -88,7 +88,7 @@ export async function captureAll(
       at: isoTime(clock.now()),
       job: { jobId: ids.uuid(), kind: batchCaptureJob },
     });
-    if (isCreated) jobs.poke();
+    if (isCreated) jobs.wake();
     row = await findExisting();
   }
   if (row === undefined) throw new Error(`capture batch ${batchId} does not exist`);

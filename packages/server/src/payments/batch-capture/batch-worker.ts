@@ -7,8 +7,8 @@ import {
   isoTime,
   type Job,
   type Jobs,
-  type Later,
   pause,
+  type Reschedule,
 } from '../../platform/index.ts';
 import { runSystemOperation, type SystemOperationPorts } from '../operations/run-operation.ts';
 import {
@@ -189,7 +189,7 @@ export function createBatchWorker(ports: BatchWorkerPorts) {
   const isStopping = () => inFlightTransactions.isStopping();
   const isReachable = (linkId: string) =>
     placeholderLinkIds.has(linkId) || acquiring.isLinkAvailable(linkId);
-  const rescheduleAfter = (ms: number): Later => ({ retryAt: clock.now() + ms });
+  const rescheduleAfter = (ms: number): Reschedule => ({ retryAt: clock.now() + ms });
 
   async function capturePage(
     organizationId: string,
@@ -231,7 +231,7 @@ export function createBatchWorker(ports: BatchWorkerPorts) {
     return page;
   }
 
-  async function captureLinkItems(job: Job): Promise<Later | undefined> {
+  async function captureLinkItems(job: Job): Promise<Reschedule | undefined> {
     const { organizationId } = job;
     const target = job.payload as { batchId: string; linkId: string };
     let after: string | undefined;
@@ -243,7 +243,7 @@ export function createBatchWorker(ports: BatchWorkerPorts) {
       const { results, error, isUnreachable } = await capturePage(organizationId, target, items);
       await batches.recordResults(organizationId, target.batchId, results, isoTime(clock.now()));
       if (error !== undefined) throw error;
-      if (isStopping()) return { ...rescheduleAfter(0), untried: true };
+      if (isStopping()) return { ...rescheduleAfter(0), countAttempt: false };
       remainingCount += items.length - results.length;
       const isLastPage = items.length < pageSize;
       if (isLastPage && remainingCount === 0) return undefined;
@@ -262,7 +262,7 @@ export function createBatchWorker(ports: BatchWorkerPorts) {
   }
 
   /** Links are processed while later items are still assigned. A link job that ended early is created again. */
-  async function assignLinks({ organizationId, payload }: Job): Promise<Later | undefined> {
+  async function assignLinks({ organizationId, payload }: Job): Promise<Reschedule | undefined> {
     const { batchId } = payload as { batchId: string };
     let after: string | undefined;
     do {
@@ -276,7 +276,7 @@ export function createBatchWorker(ports: BatchWorkerPorts) {
     } while (after !== undefined && !isStopping());
     const pendingLinkIds = await batches.listPendingLinks(organizationId, batchId);
     await enqueueLinkJobs(organizationId, batchId, pendingLinkIds);
-    return { ...rescheduleAfter(completionCheckMs), untried: true };
+    return { ...rescheduleAfter(completionCheckMs), countAttempt: false };
   }
 
   return { assignLinks, captureLinkItems };

@@ -1,6 +1,6 @@
 // Applies an acknowledgement to the captures of a clearing file. An interrupted job continues safely.
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
-import type { Job, Later } from '../../platform/index.ts';
+import type { Job, Reschedule } from '../../platform/index.ts';
 import {
   type StoreOutcomePorts,
   storeOperationOutcome,
@@ -31,7 +31,7 @@ const lineOutcome = ({ amount, code }: ClearingLineRow): AcquirerOutcome =>
 /** @example jobs.handle(applyAcknowledgementJob, createAcknowledgementHandler(ports)); */
 export function createAcknowledgementHandler(
   ports: Ports,
-): (job: Job) => Promise<Later | undefined> {
+): (job: Job) => Promise<Reschedule | undefined> {
   const concurrency = createLinkConcurrency(maxConcurrentLines);
   const waitForSlot = createPacer(ports.clock, () => linesPerSecond);
 
@@ -66,7 +66,7 @@ export function createAcknowledgementHandler(
       const settledLines = await Promise.all(rows.map((row) => settleLine(organizationId, row)));
       await ports.clearing.settleLines(key, settledLines);
       if (ports.inFlightTransactions.isStopping())
-        return { retryAt: ports.clock.now(), untried: true };
+        return { retryAt: ports.clock.now(), countAttempt: false };
       if (rows.length < pageSize) break;
       after = rows.at(-1)?.line ?? after;
     }

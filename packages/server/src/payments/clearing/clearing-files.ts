@@ -44,7 +44,7 @@ type CreatePorts = {
   ids: { uuid(): string };
   log: Pick<Log, 'warn' | 'error'>;
 };
-type Ports = CreatePorts & { clearing: ClearingStore; jobs: Pick<Jobs, 'poke'> };
+type Ports = CreatePorts & { clearing: ClearingStore; jobs: Pick<Jobs, 'wake'> };
 
 const pageSize = 1000;
 const maxLinksPerRun = 100;
@@ -247,7 +247,7 @@ export function createClearingFiles(ports: Ports) {
       if (!isStored && current.acknowledgementDigest !== documentDigest) {
         refuse('clearing_file_acknowledged', 'The file already has a different acknowledgement.');
       }
-      if (isStored && acknowledgement.rejectionReason === undefined) ports.jobs.poke();
+      if (isStored && acknowledgement.rejectionReason === undefined) ports.jobs.wake();
       return viewFile(current);
     },
   };

@@ -48,7 +48,7 @@ export type StoreOfflinePorts = CreateIntentPorts &
     offlineStore: Pick<OfflineStore, 'find' | 'findElsewhere' | 'store' | 'takeIdentifier'>;
     inFlightTransactions: Pick<InFlightTransactions, 'run'>;
     vault: Pick<Vault, 'digest' | 'seal'>;
-    jobs: Pick<Jobs, 'poke'>;
+    jobs: Pick<Jobs, 'wake'>;
     ids: Ids;
   };
 
@@ -97,7 +97,7 @@ export async function storeOfflineSale(
   // Outside the in-flight task: it may wait for another sale that crash recovery ends.
   if (refusal.result !== undefined) return respondNotStored(ports, sale, refusal.result);
   if (transaction === undefined) throw new Error('the offline sale was not stored');
-  ports.jobs.poke();
+  ports.jobs.wake();
   return { transaction, replayed: false };
 }
 

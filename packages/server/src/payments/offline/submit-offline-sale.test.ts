@@ -71,7 +71,7 @@ function setUp(input: {
     acquirerTimeoutMs: 10_000,
     failPoints: { hit() {} },
     inFlightTransactions: { notifyChange() {} },
-    jobs: { poke() {} },
+    jobs: { wake() {} },
     log: { error: () => (alarms += 1) },
     vault: {
       async reveal() {
@@ -151,7 +151,7 @@ test('a duplicate response to the first advice does not capture the sale', async
   const outcome = { outcome: 'Declined', responseCode: '94' } as const;
   const { submit, sent, state, alarms, forgotten } = setUp({ phase: 'Stored', outcome });
   for (const attempts of [0, 1, 2]) {
-    assert.equal((await submit(job(attempts)))?.untried, undefined);
+    assert.equal((await submit(job(attempts)))?.countAttempt, undefined);
     assert.equal(state(), 'Stored');
   }
   assert.deepEqual([sent.length, alarms(), forgotten()], [3, 1, 0]);
@@ -164,7 +164,7 @@ test('an unavailable link, a blocked queue and an unsent message do not count as
     { outcome: { outcome: 'NotSent', reason: 'gone' } as const },
   ]) {
     const later = await setUp({ phase: 'Stored', ...input }).submit(job());
-    assert.equal(later?.untried, true, JSON.stringify(input));
+    assert.equal(later?.countAttempt, false, JSON.stringify(input));
   }
 });
 
@@ -172,7 +172,7 @@ test('a missing response is retried and blocks the link queue', async () => {
   const outcome = { outcome: 'Unknown', reason: 'Timeout' } as const;
   const { submit, state } = setUp({ phase: 'Submitted', outcome });
   const later = await submit(job());
-  assert.deepEqual([later?.note, later?.untried], ['Unanswered', undefined]);
+  assert.deepEqual([later?.note, later?.countAttempt], ['Unanswered', undefined]);
   assert.equal(state(), 'Stored');
 });
 
@@ -184,7 +184,7 @@ test('a host error never decides the sale', async () => {
       const later = await submit(job(attempts));
       assert.deepEqual([state(), forgotten()], ['Stored', 0], `${responseCode} at ${attempts}`);
       assert.deepEqual(
-        [later?.note, later?.untried],
+        [later?.note, later?.countAttempt],
         [undefined, undefined],
         'the link queue is not blocked',
       );
@@ -206,7 +206,7 @@ test('a voided sale is not sent, also not by a paused process', async () => {
     assert.deepEqual([sent.length, forgotten()], [0, 1], phase);
   }
   const stopped = setUp({ phase: 'Stored', delayMs: 60_000 });
-  assert.equal((await stopped.submit(job()))?.untried, true);
+  assert.equal((await stopped.submit(job()))?.countAttempt, false);
   assert.deepEqual(stopped.sent, []);
 });
 

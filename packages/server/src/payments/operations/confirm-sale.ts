@@ -14,7 +14,7 @@ import { type ContractPorts, getContractTerms, refuseState } from './operation-d
 
 export type ConfirmPorts = StoreReversalPorts &
   ContractPorts & {
-    inFlightTransactions: Pick<InFlightTransactions, 'inTurn'>;
+    inFlightTransactions: Pick<InFlightTransactions, 'runExclusive'>;
   };
 
 /**
@@ -29,7 +29,7 @@ export function confirmSale(
   transaction: TransactionRecord,
 ): Promise<{ transaction: TransactionRecord; replayed: boolean }> {
   const { transactionId } = transaction.row;
-  return ports.inFlightTransactions.inTurn(transactionId, () =>
+  return ports.inFlightTransactions.runExclusive(transactionId, () =>
     updateWithRetry(
       ports.transactions,
       transaction,
@@ -62,7 +62,7 @@ function isPastConfirmDeadline(dueClock: DueClock, transaction: TransactionRecor
   if (confirmBy === undefined) return false;
   const deadline = Date.parse(confirmBy);
   const { confirmWithinSeconds = 0 } = authorizationContext(transaction);
-  return dueClock.isOver(deadline, deadline - confirmWithinSeconds * 1000);
+  return dueClock.hasPassed(deadline, deadline - confirmWithinSeconds * 1000);
 }
 
 const reverseUnconfirmed = (ports: StoreReversalPorts, transaction: TransactionRecord) =>

@@ -50,7 +50,7 @@ export type ReservationPorts = ReversalPorts &
     >;
     approvals: Pick<ApprovalChecker, 'approve' | 'consume'>;
     acquiring: Pick<Acquiring, 'isLinkAvailable'>;
-    inFlightTransactions: Pick<InFlightTransactions, 'inTurn' | 'notifyChange'>;
+    inFlightTransactions: Pick<InFlightTransactions, 'runExclusive' | 'notifyChange'>;
     clock: Clock;
   };
 
@@ -67,7 +67,7 @@ export function reserveAmount(
   operationType: OperationType,
   input: OperationInput,
 ): Promise<Reservation> {
-  return ports.inFlightTransactions.inTurn(transaction.row.transactionId, () =>
+  return ports.inFlightTransactions.runExclusive(transaction.row.transactionId, () =>
     updateWithRetry(
       ports.transactions,
       transaction,

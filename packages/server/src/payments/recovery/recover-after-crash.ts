@@ -64,7 +64,7 @@ export function createCrashRecovery(ports: Ports): PeriodicTask {
       ...sales.map((key) => reverseSale(ports, key)),
       ...operations.map((key) => scheduleRetry(ports, key)),
     ]);
-    ports.jobs.poke();
+    ports.jobs.wake();
     return sales.length + operations.length;
   }
 

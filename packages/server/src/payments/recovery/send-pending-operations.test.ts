@@ -98,7 +98,7 @@ describe('retries of operations', () => {
     await turn();
     assert.equal(sent.length, maxRetriesPerLink);
     const extra = await Promise.race([retry(jobFor('silent')), turn().then(() => undefined)]);
-    assertLater(extra, 1000, { untried: true });
+    assertLater(extra, 1000, { countAttempt: false });
     const other = retry(jobFor('other'));
     await turn();
     assert.deepEqual(sent.slice(maxRetriesPerLink), ['other']);
@@ -113,7 +113,7 @@ describe('retries of operations', () => {
   it('are rescheduled without a read while the link is down', async () => {
     const { retry, sent } = unresponsiveAcquirers();
     const { payload: _payload, ...job } = jobFor('down');
-    assertLater((await retry(job as Job)) ?? undefined, 2000, { untried: true });
+    assertLater((await retry(job as Job)) ?? undefined, 2000, { countAttempt: false });
     assert.deepEqual(sent, []);
   });
 

@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import {
   type Clock,
   createGroupCommit,
-  createInFlight,
+  createInFlightMap,
   type Database,
   type HotStatement,
   type Ids,
@@ -98,7 +98,7 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
     name: 'payments-read',
     key: ({ organizationId, transactionId, clientTransactionId }) =>
       organizationId + (transactionId ?? clientTransactionId ?? ''),
-    sameKeyTogether: true,
+    allowsSameKey: true,
     run: async (lookups) => {
       type Row = TransactionResultRow & { i: number };
       const records: (TransactionRecord | undefined)[] = lookups.map(() => undefined);
@@ -251,7 +251,7 @@ const defaultMaxEntries = 4096;
 
 /** @example const recent = createRecentTransactions(); recent.add(transaction); */
 export function createRecentTransactions(maxEntries = defaultMaxEntries) {
-  const entries = createInFlight<TransactionRecord>();
+  const entries = createInFlightMap<TransactionRecord>();
   return {
     add(transaction: TransactionRecord): void {
       const { transactionId, version } = transaction.row;

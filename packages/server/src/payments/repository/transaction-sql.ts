@@ -1,6 +1,6 @@
 // SQL of transactions, and how their rows become records.
 import { defined } from '@switchyard/contract';
-import { isoTime, safeInteger } from '../../platform/index.ts';
+import { isoTime, parseSafeInteger } from '../../platform/index.ts';
 import { authorizationExpiresAt } from '../transaction/settlement-and-expiry.ts';
 import type { Phase, State } from '../transaction/state-machine.ts';
 import type {
@@ -62,7 +62,7 @@ function toTransactionRow(text: string): TransactionRow {
   const fields = text.split(fieldSeparator);
   let index = 0;
   const nextText = () => fields[index++] ?? '';
-  const nextInteger = () => safeInteger(nextText());
+  const nextInteger = () => parseSafeInteger(nextText());
   const nextTime = () => toIsoTime(nextText());
   return {
     organizationId: nextText(),

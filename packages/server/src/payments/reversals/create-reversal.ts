@@ -128,7 +128,7 @@ export type StoreReversalPorts = ReversalPorts & {
   transactions: Pick<TransactionRepository, 'findById' | 'update'>;
   clock: Clock;
   inFlightTransactions: Pick<InFlightTransactions, 'notifyChange'>;
-  jobs: Pick<Jobs, 'poke'>;
+  jobs: Pick<Jobs, 'wake'>;
 };
 
 /** Stores a reversal if the transaction is in the phase. @returns the current transaction */
@@ -146,7 +146,7 @@ export function storeReversal(
     const reversing = await commitTransition(transactions, current, transition);
     if (reversing === undefined) return undefined;
     inFlightTransactions.notifyChange(current.row.transactionId);
-    jobs.poke();
+    jobs.wake();
     return reversing;
   });
 }

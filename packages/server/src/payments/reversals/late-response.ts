@@ -51,11 +51,13 @@ async function storeLateResponse(
 
 /** Runs in turn, so that a shutdown waits for it: the host does not repeat the response. */
 export function recordLateResponse(
-  ports: LateResponsePorts & { inFlightTransactions: Pick<InFlightTransactions, 'inTurn'> },
+  ports: LateResponsePorts & { inFlightTransactions: Pick<InFlightTransactions, 'runExclusive'> },
   lateResponse: LateResponse,
 ): void {
   ports.inFlightTransactions
-    .inTurn(`late ${lateResponse.transactionId}`, () => storeLateResponse(ports, lateResponse))
+    .runExclusive(`late ${lateResponse.transactionId}`, () =>
+      storeLateResponse(ports, lateResponse),
+    )
     .catch((err: unknown) => {
       const { transactionId } = lateResponse;
       ports.log.error({ err, transactionId }, 'storing a late response failed');

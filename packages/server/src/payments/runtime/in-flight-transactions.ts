@@ -1,5 +1,5 @@
 // Transactions in progress in this process. Duplicates wait for the result; readers wait for the next change.
-import { createWorks, pause } from '../../platform/index.ts';
+import { createKeyedTasks, pause } from '../../platform/index.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
 
 const maxChangeListeners = 10_000;
@@ -10,7 +10,7 @@ export const maxWaitingReadersPerClient = 200;
 /** @example const inFlightTransactions = createInFlightTransactions(); */
 export function createInFlightTransactions() {
   // The result is undefined when another request has stored the same sale.
-  const keyedTasks = createWorks<TransactionRecord | undefined>();
+  const keyedTasks = createKeyedTasks<TransactionRecord | undefined>();
   const listenersByTransaction = new Map<string, Set<() => void>>();
   const waitingByClient = new Map<string, number>();
   let listenerCount = 0;

@@ -68,7 +68,7 @@ describe('link queue', () => {
     for (const [name, value] of [
       ['length', 2],
       ['attempts', alertAfterAttempts],
-      ['alarms', 1],
+      ['stuck_messages', 1],
     ] as const) {
       assert.ok(
         text.includes(`switchyard_acquirer_queue_${name}{link="${lane}"} ${value}\n`),

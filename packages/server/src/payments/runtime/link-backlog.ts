@@ -98,7 +98,7 @@ export function registerBacklogGauges(
       help: 'Highest number of attempts of a message in the queue of an acquirer link',
       value: ({ attempts }) => attempts,
     },
-    alarms: {
+    stuck_messages: {
       help: 'Messages in the queue of an acquirer link that have reached the alert threshold',
       value: ({ alerts }) => alerts,
     },

@@ -1,6 +1,12 @@
 // Sends the queued messages of the acquirer links: in order, few at once, until each has a final response.
 import type { AcquirerOutcome, Acquiring } from '../../acquiring/index.ts';
-import { type Clock, type Job, jittered, type Later, type Log } from '../../platform/index.ts';
+import {
+  type Clock,
+  type Job,
+  type Log,
+  type Reschedule,
+  withJitter,
+} from '../../platform/index.ts';
 import { alertAfterAttempts, linkRetryMs, retryDelayMs } from '../transaction/time-limits.ts';
 import { type LinkQueue, noResponseNote } from './link-backlog.ts';
 
@@ -88,15 +94,18 @@ export type RetrySteps<Message> = {
 export function createRetryDriver<Message>(
   { acquiring, clock, linkQueue, log }: RetryPorts,
   steps: RetrySteps<Message>,
-): (job: Job) => Promise<Later | undefined> {
+): (job: Job) => Promise<Reschedule | undefined> {
   const concurrency = createRetryConcurrency();
   const sendQueue = createSendQueue();
 
   // Jitter: messages that failed together must not return together.
-  const retryAfter = (ms: number): number => clock.now() + jittered(ms);
-  const rescheduleUncounted = (ms: number): Later => ({ retryAt: retryAfter(ms), untried: true });
+  const retryAfter = (ms: number): number => clock.now() + withJitter(ms);
+  const rescheduleUncounted = (ms: number): Reschedule => ({
+    retryAt: retryAfter(ms),
+    countAttempt: false,
+  });
 
-  function reschedule({ attempts }: Job, message: Message, retryTime: RetryTime): Later {
+  function reschedule({ attempts }: Job, message: Message, retryTime: RetryTime): Reschedule {
     if (retryTime === 'WhenLinkIsUp') return rescheduleUncounted(linkRetryMs);
     if (attempts + 1 === alertAfterAttempts) {
       const [members, text] = steps.noResponseAlert(message);

@@ -54,7 +54,7 @@ function setUp(of: { now: number; outcome: AcquirerOutcome; stored?: Transaction
     failPoints: { hit() {} },
     numbering: unguardedNumbering,
     inFlightTransactions: { notifyChange() {} },
-    jobs: { poke() {} },
+    jobs: { wake() {} },
     log: { debug: (of: unknown) => noted.push(of) },
     acquiring: {
       send: async () => {

@@ -58,7 +58,7 @@ export function createTerminalConnections(deps: Deps) {
 
   const poller = createPoller({
     pollMs: deps.lookAgainMs ?? lookAgainMs,
-    async turn() {
+    async poll() {
       for (const [socket, stands] of [...standing]) await look(socket, stands);
       return false;
     },
@@ -104,7 +104,7 @@ export function createTerminalConnections(deps: Deps) {
 
     start: poller.start,
     /** Somebody has signed out, or lost a right: it is looked at once. */
-    lookNow: poller.poke,
+    lookNow: poller.wake,
     stop: poller.stop,
   };
 }

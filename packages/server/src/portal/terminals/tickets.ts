@@ -1,5 +1,5 @@
 // The tickets with which a page connects as a terminal: good for one session, one device, one connection, two minutes.
-import { type Clock, deriveKey, openSealed, seal } from '../../platform/index.ts';
+import { type Clock, decryptBytes, deriveKey, encryptBytes } from '../../platform/index.ts';
 import type { PortalPage } from '../session-caller.ts';
 
 const goodMs = 120_000;
@@ -32,7 +32,9 @@ export function createTickets({ clock, masterKey }: { clock: Clock; masterKey: B
     /** Letters that may stand in the header of a handshake. */
     issue(page: PortalPage, ticket: Ticket): string {
       const sealed: Sealed = { ...ticket, goodUntil: clock.now() + goodMs };
-      return seal(key, Buffer.from(JSON.stringify(sealed)), placeOf(page)).toString('base64url');
+      return encryptBytes(key, Buffer.from(JSON.stringify(sealed)), placeOf(page)).toString(
+        'base64url',
+      );
     },
 
     /** Undefined for what is none of ours, or of somebody else, or too old. */
@@ -40,7 +42,7 @@ export function createTickets({ clock, masterKey }: { clock: Clock; masterKey: B
       if (given.length > charsMax || !/^[\w-]+$/.test(given)) return undefined;
       let text: string;
       try {
-        text = openSealed(key, Buffer.from(given, 'base64url'), placeOf(page)).toString();
+        text = decryptBytes(key, Buffer.from(given, 'base64url'), placeOf(page)).toString();
       } catch {
         return undefined;
       }

@@ -55,7 +55,7 @@ export function createBulk(deps: BulkDeps) {
   jobs?.handle(sweepKind, async ({ organizationId, payload }) => {
     const { ownerId, bulkId } = payload as { ownerId: string; bulkId: string };
     const retryAt = await progress.forget({ organizationId, ownerId, bulkId }, keptMs);
-    return retryAt === undefined ? undefined : { retryAt, untried: true };
+    return retryAt === undefined ? undefined : { retryAt, countAttempt: false };
   });
 
   async function begin(name: ImportName, { format }: Asked): Promise<Held> {

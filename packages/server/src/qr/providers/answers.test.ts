@@ -269,23 +269,23 @@ test('a name of a payer that looks whole is masked here', () => {
 
 test('what never left did nothing; what may have left is unknown', () => {
   const ms = 1;
-  assert.deepEqual(faultOf({ fault: 'unreachable', ms, isSent: false }), {
+  assert.deepEqual(faultOf({ fault: 'unreachable', ms, possiblySent: false }), {
     outcome: 'NotSent',
     reason: 'unreachable',
   });
-  assert.deepEqual(faultOf({ fault: 'unreachable', ms, isSent: true }), {
+  assert.deepEqual(faultOf({ fault: 'unreachable', ms, possiblySent: true }), {
     outcome: 'Unknown',
     fault: 'unreachable',
   });
-  assert.deepEqual(faultOf({ fault: 'address_refused', ms, isSent: false }), {
+  assert.deepEqual(faultOf({ fault: 'address_refused', ms, possiblySent: false }), {
     outcome: 'NotSent',
     reason: 'address_refused',
   });
-  assert.deepEqual(faultOf({ fault: 'address_refused', ms, isSent: true }), {
+  assert.deepEqual(faultOf({ fault: 'address_refused', ms, possiblySent: true }), {
     outcome: 'Unknown',
     fault: 'unreachable',
   });
-  assert.deepEqual(faultOf({ fault: 'timed_out', ms, isSent: true }), {
+  assert.deepEqual(faultOf({ fault: 'timed_out', ms, possiblySent: true }), {
     outcome: 'Unknown',
     fault: 'timed_out',
   });

@@ -60,12 +60,12 @@ function retryAfter(header: unknown, now: number): { retryAfterMs?: number } {
 
 /** A call that got no answer at all. */
 export function faultOf(result: Extract<CallResult, { fault: string }>): Unknown | NotSent {
-  const { fault, isSent } = result;
+  const { fault, possiblySent } = result;
   // Sent, and refused to be sent again: its name leads elsewhere by now.
   if (fault === 'address_refused') {
-    return isSent ? unknown('unreachable') : { outcome: 'NotSent', reason: fault };
+    return possiblySent ? unknown('unreachable') : { outcome: 'NotSent', reason: fault };
   }
-  if (fault === 'answer_too_large' || isSent) return unknown(fault);
+  if (fault === 'answer_too_large' || possiblySent) return unknown(fault);
   return { outcome: 'NotSent', reason: fault };
 }
 

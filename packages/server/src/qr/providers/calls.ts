@@ -9,11 +9,11 @@ import type { CallableService, NotedCall } from '../../catalog/index.ts';
 import {
   type CallResult,
   type Clock,
+  createWebhookHeaders,
   type Ids,
   type Log,
   type Metrics,
   type OutgoingCalls,
-  webhookHeaders,
 } from '../../platform/index.ts';
 import { faultOf } from './answers.ts';
 import type { Circuits } from './circuits.ts';
@@ -81,8 +81,8 @@ export function createSignedCalls(deps: CallsDeps) {
     labelNames: ['call', 'outcome'],
   });
   const seconds = deps.metrics.histogram<'call'>({
-    name: 'switchyard_provider_call_seconds',
-    help: 'Time from a call to a provider to its answer or fault',
+    name: 'switchyard_provider_call_duration_seconds',
+    help: 'Time from the request to a provider until its response or an error',
     labelNames: ['call'],
     buckets: bucketsSeconds,
   });
@@ -94,9 +94,9 @@ export function createSignedCalls(deps: CallsDeps) {
   ): Promise<Outcome | Failed> {
     const method = call.message === undefined ? 'GET' : 'POST';
     const body = call.message === undefined ? undefined : JSON.stringify(call.message);
-    const headers = webhookHeaders({
+    const headers = createWebhookHeaders({
       id: `msg_${ids.uuid()}`,
-      at: clock.now(),
+      sentAt: clock.now(),
       ...service.signers(),
       body: body ?? providerCallText('GET', call.path),
     });
@@ -104,8 +104,8 @@ export function createSignedCalls(deps: CallsDeps) {
       method,
       headers,
       timeoutMs: call.timeoutMs ?? providerAnswerMs,
-      answerLimitBytes: providerAnswerMaxBytes,
-      isRepeatable: true,
+      maxResponseBytes: providerAnswerMaxBytes,
+      isIdempotent: true,
       ...defined({ body }),
     });
     seconds.observe({ call: call.name }, result.ms / 1000);

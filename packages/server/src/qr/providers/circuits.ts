@@ -1,7 +1,7 @@
 // The circuits of all services that are called from this process, and the looks that close them again.
 import { defined } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
-import { atMost, type Clock, type Log, type Metrics } from '../../platform/index.ts';
+import { type Clock, type Log, lruCacheOptions, type Metrics } from '../../platform/index.ts';
 import { type Circuit, type CircuitLimits, createCircuit, type Entry } from './circuit.ts';
 import type { CircuitState, ProviderHealth } from './types.ts';
 
@@ -30,7 +30,7 @@ export function createCircuits({ clock, log, metrics, look, limits }: Deps): Cir
   const timers = new Map<string, NodeJS.Timeout>();
   let isStopped = false;
   const circuits = new LRUCache<string, Circuit>({
-    ...atMost(circuitsMax),
+    ...lruCacheOptions(circuitsMax),
     dispose: (_circuit, serviceId) => endLook(serviceId),
   });
 
@@ -93,8 +93,8 @@ export function createCircuits({ clock, log, metrics, look, limits }: Deps): Cir
   }
 
   metrics.gauge({
-    name: 'switchyard_provider_circuit',
-    help: 'Providers that are not called: 1 not at all, 0.5 one at a time; absent where all is well',
+    name: 'switchyard_provider_circuit_breaker_state',
+    help: 'Circuit breaker of a provider: 1 while open, 0.5 while half open; absent while closed',
     labelNames: ['service'],
     collect() {
       this.reset();

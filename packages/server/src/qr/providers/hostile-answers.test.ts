@@ -10,7 +10,7 @@ import {
 import { hideCardNumbers } from '@switchyard/emv';
 import fc from 'fast-check';
 import { Value } from 'typebox/value';
-import { scrubText } from '../../platform/index.ts';
+import { redactText } from '../../platform/index.ts';
 import { cancelOf, createdOf, healthOf, refundOf, statusOf } from './answers.ts';
 
 const now = Date.parse('2026-03-01T12:00:00.000Z');
@@ -107,7 +107,7 @@ function demandBounded(outcome: Readonly<Record<string, unknown>>): void {
     if (isKept) assert.equal(hideCardNumbers(value), value.normalize('NFKC'), name);
     return value;
   });
-  for (const each of texts) assert.equal(scrubText(each), each);
+  for (const each of texts) assert.equal(redactText(each), each);
   assert.ok(texts.every((each) => each.isWellFormed() && !each.includes('\u0000')));
   assert.ok(told.length < 70_000);
 }

@@ -10,9 +10,9 @@ import {
   createLog,
   createMetrics,
   createOutgoingCalls,
+  formatWebhookSecret,
   systemClock,
   systemIds,
-  webhookSecret,
 } from '../../platform/index.ts';
 import { createProviders } from './index.ts';
 import { pickService } from './pick.ts';
@@ -143,7 +143,7 @@ test('a payment goes out enriched and signed, as the public package verifies it'
     assert.ok(sent !== undefined);
     assert.equal(`${sent.method} ${sent.url}`, 'POST /spi/qr-payments?tenant=a');
     for (const each of [key, older]) {
-      const read = new Webhook(webhookSecret(each)).verify(
+      const read = new Webhook(formatWebhookSecret(each)).verify(
         sent.body,
         sent.headers as Record<string, string>,
       );
@@ -188,7 +188,7 @@ test('a call without a body signs its address', async () => {
     assert.equal(sent?.url, `/spi/qr-payments/${transactionId}?tenant=a`);
     assert.equal(sent?.body, '');
     const text = providerCallText('GET', `/qr-payments/${transactionId}`);
-    const webhook = new Webhook(webhookSecret(key));
+    const webhook = new Webhook(formatWebhookSecret(key));
     const headers = sent?.headers as Record<string, string>;
     assert.deepEqual(webhook.verify(text, headers), JSON.parse(text));
     const other = providerCallText('GET', '/qr-payments/another');
@@ -278,7 +278,7 @@ test('a provider that fails is left alone, looked at, and called again', async (
   });
   const { providers, metrics } = opening(server.url);
   const shown = async () =>
-    (await metrics.registry.metrics()).match(/^switchyard_provider_circuit.*$/m);
+    (await metrics.registry.metrics()).match(/^switchyard_provider_circuit_breaker_state.*$/m);
   try {
     assert.equal(await shown(), null);
     for (let time = 0; time < 5; time += 1) await providers.status(of);

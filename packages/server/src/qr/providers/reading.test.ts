@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { scrubText } from '../../platform/index.ts';
+import { redactText } from '../../platform/index.ts';
 import { line } from './reading.ts';
 
 test('what stands for a secret is never cut in two', () => {
@@ -8,7 +8,7 @@ test('what stands for a secret is never cut in two', () => {
     for (let at = 36; at <= 64; at += 1) {
       const told = line(`${'a'.repeat(at)} ${secret} and more`, 64) ?? '';
       assert.ok(!told.includes('123'), told);
-      assert.equal(scrubText(told), told);
+      assert.equal(redactText(told), told);
     }
   }
   assert.equal(line(`cvc=123 ${'a'.repeat(64)}`, 64), `cvc=[redacted] ${'a'.repeat(49)}`);

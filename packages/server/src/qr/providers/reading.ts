@@ -12,7 +12,7 @@ import {
 } from '@switchyard/contract';
 import { hideCardNumbers } from '@switchyard/emv';
 import { Check } from 'typebox/schema';
-import { isSecretMember, redacted, scrubText } from '../../platform/index.ts';
+import { isSecretMember, redactedPlaceholder, redactText } from '../../platform/index.ts';
 
 export type Members = Readonly<Record<string, unknown>>;
 
@@ -40,13 +40,14 @@ export function isMembers(value: unknown): value is Members {
 }
 
 /** Whether a text is kept and shown as it came. */
-const isClean = (text: string) => scrubText(text) === text && hideCardNumbers(text) === text;
+const isClean = (text: string) => redactText(text) === text && hideCardNumbers(text) === text;
 
 /** What was put in place of a secret is there whole or not at all: half of it would read as a secret. */
 function cutTo(maxChars: number, text: string): string {
   const cut = text.slice(0, maxChars).toWellFormed();
   const last = cut.lastIndexOf('[');
-  const isTorn = cut.length < text.length && last >= 0 && redacted.startsWith(cut.slice(last));
+  const isTorn =
+    cut.length < text.length && last >= 0 && redactedPlaceholder.startsWith(cut.slice(last));
   return (isTorn ? cut.slice(0, last) : cut).trimEnd();
 }
 
@@ -59,7 +60,7 @@ export function line(value: unknown, maxChars = textMaxChars): string | undefine
     // biome-ignore lint/suspicious/noControlCharactersInRegex: what a line of text cannot hold
     .replace(/[\s\u0000-\u001f\u007f]+/g, ' ')
     .trim();
-  const clean = cutTo(maxChars, hideCardNumbers(scrubText(text)));
+  const clean = cutTo(maxChars, hideCardNumbers(redactText(text)));
   return clean === '' ? undefined : clean;
 }
 

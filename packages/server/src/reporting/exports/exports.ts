@@ -28,7 +28,7 @@ export type ExportsDeps = {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly audit: Pick<Recorder, 'record'>;
-  readonly jobs: Pick<Jobs, 'enqueue' | 'poke'>;
+  readonly jobs: Pick<Jobs, 'enqueue' | 'wake'>;
   readonly store: ExportStore;
   readonly sources: ExportSources;
   /** How long an export is kept. */
@@ -124,7 +124,7 @@ export function createExports(deps: ExportsDeps) {
       });
       return true;
     });
-    if (isMade) jobs.poke();
+    if (isMade) jobs.wake();
     return isMade;
   }
 

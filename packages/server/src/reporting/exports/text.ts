@@ -1,6 +1,6 @@
 // Writes the lines of an export: CSV after RFC 4180 that no spreadsheet runs, or a JSON object a line.
 import type { ExportFormat } from '@switchyard/contract';
-import { scrubText } from '../../platform/index.ts';
+import { redactText } from '../../platform/index.ts';
 import type { CellValue, Column } from './columns.ts';
 
 /**
@@ -14,7 +14,7 @@ const needsQuotes = /[",\r\n]|^\s|\s$/u;
 function csvCell(value: CellValue, isFree: boolean): string {
   if (value === null || value === undefined) return '';
   if (typeof value !== 'string') return String(value);
-  const shown = isFree ? scrubText(value) : value;
+  const shown = isFree ? redactText(value) : value;
   const text = isFree && formula.test(shown) ? `'${shown}` : shown;
   return needsQuotes.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
@@ -29,7 +29,7 @@ function jsonLine<Item>(columns: readonly Column<Item>[], item: Item): string {
     const value = column.of(item);
     if (value === null || value === undefined || value === '') continue;
     const isText = column.isFree === true && typeof value === 'string';
-    line[column.name] = isText ? scrubText(value) : value;
+    line[column.name] = isText ? redactText(value) : value;
   }
   return `${JSON.stringify(line)}\n`;
 }

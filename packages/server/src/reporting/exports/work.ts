@@ -8,8 +8,8 @@ import {
   type Database,
   isoTime,
   type Job,
-  type Later,
   type Log,
+  type Reschedule,
 } from '../../platform/index.ts';
 import type { ExportSource, ExportSources } from './source.ts';
 import { type ExportRow, type ExportStore, nobody } from './store.ts';
@@ -130,7 +130,7 @@ export function createExportWork(deps: ExportWorkDeps) {
     return false;
   }
 
-  return async ({ organizationId, payload, attempts }: Job): Promise<Later | undefined> => {
+  return async ({ organizationId, payload, attempts }: Job): Promise<Reschedule | undefined> => {
     const owner = { organizationId, merchantId: undefined, storeId: undefined };
     const row = await store.find(owner, String(payload['exportId']));
     if (row === undefined || (row.state !== 'Pending' && row.state !== 'Running')) return undefined;
@@ -146,6 +146,6 @@ export function createExportWork(deps: ExportWorkDeps) {
     }
     const until = performance.now() + turnMs;
     const isMore = await writeParts(row, () => performance.now() >= until);
-    return isMore ? { retryAt: clock.now(), untried: true } : undefined;
+    return isMore ? { retryAt: clock.now(), countAttempt: false } : undefined;
   };
 }

@@ -88,11 +88,11 @@ export function createFollower(deps: FollowerDeps): Follower {
   const stopped = new AbortController();
   const lag = metrics.gauge({
     name: 'switchyard_reports_lag_seconds',
-    help: 'How far behind the payments the reports were at the last look',
+    help: 'Time by which the reports were behind the payments at the last check',
   });
   const turns = metrics.counter({
-    name: 'switchyard_reports_turns_total',
-    help: 'Parts of the feed that were brought into the reports, by how they ended',
+    name: 'switchyard_reports_projection_batches_total',
+    help: 'Batches of the feed that were projected into the reports, by outcome',
     labelNames: ['outcome'],
   });
   let place = nil;
@@ -139,7 +139,7 @@ export function createFollower(deps: FollowerDeps): Follower {
 
   const poller = createPoller({
     pollMs,
-    turn: look,
+    poll: look,
     onError: (error) => log.warn({ err: error }, 'reports could not be looked at'),
   });
 
@@ -149,6 +149,6 @@ export function createFollower(deps: FollowerDeps): Follower {
       stopped.abort();
       await poller.stop();
     },
-    poke: poller.poke,
+    poke: poller.wake,
   };
 }

@@ -4,7 +4,7 @@ import {
   readTransactions,
   type TransactionRecord,
 } from '../../payments/index.ts';
-import { plainArray } from '../../platform/index.ts';
+import { encodeSimpleArray } from '../../platform/index.ts';
 import { readQrPayments } from '../../qr/index.ts';
 import type { RunQuery } from '../run.ts';
 import { reportedCard } from './cards.ts';
@@ -192,8 +192,8 @@ export async function project(run: RunQuery, held: Held, subjects: Subjects): Pr
   if (changed.length > 0) {
     await run(countText, [
       organizationId,
-      plainArray(changed.map(([classId]) => classId)),
-      plainArray(changed.map(([, delta]) => delta)),
+      encodeSimpleArray(changed.map(([classId]) => classId)),
+      encodeSimpleArray(changed.map(([, delta]) => delta)),
     ]);
   }
   await storeCells(run, organizationId, cells);

@@ -1,5 +1,5 @@
 // The SQL of the sums of a day: what is new is added to what is there, in the database.
-import { linesOf, plainArray, preparedText } from '../../platform/index.ts';
+import { encodeLines, encodeSimpleArray, withStatementName } from '../../platform/index.ts';
 import type { RunQuery } from '../run.ts';
 import {
   type Cell,
@@ -34,7 +34,7 @@ const addedHour = figures.map((_, i) => {
   return i < endings.length ? sum : `(${sum})::text`;
 });
 
-export const addCellsText = preparedText(
+export const addCellsText = withStatementName(
   'report-cells',
   `INSERT INTO report_cells AS c (organization_id, level, day, merchant_id, store_id, device_id, group_id,
     ${figures.join(', ')}, hours, latency)
@@ -63,10 +63,10 @@ export async function addCells(
 ): Promise<void> {
   await run(addCellsText, [
     organizationId,
-    ...key.map(([name]) => plainArray(cells.map((cell) => cell[name]))),
-    ...figures.map((name) => plainArray(cells.map((cell) => String(cell.figures[name])))),
-    linesOf(cells.map(({ hours }) => JSON.stringify(writeHours(hours)))),
-    linesOf(cells.map(({ latency }) => JSON.stringify(writeLatency(latency)))),
+    ...key.map(([name]) => encodeSimpleArray(cells.map((cell) => cell[name]))),
+    ...figures.map((name) => encodeSimpleArray(cells.map((cell) => String(cell.figures[name])))),
+    encodeLines(cells.map(({ hours }) => JSON.stringify(writeHours(hours)))),
+    encodeLines(cells.map(({ latency }) => JSON.stringify(writeLatency(latency)))),
   ]);
 }
 

@@ -1,5 +1,5 @@
 // The SQL that writes the lines of payments, and what they have moved: a few payments in one statement.
-import { plainArray, preparedText, textArray } from '../../platform/index.ts';
+import { encodeSimpleArray, encodeTextArray, withStatementName } from '../../platform/index.ts';
 import type { RunQuery } from '../run.ts';
 import type { PaymentLine, Reported } from './model.ts';
 
@@ -119,7 +119,7 @@ const ofLine = (name: string) => `(${placeOf(name)})[m."at"]`;
 
 /** Tells which of the lines were written. No table is looked through, so that the plan is right at any size. */
 const linesTextOf = (name: string, onConflict: string) =>
-  preparedText(
+  withStatementName(
     name,
     `WITH kept AS (
     INSERT INTO report_payments AS p (organization_id, last_four, ${names.join(', ')})
@@ -165,11 +165,11 @@ function linesValues(organizationId: string, lines: readonly NumberedLine[], kno
     organizationId,
     ...columns.map(({ of, isText }) => {
       const values = lines.map(of);
-      return isText === true ? textArray(values.map(asText)) : plainArray(values);
+      return isText === true ? encodeTextArray(values.map(asText)) : encodeSimpleArray(values);
     }),
     ...movedColumns.map(([name, type]) => {
       const values = moved.map((each) => each[name]);
-      return type === 'text' ? textArray(values.map(asText)) : plainArray(values);
+      return type === 'text' ? encodeTextArray(values.map(asText)) : encodeSimpleArray(values);
     }),
   ];
 }
@@ -187,8 +187,8 @@ export async function writeLines(
   const later = lines.filter(({ line }) => !fresh.has(line.paymentId));
   const found = await run<KnownPayment>(knownText, [
     organizationId,
-    plainArray(later.map(({ line }) => line.createdAt)),
-    plainArray(later.map(({ line }) => line.paymentId)),
+    encodeSimpleArray(later.map(({ line }) => line.createdAt)),
+    encodeSimpleArray(later.map(({ line }) => line.paymentId)),
   ]);
   const known = new Map(found.map((each) => [each.paymentId, each]));
   await run<Kept>(laterLinesText, linesValues(organizationId, later, known));

@@ -12,12 +12,12 @@ import {
 import { actorOf, type Recorder } from '../../audit/index.ts';
 import type { Caller, FoundPage, PageRequest } from '../../http/index.ts';
 import {
-  behindCommit,
   type Clock,
   type Database,
   type Ids,
   isoTime,
   type Jobs,
+  withUnknownOutcome,
 } from '../../platform/index.ts';
 import { type RunQuery, runIn } from '../run.ts';
 import { refuseCardNumber } from './card-numbers.ts';
@@ -46,7 +46,7 @@ export type ReconciliationsDeps = {
   readonly clock: Clock;
   readonly ids: Pick<Ids, 'uuid'>;
   readonly audit: Pick<Recorder, 'record'>;
-  readonly jobs: Pick<Jobs, 'enqueue' | 'poke'>;
+  readonly jobs: Pick<Jobs, 'enqueue' | 'wake'>;
   readonly store: ReconciliationStore;
   /** @throws Refusal where the organisation has no such acquirer link */
   demandLink(organizationId: string, linkId: string): Promise<void>;
@@ -247,8 +247,8 @@ export function createReconciliations(deps: ReconciliationsDeps) {
         const payload = { reconciliationId: id };
         await jobs.enqueue({ organizationId, kind: matchJob, payload }, trx);
       });
-      jobs.poke();
-      return view(await behindCommit(() => demand(caller, id)));
+      jobs.wake();
+      return view(await withUnknownOutcome(() => demand(caller, id)));
     },
 
     async list(

@@ -1,6 +1,12 @@
 // Compares in the background: first the lines of the file by their references, then our days for what it lacks.
 import type { Kysely } from 'kysely';
-import { type Clock, type Database, isoTime, type Job, type Later } from '../../platform/index.ts';
+import {
+  type Clock,
+  type Database,
+  isoTime,
+  type Job,
+  type Reschedule,
+} from '../../platform/index.ts';
 import { nil, type RunQuery, runIn } from '../run.ts';
 import { compare } from './match.ts';
 import type { Counts, MovementKey, ReconciliationRow, ReconciliationStore } from './store.ts';
@@ -103,7 +109,7 @@ export function createMatchWork({ database, clock, store }: WorkDeps) {
     return next !== undefined;
   }
 
-  return async ({ organizationId, payload }: Job): Promise<Later | undefined> => {
+  return async ({ organizationId, payload }: Job): Promise<Reschedule | undefined> => {
     const reconciliationId = String(payload['reconciliationId']);
     const until = performance.now() + turnMs;
     for (;;) {
@@ -111,7 +117,7 @@ export function createMatchWork({ database, clock, store }: WorkDeps) {
       if (row?.state !== 'Matching') return undefined;
       const isMore = await database.transaction((trx) => step(trx, row));
       if (!isMore) return undefined;
-      if (performance.now() > until) return { retryAt: clock.now(), untried: true };
+      if (performance.now() > until) return { retryAt: clock.now(), countAttempt: false };
     }
   };
 }

@@ -1,5 +1,5 @@
 // The statements of the search as text: each walks one index in the order of time, or merges a few of them. Pure.
-import { plainArray } from '../../platform/index.ts';
+import { encodeSimpleArray } from '../../platform/index.ts';
 import type { Search } from './filters.ts';
 
 export type Statement = { readonly text: string; readonly values: readonly unknown[] };
@@ -101,7 +101,9 @@ function amountsOf({ put }: Writer, { amountMin, amountMax }: Search): string {
 }
 
 const classesOf = ({ put }: Writer, classIds: readonly number[] | undefined): string =>
-  classIds === undefined ? '' : ` AND class_id = ANY(${put(plainArray(classIds))}::integer[])`;
+  classIds === undefined
+    ? ''
+    : ` AND class_id = ANY(${put(encodeSimpleArray(classIds))}::integer[])`;
 
 /** The lines behind keys that were found by an index alone. */
 const linesOf = (keys: string, cut: Cut): string => `SELECT ${columns} FROM (${keys}) k
@@ -179,7 +181,7 @@ export function walkEndStatement(way: Way, walked: Walked, scannedMax: number): 
 /** The first of each class, merged: exact, and as long as there are classes. */
 export function mergeStatement({ search, classIds = [], cut }: Walked): Statement {
   const to = writer(search.organizationId);
-  const classes = `unnest(${to.put(plainArray(classIds))}::integer[]) AS c(class_id)`;
+  const classes = `unnest(${to.put(encodeSimpleArray(classIds))}::integer[]) AS c(class_id)`;
   const limit = to.put(cut.limit);
   const each = `SELECT created_at, payment_id FROM report_payments WHERE organization_id = $1
       AND class_id = c.class_id${spanOf(to, search, cut)}${amountsOf(to, search)} ${orderOf(cut)} LIMIT ${limit}`;
@@ -234,8 +236,8 @@ export function referenceStatement(
     ([column, value]) => `(SELECT created_at, payment_id FROM report_payments
       WHERE organization_id = $1 AND ${column} = ${to.put(value)}${wanted} ${orderOf(cut)} LIMIT ${limit})`,
   );
-  const times = to.put(plainArray(named.map(({ createdAt }) => createdAt)));
-  const ids = to.put(plainArray(named.map(({ paymentId }) => paymentId)));
+  const times = to.put(encodeSimpleArray(named.map(({ createdAt }) => createdAt)));
+  const ids = to.put(encodeSimpleArray(named.map(({ paymentId }) => paymentId)));
   parts.push(`(SELECT n.created_at, n.payment_id
       FROM unnest(${times}::timestamptz[], ${ids}::uuid[]) AS r(at, id)
       CROSS JOIN LATERAL (SELECT created_at, payment_id FROM report_payments

@@ -1,5 +1,5 @@
 // The statements of summaries: sums of cells, each day by its part of the key. Pure.
-import { plainArray } from '../../platform/index.ts';
+import { encodeSimpleArray } from '../../platform/index.ts';
 import { endings, type Level } from '../projection/cells.ts';
 import { type Ending, sumNames } from '../projection/model.ts';
 import { nil } from '../run.ts';
@@ -40,12 +40,12 @@ const fromCells = (filter: CellFilter, tellsGroups: boolean): string => {
 };
 
 const listed = (words: readonly string[] | undefined) =>
-  words === undefined ? null : plainArray(words);
+  words === undefined ? null : encodeSimpleArray(words);
 
 const valuesOf = (filter: CellFilter, level: Level): unknown[] => [
   filter.organizationId,
   level,
-  plainArray(filter.days),
+  encodeSimpleArray(filter.days),
   filter.merchantId ?? null,
   filter.storeId ?? null,
   filter.deviceId ?? null,
@@ -190,7 +190,7 @@ const placesStatement =
   (select: Select, tellsGroups: boolean) =>
   (of: PlacesOf): Statement => {
     const columnOf = (name: 'key' | 'merchantId' | 'storeId') =>
-      plainArray(of.lines.map((line) => line[name]));
+      encodeSimpleArray(of.lines.map((line) => line[name]));
     const places = [columnOf('key'), columnOf('merchantId'), columnOf('storeId')];
     return {
       text: select('w.key::text', fromPlaces(of, tellsGroups)),

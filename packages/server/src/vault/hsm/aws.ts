@@ -1,7 +1,7 @@
 // The module as a service: AWS Payment Cryptography, its data plane for PINs, its control plane for keys.
 import { defined } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
-import { type AwsClient, type AwsResult, atMost, type Log } from '../../platform/index.ts';
+import { type AwsClient, type AwsResult, type Log, lruCacheOptions } from '../../platform/index.ts';
 import { awsFactsOf, demandDerivable } from './aws-words.ts';
 import { derivationOf, isOpenTo, type KeyEntry, type KeyTable, mayUseKey } from './key-table.ts';
 import {
@@ -61,12 +61,14 @@ const refusals: Readonly<Record<string, HsmErrorCode>> = {
 
 /** @throws HsmError */
 function answerOf(result: AwsResult, invalid: HsmErrorCode): Answer {
-  if (result.lost !== undefined) throw new HsmError('HsmUnavailable', result.lost);
-  if (result.refused === undefined) return result.answer;
+  if (result.failure !== undefined) throw new HsmError('HsmUnavailable', result.failure);
+  if (result.exceptionName === undefined) return result.response;
   const code =
-    result.refused === 'ValidationException' ? invalid : (refusals[result.refused] ?? undefined);
+    result.exceptionName === 'ValidationException'
+      ? invalid
+      : (refusals[result.exceptionName] ?? undefined);
   // Its message may repeat what was sent: the name of the exception is told, and no more.
-  throw new HsmError(code ?? 'HsmUnavailable', result.refused);
+  throw new HsmError(code ?? 'HsmUnavailable', result.exceptionName);
 }
 
 function textIn(answer: Answer, member: string, form: RegExp): string {
@@ -134,7 +136,7 @@ export function createAwsHsm(deps: AwsHsmDeps): OpenableHsm {
 
   const keys = createVerifiedKeys({ table, log: deps.log, ask });
   /** Of keys that were imported: they stand in no table, and never change. */
-  const imported = new LRUCache<string, KeyFacts>(atMost(importedMax));
+  const imported = new LRUCache<string, KeyFacts>(lruCacheOptions(importedMax));
 
   /** A key of the table by name or ARN, or the ARN that an import answered. */
   async function resolve(ref: string, usage: KeyUsage, organizationId?: string) {

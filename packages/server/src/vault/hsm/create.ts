@@ -31,7 +31,7 @@ export type HsmSettings = Pick<
   | 'hsm'
   | 'hsmKeysFile'
   | 'hsmTimeoutMs'
-  | 'hsmInFlight'
+  | 'hsmMaxConcurrentRequests'
   | 'hsmPinBlockPan'
   | 'hsmAddresses'
   | 'hsmHeaderLength'
@@ -79,7 +79,7 @@ function softwareOf({ settings }: HsmDeps): OpenableHsm {
 }
 
 function awsOf({ settings, log, clock }: HsmDeps): OpenableHsm {
-  const { hsmTimeoutMs: timeoutMs, hsmInFlight: connections } = settings;
+  const { hsmTimeoutMs: timeoutMs, hsmMaxConcurrentRequests: connections } = settings;
   const region = settings.awsRegion ?? missing('AWS_REGION');
   const credentials = {
     accessKeyId: settings.awsAccessKeyId ?? missing('AWS_ACCESS_KEY_ID'),
@@ -113,7 +113,7 @@ function payShieldOf({ settings, log }: HsmDeps): OpenableHsm {
     addresses: settings.hsmAddresses ?? missing('HSM_ADDRESSES'),
     headerLength: settings.hsmHeaderLength,
     timeoutMs: settings.hsmTimeoutMs,
-    connections: settings.hsmInFlight,
+    connections: settings.hsmMaxConcurrentRequests,
     tls: defined({ ca, cert, key }),
   });
   return createPayShieldHsm({ table: tableOf(settings), log, link });
@@ -134,6 +134,6 @@ const makers = {
  */
 export function createHsm(deps: HsmDeps): OpenableHsm {
   const { settings, metrics } = deps;
-  const { hsmInFlight: inFlight, hsmTimeoutMs: timeoutMs } = settings;
+  const { hsmMaxConcurrentRequests: inFlight, hsmTimeoutMs: timeoutMs } = settings;
   return guardHsm(makers[settings.hsm](deps), { metrics, inFlight, timeoutMs });
 }

@@ -9,11 +9,11 @@ import { startPayShieldStub, underLmk } from '../../../test/payshield-stub.ts';
 import {
   createLog,
   createMetrics,
-  ensureCertificates,
+  type EnvironmentVariables,
+  ensureListenerCertificate,
   readSettings,
-  SettingsFault,
+  SettingsError,
   systemClock,
-  type Variables,
 } from '../../platform/index.ts';
 import { createAbsentHsm } from './absent.ts';
 import { createHsm } from './create.ts';
@@ -73,10 +73,16 @@ describe('the guard of the HSM', () => {
     await Promise.all(asked);
     assert.equal(slow.most(), 2);
     const told = await metrics.registry.metrics();
-    assert.match(told, /switchyard_hsm_seconds_count\{operation="mac",outcome="Done"\} 10/);
-    assert.match(told, /switchyard_hsm_seconds_count\{operation="mac",outcome="HsmBusy"\} 1/);
+    assert.match(
+      told,
+      /switchyard_hsm_request_duration_seconds_count\{operation="mac",outcome="Done"\} 10/,
+    );
+    assert.match(
+      told,
+      /switchyard_hsm_request_duration_seconds_count\{operation="mac",outcome="HsmBusy"\} 1/,
+    );
     assert.match(told, /switchyard_hsm_up 0\.5/);
-    assert.match(told, /switchyard_hsm_waiting 0/);
+    assert.match(told, /switchyard_hsm_requests_waiting 0/);
   });
 
   it('lets nobody wait longer than a request may take', async () => {
@@ -98,17 +104,17 @@ const log = createLog(
   readSettings({ SWITCHYARD_DATA_DIR: dataDir, SWITCHYARD_LOG_LEVEL: 'silent' }),
 );
 
-function created(variables: Variables): OpenableHsm {
+function created(variables: EnvironmentVariables): OpenableHsm {
   const settings = readSettings({ SWITCHYARD_DATA_DIR: dataDir, ...variables });
   return createHsm({ settings, log, metrics: createMetrics(), clock: systemClock });
 }
 
-const faultsOf = (variables: Variables): readonly string[] => {
+const faultsOf = (variables: EnvironmentVariables): readonly string[] => {
   try {
     readSettings({ SWITCHYARD_DATA_DIR: dataDir, ...variables });
     return [];
   } catch (error) {
-    assert.ok(error instanceof SettingsFault);
+    assert.ok(error instanceof SettingsError);
     return error.faults;
   }
 };
@@ -179,7 +185,7 @@ describe('the HSM of the settings', () => {
       ...production,
       SWITCHYARD_HSM_ADDRESSES: `${addresses} tcp://hsm:1500`,
     });
-    assert.ok(plain.includes('SWITCHYARD_HSM_ADDRESSES must be tls:// beyond this machine'));
+    assert.ok(plain.includes('SWITCHYARD_HSM_ADDRESSES must be tls:// for other machines'));
     const good = faultsOf({ ...production, SWITCHYARD_HSM_ADDRESSES: addresses });
     assert.ok(!good.some((fault) => fault.includes('HSM_')));
     // Whoever hands in settings by code finds the same wall.
@@ -216,7 +222,10 @@ describe('the HSM of the settings', () => {
 
   it('speaks TLS with a payShield, and with none whose certificate nobody vouches for', async (t) => {
     const place = { dataDir, host: 'localhost', tlsCertFile: undefined, tlsKeyFile: undefined };
-    const { cert, key, caFile } = await ensureCertificates({ settings: place, clock: systemClock });
+    const { cert, key, caFile } = await ensureListenerCertificate({
+      settings: place,
+      clock: systemClock,
+    });
     const stub = await startPayShieldStub({ cert, key });
     t.after(stub.close);
     const file = join(dataDir, 'payshield.json');

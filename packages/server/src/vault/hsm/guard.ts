@@ -20,21 +20,21 @@ type Operation = 'translatePin' | 'decryptData' | 'mac' | 'importKey' | 'checkKe
 
 function measurements(metrics: Metrics, hsm: OpenableHsm, waiting: () => number) {
   const durations = metrics.histogram<'operation' | 'outcome'>({
-    name: 'switchyard_hsm_seconds',
-    help: 'How long the hardware security module took, by operation and outcome',
+    name: 'switchyard_hsm_request_duration_seconds',
+    help: 'Response time of the hardware security module, by operation and outcome',
     labelNames: ['operation', 'outcome'],
     buckets,
   });
   metrics.gauge({
-    name: 'switchyard_hsm_waiting',
-    help: 'Requests that wait for their turn at the hardware security module',
+    name: 'switchyard_hsm_requests_waiting',
+    help: 'Requests that wait for a free connection to the hardware security module',
     collect() {
       this.set(waiting());
     },
   });
   metrics.gauge({
     name: 'switchyard_hsm_up',
-    help: '1 where the hardware security module answers, 0.5 where a part of it does, 0 where none does',
+    help: '1 if all hardware security modules respond, 0.5 if some respond, 0 if none responds',
     async collect() {
       this.set(healthValues[await within(hsm.health(), healthLimitMs, 'down')]);
     },

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defined } from '@switchyard/contract';
 import { keyCheckValue } from '@switchyard/pin';
-import { openSealed, seal } from '../../platform/index.ts';
+import { decryptBytes, encryptBytes } from '../../platform/index.ts';
 import { type Derivation, type KeyEntry, keyTableOf, readKeyTable } from './key-table.ts';
 import {
   demandKeyLength,
@@ -138,7 +138,7 @@ export function createKeyCeremony(dataDir: string): KeyCeremony {
 
   function whole(pending: Pending): Buffer {
     const parts = pending.components.map(({ custodian, sealed }) =>
-      openSealed(master, Buffer.from(sealed, 'base64'), placeOf(pending.name, custodian)),
+      decryptBytes(master, Buffer.from(sealed, 'base64'), placeOf(pending.name, custodian)),
     );
     const key = Buffer.alloc(parts[0]?.length ?? 0);
     for (const part of parts) {
@@ -206,7 +206,7 @@ export function createKeyCeremony(dataDir: string): KeyCeremony {
       demandComponent(component, wanted.algorithm);
       const componentCheckValue = keyCheckValue(component, wanted.algorithm);
       const place = placeOf(wanted.name, custodian);
-      const sealed = seal(master, component, place).toString('base64');
+      const sealed = encryptBytes(master, component, place).toString('base64');
       component.fill(0);
       const components = [...pending.components, { custodian, sealed }];
       const next: Pending = { ...pending, components };

@@ -17,7 +17,7 @@ import {
   type WorkingAlgorithm,
   workingAlgorithmOf,
 } from '@switchyard/pin';
-import { openSealed, seal } from '../../platform/index.ts';
+import { decryptBytes, encryptBytes } from '../../platform/index.ts';
 import {
   type Derivation,
   derivationOf,
@@ -71,11 +71,11 @@ const placeOf = ({ usage, algorithm }: Purpose, name: string): string =>
   `hsm-key|${usage}|${algorithm}|${name}`;
 
 const sealedText = (master: Buffer, key: Buffer, purpose: Purpose, name: string): string =>
-  seal(master, key, placeOf(purpose, name)).toString('base64url');
+  encryptBytes(master, key, placeOf(purpose, name)).toString('base64url');
 
 function openedKey(master: Buffer, text: string, purpose: Purpose, name: string): Buffer {
   try {
-    return openSealed(master, Buffer.from(text, 'base64url'), placeOf(purpose, name));
+    return decryptBytes(master, Buffer.from(text, 'base64url'), placeOf(purpose, name));
   } catch (error) {
     throw new HsmError('KeyNotFound', 'its seal is broken', error);
   }

@@ -15,7 +15,7 @@ import {
   unwrapKey,
 } from '@switchyard/pin';
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../../platform/index.ts';
+import { lruCacheOptions } from '../../platform/index.ts';
 import { type KeyEntry, type KeyTable, KeyTableFault, mayUseKey } from './key-table.ts';
 import {
   blockFormatOf,
@@ -126,7 +126,7 @@ export function createSoftwareHsm(deps: SoftwareHsmDeps): OpenableHsm {
   const { table, masterKey, format4Pan = 'Full' } = deps;
   const held = openTable(table, masterKey);
   const opened = new LRUCache<string, HeldKey>({
-    ...atMost(openedRefsMax),
+    ...lruCacheOptions(openedRefsMax),
     dispose: ({ key }) => void key.fill(0),
   });
 

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
-import { signAws, systemClock, systemIds } from '../../platform/index.ts';
+import { signAwsRequest, systemClock, systemIds } from '../../platform/index.ts';
 import { createAwsKmsProvider } from './aws-kms.ts';
 import { type KeyPlace, KeyProviderFault } from './types.ts';
 
@@ -53,7 +53,7 @@ function kmsStub() {
     const [, year, month, day, hour, minute, second] =
       /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(sentAt) ?? [];
     const now = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
-    const { authorization } = signAws(
+    const { authorization } = signAwsRequest(
       {
         method: 'POST',
         url: new URL(url),

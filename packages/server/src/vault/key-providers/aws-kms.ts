@@ -4,8 +4,8 @@ import {
   type AwsResult,
   type Clock,
   createAwsClient,
-  jittered,
   pause,
+  withJitter,
 } from '../../platform/index.ts';
 import { type KeyPlace, type KeyProvider, KeyProviderFault } from './types.ts';
 
@@ -60,11 +60,11 @@ export function createAwsKmsProvider(options: Options): KeyProvider {
     };
     for (let tries = 1; ; tries += 1) {
       const result = await client.call({ path: '/', headers, body });
-      if ('answer' in result) return result.answer;
+      if ('response' in result) return result.response;
       const fault = faultOf(action, result);
       const isLast = tries === triesMax || stopping.signal.aborted;
       if (fault.code === 'Refused' || isLast) throw fault;
-      await pause(jittered(retryPauseMs * 2 ** tries), stopping.signal);
+      await pause(withJitter(retryPauseMs * 2 ** tries), stopping.signal);
     }
   }
 
@@ -99,13 +99,16 @@ function faultOf(
   action: string,
   result: Exclude<AwsResult, { answer: unknown }>,
 ): KeyProviderFault {
-  if (result.refused === undefined) {
-    return new KeyProviderFault('Unavailable', `AWS KMS did not answer ${action}: ${result.lost}`);
+  if (result.exceptionName === undefined) {
+    return new KeyProviderFault(
+      'Unavailable',
+      `AWS KMS did not answer ${action}: ${result.failure}`,
+    );
   }
-  const { refused, status } = result;
-  const isPassing = status >= 500 || status === 429 || passing.test(refused);
+  const { exceptionName, status } = result;
+  const isPassing = status >= 500 || status === 429 || passing.test(exceptionName);
   const code = isPassing ? 'Unavailable' : 'Refused';
-  return new KeyProviderFault(code, `AWS KMS answered ${action} with ${refused}`);
+  return new KeyProviderFault(code, `AWS KMS answered ${action} with ${exceptionName}`);
 }
 
 function bytesOf(answer: Answer, member: string): Buffer {

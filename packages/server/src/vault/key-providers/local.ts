@@ -1,6 +1,6 @@
 // Wraps the vault's keys under a key from the settings: for the demo, and where the operator guards a key file himself.
 import { createHash } from 'node:crypto';
-import { deriveKey, openSealed, seal } from '../../platform/index.ts';
+import { decryptBytes, deriveKey, encryptBytes } from '../../platform/index.ts';
 import { type KeyProvider, KeyProviderFault, placeText } from './types.ts';
 
 const nameDigits = 16;
@@ -19,12 +19,12 @@ export function createLocalProvider(masterKey: Buffer): KeyProvider {
     wrapsWith,
     knows: (wrappedBy) => wrappedBy === wrapsWith,
     wrap: async (key, place) => ({
-      bytes: seal(wrappingKey, key, placeText(place)),
+      bytes: encryptBytes(wrappingKey, key, placeText(place)),
       wrappedBy: wrapsWith,
     }),
     async unwrap({ bytes }, place) {
       try {
-        return openSealed(wrappingKey, bytes, placeText(place));
+        return decryptBytes(wrappingKey, bytes, placeText(place));
       } catch (error) {
         throw new KeyProviderFault('Refused', 'a wrapped key was changed or moved', {
           cause: error,

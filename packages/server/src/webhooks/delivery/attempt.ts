@@ -3,18 +3,18 @@ import { hideCardNumbers } from '@switchyard/emv';
 import {
   type CallResult,
   type Clock,
+  createWebhookHeaders,
   type DueClock,
   isoTime,
   type OutgoingCalls,
-  scrubText,
-  webhookHeaders,
+  redactText,
 } from '../../platform/index.ts';
 import type { SigningKeys } from '../endpoints/keys.ts';
 import { nextTryAfterMs, retryAfterMsOf, type Tried, verdictOf } from './schedule.ts';
 import type { DueDelivery, Mark } from './store.ts';
 
 export const attemptTimeoutMs = 15_000;
-const answerLimitBytes = 1_024;
+const maxResponseBytes = 1_024;
 
 export type AttemptDeps = {
   readonly calls: Pick<OutgoingCalls, 'call'>;
@@ -38,7 +38,7 @@ function triedOf(result: CallResult, now: number): Tried {
 }
 
 /** The database can hold no U+0000, and nothing that looks like a card is kept. */
-const kept = (answer: string) => hideCardNumbers(scrubText(answer)).replaceAll('\u0000', '\ufffd');
+const kept = (answer: string) => hideCardNumbers(redactText(answer)).replaceAll('\u0000', '\ufffd');
 
 function entryOf(tried: Tried, result: CallResult, at: number) {
   const answer = result.fault === undefined ? kept(result.body) : '';
@@ -81,16 +81,16 @@ export async function attempt(
   const { keys, privateKeys } = to.signing;
   const headers = {
     'user-agent': 'Switchyard-Webhooks/1',
-    ...webhookHeaders({ id: eventId, at, body, keys, privateKeys }),
+    ...createWebhookHeaders({ id: eventId, sentAt: at, body, keys, privateKeys }),
   };
   const result = await calls.call(to.url, {
     method: 'POST',
     headers,
     body,
     timeoutMs,
-    answerLimitBytes,
-    keepsStart: true,
-    isRepeatable: true,
+    maxResponseBytes,
+    acceptsTruncatedBody: true,
+    isIdempotent: true,
   });
   const tried = triedOf(result, clock.now());
   const entry = entryOf(tried, result, at);

@@ -8,12 +8,12 @@ import {
 } from '@switchyard/contract';
 import type { FoundPage, PageRequest } from '../../http/index.ts';
 import {
-  behindCommit,
   type Clock,
   type Database,
   type DueClock,
   type Ids,
   isoTime,
+  withUnknownOutcome,
 } from '../../platform/index.ts';
 import { refuseUnknownEndpoint } from '../endpoints/endpoints.ts';
 import { type EndpointScope, findEndpoint, runIn, runOn } from '../endpoints/store.ts';
@@ -100,7 +100,7 @@ export function createDeliveryLog(deps: DeliveriesDeps): Deliveries {
   }
 
   const hurried = ({ organizationId, endpointId }: LaneKey, deliveryId: string) =>
-    behindCommit(async () => {
+    withUnknownOutcome(async () => {
       await hurry({ organizationId, endpointId });
       return viewed(await demand({ organizationId }, deliveryId));
     });

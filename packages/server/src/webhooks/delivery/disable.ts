@@ -4,10 +4,10 @@ import { platformAuthor, type Recorder } from '../../audit/index.ts';
 import {
   type Clock,
   type Database,
-  type EventFacts,
-  type EventSource,
   type Ids,
   isoTime,
+  type OutboxEventData,
+  type OutboxEventMapper,
 } from '../../platform/index.ts';
 import { disableEndpoint, runIn } from '../endpoints/store.ts';
 import { auditedEndpoint, auditedEntity, shownUrl } from '../endpoints/view.ts';
@@ -53,9 +53,9 @@ export function createDisable({ database, clock, ids, audit }: DisableDeps) {
 }
 
 /** What is told of an endpoint that was switched off. */
-export const endpointEvents: EventSource = {
+export const endpointEvents: OutboxEventMapper = {
   prefix: 'endpoint.',
-  async read(rows, trx): Promise<ReadonlyMap<string, EventFacts>> {
+  async read(rows, trx): Promise<ReadonlyMap<string, OutboxEventData>> {
     const found = await runIn(trx)(
       `SELECT e.organization_id, e.endpoint_id, e.url, e.disabled_reason, e.owner_merchant_id,
          l.succeeded_at
@@ -65,7 +65,7 @@ export const endpointEvents: EventSource = {
       [rows.map(({ organizationId }) => organizationId), rows.map(({ subjectId }) => subjectId)],
     );
     const byId = new Map(found.map((endpoint) => [endpoint['endpoint_id'], endpoint]));
-    const facts = rows.flatMap(({ outboxId, subjectId }): [string, EventFacts][] => {
+    const facts = rows.flatMap(({ outboxId, subjectId }): [string, OutboxEventData][] => {
       const endpoint = byId.get(subjectId);
       // Deleted meanwhile: nobody needs to be told.
       if (endpoint === undefined) return [];

@@ -116,7 +116,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   });
   const poller = createPoller({
     pollMs: times.pollMs,
-    turn,
+    poll: turn,
     onError: (error) => log.error({ err: error }, 'webhooks cannot be sent'),
   });
 
@@ -206,7 +206,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       const delivery = lane.queue.shift();
       if (delivery !== undefined) void send(lane, delivery);
     }
-    if (lane.hasMore && lane.queue.length <= lane.window / 2) poller.poke();
+    if (lane.hasMore && lane.queue.length <= lane.window / 2) poller.wake();
   }
 
   function count(lane: Lane, by: 1 | -1): void {
@@ -251,7 +251,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       ended.add(delivery.deliveryId);
       letOff(lane, delivery.deliveryId);
       pump(lane);
-      if (isIdle(lane, dueClock.now())) poller.poke();
+      if (isIdle(lane, dueClock.now())) poller.wake();
     }
   }
 
@@ -348,20 +348,20 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     },
     wake(these) {
       want(these);
-      poller.poke();
+      poller.wake();
     },
     async hurry(key) {
       await endRest(database, key);
       const lane = lanes.get(key.endpointId);
       if (lane !== undefined) lane.restingUntil = 0;
       want([key]);
-      poller.poke();
+      poller.wake();
     },
     changed(key) {
       const lane = lanes.get(key.endpointId);
       if (lane !== undefined) renewing([lane]);
       want([key]);
-      poller.poke();
+      poller.wake();
     },
   };
 }

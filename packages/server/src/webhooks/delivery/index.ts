@@ -6,14 +6,14 @@ import {
   createFailPoints,
   type Database,
   type DueClock,
-  type EventSource,
   type FailPoints,
   type Ids,
   type Jobs,
-  jittered,
   type Log,
   type Metrics,
+  type OutboxEventMapper,
   type OutgoingCalls,
+  withJitter,
 } from '../../platform/index.ts';
 import { createChallenge } from '../endpoints/challenge.ts';
 import { createEndpoints } from '../endpoints/endpoints.ts';
@@ -43,7 +43,7 @@ export type DeliveriesDeps = {
   readonly ids: Ids;
   readonly log: Log;
   readonly metrics: Metrics;
-  readonly jobs: Pick<Jobs, 'handle' | 'enqueue' | 'poke'>;
+  readonly jobs: Pick<Jobs, 'handle' | 'enqueue' | 'wake'>;
   readonly audit: Recorder;
   readonly calls: OutgoingCalls;
   readonly masterKey: Buffer;
@@ -58,7 +58,7 @@ export type Deliveries = DeliveryPlanner & {
   /** What the addresses do, for seeds and tests. */
   readonly parts: Parts;
   /** What is told of endpoints: `endpoint.`. */
-  readonly events: EventSource;
+  readonly events: OutboxEventMapper;
   /** Begins to send: in processes with the role `jobs`. */
   start(): void;
   stop(): Promise<void>;
@@ -73,7 +73,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     ...deps,
     keys,
     times,
-    jittered,
+    jittered: withJitter,
     failPoints: deps.failPoints ?? createFailPoints(),
     timeoutMs: times.timeoutMs ?? attemptTimeoutMs,
     retryDelaysMs: times.retryDelaysMs ?? retryDelaysMs,

@@ -12,15 +12,15 @@ export function createMeasurements(deps: {
 }) {
   const { database, dueClock, metrics, running } = deps;
   metrics.gauge({
-    name: 'switchyard_webhook_calls',
-    help: 'Calls to endpoints that are under way',
+    name: 'switchyard_webhook_calls_in_flight',
+    help: 'Calls to webhook endpoints that wait for a response',
     collect() {
       this.set(running());
     },
   });
   metrics.gauge({
     name: 'switchyard_webhook_oldest_due_seconds',
-    help: 'How long the delivery that has waited longest at an endpoint without failures is overdue',
+    help: 'Time by which the oldest delivery to an endpoint without failures is overdue',
     async collect() {
       const now = dueClock.now();
       // A database that is away says nothing of what waits: the last figure stays.
@@ -32,17 +32,17 @@ export function createMeasurements(deps: {
   return {
     attempts: metrics.counter({
       name: 'switchyard_webhook_attempts_total',
-      help: 'Tries to deliver an event by their end',
+      help: 'Delivery attempts, by outcome',
       labelNames: ['outcome'],
     }),
     delay: metrics.histogram({
-      name: 'switchyard_webhook_delay_seconds',
-      help: 'From the planning of a delivery to its acknowledgement, where the first try did it',
+      name: 'switchyard_webhook_delivery_delay_seconds',
+      help: 'Time from planning a delivery to its acknowledgement, for deliveries that succeed at the first attempt',
       buckets: delayBuckets,
     }),
     disabled: metrics.counter({
       name: 'switchyard_webhook_endpoints_disabled_total',
-      help: 'Endpoints that were disabled since they were gone or took nothing for days',
+      help: 'Endpoints that the server disabled after status 410 or after days of failures',
       labelNames: ['reason'],
     }),
   };

@@ -25,7 +25,7 @@ export type Replays = {
 export type ReplayDeps = {
   readonly database: Database;
   readonly clock: Clock;
-  readonly jobs: Pick<Jobs, 'handle' | 'enqueue' | 'poke'>;
+  readonly jobs: Pick<Jobs, 'handle' | 'enqueue' | 'wake'>;
   wake(keys: readonly LaneKey[]): void;
 };
 
@@ -158,7 +158,7 @@ export function createReplays(deps: ReplayDeps): Replays {
       return enqueue(organizationId, { ...step, after: last.position }, trx);
     });
     wake([{ organizationId, endpointId }]);
-    jobs.poke();
+    jobs.wake();
   }
   jobs.handle(replayKind, work);
 
@@ -205,7 +205,7 @@ export function createReplays(deps: ReplayDeps): Replays {
         );
         return step;
       });
-      jobs.poke();
+      jobs.wake();
       return {
         endpointId: begun.endpointId,
         afterPosition: begun.after,

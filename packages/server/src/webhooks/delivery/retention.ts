@@ -32,11 +32,11 @@ export function createDeliveryRetention(deps: RetentionDeps): Poller {
       organizationId,
       String(payload['endpointId']),
     );
-    return isMore ? { retryAt: clock.now(), untried: true } : undefined;
+    return isMore ? { retryAt: clock.now(), countAttempt: false } : undefined;
   });
   return createPoller({
     pollMs: everyMs,
-    async turn() {
+    async poll() {
       const before = clock.now() - days * dayMs;
       const { deleted, last } = await deleteOld(runOn(database), before, place);
       // The same endpoints again while they have more to forget.

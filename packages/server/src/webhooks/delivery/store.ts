@@ -1,5 +1,5 @@
 // The SQL of deliveries: planned in the transaction of their events, read by lane, marked in batches.
-import type { Database, OlderKey } from '../../platform/index.ts';
+import type { Database, OlderKeyJson } from '../../platform/index.ts';
 import type { Run } from '../endpoints/store.ts';
 
 export type LaneKey = { readonly organizationId: string; readonly endpointId: string };
@@ -79,7 +79,7 @@ export type LeasedLane = LaneKey & {
   readonly keys_sealed: Buffer;
   readonly previous_sealed: Buffer | null;
   readonly previous_until: Date | null;
-  readonly older_keys: readonly OlderKey[];
+  readonly older_keys: readonly OlderKeyJson[];
   readonly failures: number;
   readonly failingSince: Date | null;
 };

@@ -1,16 +1,16 @@
 // Asks an endpoint to prove that it is meant to get events: signed, and answered with the challenge itself.
 import {
   type Clock,
+  createWebhookHeaders,
   type Ids,
   isoTime,
   type OutgoingCalls,
-  webhookHeaders,
 } from '../../platform/index.ts';
 import type { EndpointKeys } from './keys.ts';
 import type { EndpointRow } from './store.ts';
 
 const timeoutMs = 10_000;
-const answerLimitBytes = 1_024;
+const maxResponseBytes = 1_024;
 const ok = 200;
 
 export type Challenge = {
@@ -36,14 +36,14 @@ export function createChallenge(deps: {
         timestamp: isoTime(at),
         data: { ...data, challenge: word },
       });
-      const headers = webhookHeaders({ id: ids.uuid(), at, body, ...keys.open(row) });
+      const headers = createWebhookHeaders({ id: ids.uuid(), sentAt: at, body, ...keys.open(row) });
       const answer = await calls.call(row.url, {
         method: 'POST',
         headers,
         body,
         timeoutMs,
-        answerLimitBytes,
-        isRepeatable: true,
+        maxResponseBytes,
+        isIdempotent: true,
       });
       if (answer.fault !== undefined) return `could not be asked: ${answer.fault}`;
       if (answer.status !== ok) return `answered its challenge with status ${answer.status}`;

@@ -15,8 +15,8 @@ import {
   type Database,
   type Ids,
   isoTime,
+  listOlderKeysAfterRotation,
   type OutgoingCalls,
-  olderAfterRenewal,
 } from '../../platform/index.ts';
 import type { Challenge } from './challenge.ts';
 import { type EndpointKeys, overlapMs } from './keys.ts';
@@ -70,7 +70,7 @@ export type EndpointsDeps = {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly audit: Recorder;
-  readonly calls: Pick<OutgoingCalls, 'faultOf'>;
+  readonly calls: Pick<OutgoingCalls, 'findAddressFault'>;
   readonly keys: EndpointKeys;
   readonly challenge: Challenge;
   demandMerchant(organizationId: string, merchantId: string): Promise<void>;
@@ -133,7 +133,7 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
       merchantId,
     }: Pick<WebhookEndpointInput, 'url' | 'eventTypes' | 'merchantId'>,
   ): Promise<void> {
-    const fault = await deps.calls.faultOf(url);
+    const fault = await deps.calls.findAddressFault(url);
     if (fault !== undefined) refuseMember('/url', fault);
     eventTypes.forEach((pattern, index) => {
       if (!isEventPattern(pattern)) refuseMember(`/eventTypes/${index}`, 'names no type of event');
@@ -281,7 +281,7 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
         endpointId,
         'endpoint.secret_renewed',
         (run, row, now) => {
-          const older = olderAfterRenewal(row, clock.now());
+          const older = listOlderKeysAfterRotation(row, clock.now());
           return replaceKeys(run, row, { ...made, until, older }, now);
         },
       );

@@ -2,14 +2,14 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import {
   type Clock,
+  createWebhookKeyPair,
+  decryptBytes,
   deriveKey,
+  encryptBytes,
+  formatWebhookSecret,
   type Ids,
-  openSealed,
-  type RetiredKeys,
-  seal,
-  stillSigning,
-  webhookKeyPair,
-  webhookSecret,
+  listActiveRetiredKeys,
+  type RetiredKeyColumns,
 } from '../../platform/index.ts';
 
 const keyBytes = 32;
@@ -17,7 +17,7 @@ const seedBytes = 32;
 /** How long the keys before the present ones sign too. */
 export const overlapMs = 86_400_000;
 
-export type SealedKeys = RetiredKeys & {
+export type SealedKeys = RetiredKeyColumns & {
   readonly endpoint_id: string;
   readonly keys_sealed: Buffer;
 };
@@ -48,19 +48,19 @@ export function createEndpointKeys(deps: {
     make(endpointId) {
       const all = Buffer.from(deps.ids.secret(keyBytes + seedBytes), 'base64url');
       return {
-        sealed: seal(sealingKey, all, placeOf(endpointId)),
-        secret: webhookSecret(all.subarray(0, keyBytes)),
-        publicKey: webhookKeyPair(all.subarray(keyBytes)).publicKey,
+        sealed: encryptBytes(sealingKey, all, placeOf(endpointId)),
+        secret: formatWebhookSecret(all.subarray(0, keyBytes)),
+        publicKey: createWebhookKeyPair(all.subarray(keyBytes)).publicKey,
       };
     },
     open(row) {
-      const retired = stillSigning(row, deps.clock.now());
+      const retired = listActiveRetiredKeys(row, deps.clock.now());
       const opened = [row.keys_sealed, ...retired.map(({ sealed }) => sealed)].map((sealed) =>
-        openSealed(sealingKey, sealed, placeOf(row.endpoint_id)),
+        decryptBytes(sealingKey, sealed, placeOf(row.endpoint_id)),
       );
       return {
         keys: opened.map((all) => createSecretKey(all.subarray(0, keyBytes))),
-        privateKeys: opened.map((all) => webhookKeyPair(all.subarray(keyBytes)).privateKey),
+        privateKeys: opened.map((all) => createWebhookKeyPair(all.subarray(keyBytes)).privateKey),
         until: Math.min(...retired.map(({ until }) => until)),
       };
     },

@@ -1,6 +1,6 @@
 // The SQL of endpoints, and of the lane that each of them has.
 import { CompiledQuery, type Kysely } from 'kysely';
-import type { Database, OlderKey, Row } from '../../platform/index.ts';
+import type { Database, OlderKeyJson, Row } from '../../platform/index.ts';
 
 export type Run = (text: string, values: readonly unknown[]) => Promise<Row[]>;
 
@@ -41,7 +41,7 @@ export type EndpointRow = {
   previous_public_key: string | null;
   previous_sealed: Buffer | null;
   previous_until: Date | null;
-  older_keys: OlderKey[];
+  older_keys: OlderKeyJson[];
   version: number;
   created_at: Date;
   updated_at: Date;
@@ -233,7 +233,7 @@ export async function replaceKeys(
     readonly sealed: Buffer;
     readonly publicKey: string;
     readonly until: string;
-    readonly older: readonly OlderKey[];
+    readonly older: readonly OlderKeyJson[];
   },
   now: string,
 ): Promise<void> {

@@ -1,5 +1,5 @@
 // Renders the body of an event, once: what is sent again later is the same to the byte.
-import { type EventFacts, isoTime, type OutboxRow } from '../../platform/index.ts';
+import { isoTime, type OutboxEventData, type OutboxRow } from '../../platform/index.ts';
 
 /** What Standard Webhooks asks of senders: receivers may refuse more. */
 export const bodyBytesMax = 20_000;
@@ -7,7 +7,7 @@ export const bodyBytesMax = 20_000;
 /** The identifiers lead; of data that is too much for one event only they are left. */
 export function eventBody(
   row: OutboxRow,
-  { merchantId, data, type, ...facts }: EventFacts,
+  { merchantId, data, type, ...facts }: OutboxEventData,
 ): string {
   const ids = {
     organizationId: row.organizationId,

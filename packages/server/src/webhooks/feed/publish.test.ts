@@ -10,9 +10,9 @@ import {
   createLog,
   createMetrics,
   createOutbox,
-  type EventSource,
   type JobHandler,
   migrate,
+  type OutboxEventMapper,
   openDatabase,
   systemClock,
   systemIds,
@@ -25,7 +25,7 @@ import type { FeedEvent } from './types.ts';
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 
 /** A database of its own: other outboxes would hand on these rows as well. */
-async function setUp(t: TestContext, source: Partial<EventSource> = {}) {
+async function setUp(t: TestContext, source: Partial<OutboxEventMapper> = {}) {
   const database = openDatabase({ url: await testCopyUrl(), log });
   const working: { stop(): Promise<void> }[] = [];
   t.after(async () => {
@@ -35,7 +35,7 @@ async function setUp(t: TestContext, source: Partial<EventSource> = {}) {
   await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
   const planned: FeedEvent[] = [];
   const told: string[] = [];
-  const facts: EventSource = {
+  const facts: OutboxEventMapper = {
     prefix: 'thing.',
     read: async (rows) =>
       new Map(rows.map((row) => [row.outboxId, { merchantId: null, data: { thing: row.kind } }])),
@@ -303,7 +303,7 @@ describe('publishing', () => {
     const outbox = open();
     outbox.start();
     await eventually('published', async () => {
-      outbox.poke();
+      outbox.wake();
       return (await left()) === 0;
     });
     await outbox.stop();

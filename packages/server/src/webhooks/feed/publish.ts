@@ -1,10 +1,10 @@
 // Publishes what the outbox hands on: reads the facts, numbers the events, and stores each body once.
 import type { Kysely } from 'kysely';
 import type {
-  EventFacts,
-  EventSource,
   Log,
   Metrics,
+  OutboxEventData,
+  OutboxEventMapper,
   OutboxRow,
   OutboxSubscriber,
 } from '../../platform/index.ts';
@@ -14,7 +14,7 @@ import { insertEvents, takePositions } from './store.ts';
 import type { DeliveryPlanner, FeedEvent } from './types.ts';
 
 export type PublisherDeps = {
-  sources: readonly EventSource[];
+  sources: readonly OutboxEventMapper[];
   log: Log;
   metrics: Metrics;
   deliveries?: DeliveryPlanner;
@@ -31,7 +31,7 @@ export function createPublisher(deps: PublisherDeps): OutboxSubscriber {
 
   /** Facts by source, one look each; a row that nobody here speaks for may come of a newer version, and is kept. */
   async function factsOf(rows: readonly OutboxRow[], trx: Kysely<unknown>) {
-    const all = new Map<string, EventFacts>();
+    const all = new Map<string, OutboxEventData>();
     for (const [source, own] of bySource(sources, rows)) {
       if (source === undefined) {
         const kinds = [...new Set(own.map(({ kind }) => kind))];
@@ -68,7 +68,7 @@ export function createPublisher(deps: PublisherDeps): OutboxSubscriber {
   };
 }
 
-function eventOf(row: OutboxRow, facts: EventFacts | undefined, position: number): FeedEvent {
+function eventOf(row: OutboxRow, facts: OutboxEventData | undefined, position: number): FeedEvent {
   const { merchantId, type, subjectId } = facts ?? { merchantId: null };
   return {
     organizationId: row.organizationId,
@@ -83,8 +83,8 @@ function eventOf(row: OutboxRow, facts: EventFacts | undefined, position: number
   };
 }
 
-function bySource(sources: readonly EventSource[], rows: readonly OutboxRow[]) {
-  const groups = new Map<EventSource | undefined, OutboxRow[]>();
+function bySource(sources: readonly OutboxEventMapper[], rows: readonly OutboxRow[]) {
+  const groups = new Map<OutboxEventMapper | undefined, OutboxRow[]>();
   for (const row of rows) {
     const source = sourceOf(sources, row.kind);
     const group = groups.get(source);

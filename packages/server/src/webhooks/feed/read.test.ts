@@ -8,8 +8,8 @@ import {
   createLog,
   createMetrics,
   createOutbox,
-  type EventSource,
   migrate,
+  type OutboxEventMapper,
   openDatabase,
   systemClock,
   systemIds,
@@ -20,7 +20,7 @@ import { createFeedReader, scannedMax } from './read.ts';
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 const setAside = () => Promise.reject(new Error('every kind is known here'));
 
-const source: EventSource = {
+const source: OutboxEventMapper = {
   prefix: 'transaction.',
   read: async (rows) =>
     new Map(rows.map((row) => [row.outboxId, { merchantId: null, data: { of: row.sequence } }])),

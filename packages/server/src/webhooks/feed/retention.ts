@@ -24,7 +24,7 @@ export function createFeedRetention({ database, clock, log, days }: RetentionDep
   let place: string | undefined;
   return createPoller({
     pollMs: everyMs,
-    async turn() {
+    async poll() {
       const before = isoTime(clock.now() - days * dayMs);
       const { last, bounds } = await forgetBefore(database, before, place);
       if (bounds.size > 0) await deleteForgotten(database, bounds);

@@ -2,11 +2,11 @@
 import type { Kysely } from 'kysely';
 import {
   type Database,
-  type EventSource,
-  endedJob,
+  deleteJobSql,
   isoTime,
   type JobHandler,
   type Jobs,
+  type OutboxEventMapper,
   type OutboxRow,
 } from '../../platform/index.ts';
 
@@ -16,7 +16,7 @@ const setAsideJob = 'feed.set-aside';
  * What happens meanwhile to the same subject is told before it: `sequence` says the order. The job ends with it, in
  * one statement: who came back after both were done would find the outbox empty, and tell it all a second time.
  */
-const returnText = `WITH ended AS (${endedJob('$1', '$4')})
+const returnText = `WITH ended AS (${deleteJobSql('$1', '$4')})
   INSERT INTO outbox
     (organization_id, outbox_id, kind, subject_id, sequence, created_at)
   SELECT $1, r."outboxId", $2, r."subjectId", r.sequence, r."createdAt"
@@ -28,14 +28,16 @@ const returnText = `WITH ended AS (${endedJob('$1', '$4')})
 export type SetAsideDeps = {
   readonly database: Pick<Database, 'query'>;
   readonly jobs: Pick<Jobs, 'handle' | 'enqueue'>;
-  readonly sources: readonly EventSource[];
+  readonly sources: readonly OutboxEventMapper[];
 };
 
 /** Within the transaction that takes them out of the outbox. */
 export type SetAside = (rows: readonly OutboxRow[], trx: Kysely<unknown>) => Promise<void>;
 
-export const sourceOf = (sources: readonly EventSource[], kind: string): EventSource | undefined =>
-  sources.find(({ prefix }) => kind.startsWith(prefix));
+export const sourceOf = (
+  sources: readonly OutboxEventMapper[],
+  kind: string,
+): OutboxEventMapper | undefined => sources.find(({ prefix }) => kind.startsWith(prefix));
 
 /** @example const setAside = createSetAside({ database, jobs, sources }); await setAside(rows, trx); */
 export function createSetAside({ database, jobs, sources }: SetAsideDeps): SetAside {
@@ -47,7 +49,7 @@ export function createSetAside({ database, jobs, sources }: SetAsideDeps): SetAs
     const rows = JSON.stringify(payload['rows']);
     await database.query(returnText, [organizationId, kind, rows, jobId]);
   };
-  jobs.handle(setAsideJob, putBack, { endsItself: true });
+  jobs.handle(setAsideJob, putBack, { deletesItself: true });
 
   return async (rows, trx) => {
     const groups = Map.groupBy(rows, ({ organizationId, kind }) => `${organizationId} ${kind}`);

@@ -1,10 +1,15 @@
 // The SQL of the feed: positions that commit in their order, and the events behind them.
 import { CompiledQuery, type Kysely } from 'kysely';
-import { isoTime, linesOf, plainArray, preparedText } from '../../platform/index.ts';
+import {
+  encodeLines,
+  encodeSimpleArray,
+  isoTime,
+  withStatementName,
+} from '../../platform/index.ts';
 import type { FeedEvent } from './types.ts';
 
 /** In the order of the key, so that two batches never wait for each other. */
-const positionsText = preparedText(
+const positionsText = withStatementName(
   'feed-positions',
   `INSERT INTO feed_heads AS h (organization_id, position)
   SELECT r.organization_id, r.count FROM unnest($1::uuid[], $2::bigint[]) AS r(organization_id, count)
@@ -13,7 +18,7 @@ const positionsText = preparedText(
   RETURNING organization_id AS "organizationId", position`,
 );
 
-const insertText = preparedText(
+const insertText = withStatementName(
   'feed-events',
   `INSERT INTO feed_events (organization_id, position, event_id, type, merchant_id,
     subject_id, sequence, body, created_at)
@@ -47,14 +52,14 @@ export async function takePositions(
 
 export async function insertEvents(trx: Kysely<unknown>, events: readonly FeedEvent[]) {
   await run(trx, insertText, [
-    plainArray(events.map((event) => event.organizationId)),
-    plainArray(events.map((event) => event.position)),
-    plainArray(events.map((event) => event.eventId)),
-    plainArray(events.map((event) => event.type)),
-    plainArray(events.map((event) => event.merchantId)),
-    linesOf(events.map((event) => event.subjectId)),
-    plainArray(events.map((event) => event.sequence)),
-    linesOf(events.map((event) => event.body)),
-    plainArray(events.map((event) => isoTime(event.createdAt.getTime()))),
+    encodeSimpleArray(events.map((event) => event.organizationId)),
+    encodeSimpleArray(events.map((event) => event.position)),
+    encodeSimpleArray(events.map((event) => event.eventId)),
+    encodeSimpleArray(events.map((event) => event.type)),
+    encodeSimpleArray(events.map((event) => event.merchantId)),
+    encodeLines(events.map((event) => event.subjectId)),
+    encodeSimpleArray(events.map((event) => event.sequence)),
+    encodeLines(events.map((event) => event.body)),
+    encodeSimpleArray(events.map((event) => isoTime(event.createdAt.getTime()))),
   ]);
 }

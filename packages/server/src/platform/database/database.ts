@@ -1,0 +1,387 @@
+// Opens the database: a general connection pool, and a pool for the prepared statements of the sale.
+import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely';
+import pg from 'pg';
+import { withJitter } from '../identifiers/ids.ts';
+import type { Log } from '../observability/log.ts';
+import { parseDatabaseUrl } from '../settings/database-url.ts';
+import { pause } from '../time/clock.ts';
+import { postgresTypeParsers } from './column-parsers.ts';
+import {
+  contentionProblem,
+  isConnectionLost,
+  isRetryable,
+  toDatabaseProblem,
+} from './database-errors.ts';
+import { createHotPool, type HotPool } from './hot-path/connection-pool.ts';
+import type { HotStatement } from './hot-path/prepared-query.ts';
+import { readStatementName } from './hot-path/statement-name.ts';
+import { createClientClass } from './writable-host.ts';
+
+const defaultConnectTimeoutMs = 5_000;
+/** Node.js fires a timer with a longer delay at once. */
+const maxConnectSeconds = 600;
+const statementTimeoutMs = 30_000;
+const hotStatementTimeoutMs = 10_000;
+/** Longer than the server's own limit: it applies only if the server does not respond. */
+const responseTimeoutMs = 45_000;
+const idleInTransactionMs = 60_000;
+const healthTimeoutMs = 2_000;
+const maxRetries = 5;
+const retryPauseMs = 5;
+/** PostgreSQL truncates longer names, so two statements could share a name. */
+const maxStatementName = 63;
+
+/**
+ * With statistics of nearly empty tables the planner prefers hash joins over sequential scans,
+ * which become slow as the tables grow. These statements name whole keys, so nested index loops are
+ * right at any size.
+ */
+const hotPlannerSettings = {
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  jit: 'off',
+  plan_cache_mode: 'force_generic_plan',
+};
+
+export type Row = Record<string, unknown>;
+export type { HotStatement } from './hot-path/prepared-query.ts';
+
+export type SessionQuery = (text: string, values?: readonly unknown[]) => Promise<Row[]>;
+
+/** int8 as number, timestamptz as Date, numeric as string, jsonb parsed, bytea as Buffer. */
+export type Database = {
+  kysely: Kysely<unknown>;
+  /** Runs one statement on the general pool. The caller asserts the type of the rows. */
+  query<Of extends object = Row>(text: string, values?: readonly unknown[]): Promise<Of[]>;
+  /** Like `query`, as a named prepared statement: for statements that take longer to plan than to execute. */
+  prepared<Of extends object = Row>(
+    statement: HotStatement,
+    values: readonly unknown[],
+  ): Promise<Of[]>;
+  /** Runs a named prepared statement on the pool of the sale. A name always belongs to the same text. */
+  hot<Of extends object = Row>(statement: HotStatement, values: readonly unknown[]): Promise<Of[]>;
+  /** Repeats `fn` on SQLSTATE 40001 and 40P01, so `fn` must have no effects outside `trx`, and no network calls. */
+  transaction<T>(fn: (trx: Kysely<unknown>) => Promise<T>): Promise<T>;
+  /** A separate connection without time limits, for migrations and maintenance. It is closed afterwards. */
+  session<T>(fn: (query: SessionQuery) => Promise<T>): Promise<T>;
+  /** The generic plan of a statement with the settings of the sale's pool, line by line. */
+  explain(text: string): Promise<string[]>;
+  healthy(): Promise<boolean>;
+  close(): Promise<void>;
+};
+
+export type DatabaseOptions = {
+  url: string;
+  log: Log;
+  connections?: number;
+  hotConnections?: number;
+  /** False behind a pooler: no statement names, and no connection options that a pooler refuses. */
+  preparedStatements?: boolean;
+  /** As shown by `pg_stat_activity`. */
+  applicationName?: string;
+  /**
+   * Runs on each new connection before its first use; an error rejects the connection. Connections that were
+   * verified with another result are closed.
+   */
+  verifyConnection?: (query: SessionQuery) => Promise<string | undefined>;
+};
+
+/** How to open connections. All connections of a database share one lookup of the host. */
+type ConnectionSetup = {
+  readonly options: DatabaseOptions;
+  readonly url: string;
+  readonly connectTimeoutMs: number;
+  readonly Client: typeof pg.Client;
+  readonly verifyConnection: (client: pg.ClientBase) => Promise<void>;
+};
+
+export function openDatabase(options: DatabaseOptions): Database {
+  const { log, preparedStatements = true } = options;
+  const setup = createConnectionSetup(options);
+  const general = openPool(setup, options.connections ?? 8, {
+    statement_timeout: String(statementTimeoutMs),
+  });
+  const kysely = new Kysely<unknown>({
+    dialect: new PostgresDialect({
+      pool: { connect: () => checkOutClient(general, preparedStatements), end: async () => {} },
+    }),
+  });
+  const hotPool = openOnce(async () => {
+    // Other databases with PostgreSQL's protocol do not know its planner settings.
+    const postgres = await isPostgres((text) => runQuery(general, { text }));
+    return openHotPool(setup, postgres ? hotPlannerSettings : {});
+  });
+
+  return {
+    kysely,
+    query: (text, values = []) =>
+      withRetries(log, () => runQuery(general, { text, values: [...values] })),
+    prepared: ({ name, text }, values) =>
+      withRetries(log, () => {
+        const nameOption = preparedStatements ? { name: requireValidName(name) } : {};
+        return runQuery(general, { ...nameOption, text, values: [...values] });
+      }),
+    async hot<Of extends object>({ name, text }: HotStatement, values: readonly unknown[]) {
+      requireValidName(name);
+      const pool = hotPool.opened() ?? (await hotPool.open());
+      const rows = await withRetries(log, () =>
+        preparedStatements ? pool.run({ name, text }, values) : pool.plain(text, values),
+      );
+      return rows as Of[];
+    },
+    transaction: (fn) => withRetries(log, () => kysely.transaction().execute(fn)),
+    session: (fn) => runInSession(setup, fn),
+    async explain(text) {
+      const pool = await hotPool.open();
+      const rows = await pool.plain(`EXPLAIN (GENERIC_PLAN) ${text}`);
+      return rows.map((row) => String(row['QUERY PLAN']));
+    },
+    async healthy() {
+      const query = runQuery(general, { text: 'SELECT 1' }).then(
+        () => true,
+        () => false,
+      );
+      const limit = new AbortController();
+      const timeout = pause(healthTimeoutMs, limit.signal).then(() => false);
+      const isHealthy = await Promise.race([query, timeout]);
+      limit.abort();
+      return isHealthy;
+    },
+    async close() {
+      if (general.ending) return;
+      await kysely.destroy();
+      await Promise.all([general.end(), hotPool.opened()?.end()]);
+    },
+  };
+}
+
+/** YugabyteDB: "PostgreSQL 15.2-YB-2.25…". CockroachDB: "CockroachDB CCL v25…". */
+export async function isPostgres(query: SessionQuery): Promise<boolean> {
+  const [row] = await query('SELECT version() AS version');
+  const version = String(row?.['version']);
+  return version.startsWith('PostgreSQL') && !/-YB-|yugabyte|cockroach/i.test(version);
+}
+
+type DestroyableClient = pg.ClientBase & { connection: { stream: { destroy(): void } } };
+
+/** Verifies connections, and closes connections to a server that was replaced but still accepts writes. */
+function closeOtherServers(
+  verifyConnection: DatabaseOptions['verifyConnection'],
+  timeoutMs: number,
+): (client: pg.ClientBase) => Promise<void> {
+  const servers = new Map<pg.ClientBase, string>();
+  return async (client) => {
+    const server = await verifyConnection?.(async (text, values = []) => {
+      const query = { text, values: [...values], query_timeout: timeoutMs };
+      return (await client.query<Row>(query)).rows;
+    });
+    if (server === undefined) return;
+    for (const [other, otherServer] of servers) {
+      if (otherServer !== server) (other as DestroyableClient).connection.stream.destroy();
+    }
+    servers.set(client, server);
+    client.once('end', () => servers.delete(client));
+  };
+}
+
+function requireValidName(name: string): string {
+  if (name.length > maxStatementName) throw new RangeError(`statement name too long: ${name}`);
+  return name;
+}
+
+/** pg-pool awaits the hook and rejects the connection with its error, although its type returns void. */
+type AwaitedHook = (client: pg.ClientBase) => void;
+
+function openHotPool(setup: ConnectionSetup, planner: Record<string, string>): HotPool {
+  const { options, connectTimeoutMs: waitLimitMs, verifyConnection } = setup;
+  return createHotPool({
+    config: connectionConfig(setup, {
+      idle_in_transaction_session_timeout: String(idleInTransactionMs),
+      statement_timeout: String(hotStatementTimeoutMs),
+      ...planner,
+    }),
+    verifyConnection,
+    connections: options.hotConnections ?? 4,
+    waitLimitMs,
+    silenceLimitMs: responseTimeoutMs,
+    log: options.log,
+  });
+}
+
+function openPool(
+  setup: ConnectionSetup,
+  connections: number,
+  settings: Record<string, string>,
+): pg.Pool {
+  const pool = new pg.Pool({
+    ...connectionConfig(setup, {
+      idle_in_transaction_session_timeout: String(idleInTransactionMs),
+      ...settings,
+    }),
+    max: connections,
+    onConnect: setup.verifyConnection as AwaitedHook,
+    query_timeout: responseTimeoutMs,
+    idleTimeoutMillis: 0,
+    // An idle connection does not keep the process alive.
+    allowExitOnIdle: true,
+  });
+  // Without a listener the loss of an idle or waiting connection would end the process.
+  pool.on('error', (error) => {
+    if (!pool.ending) setup.options.log.warn({ err: error }, 'database connection lost');
+  });
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return pool;
+}
+
+function createConnectionSetup(options: DatabaseOptions): ConnectionSetup {
+  const address = parseDatabaseUrl(options.url);
+  const { url } = address;
+  const connectTimeoutMs = connectTimeoutOf(url);
+  const Client = createClientClass(address, {
+    connectionString: url,
+    application_name: applicationNameOf(options),
+    connectionTimeoutMillis: connectTimeoutMs,
+    query_timeout: connectTimeoutMs,
+  });
+  const verifyConnection = closeOtherServers(options.verifyConnection, connectTimeoutMs);
+  return { options, url, connectTimeoutMs, Client, verifyConnection };
+}
+
+/**
+ * How long to wait for a connection, also for a free one in the pool. Like libpq, from
+ * `connect_timeout` in seconds.
+ */
+function connectTimeoutOf(url: string): number {
+  const seconds = Number(URL.parse(url)?.searchParams.get('connect_timeout'));
+  return seconds > 0 ? Math.min(seconds, maxConnectSeconds) * 1000 : defaultConnectTimeoutMs;
+}
+
+const applicationNameOf = ({ applicationName = 'switchyard' }: DatabaseOptions) => applicationName;
+
+function connectionConfig(
+  { options, url, connectTimeoutMs, Client }: ConnectionSetup,
+  settings: Record<string, string>,
+): pg.PoolConfig {
+  const { preparedStatements = true } = options;
+  return {
+    Client,
+    connectionString: preparedStatements
+      ? withSessionOptions(url, { TimeZone: 'UTC', ...settings })
+      : url,
+    types: postgresTypeParsers,
+    application_name: applicationNameOf(options),
+    connectionTimeoutMillis: connectTimeoutMs,
+    keepAlive: true,
+  };
+}
+
+async function runInSession<T>(
+  setup: ConnectionSetup,
+  fn: (query: SessionQuery) => Promise<T>,
+): Promise<T> {
+  const client = new setup.Client(connectionConfig(setup, { statement_timeout: '0' }));
+  client.on('error', () => {});
+  try {
+    await client.connect();
+  } catch (error) {
+    throw toDatabaseProblem(error, false);
+  }
+  try {
+    return await fn(async (text, values = []) => (await client.query(text, [...values])).rows);
+  } catch (error) {
+    throw toDatabaseProblem(error, true);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Adds the platform's options after those of the URL: the driver accepts only one source of options. */
+function withSessionOptions(url: string, session: Record<string, string>): string {
+  const platformOptions = Object.entries(session).map(([name, value]) => `-c ${name}=${value}`);
+  const parsed = new URL(url);
+  const urlOptions = parsed.searchParams.get('options');
+  parsed.searchParams.set(
+    'options',
+    [...(urlOptions === null ? [] : [urlOptions]), ...platformOptions].join(' '),
+  );
+  return parsed.href;
+}
+
+async function runQuery<Of extends object>(pool: pg.Pool, query: pg.QueryConfig): Promise<Of[]> {
+  const client = await connectPool(pool);
+  try {
+    const { rows } = await client.query<Of & Row>(query);
+    client.release();
+    return rows;
+  } catch (error) {
+    client.release(isConnectionLost(error));
+    throw toDatabaseProblem(error, true);
+  }
+}
+
+async function connectPool(pool: pg.Pool): Promise<pg.PoolClient> {
+  try {
+    return await pool.connect();
+  } catch (error) {
+    throw toDatabaseProblem(error, false);
+  }
+}
+
+/** A connection for Kysely with the same error classification. A lost connection does not return to the pool. */
+async function checkOutClient(pool: pg.Pool, mayPrepare: boolean): Promise<PostgresPoolClient> {
+  const client = await connectPool(pool);
+  let isLost = false;
+  const query = async (text: string, values: readonly unknown[]) => {
+    const name = mayPrepare ? readStatementName(text) : undefined;
+    try {
+      return await client.query({ ...(name && { name }), text, values: [...values] });
+    } catch (error) {
+      isLost ||= isConnectionLost(error);
+      throw toDatabaseProblem(error, true);
+    }
+  };
+  // Kysely's type includes cursors, which this module does not use.
+  return {
+    query: query as unknown as PostgresPoolClient['query'],
+    release: () => client.release(isLost),
+  };
+}
+
+async function withRetries<T>(log: Log, attempt: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isRetryable(error)) throw error;
+      if (tries > maxRetries) throw contentionProblem(error);
+      log.debug(
+        { err: error, tries },
+        'retrying a database transaction after a serialization failure',
+      );
+      await pause(withJitter(retryPauseMs * 2 ** tries));
+    }
+  }
+}
+
+/** Opens once at the first use, for all callers. After a failure the next caller tries again. */
+function openOnce<T>(create: () => Promise<T>): { opened(): T | undefined; open(): Promise<T> } {
+  let opened: T | undefined;
+  let opening: Promise<T> | undefined;
+  return {
+    opened: () => opened,
+    open() {
+      opening ??= create().then(
+        (value) => {
+          opened = value;
+          return value;
+        },
+        (error: unknown) => {
+          opening = undefined;
+          throw error;
+        },
+      );
+      return opening;
+    },
+  };
+}

@@ -1,0 +1,230 @@
+// Applies the missing schema migrations: forward only, one process at a time, also on databases
+// that only speak PostgreSQL's protocol.
+
+import type { Ids } from '../../identifiers/ids.ts';
+import type { Log } from '../../observability/log.ts';
+import { type Clock, pause } from '../../time/clock.ts';
+import { type Database, isPostgres, type SessionQuery } from '../database.ts';
+import { sqlState } from '../database-errors.ts';
+import { acquireMigrationLease } from './migration-lease.ts';
+import { alreadyExistsStates, dropInvalidIndex, isAlreadyApplied } from './migration-resume.ts';
+import { type Migration, readMigrations } from './read-migrations.ts';
+import { SchemaMismatchError } from './schema-mismatch.ts';
+
+const defaultLeaseMs = 30_000;
+const pollMs = 100;
+const bootstrapAttempts = 10;
+const baselineVersion = 1;
+/**
+ * Two processes that start at the same time can collide in spite of IF NOT EXISTS: the table
+ * exists, or its name in the catalogue.
+ */
+const concurrentCreationStates = new Set([...alreadyExistsStates, '23505']);
+
+const createTableTexts = [
+  `CREATE TABLE IF NOT EXISTS schema_migrations (
+     version integer PRIMARY KEY,
+     name text NOT NULL,
+     note text NOT NULL,
+     checksum text NOT NULL,
+     statements_done integer NOT NULL,
+     finished_at timestamptz
+   )`,
+  `CREATE TABLE IF NOT EXISTS schema_lease (
+     name text PRIMARY KEY,
+     holder uuid NOT NULL,
+     held_until timestamptz NOT NULL
+   )`,
+];
+const historyText = `SELECT version, name, checksum, statements_done AS done, finished_at IS NOT NULL AS finished,
+    current_database() AS database
+  FROM schema_migrations ORDER BY version`;
+const insertMigrationText = `INSERT INTO schema_migrations (version, name, note, checksum, statements_done, finished_at)
+  VALUES ($1, $2, $3, $4, 0, NULL) ON CONFLICT (version) DO NOTHING`;
+const countStatementText = 'UPDATE schema_migrations SET statements_done = $2 WHERE version = $1';
+const finishMigrationText = `UPDATE schema_migrations SET statements_done = $2, finished_at = clock_timestamp()
+  WHERE version = $1`;
+
+export type MigrateDeps = { log: Log; clock: Clock; ids: Ids; leaseMs?: number };
+
+type AppliedMigration = {
+  version: number;
+  name: string;
+  checksum: string;
+  done: number;
+  finished: boolean;
+  database: string;
+};
+type PendingMigration = { migration: Migration; done: number };
+type Fence = () => Promise<void>;
+
+/**
+ * Applies the missing migrations and returns their names. Of two processes that start at the same
+ * time, one migrates and the other waits. If the first one is killed, its lease expires and the
+ * other continues where it stopped.
+ *
+ * @throws SchemaMismatchError before any change, if a migration was changed or is missing, or if a newer one was applied before it
+ */
+export async function migrate(
+  database: Database,
+  directory: string,
+  deps: MigrateDeps,
+): Promise<string[]> {
+  const migrations = await readMigrations(directory);
+  return database.session(async (query) => {
+    await createTables(query);
+    for (;;) {
+      if (findPending(migrations, await readHistory(query)).length === 0) return [];
+      const lease = await acquireMigrationLease({
+        database,
+        query,
+        holder: deps.ids.uuid(),
+        leaseMs: deps.leaseMs ?? defaultLeaseMs,
+      });
+      if (lease === undefined) {
+        await pause(pollMs);
+        continue;
+      }
+      try {
+        // Read again: another process may have finished just before this one acquired the lease.
+        const pending = findPending(migrations, await readHistory(query));
+        await applyAll(query, pending, lease.fence, deps);
+        return pending.map(({ migration }) => migration.name);
+      } finally {
+        await lease.release();
+      }
+    }
+  });
+}
+
+async function applyAll(
+  query: SessionQuery,
+  pending: readonly PendingMigration[],
+  fence: Fence,
+  { log, clock }: MigrateDeps,
+): Promise<void> {
+  const isTransactional = await isPostgres(query);
+  const firstStartedAt = clock.now();
+  for (const { migration, done } of pending) {
+    const startedAt = clock.now();
+    try {
+      if (isTransactional && !migration.withoutTransaction)
+        await applyInTransaction(query, migration, fence);
+      else await applyWithoutTransaction(query, migration, done, fence);
+    } catch (error) {
+      throw new Error(`migration ${migration.name} failed: ${String(error)}`, { cause: error });
+    }
+    const facts = { migration: migration.name, note: migration.note };
+    log.debug({ ...facts, durationMs: clock.now() - startedAt }, 'migrated');
+  }
+  const [first] = pending;
+  const last = pending.at(-1);
+  if (first === undefined || last === undefined) return;
+  const names = { from: first.migration.name, to: last.migration.name, count: pending.length };
+  log.info({ ...names, durationMs: clock.now() - firstStartedAt }, 'schema migrations applied');
+}
+
+/** In one transaction, together with the record of the migration. */
+async function applyInTransaction(
+  query: SessionQuery,
+  migration: Migration,
+  fence: Fence,
+): Promise<void> {
+  await query('BEGIN');
+  try {
+    await insertMigration(query, migration);
+    for (const statement of migration.statements) await query(statement);
+    await query(finishMigrationText, [migration.version, migration.statements.length]);
+    await fence();
+    await query('COMMIT');
+  } catch (error) {
+    await query('ROLLBACK').catch(() => {});
+    throw error;
+  }
+}
+
+/**
+ * One statement per transaction, as distributed databases require. Applied statements are counted.
+ * A killed process may have applied the next statement, wholly or in part, before it counted it.
+ */
+async function applyWithoutTransaction(
+  query: SessionQuery,
+  migration: Migration,
+  done: number,
+  fence: Fence,
+): Promise<void> {
+  await insertMigration(query, migration);
+  for (const [index, statement] of migration.statements.entries()) {
+    if (index < done) continue;
+    await fence();
+    if (index === done) await dropInvalidIndex(query, statement);
+    try {
+      await query(statement);
+    } catch (error) {
+      if (index !== done || !isAlreadyApplied(statement, error)) throw error;
+    }
+    await query(countStatementText, [migration.version, index + 1]);
+  }
+  await query(finishMigrationText, [migration.version, migration.statements.length]);
+}
+
+function insertMigration(query: SessionQuery, { version, name, note, checksum }: Migration) {
+  return query(insertMigrationText, [version, name, note, checksum]);
+}
+
+/** The migrations to apply, after a check that the applied ones match the files. */
+function findPending(
+  migrations: readonly Migration[],
+  history: readonly AppliedMigration[],
+): PendingMigration[] {
+  for (const applied of history) {
+    const file = migrations.find(({ version }) => version === applied.version);
+    if (applied.version === baselineVersion && file?.checksum !== applied.checksum) {
+      throw new SchemaMismatchError(
+        `the database ${applied.database} was created with ${applied.name} of another commit`,
+        { database: applied.database },
+      );
+    }
+    if (file === undefined) {
+      throw new SchemaMismatchError(
+        `the applied migration ${applied.name} is missing here: a newer version has migrated the database; start that version, or restore a backup`,
+      );
+    }
+    if (file.checksum !== applied.checksum) {
+      throw new SchemaMismatchError(`the applied migration ${applied.name} was changed`);
+    }
+  }
+  const isDone = new Map(history.map(({ version, finished }) => [version, finished]));
+  const latest = Math.max(
+    0,
+    ...history.filter((migration) => migration.finished).map(({ version }) => version),
+  );
+  const pending = migrations.filter(({ version }) => isDone.get(version) !== true);
+  const outOfOrder = pending.find(({ version }) => version < latest);
+  if (outOfOrder !== undefined) {
+    throw new SchemaMismatchError(
+      `${outOfOrder.name} was added after a newer migration was applied`,
+    );
+  }
+  return pending.map((migration) => ({
+    migration,
+    done: history.find(({ version }) => version === migration.version)?.done ?? 0,
+  }));
+}
+
+async function readHistory(query: SessionQuery): Promise<AppliedMigration[]> {
+  return (await query(historyText)) as AppliedMigration[];
+}
+
+async function createTables(query: SessionQuery): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      for (const statement of createTableTexts) await query(statement);
+      return;
+    } catch (error) {
+      if (tries === bootstrapAttempts || !concurrentCreationStates.has(sqlState(error)))
+        throw error;
+      await pause(pollMs);
+    }
+  }
+}

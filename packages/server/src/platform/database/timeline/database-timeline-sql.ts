@@ -1,0 +1,146 @@
+// SQL of the database timeline: position of the server, stored state, and the numbers that jump.
+import type { SessionQuery } from '../database.ts';
+
+/** The write-ahead log (WAL) of a server: two timelines of one system share the log up to a position. */
+export type ServerPosition = {
+  readonly systemIdentifier: string;
+  readonly timeline: number;
+  /** Bytes since the start of the log. */
+  readonly position: bigint;
+};
+
+/** A committed write that a client may know about. */
+export type AcknowledgedWrite = {
+  readonly table: 'transactions' | 'qr_transactions';
+  readonly organizationId: string;
+  readonly transactionId: string;
+  readonly version: number;
+};
+
+export type StoredTimeline = {
+  readonly systemIdentifier: string;
+  readonly timeline: number;
+  readonly jumps: number;
+  readonly recoveredJumps: number;
+  readonly recoveryRequiredAt: Date | null;
+};
+
+/** A standby has no write position: the functions would fail there. */
+const serverPositionText = `SELECT pg_is_in_recovery() AS "isStandby",
+    (SELECT system_identifier::text FROM pg_control_system()) AS "systemIdentifier",
+    CASE WHEN NOT pg_is_in_recovery()
+      THEN substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END AS timeline,
+    CASE WHEN NOT pg_is_in_recovery()
+      THEN (pg_current_wal_lsn() - '0/0'::pg_lsn)::text END AS position`;
+
+const hexadecimal = 16;
+const noWriteAhead = {
+  code: '57P03',
+  message: 'the database server is a standby, or is still in recovery',
+};
+
+/** @throws Error for a standby, as of a server that accepts no connections yet */
+export async function readServerPosition(query: SessionQuery): Promise<ServerPosition> {
+  const [row] = await query(serverPositionText);
+  if (row === undefined) throw new Error('the database has no WAL position');
+  if (row['isStandby'] === true) {
+    throw Object.assign(new Error(noWriteAhead.message), { code: noWriteAhead.code });
+  }
+  return {
+    systemIdentifier: String(row['systemIdentifier']),
+    timeline: Number.parseInt(String(row['timeline']), hexadecimal),
+    position: BigInt(String(row['position'])),
+  };
+}
+
+const countWritesText = ['transactions', 'qr_transactions']
+  .map(
+    (table) => `SELECT count(*)::int AS found
+    FROM jsonb_to_recordset($1::jsonb) AS w("table" text, "organizationId" uuid, "transactionId" uuid, version integer)
+    JOIN ${table} t ON t.organization_id = w."organizationId" AND t.transaction_id = w."transactionId"
+    WHERE w."table" = '${table}' AND t.version >= w.version`,
+  )
+  .join(' UNION ALL ');
+
+/** The number of writes that the database does not contain. */
+export async function countMissingWrites(
+  query: SessionQuery,
+  writes: readonly AcknowledgedWrite[],
+): Promise<number> {
+  if (writes.length === 0) return 0;
+  const rows = await query(countWritesText, [JSON.stringify(writes)]);
+  return writes.length - rows.reduce((sum, row) => sum + Number(row['found']), 0);
+}
+
+const columns = `system_identifier AS "systemIdentifier", timeline, numbering_jumps AS jumps,
+  recovered_jumps AS "recoveredJumps", recovery_required_at AS "recoveryRequiredAt"`;
+
+/** `lock` keeps the row until the end of the database transaction. */
+export async function readStoredTimeline(
+  query: SessionQuery,
+  { lock = false } = {},
+): Promise<StoredTimeline | undefined> {
+  const rows = await query(
+    `SELECT ${columns} FROM database_timeline WHERE singleton${lock ? ' FOR UPDATE' : ''}`,
+  );
+  return rows[0] as StoredTimeline | undefined;
+}
+
+/** False if another process was first. */
+export async function insertStoredTimeline(
+  query: SessionQuery,
+  { systemIdentifier, timeline }: ServerPosition,
+  jumps: number,
+): Promise<boolean> {
+  const rows = await query(
+    `INSERT INTO database_timeline
+       (singleton, system_identifier, timeline, numbering_jumps, recovered_jumps, changed_at)
+     VALUES (true, $1, $2, $3, $3, now()) ON CONFLICT DO NOTHING RETURNING timeline`,
+    [systemIdentifier, timeline, jumps],
+  );
+  return rows.length > 0;
+}
+
+export async function updateStoredTimeline(
+  query: SessionQuery,
+  { systemIdentifier, timeline }: ServerPosition,
+  { jumps, isRecoveryRequired }: { jumps: number; isRecoveryRequired: boolean },
+): Promise<void> {
+  await query(
+    `UPDATE database_timeline SET system_identifier = $1, timeline = $2, numbering_jumps = $3,
+       recovery_required_at = CASE WHEN $4 THEN coalesce(recovery_required_at, now()) ELSE recovery_required_at END,
+       changed_at = now() WHERE singleton`,
+    [systemIdentifier, timeline, jumps, isRecoveryRequired],
+  );
+}
+
+/** Numbers that were issued before the recovery and numbers after it never meet. */
+export async function endStoredRecovery(query: SessionQuery): Promise<StoredTimeline> {
+  const rows = await query(
+    `UPDATE database_timeline SET numbering_jumps = numbering_jumps + 1,
+       recovered_jumps = numbering_jumps + 1, recovery_required_at = NULL, changed_at = now()
+     WHERE singleton RETURNING ${columns}`,
+  );
+  return rows[0] as StoredTimeline;
+}
+
+/** The rows of a head table are locked in the order of its key, as its writers do. */
+const skip = (table: string, column: string, margin: number) =>
+  `UPDATE ${table} h SET ${column} = h.${column} + ${margin}
+   FROM (SELECT organization_id FROM ${table} ORDER BY organization_id FOR UPDATE) l
+   WHERE h.organization_id = l.organization_id`;
+
+/**
+ * More than an organisation writes between the state that was restored and the last one. The request log keeps a
+ * number of rows, which a large margin would delete.
+ */
+const skipTexts = [
+  skip('feed_heads', 'position', 1_000_000),
+  skip('audit_heads', 'skipped', 100_000),
+  skip('request_log_heads', 'sequence', 1_000),
+];
+
+/** STAN, RRN and file numbers follow from `numbering_jumps`; the other numbers are stored with each organisation. */
+export async function skipStoredNumbers(query: SessionQuery): Promise<void> {
+  for (const text of skipTexts) await query(text);
+}

@@ -1,0 +1,316 @@
+// Restores, fail-overs and copies of a real PostgreSQL under an open database.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { Refusal } from '@switchyard/contract';
+import { migrations } from '../../../../test/database-template.ts';
+import { until } from '../../../../test/until.ts';
+import {
+  type PostgresServer,
+  postgresServer,
+} from '../../embedded-postgres/postgres-server.fixture.ts';
+import { systemIds } from '../../identifiers/ids.ts';
+import { createLog } from '../../observability/log.ts';
+import { systemClock } from '../../time/clock.ts';
+import { type Database, openDatabase } from '../database.ts';
+import { migrate } from '../migrations/migrate.ts';
+import { createDatabaseTimeline, type DatabaseTimeline } from './database-timeline.ts';
+
+const silent = createLog({ logLevel: 'silent', instanceName: 'test' });
+const restorePoint = 'before_the_loss';
+
+type Process = {
+  readonly timeline: DatabaseTimeline;
+  readonly database: Database;
+  readonly logged: string[];
+  /** Writes a payment as the repository does. */
+  pay(): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** Behind a pooler the server changes without a new connection of the process. */
+async function startProcess(
+  url: string,
+  dataDir: string,
+  { isPooled = false } = {},
+): Promise<Process> {
+  const logged: string[] = [];
+  const log = createLog(
+    { logLevel: 'info', instanceName: 'test' },
+    { write: (line: string) => void logged.push(line) },
+  );
+  const timeline = createDatabaseTimeline({ log, dataDir, pollMs: 50, settlingMs: 100 });
+  const verify = isPooled ? {} : { verifyConnection: timeline.verifyConnection };
+  const database = openDatabase({ url, log: silent, connections: 2, ...verify });
+  await migrate(database, migrations, { log: silent, clock: systemClock, ids: systemIds });
+  await timeline.start(database);
+  return {
+    timeline,
+    database,
+    logged,
+    async pay() {
+      const row = { organizationId: randomUUID(), transactionId: randomUUID(), version: 1 };
+      const onCommitted = timeline.numbering.beginWrite();
+      await database.query(insertPayment, [row.organizationId, row.transactionId]);
+      onCommitted({ table: 'transactions', ...row });
+    },
+    async close() {
+      await timeline.stop();
+      await database.close();
+    },
+  };
+}
+
+const insertPayment = `INSERT INTO transactions (organization_id, transaction_id, merchant_id, client_transaction_id,
+    contract_id, state, phase, amount, currency, over_capture_allowance, authorized, captured, cancelled,
+    refunded, capture_reserved, cancel_reserved, refund_reserved, version, operation_count, deadline,
+    created_at, updated_at)
+  VALUES ($1, $2, gen_random_uuid(), 'client', gen_random_uuid(), 'Captured', 'Approved', 1, 'EUR', 0, 1, 1, 0,
+    0, 0, 0, 0, 1, 0, now(), now(), now())`;
+
+const numberOfPayments = async ({ database }: Process) =>
+  (await database.query<{ n: number }>('SELECT count(*)::int AS n FROM transactions'))[0]?.n;
+
+/** Until the pool has a connection again, which was verified. */
+const reconnect = (node: Process) =>
+  until(() => node.database.healthy().then((isUp) => isUp || undefined), 'a new connection');
+
+function assertRecoveryRequired({ timeline }: Process): void {
+  assert.equal(timeline.status().isRecoveryRequired, true);
+  assert.throws(
+    () => timeline.numbering.requireAvailable(),
+    (error) => error instanceof Refusal && error.code === 'recovery_required',
+  );
+}
+
+const recover = ({ database, timeline }: Process) =>
+  database.transaction((trx) => timeline.recover(trx));
+
+describe('database timeline', { concurrency: false }, () => {
+  let base: string;
+  let server: PostgresServer;
+  let backup: string;
+  let processes: Process[] = [];
+
+  before(async () => {
+    base = await mkdtemp(join(tmpdir(), 'switchyard-timeline-'));
+    await chmod(base, 0o755);
+    backup = join(base, 'backup');
+    server = await postgresServer(join(base, 'first'));
+    await server.start();
+    await (await startProcess(server.url, join(base, 'setup'))).close();
+    await server.stop();
+    await server.backUp(backup);
+  });
+  after(() => rm(base, { recursive: true, force: true }));
+
+  async function start(dataDir: string, options = {}): Promise<Process> {
+    const started = await startProcess(server.url, dataDir, options);
+    processes.push(started);
+    return started;
+  }
+
+  async function withServer(work: (dataDir: string) => Promise<void>): Promise<void> {
+    const directory = join(base, randomUUID());
+    await mkdir(directory, { mode: 0o755 });
+    server = await postgresServer(join(directory, 'server'), backup);
+    await server.start();
+    try {
+      await work(join(directory, 'data'));
+    } finally {
+      for (const each of processes) await each.close();
+      processes = [];
+      await server.stop();
+    }
+  }
+
+  async function restore(): Promise<void> {
+    await server.query('SELECT pg_switch_wal()');
+    await server.stop();
+    await server.restore(backup, restorePoint);
+    await server.start();
+  }
+
+  const createRestorePoint = () =>
+    server.query(`SELECT pg_create_restore_point('${restorePoint}')`);
+
+  /** Loses the only payment, whose process has ended. */
+  async function restoreBeforeOnlyPayment(dataDir: string): Promise<void> {
+    const node = await start(dataDir);
+    await createRestorePoint();
+    await node.pay();
+    await node.close();
+    await restore();
+  }
+
+  test('a restore that loses an acknowledged payment stops new numbers in all processes until the recovery', () =>
+    withServer(async (dataDir) => {
+      const node = await start(dataDir);
+      const idle = await start(`${dataDir}-idle`);
+      await node.pay();
+      await createRestorePoint();
+      await node.pay();
+      await restore();
+      await reconnect(node);
+      assertRecoveryRequired(node);
+      assert.equal(await numberOfPayments(node), 1);
+      await until(
+        () => idle.timeline.status().isRecoveryRequired || undefined,
+        'the other process',
+      );
+      assert.match(node.logged.join(''), /"level":"error".*the database went back in time/);
+      const { jumps } = node.timeline.status();
+      assert.ok(jumps >= 1);
+
+      assert.equal(await recover(idle), true);
+      assert.equal(await recover(idle), false, 'a second recovery changes nothing');
+      await until(
+        () => node.timeline.numbering.isAvailable() || undefined,
+        'the end of the recovery',
+      );
+      assert.equal(node.timeline.status().jumps, jumps + 1);
+      await node.pay();
+      await node.timeline.refresh();
+      assert.equal(node.timeline.numbering.isAvailable(), true);
+    }));
+
+  test('a restore that loses nothing jumps, and payments go on', () =>
+    withServer(async (dataDir) => {
+      const node = await start(dataDir);
+      await node.pay();
+      const organizationId = systemIds.uuid();
+      await node.database.query(
+        'INSERT INTO feed_heads (organization_id, position) VALUES ($1, 7)',
+        [organizationId],
+      );
+      await node.database.query(
+        `INSERT INTO audit_heads (organization_id, sequence, hash, at, checkpoint_sequence)
+         VALUES ($1, 7, '', now(), 0)`,
+        [organizationId],
+      );
+      await createRestorePoint();
+      await restore();
+      await reconnect(node);
+      const { isRecoveryRequired, jumps, timeline } = node.timeline.status();
+      assert.deepEqual(
+        { isRecoveryRequired, jumps, timeline },
+        { isRecoveryRequired: false, jumps: 1, timeline: 2 },
+      );
+      const [heads] = await node.database.query<{ position: number; skipped: number }>(
+        `SELECT f.position::int AS position, a.skipped::int AS skipped
+         FROM feed_heads f JOIN audit_heads a USING (organization_id) WHERE organization_id = $1`,
+        [organizationId],
+      );
+      assert.deepEqual(heads, { position: 1_000_007, skipped: 100_000 });
+      assert.match(node.logged.join(''), /no acknowledged payment is missing/);
+      await until(
+        () => node.timeline.numbering.isAvailable() || undefined,
+        'the end of the settling',
+      );
+    }));
+
+  test('a process that restarts after the restore compares the file in its data directory', () =>
+    withServer(async (dataDir) => {
+      await restoreBeforeOnlyPayment(dataDir);
+      assertRecoveryRequired(await start(dataDir));
+    }));
+
+  test('processes that restart without a data directory jump and warn', () =>
+    withServer(async (dataDir) => {
+      await restoreBeforeOnlyPayment(dataDir);
+      const restarted = await start(`${dataDir}-new`);
+      assert.equal(restarted.timeline.status().jumps, 1);
+      assert.equal(restarted.timeline.numbering.isAvailable(), true);
+      assert.match(restarted.logged.join(''), /"level":"warn".*no record of its last writes/);
+      const later = await start(`${dataDir}-later`);
+      assert.equal(later.timeline.status().jumps, 1, 'one timeline, one jump');
+    }));
+
+  test('a process that was down during the recovery does not require another one', () =>
+    withServer(async (dataDir) => {
+      const [node, other] = [await start(dataDir), await start(`${dataDir}-other`)];
+      await createRestorePoint();
+      await other.pay();
+      await node.pay();
+      await other.close();
+      await restore();
+      await reconnect(node);
+      assertRecoveryRequired(node);
+      await recover(node);
+      await node.pay();
+      const restarted = await start(`${dataDir}-other`);
+      assert.equal(restarted.timeline.status().isRecoveryRequired, false);
+    }));
+
+  test('a snapshot of the disk, which has no new timeline, is detected by the position and the payments', () =>
+    withServer(async (dataDir) => {
+      const node = await start(dataDir);
+      await node.pay();
+      await server.stop();
+      await server.replace(backup);
+      await server.start();
+      await reconnect(node);
+      assertRecoveryRequired(node);
+      assert.equal(node.timeline.status().timeline, 1);
+    }));
+
+  test('behind a pooler the comparison of each second detects a restore', () =>
+    withServer(async (dataDir) => {
+      const node = await start(dataDir, { isPooled: true });
+      await createRestorePoint();
+      await node.pay();
+      await restore();
+      await until(() => node.timeline.status().isRecoveryRequired || undefined, 'the comparison');
+      assertRecoveryRequired(node);
+    }));
+
+  test('a server on an older timeline than before is not used', () =>
+    withServer(async (dataDir) => {
+      const node = await start(dataDir);
+      await createRestorePoint();
+      await restore();
+      await reconnect(node);
+      assert.equal(node.timeline.status().timeline, 2);
+      await server.stop();
+      await server.replace(backup);
+      await server.start();
+      await assert.rejects(
+        node.database.query('SELECT 1'),
+        (error) => error instanceof Refusal && error.code === 'database_unavailable',
+      );
+      assert.match(node.logged.join(''), /on an older timeline than before/);
+    }));
+
+  test('a second loss after the recovery is detected', () =>
+    withServer(async (dataDir) => {
+      const node = await start(dataDir);
+      for (const loss of [1, 2]) {
+        await node.pay();
+        await server.stop();
+        await server.replace(backup);
+        await server.start();
+        await reconnect(node);
+        assertRecoveryRequired(node);
+        assert.equal(await recover(node), true, `loss ${loss}`);
+        await until(() => node.timeline.numbering.isAvailable() || undefined, 'the recovery');
+        assert.equal(node.timeline.status().jumps, loss * 2);
+      }
+    }));
+
+  test('a crash of the server loses nothing and changes nothing', () =>
+    withServer(async (dataDir) => {
+      const node = await start(dataDir);
+      await node.pay();
+      await node.timeline.refresh();
+      await node.pay();
+      process.kill(server.pid(), 'SIGQUIT');
+      await server.stop();
+      await server.start();
+      await reconnect(node);
+      const { isRecoveryRequired, jumps } = node.timeline.status();
+      assert.deepEqual({ isRecoveryRequired, jumps }, { isRecoveryRequired: false, jumps: 0 });
+    }));
+});

@@ -1,0 +1,422 @@
+// Detects that the database was restored or failed over, and stops new numbers when acknowledged writes are missing.
+import { join } from 'node:path';
+import { Refusal } from '@switchyard/contract';
+import { CompiledQuery, type Kysely } from 'kysely';
+import { createPoller } from '../../concurrency/poller.ts';
+import type { Log } from '../../observability/log.ts';
+import { type Database, isPostgres, type SessionQuery } from '../database.ts';
+import { sqlState } from '../database-errors.ts';
+import {
+  type AcknowledgedWrite,
+  countMissingWrites,
+  endStoredRecovery,
+  insertStoredTimeline,
+  readServerPosition,
+  readStoredTimeline,
+  type ServerPosition,
+  type StoredTimeline,
+  skipStoredNumbers,
+  updateStoredTimeline,
+} from './database-timeline-sql.ts';
+import { readTimelineFile, type TimelineRecord, writeTimelineFile } from './timeline-file.ts';
+
+const defaultPollMs = 1000;
+/** After a fail-over, the time for every process to compare its own last writes. */
+const defaultSettlingMs = 2000;
+/** Commits that run at the same time may be acknowledged in another order than they are in the log. */
+const maxWrites = 16;
+const fileName = 'database-timeline.json';
+const recoveryRetryMs = 60_000;
+/** Insufficient privilege, feature not supported, undefined function. */
+const unsupportedCodes: ReadonlySet<string> = new Set(['42501', '0A000', '42883']);
+
+export type NumberingStatus = {
+  readonly isRecoveryRequired: boolean;
+  /** Undefined for a database without timelines. */
+  readonly timeline: number | undefined;
+  readonly jumps: number;
+};
+
+/** Used by each part that issues numbers to other parties, or stores payments. */
+export type Numbering = {
+  /** @throws Refusal recovery_required, and database_unavailable directly after a fail-over */
+  requireAvailable(): void;
+  isAvailable(): boolean;
+  isRecoveryRequired(): boolean;
+  /** Counts the jumps: numbers that were reserved under another count are invalid. */
+  jumps(): number;
+  /** Called before a write. The returned function is called once the write is committed. */
+  beginWrite(): (write: AcknowledgedWrite) => void;
+};
+
+const ignoreWrite = () => {};
+
+export const unguardedNumbering: Numbering = {
+  requireAvailable: () => {},
+  isAvailable: () => true,
+  isRecoveryRequired: () => false,
+  jumps: () => 0,
+  beginWrite: () => ignoreWrite,
+};
+
+/** Without a timeline, as in tests of single modules. */
+export const unguardedTimeline: GuardedTimeline = {
+  numbering: unguardedNumbering,
+  status: () => ({ isRecoveryRequired: false, timeline: undefined, jumps: 0 }),
+  recover: async () => false,
+  refresh: async () => {},
+};
+
+export type GuardedTimeline = Pick<
+  DatabaseTimeline,
+  'numbering' | 'status' | 'recover' | 'refresh'
+>;
+
+export type DatabaseTimeline = {
+  readonly numbering: Numbering;
+  /**
+   * Compares the server of a new connection before its first use.
+   *
+   * @returns a name of the server and its timeline; undefined for a database without timelines
+   */
+  verifyConnection(query: SessionQuery): Promise<string | undefined>;
+  /** After the migrations. @throws Error where the database cannot be read */
+  start(database: Pick<Database, 'query' | 'session'>): Promise<void>;
+  stop(): Promise<void>;
+  status(): NumberingStatus;
+  /** Ends the required recovery in the given database transaction. False if none is required. */
+  recover(trx: Kysely<unknown>): Promise<boolean>;
+  /** Reads the stored state, which another process may have changed. */
+  refresh(): Promise<void>;
+};
+
+type Options = {
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
+  readonly dataDir: string;
+  readonly pollMs?: number;
+  readonly settlingMs?: number;
+};
+
+/** The last acknowledged writes, under the count of jumps at which they were made. */
+type Evidence = Pick<TimelineRecord, 'jumps' | 'position' | 'writes'>;
+type Finding = {
+  readonly server: ServerPosition;
+  readonly evidence: Evidence;
+  readonly missingWrites: number;
+  /** The database lacks a part of the evidence. */
+  readonly isLost: boolean;
+};
+type Decision = { readonly row: StoredTimeline; readonly log?: () => void };
+
+type Server = Omit<ServerPosition, 'position'>;
+const serverName = ({ systemIdentifier, timeline }: Server) => `${systemIdentifier}/${timeline}`;
+
+async function requireStored(query: SessionQuery): Promise<StoredTimeline> {
+  const row = await readStoredTimeline(query);
+  if (row === undefined) throw new Error('the table database_timeline has no row');
+  return row;
+}
+
+/** @example const timeline = createDatabaseTimeline({ log, dataDir }); */
+export function createDatabaseTimeline(options: Options): DatabaseTimeline {
+  const { log, pollMs = defaultPollMs, settlingMs = defaultSettlingMs } = options;
+  const file = join(options.dataDir, fileName);
+  let database: Pick<Database, 'query' | 'session'> | undefined;
+  let isSupported: boolean | undefined;
+  /** The server of the last comparison. Undefined in a new process without a file. */
+  let lastServer: Server | undefined;
+  let stored: StoredTimeline | undefined;
+  let availableAtMs = 0;
+  let latestPosition = 0n;
+  let evidence: Evidence = { jumps: 0, position: 0n, writes: [] };
+  let isFileOutdated = false;
+  let isFileFaultLogged = false;
+  let lastRecord: Promise<unknown> = Promise.resolve();
+
+  const jumps = () => stored?.jumps ?? evidence.jumps;
+  const isRecoveryRequired = () => stored !== undefined && stored.recoveryRequiredAt !== null;
+  const isSettling = () => availableAtMs > 0 && performance.now() < availableAtMs;
+
+  const numbering: Numbering = {
+    requireAvailable() {
+      if (isRecoveryRequired()) {
+        throw new Refusal(
+          'recovery_required',
+          'The database lacks payments that were acknowledged. New payments wait for the operator of the platform.',
+          { retryAfterMs: recoveryRetryMs },
+        );
+      }
+      if (!isSettling()) return;
+      throw new Refusal(
+        'database_unavailable',
+        'The database failed over, and the platform compares its last payments with it.',
+        { retryAfterMs: settlingMs },
+      );
+    },
+    isAvailable: () => !isRecoveryRequired() && !isSettling(),
+    isRecoveryRequired,
+    jumps,
+    beginWrite() {
+      if (isSupported !== true) return ignoreWrite;
+      const position = latestPosition;
+      const jumpsAtStart = jumps();
+      return (write) => {
+        // The log is written in order: what precedes an acknowledged commit is as durable as the commit.
+        const isComparable = jumpsAtStart === evidence.jumps && position > evidence.position;
+        const writes = [...evidence.writes.slice(1 - maxWrites), write];
+        evidence = {
+          ...evidence,
+          writes,
+          position: isComparable ? position : evidence.position,
+        };
+        isFileOutdated = true;
+      };
+    },
+  };
+
+  async function readServer(query: SessionQuery): Promise<ServerPosition | undefined> {
+    if (isSupported === false) return undefined;
+    try {
+      isSupported ??= await isPostgres(query);
+      return isSupported ? await readServerPosition(query) : undefined;
+    } catch (error) {
+      if (!unsupportedCodes.has(sqlState(error))) throw error;
+      isSupported = false;
+      log.warn({ err: error }, 'the database does not show its timeline; a restore goes unnoticed');
+      return undefined;
+    }
+  }
+
+  /** Undefined for a database without timelines. */
+  async function compare(query: SessionQuery): Promise<Finding | undefined> {
+    // Before the position is read: a write that is acknowledged in between lies behind it.
+    const before = evidence;
+    const server = await readServer(query);
+    if (server === undefined) return undefined;
+    const isBehind =
+      lastServer?.systemIdentifier === server.systemIdentifier && server.position < before.position;
+    const missingWrites = await countMissingWrites(query, before.writes);
+    return { server, evidence: before, missingWrites, isLost: isBehind || missingWrites > 0 };
+  }
+
+  const isUnchanged = ({ server, isLost }: Finding) =>
+    lastServer !== undefined && serverName(lastServer) === serverName(server) && !isLost;
+
+  /** A server that was replaced may still accept connections. */
+  function requireNewerTimeline({ systemIdentifier, timeline }: Server): void {
+    if (lastServer?.systemIdentifier !== systemIdentifier || timeline >= lastServer.timeline)
+      return;
+    log.error(
+      { timeline, knownTimeline: lastServer.timeline, file },
+      'the database server is on an older timeline than before and is not used; stop it, or see the guide on restored databases',
+    );
+    throw Object.assign(new Error(`the database server is on the older timeline ${timeline}`), {
+      code: '57P03',
+    });
+  }
+
+  /** Each change increments the count of jumps, so an older reading is recognised. */
+  function apply(row: StoredTimeline): void {
+    if (stored !== undefined && row.jumps < stored.jumps) return;
+    const wasRequired = isRecoveryRequired();
+    stored = row;
+    if (row.jumps !== evidence.jumps) {
+      evidence = { jumps: row.jumps, position: 0n, writes: [] };
+      isFileOutdated = true;
+    }
+    if (isRecoveryRequired() && !wasRequired) {
+      log.error(
+        { timeline: row.timeline },
+        'new payments are refused until "switchyard admin recover-numbering" has run',
+      );
+    } else if (wasRequired && !isRecoveryRequired()) {
+      log.info({ jumps: row.jumps }, 'the numbering was recovered: new payments are accepted');
+    }
+  }
+
+  /** Decides about a changed database, and stores the decision for all processes. */
+  async function decide(query: SessionQuery, finding: Finding): Promise<Decision> {
+    const { server, isLost } = finding;
+    const before = await readStoredTimeline(query, { lock: true });
+    if (before === undefined) {
+      await insertStoredTimeline(query, server, lastServer === undefined ? 0 : jumps() + 1);
+      return { row: await requireStored(query) };
+    }
+    const isRecorded = serverName(before) === serverName(server);
+    // A process that was down during a recovery has evidence from before it.
+    const isRecovered = finding.evidence.jumps < before.recoveredJumps;
+    const isNewLoss = isLost && !isRecovered;
+    const hasLowerCount =
+      lastServer !== undefined && !isUnchanged(finding) && before.jumps <= jumps();
+    const isDecided = isRecorded && (!isNewLoss || before.recoveryRequiredAt !== null);
+    if (isDecided && !hasLowerCount) return { row: before };
+    await updateStoredTimeline(query, server, {
+      jumps: Math.max(before.jumps, jumps()) + 1,
+      isRecoveryRequired: isNewLoss,
+    });
+    await skipStoredNumbers(query);
+    const row = await requireStored(query);
+    return { row, log: () => logChange(before, row, { ...finding, isLost: isNewLoss }) };
+  }
+
+  function logChange(before: StoredTimeline, after: StoredTimeline, finding: Finding): void {
+    const facts = {
+      timeline: after.timeline,
+      previousTimeline: before.timeline,
+      jumps: after.jumps,
+      position: String(finding.server.position),
+      acknowledgedPosition: String(finding.evidence.position),
+      missingWrites: finding.missingWrites,
+    };
+    if (finding.isLost) {
+      log.error(facts, 'the database went back in time: acknowledged payments are missing');
+    } else if (lastServer === undefined) {
+      log.warn(
+        facts,
+        'the timeline of the database changed and this process has no record of its last writes: numbers jumped, and lost payments cannot be detected',
+      );
+    } else {
+      log.warn(
+        facts,
+        'the database failed over and no acknowledged payment is missing: numbers jumped',
+      );
+    }
+  }
+
+  function accept({ server, evidence: checked, isLost }: Finding, row: StoredTimeline): void {
+    if (lastServer !== undefined && serverName(lastServer) !== serverName(server)) {
+      availableAtMs = performance.now() + settlingMs;
+    }
+    lastServer = { systemIdentifier: server.systemIdentifier, timeline: server.timeline };
+    latestPosition = server.position;
+    evidence = {
+      jumps: row.jumps,
+      position: isLost ? 0n : evidence.position,
+      // A write that was acknowledged during the comparison is compared at the next one.
+      writes: evidence.writes.filter((write) => !isLost || !checked.writes.includes(write)),
+    };
+    isFileOutdated = true;
+    apply(row);
+  }
+
+  async function record(query: SessionQuery, finding: Finding): Promise<void> {
+    await query('BEGIN');
+    let decision: Decision;
+    try {
+      decision = await decide(query, finding);
+      await query('COMMIT');
+    } catch (error) {
+      await query('ROLLBACK').catch(() => {});
+      throw error;
+    }
+    decision.log?.();
+    accept(finding, decision.row);
+  }
+
+  /** One at a time: the first one decides for all connections to the same server. */
+  function recordExclusively(query: SessionQuery): Promise<void> {
+    const compareAgain = async () => {
+      const finding = await compare(query);
+      if (finding === undefined) return;
+      requireNewerTimeline(finding.server);
+      await record(query, finding);
+    };
+    const recorded = lastRecord.then(compareAgain, compareAgain);
+    lastRecord = recorded.catch(() => {});
+    return recorded;
+  }
+
+  async function compareAndApply(from: Pick<Database, 'query' | 'session'>): Promise<void> {
+    const query: SessionQuery = (text, values) => from.query(text, values);
+    const finding = await compare(query);
+    if (finding === undefined) return;
+    if (isUnchanged(finding)) {
+      latestPosition = finding.server.position;
+      apply(await requireStored(query));
+    } else {
+      // Behind a pooler, which changes the server without a new connection of this process.
+      await from.session(recordExclusively);
+    }
+  }
+
+  async function writeFile(): Promise<void> {
+    if (!isFileOutdated || lastServer === undefined) return;
+    isFileOutdated = false;
+    try {
+      await writeTimelineFile(file, { ...lastServer, ...evidence, jumps: jumps() });
+      isFileFaultLogged = false;
+    } catch (error) {
+      isFileOutdated = true;
+      if (!isFileFaultLogged) log.warn({ err: error, file }, 'the timeline file cannot be written');
+      isFileFaultLogged = true;
+    }
+  }
+
+  async function readFile(): Promise<void> {
+    try {
+      const record = await readTimelineFile(file);
+      if (record === undefined) return;
+      const { systemIdentifier, timeline, ...rest } = record;
+      lastServer = { systemIdentifier, timeline };
+      evidence = rest;
+    } catch (error) {
+      log.warn({ err: error, file }, 'the timeline file cannot be read; it is ignored');
+    }
+  }
+
+  async function refresh(): Promise<void> {
+    if (database !== undefined) await compareAndApply(database);
+  }
+
+  const poller = createPoller({
+    pollMs,
+    async poll() {
+      await refresh();
+      await writeFile();
+      return false;
+    },
+    onError: (error) => log.warn({ err: error }, 'the database timeline could not be read'),
+  });
+
+  return {
+    numbering,
+    async verifyConnection(query) {
+      const finding = await compare(query);
+      if (finding === undefined) return undefined;
+      if (database === undefined) return serverName(finding.server);
+      if (isUnchanged(finding)) apply(await requireStored(query));
+      else await recordExclusively(query);
+      requireNewerTimeline(finding.server);
+      return serverName(finding.server);
+    },
+    async start(from) {
+      await readFile();
+      await from.session(recordExclusively);
+      database = from;
+      if (isSupported !== true) return;
+      await writeFile();
+      poller.start();
+    },
+    async stop() {
+      await poller.stop();
+      await writeFile();
+    },
+    status: () => ({
+      isRecoveryRequired: isRecoveryRequired(),
+      timeline: lastServer?.timeline,
+      jumps: jumps(),
+    }),
+    async recover(trx) {
+      const query: SessionQuery = async (text, values = []) => {
+        const { rows } = await trx.executeQuery(CompiledQuery.raw(text, [...values]));
+        return rows as Record<string, unknown>[];
+      };
+      const row = await readStoredTimeline(query, { lock: true });
+      if (row === undefined || row.recoveryRequiredAt === null) return false;
+      await endStoredRecovery(query);
+      await skipStoredNumbers(query);
+      return true;
+    },
+    refresh,
+  };
+}

@@ -1,0 +1,176 @@
+// Transactional outbox: rows are written together with a change, passed to subscribers, then deleted.
+import { CompiledQuery, type Kysely } from 'kysely';
+import { createPoller } from '../concurrency/poller.ts';
+import type { Database } from '../database/database.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { type Clock, systemClock } from '../time/clock.ts';
+
+const defaultPollMs = 200;
+/** A large batch spreads the cost of its commit over many rows. */
+const batchRows = 500;
+/** After a failure the batch becomes smaller by this factor, down to the row that fails. */
+const narrowingFactor = 25;
+const nilUuid = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * In key order, from the end of the last batch and then from the beginning: every tenant gets its
+ * turn, and deleted index entries are not scanned again.
+ */
+const claimText = `DELETE FROM outbox AS o USING (
+    SELECT organization_id, outbox_id FROM outbox
+    WHERE (organization_id, outbox_id) > ($1::uuid, $2::uuid)
+    ORDER BY organization_id, outbox_id LIMIT $3 FOR UPDATE SKIP LOCKED
+  ) AS c
+  WHERE o.organization_id = c.organization_id AND o.outbox_id = c.outbox_id
+  RETURNING o.organization_id AS "organizationId", o.outbox_id AS "outboxId", o.kind,
+    o.subject_id AS "subjectId", o.sequence, o.created_at AS "createdAt"`;
+
+export type OutboxRow = {
+  organizationId: string;
+  outboxId: string;
+  /** Such as `transaction.captured`. */
+  kind: string;
+  subjectId: string;
+  sequence: number;
+  createdAt: Date;
+};
+
+/**
+ * Runs inside the transaction that deletes the rows, so it only writes to the database, such as
+ * jobs that call other servers. If it rejects, the rows come again. Within a batch rows are sorted
+ * by tenant and time; across batches and processes only `sequence` gives the order of one subject.
+ * The function it resolves with is called after the commit and may be lost in a crash: use it for
+ * hints only.
+ */
+export type OutboxSubscriber = (
+  rows: readonly OutboxRow[],
+  trx: Kysely<unknown>,
+) => Promise<AfterCommitHint | undefined>;
+
+export type AfterCommitHint = () => void;
+
+export type Outbox = {
+  /** Before `start`. */
+  subscribe(subscriber: OutboxSubscriber): void;
+  start(): void;
+  stop(): Promise<void>;
+  /** A transaction was committed: process the outbox without waiting for the next poll. */
+  wake(): void;
+};
+
+export type OutboxDeps = {
+  database: Database;
+  log: Log;
+  metrics: Metrics;
+  clock?: Clock;
+  pollMs?: number;
+};
+
+type OutboxPosition = { organizationId: string; outboxId: string };
+
+const startPosition: OutboxPosition = { organizationId: nilUuid, outboxId: nilUuid };
+
+/** @example const outbox = createOutbox({ database, log, metrics }); outbox.start(); */
+export function createOutbox(deps: OutboxDeps): Outbox {
+  const { database, log, clock = systemClock } = deps;
+  const subscribers: OutboxSubscriber[] = [];
+  const measured = measurements(deps.metrics);
+  let position = startPosition;
+  let batchSize = batchRows;
+  /** The end of a failed batch. Rows in it may always fail and must not block others. */
+  let narrowUntil: OutboxPosition | undefined;
+
+  const poller = createPoller({
+    pollMs: deps.pollMs ?? defaultPollMs,
+    poll: processBatch,
+    onError: (error) => log.error({ err: error }, 'processing the outbox failed'),
+  });
+
+  async function processBatch(): Promise<boolean> {
+    const limit = batchSize;
+    let rows: OutboxRow[] = [];
+    let hints: (AfterCommitHint | undefined)[] = [];
+    try {
+      await database.transaction(async (trx) => {
+        hints = [];
+        const values = [position.organizationId, position.outboxId, limit];
+        const claimed = await trx.executeQuery<OutboxRow>(CompiledQuery.raw(claimText, values));
+        rows = claimed.rows.toSorted(comparePositions);
+        for (const subscriber of rows.length > 0 ? subscribers : []) {
+          hints.push(await subscriber(rows, trx));
+        }
+      });
+    } catch (error) {
+      narrow(rows, limit);
+      throw error;
+    }
+    for (const hint of hints) hint?.();
+    measure(rows);
+    const last = rows.at(-1);
+    if (last !== undefined && rows.length === limit) {
+      position = last;
+      widen(last);
+      return true;
+    }
+    // End of a round: read what comes before its start, unless the round was complete.
+    const isWholeRound = position === startPosition;
+    position = startPosition;
+    narrowUntil = undefined;
+    batchSize = batchRows;
+    return !isWholeRound;
+  }
+
+  /** Without rows no subscriber ran: the database itself failed. */
+  function narrow(rows: readonly OutboxRow[], limit: number): void {
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    narrowUntil = last;
+    batchSize = Math.max(1, Math.floor(limit / narrowingFactor));
+    if (limit === 1) position = last;
+  }
+
+  /** After the failed rows the batch grows again at once: a temporary failure must not cost thousands of commits. */
+  function widen(last: OutboxPosition): void {
+    if (narrowUntil === undefined || comparePositions(last, narrowUntil) < 0) return;
+    batchSize = Math.min(batchRows, batchSize * narrowingFactor);
+    narrowUntil = batchSize === batchRows ? undefined : last;
+  }
+
+  function measure(rows: readonly OutboxRow[]): void {
+    for (const { kind } of rows) measured.publishedRows.inc({ kind });
+    const oldest = Math.min(clock.now(), ...rows.map(({ createdAt }) => createdAt.getTime()));
+    measured.age.set((clock.now() - oldest) / 1000);
+  }
+
+  return {
+    subscribe(subscriber) {
+      subscribers.push(subscriber);
+    },
+    start: poller.start,
+    stop: poller.stop,
+    wake: poller.wake,
+  };
+}
+
+function measurements(metrics: Metrics) {
+  return {
+    publishedRows: metrics.counter({
+      name: 'switchyard_outbox_rows_published_total',
+      help: 'Outbox rows that were passed to the subscribers',
+      labelNames: ['kind'],
+    }),
+    age: metrics.gauge({
+      name: 'switchyard_outbox_age_seconds',
+      help: 'Age of the oldest row in the last batch; 0 if the batch was empty',
+    }),
+  };
+}
+
+function comparePositions(first: OutboxPosition, second: OutboxPosition): number {
+  if (first.organizationId !== second.organizationId) {
+    return first.organizationId < second.organizationId ? -1 : 1;
+  }
+  if (first.outboxId === second.outboxId) return 0;
+  return first.outboxId < second.outboxId ? -1 : 1;
+}

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { createLog } from './log.ts';
+import { createMetrics } from './metrics.ts';
+import { createMonitoringListener, type MonitoringListenerOptions } from './monitoring-listener.ts';
+
+const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+
+async function withMonitoring(
+  needs: Partial<Pick<MonitoringListenerOptions, 'checks' | 'dependencies' | 'links'>>,
+  use: (
+    get: (path: string, method?: string) => Promise<Response>,
+    drain: () => void,
+  ) => Promise<void>,
+) {
+  const metrics = createMetrics();
+  metrics.counter({ name: 'test_total', help: 'x' }).inc(3);
+  const place = { host: '127.0.0.1', port: 0, metrics, log };
+  const monitoring = createMonitoringListener({ ...place, checks: {}, dependencies: {}, ...needs });
+  const port = await monitoring.listen();
+  try {
+    const get = (path: string, method = 'GET') =>
+      fetch(`http://127.0.0.1:${port}${path}`, { method, headers: { connection: 'close' } });
+    await use(get, monitoring.drain);
+  } finally {
+    await monitoring.close();
+  }
+}
+
+describe('monitoring', () => {
+  test('the listener serves metrics, health and readiness, and nothing else', async () => {
+    await withMonitoring({ checks: { keys: () => true } }, async (get) => {
+      const metrics = await get('/metrics');
+      assert.match(metrics.headers.get('content-type') ?? '', /^text\/plain/);
+      assert.match(await metrics.text(), /^test_total 3$/m);
+      assert.deepEqual(await (await get('/healthz')).json(), { status: 'ok' });
+      assert.deepEqual(await (await get('/readyz?x=1')).json(), {
+        status: 'ok',
+        checks: { keys: 'ok' },
+        dependencies: {},
+      });
+      assert.equal((await get('/other')).status, 404);
+      const wrong = await get('/healthz', 'POST');
+      assert.equal(wrong.status, 405);
+      assert.equal(wrong.headers.get('allow'), 'GET, HEAD');
+    });
+  });
+
+  test('a process without its keys is alive but not ready', async () => {
+    const checks = { keys: () => false, migrations: () => true };
+    await withMonitoring({ checks }, async (get) => {
+      const ready = await get('/readyz');
+      assert.equal(ready.status, 503);
+      assert.deepEqual(await ready.json(), {
+        status: 'unavailable',
+        checks: { keys: 'failed', migrations: 'ok' },
+        dependencies: {},
+      });
+      assert.equal((await get('/healthz')).status, 200);
+    });
+  });
+
+  test('a process is ready within a second while the database, NATS and a link fail or do not respond', async () => {
+    const dependencies = {
+      database: () => new Promise<boolean>(() => {}),
+      nats: () => Promise.reject(new Error('x')),
+      other: async () => true,
+    };
+    const links = [
+      { linkId: 'l-1', name: 'bank', available: false },
+      { linkId: 'l-2', name: 'other bank', available: true },
+    ];
+    await withMonitoring({ dependencies: dependencies, links: () => links }, async (get) => {
+      const beganMs = performance.now();
+      const ready = await get('/readyz');
+      assert.equal(ready.status, 200);
+      assert.deepEqual(await ready.json(), {
+        status: 'ok',
+        checks: {},
+        dependencies: { database: 'failed', nats: 'failed', other: 'ok' },
+        links,
+      });
+      assert.ok(performance.now() - beganMs < 1000, 'probes wait no longer');
+    });
+  });
+
+  test('a stopping process is not ready', async () => {
+    await withMonitoring({}, async (get, drain) => {
+      drain();
+      const ready = await get('/readyz');
+      assert.equal(ready.status, 503);
+      assert.deepEqual(await ready.json(), { status: 'stopping', checks: {}, dependencies: {} });
+    });
+  });
+
+  test('a port in use is an error, not a crash', async () => {
+    const metrics = createMetrics();
+    const options = { host: '127.0.0.1', metrics, log, checks: {}, dependencies: {} };
+    const first = createMonitoringListener({ ...options, port: 0 });
+    const port = await first.listen();
+    await assert.rejects(createMonitoringListener({ ...options, port }).listen(), {
+      code: 'EADDRINUSE',
+    });
+    await first.close();
+  });
+
+  test('process metrics are included on request', async () => {
+    const metrics = createMetrics({ processMetrics: true });
+    assert.match(await metrics.registry.metrics(), /process_resident_memory_bytes \d/);
+    metrics.close();
+  });
+});

@@ -1,0 +1,68 @@
+// Checks the certificates that the settings name, before the platform uses them.
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { systemClock } from '../time/clock.ts';
+
+/** In every certificate of a local authority. Its private key lies in the data directory of a demo. */
+export const demoOrganization = 'Switchyard demo';
+
+type Files = {
+  readonly environment: string;
+  readonly tlsCertFile: string | undefined;
+  readonly tlsKeyFile: string | undefined;
+  readonly deviceCaFile: string | undefined;
+};
+
+/** Each returns a sentence, or undefined if the files are valid. Another rule reports unreadable files. */
+export const certificateRules: readonly ((files: Files) => string | undefined)[] = [
+  ({ environment, tlsCertFile, tlsKeyFile }) => {
+    const [cert, key] = [readText(tlsCertFile), readText(tlsKeyFile)];
+    return cert === undefined || key === undefined
+      ? undefined
+      : (findChainFault('TLS_CERT_FILE', cert, environment) ?? findKeyPairFault(cert, key));
+  },
+  ({ environment, deviceCaFile }) => {
+    const text = readText(deviceCaFile);
+    return text === undefined ? undefined : findChainFault('DEVICE_CA_FILE', text, environment);
+  },
+];
+
+function readText(file: string | undefined): string | undefined {
+  try {
+    return file === undefined ? undefined : readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+function findChainFault(setting: string, pem: string, environment: string): string | undefined {
+  const name = `SWITCHYARD_${setting}`;
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g);
+  if (blocks === null) return `${name} contains no certificate in PEM`;
+  try {
+    const chain = blocks.map((block) => new X509Certificate(block));
+    if (environment === 'production' && chain.some(isDemoCertificate)) {
+      return `${name} contains a certificate of a demo's local authority, whose key is not secret; use a certificate of your own authority`;
+    }
+    return undefined;
+  } catch {
+    return `${name} contains a certificate that cannot be parsed`;
+  }
+}
+
+function isDemoCertificate({ subject, issuer }: X509Certificate): boolean {
+  return `${subject}\n${issuer}`.split('\n').includes(`O=${demoOrganization}`);
+}
+
+function findKeyPairFault(cert: string, key: string): string | undefined {
+  const certificate = new X509Certificate(cert);
+  if (Date.parse(certificate.validTo) <= systemClock.now()) {
+    return `SWITCHYARD_TLS_CERT_FILE contains a certificate that expired on ${certificate.validTo}`;
+  }
+  try {
+    if (certificate.checkPrivateKey(createPrivateKey(key))) return undefined;
+  } catch {
+    return 'SWITCHYARD_TLS_KEY_FILE contains no private key in PEM';
+  }
+  return 'SWITCHYARD_TLS_KEY_FILE is not the private key of SWITCHYARD_TLS_CERT_FILE';
+}

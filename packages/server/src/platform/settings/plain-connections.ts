@@ -1,0 +1,66 @@
+// Plain (unencrypted) connections to other machines: which of them production refuses, and which the operator allows.
+
+import { isLoopbackHost } from '../net/address-classes.ts';
+import { isPlainDatabase } from './database-url.ts';
+import { choices } from './value-readers.ts';
+
+const connectionKinds = ['database', 'mail', 'metrics'] as const;
+type ConnectionKind = (typeof connectionKinds)[number];
+
+export const plainConnectionSettings = {
+  plainConnections: {
+    ...choices(...connectionKinds),
+    name: 'PLAIN_CONNECTIONS',
+    description:
+      'Connections to other machines that `production` may open without TLS, each with a warning at the start: a `database` without a certificate check, `mail` over `smtp://` (which still uses STARTTLS before it sends anything), `metrics` and health over HTTP.',
+    defaultDescription: 'none: each of them is a settings error',
+  },
+} as const;
+
+type Values = {
+  readonly databaseUrl: string | undefined;
+  readonly smtpUrl: string | undefined;
+  readonly metricsHost: string;
+  readonly tls: 'on' | 'off';
+  readonly host: string | undefined;
+  readonly plainConnections: ReadonlySet<ConnectionKind> | undefined;
+};
+
+/** A sentence that describes the plain connection; false if it is not plain. */
+const describePlainConnection: Readonly<
+  Record<ConnectionKind, (values: Values) => string | false>
+> = {
+  database: ({ databaseUrl: url }) =>
+    url !== undefined &&
+    isPlainDatabase(url) &&
+    'SWITCHYARD_DATABASE_URL connects to another machine without TLS, or without a certificate check; add sslmode=verify-full',
+  mail: ({ smtpUrl: url }) =>
+    url?.startsWith('smtp://') === true &&
+    !isLoopbackHost(new URL(url).hostname.replace(/^\[|\]$/g, '')) &&
+    'SWITCHYARD_SMTP_URL connects to another machine without TLS at first (smtp://); use smtps://',
+  metrics: ({ metricsHost: host }) =>
+    host !== undefined &&
+    !isLoopbackHost(host) &&
+    `SWITCHYARD_METRICS_HOST is ${host}, so metrics and health would be unencrypted HTTP; use 127.0.0.1`,
+};
+
+export const plainConnectionRules = connectionKinds.map(
+  (kind) =>
+    (values: Values): string | false => {
+      if (values.plainConnections?.has(kind) === true) return false;
+      const sentence = describePlainConnection[kind](values);
+      return sentence && `${sentence}, or allow it with SWITCHYARD_PLAIN_CONNECTIONS=${kind}`;
+    },
+);
+
+/** Plain connections that production allows and an operator should know about. */
+export function plainConnectionWarnings(values: Values): string[] {
+  const allowed = connectionKinds.map((kind) => describePlainConnection[kind](values));
+  const { host } = values;
+  const proxied =
+    values.tls === 'off' &&
+    host !== undefined &&
+    !isLoopbackHost(host) &&
+    `SWITCHYARD_TLS is off: the connection between the proxy and ${host} is unencrypted HTTP`;
+  return [...allowed, proxied].filter((sentence) => typeof sentence === 'string');
+}

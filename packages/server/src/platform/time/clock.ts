@@ -1,0 +1,34 @@
+// The clock: the only file that reads the time of the machine. Functions receive it as an argument.
+import { setTimeout as delay } from 'node:timers/promises';
+import { defined } from '@switchyard/contract';
+
+export type Clock = {
+  /** Milliseconds since 1970-01-01T00:00:00Z. */
+  now(): number;
+};
+
+export const systemClock: Clock = { now: () => Date.now() };
+
+let lastMs = Number.NaN;
+let lastText = '';
+
+/**
+ * RFC 3339 in UTC with milliseconds, the only time format of the platform's interfaces. Under load
+ * the same millisecond is formatted several times, so the last text is cached.
+ */
+export function isoTime(ms: number): string {
+  if (ms !== lastMs) {
+    lastText = new Date(ms).toISOString();
+    lastMs = ms;
+  }
+  return lastText;
+}
+
+/** Waits. An abort ends the wait early and is no error: the caller checks its own state next. */
+export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  try {
+    await delay(ms, undefined, defined({ signal }));
+  } catch (error) {
+    if (signal?.aborted !== true) throw error;
+  }
+}
