@@ -1,6 +1,6 @@
 // docs/reference/openapi.json: the house is built, asked for its description, and never opened.
 import { randomBytes } from 'node:crypto';
-import { composeHouse } from '../../packages/server/src/compose.ts';
+import { composeHouse } from '../../packages/server/src/application.ts';
 import { createLog, openDatabase, readSettings } from '../../packages/server/src/platform/index.ts';
 
 export async function openApiDocument(): Promise<string> {

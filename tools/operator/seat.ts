@@ -1,6 +1,10 @@
 // Makes the seat of the platform: the operator's organisation, its user domain and its application, each once.
 import { randomUUID } from 'node:crypto';
-import { composeHouse, type House, prepareDatabase } from '../../packages/server/src/compose.ts';
+import {
+  composeHouse,
+  type House,
+  prepareDatabase,
+} from '../../packages/server/src/application.ts';
 import { openConsole } from '../../packages/server/src/onboarding/index.ts';
 import {
   type Database,

@@ -62,12 +62,20 @@ export const layerTable: Record<string, string[][]> = {
     ['offline', 'recovery', 'batch-capture', 'clearing'],
     ['http'],
   ],
+  http: [
+    ['requests', 'responses'],
+    ['authentication'],
+    ['routes'],
+    ['limits', 'openapi'],
+    ['event-streams'],
+    ['server'],
+  ],
   acquiring: [['spi'], ['keys', 'numbering', 'clearing'], ['iso8583-host', 'http-json'], ['links']],
 };
 
 const groundTable: Record<string, string[]> = { platform: [], http: ['platform'] };
 const groundPackages = ['contract', 'money'];
-const roofFiles = ['main.ts', 'start.ts', 'compose.ts', 'card-rooms.ts'];
+const roofFiles = ['main.ts', 'start.ts', 'application.ts', 'card-modules.ts'];
 const scope = '@switchyard/';
 const serverSource = 'packages/server/src/';
 

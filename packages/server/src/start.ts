@@ -1,7 +1,7 @@
 // Brings the platform up, part after part; the lifecycle takes it down in the reverse order.
 import { join } from 'node:path';
 import { defined } from '@switchyard/contract';
-import { composeHouse, prepareDatabase } from './compose.ts';
+import { composeHouse, prepareDatabase } from './application.ts';
 import { type Demo, demoUserDomainId, startDemo } from './demo/index.ts';
 import {
   applicationName,

@@ -4,8 +4,12 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { checkChipData, parseChipData } from '@switchyard/emv';
-import { composeHouse, type House } from '../src/compose.ts';
-import { checkDocument, checkSchemas, type OpenApiDocument } from '../src/http/openapi.fixture.ts';
+import { composeHouse, type House } from '../src/application.ts';
+import {
+  checkDocument,
+  checkSchemas,
+  type OpenApiDocument,
+} from '../src/http/openapi/openapi-document.fixture.ts';
 import { createLog, type Database, openDatabase, readSettings } from '../src/platform/index.ts';
 
 describe('the reference of the house', () => {

@@ -7,7 +7,7 @@ import { Agent, request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { composeHouse, type House } from '../src/compose.ts';
+import { composeHouse, type House } from '../src/application.ts';
 import {
   createLog,
   ensureCertificates,

@@ -8,7 +8,7 @@ import { text as readAll } from 'node:stream/consumers';
 import { PemConverter, Pkcs10CertificateRequestGenerator } from '@peculiar/x509';
 import { type DeviceCertificate, defined } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
-import { makeCertificate } from '../src/http/certificate.fixture.ts';
+import { makeCertificate } from '../src/http/authentication/certificate.fixture.ts';
 import { createHttp, type Http, type RatePolicies } from '../src/http/index.ts';
 import {
   createIdentity,

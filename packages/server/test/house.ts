@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import { type AcquirerHost, startAcquirerHost } from '@switchyard/simulators';
-import { composeHouse, type House } from '../src/compose.ts';
+import { composeHouse, type House } from '../src/application.ts';
 import {
   createLog,
   type Database,

@@ -6,12 +6,15 @@ import { after, before, describe, test } from 'node:test';
 import { Refusal } from '@switchyard/contract';
 import Fastify, { type RouteHandlerMethod } from 'fastify';
 import type { Recorder } from '../src/audit/index.ts';
-import { withIdempotency } from '../src/http/idempotency.ts';
-import { createErrorHandler, createProblemSender } from '../src/http/problem.ts';
-import type { RouteFacts } from '../src/http/route-facts.ts';
-import { callerWith } from '../src/http/server.fixture.ts';
-import { createKeys } from '../src/idempotency/keys.ts';
-import { createKeyStore } from '../src/idempotency/store.ts';
+import {
+  createErrorHandler,
+  createProblemSender,
+} from '../src/http/responses/problem-responses.ts';
+import { withIdempotency } from '../src/http/routes/idempotency-key.ts';
+import type { RouteFacts } from '../src/http/routes/route-declaration.ts';
+import { callerWith } from '../src/http/server/sample-server.fixture.ts';
+import { createKeys } from '../src/idempotency/claim-keys.ts';
+import { createKeyStore } from '../src/idempotency/idempotency-keys-sql.ts';
 import { systemClock, systemIds } from '../src/platform/index.ts';
 import { createOrganizationsBelow } from '../src/provisioning/organizations.ts';
 import { createReconciliations } from '../src/reporting/reconciliation/reconciliations.ts';

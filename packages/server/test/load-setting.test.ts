@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { composeHouse } from '../src/compose.ts';
+import { composeHouse } from '../src/application.ts';
 import { createLog, openDatabase, readSettings } from '../src/platform/index.ts';
 import { eventually } from './eventually.ts';
 

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { defined } from '@switchyard/contract';
-import { composeHouse, type House, type HouseDeps } from '../src/compose.ts';
+import { composeHouse, type House, type HouseDeps } from '../src/application.ts';
 import {
   createLog,
   ensureCertificates,

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { composeHouse, type House } from '../src/compose.ts';
+import { composeHouse, type House } from '../src/application.ts';
 import { createLog, deriveKey, openDatabase, readSettings } from '../src/platform/index.ts';
 import { createLocalProvider } from '../src/vault/key-providers/index.ts';
 import { createKeyStore, platformId } from '../src/vault/key-store.ts';

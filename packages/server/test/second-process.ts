@@ -1,5 +1,5 @@
 // A second process of the platform on the database of the test house: what both do at once is decided there.
-import { composeHouse, type HouseDeps } from '../src/compose.ts';
+import { composeHouse, type HouseDeps } from '../src/application.ts';
 import { createLog, ensureCertificates, systemClock } from '../src/platform/index.ts';
 import { type Client, createClient } from './client.ts';
 import { testDatabase } from './database.ts';

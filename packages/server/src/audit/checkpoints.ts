@@ -2,9 +2,9 @@
 import type { AuditCheckpoint, AuditKeys } from '@switchyard/contract';
 import type { FoundPage, PageRequest } from '../http/index.ts';
 import { type Clock, type Database, isoTime, type Jobs } from '../platform/index.ts';
-import { checkpointKind } from './record.ts';
-import type { Signer } from './signer.ts';
-import { addCheckpoint, listCheckpoints, listKeys, lockHead } from './store.ts';
+import { addCheckpoint, listCheckpoints, listKeys, lockHead } from './audit-sql.ts';
+import type { Signer } from './checkpoint-signer.ts';
+import { checkpointKind } from './record-changes.ts';
 
 type Deps = {
   readonly database: Database;

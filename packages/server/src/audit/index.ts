@@ -2,16 +2,16 @@
 import type { FastifyInstance } from 'fastify';
 import type { Kysely } from 'kysely';
 import type { Database } from '../platform/index.ts';
-import { actorOf, platformAuthor } from './actor.ts';
+import type { AskedChange, Recorder } from './audit-entry.ts';
+import { actorOf, platformAuthor } from './change-author.ts';
+import { createSigner } from './checkpoint-signer.ts';
 import { createCheckpoints } from './checkpoints.ts';
-import { createFinder } from './find.ts';
-import { createRecorder, type RecorderDeps } from './record.ts';
+import { createFinder } from './find-records.ts';
+import { createRecorder, type RecorderDeps } from './record-changes.ts';
 import { registerAuditRoutes } from './routes.ts';
-import { createSigner } from './signer.ts';
-import type { AskedChange, Recorder } from './types.ts';
 
-export { auditEvents } from './events.ts';
-export type { Actor, AuditEntry, Author, Recorder } from './types.ts';
+export type { Actor, AuditEntry, Author, Recorder } from './audit-entry.ts';
+export { auditEvents } from './audit-events.ts';
 export { actorOf, platformAuthor };
 
 export type AuditDeps = RecorderDeps & {

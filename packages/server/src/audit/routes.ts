@@ -12,7 +12,7 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { openPage, pageQuery, route, sealPage } from '../http/index.ts';
 import type { Checkpoints } from './checkpoints.ts';
-import { type Finder, sequenceForm } from './find.ts';
+import { type Finder, sequenceForm } from './find-records.ts';
 
 const base = '/audit/v1';
 const tags = ['Audit'] as const;

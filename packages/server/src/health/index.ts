@@ -2,8 +2,8 @@
 import { PlatformHealth, refuse } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { route } from '../http/index.ts';
-import { createQueues, type QueuesDeps } from './queues.ts';
-import { healthOf } from './rules.ts';
+import { createQueues, type QueuesDeps } from './count-waiting-work.ts';
+import { healthOf } from './health-status.ts';
 
 export { registerNumbering, registerNumberingGauges } from './numbering-routes.ts';
 

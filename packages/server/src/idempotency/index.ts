@@ -9,8 +9,8 @@ import {
   type Log,
   type Poller,
 } from '../platform/index.ts';
-import { createKeys, keptMs } from './keys.ts';
-import { createKeyStore } from './store.ts';
+import { createKeys, keptMs } from './claim-keys.ts';
+import { createKeyStore } from './idempotency-keys-sql.ts';
 
 const sweepEveryMs = 300_000;
 const keysAtOnce = 1_000;

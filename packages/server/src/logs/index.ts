@@ -2,12 +2,12 @@
 import type { FastifyInstance } from 'fastify';
 import type { OnAnswered, Streams } from '../http/index.ts';
 import type { Clock, Database, Live, Log, Metrics, Settings } from '../platform/index.ts';
-import { createFinder } from './find.ts';
-import { createRecorder } from './recorder.ts';
-import { createRetention } from './retention.ts';
+import { createRetention } from './delete-old-lines.ts';
+import { createFinder } from './find-requests.ts';
+import { topicKind, topicOf } from './log-topic.ts';
+import { createLineStore, type Head, type Portal } from './request-log-sql.ts';
+import { createRecorder } from './request-recorder.ts';
 import { registerLogRoutes } from './routes.ts';
-import { createLineStore, type Head, type Portal } from './store.ts';
-import { topicKind, topicOf } from './topic.ts';
 
 export type LogsDeps = Portal & {
   readonly database: Database;

@@ -12,8 +12,8 @@ import {
   sealPage,
   wantsEventStream,
 } from '../http/index.ts';
-import { type Finder, sequenceForm } from './find.ts';
-import { topicOf } from './topic.ts';
+import { type Finder, sequenceForm } from './find-requests.ts';
+import { topicOf } from './log-topic.ts';
 
 const operationId = 'listLoggedRequests';
 

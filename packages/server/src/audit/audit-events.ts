@@ -1,0 +1,81 @@
+// Publishes changes that the audit has recorded: who did what to what, without the values before and after.
+import { publishedActions } from '@switchyard/contract';
+import { CompiledQuery } from 'kysely';
+import type { EventFacts, EventSource, Ids } from '../platform/index.ts';
+import type { Chained } from './hash-chain.ts';
+
+const prefix = 'audit.';
+
+/** A row of the outbox: its subject is the chain, its sequence the number of the record. */
+export type ToldRecord = {
+  readonly outboxId: string;
+  readonly kind: string;
+  readonly sequence: number;
+};
+
+/** In the transaction of the records, for those that are published. */
+export function outboxRows(records: readonly Chained[], ids: Ids): ToldRecord[] {
+  return records.flatMap(({ record: { action, sequence } }) =>
+    publishedActions.has(action)
+      ? [{ outboxId: ids.uuid(), kind: `${prefix}${action}`, sequence }]
+      : [],
+  );
+}
+
+/** Names of members alone: whoever may see the values asks for them. */
+const factsText = `SELECT o.outbox_id AS "outboxId", r.action, r.entity_type AS "entityType",
+    r.entity_id AS "entityId", r.merchant_id AS "merchantId", r.actor_kind AS "actorKind",
+    r.actor_subject AS "actorSubject", r.request_id AS "requestId",
+    CASE WHEN r.before_change IS NOT NULL AND r.after_change IS NOT NULL THEN ARRAY(
+      SELECT m.name FROM (SELECT jsonb_object_keys(r.after_change || r.before_change) AS name) m
+      WHERE r.before_change->m.name IS DISTINCT FROM r.after_change->m.name ORDER BY m.name
+    ) END AS changed
+  FROM unnest($1::uuid[], $2::uuid[], $3::bigint[]) AS o(organization_id, outbox_id, sequence)
+  CROSS JOIN LATERAL (SELECT * FROM audit_records WHERE organization_id = o.organization_id
+    AND sequence = o.sequence LIMIT 1) r`;
+
+type FactsRow = {
+  outboxId: string;
+  action: string;
+  entityType: string;
+  entityId: string;
+  merchantId: string | null;
+  actorKind: string;
+  actorSubject: string;
+  requestId: string | null;
+  changed: string[] | null;
+};
+
+/** These change with everything else, and say nothing. */
+const silent: ReadonlySet<string> = new Set(['updatedAt', 'version']);
+
+function eventFacts(row: FactsRow): EventFacts {
+  const { action, entityType, entityId, changed, requestId } = row;
+  const merchantId = row.merchantId ?? (entityType === 'merchant' ? entityId : null);
+  return {
+    merchantId,
+    type: publishedActions.get(action) ?? action,
+    subjectId: entityId,
+    data: {
+      entity: { type: entityType, id: entityId },
+      ...(changed === null ? {} : { changed: changed.filter((name) => !silent.has(name)) }),
+      actor: { kind: row.actorKind, subject: row.actorSubject },
+      ...(requestId === null ? {} : { requestId }),
+    },
+  };
+}
+
+/** Speaks for what the audit records. */
+export const auditEvents: EventSource = {
+  prefix,
+  async read(rows, trx) {
+    const { rows: found } = await trx.executeQuery<FactsRow>(
+      CompiledQuery.raw(factsText, [
+        rows.map((row) => row.organizationId),
+        rows.map((row) => row.outboxId),
+        rows.map((row) => row.sequence),
+      ]),
+    );
+    return new Map(found.map((row) => [row.outboxId, eventFacts(row)]));
+  },
+};

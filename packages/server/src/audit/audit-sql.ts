@@ -1,0 +1,278 @@
+// The SQL of the audit: heads that are locked, records and checkpoints that are only ever added.
+import {
+  type AuditCheckpoint,
+  type AuditKey,
+  type AuditRecord,
+  auditGenesis,
+} from '@switchyard/contract';
+import { CompiledQuery, type Kysely } from 'kysely';
+import { type Database, isoTime, publicSigningKey } from '../platform/index.ts';
+import type { ToldRecord } from './audit-events.ts';
+import type { Head } from './hash-chain.ts';
+
+type CheckpointRow = {
+  sequence: number;
+  hash: string;
+  at: Date;
+  key_id: string;
+  signature: string;
+};
+type RecordRow = {
+  organization_id: string;
+  sequence: number;
+  at: Date;
+  actor_subject: string;
+  actor_client_id: string;
+  actor_kind: AuditRecord['actor']['kind'];
+  actor_organization_id: string | null;
+  action: string;
+  entity_type: string;
+  entity_id: string;
+  merchant_id: string | null;
+  before_change: Record<string, unknown> | null;
+  after_change: Record<string, unknown> | null;
+  request_id: string | null;
+  previous_hash: string;
+  hash: string;
+};
+type HeadRow = {
+  sequence: number;
+  hash: string;
+  at: Date;
+  checkpoint_sequence: number;
+  skipped: number;
+};
+
+async function run<Of>(
+  trx: Kysely<unknown>,
+  text: string,
+  values: readonly unknown[],
+): Promise<Of[]> {
+  return (await trx.executeQuery<Of>(CompiledQuery.raw(text, [...values]))).rows;
+}
+
+const headText = `SELECT sequence, hash, at, checkpoint_sequence, skipped FROM audit_heads
+  WHERE organization_id = $1 FOR UPDATE`;
+
+/** Until the transaction ends, nobody else adds to this chain. */
+export async function lockHead(trx: Kysely<unknown>, organizationId: string): Promise<Head> {
+  let [row] = await run<HeadRow>(trx, headText, [organizationId]);
+  if (row === undefined) {
+    await run(
+      trx,
+      `INSERT INTO audit_heads (organization_id, sequence, hash, at, checkpoint_sequence)
+       VALUES ($1, 0, $2, $3, 0) ON CONFLICT (organization_id) DO NOTHING`,
+      [organizationId, auditGenesis, isoTime(0)],
+    );
+    [row] = await run<HeadRow>(trx, headText, [organizationId]);
+  }
+  if (row === undefined) throw new Error('the head of a chain is gone');
+  const { sequence, hash, at, checkpoint_sequence, skipped } = row;
+  return { sequence, hash, at: at.getTime(), checkpointSequence: checkpoint_sequence, skipped };
+}
+
+/** Members of the first jsonb are columns, so one statement takes one record and ten thousand alike. */
+const appendText = `WITH added AS (
+    INSERT INTO audit_records (organization_id, sequence, at, actor_subject, actor_client_id,
+      actor_kind, actor_organization_id, action, entity_type, entity_id, merchant_id,
+      before_change, after_change, request_id, previous_hash, hash)
+    SELECT $1, r.sequence, r.at, r.actor->>'subject', r.actor->>'clientId', r.actor->>'kind',
+      (r.actor->>'organizationId')::uuid, r.action, r.entity->>'type', r.entity->>'id', (r.entity->>'merchantId')::uuid, r.before,
+      r.after, r."requestId", r."previousHash", r.hash
+    FROM jsonb_to_recordset($2::jsonb) AS r(sequence bigint, at timestamptz, actor jsonb,
+      action text, entity jsonb, before jsonb, after jsonb, "requestId" text,
+      "previousHash" text, hash text)
+  ), told AS (
+    INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
+    SELECT $1, o.outbox_id, o.kind, $1, o.sequence, $5
+    FROM unnest($6::uuid[], $7::text[], $8::integer[]) AS o(outbox_id, kind, sequence)
+  )
+  UPDATE audit_heads SET sequence = $3, hash = $4, at = $5, skipped = 0 WHERE organization_id = $1`;
+
+type Addition = {
+  readonly organizationId: string;
+  /** The JSON of each record. */
+  readonly texts: readonly string[];
+  readonly last: AuditRecord;
+  /** Rows of the outbox for those that are published. */
+  readonly told: readonly ToldRecord[];
+};
+
+export async function append(trx: Kysely<unknown>, addition: Addition): Promise<void> {
+  const { organizationId, texts, last, told } = addition;
+  await run(trx, appendText, [
+    organizationId,
+    `[${texts.join(',')}]`,
+    last.sequence,
+    last.hash,
+    last.at,
+    told.map(({ outboxId }) => outboxId),
+    told.map(({ kind }) => kind),
+    told.map(({ sequence }) => sequence),
+  ]);
+}
+
+/** Also keeps the public key, which is asked for as long as the checkpoint is. */
+const checkpointText = `WITH key AS (
+    INSERT INTO audit_keys (key_id, public_key, created_at) VALUES ($5, $7, $4)
+    ON CONFLICT (key_id) DO NOTHING
+  ), signed AS (
+    INSERT INTO audit_checkpoints (organization_id, sequence, hash, at, key_id, signature)
+    VALUES ($1, $2, $3, $4, $5, $6)
+  )
+  UPDATE audit_heads SET checkpoint_sequence = $2 WHERE organization_id = $1`;
+
+export async function addCheckpoint(
+  trx: Kysely<unknown>,
+  { organizationId, sequence, hash, at, keyId, signature }: AuditCheckpoint,
+  publicKey: string,
+): Promise<void> {
+  const values = [organizationId, sequence, hash, at, keyId, signature, publicKey];
+  await run(trx, checkpointText, values);
+}
+
+export async function listCheckpoints(
+  database: Database,
+  organizationId: string,
+  limit: number,
+  after = '0',
+): Promise<AuditCheckpoint[]> {
+  const rows = await database.query<CheckpointRow>(
+    `SELECT sequence, hash, at, key_id, signature FROM audit_checkpoints
+     WHERE organization_id = $1 AND sequence > $2 ORDER BY sequence LIMIT $3`,
+    [organizationId, after, limit],
+  );
+  return rows.map(({ sequence, hash, at, key_id: keyId, signature }) => ({
+    organizationId,
+    sequence,
+    hash,
+    at: isoTime(at.getTime()),
+    keyId,
+    signature,
+  }));
+}
+
+/** More master keys than an installation ever has. */
+const keysMax = 99;
+
+export async function listKeys(database: Database, besides: string): Promise<AuditKey[]> {
+  const rows = await database.query<{ public_key: string }>(
+    `SELECT public_key FROM audit_keys WHERE key_id <> $1
+     ORDER BY created_at DESC, key_id LIMIT ${keysMax}`,
+    [besides],
+  );
+  return rows.map(({ public_key: x }) => publicSigningKey(x));
+}
+
+export async function lastSequence(database: Database, organizationId: string): Promise<number> {
+  const [head] = await database.query<{ sequence: number }>(
+    'SELECT sequence FROM audit_heads WHERE organization_id = $1',
+    [organizationId],
+  );
+  return head?.sequence ?? 0;
+}
+
+export type RecordFilters = {
+  readonly organizationId: string;
+  readonly merchantId?: string;
+  readonly actor?: string;
+  readonly action?: string;
+  readonly entityType?: string;
+  readonly entityId?: string;
+  readonly requestId?: string;
+  readonly from?: string;
+  readonly to?: string;
+  /** The last sequence that counts. */
+  readonly upTo?: number;
+};
+type Cut = { readonly isAscending: boolean; readonly limit: number; readonly after?: number };
+
+const recordColumns = `organization_id, sequence, at, actor_subject, actor_client_id, actor_kind,
+  actor_organization_id, action, entity_type, entity_id, merchant_id, before_change, after_change,
+  request_id, previous_hash, hash`;
+
+/** Time does not run backwards in a chain, so a span of time is a span of sequences. */
+const spanEnds = {
+  from: (at: string) => `sequence >= (SELECT sequence FROM audit_records
+    WHERE organization_id = $1 AND at >= ${at} ORDER BY at, sequence LIMIT 1)`,
+  to: (at: string) => `sequence <= (SELECT sequence FROM audit_records
+    WHERE organization_id = $1 AND at < ${at} ORDER BY at DESC, sequence DESC LIMIT 1)`,
+};
+
+function conditionsOf(filters: RecordFilters, values: unknown[]): string {
+  const place = (value: unknown) => `$${values.push(value)}`;
+  const { from, to, upTo } = filters;
+  const equal = {
+    organization_id: filters.organizationId,
+    merchant_id: filters.merchantId,
+    actor_subject: filters.actor,
+    action: filters.action,
+    entity_type: filters.entityType,
+    entity_id: filters.entityId,
+    request_id: filters.requestId,
+  };
+  return [
+    ...Object.entries(equal)
+      .filter(([, value]) => value !== undefined)
+      .map(([column, value]) => `${column} = ${place(value)}`),
+    ...(from === undefined ? [] : [spanEnds.from(place(from))]),
+    ...(to === undefined ? [] : [spanEnds.to(place(to))]),
+    ...(upTo === undefined ? [] : [`sequence <= ${place(upTo)}`]),
+  ].join(' AND ');
+}
+
+export async function listRecords(
+  database: Database,
+  filters: RecordFilters,
+  { isAscending, limit, after }: Cut,
+): Promise<AuditRecord[]> {
+  const values: unknown[] = [];
+  const conditions = [conditionsOf(filters, values)];
+  if (after !== undefined) {
+    conditions.push(`sequence ${isAscending ? '>' : '<'} $${values.push(after)}`);
+  }
+  const rows = await database.query<RecordRow>(
+    `SELECT ${recordColumns} FROM audit_records WHERE ${conditions.join(' AND ')}
+     ORDER BY sequence ${isAscending ? '' : 'DESC'} LIMIT $${values.push(limit)}`,
+    values,
+  );
+  return rows.map(recordOf);
+}
+
+export async function findRecord(
+  database: Database,
+  within: Pick<RecordFilters, 'organizationId' | 'merchantId'>,
+  sequence: number,
+): Promise<AuditRecord | undefined> {
+  const cut = { isAscending: true, limit: 1, after: sequence - 1 };
+  const [record] = await listRecords(database, { ...within, upTo: sequence }, cut);
+  return record;
+}
+
+/** As it was when its hash was taken: members that were absent are absent. */
+function recordOf(row: RecordRow): AuditRecord {
+  const { merchant_id: merchantId, before_change, after_change, request_id } = row;
+  const { actor_organization_id: actorOrganization } = row;
+  return {
+    organizationId: row.organization_id,
+    sequence: row.sequence,
+    at: isoTime(row.at.getTime()),
+    actor: {
+      subject: row.actor_subject,
+      clientId: row.actor_client_id,
+      kind: row.actor_kind,
+      ...(actorOrganization === null ? {} : { organizationId: actorOrganization }),
+    },
+    action: row.action,
+    entity: {
+      type: row.entity_type,
+      id: row.entity_id,
+      ...(merchantId === null ? {} : { merchantId }),
+    },
+    ...(before_change === null ? {} : { before: before_change }),
+    ...(after_change === null ? {} : { after: after_change }),
+    ...(request_id === null ? {} : { requestId: request_id }),
+    previousHash: row.previous_hash,
+    hash: row.hash,
+  };
+}

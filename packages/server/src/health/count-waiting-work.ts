@@ -1,0 +1,39 @@
+// What of an organisation waits: counted up to a bound, by the keys that the organisation leads.
+import { type Clock, type Database, isoTime } from '../platform/index.ts';
+import type { Waiting } from './health-status.ts';
+
+/** Beyond it nobody counts: it is too much in any case. */
+const countedMax = 10_000;
+
+export type QueuesDeps = { readonly database: Pick<Database, 'query'>; readonly clock: Clock };
+
+const bounded = (column: string, from: string) =>
+  `SELECT count(*) AS count, min(since) AS since
+   FROM (SELECT ${column} AS since FROM ${from} LIMIT ${countedMax}) AS waiting`;
+
+/** A job that somebody works at is due again when his lease is over. */
+const jobsText = bounded('due_at', 'jobs WHERE organization_id = $1 AND due_at <= $2');
+const outboxText = bounded('created_at', 'outbox WHERE organization_id = $1 AND created_at <= $2');
+const webhooksText = bounded(
+  'created_at',
+  `webhook_deliveries WHERE organization_id = $1 AND created_at <= $2 AND status = 'Pending'`,
+);
+
+export function createQueues({ database, clock }: QueuesDeps) {
+  async function count(text: string, organizationId: string): Promise<Waiting['jobs']> {
+    const values = [organizationId, isoTime(clock.now())];
+    const [row] = await database.query<{ count: number; since: Date | null }>(text, values);
+    const since = row?.since ?? undefined;
+    return { count: row?.count ?? 0, ...(since && { oldestAt: since.getTime() }) };
+  }
+
+  return {
+    async of(organizationId: string): Promise<Waiting> {
+      const [jobs, outbox, webhooks] = await Promise.all(
+        [jobsText, outboxText, webhooksText].map((text) => count(text, organizationId)),
+      );
+      const none = { count: 0 };
+      return { jobs: jobs ?? none, outbox: outbox ?? none, webhooks: webhooks ?? none };
+    },
+  };
+}

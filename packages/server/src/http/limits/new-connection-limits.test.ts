@@ -1,0 +1,190 @@
+// Whole run: much is made, or waited for, before it shows.
+// Peers that connect and say nothing, or a byte now and then: over real sockets, with little patience.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect as connectPlain, type Socket } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { connect, type TLSSocket } from 'node:tls';
+import { closed } from '../../../test/closed.ts';
+import { createMetrics } from '../../platform/index.ts';
+import { type MadeCertificate, makeCertificate } from '../authentication/certificate.fixture.ts';
+import { createListener } from '../server/listener.ts';
+import { createSample, type Sample } from '../server/sample-server.fixture.ts';
+import { createArrivals, type Patience } from './new-connection-limits.ts';
+
+const host = '127.0.0.1';
+const dripMs = 10;
+const little: Partial<Patience> = {
+  // Time enough for those that do say something, on a busy machine as well.
+  handshakeMs: 4000,
+  headMs: 4000,
+  requestMs: 4500,
+  lookEveryMs: 20,
+};
+
+/** Silent until it is cut off. */
+async function silence(port: number): Promise<Socket> {
+  const socket = connectPlain({ port, host });
+  // Who does not read does not see the end either.
+  socket.on('error', () => {}).resume();
+  await once(socket, 'connect');
+  return socket;
+}
+
+async function dial(port: number, { cert }: MadeCertificate): Promise<TLSSocket> {
+  const socket = connect({ port, host, ca: cert, servername: 'localhost' });
+  socket.on('error', () => {});
+  await once(socket, 'secureConnect');
+  return socket;
+}
+
+/** Goes on for as long as it is let. @returns what was heard */
+async function drip(socket: Socket, first: string, then: string): Promise<string> {
+  const heard: Buffer[] = [];
+  socket.on('data', (part: Buffer) => heard.push(part));
+  socket.write(first);
+  const dripping = setInterval(() => socket.write(then), dripMs);
+  await closed(socket);
+  clearInterval(dripping);
+  return Buffer.concat(heard).toString();
+}
+
+const head = 'GET /sample/v1/things HTTP/1.1\r\nHost: x\r\n';
+const upgrade = `${head}Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n`;
+
+describe('peers that take their time', () => {
+  const metrics = createMetrics();
+  let certificate: MadeCertificate;
+  let sample: Sample;
+  let port: number;
+  before(async () => {
+    certificate = await makeCertificate('server');
+    sample = await createSample({ tls: certificate, metrics, patience: little });
+    ({ port } = await sample.listen());
+  });
+  after(() => sample.close());
+
+  async function told(text: string): Promise<number> {
+    const all = await metrics.registry.metrics();
+    const found = all.split('\n').find((row) => row.startsWith(text));
+    return Number(found?.split(' ').at(-1));
+  }
+  const cut = (reason: string) => told(`switchyard_http_arrivals_cut_total{reason="${reason}"}`);
+
+  /** Once the server has seen the ends as well. */
+  async function nobodyWaits(): Promise<void> {
+    while ((await told('switchyard_http_arrivals ')) > 0) await new Promise(setImmediate);
+  }
+
+  it('are cut off where no handshake of TLS comes about, whatever they send', async () => {
+    const before = await cut('handshake');
+    const silent = await silence(port);
+    const slow = await silence(port);
+    // The head of a ClientHello, and of what it announces a byte at a time.
+    const hello = drip(slow, '\x16\x03\x01\x02\x00\x01', '\x00');
+    await Promise.all([closed(silent), hello]);
+    assert.equal(await cut('handshake'), before + 2);
+    await nobodyWaits();
+  });
+
+  it('are cut off where no head of a request comes, and a WebSocket is a request', async () => {
+    const before = await cut('request');
+    const [silent, page, socket] = await Promise.all([1, 2, 3].map(() => dial(port, certificate)));
+    assert.ok(silent && page && socket);
+    const ends = [closed(silent.resume()), drip(page, head, 'a'), drip(socket, upgrade, 'a')];
+    for (const heard of (await Promise.all(ends)).slice(1)) {
+      assert.match(String(heard), /^HTTP\/1\.1 408 /);
+      assert.match(String(heard), /request_timeout/);
+    }
+    assert.equal(await cut('request'), before + 3);
+    await nobodyWaits();
+  });
+
+  it('are none once they have asked: an idle connection of a client stays', async () => {
+    const socket = await dial(port, certificate);
+    const asks = async () => {
+      socket.write(`${head}Authorization: Bearer all\r\n\r\n`);
+      return String((await once(socket, 'data'))[0]);
+    };
+    assert.match(await asks(), /^HTTP\/1\.1 200 /);
+    await nobodyWaits();
+    // Longer than the patience with the others, by the time that they are given.
+    await closed(await silence(port));
+    assert.match(await asks(), /^HTTP\/1\.1 200 /);
+    socket.destroy();
+  });
+});
+
+describe('more silent peers than there is room for', () => {
+  let certificate: MadeCertificate;
+  before(async () => {
+    certificate = await makeCertificate('server');
+  });
+
+  async function opened(patience: Partial<Patience>) {
+    const metrics = createMetrics();
+    const arrivals = createArrivals({ metrics, patience });
+    const few = {
+      ...arrivals,
+      watch: (...[server, isTls]: Parameters<typeof arrivals.watch>) =>
+        arrivals.watch(server, isTls, 4),
+    };
+    const server = createListener((_, response) => response.end('served'), {
+      tls: certificate,
+      arrivals: few,
+      isUpgrade: () => false,
+      webSockets: 0,
+      isStrict: false,
+    });
+    server.listen(0, host);
+    await once(server, 'listening');
+    const address = server.address();
+    assert.ok(typeof address === 'object' && address !== null);
+    const { port } = address;
+    const close = async () => {
+      server.close();
+      server.closeAllConnections();
+    };
+    return { port, close };
+  }
+
+  const ask = async (port: number): Promise<string> => {
+    const socket = await dial(port, certificate);
+    return drip(socket, 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', '');
+  };
+
+  it('the oldest makes room once it was silent for a while', async (t) => {
+    const { port, close } = await opened({ roomAfterMs: 0 });
+    const silent: Socket[] = [];
+    for (let n = 0; n < 4; n += 1) silent.push(await silence(port));
+    t.after(() => {
+      for (const socket of silent) socket.destroy();
+      return close();
+    });
+    const first = closed(silent[0] as Socket);
+    assert.match(await ask(port), /served/);
+    await first;
+    assert.deepEqual(
+      silent.map(({ destroyed }) => destroyed),
+      [true, false, false, false],
+    );
+    for (let n = 0; n < 20; n += 1) assert.match(await ask(port), /served/);
+  });
+
+  it('the newest finds none before: who came first is not thrown out by a crowd', async (t) => {
+    const { port, close } = await opened({ roomAfterMs: 60_000 });
+    const silent: Socket[] = [];
+    for (let n = 0; n < 4; n += 1) silent.push(await silence(port));
+    t.after(() => {
+      for (const socket of silent) socket.destroy();
+      return close();
+    });
+    await closed(await silence(port));
+    assert.ok(silent.every(({ destroyed }) => !destroyed));
+    silent[0]?.destroy();
+    for (;;) {
+      const heard = await ask(port).catch(() => '');
+      if (heard.includes('served')) break;
+    }
+  });
+});

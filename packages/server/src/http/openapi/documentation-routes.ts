@@ -1,0 +1,151 @@
+// The pages for people: the API reference and the error codes, without a request to anybody else.
+import { asyncApiDocument, isErrorCode, Refusal } from '@switchyard/contract';
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { html, sendPage } from '../responses/html.ts';
+import { createAsset } from '../responses/static-assets.ts';
+import { route } from '../routes/declare-route.ts';
+import { createDocsAssets } from './documentation-assets.ts';
+import { errorIndexPage, errorPage, unknownErrorPage } from './error-code-pages.ts';
+
+const referencePage = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>API reference · Switchyard</title>
+<link rel="icon" href="docs/assets/mark.svg" type="image/svg+xml">
+<link rel="stylesheet" href="docs/assets/swagger-ui.css">
+<link rel="stylesheet" href="docs/assets/pages.css">
+<script src="docs/assets/start.js"></script>
+<script src="docs/assets/swagger-ui.js" defer></script>
+</head>
+<body class="reference">
+<header><a class="brand" href="docs">Switchyard</a>
+<nav><a href="docs">API reference</a> <a href="docs/errors">Error codes</a> <a href="openapi.json">OpenAPI</a> <a href="asyncapi.json">AsyncAPI</a></nav></header>
+<main id="reference"><noscript>The reference needs JavaScript; the same facts are in <a href="openapi.json">openapi.json</a>.</noscript></main>
+</body>
+</html>
+`;
+
+const common = {
+  method: 'GET',
+  tags: ['Documentation'],
+  permission: 'public',
+  response: { 200: Type.Unknown() },
+  errors: [],
+} as const;
+
+const page = { ...common, isHidden: true, produces: ['text/html'] } as const;
+
+type SocketPlaces = {
+  readonly baseUrl: string;
+  readonly deviceAuthUrl?: string;
+  readonly connectorSessionAuth?: 'url' | 'bearer';
+};
+
+/** Made when they are first asked for: by then all routes are declared. */
+export type Documents = { readonly openApi: () => unknown; readonly asyncApi: () => unknown };
+
+/** The AsyncAPI document of a platform with such settings. */
+export const asyncApiOf =
+  (settings: SocketPlaces, version: string): Documents['asyncApi'] =>
+  () => {
+    const { baseUrl, deviceAuthUrl: deviceUrl, connectorSessionAuth: sessionAuth } = settings;
+    return asyncApiDocument({ baseUrl, deviceUrl, sessionAuth, version });
+  };
+
+const documentOf = (write: () => unknown) =>
+  createAsset({
+    type: 'application/json',
+    cacheControl: 'public, max-age=300',
+    read: () => Buffer.from(JSON.stringify(write())),
+  });
+
+const whole = {
+  headers: { 'If-None-Match': 'The ETag of the document that the client has.' },
+  response: { 200: Type.Object({}, { description: 'The document.' }), 304: null },
+  answerHeaders: { 200: ['ETag'] },
+} as const;
+
+export function registerDocs(app: FastifyInstance, { openApi, asyncApi }: Documents): void {
+  const document = documentOf(openApi);
+  const events = documentOf(asyncApi);
+  route(app, {
+    ...common,
+    url: '/openapi.json',
+    operationId: 'getOpenApi',
+    summary: 'Read this document',
+    description: 'The OpenAPI 3.1 document of the platform.',
+    ...whole,
+    handler: (request, reply) => document.send(request, reply),
+  });
+  route(app, {
+    ...common,
+    url: '/asyncapi.json',
+    operationId: 'getAsyncApi',
+    summary: 'Read what events and WebSockets there are',
+    description:
+      'The AsyncAPI 3.0 document: events with the ways on which they come, and the WebSockets of devices ' +
+      'and points of sale with their messages and close codes.',
+    ...whole,
+    handler: (request, reply) => events.send(request, reply),
+  });
+  route(app, {
+    ...page,
+    url: '/docs',
+    operationId: 'getReferencePage',
+    summary: 'The API reference for people',
+    handler: async (_request, reply) => sendPage(reply, referencePage),
+  });
+  // The links of the page are relative to an address without the slash.
+  route(app, {
+    ...page,
+    url: '/docs/',
+    operationId: 'getReferencePageBySlash',
+    summary: 'To the API reference',
+    handler: async (_request, reply) => reply.redirect('../docs', 308),
+  });
+  registerErrorPages(app);
+  registerAssets(app);
+}
+
+function registerErrorPages(app: FastifyInstance): void {
+  route(app, {
+    ...page,
+    url: '/docs/errors',
+    operationId: 'getErrorIndexPage',
+    summary: 'The error codes for people',
+    handler: async (_request, reply) => sendPage(reply, errorIndexPage()),
+  });
+  route(app, {
+    ...page,
+    url: '/docs/errors/:code',
+    operationId: 'getErrorPage',
+    summary: 'One error code for people',
+    params: Type.Object({ code: Type.String() }),
+    async handler({ params }, reply) {
+      if (isErrorCode(params.code)) return sendPage(reply, errorPage(params.code));
+      return sendPage(reply.code(404), unknownErrorPage());
+    },
+  });
+}
+
+function registerAssets(app: FastifyInstance): void {
+  const assets = createDocsAssets();
+  route(app, {
+    ...page,
+    url: '/docs/assets/:name',
+    produces: ['text/css', 'text/javascript', 'image/svg+xml'],
+    operationId: 'getDocsAsset',
+    summary: 'A file of the pages for people',
+    params: Type.Object({ name: Type.String() }),
+    async handler(request, reply) {
+      const { name } = request.params;
+      const asset = Object.hasOwn(assets, name) ? assets[name] : undefined;
+      if (asset !== undefined) return asset.send(request, reply);
+      throw new Refusal('resource_not_found', 'No file has this name.');
+    },
+  });
+}

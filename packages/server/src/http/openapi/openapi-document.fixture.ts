@@ -1,0 +1,105 @@
+// The checks that every OpenAPI document of ours has to pass, whichever rooms are in it.
+import assert from 'node:assert/strict';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import type { JsonObject } from './named-schemas.ts';
+
+type Operation = {
+  operationId: string;
+  summary: string;
+  description: string;
+  tags: string[];
+  parameters: { name: string; in: string; description?: string; $ref?: string }[];
+  requestBody?: {
+    content: Record<string, { schema: JsonObject; example?: unknown; examples?: JsonObject }>;
+  };
+  responses: Record<string, { $ref?: string; content?: JsonObject; headers?: JsonObject }>;
+  security?: unknown[];
+};
+
+export type OpenApiDocument = {
+  openapi: string;
+  paths: Record<string, Record<string, Operation>>;
+  components: Record<string, Record<string, unknown>>;
+  tags: { name: string; description?: string }[];
+  servers: { url: string }[];
+};
+
+function everyPart(value: unknown): JsonObject[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return [value as JsonObject, ...Object.values(value).flatMap(everyPart)];
+}
+
+function resolve(document: OpenApiDocument, pointer: string): unknown {
+  return pointer
+    .slice(2)
+    .split('/')
+    .reduce<unknown>((part, name) => (part as JsonObject | undefined)?.[name], document);
+}
+
+/** References that lead somewhere, operations that are named, described and can refuse. */
+export function checkDocument(document: OpenApiDocument): void {
+  assert.match(document.openapi, /^3\.1\./);
+  for (const { $ref } of everyPart(document)) {
+    if ($ref !== undefined) assert.ok(resolve(document, String($ref)), String($ref));
+  }
+  for (const { name, description } of document.tags) assert.ok(description !== undefined, name);
+  const ids = new Set<string>();
+  for (const [path, methods] of Object.entries(document.paths)) {
+    for (const [method, operation] of Object.entries(methods)) {
+      const name = `${method} ${path}`;
+      assert.ok(!ids.has(operation.operationId), name);
+      ids.add(operation.operationId);
+      assert.ok(operation.summary.length > 0 && operation.description.length > 0, name);
+      const statuses = Object.keys(operation.responses);
+      assert.ok(
+        // Whoever is sent on has come to an end that is no refusal.
+        statuses.some((status) => /^[23]/.test(status)),
+        name,
+      );
+      assert.ok(
+        statuses.some((status) => status.startsWith('4')),
+        name,
+      );
+      for (const tag of operation.tags) {
+        assert.ok(
+          document.tags.some((known) => known.name === tag),
+          name,
+        );
+      }
+      const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, part]) => part);
+      const described = operation.parameters.filter((parameter) => parameter.in === 'path');
+      assert.deepEqual(
+        described.map((parameter) => parameter.name),
+        inPath,
+        name,
+      );
+    }
+  }
+}
+
+/** Every schema in the document compiles, and every example fits its schema. */
+export function checkSchemas(document: OpenApiDocument): void {
+  const ajv = new Ajv2020({ strict: true });
+  addFormats.default(ajv);
+  ajv.addVocabulary(['x-codes', 'x-permission']);
+  const local = (part: unknown) =>
+    JSON.parse(JSON.stringify(part).replaceAll('#/components/schemas/', 'document#/$defs/'));
+  ajv.addSchema({ $id: 'document', $defs: local(document.components['schemas']) });
+  const compile = (schema: unknown) => ajv.compile(local(schema));
+  const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
+  for (const operation of [...operations, document.components['responses']]) {
+    for (const { schema, example, examples } of everyPart(operation)) {
+      if (schema === undefined) continue;
+      const validate = compile(schema);
+      const named = Object.values((examples ?? {}) as Record<string, { value: unknown }>);
+      const shown = [
+        ...(example === undefined ? [] : [example]),
+        ...named.map(({ value }) => value),
+      ];
+      for (const one of shown) {
+        assert.ok(validate(one), `${JSON.stringify(one)}: ${JSON.stringify(validate.errors)}`);
+      }
+    }
+  }
+}

@@ -1,0 +1,269 @@
+// Writes the OpenAPI 3.1 document of the declared routes, from the schemas that check requests.
+import { defined, Problem } from '@switchyard/contract';
+import type { TSchema } from 'typebox';
+import type { Access } from '../authentication/authenticate.ts';
+import { deprecationText } from '../routes/deprecation.ts';
+import type { RouteFacts } from '../routes/route-declaration.ts';
+import { createSchemaNames, type JsonObject, type SchemaNames } from './named-schemas.ts';
+import { answersOf } from './operation-responses.ts';
+import { exampleOf } from './schema-examples.ts';
+
+export type OpenApiFacts = {
+  readonly title: string;
+  readonly version: string;
+  readonly description: string;
+  readonly baseUrl: string;
+  readonly authUrl: string;
+  /** Where devices show their certificates; left out where nobody listens there. */
+  readonly deviceAuthUrl?: string | undefined;
+  /** Where the token address of the document leads; left out, it has a place to fill. */
+  readonly shownUserDomain?: string | undefined;
+  /** What the tags of the routes are about. */
+  readonly tagDescriptions: Readonly<Record<string, string>>;
+};
+
+export function writeOpenApi(facts: OpenApiFacts, declared: readonly RouteFacts[]): JsonObject {
+  const operations = declared.filter(({ isHidden }) => isHidden !== true);
+  const names = createSchemaNames();
+  names.referring(Problem);
+  const paths: Record<string, JsonObject> = {};
+  for (const operation of operations) {
+    const path = operation.url.replace(/:(\w+)/g, '{$1}');
+    paths[path] = {
+      ...paths[path],
+      [operation.method.toLowerCase()]: {
+        ...operationObject(operation, names),
+        ...serversOf(operation, facts),
+      },
+    };
+  }
+  demandUniqueIds(operations);
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: facts.title,
+      version: facts.version,
+      description: facts.description,
+      contact: { name: facts.title, url: `${facts.baseUrl}/docs` },
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: facts.baseUrl }],
+    externalDocs: { url: `${facts.baseUrl}/docs/errors`, description: 'The error codes.' },
+    security: [{ bearer: [] }],
+    tags: tagObjects(operations, facts.tagDescriptions),
+    paths,
+    components: {
+      ...names.components(),
+      headers,
+      parameters,
+      securitySchemes: securitySchemes(facts),
+    },
+  };
+}
+
+function demandUniqueIds(operations: readonly RouteFacts[]): void {
+  const seen = new Set<string>();
+  for (const { operationId, method, url } of operations) {
+    if (seen.has(operationId)) throw new TypeError(`${method} ${url} repeats ${operationId}`);
+    seen.add(operationId);
+  }
+}
+
+function tagObjects(operations: readonly RouteFacts[], descriptions: Record<string, string>) {
+  const used = new Set(operations.flatMap(({ tags }) => tags));
+  return [...used].map((name) => ({
+    name,
+    ...defined({ description: descriptions[name] }),
+  }));
+}
+
+function operationObject(facts: RouteFacts, names: SchemaNames): JsonObject {
+  const { operationId, summary, tags, permission, deprecated } = facts;
+  const ending = deprecated && deprecationText(deprecated);
+  return {
+    operationId,
+    summary,
+    ...defined({ deprecated: deprecated === undefined ? undefined : true }),
+    description: [ending, facts.description, rightsText(permission)].filter(Boolean).join('\n\n'),
+    tags,
+    'x-permission': permission,
+    security: securityOf(permission),
+    parameters: [
+      ...parameterObjects('path', facts.params, facts.url, names),
+      ...parameterObjects('query', facts.query, facts.url, names),
+      ...Object.entries(facts.headers ?? {}).map(headerParameter),
+      { $ref: '#/components/parameters/RequestId' },
+    ],
+    ...bodyObject(facts, names),
+    responses: answersOf(facts, names),
+  };
+}
+
+function serversOf({ onDevices }: RouteFacts, { deviceAuthUrl }: OpenApiFacts): JsonObject {
+  if (onDevices !== true || deviceAuthUrl === undefined) return {};
+  return { servers: [{ url: deviceAuthUrl }] };
+}
+
+function securityOf(permission: Access): JsonObject[] {
+  if (permission === 'public') return [];
+  if (permission === 'certificate') return [{ mutualTls: [] }];
+  return [{ bearer: [] }, { oauth2: [] }];
+}
+
+function rightsText(permission: Access): string {
+  if (permission === 'public') return 'Needs no token.';
+  if (permission === 'certificate') return 'Needs no token, and the certificate of a device.';
+  if (permission === 'token') return 'Needs a valid token.';
+  const all = [permission].flat().map((name) => `\`${name}\``);
+  return `Needs ${all.length === 1 ? 'the permission' : 'one of the permissions'} ${all.join(', ')}.`;
+}
+
+type ObjectSchema = { properties?: JsonObject; required?: readonly string[] };
+
+/** A part of the path that no schema describes is a text. */
+function parameterObjects(
+  place: 'path' | 'query',
+  schema: TSchema | undefined,
+  url: string,
+  names: SchemaNames,
+): JsonObject[] {
+  const { properties = {}, required = [] }: ObjectSchema = schema ?? {};
+  const inPath = [...url.matchAll(/:(\w+)/g)].map(([, name]) => String(name));
+  const all = place === 'path' ? inPath : Object.keys(properties);
+  return all.map((name) => {
+    const member = properties[name] ?? { type: 'string' };
+    const { description } = member as { description?: string };
+    return {
+      name,
+      in: place,
+      required: place === 'path' || required.includes(name),
+      ...defined({ description }),
+      schema: names.referring(member),
+    };
+  });
+}
+
+function headerParameter([name, description]: [string, string]): JsonObject {
+  return { name, in: 'header', required: false, description, schema: { type: 'string' } };
+}
+
+function bodyObject(facts: RouteFacts, names: SchemaNames): JsonObject {
+  const { body, bodyOptional, readsForm, consumes = [], streams, examples } = facts;
+  if (streams !== undefined) {
+    const shown = streams.map((type) => [type, streamed(examples?.[type])]);
+    return { requestBody: { required: true, content: Object.fromEntries(shown) } };
+  }
+  if (body === undefined || isEmpty(body)) return {};
+  const media = { schema: names.referring(body), ...shownBodies(facts) };
+  const type = readsForm === true ? 'application/x-www-form-urlencoded' : 'application/json';
+  const others = consumes.map((type) => [type, { schema: { type: 'string', format: 'binary' } }]);
+  return {
+    requestBody: {
+      required: bodyOptional !== true,
+      content: { [type]: media, ...Object.fromEntries(others) },
+    },
+  };
+}
+
+const streamed = (example: unknown): JsonObject => ({
+  schema: { type: 'string' },
+  ...defined({ example }),
+});
+
+function shownBodies({ body, examples }: RouteFacts): JsonObject {
+  if (examples !== undefined) {
+    const shown = Object.entries(examples).map(([name, value]) => [name, { value }]);
+    return { examples: Object.fromEntries(shown) };
+  }
+  const example = exampleOf(body);
+  return defined({ example: example?.value });
+}
+
+function isEmpty(body: ObjectSchema): boolean {
+  return body.properties !== undefined && Object.keys(body.properties).length === 0;
+}
+
+const headers = {
+  RequestId: {
+    description: 'The name of the request: the one that was sent, or a new one.',
+    schema: { type: 'string' },
+  },
+  Challenge: { description: 'After RFC 6750.', schema: { type: 'string' } },
+  Allow: { description: 'The methods of the path.', schema: { type: 'string' } },
+  RetryAfter: { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 1 } },
+  RateLimit: {
+    description:
+      'Of the policy by its name: `r` requests are left, and it begins anew in `t` seconds.',
+    schema: { type: 'string', examples: ['"payments";r=9999;t=1'] },
+  },
+  RateLimitPolicy: {
+    description: 'The policy that counts the request: `q` requests in `w` seconds.',
+    schema: { type: 'string', examples: ['"payments";q=10000;w=1'] },
+  },
+  IdempotentReplayed: {
+    description: 'There where the request was answered before, and nothing was done this time.',
+    schema: { type: 'string', const: 'true' },
+  },
+  ETag: {
+    description:
+      'The version of what is told: with If-Match nobody changes one that was not seen, with If-None-Match the same is not told again.',
+    schema: { type: 'string', examples: ['"3"'] },
+  },
+  ContentDisposition: {
+    description: 'Under which name to keep the content.',
+    schema: { type: 'string', examples: ['attachment; filename="transactions.csv"'] },
+  },
+  ContentRange: {
+    description: 'Which bytes of how many these are.',
+    schema: { type: 'string', examples: ['bytes 100-199/4711'] },
+  },
+  Deprecation: {
+    description: 'Since when there is a successor, after RFC 9745.',
+    schema: { type: 'string', examples: ['@1767225600'] },
+  },
+  Sunset: {
+    description: 'From when on the operation may be gone, after RFC 8594.',
+    schema: { type: 'string', examples: ['Sat, 01 Jan 2028 00:00:00 GMT'] },
+  },
+  Successor: {
+    description: 'What to use instead, after RFC 5829.',
+    schema: { type: 'string', examples: ['</payment/v2/things>; rel="successor-version"'] },
+  },
+  Location: {
+    description: 'The path of what was made or is under way, where it has one.',
+    schema: { type: 'string', format: 'uri-reference' },
+  },
+};
+
+const parameters = {
+  RequestId: {
+    name: 'X-Request-Id',
+    in: 'header',
+    required: false,
+    description: 'A name for the request, given back and logged.',
+    schema: { type: 'string', pattern: '^[A-Za-z0-9._:-]{1,128}$' },
+  },
+};
+
+/** OpenAPI has no place to fill in a token address: without a domain it is written, not to be called. */
+function securitySchemes({ authUrl, shownUserDomain = '{realm}' }: OpenApiFacts): JsonObject {
+  const tokenUrl = `${authUrl}/oauth2/v1/${encodeURIComponent(shownUserDomain)}/token`;
+  return {
+    bearer: {
+      type: 'http',
+      scheme: 'bearer',
+      bearerFormat: 'JWT',
+      description: 'An access token of a user, an application or a device.',
+    },
+    mutualTls: {
+      type: 'mutualTLS',
+      description: 'The certificate of a device, shown in the TLS handshake.',
+    },
+    oauth2: {
+      type: 'oauth2',
+      description:
+        'Client credentials of an application. Where the address has `%7Brealm%7D`, the user domain stands there.',
+      flows: { clientCredentials: { tokenUrl, scopes: {} } },
+    },
+  };
+}

@@ -1,0 +1,97 @@
+// In tests, compares every answer with what its route declares, so that the document stays true.
+import { Problem } from '@switchyard/contract';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { problemMediaType } from '../responses/problem-responses.ts';
+import { answerHeaders, type RouteFacts } from '../routes/route-declaration.ts';
+import { answerHeadersOf } from './response-headers.ts';
+
+type Schema = Readonly<Record<string, unknown>>;
+
+/** Members that the schema does not name are a fault too: clients would come to rely on them. */
+function closed(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const parts = Object.entries(schema).map(([name, part]) => [name, closed(part)]);
+  const copy: Schema = Object.fromEntries(parts);
+  const hasMembers = Object.keys(copy['properties'] ?? {}).length > 0;
+  const isOpen = hasMembers && copy['additionalProperties'] === undefined;
+  return isOpen && copy['type'] === 'object' ? { ...copy, additionalProperties: false } : copy;
+}
+
+/** Of all servers of the process: what a route declares is compiled once. */
+const compiled = new WeakMap<object, ValidateFunction>();
+
+const faultsOf = ({ errors }: ValidateFunction): string | undefined =>
+  errors?.map(({ instancePath, message }) => `${instancePath} ${message}`).join('; ');
+
+let checker: Ajv2020 | undefined;
+
+/** The schemas are our own, and each is used a few times: neither checking nor optimizing them pays. */
+function createChecker(): Ajv2020 {
+  const code = { optimize: false };
+  const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false, code });
+  addFormats.default(ajv);
+  return ajv;
+}
+
+function checkHeaders(facts: RouteFacts, reply: FastifyReply): void {
+  const declared = answerHeadersOf(facts, reply.statusCode);
+  const more = answerHeaders.filter((name) => reply.hasHeader(name) && !declared.includes(name));
+  if (more.length === 0) return;
+  throw new Error(`${facts.operationId} ${reply.statusCode} does not declare ${more.join(', ')}`);
+}
+
+function createAnswerCheck() {
+  function validatorOf(schema: object): ValidateFunction {
+    const known = compiled.get(schema);
+    if (known !== undefined) return known;
+    checker ??= createChecker();
+    const validate = checker.compile(closed(schema) as object);
+    compiled.set(schema, validate);
+    return validate;
+  }
+
+  function checkProblem(payload: unknown): void {
+    const validate = validatorOf(Problem);
+    if (validate(JSON.parse(String(payload)))) return;
+    throw new Error(`A problem is not as declared: ${faultsOf(validate)}`);
+  }
+
+  /** Throws when an answer in JSON differs from the schema of its status. */
+  function body(request: FastifyRequest, reply: FastifyReply, payload: unknown): void {
+    const facts = request.routeOptions.config.facts;
+    if (facts === undefined || reply.statusCode >= 300) return;
+    const name = `${facts.operationId} ${reply.statusCode}`;
+    const schema = facts.response[reply.statusCode];
+    if (schema === undefined || schema === null) throw new Error(`${name} is not declared`);
+    const validate = validatorOf(schema);
+    // As it will be sent: without what JSON leaves out.
+    if (validate(JSON.parse(JSON.stringify(payload)))) return;
+    throw new Error(`${name} is not as declared: ${faultsOf(validate)}`);
+  }
+
+  /** Throws when the headers differ from those of the status, or a refusal from the one shape of it. */
+  function sent(request: FastifyRequest, reply: FastifyReply, payload: unknown): void {
+    if (reply.getHeader('content-type') === problemMediaType) checkProblem(payload);
+    const facts = request.routeOptions.config.facts;
+    if (facts === undefined || facts.isHidden === true) return;
+    if (reply.statusCode < 300 || reply.statusCode === 304) checkHeaders(facts, reply);
+  }
+
+  return { body, sent };
+}
+
+/** Whatever is not as declared becomes a fault. */
+export function checkAnswers(app: FastifyInstance): void {
+  const check = createAnswerCheck();
+  app.addHook('preSerialization', async (request, reply, payload) => {
+    check.body(request, reply, payload);
+    return payload;
+  });
+  app.addHook('onSend', async (request, reply, payload) => {
+    check.sent(request, reply, payload);
+    return payload;
+  });
+}

@@ -1,0 +1,117 @@
+// What becomes of a key: kept with its answer, let go of by a refusal, and left in doubt by a fault.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Refusal } from '@switchyard/contract';
+import Fastify, { type RouteHandlerMethod } from 'fastify';
+import type { Caller } from '../authentication/caller.ts';
+import { callerWith } from '../server/sample-server.fixture.ts';
+import { type AskedKey, type IdempotencyKeys, withIdempotency } from './idempotency-key.ts';
+import type { RouteFacts } from './route-declaration.ts';
+
+const facts = { operationId: 'make' } as RouteFacts;
+
+/** A route with a key store that writes down what is done with the key, and what it answers. */
+async function asked(handler: RouteHandlerMethod, keep: () => Promise<void> = async () => {}) {
+  const steps: string[] = [];
+  const step = (name: string) => async () => {
+    steps.push(name);
+    if (name === 'keep') await keep();
+  };
+  const held = { keep: step('keep'), release: step('release'), abandon: step('abandon') };
+  const keys: IdempotencyKeys = { claim: async () => ({ state: 'Held', held }) };
+  const app = Fastify();
+  app.decorateRequest('caller', undefined);
+  app.addHook('onRequest', async (request) => {
+    request.caller = callerWith();
+  });
+  app.post('/', { config: { facts } }, withIdempotency(facts, handler, keys));
+  const headers = { 'idempotency-key': 'k' };
+  const { statusCode } = await app.inject({ method: 'POST', url: '/', headers });
+  await app.close();
+  return { steps, statusCode };
+}
+
+/** What has to be the same under the key, and whose key it is. */
+async function claimedBy(caller: Caller) {
+  const claims: AskedKey[] = [];
+  const keys: IdempotencyKeys = {
+    async claim(of) {
+      claims.push(of);
+      return { state: 'Running' };
+    },
+  };
+  const app = Fastify();
+  app.decorateRequest('caller', undefined);
+  app.addHook('onRequest', async (request) => {
+    request.caller = caller;
+  });
+  app.post(
+    '/',
+    { config: { facts } },
+    withIdempotency(facts, async () => ({}), keys),
+  );
+  const headers = { 'idempotency-key': 'k' };
+  await app.inject({ method: 'POST', url: '/', headers });
+  await app.close();
+  return claims[0];
+}
+
+describe('a request with an idempotency key', () => {
+  test('keeps what was answered', async () => {
+    const { steps, statusCode } = await asked(async (_request, reply) => {
+      reply.code(201);
+      return { made: true };
+    });
+    assert.deepEqual([steps, statusCode], [['keep'], 201]);
+  });
+
+  test('lets go of the key where nothing was done', async () => {
+    const { steps } = await asked(async () => {
+      throw new Refusal('already_exists', 'There is one.');
+    });
+    assert.deepEqual(steps, ['release']);
+  });
+
+  test('leaves the key taken where nobody knows what was done', async () => {
+    for (const fault of [
+      new Error('the disk is full'),
+      new Refusal('internal_error', 'A fault.', { outcome: 'Unknown' }),
+    ]) {
+      const { steps } = await asked(async () => {
+        throw fault;
+      });
+      assert.deepEqual(steps, ['abandon']);
+    }
+  });
+
+  test('is another one with other rights, in whichever order they are told', async () => {
+    const claim = await claimedBy(callerWith(['pay.read', 'prov.write']));
+    const same = await claimedBy(callerWith(['prov.write', 'pay.read']));
+    assert.deepEqual(same, claim);
+    for (const other of [
+      callerWith(['prov.write']),
+      { ...callerWith(['pay.read', 'prov.write']), merchantId: 'm' },
+      { ...callerWith(['pay.read', 'prov.write']), storeId: 's' },
+      { ...callerWith(['pay.read', 'prov.write']), deviceId: 'd' },
+      { ...callerWith(['pay.read', 'prov.write']), realm: 'other' },
+    ]) {
+      const differing = await claimedBy(other);
+      assert.equal(differing?.callerId, claim?.callerId);
+      assert.notEqual(differing?.asked, claim?.asked);
+    }
+  });
+
+  test('is that of a user or of an application, though one is called like the other', async () => {
+    const claim = await claimedBy({ ...callerWith(), clientId: 'x' });
+    const user = await claimedBy({ ...callerWith(), clientId: 'y', userId: 'x' });
+    assert.notEqual(user?.callerId, claim?.callerId);
+  });
+
+  test('is answered though its answer cannot be kept', async () => {
+    const lost = async () => {
+      throw new Error('the database is away');
+    };
+    const { statusCode } = await asked(async () => ({ made: true }), lost);
+    assert.equal(statusCode, 200);
+  });
+});

@@ -1,0 +1,42 @@
+// Answers what never became a request: broken HTTP, oversized headers, a peer that stalls.
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { type ErrorCode, errorCodes, Refusal } from '@switchyard/contract';
+import { problemMediaType, problemOf } from '../responses/problem-responses.ts';
+import { strictTransportLines } from './strict-transport-security.ts';
+
+const codes: Record<string, [ErrorCode, string]> = {
+  HPE_HEADER_OVERFLOW: ['headers_too_large', 'The headers are longer than the limit.'],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: ['payload_too_large', 'The chunk extensions are too long.'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request did not arrive in time.'],
+};
+
+export function createClientErrorHandler(
+  baseUrl: string,
+  requestId: () => string,
+  isStrict: boolean,
+) {
+  return (error: Error & { code?: string }, socket: Socket): void => {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const [code, detail] = codes[error.code ?? ''] ?? [
+      'request_malformed' as const,
+      'The request is not valid HTTP.',
+    ];
+    const id = requestId();
+    const { status } = errorCodes[code];
+    const body = JSON.stringify(problemOf(new Refusal(code, detail), id, baseUrl));
+    const head = [
+      `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+      `Content-Type: ${problemMediaType}`,
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      `X-Request-Id: ${id}`,
+      ...strictTransportLines(isStrict),
+      'Connection: close',
+    ];
+    // The peer may never read: ended for writing, and destroyed as soon as that is through.
+    socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+  };
+}

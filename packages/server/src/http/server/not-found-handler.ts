@@ -1,0 +1,59 @@
+// Tells an address that does not exist from one that is asked with the wrong method.
+import { Refusal } from '@switchyard/contract';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ProblemSender } from '../responses/problem-responses.ts';
+
+type Known = { readonly form: RegExp; readonly methods: Set<string> };
+
+export type RouteMap = {
+  add(method: string | readonly string[], url: string): void;
+  /** The methods of the first declared path that has the form, in the order of declaration. */
+  methodsOf(path: string): string[] | undefined;
+};
+
+export function createRouteMap(): RouteMap {
+  const known = new Map<string, Known>();
+  return {
+    add(method, url) {
+      const entry = known.get(url) ?? { form: formOf(url), methods: new Set() };
+      for (const name of [method].flat()) entry.methods.add(name);
+      known.set(url, entry);
+    },
+    methodsOf(path) {
+      const methods = new Set<string>();
+      for (const { form, methods: own } of known.values()) {
+        if (form.test(path)) for (const name of own) methods.add(name);
+      }
+      return methods.size === 0 ? undefined : [...methods];
+    },
+  };
+}
+
+function formOf(url: string): RegExp {
+  const source = url
+    .split('/')
+    .map((part) => {
+      if (part === '*') return '.*';
+      return part.startsWith(':') ? '[^/]+' : part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+    })
+    .join('/');
+  return new RegExp(`^${source}$`);
+}
+
+export function createNotFoundHandler(routes: RouteMap, sendProblem: ProblemSender) {
+  return (request: FastifyRequest, reply: FastifyReply): void => {
+    const methods = routes.methodsOf(request.url.split('?', 1)[0] ?? '');
+    if (methods === undefined) {
+      sendProblem(new Refusal('route_not_found', 'No operation has this path.'), request, reply);
+      return;
+    }
+    const allow = [...methods, 'OPTIONS'].sort().join(', ');
+    reply.header('allow', allow);
+    if (request.method === 'OPTIONS') {
+      reply.code(204).send();
+      return;
+    }
+    const detail = `The path knows ${allow}.`;
+    sendProblem(new Refusal('method_not_allowed', detail), request, reply);
+  };
+}

@@ -1,0 +1,109 @@
+// Handshakes of nobody: how many an address may try, beside its requests.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Refusal } from '@switchyard/contract';
+import { WebSocket } from 'ws';
+import type { HttpDeps } from './http-server.ts';
+import { createSample } from './sample-server.fixture.ts';
+
+const strangers = { windowSeconds: 60, limit: 2 };
+
+async function openSample(trustProxy?: readonly string[]) {
+  const rateLimits = { strangers };
+  const baseUrl = 'https://localhost:8443';
+  const settings = { host: '127.0.0.1', port: 0, baseUrl, authUrl: baseUrl, trustProxy };
+  const sample = await createSample({ rateLimits, settings } satisfies Partial<HttpDeps>);
+  const seen: string[] = [];
+  const facts = { maxMessageBytes: 1000, isForDevices: false };
+  for (const bearer of ['required', 'optional', 'own', 'page'] as const) {
+    sample.upgrades.add({
+      ...facts,
+      bearer,
+      path: `/sample/${bearer}/:key`,
+      knows: ({ key }) => key === 'live',
+      async admit({ key, address }) {
+        seen.push(address);
+        if (key === 'gone') throw new Refusal('session_gone', 'It is gone.');
+        if (key === 'bad') throw new Refusal('token_invalid', 'No.');
+        return { welcome: (socket) => socket.close(1000) };
+      },
+    });
+  }
+  const { port } = await sample.listen();
+  /** 101 where it is let in. */
+  const open = (path: string, headers: Record<string, string> = {}) =>
+    new Promise<number>((resolve, reject) => {
+      const socket = new WebSocket(`ws://127.0.0.1:${port}/sample/${path}`, { headers });
+      socket.on('upgrade', () => resolve(101));
+      socket.on('unexpected-response', (_request, response) => {
+        response.resume();
+        resolve(response.statusCode ?? 0);
+      });
+      socket.on('error', reject);
+    });
+  const ask = async (token: string) => {
+    const headers = { authorization: `Bearer ${token}` };
+    const response = await fetch(`http://127.0.0.1:${port}/sample/v1/things`, { headers });
+    await response.body?.cancel();
+    return response.status;
+  };
+  return { open, ask, seen, close: sample.close };
+}
+
+const by = (token: string) => ({ authorization: `Bearer ${token}` });
+
+describe('handshakes of nobody', () => {
+  it('are looked at as often as an address may show tokens, by handshakes and requests together', async (t) => {
+    const { open, ask, close } = await openSample();
+    t.after(() => close());
+    assert.equal(await open('required/a', by('all')), 101);
+    assert.equal(await open('required/a', by('forged')), 401);
+    assert.equal(await ask('forged'), 401);
+    assert.equal(await open('required/a', by('all')), 429);
+    assert.equal(await open('optional/a', by('all')), 429);
+    assert.equal(await open('page/a'), 429, 'a session that may be nobody’s');
+    assert.equal(await open('page/live'), 101, 'a session that was found good before');
+    assert.equal(await open('optional/live', by('all')), 101);
+    assert.equal(await open('optional/a'), 101, 'addresses are counted apart from tokens');
+    assert.equal(await ask('all'), 429);
+    assert.equal(await open('required/a', by('known')), 101, 'found good before');
+    assert.equal(await open('required/a'), 401, 'whoever shows nothing costs nothing');
+  });
+
+  it('at addresses that are secrets have a count of their own, behind which a live one is let in', async (t) => {
+    const { open, ask, close } = await openSample();
+    t.after(() => close());
+    for (let n = 0; n < 3; n += 1) assert.equal(await open('optional/gone', by('all')), 410);
+    assert.equal(await open('optional/gone'), 410);
+    assert.equal(await open('optional/a'), 101);
+    assert.equal(await open('optional/gone'), 410);
+    assert.equal(await open('optional/a'), 429);
+    assert.equal(await open('optional/live'), 101);
+    assert.equal(await open('required/a', by('all')), 101, 'tokens are looked at');
+    assert.equal(await ask('all'), 200);
+  });
+
+  it('leave alone what proves itself, such as tokens of devices', async (t) => {
+    const { open, close } = await openSample();
+    t.after(() => close());
+    for (let n = 0; n < 3; n += 1) assert.equal(await open('own/bad', by('x')), 401);
+    assert.equal(await open('own/a', by('x')), 101);
+    assert.equal(await open('required/a', by('all')), 101);
+  });
+
+  it('come from where a trusted proxy says, and another one says nothing', async (t) => {
+    const [behind, before] = [await openSample(['127.0.0.1', '10.0.0.0/8']), await openSample()];
+    t.after(async () => {
+      await behind.close();
+      await before.close();
+    });
+    const told = { 'x-forwarded-for': '203.0.113.9, 198.51.100.7, 10.1.2.3' };
+    for (const { open } of [behind, before])
+      assert.equal(await open('own/a', { ...by('x'), ...told }), 101);
+    assert.deepEqual([behind.seen, before.seen], [['198.51.100.7'], ['127.0.0.1']]);
+    const from = (last: number) => ({ ...by('forged'), 'x-forwarded-for': `198.51.100.${last}` });
+    for (const status of [401, 401, 429])
+      assert.equal(await behind.open('required/a', from(7)), status);
+    assert.equal(await behind.open('required/a', from(8)), 401);
+  });
+});
