@@ -344,7 +344,8 @@ describe('the search over payments', () => {
     late.writeUIntBE(Date.parse('+047000-01-01') / 86_400_000, 0, 3);
     const payments = ['transactions', 'listReportedPayments', { order: 'NewestFirst' }] as const;
     const days = { from: '2026-01-01', to: '2026-01-02' };
-    const summary = (query: object) => ['summary', 'getSummary', { ...days, ...query }] as const;
+    const summary = (query: object) =>
+      ['summary', 'getPaymentSummary', { ...days, ...query }] as const;
     const merchants = summary({ groupBy: 'merchant', order: 'Key' });
     const stores = summary({ groupBy: 'store', order: 'Count' });
     const settlements = ['settlements', 'listSettlements', {}] as const;

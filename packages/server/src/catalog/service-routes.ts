@@ -54,7 +54,7 @@ function registerReads(app: FastifyInstance, services: Services): void {
     method: 'GET',
     url: base,
     operationId: 'listServices',
-    summary: 'List: service',
+    summary: 'List the services',
     description: 'Everybody’s published services and one’s own drafts, without logos and defaults.',
     tags,
     permission: readers,
@@ -72,7 +72,7 @@ function registerReads(app: FastifyInstance, services: Services): void {
     method: 'GET',
     url: `${base}/:serviceId`,
     operationId: 'getService',
-    summary: 'Read: service',
+    summary: 'Get a service',
     description: 'Its provider sees the draft, others what was published last.',
     tags,
     permission: readers,
@@ -89,7 +89,7 @@ function registerReads(app: FastifyInstance, services: Services): void {
     method: 'GET',
     url: `${base}/:serviceId/releases`,
     operationId: 'listServiceReleases',
-    summary: 'List: releases of a service',
+    summary: 'List the releases of a service',
     description: 'The newest first.',
     tags,
     permission: readers,
@@ -114,8 +114,8 @@ function registerDeclaration(app: FastifyInstance, services: Services): void {
   route(app, {
     method: 'POST',
     url: base,
-    operationId: 'declareService',
-    summary: 'Declare: service',
+    operationId: 'createService',
+    summary: 'Create a service',
     description:
       'A draft. The answer holds the secret that signs calls to the provider, this once.',
     tags,
@@ -137,8 +137,8 @@ function registerDeclaration(app: FastifyInstance, services: Services): void {
   route(app, {
     method: 'PUT',
     url: `${base}/:serviceId`,
-    operationId: 'replaceService',
-    summary: 'Replace: service',
+    operationId: 'updateService',
+    summary: 'Update a service',
     description: 'Changes the draft; others see it once it is published. If-Match takes the ETag.',
     tags,
     permission: 'svc.write',
@@ -158,7 +158,7 @@ function registerDeclaration(app: FastifyInstance, services: Services): void {
     method: 'DELETE',
     url: `${base}/:serviceId`,
     operationId: 'deleteService',
-    summary: 'Delete: service',
+    summary: 'Delete a service',
     description: 'A draft alone; what was published is retired.',
     tags,
     permission: 'svc.write',
@@ -175,11 +175,11 @@ function registerDeclaration(app: FastifyInstance, services: Services): void {
 
 const steps = {
   publish: {
-    summary: 'Publish: service',
+    summary: 'Publish a service',
     description: 'Makes the draft the release that every organisation sees.',
   },
   retire: {
-    summary: 'Retire: service',
+    summary: 'Retire a service',
     description: 'It is not offered and activated any more; what is active stays so.',
   },
 } as const;
@@ -208,8 +208,8 @@ function registerSteps(app: FastifyInstance, services: Services): void {
   route(app, {
     method: 'POST',
     url: `${base}/:serviceId/secret`,
-    operationId: 'renewSigningSecret',
-    summary: 'Renew: signing secret of a service',
+    operationId: 'rotateServiceSecret',
+    summary: 'Rotate the signing secret of a service',
     description:
       'Calls carry the signatures of both secrets for 24 hours, and of three secrets before the new one at the most.',
     tags,

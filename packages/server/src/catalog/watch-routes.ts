@@ -27,8 +27,8 @@ export function registerWatch(app: FastifyInstance, watch: Watch, below: Standin
   route(app, {
     method: 'GET',
     url: `${base}/places`,
-    operationId: 'listServicePlaces',
-    summary: 'List: how a service stands at merchants, stores or devices',
+    operationId: 'listServiceStates',
+    summary: 'List the states of a service by merchant, store or device',
     description:
       'The merchants of the organisation, the stores of a merchant or the devices of a store, each ' +
       'with whether the service is active at it, and usable: active at every level above, too.',
@@ -53,7 +53,7 @@ function registerProviders(app: FastifyInstance, watch: Watch): void {
     method: 'GET',
     url: `${base}/activations`,
     operationId: 'listServiceUses',
-    summary: 'List: activations of a service, by its provider',
+    summary: 'List the uses of a service',
     description:
       'The organisations that use a service of one’s own, or its activations at another level, the ' +
       'newest first, with the request that an answer names.',
@@ -75,8 +75,8 @@ function registerProviders(app: FastifyInstance, watch: Watch): void {
   route(app, {
     method: 'GET',
     url: `${base}/calls`,
-    operationId: 'getServiceCalls',
-    summary: 'Read: how the server of a provider answers',
+    operationId: 'getServiceCallStatistics',
+    summary: 'Get the call statistics of a service',
     description:
       'The calls of the platform to a service of one’s own: how many were answered and how fast, by ' +
       'what was asked and by the hour. Kept for a week.',

@@ -36,7 +36,7 @@ export function registerFleet(app: FastifyInstance, fleet: Fleet): void {
     method: 'GET',
     url: base,
     operationId: listName,
-    summary: 'List: device with its connection',
+    summary: 'List the devices with their connections',
     description:
       'All devices of the organisation, by their identifiers: which are connected to the Cloud Connector, since when, and to which process.',
     tags,
@@ -57,7 +57,7 @@ export function registerFleet(app: FastifyInstance, fleet: Fleet): void {
     method: 'GET',
     url: `${base}/:physicalDeviceId`,
     operationId: 'getConnectedDevice',
-    summary: 'Read: device with its connection',
+    summary: 'Get a device with its connection',
     tags,
     permission: readers,
     params: Type.Object({
@@ -73,7 +73,7 @@ export function registerFleet(app: FastifyInstance, fleet: Fleet): void {
     method: 'GET',
     url: '/cloud-connector/v1/device-counts',
     operationId: 'countConnectedDevices',
-    summary: 'Count: devices by how they stand',
+    summary: 'Count the devices by connection state',
     description: 'All devices of the organisation, of a merchant or of a store, counted at once.',
     tags,
     priority: 'list',

@@ -28,7 +28,7 @@ export function registerHealth(app: FastifyInstance, deps: HealthDeps): void {
     method: 'GET',
     url: '/health/v1/components',
     operationId: 'getPlatformHealth',
-    summary: 'Read: health of the platform',
+    summary: 'Get the health of the platform',
     description:
       'The components that the answering process needs, and what of the organisation waits. ' +
       'Whether acquirers can be reached is told with the acquirer links.',

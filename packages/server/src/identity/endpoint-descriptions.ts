@@ -37,8 +37,8 @@ const inRealm = (described: Described): Described => ({
 const authorize: Described = {
   ...signIn,
   method: 'POST',
-  operationId: 'authorize',
-  summary: 'Send a person to sign in',
+  operationId: 'authorizeUser',
+  summary: 'Authorize a user',
   description:
     'The authorization endpoint of RFC 6749, for the browser of a person. The parameters stand in the address; by POST some may come in a form instead. An application without a secret needs PKCE. On failure or denial the callback gets `error`, `error_code` (the HTTP error code) and `state`; an unknown `client_id` or `redirect_uri` is never sent on.',
   permission: 'public',
@@ -64,7 +64,11 @@ const authorize: Described = {
     429: page('there were too many requests'),
   },
 };
-const authorizeByGet: Described = { ...authorize, method: 'GET', operationId: 'authorizeByGet' };
+const authorizeByGet: Described = {
+  ...authorize,
+  method: 'GET',
+  operationId: 'authorizeUserByGet',
+};
 
 export const authorizationEndpoints = [authorize, authorizeByGet];
 export const authorizationInRealm = authorizationEndpoints.map(inRealm);
@@ -87,7 +91,7 @@ export const introspectionEndpoint: Described = {
   ...signIn,
   method: 'POST',
   operationId: 'introspectToken',
-  summary: 'Look into a token',
+  summary: 'Introspect a token',
   description:
     'RFC 7662, for applications with a secret: of their own tokens and those meant for them; whoever administers the applications of the organisation looks into all.',
   permission: 'public',
@@ -137,8 +141,8 @@ export const revocationEndpoint: Described = {
 const userInfo: Described = {
   ...signIn,
   method: 'GET',
-  operationId: 'readUserInfo',
-  summary: 'Read who has signed in',
+  operationId: 'getUserInfo',
+  summary: 'Get the claims of the signed-in user',
   description:
     'The user of the access token (OpenID Connect Core, 5.3), as far as its scope tells. By POST the token may come as access_token in a form.',
   permission: 'token',
@@ -166,7 +170,7 @@ const userInfo: Described = {
 
 export const userInfoEndpoints: readonly Described[] = [
   userInfo,
-  { ...userInfo, method: 'POST', operationId: 'readUserInfoByForm' },
+  { ...userInfo, method: 'POST', operationId: 'getUserInfoByPost' },
 ];
 
 const leaving = {
@@ -178,8 +182,8 @@ const leaving = {
 const signOut: Described = {
   ...signIn,
   method: 'GET',
-  operationId: 'signOut',
-  summary: 'Send a person to sign out',
+  operationId: 'signOutUser',
+  summary: 'Sign out a user',
   description: 'RP-initiated sign-out of OpenID Connect, for the browser of a person.',
   permission: 'public',
   query: Type.Object(leaving),
@@ -197,8 +201,8 @@ export const logoutEndpoints: readonly Described[] = [
   {
     ...signOut,
     method: 'POST',
-    operationId: 'signOutByForm',
-    summary: 'Sign out',
+    operationId: 'signOutUserByPost',
+    summary: 'Sign out a user',
     description:
       'As by GET; or, of an application with the refresh_token of the sign-in, without a browser, as clients of Keycloak do.',
     body: byClient({
@@ -215,7 +219,7 @@ export const customTokenEndpoint: Described = {
   ...signIn,
   method: 'POST',
   operationId: 'createCustomToken',
-  summary: 'Get a device token without a device',
+  summary: 'Create a device token without a device',
   description:
     'In the demo environment alone: a user of a merchant, by the token of his sign-in, gets the token of one of the merchant’s devices.',
   permission: 'token',
@@ -237,8 +241,8 @@ export const customTokenEndpoint: Described = {
 
 export const deviceTokenEndpoint: Described = {
   method: 'POST',
-  operationId: 'getDeviceToken',
-  summary: 'Get the token of a device',
+  operationId: 'createDeviceToken',
+  summary: 'Create a device token',
   description:
     'On the listener for devices, which asks for their certificates. A machine proves itself with the credentials that were looked up; with a person, the password grant has the client_id of the device application. The token is bound to the certificate (RFC 8705).',
   tags: ['Device security'],

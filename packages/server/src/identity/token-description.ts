@@ -59,8 +59,8 @@ export const realmParams = Type.Object({
 
 export const tokenEndpoint: Described = {
   method: 'POST',
-  operationId: 'getToken',
-  summary: 'Get a token',
+  operationId: 'createToken',
+  summary: 'Create an access token',
   description:
     'The token endpoint of RFC 6749, for applications and people of one user domain. It reads a ' +
     'form, not JSON. `/auth/realms/{realm}/protocol/openid-connect/token` is the same, and ' +

@@ -24,7 +24,7 @@ export function registerLogRoutes(app: FastifyInstance, { finder, streams }: Log
     method: 'GET',
     url: '/logs/v1/requests',
     operationId,
-    summary: 'List: logged request',
+    summary: 'List the logged requests',
     description:
       'What the applications of the organisation asked, the newest first: method, path, status and ' +
       'code, never a body, a query or a header. It is written behind the answers, so a line comes a ' +

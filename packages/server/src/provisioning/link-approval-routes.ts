@@ -14,7 +14,7 @@ export function registerLinkApprovals(app: FastifyInstance, approvals: LinkAppro
     method: 'GET',
     url: path,
     operationId: listName,
-    summary: 'List: acquirer links that wait for approval',
+    summary: 'List the acquirer links that wait for approval',
     description:
       'Acquirer links of all organisations that are PendingApproval. For the operator of the platform; the list of any other organisation is empty.',
     tags,

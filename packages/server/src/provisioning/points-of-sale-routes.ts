@@ -34,8 +34,8 @@ export function registerPointsOfSale(app: FastifyInstance, pointsOfSale: PointsO
   route(app, {
     method: 'POST',
     url: `${path}/:pointOfSaleId/secret`,
-    operationId: 'renewPointOfSaleSecret',
-    summary: 'Renew the secret of a point of sale',
+    operationId: 'rotatePointOfSaleSecret',
+    summary: 'Rotate the secret of a point of sale',
     description: 'The old secret is dead at once; access tokens that were issued live on.',
     tags: ['Provisioning'],
     permission: 'prov.write',

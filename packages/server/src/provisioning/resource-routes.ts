@@ -55,8 +55,14 @@ export function registerResource<View>(app: FastifyInstance, routes: ResourceRou
   if (routes.input !== undefined) registerRemove(app, routes);
 }
 
-function wordsOf({ singular }: { singular: string }): string {
-  return singular.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).toLowerCase();
+/** `PointsOfSale` as `points of sale`. */
+function wordsOf(name: string): string {
+  return name.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter}`).toLowerCase();
+}
+
+function withArticle(singular: string): string {
+  const words = wordsOf(singular);
+  return `${/^[aeio]/.test(words) ? 'an' : 'a'} ${words}`;
 }
 
 function paramsOf({ path, idMember }: { path: string; idMember: string }) {
@@ -92,7 +98,7 @@ function registerReads<View>(app: FastifyInstance, routes: ResourceRoutes<View>)
     method: 'GET',
     url: path,
     operationId: `list${plural}`,
-    summary: `List: ${wordsOf(routes)}`,
+    summary: `List the ${wordsOf(plural)}`,
     description: 'In the order of creation; stable while others are added.',
     tags,
     permission: 'prov.read',
@@ -113,7 +119,7 @@ function registerReads<View>(app: FastifyInstance, routes: ResourceRoutes<View>)
     method: 'GET',
     url: `${path}/:${routes.idMember}`,
     operationId: `get${singular}`,
-    summary: `Read: ${wordsOf(routes)}`,
+    summary: `Get ${withArticle(singular)}`,
     tags,
     permission: 'prov.read',
     params: item,
@@ -138,7 +144,7 @@ function registerCreate<View>(
     method: 'POST',
     url: path,
     operationId: `create${singular}`,
-    summary: `Create: ${wordsOf(routes)}`,
+    summary: `Create ${withArticle(singular)}`,
     tags,
     permission: 'prov.write',
     takesKey: true,
@@ -168,8 +174,8 @@ function registerReplace<View>(
   route(app, {
     method: 'PUT',
     url: `${path}/:${routes.idMember}`,
-    operationId: `replace${singular}`,
-    summary: `Replace: ${wordsOf(routes)}`,
+    operationId: `update${singular}`,
+    summary: `Update ${withArticle(singular)}`,
     description: 'Members that are left out take their defaults. If-Match takes the ETag.',
     tags,
     permission: 'prov.write',
@@ -202,7 +208,7 @@ function registerRemove<View>(app: FastifyInstance, routes: ResourceRoutes<View>
     method: 'DELETE',
     url: `${path}/:${routes.idMember}`,
     operationId: `delete${singular}`,
-    summary: `Delete: ${wordsOf(routes)}`,
+    summary: `Delete ${withArticle(singular)}`,
     description: 'Refused while something depends on it; payments keep what they refer to.',
     tags,
     permission: 'prov.write',

@@ -134,7 +134,7 @@ function registerLinks(app: FastifyInstance, logicalDevices: LogicalDevices): vo
     method: 'PUT',
     url: `${base}/logical-devices/:logicalDeviceId/physical-devices`,
     operationId: 'linkPhysicalDevices',
-    summary: 'Link the hardware of a logical device',
+    summary: 'Link physical devices to a logical device',
     description: 'None, one or two physical devices; whatever was linked before is free again.',
     tags: ['Provisioning'],
     permission: 'prov.write',

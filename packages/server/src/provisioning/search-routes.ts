@@ -11,14 +11,14 @@ import { openPage, pageQuery, route, sealPage } from '../http/index.ts';
 import { scopeOf } from './scope.ts';
 import { type SearchProvisioned, searchKeyForm } from './search.ts';
 
-const list = 'searchProvisioned';
+const list = 'searchProvisionedEntities';
 
 export function registerSearch(app: FastifyInstance, search: SearchProvisioned): void {
   route(app, {
     method: 'GET',
     url: '/provisioning/v2/search',
     operationId: list,
-    summary: 'Search everything that is provisioned',
+    summary: 'Search the provisioned entities',
     description:
       'Type by type; with `q` by name, else in the order of creation; stable while others are ' +
       'added. One of `q`, `externalId`, `serialNumber`, `merchantId` and `storeId` is needed.',

@@ -27,7 +27,7 @@ export function registerTerminalClaims(app: FastifyInstance, claims: TerminalCla
     method: 'POST',
     url: `${base}/physical-devices/:physicalDeviceId/claim`,
     operationId: 'claimTerminal',
-    summary: 'Claim a terminal by the code that it shows',
+    summary: 'Claim a terminal',
     description:
       'The terminal sends its claim code to the platform and shows it; a person enters it here within 15 minutes. The device becomes Claimed. A claimed device stays as it is. Each refusal has the same code, whatever the reason.',
     tags,
@@ -53,7 +53,7 @@ export function registerTerminalClaims(app: FastifyInstance, claims: TerminalCla
     method: 'GET',
     url: conflicts,
     operationId: listName,
-    summary: 'List: claim conflict',
+    summary: 'List the claim conflicts',
     description:
       'Terminals that two organisations have proved to have. For the operator of the platform; the list of any other organisation is empty.',
     tags,
@@ -72,7 +72,7 @@ export function registerTerminalClaims(app: FastifyInstance, claims: TerminalCla
     method: 'GET',
     url: `${conflicts}/:conflictId`,
     operationId: 'getClaimConflict',
-    summary: 'Read: claim conflict',
+    summary: 'Get a claim conflict',
     description: 'For the operator of the platform.',
     tags,
     permission: 'onb.approve',
@@ -85,8 +85,8 @@ export function registerTerminalClaims(app: FastifyInstance, claims: TerminalCla
   route(app, {
     method: 'POST',
     url: `${conflicts}/:conflictId/settle`,
-    operationId: 'settleClaimConflict',
-    summary: 'Settle a claim conflict',
+    operationId: 'resolveClaimConflict',
+    summary: 'Resolve a claim conflict',
     description:
       'For the operator of the platform. The same decision again changes nothing. With GiveToClaimant the terminal of the former holder loses its connections within half a minute.',
     tags,

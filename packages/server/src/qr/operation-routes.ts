@@ -132,7 +132,7 @@ function registerResolve(app: FastifyInstance, deps: QrDeps): void {
     method: 'POST',
     url: `${base}/:qrTransactionId/resolve`,
     operationId: 'resolveQrPayment',
-    summary: 'End the hold of a QR payment',
+    summary: 'Resolve a held QR payment',
     description:
       'Of a payment with `hold`: Accept takes what was paid as it is, where its terminal still waits; Refund gives it back; Settle says, with a note, that the matter was ended outside of the platform. Of a refund that nobody has answered, Ask has the provider asked how it stands, which may end the hold, and Retry asks for it again under its own name. Who decided stands in its events and in the audit.',
     tags,

@@ -42,7 +42,7 @@ export function registerCreate(app: FastifyInstance, deps: QrDeps): void {
     method: 'POST',
     url: base,
     operationId: 'createQrPayment',
-    summary: 'Begin a QR payment',
+    summary: 'Create a QR payment',
     description:
       'Needs the token of a device. The provider of the payment type is asked, and what it wants shown is answered; where it answers later, 202 without `display`, which follows as an event. A decline is not an error: it is answered 200 with the whole payment. The same clientTransactionId with the same request is answered again with the status of then, without a second effect.',
     tags,

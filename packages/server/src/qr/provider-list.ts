@@ -56,7 +56,7 @@ export function registerProviderList(app: FastifyInstance, database: Database): 
     method: 'GET',
     url: '/qrcode-payment/v1/provider-transactions',
     operationId: list,
-    summary: 'QR payments of one’s own services, by their provider',
+    summary: 'List the QR payments of a provider',
     description:
       'For the organisation that provides the services, whatever merchant took the payment; the ' +
       'newest first. Who paid whom is not told beyond what the provider was asked with.',

@@ -64,7 +64,7 @@ export function registerReads(app: FastifyInstance, deps: QrDeps, streams: Strea
     method: 'GET',
     url: base,
     operationId: 'listQrPayments',
-    summary: 'QR payments, the newest first',
+    summary: 'List the QR payments',
     tags,
     rateLimit,
     priority: 'list',
@@ -78,7 +78,7 @@ export function registerReads(app: FastifyInstance, deps: QrDeps, streams: Strea
     method: 'GET',
     url: `${base}/:qrTransactionId`,
     operationId: 'getQrPayment',
-    summary: 'A QR payment with its events',
+    summary: 'Get a QR payment with its events',
     tags,
     rateLimit,
     priority: 'last',
@@ -99,8 +99,8 @@ function registerEvents(app: FastifyInstance, deps: QrDeps, streams: Streams): v
   route(app, {
     method: 'GET',
     url: `${base}/:qrTransactionId/events`,
-    operationId: 'followQrPayment',
-    summary: 'What happens to a QR payment',
+    operationId: 'listQrPaymentEvents',
+    summary: 'List the events of a QR payment',
     description:
       'For its terminal: as JSON at once, as JSON once there is something (`wait`), or as Server-Sent Events with `Accept: text/event-stream`. A stream ends with the payment, and is told so by 204 where nothing is left to tell.',
     tags,

@@ -23,8 +23,8 @@ function registerIntake(app: FastifyInstance, deps: QrDeps): void {
   route(app, {
     method: 'POST',
     url: `${base}/:qrTransactionId/events`,
-    operationId: 'tellQrEvent',
-    summary: 'An event of the provider',
+    operationId: 'reportQrPaymentEvent',
+    summary: 'Report an event of a QR payment as its provider',
     description:
       'For the organisation that provides the service of the payment; to everybody else there is no such payment. Answered once the event is durable: 202, and 200 for one that was here before. Unknown members and types are kept and never acted upon. What is older than an event before it, or comes after the end, changes nothing; money for a payment that has ended is refunded, and an amount that differs is held. The result says `Ignored` or `UnderReview` then.',
     tags,

@@ -69,7 +69,7 @@ function registerSearch(app: FastifyInstance, { queries, classes }: ReportRoutes
     ...common,
     url: `${base}/transactions`,
     operationId,
-    summary: 'Search for payments',
+    summary: 'List the reported payments',
     description:
       'Payments by cards and by codes, of everything that the token is good for, the newest first. It is ' +
       'filled behind the payments: a change is seen a moment later, and more while the platform is ' +
@@ -91,7 +91,7 @@ function registerSearch(app: FastifyInstance, { queries, classes }: ReportRoutes
     ...common,
     url: `${base}/transactions/:transactionId`,
     operationId: 'getReportedPayment',
-    summary: 'A payment with its operations and events',
+    summary: 'Get a reported payment',
     params: Type.Object({ transactionId: Type.String({ format: 'uuid' }) }),
     response: { 200: ReportedPaymentDetail },
     errors: [...errors, 'transaction_not_found'],
@@ -101,12 +101,12 @@ function registerSearch(app: FastifyInstance, { queries, classes }: ReportRoutes
 }
 
 function registerSummary(app: FastifyInstance, { queries, clock }: ReportRoutesDeps): void {
-  const operationId = 'getSummary';
+  const operationId = 'getPaymentSummary';
   route(app, {
     ...common,
     url: `${base}/summary`,
     operationId,
-    summary: 'Sums of payments by day, place, scheme or answer',
+    summary: 'Get a summary of payments',
     description:
       'A payment counts on the day of its store on which it was made; money counts on the day on which ' +
       'it moved. Summed up as payments happen, and right to the minor unit.',
@@ -133,7 +133,7 @@ function registerSettlements(app: FastifyInstance, { queries }: ReportRoutesDeps
     ...common,
     url: `${base}/settlements`,
     operationId,
-    summary: 'What is settled, by acquirer, merchant and day',
+    summary: 'List the settlements',
     query: Type.Object({ ...pageQuery, ...settlementFilters }, { additionalProperties: false }),
     response: { 200: SettlementPage },
     errors: [...errors, 'permission_denied', 'cursor_invalid'],
@@ -147,7 +147,7 @@ function registerSettlements(app: FastifyInstance, { queries }: ReportRoutesDeps
     ...common,
     url: `${base}/settlements/:settlementId`,
     operationId: 'getSettlement',
-    summary: 'A settlement with its clearing files',
+    summary: 'Get a settlement',
     params: Type.Object({ settlementId: Type.String({ maxLength: 64 }) }),
     response: { 200: SettlementDetail },
     errors: [...errors, 'permission_denied', 'settlement_not_found'],

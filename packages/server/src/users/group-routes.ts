@@ -15,7 +15,7 @@ export function registerGroupRoutes(app: FastifyInstance, groups: Groups): void 
     method: 'GET',
     url: '/user-management/v2/user-domains/:userDomainId/groups',
     operationId: listName,
-    summary: 'List: group',
+    summary: 'List the groups',
     description:
       'The predefined groups of an organisation or of a merchant, with what their users may do. ' +
       'They are made with the entity, and nobody changes them.',

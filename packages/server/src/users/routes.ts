@@ -56,7 +56,7 @@ function registerReads(app: FastifyInstance, users: Users): void {
     method: 'GET',
     url: collection,
     operationId: listName,
-    summary: 'List: user',
+    summary: 'List the users',
     description: 'In the order of the user names; stable while others are added.',
     tags,
     permission: 'um.read',
@@ -79,7 +79,7 @@ function registerReads(app: FastifyInstance, users: Users): void {
     method: 'GET',
     url: one,
     operationId: 'getUser',
-    summary: 'Read: user',
+    summary: 'Get a user',
     tags,
     permission: 'um.read',
     params: ofUser,
@@ -98,7 +98,7 @@ function registerWrites(app: FastifyInstance, users: Users): void {
     method: 'POST',
     url: collection,
     operationId: 'createUser',
-    summary: 'Create: user',
+    summary: 'Create a user',
     description:
       'The user gets a mail with a link, good once and for 24 hours, that verifies the address and ' +
       'sets the password. Nobody gives a group with rights to manage that he has not himself.',
@@ -122,8 +122,8 @@ function registerWrites(app: FastifyInstance, users: Users): void {
   route(app, {
     method: 'PUT',
     url: one,
-    operationId: 'replaceUser',
-    summary: 'Edit: user',
+    operationId: 'updateUser',
+    summary: 'Update a user',
     description:
       'The fields of creation; `username`, `entityId` and `scope` stay as they were made. A new ' +
       'mail address takes effect once the link that is sent to it is followed; left out, address ' +
@@ -147,8 +147,8 @@ function registerStates(app: FastifyInstance, users: Users): void {
   route(app, {
     method: 'PUT',
     url: `${one}/status`,
-    operationId: 'setUserStatus',
-    summary: 'Activate or deactivate: user',
+    operationId: 'updateUserStatus',
+    summary: 'Update the status of a user',
     description:
       'Deactivated, a user is signed out at once and his access tokens are refused within a minute.',
     tags,
@@ -170,7 +170,7 @@ function registerStates(app: FastifyInstance, users: Users): void {
     method: 'POST',
     url: `${one}/reset-password`,
     operationId: 'resetUserPassword',
-    summary: 'Reset the password: user',
+    summary: 'Reset the password of a user',
     description:
       'Mails a link to a new password, good once and for an hour; whoever has none yet is invited ' +
       'anew. The old password stays until the link is followed.',
@@ -192,7 +192,7 @@ function registerStates(app: FastifyInstance, users: Users): void {
     method: 'POST',
     url: `${one}/reset-second-factor`,
     operationId: 'resetUserSecondFactor',
-    summary: 'Reset the second factor: user',
+    summary: 'Reset the second factor of a user',
     description:
       'For a lost phone: one-time codes, recovery codes and passkeys are gone, every session ends, ' +
       'and a new second factor is set up at the next sign-in. The user is told by mail.',

@@ -24,7 +24,7 @@ export function registerUserSessionRoutes(app: FastifyInstance, sessions: UserSe
     method: 'GET',
     url: collection,
     operationId: listName,
-    summary: 'List: session of a user',
+    summary: 'List the sessions of a user',
     description: 'Where the user is signed in, the newest first.',
     tags,
     permission: 'um.read',
@@ -43,8 +43,8 @@ export function registerUserSessionRoutes(app: FastifyInstance, sessions: UserSe
   route(app, {
     method: 'DELETE',
     url: collection,
-    operationId: 'endUserSessions',
-    summary: 'End: sessions of a user',
+    operationId: 'deleteUserSessions',
+    summary: 'Delete all sessions of a user',
     description:
       'The user is signed out everywhere, or at the one session that `sessionId` names; access ' +
       'tokens are refused within a minute.',

@@ -80,7 +80,7 @@ function registerReads(app: FastifyInstance, room: Reads): void {
     method: 'GET',
     url: base,
     operationId: 'listConfigurableServices',
-    summary: 'List: services that can be configured',
+    summary: 'List the configurable services',
     description: 'The subscribed services that take a configuration, and what the level has set.',
     tags,
     permission: 'conf.read',
@@ -101,7 +101,7 @@ function registerReads(app: FastifyInstance, room: Reads): void {
     method: 'GET',
     url: one,
     operationId: 'getConfiguration',
-    summary: 'Read: configuration of a service at a level',
+    summary: 'Get the configuration of a service',
     description:
       'What the level has set, and the effective values with the level that each comes from. ' +
       'Secrets are named and never shown.',
@@ -122,7 +122,7 @@ function registerVersions(app: FastifyInstance, room: Reads & Submissions): void
     method: 'GET',
     url: `${one}/versions`,
     operationId: 'listConfigurationVersions',
-    summary: 'List: versions of a configuration',
+    summary: 'List the versions of a configuration',
     description: 'The newest first, without values.',
     tags,
     permission: 'conf.read',
@@ -143,7 +143,7 @@ function registerVersions(app: FastifyInstance, room: Reads & Submissions): void
     method: 'GET',
     url: `${one}/versions/:version`,
     operationId: 'getConfigurationVersion',
-    summary: 'Read: version of a configuration',
+    summary: 'Get a version of a configuration',
     description: 'What the level had set then, without secrets.',
     tags,
     permission: 'conf.read',
@@ -159,7 +159,7 @@ function registerVersions(app: FastifyInstance, room: Reads & Submissions): void
     method: 'POST',
     url: `${one}/versions/:version/restore`,
     operationId: 'restoreConfigurationVersion',
-    summary: 'Restore: version of a configuration',
+    summary: 'Restore a version of a configuration',
     description:
       'Makes a new version of the older one, secrets included, if it fits the release in force.',
     tags,
@@ -183,7 +183,7 @@ function registerChanges(app: FastifyInstance, room: Submissions): void {
     method: 'POST',
     url: one,
     operationId: 'submitConfiguration',
-    summary: 'Submit: configuration of a service at a level',
+    summary: 'Submit the configuration of a service',
     description:
       'Takes the place of all that the level had set; what is left out is inherited. A secret that ' +
       'is left out stays, `null` takes it away. The same values again make no version.',
@@ -205,8 +205,8 @@ function registerChanges(app: FastifyInstance, room: Submissions): void {
   route(app, {
     method: 'DELETE',
     url: one,
-    operationId: 'removeConfiguration',
-    summary: 'Remove: configuration of a service at a level',
+    operationId: 'deleteConfiguration',
+    summary: 'Delete the configuration of a service',
     description: 'Everything is inherited from then on; the versions stay.',
     tags,
     permission: 'conf.write',

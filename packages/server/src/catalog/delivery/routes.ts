@@ -27,8 +27,8 @@ function registerDevices(app: FastifyInstance, delivery: Delivery): void {
   route(app, {
     method: 'GET',
     url: `${base}/device`,
-    operationId: 'readDeviceConfiguration',
-    summary: 'Read: configuration of the device that asks',
+    operationId: 'getDeviceConfiguration',
+    summary: 'Get the configuration of the calling device',
     description:
       'For a token of a device. The ETag changes when the values do; with If-None-Match a device ' +
       'asks as often as it likes. Each document is signed: check it with `/configuration/v1/keys`.',
@@ -53,7 +53,7 @@ function registerDevices(app: FastifyInstance, delivery: Delivery): void {
     method: 'POST',
     url: `${base}/device/acknowledgements`,
     operationId: 'acknowledgeDeviceConfiguration',
-    summary: 'Acknowledge: configuration of the device that asks',
+    summary: 'Acknowledge the configuration of the calling device',
     description:
       'Whether the version that the device read is in use there. The last word counts; the same ' +
       'word again changes nothing. A version that the device was not told is refused.',
@@ -77,7 +77,7 @@ function registerDevices(app: FastifyInstance, delivery: Delivery): void {
     method: 'GET',
     url: `${base}/keys`,
     operationId: 'listConfigurationKeys',
-    summary: 'List: key of the device configuration',
+    summary: 'List the keys that sign device configurations',
     description: 'A JSON Web Key set (RFC 7517): the key that signs now first, older ones behind.',
     tags,
     permission: 'public',
@@ -91,8 +91,8 @@ function registerFleet(app: FastifyInstance, delivery: Delivery): void {
   route(app, {
     method: 'GET',
     url: `${base}/logical-devices/:logicalDeviceId/delivery`,
-    operationId: 'getDeviceDelivery',
-    summary: 'Read: delivery to a device',
+    operationId: 'getConfigurationDelivery',
+    summary: 'Get the configuration delivery of a device',
     description: 'What is in force for the device, what it was told, and what it uses.',
     tags,
     permission,
@@ -107,8 +107,8 @@ function registerFleet(app: FastifyInstance, delivery: Delivery): void {
   route(app, {
     method: 'GET',
     url: `${base}/delivery`,
-    operationId: 'listDeliveries',
-    summary: 'List: delivery to devices',
+    operationId: 'listConfigurationDeliveries',
+    summary: 'List the configuration deliveries',
     description:
       'The devices of the fleet by how far they have come. `Pending` finds those that are behind: ' +
       'they never asked, have not said a word yet, or something above them changed since they asked. ' +
@@ -122,8 +122,12 @@ function registerFleet(app: FastifyInstance, delivery: Delivery): void {
     priority: 'list',
     async handler({ caller, query }) {
       const { limit: _limit, cursor: _cursor, ...wanted } = query;
-      const page = openPage(query, 'listDeliveries');
-      return sealPage(await delivery.list(scopeOf(caller), wanted, page), query, 'listDeliveries');
+      const page = openPage(query, 'listConfigurationDeliveries');
+      return sealPage(
+        await delivery.list(scopeOf(caller), wanted, page),
+        query,
+        'listConfigurationDeliveries',
+      );
     },
   });
 }

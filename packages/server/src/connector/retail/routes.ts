@@ -148,7 +148,7 @@ function registerReads(app: FastifyInstance, { relay, terminals }: Deps): void {
     method: 'GET',
     url: `${base}/stores/:storeId/devices`,
     operationId: listName,
-    summary: 'List: terminal of a store',
+    summary: 'List the terminals of a store',
     description: 'With how each stands at the Cloud Connector, and what can be paid with at it.',
     tags,
     rateLimit,
@@ -170,7 +170,7 @@ function registerReads(app: FastifyInstance, { relay, terminals }: Deps): void {
     method: 'GET',
     url: `${base}/devices/:tsn/status`,
     operationId: 'getRetailDeviceStatus',
-    summary: 'How a terminal stands at the Cloud Connector',
+    summary: 'Get the status of a terminal',
     tags,
     rateLimit,
     permission: 'cc.pos',
@@ -206,8 +206,8 @@ function registerSending(app: FastifyInstance, { exchange }: Deps): void {
   route(app, {
     ...shared,
     url: `${base}/devices/:tsn/sync`,
-    operationId: 'sendToDevice',
-    summary: 'Send a message to a terminal and wait for its answer',
+    operationId: 'sendRetailMessage',
+    summary: 'Send a message to a terminal and wait for the response',
     description:
       'Nexo Retailer as JSON, in clear or protected, sent on as it is; up to 150 s for the response of the same ServiceID, answered as it came. What has no response, such as an Abort, is answered 200 without a body: the aborted request itself ends with its own. An error is never an answer of the terminal: with outcome Unknown ask by a TransactionStatus request.',
     response: { 200: NexoAnswer },
@@ -221,8 +221,8 @@ function registerSending(app: FastifyInstance, { exchange }: Deps): void {
   route(app, {
     ...shared,
     url: `${base}/devices/:tsn/async`,
-    operationId: 'sendToDeviceAndGoOn',
-    summary: 'Send a message to a terminal',
+    operationId: 'sendRetailMessageAsync',
+    summary: 'Send a message to a terminal without waiting',
     description:
       'Answered once it is on its way. Its end is told by the event `retail.response`, and for 48 hours at `messages/{serviceId}`.',
     response: { 202: RetailAccepted },
@@ -242,7 +242,7 @@ function registerMessages(app: FastifyInstance, deps: Deps, streams: Streams): v
     method: 'GET',
     url: `${base}/devices/:tsn/messages/:messageServiceId`,
     operationId: 'getRetailMessage',
-    summary: 'A message that was sent to a terminal, with its answer',
+    summary: 'Get a message to a terminal with its response',
     description: 'For 48 hours, however it was sent; with `wait` once it has its end.',
     tags,
     rateLimit,

@@ -75,8 +75,8 @@ export function registerDocs(app: FastifyInstance, { openApi, asyncApi }: Docume
   route(app, {
     ...common,
     url: '/openapi.json',
-    operationId: 'getOpenApi',
-    summary: 'Read this document',
+    operationId: 'getOpenApiDocument',
+    summary: 'Get the OpenAPI document',
     description: 'The OpenAPI 3.1 document of the platform.',
     ...whole,
     handler: (request, reply) => document.send(request, reply),
@@ -84,8 +84,8 @@ export function registerDocs(app: FastifyInstance, { openApi, asyncApi }: Docume
   route(app, {
     ...common,
     url: '/asyncapi.json',
-    operationId: 'getAsyncApi',
-    summary: 'Read what events and WebSockets there are',
+    operationId: 'getAsyncApiDocument',
+    summary: 'Get the AsyncAPI document',
     description:
       'The AsyncAPI 3.0 document: events with the ways on which they come, and the WebSockets of devices ' +
       'and points of sale with their messages and close codes.',
@@ -96,7 +96,7 @@ export function registerDocs(app: FastifyInstance, { openApi, asyncApi }: Docume
     ...page,
     url: '/docs',
     operationId: 'getReferencePage',
-    summary: 'The API reference for people',
+    summary: 'Get the page of the API reference',
     handler: async (_request, reply) => sendPage(reply, referencePage),
   });
   // The links of the page are relative to an address without the slash.
@@ -104,7 +104,7 @@ export function registerDocs(app: FastifyInstance, { openApi, asyncApi }: Docume
     ...page,
     url: '/docs/',
     operationId: 'getReferencePageBySlash',
-    summary: 'To the API reference',
+    summary: 'Redirect to the page of the API reference',
     handler: async (_request, reply) => reply.redirect('../docs', 308),
   });
   registerErrorPages(app);
@@ -116,14 +116,14 @@ function registerErrorPages(app: FastifyInstance): void {
     ...page,
     url: '/docs/errors',
     operationId: 'getErrorIndexPage',
-    summary: 'The error codes for people',
+    summary: 'Get the page of all error codes',
     handler: async (_request, reply) => sendPage(reply, errorIndexPage()),
   });
   route(app, {
     ...page,
     url: '/docs/errors/:code',
     operationId: 'getErrorPage',
-    summary: 'One error code for people',
+    summary: 'Get the page of an error code',
     params: Type.Object({ code: Type.String() }),
     async handler({ params }, reply) {
       if (isErrorCode(params.code)) return sendPage(reply, errorPage(params.code));
@@ -139,7 +139,7 @@ function registerAssets(app: FastifyInstance): void {
     url: '/docs/assets/:name',
     produces: ['text/css', 'text/javascript', 'image/svg+xml'],
     operationId: 'getDocsAsset',
-    summary: 'A file of the pages for people',
+    summary: 'Get a file of the documentation pages',
     params: Type.Object({ name: Type.String() }),
     async handler(request, reply) {
       const { name } = request.params;

@@ -60,7 +60,7 @@ function registerReads(app: FastifyInstance, management: ApplicationManagement):
     method: 'GET',
     url: collection,
     operationId: listName,
-    summary: 'List: application',
+    summary: 'List the applications',
     description:
       'In the order of the client ids; stable while others are added. `status=PendingApproval` lists those ' +
       'that wait for approval.',
@@ -86,7 +86,7 @@ function registerReads(app: FastifyInstance, management: ApplicationManagement):
     method: 'GET',
     url: `${collection}/:clientId`,
     operationId: 'getApplication',
-    summary: 'Read: application',
+    summary: 'Get an application',
     tags,
     // Those who approve applications read them as well.
     permission: ['app.read', 'um.write'],
@@ -106,7 +106,7 @@ function registerCreate(app: FastifyInstance, management: ApplicationManagement)
     method: 'POST',
     url: collection,
     operationId: 'createApplication',
-    summary: 'Register: application',
+    summary: 'Create an application',
     description:
       'The answer holds the client secret, this once. A role is given only by somebody who has ' +
       'the rights to manage that it brings; `PlatformOperator` is never given here. With a role that has ' +
@@ -143,8 +143,8 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
   route(app, {
     method: 'PUT',
     url: `${collection}/:clientId`,
-    operationId: 'replaceApplication',
-    summary: 'Replace: application',
+    operationId: 'updateApplication',
+    summary: 'Update an application',
     description:
       'Members that are left out take their defaults. If-Match takes the ETag. A caller without `um.write` ' +
       'that adds rights to payments, or enables an application with such rights, makes it `PendingApproval`.',
@@ -175,7 +175,7 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
     method: 'POST',
     url: `${collection}/:clientId/approve`,
     operationId: 'approveApplication',
-    summary: 'Approve: application',
+    summary: 'Approve an application',
     description:
       'Ends `PendingApproval`: the application gets tokens from now on. An administrator of the organisation ' +
       'approves every application, a manager of a merchant those of the merchant. If-Match takes the ETag, so ' +
@@ -198,8 +198,8 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
   route(app, {
     method: 'POST',
     url: `${collection}/:clientId/secret`,
-    operationId: 'renewClientSecret',
-    summary: 'Renew the client secret',
+    operationId: 'rotateClientSecret',
+    summary: 'Rotate the secret of an application',
     description:
       'The old secret is dead at once; access tokens that were issued live on. The secret of an application ' +
       'with rights to payments that does not wait for approval is renewed by callers with `um.write` only.',
@@ -222,7 +222,7 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
     method: 'DELETE',
     url: `${collection}/:clientId`,
     operationId: 'deleteApplication',
-    summary: 'Delete: application',
+    summary: 'Delete an application',
     description: 'Its tokens are refused within a minute, and its client id is never given again.',
     tags,
     permission: 'app.write',

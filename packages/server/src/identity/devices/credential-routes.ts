@@ -51,8 +51,8 @@ function registerLookup(
   route(app, {
     method: 'GET',
     url: `${devicePrefix}merchants-credentials`,
-    operationId: 'listMerchantsCredentials',
-    summary: 'Look up the credentials of a device',
+    operationId: 'listMerchantCredentials',
+    summary: 'List the merchant credentials of a device',
     description:
       'For a device, known by its client certificate: the merchant in whose store it stands, and credentials for the device token endpoint. Each call makes a secret that is good with this certificate alone; the one before it lives on for ten minutes, older ones are dead. An array, though a device has one merchant.',
     tags: ['Device security'],
@@ -90,8 +90,8 @@ function registerClaim(
   route(app, {
     method: 'POST',
     url: `${devicePrefix}claims`,
-    operationId: 'sendTerminalClaim',
-    summary: 'Ask to be claimed, as a terminal',
+    operationId: 'createTerminalClaim',
+    summary: 'Create a claim as a terminal',
     description:
       'A terminal with the certificate of its maker names the user domain of its organisation, and becomes Claimed there at once where that organisation has a device with its serial number and no other organisation has proved the same. A terminal with a certificate of the platform sends the claim code that it shows; it becomes Claimed when a person of the organisation enters that code. Unclaimed is the answer for each reason.',
     tags: ['Device security'],

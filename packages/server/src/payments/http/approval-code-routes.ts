@@ -29,7 +29,7 @@ export function registerApprovalCodes(app: FastifyInstance, codes: ApprovalCodeM
     method: 'POST',
     url: base,
     operationId: 'createApprovalCode',
-    summary: 'Make an approval code',
+    summary: 'Create an approval code',
     description:
       'With it a supervisor approves refunds and cancels at a terminal. The code is shown this once; a merchant makes codes for its own stores.',
     takesKey: true,
@@ -51,7 +51,7 @@ export function registerApprovalCodes(app: FastifyInstance, codes: ApprovalCodeM
     method: 'GET',
     url: base,
     operationId: 'listApprovalCodes',
-    summary: 'List approval codes',
+    summary: 'List the approval codes',
     description: 'In the order of making, without the codes themselves.',
     priority: 'list',
     query: queryOf({
@@ -70,7 +70,7 @@ export function registerApprovalCodes(app: FastifyInstance, codes: ApprovalCodeM
     ...oneCode,
     method: 'GET',
     operationId: 'getApprovalCode',
-    summary: 'Read an approval code',
+    summary: 'Get an approval code',
     handler: ({ caller, params: { approvalCodeId } }) => codes.get(caller, approvalCodeId),
   });
   route(app, {

@@ -33,7 +33,7 @@ export function registerBatchCaptureRoutes(
   route(app, {
     method: 'POST',
     url: `${transactionsPath}/captureall`,
-    operationId: 'captureAll',
+    operationId: 'captureAllTransactions',
     summary: 'Capture all authorised transactions',
     description:
       'Or those named in `items`. The batch is durable and resumable. With `dryRun` nothing is stored: the answer is 200 with what would be captured, and `clientOperationId` can still be used.',
@@ -66,8 +66,8 @@ export function registerBatchCaptureRoutes(
   route(app, {
     method: 'GET',
     url: `${transactionsPath}/captureall/:batchId`,
-    operationId: 'getCaptureAll',
-    summary: 'Read a capture batch and its items',
+    operationId: 'getCaptureBatch',
+    summary: 'Get a capture batch with its items',
     ...paymentRoute,
     permission: ['pay.capture', 'pay.read'],
     priority: 'list',

@@ -240,7 +240,7 @@ export function registerWebOperationRoutes(
     ...shared,
     url: `${transactionsPath}/:transactionId/refundbyweb`,
     operationId: 'refundTransactionByWeb',
-    summary: 'Refund or cancel by web',
+    summary: 'Refund or cancel a transaction by web',
     description: 'Refunds if a captured amount can be refunded, else cancels.',
     permission: 'pay.refundbyweb',
     body: RefundByWebRequest,

@@ -81,7 +81,7 @@ export function registerReadRoutes(
     method: 'GET',
     url: `${transactionsPath}/:transactionId`,
     operationId: 'getTransaction',
-    summary: 'A transaction with its events',
+    summary: 'Get a transaction with its events',
     ...paymentRoute,
     permission: 'pay.read',
     priority: 'last',
@@ -102,7 +102,7 @@ export function registerReadRoutes(
     method: 'GET',
     url: `${transactionsPath}/technical/isAvailable`,
     operationId: 'getAvailability',
-    summary: 'Whether payments can be taken',
+    summary: 'Get the availability of payments',
     ...paymentRoute,
     permission: ['pay.sale', 'pay.read'],
     priority: 'last',
@@ -117,7 +117,7 @@ export function registerOfflineRoutes(app: FastifyInstance, ports: ListGapsPorts
     method: 'GET',
     url: '/payment/v1/offline-gaps',
     operationId: 'listOfflineGaps',
-    summary: 'Offline sales that are missing',
+    summary: 'List the gaps in the numbers of offline sales',
     description:
       'Numbers that terminals have counted (offlineData.terminalSequence) and not uploaded, as they ' +
       'are missing now. A minute after a gap was found its upload has an event offline.gap_detected.',

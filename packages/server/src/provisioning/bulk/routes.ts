@@ -36,7 +36,7 @@ const csv = 'text/csv';
 const answersAheadBytes = 8_388_608;
 /** A client that for so long neither sends nor reads anything is gone, and its import is let go of. */
 const silentMs = 60_000;
-const listName = 'listBulkResults';
+const listName = 'listBulkImportResults';
 const lineForm = /^[1-9]\d{0,7}$/;
 /** The answers of one page lie in so many chunks at most. */
 const chunksPerPage = 3;
@@ -71,8 +71,8 @@ function registerImport(app: FastifyInstance, bulk: Bulk, ids: Pick<Ids, 'uuid'>
   route(app, {
     method: 'POST',
     url,
-    operationId: 'importBulk',
-    summary: 'Import many things at once',
+    operationId: 'createBulkImport',
+    summary: 'Create a bulk import',
     description:
       'One thing a line, parents first; the answer has a line for each, and a summary. Chunks of lines are committed as they come. Sent again under the same name, the body is answered from what was stored as far as it went, and the rest goes on.',
     tags,
@@ -136,12 +136,12 @@ function registerImport(app: FastifyInstance, bulk: Bulk, ids: Pick<Ids, 'uuid'>
 }
 
 function registerList(app: FastifyInstance, bulk: Bulk): void {
-  const list = 'listBulks';
+  const list = 'listBulkImports';
   route(app, {
     method: 'GET',
     url,
     operationId: list,
-    summary: 'List: import',
+    summary: 'List the bulk imports',
     description: 'The newest first, of the last 30 days, without those that tried alone.',
     tags,
     permission: 'prov.read',
@@ -161,8 +161,8 @@ function registerReads(app: FastifyInstance, bulk: Bulk): void {
   route(app, {
     method: 'GET',
     url: `${url}/:bulkId`,
-    operationId: 'getBulk',
-    summary: 'Read: import',
+    operationId: 'getBulkImport',
+    summary: 'Get a bulk import',
     description: 'How far it is. What was answered is kept for 30 days.',
     tags,
     permission: 'prov.read',
@@ -179,7 +179,7 @@ function registerReads(app: FastifyInstance, bulk: Bulk): void {
     method: 'GET',
     url: `${url}/:bulkId/results`,
     operationId: listName,
-    summary: 'List: answer of an import',
+    summary: 'List the results of a bulk import',
     description: 'In the order of the lines, as far as they are committed.',
     tags,
     permission: 'prov.read',

@@ -28,7 +28,7 @@ function registerContent(app: FastifyInstance, exports: Exports): void {
     method: 'GET',
     url: `${base}/:exportId/content`,
     operationId: 'getExportContent',
-    summary: 'Fetch an export',
+    summary: 'Get the content of an export',
     description:
       'The whole of it, or one range of its bytes: a fetch that broke off goes on where it was. The ' +
       'audit records each fetch.',
@@ -78,7 +78,7 @@ function registerReads(app: FastifyInstance, exports: Exports): void {
     method: 'GET',
     url: base,
     operationId,
-    summary: 'List exports',
+    summary: 'List the exports',
     description: 'The newest first.',
     tags,
     permission,
@@ -95,7 +95,7 @@ function registerReads(app: FastifyInstance, exports: Exports): void {
     method: 'GET',
     url: `${base}/:exportId`,
     operationId: 'getExport',
-    summary: 'Read an export',
+    summary: 'Get an export',
     description: 'How far it is, and when it will be deleted.',
     tags,
     permission,
@@ -112,8 +112,8 @@ export function registerExports(app: FastifyInstance, exports: Exports): void {
   route(app, {
     method: 'POST',
     url: base,
-    operationId: 'orderExport',
-    summary: 'Order an export',
+    operationId: 'createExport',
+    summary: 'Create an export',
     description:
       'Of one report, with the filters of its list. It is written in the background, over any ' +
       'restart, and kept for some days. The same `clientOperationId` is the same export.',

@@ -44,8 +44,8 @@ function registerReceive(app: FastifyInstance, all: Reconciliations): void {
   route(app, {
     method: 'POST',
     url: base,
-    operationId: 'reconcile',
-    summary: 'Reconcile an acquirer’s file',
+    operationId: 'createReconciliation',
+    summary: 'Create a reconciliation',
     description:
       'A table of comma-separated values whose first row names the columns: the members of a ' +
       'settlement line. It is compared with our movements in the background.',
@@ -93,7 +93,7 @@ function registerReads(app: FastifyInstance, all: Reconciliations): void {
     method: 'GET',
     url: base,
     operationId: 'listReconciliations',
-    summary: 'List reconciliations',
+    summary: 'List the reconciliations',
     description: 'The newest first.',
     tags,
     permission: 'rep.read',
@@ -117,7 +117,7 @@ function registerReads(app: FastifyInstance, all: Reconciliations): void {
     method: 'GET',
     url: `${base}/:reconciliationId`,
     operationId: 'getReconciliation',
-    summary: 'Read a reconciliation',
+    summary: 'Get a reconciliation',
     description: 'How far it is, and what the three sides come to.',
     tags,
     permission: 'rep.read',
@@ -131,7 +131,7 @@ function registerReads(app: FastifyInstance, all: Reconciliations): void {
     method: 'GET',
     url: `${base}/:reconciliationId/items`,
     operationId: 'listReconciliationItems',
-    summary: 'List the movements of a reconciliation',
+    summary: 'List the items of a reconciliation',
     description: 'In the order of the file; what is missing there comes behind.',
     tags,
     permission: 'rep.read',
@@ -166,7 +166,7 @@ export function registerReconciliations(app: FastifyInstance, all: Reconciliatio
     method: 'POST',
     url: `${base}/:reconciliationId/items/:number/resolve`,
     operationId: 'resolveReconciliationItem',
-    summary: 'Resolve what does not agree',
+    summary: 'Resolve an item of a reconciliation',
     description:
       'Records what was decided, by whom and why. It moves no money: a claim is made with the acquirer.',
     tags,

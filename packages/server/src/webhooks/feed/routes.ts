@@ -120,7 +120,7 @@ export function registerFeed(app: FastifyInstance, reader: FeedReader, streams: 
     method: 'GET',
     url: base,
     operationId: 'listEvents',
-    summary: 'List: event',
+    summary: 'List the events',
     description,
     tags,
     permission: 'hook.read',
@@ -168,7 +168,7 @@ export function registerFeed(app: FastifyInstance, reader: FeedReader, streams: 
     method: 'GET',
     url: `${base}/types`,
     operationId: 'listEventTypes',
-    summary: 'List: type of event',
+    summary: 'List the event types',
     description: 'Every type that is published, with the JSON Schema of its `data`.',
     tags,
     // What is published is public, as the documents of the interface are.
