@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { defined } from '@switchyard/contract';
 import { createHostTables, createRequestSigners } from './acquiring/index.ts';
 import { type Audit, auditEvents, createAudit } from './audit/index.ts';
-import { type CardRooms, createCardRooms } from './card-modules.ts';
+import { type CardModules, createCardModules } from './card-modules.ts';
 import { type Catalog, createCatalog, emvValueRules } from './catalog/index.ts';
 import {
   type Connector,
@@ -80,9 +80,9 @@ type DeviceLookups = Pick<
 export const migrationsDirectory = fileURLToPath(new URL('../migrations', import.meta.url));
 
 /** The 15 s each of the requests and of the jobs, and as much for all the rest of a stop. */
-const stopPartsMs = 45_000;
+const stopMarginMs = 45_000;
 
-export type HouseDeps = {
+export type ApplicationOptions = {
   settings: Settings;
   database: Database;
   log: Log;
@@ -90,9 +90,9 @@ export type HouseDeps = {
   rateLimits?: HttpDeps['rateLimits'];
   loadLimits?: HttpDeps['loadLimits'];
   /** The user domain that the API reference signs in to. */
-  shownUserDomain?: HttpDeps['shownUserDomain'];
+  exampleUserDomain?: HttpDeps['exampleUserDomain'];
   /** Makes an answer that its schema does not know a fault: for tests. */
-  checksAnswers?: boolean;
+  validatesResponses?: boolean;
   /** Counts memory and CPU of the process too: for the one house of a process. */
   processMetrics?: boolean;
   clock?: Clock;
@@ -114,13 +114,13 @@ export type HouseDeps = {
   portalFolder?: string;
 };
 
-export type House = {
+export type Application = {
   http: Http;
   identity: Identity;
   provisioning: Provisioning;
   catalog: Catalog;
   /** Absent without the role `cards`. */
-  cards?: CardRooms;
+  cards?: CardModules;
   /** Absent without the role `connector`. */
   connector?: Connector;
   audit: Audit;
@@ -145,7 +145,7 @@ export async function prepareDatabase({
   settings,
   database,
   log,
-}: Pick<HouseDeps, 'settings' | 'database' | 'log'>): Promise<void> {
+}: Pick<ApplicationOptions, 'settings' | 'database' | 'log'>): Promise<void> {
   const deps = { log, clock: systemClock, ids: systemIds };
   try {
     await migrate(database, migrationsDirectory, deps);
@@ -179,22 +179,28 @@ const userDomainsOf = (identity: () => Identity): UserDomains => ({
 
 /** Devices have a listener of their own; whether the API asks for their certificates is a setting. */
 async function listenersOf(
-  { settings, tls }: HouseDeps,
+  { settings, tls }: ApplicationOptions,
   identity: Identity,
-): Promise<Pick<HttpDeps, 'tls' | 'secondListener'>> {
-  const own = settings.roles.has('identity')
+): Promise<Pick<HttpDeps, 'tls' | 'deviceListener'>> {
+  const deviceListenerOptions = settings.roles.has('identity')
     ? { port: settings.devicePort, ...deviceListener }
     : undefined;
-  if (tls === undefined) return { secondListener: own };
-  const asking = { ...tls, clientAuthorities: await identity.devices.authorities() };
+  if (tls === undefined) return { deviceListener: deviceListenerOptions };
+  const tlsWithClientCertificates = {
+    ...tls,
+    clientAuthorities: await identity.devices.authorities(),
+  };
   return {
-    tls: settings.clientCertificates === 'on' ? asking : tls,
-    secondListener: own && { ...own, tls: asking },
+    tls: settings.clientCertificates === 'on' ? tlsWithClientCertificates : tls,
+    deviceListener: deviceListenerOptions && {
+      ...deviceListenerOptions,
+      tls: tlsWithClientCertificates,
+    },
   };
 }
 
 /** What applications act for is provisioning's to know. */
-const placesOf = ({ merchants, stores }: Provisioning): Places => ({
+const merchantAndStoreLookups = ({ merchants, stores }: Provisioning): Places => ({
   async demandMerchant(organizationId, merchantId) {
     await merchants.get({ organizationId }, merchantId);
   },
@@ -204,10 +210,11 @@ const placesOf = ({ merchants, stores }: Provisioning): Places => ({
 });
 
 /** Jobs of rooms that this process does not open are left to another one. */
-const jobsIf = (opens: boolean, jobs: Jobs): Jobs => (opens ? jobs : { ...jobs, handle: () => {} });
+const jobsWhen = (opens: boolean, jobs: Jobs): Jobs =>
+  opens ? jobs : { ...jobs, handle: () => {} };
 
 /** Who manages people, and how organisations and their first users come in. */
-function registerPeople(
+function registerUserManagement(
   app: Http['app'],
   parts: Parameters<typeof registerOnboarding>[1] & {
     provisioning: Provisioning;
@@ -215,13 +222,13 @@ function registerPeople(
   },
 ) {
   const { identity, provisioning, audit } = parts;
-  const { demandMerchant } = placesOf(provisioning);
+  const { demandMerchant } = merchantAndStoreLookups(provisioning);
   const { accounts, sessions } = identity;
   registerUsers(app, { accounts, sessions, audit, demandMerchant, database: parts.database });
   registerOnboarding(app, parts);
 }
 
-type Management = Parameters<typeof registerPeople>[1] & {
+type Management = Parameters<typeof registerUserManagement>[1] & {
   identity: Identity;
   catalog: Catalog;
   audit: Audit;
@@ -234,8 +241,8 @@ async function registerManagement({ app, streams }: Http, parts: Management): Pr
   const { identity, provisioning, audit, catalog, logs, webhooks } = parts;
   await identity.register(app);
   await identity.registerDevices(app);
-  identity.registerManagement(app, placesOf(provisioning));
-  registerPeople(app, parts);
+  identity.registerManagement(app, merchantAndStoreLookups(provisioning));
+  registerUserManagement(app, parts);
   audit.register(app);
   provisioning.register(app);
   catalog.register(app);
@@ -244,14 +251,14 @@ async function registerManagement({ app, streams }: Http, parts: Management): Pr
 }
 
 /** The rooms that every process has, whichever of them it opens: payments ask them who and where. */
-function createRooms(deps: HouseDeps) {
+function createModules(deps: ApplicationOptions) {
   const { settings, database, log, clock = systemClock, ids = systemIds } = deps;
   const { platformKey: masterKey, roles } = settings;
   const metrics = createMetrics({ processMetrics: deps.processMetrics ?? false });
   const live = createLive({ log, metrics });
   const dueClock = createDueClock(clock, log);
   const allJobs = createJobs({ database, clock, dueClock, ids, log, metrics });
-  const jobs = jobsIf(roles.has('jobs'), allJobs);
+  const jobs = jobsWhen(roles.has('jobs'), allJobs);
   const mail = createMail({ settings, clock, ids });
   const audit = createAudit({ database, clock, jobs, masterKey });
   const hostTables = settings.dialectsDir ?? join(settings.dataDir, 'dialects');
@@ -306,7 +313,7 @@ function createRooms(deps: HouseDeps) {
   const parts = { settings, database, clock, dueClock, ids, log, metrics, live, numbering };
   const logs = createLogs({ ...parts, portalClientId });
   const cards = roles.has('cards')
-    ? createCardRooms({
+    ? createCardModules({
         ...parts,
         jobs: allJobs,
         provisioning,
@@ -326,7 +333,7 @@ function createRooms(deps: HouseDeps) {
     audit,
     calls,
     retentionDays,
-    demandMerchant: placesOf(provisioning).demandMerchant,
+    demandMerchant: merchantAndStoreLookups(provisioning).demandMerchant,
     failPoints: createFailPoints(settings.failPoint),
     ...defined({ times: deps.webhookTimes }),
   });
@@ -376,7 +383,7 @@ function createRooms(deps: HouseDeps) {
 }
 
 /** What this process needs in order to do its part. */
-function checksOf({ database, cards, connector }: ReturnType<typeof createRooms>) {
+function healthChecks({ database, cards, connector }: ReturnType<typeof createModules>) {
   return {
     database: database.healthy,
     ...defined({
@@ -395,34 +402,34 @@ function checksOf({ database, cards, connector }: ReturnType<typeof createRooms>
  *
  * @example const house = await composeHouse({ settings, database, log, tls }); await house.start();
  */
-export async function composeHouse(deps: HouseDeps): Promise<House> {
+export async function createApplication(deps: ApplicationOptions): Promise<Application> {
   const { settings, log } = deps;
-  const rooms = createRooms(deps);
-  const { metrics, ids, mail, audit, provisioning, identity, catalog, cards, logs } = rooms;
-  const { outbox, webhooks, connector, retail } = rooms;
-  const portal = createPortal({ ...rooms, builtFolder: deps.portalFolder });
-  const idempotency = createIdempotency({ ...rooms, masterKey: settings.platformKey });
+  const modules = createModules(deps);
+  const { metrics, ids, mail, audit, provisioning, identity, catalog, cards, logs } = modules;
+  const { outbox, webhooks, connector, retail } = modules;
+  const portal = createPortal({ ...modules, builtFolder: deps.portalFolder });
+  const idempotency = createIdempotency({ ...modules, masterKey: settings.platformKey });
   const http = await createHttp({
     settings,
     log,
     ids,
     metrics,
-    live: rooms.live,
+    live: modules.live,
     ...defined({ clock: deps.clock }),
     verifyToken: identity.verifyToken,
     findOrganization: provisioning.findOrganization,
-    sessionCallerOf: portal.callerOf,
-    onAnswered: logs.note,
+    findSessionCaller: portal.callerOf,
+    onResponse: logs.record,
     idempotencyKeys: idempotency.keys,
     certificates: identity.devices.reader,
     ...(await listenersOf(deps, identity)),
-    shownUserDomain: deps.shownUserDomain,
+    exampleUserDomain: deps.exampleUserDomain,
     ...defined({ rateLimits: deps.rateLimits }),
     loadLimits: deps.loadLimits ?? { ...defaultLoadLimits, loopDelayMs: settings.loopDelayMs },
-    ...defined({ checksAnswers: deps.checksAnswers }),
+    ...defined({ validatesResponses: deps.validatesResponses }),
   });
   const reporting = createReporting({
-    ...rooms,
+    ...modules,
     exportDays: settings.exportDays,
     pressure: http.loadShedding.pressure,
     // Who says what load is, says so of this too: tests share their process with the platform.
@@ -433,13 +440,13 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
   });
   registerReferenceRoutes(http.app);
   if (settings.roles.has('identity')) {
-    await registerManagement(http, rooms);
+    await registerManagement(http, modules);
     reporting.register(http.app);
   }
-  registerHealth(http.app, { ...rooms, checks: checksOf(rooms) });
-  registerNumbering(http.app, { ...rooms, isOperator: identity.isOperator });
-  const opensPortal = settings.roles.has('portal');
-  if (opensPortal) portal.register(http.app, http.upgrades);
+  registerHealth(http.app, { ...modules, checks: healthChecks(modules) });
+  registerNumbering(http.app, { ...modules, isOperator: identity.isOperator });
+  const servesPortal = settings.roles.has('portal');
+  if (servesPortal) portal.register(http.app, http.upgrades);
   if (cards !== undefined) {
     http.loadShedding.addPressure(cards.pressure);
     cards.register(http.app, http.streams);
@@ -447,7 +454,7 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
   connector?.register(http.upgrades);
   connector?.registerFleet(http.app);
   retail?.register(http.app, http.streams);
-  const doesJobs = settings.roles.has('jobs');
+  const runsJobs = settings.roles.has('jobs');
   return {
     http,
     identity,
@@ -460,37 +467,37 @@ export async function composeHouse(deps: HouseDeps): Promise<House> {
     openLinks: async () => cards?.openLinks(),
     async start() {
       await cards?.start();
-      rooms.allJobs.start();
-      rooms.live.start();
+      modules.allJobs.start();
+      modules.live.start();
       catalog.callBook.start();
       connector?.start();
       retail?.start();
-      if (doesJobs) {
+      if (runsJobs) {
         await mail.open();
         outbox.start();
         webhooks.start();
         reporting.start();
         idempotency.start();
       }
-      if (opensPortal) portal.start();
-      logs.start({ deletes: doesJobs });
+      if (servesPortal) portal.start();
+      logs.start({ deletes: runsJobs });
     },
-    stopLimitMs: settings.acquirerTimeoutMs + stopPartsMs,
+    stopLimitMs: settings.acquirerTimeoutMs + stopMarginMs,
     async stop() {
       cards?.endWaits();
       http.upgrades.drain();
       await retail?.stop();
       await connector?.stop();
       await http.close();
-      await rooms.live.stop();
+      await modules.live.stop();
       await cards?.finish();
-      await rooms.allJobs.stop();
+      await modules.allJobs.stop();
       await cards?.close();
       await outbox.stop();
       await webhooks.stop();
       await reporting.stop();
       await idempotency.stop();
-      rooms.calls.close();
+      modules.calls.close();
       await catalog.callBook.stop();
       await logs.stop();
       await portal.stop();

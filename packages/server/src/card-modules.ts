@@ -10,7 +10,7 @@ import {
 } from './acquiring/index.ts';
 import type { Audit } from './audit/index.ts';
 import type { Catalog } from './catalog/index.ts';
-import type { Streams } from './http/index.ts';
+import type { EventStreams } from './http/index.ts';
 import {
   createPayments,
   createRecentTransactions,
@@ -56,10 +56,10 @@ type Deps = {
   numbering: Numbering;
 };
 
-export type CardRooms = {
+export type CardModules = {
   /** Sales that this process has committed, where it does the jobs that tell of them. */
   readonly recent: RecentTransactions | undefined;
-  register(app: FastifyInstance, streams: Streams): void;
+  register(app: FastifyInstance, streams: EventStreams): void;
   /** How full the queues of writes are, 0 to 1. */
   pressure(): number;
   /** Whether the keys of the vault are to be had. */
@@ -80,7 +80,7 @@ export type CardRooms = {
   close(): Promise<void>;
 };
 
-function vaultOf({ settings, jobs, audit, ...deps }: Deps): Vault {
+function createCardVault({ settings, jobs, audit, ...deps }: Deps): Vault {
   return createVault({
     ...deps,
     jobs,
@@ -93,7 +93,7 @@ function vaultOf({ settings, jobs, audit, ...deps }: Deps): Vault {
   });
 }
 
-function qrOf({ settings, ...deps }: Deps): Qr {
+function createQrModule({ settings, ...deps }: Deps): Qr {
   const { platformKey: masterKey, baseUrl } = settings;
   const providers = createProviders({ ...deps, baseUrl, onCall: deps.catalog.callBook.note });
   const failPoints = createFailPoints(settings.failPoint);
@@ -103,10 +103,10 @@ function qrOf({ settings, ...deps }: Deps): Qr {
 }
 
 /** Acquiring and payments call each other. */
-export function createCardRooms(deps: Deps): CardRooms {
+export function createCardModules(deps: Deps): CardModules {
   const { settings, hosts, ...parts } = deps;
   const { database, clock, log, metrics, numbering, provisioning } = parts;
-  const vault = vaultOf(deps);
+  const vault = createCardVault(deps);
   const hsm = createHsm({ settings, log, metrics, clock });
   const certificates = createClientCertificates({
     directory: settings.acquirerCertificatesDir ?? join(settings.dataDir, 'acquirer-certificates'),
@@ -138,7 +138,7 @@ export function createCardRooms(deps: Deps): CardRooms {
     failPoints: createFailPoints(settings.failPoint),
     acquirerTimeoutMs: settings.acquirerTimeoutMs,
   });
-  const qr = qrOf(deps);
+  const qr = createQrModule(deps);
   return {
     recent,
     register(app, streams) {

@@ -11,7 +11,7 @@ import {
 const configurationExitCode = 78;
 const faultExitCode = 1;
 
-async function demandPorts(settings: Settings): Promise<void> {
+async function requireFreePorts(settings: Settings): Promise<void> {
   try {
     await checkPorts(settings);
   } catch (error) {
@@ -26,7 +26,7 @@ async function demandPorts(settings: Settings): Promise<void> {
 
 try {
   const settings = readSettings(process.env);
-  await demandPorts(settings);
+  await requireFreePorts(settings);
   // What started this process builds the portal from here on.
   process.send?.('ports-checked');
   process.disconnect?.();

@@ -1,7 +1,7 @@
 // Brings the platform up, part after part; the lifecycle takes it down in the reverse order.
 import { join } from 'node:path';
 import { defined } from '@switchyard/contract';
-import { composeHouse, prepareDatabase } from './application.ts';
+import { createApplication, prepareDatabase } from './application.ts';
 import { type Demo, demoUserDomainId, startDemo } from './demo/index.ts';
 import {
   applicationName,
@@ -26,7 +26,7 @@ import {
   yieldEngineThreads,
 } from './platform/index.ts';
 
-type Started = { settings: Settings; log: Log; lifecycle: Lifecycle };
+type StartContext = { settings: Settings; log: Log; lifecycle: Lifecycle };
 
 /**
  * Starts the whole platform and leaves it running.
@@ -38,7 +38,7 @@ export async function startPlatform(settings: Settings): Promise<void> {
   const lifecycle = createLifecycle({ log });
   lifecycle.stopOnSignals();
   try {
-    await bringUp({ settings, log, lifecycle });
+    await startParts({ settings, log, lifecycle });
   } catch (error) {
     await lifecycle.stop('the start failed');
     throw explainPortInUse(error, settings);
@@ -49,7 +49,7 @@ async function openDatabaseOf({
   settings,
   log,
   lifecycle,
-}: Started): Promise<{ database: Database; timeline: DatabaseTimeline }> {
+}: StartContext): Promise<{ database: Database; timeline: DatabaseTimeline }> {
   let url = settings.databaseUrl;
   if (url === undefined) {
     const postgres = await startEmbeddedPostgres({
@@ -78,28 +78,28 @@ async function openDatabaseOf({
 }
 
 /** A process with a part of the roles joins a demo that another one has seeded. */
-const seeds = ({ roles }: Settings) => roles.has('cards') && roles.has('identity');
+const seedsDemo = ({ roles }: Settings) => roles.has('cards') && roles.has('identity');
 
-async function bringUp(started: Started): Promise<void> {
-  const { settings, log, lifecycle } = started;
+async function startParts(context: StartContext): Promise<void> {
+  const { settings, log, lifecycle } = context;
   for (const warning of settings.warnings) log.warn(warning);
   checkOpenFiles(settings, log);
   yieldEngineThreads(log);
-  const { database, timeline } = await openDatabaseOf(started);
+  const { database, timeline } = await openDatabaseOf(context);
   const certificate =
     settings.tls === 'on' ? await ensureCertificates({ settings, clock: systemClock }) : undefined;
   // What ends and what begins is compared across processes, whose machines may differ by seconds.
   const identityClock = createDatabaseClock({ database, clock: systemClock, log });
   lifecycle.onStop('clock', identityClock.stop);
   await identityClock.start();
-  const house = await composeHouse({
+  const application = await createApplication({
     settings,
     database,
     log,
     identityClock,
     timeline,
     processMetrics: true,
-    ...(settings.environment === 'production' ? {} : { shownUserDomain: demoUserDomainId }),
+    ...(settings.environment === 'production' ? {} : { exampleUserDomain: demoUserDomainId }),
     ...defined({ tls: certificate }),
   });
   let demo: Demo | undefined;
@@ -108,17 +108,17 @@ async function bringUp(started: Started): Promise<void> {
   lifecycle.onStop('monitoring', () => monitoring?.close());
   // Registered before the rooms, so that it ends after them: sales under way need their acquirer.
   lifecycle.onStop('demo', () => demo?.stop());
-  lifecycle.onStop('rooms', house.stop, house.stopLimitMs);
-  if (settings.environment !== 'production' && seeds(settings)) {
-    demo = await startDemo({ settings, house, log, caFile: certificate?.caFile });
+  lifecycle.onStop('rooms', application.stop, application.stopLimitMs);
+  if (settings.environment !== 'production' && seedsDemo(settings)) {
+    demo = await startDemo({ settings, house: application, log, caFile: certificate?.caFile });
   }
-  await house.start();
-  await house.http.listen();
-  const { connector } = house;
+  await application.start();
+  await application.http.listen();
+  const { connector } = application;
   monitoring = createMonitoring({
     host: settings.metricsHost,
     port: settings.metricsPort,
-    metrics: house.metrics,
+    metrics: application.metrics,
     log,
     roles: [...settings.roles],
     notes: () => ({
@@ -127,7 +127,7 @@ async function bringUp(started: Started): Promise<void> {
     checks: {
       // The start has awaited them.
       migrations: () => true,
-      ...defined({ keys: house.cards?.hasKeys }),
+      ...defined({ keys: application.cards?.hasKeys }),
     },
     beside: {
       database: database.healthy,
@@ -138,7 +138,7 @@ async function bringUp(started: Started): Promise<void> {
             : async () => connector.nodesAreUp() === true,
       }),
     },
-    links: house.cards?.linkHealth,
+    links: application.cards?.linkHealth,
   });
   await monitoring.listen();
   // First of all, so that traffic goes elsewhere while the rest ends.

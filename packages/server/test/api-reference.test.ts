@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { checkChipData, parseChipData } from '@switchyard/emv';
-import { composeHouse, type House } from '../src/application.ts';
+import { type Application, createApplication } from '../src/application.ts';
 import {
   checkDocument,
   checkSchemas,
@@ -14,7 +14,7 @@ import { createLog, type Database, openDatabase, readSettings } from '../src/pla
 
 describe('the reference of the house', () => {
   let database: Database;
-  let house: House;
+  let house: Application;
   let document: OpenApiDocument;
 
   before(async () => {
@@ -26,7 +26,7 @@ describe('the reference of the house', () => {
     const log = createLog(settings);
     // Describing the routes asks nothing of the database.
     database = openDatabase({ url: 'postgresql://nobody@127.0.0.1:1/none', log });
-    house = await composeHouse({ settings, database, log, shownUserDomain: 'demo' });
+    house = await createApplication({ settings, database, log, exampleUserDomain: 'demo' });
     document = (await house.http.app.inject('/openapi.json')).json();
   });
   after(async () => {

@@ -5,15 +5,15 @@ import { Readable } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
 import { Refusal } from '@switchyard/contract';
 import Fastify, { type RouteHandlerMethod } from 'fastify';
-import type { Recorder } from '../src/audit/index.ts';
+import type { AuditRecorder } from '../src/audit/index.ts';
 import {
   createErrorHandler,
   createProblemSender,
 } from '../src/http/responses/problem-responses.ts';
 import { withIdempotency } from '../src/http/routes/idempotency-key.ts';
-import type { RouteFacts } from '../src/http/routes/route-declaration.ts';
+import type { RouteDeclaration } from '../src/http/routes/route-declaration.ts';
 import { callerWith } from '../src/http/server/sample-server.fixture.ts';
-import { createKeys } from '../src/idempotency/claim-keys.ts';
+import { createIdempotencyKeys } from '../src/idempotency/claim-keys.ts';
 import { createKeyStore } from '../src/idempotency/idempotency-keys-sql.ts';
 import { systemClock, systemIds } from '../src/platform/index.ts';
 import { createOrganizationsBelow } from '../src/provisioning/organizations.ts';
@@ -30,7 +30,7 @@ async function lost(): Promise<never> {
   });
 }
 
-const facts = { operationId: 'make' } as RouteFacts;
+const facts = { operationId: 'make' } as RouteDeclaration;
 
 describe('a fault behind a commit', () => {
   let room: WebhookRoom;
@@ -43,7 +43,7 @@ describe('a fault behind a commit', () => {
   async function assertTaken(handler: RouteHandlerMethod): Promise<void> {
     const store = createKeyStore(room.database);
     const masterKey = Buffer.alloc(32, 7);
-    const keys = createKeys({ store, clock: systemClock, ids: systemIds, masterKey });
+    const keys = createIdempotencyKeys({ store, clock: systemClock, ids: systemIds, masterKey });
     const app = Fastify();
     app.decorateRequest('caller', undefined);
     app.addHook('onRequest', async (request) => {
@@ -96,7 +96,7 @@ describe('a fault behind a commit', () => {
       database,
       clock: systemClock,
       ids: systemIds,
-      audit: { record: async () => {} } as unknown as Recorder,
+      audit: { record: async () => {} } as unknown as AuditRecorder,
       jobs: { enqueue: async () => {}, poke() {} },
       store: { ...createReconciliationStore(database), find: lost },
       demandLink: async () => {},

@@ -94,7 +94,7 @@ export type DeviceCertificate = Static<typeof DeviceCertificate>;
  * @example
  * const { items } = (await response.json()) as Static<typeof DeviceCertificatePage>;
  */
-export const DeviceCertificatePage = pageOf(DeviceCertificateSummary);
+export const DeviceCertificateList = pageOf(DeviceCertificateSummary);
 
 /**
  * Why a device certificate is revoked.

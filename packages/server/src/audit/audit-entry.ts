@@ -19,7 +19,7 @@ export type AuditEntry = Author & {
 };
 
 /** What the rooms get of the audit. */
-export type Recorder = {
+export type AuditRecorder = {
   /**
    * Within the caller's transaction: the change and its record are one commit. Other writers of the
    * organisation wait from here on, so it is best the last thing before the commit.
@@ -30,6 +30,6 @@ export type Recorder = {
 };
 
 /** For rooms that do not know the audit: who asked, or nobody where it was the platform itself. */
-export type AskedChange = Omit<AuditEntry, 'actor' | 'requestId'> & {
+export type ChangeByRequest = Omit<AuditEntry, 'actor' | 'requestId'> & {
   readonly asked?: { readonly caller: Caller; readonly id: string } | undefined;
 };

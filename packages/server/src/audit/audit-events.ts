@@ -2,19 +2,19 @@
 import { publishedActions } from '@switchyard/contract';
 import { CompiledQuery } from 'kysely';
 import type { EventFacts, EventSource, Ids } from '../platform/index.ts';
-import type { Chained } from './hash-chain.ts';
+import type { ChainedRecord } from './hash-chain.ts';
 
 const prefix = 'audit.';
 
 /** A row of the outbox: its subject is the chain, its sequence the number of the record. */
-export type ToldRecord = {
+export type AuditOutboxRow = {
   readonly outboxId: string;
   readonly kind: string;
   readonly sequence: number;
 };
 
 /** In the transaction of the records, for those that are published. */
-export function outboxRows(records: readonly Chained[], ids: Ids): ToldRecord[] {
+export function outboxRows(records: readonly ChainedRecord[], ids: Ids): AuditOutboxRow[] {
   return records.flatMap(({ record: { action, sequence } }) =>
     publishedActions.has(action)
       ? [{ outboxId: ids.uuid(), kind: `${prefix}${action}`, sequence }]
@@ -47,7 +47,7 @@ type FactsRow = {
 };
 
 /** These change with everything else, and say nothing. */
-const silent: ReadonlySet<string> = new Set(['updatedAt', 'version']);
+const unpublishedMembers: ReadonlySet<string> = new Set(['updatedAt', 'version']);
 
 function eventFacts(row: FactsRow): EventFacts {
   const { action, entityType, entityId, changed, requestId } = row;
@@ -58,7 +58,9 @@ function eventFacts(row: FactsRow): EventFacts {
     subjectId: entityId,
     data: {
       entity: { type: entityType, id: entityId },
-      ...(changed === null ? {} : { changed: changed.filter((name) => !silent.has(name)) }),
+      ...(changed === null
+        ? {}
+        : { changed: changed.filter((name) => !unpublishedMembers.has(name)) }),
       actor: { kind: row.actorKind, subject: row.actorSubject },
       ...(requestId === null ? {} : { requestId }),
     },

@@ -7,8 +7,8 @@ import {
 } from '@switchyard/contract';
 import { CompiledQuery, type Kysely } from 'kysely';
 import { type Database, isoTime, publicSigningKey } from '../platform/index.ts';
-import type { ToldRecord } from './audit-events.ts';
-import type { Head } from './hash-chain.ts';
+import type { AuditOutboxRow } from './audit-events.ts';
+import type { ChainHead } from './hash-chain.ts';
 
 type CheckpointRow = {
   sequence: number;
@@ -43,7 +43,7 @@ type HeadRow = {
   skipped: number;
 };
 
-async function run<Of>(
+async function query<Of>(
   trx: Kysely<unknown>,
   text: string,
   values: readonly unknown[],
@@ -55,16 +55,16 @@ const headText = `SELECT sequence, hash, at, checkpoint_sequence, skipped FROM a
   WHERE organization_id = $1 FOR UPDATE`;
 
 /** Until the transaction ends, nobody else adds to this chain. */
-export async function lockHead(trx: Kysely<unknown>, organizationId: string): Promise<Head> {
-  let [row] = await run<HeadRow>(trx, headText, [organizationId]);
+export async function lockHead(trx: Kysely<unknown>, organizationId: string): Promise<ChainHead> {
+  let [row] = await query<HeadRow>(trx, headText, [organizationId]);
   if (row === undefined) {
-    await run(
+    await query(
       trx,
       `INSERT INTO audit_heads (organization_id, sequence, hash, at, checkpoint_sequence)
        VALUES ($1, 0, $2, $3, 0) ON CONFLICT (organization_id) DO NOTHING`,
       [organizationId, auditGenesis, isoTime(0)],
     );
-    [row] = await run<HeadRow>(trx, headText, [organizationId]);
+    [row] = await query<HeadRow>(trx, headText, [organizationId]);
   }
   if (row === undefined) throw new Error('the head of a chain is gone');
   const { sequence, hash, at, checkpoint_sequence, skipped } = row;
@@ -89,26 +89,26 @@ const appendText = `WITH added AS (
   )
   UPDATE audit_heads SET sequence = $3, hash = $4, at = $5, skipped = 0 WHERE organization_id = $1`;
 
-type Addition = {
+type RecordBatch = {
   readonly organizationId: string;
   /** The JSON of each record. */
   readonly texts: readonly string[];
   readonly last: AuditRecord;
   /** Rows of the outbox for those that are published. */
-  readonly told: readonly ToldRecord[];
+  readonly outboxRows: readonly AuditOutboxRow[];
 };
 
-export async function append(trx: Kysely<unknown>, addition: Addition): Promise<void> {
-  const { organizationId, texts, last, told } = addition;
-  await run(trx, appendText, [
+export async function appendRecords(trx: Kysely<unknown>, addition: RecordBatch): Promise<void> {
+  const { organizationId, texts, last, outboxRows } = addition;
+  await query(trx, appendText, [
     organizationId,
     `[${texts.join(',')}]`,
     last.sequence,
     last.hash,
     last.at,
-    told.map(({ outboxId }) => outboxId),
-    told.map(({ kind }) => kind),
-    told.map(({ sequence }) => sequence),
+    outboxRows.map(({ outboxId }) => outboxId),
+    outboxRows.map(({ kind }) => kind),
+    outboxRows.map(({ sequence }) => sequence),
   ]);
 }
 
@@ -128,7 +128,7 @@ export async function addCheckpoint(
   publicKey: string,
 ): Promise<void> {
   const values = [organizationId, sequence, hash, at, keyId, signature, publicKey];
-  await run(trx, checkpointText, values);
+  await query(trx, checkpointText, values);
 }
 
 export async function listCheckpoints(
@@ -153,13 +153,13 @@ export async function listCheckpoints(
 }
 
 /** More master keys than an installation ever has. */
-const keysMax = 99;
+const maxKeys = 99;
 
-export async function listKeys(database: Database, besides: string): Promise<AuditKey[]> {
+export async function listKeys(database: Database, exceptKeyId: string): Promise<AuditKey[]> {
   const rows = await database.query<{ public_key: string }>(
     `SELECT public_key FROM audit_keys WHERE key_id <> $1
-     ORDER BY created_at DESC, key_id LIMIT ${keysMax}`,
-    [besides],
+     ORDER BY created_at DESC, key_id LIMIT ${maxKeys}`,
+    [exceptKeyId],
   );
   return rows.map(({ public_key: x }) => publicSigningKey(x));
 }
@@ -185,7 +185,11 @@ export type RecordFilters = {
   /** The last sequence that counts. */
   readonly upTo?: number;
 };
-type Cut = { readonly isAscending: boolean; readonly limit: number; readonly after?: number };
+type SequenceRange = {
+  readonly isAscending: boolean;
+  readonly limit: number;
+  readonly after?: number;
+};
 
 const recordColumns = `organization_id, sequence, at, actor_subject, actor_client_id, actor_kind,
   actor_organization_id, action, entity_type, entity_id, merchant_id, before_change, after_change,
@@ -224,7 +228,7 @@ function conditionsOf(filters: RecordFilters, values: unknown[]): string {
 export async function listRecords(
   database: Database,
   filters: RecordFilters,
-  { isAscending, limit, after }: Cut,
+  { isAscending, limit, after }: SequenceRange,
 ): Promise<AuditRecord[]> {
   const values: unknown[] = [];
   const conditions = [conditionsOf(filters, values)];

@@ -2,12 +2,12 @@
 import { type AuditCheckpoint, type AuditKey, auditCheckpointText } from '@switchyard/contract';
 import { createSigningKey } from '../platform/index.ts';
 
-export type Signer = {
+export type CheckpointSigner = {
   readonly key: AuditKey;
   sign(content: Omit<AuditCheckpoint, 'keyId' | 'signature'>): AuditCheckpoint;
 };
 
-export function createSigner(masterKey: Buffer): Signer {
+export function createCheckpointSigner(masterKey: Buffer): CheckpointSigner {
   const { key, sign } = createSigningKey(masterKey, 'audit checkpoints');
   return {
     key,

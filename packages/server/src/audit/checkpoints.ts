@@ -1,16 +1,16 @@
 // Signs how far a chain has come, now and then, so that nobody can rewrite or cut what lies before.
-import type { AuditCheckpoint, AuditKeys } from '@switchyard/contract';
+import type { AuditCheckpoint, AuditKeyList } from '@switchyard/contract';
 import type { FoundPage, PageRequest } from '../http/index.ts';
 import { type Clock, type Database, isoTime, type Jobs } from '../platform/index.ts';
 import { addCheckpoint, listCheckpoints, listKeys, lockHead } from './audit-sql.ts';
-import type { Signer } from './checkpoint-signer.ts';
+import type { CheckpointSigner } from './checkpoint-signer.ts';
 import { checkpointKind } from './record-changes.ts';
 
 type Deps = {
   readonly database: Database;
   readonly clock: Clock;
   readonly jobs: Pick<Jobs, 'handle'>;
-  readonly signer: Signer;
+  readonly signer: CheckpointSigner;
 };
 
 export type Checkpoints = ReturnType<typeof createCheckpoints>;
@@ -41,7 +41,7 @@ export function createCheckpoints({ database, clock, jobs, signer }: Deps) {
     },
 
     /** Keys of master keys that were changed since sign no more and still verify. */
-    async keys(): Promise<AuditKeys> {
+    async keys(): Promise<AuditKeyList> {
       const older = await listKeys(database, signer.key.kid);
       return { keys: [signer.key, ...older] };
     },

@@ -6,7 +6,7 @@ import { testAudit } from '../../test/audit.ts';
 import { testDatabase } from '../../test/database.ts';
 import type { Caller } from '../http/index.ts';
 import { type Database, systemClock } from '../platform/index.ts';
-import { createFinder } from './find-records.ts';
+import { createRecordFinder } from './find-records.ts';
 import { platformAuthor } from './index.ts';
 
 test('an export reads one page ahead of nobody, and ends where the chain ended at its start', async () => {
@@ -35,7 +35,7 @@ test('an export reads one page ahead of nobody, and ends where the chain ended a
     },
   };
   const caller = { organizationId, entityType: 'tenant', entityId: organizationId } as Caller;
-  const lines = createFinder(counting).lines(caller, {});
+  const lines = createRecordFinder(counting).lines(caller, {});
   const countOf = ({ value }: IteratorResult<string>) => String(value).split('\n').length - 1;
   assert.equal(countOf(await lines.next()), 500);
   assert.equal(queries, 2);

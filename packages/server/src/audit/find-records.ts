@@ -1,30 +1,36 @@
 // Finds records: page by page by what they say, one by its number, or all of a time as a stream.
 import { type AuditRecord, defined, refuse } from '@switchyard/contract';
-import { type Caller, type FoundPage, type PageRequest, type Span, spanOf } from '../http/index.ts';
+import {
+  type Caller,
+  type FoundPage,
+  type PageRequest,
+  parseTimeRange,
+  type TimeRange,
+} from '../http/index.ts';
 import type { Database } from '../platform/index.ts';
 import { findRecord, lastSequence, listRecords, type RecordFilters } from './audit-sql.ts';
 
 /** What one look of an export holds in memory. */
-const exportPage = 500;
+const exportPageSize = 500;
 
 /** As addresses and cursors carry it. */
-export const sequenceForm = /^[1-9]\d{0,14}$/;
+export const sequencePattern = /^[1-9]\d{0,14}$/;
 
-export type Finder = ReturnType<typeof createFinder>;
+export type RecordFinder = ReturnType<typeof createRecordFinder>;
 type Order = 'NewestFirst' | 'OldestFirst';
 export type Search = Omit<RecordFilters, 'organizationId' | 'merchantId'> & {
   readonly order?: Order;
 };
-type ExportSpan = Span & { readonly after?: number };
+type ExportSpan = TimeRange & { readonly after?: number };
 
 /** A merchant sees what was done to the merchant and to what belongs to it. */
-function withinSightOf(caller: Caller) {
+function visibleScope(caller: Caller) {
   const { organizationId, entityType, entityId } = caller;
   const merchantId = entityType === 'merchant' ? entityId : caller.merchantId;
   return merchantId === undefined ? { organizationId } : { organizationId, merchantId };
 }
 
-export function createFinder(database: Database) {
+export function createRecordFinder(database: Database) {
   return {
     async list(
       caller: Caller,
@@ -33,7 +39,7 @@ export function createFinder(database: Database) {
     ): Promise<FoundPage<AuditRecord>> {
       const found = await listRecords(
         database,
-        { ...filters, ...spanOf(filters), ...withinSightOf(caller) },
+        { ...filters, ...parseTimeRange(filters), ...visibleScope(caller) },
         {
           isAscending: order === 'OldestFirst',
           limit: page.limit + 1,
@@ -46,8 +52,8 @@ export function createFinder(database: Database) {
     },
 
     async get(caller: Caller, sequence: string): Promise<AuditRecord> {
-      const record = sequenceForm.test(sequence)
-        ? await findRecord(database, withinSightOf(caller), Number(sequence))
+      const record = sequencePattern.test(sequence)
+        ? await findRecord(database, visibleScope(caller), Number(sequence))
         : undefined;
       if (record !== undefined) return record;
       return refuse('resource_not_found', 'No audit record in your scope has this sequence.');
@@ -58,18 +64,18 @@ export function createFinder(database: Database) {
      * organisation has an end. Each part is some lines of JSON.
      */
     async *lines(caller: Caller, { after = 0, ...span }: ExportSpan): AsyncGenerator<string> {
-      const within = { ...spanOf(span), ...withinSightOf(caller) };
+      const scope = { ...parseTimeRange(span), ...visibleScope(caller) };
       const end = await lastSequence(database, caller.organizationId);
       for (let last = after; last < end; ) {
         const records = await listRecords(
           database,
-          { ...within, upTo: end },
-          { isAscending: true, limit: exportPage, after: last },
+          { ...scope, upTo: end },
+          { isAscending: true, limit: exportPageSize, after: last },
         );
         if (records.length > 0) {
           yield records.map((record) => `${JSON.stringify(record)}\n`).join('');
         }
-        last = records.length < exportPage ? end : (records.at(-1)?.sequence ?? end);
+        last = records.length < exportPageSize ? end : (records.at(-1)?.sequence ?? end);
       }
     },
   };

@@ -5,7 +5,7 @@ import { isoTime, isSecretMember } from '../platform/index.ts';
 import type { AuditEntry } from './audit-entry.ts';
 
 /** The end of a chain, as the next record needs it. */
-export type Head = {
+export type ChainHead = {
   readonly sequence: number;
   readonly hash: string;
   /** Epoch milliseconds. */
@@ -18,36 +18,36 @@ export type Head = {
 const redacted = '[redacted]';
 const ownMember = { enumerable: true, configurable: true, writable: true };
 /** A body of a request nests 32 levels at most, and a record has a few around what came with one. */
-const depthMax = 40;
+const maxDepth = 40;
 
 /** Whether there is one, and since when, may be told: `hasPassword`, `secretChangedAt`. */
-const holdsSecret = (name: string, member: unknown): boolean =>
+const isSecret = (name: string, member: unknown): boolean =>
   isSecretMember(name) && typeof member !== 'boolean' && !name.endsWith('ChangedAt');
 
 /** As the database gives it back, so that the hash is the same: no dates, no characters it cannot hold. */
-function keepable(value: unknown, depth = 0): unknown {
-  if (depth > depthMax) throw new RangeError('the audit keeps no value that lies so deep');
+function storableValue(value: unknown, depth = 0): unknown {
+  if (depth > maxDepth) throw new RangeError('the audit keeps no value that lies so deep');
   if (typeof value === 'string') return value.toWellFormed().replaceAll('\0', '�');
-  if (Array.isArray(value)) return value.map((item) => keepable(item ?? null, depth + 1));
+  if (Array.isArray(value)) return value.map((item) => storableValue(item ?? null, depth + 1));
   if (value instanceof Date) return value.toISOString();
   if (typeof value !== 'object' || value === null) return value;
-  const kept: Record<string, unknown> = {};
+  const storable: Record<string, unknown> = {};
   for (const name of Object.keys(value)) {
     const member = (value as Record<string, unknown>)[name];
     if (member === undefined) continue;
-    const copy = holdsSecret(name, member) ? redacted : keepable(member, depth + 1);
-    if (name === '__proto__') Object.defineProperty(kept, name, { value: copy, ...ownMember });
-    else kept[name] = copy;
+    const copy = isSecret(name, member) ? redacted : storableValue(member, depth + 1);
+    if (name === '__proto__') Object.defineProperty(storable, name, { value: copy, ...ownMember });
+    else storable[name] = copy;
   }
-  return kept;
+  return storable;
 }
 
-const snapshotOf = (value: object) => keepable(value) as Record<string, unknown>;
+const snapshotOf = (value: object) => storableValue(value) as Record<string, unknown>;
 
 /** A record, and its text with the hash: spelt once for both, and kept as it is. */
-export type Chained = { readonly record: AuditRecord; readonly text: string };
+export type ChainedRecord = { readonly record: AuditRecord; readonly text: string };
 
-function chained(entry: AuditEntry, head: Head, now: number): Chained {
+function chainRecord(entry: AuditEntry, head: ChainHead, now: number): ChainedRecord {
   const { organizationId, actor, action, entity, before, after, requestId } = entry;
   const content = {
     organizationId,
@@ -73,11 +73,15 @@ function chained(entry: AuditEntry, head: Head, now: number): Chained {
 }
 
 /** The records of the entries, in their order, behind the end of the chain. */
-export function chainOf(entries: readonly AuditEntry[], head: Head, now: number): Chained[] {
-  const all: Chained[] = [];
+export function chainOf(
+  entries: readonly AuditEntry[],
+  head: ChainHead,
+  now: number,
+): ChainedRecord[] {
+  const all: ChainedRecord[] = [];
   let end = head;
   for (const entry of entries) {
-    const one = chained(entry, end, now);
+    const one = chainRecord(entry, end, now);
     const { record } = one;
     all.push(one);
     const { sequence, hash: lastHash } = record;

@@ -2,28 +2,28 @@
 import type { FastifyInstance } from 'fastify';
 import type { Kysely } from 'kysely';
 import type { Database } from '../platform/index.ts';
-import type { AskedChange, Recorder } from './audit-entry.ts';
+import type { AuditRecorder, ChangeByRequest } from './audit-entry.ts';
 import { actorOf, platformAuthor } from './change-author.ts';
-import { createSigner } from './checkpoint-signer.ts';
+import { createCheckpointSigner } from './checkpoint-signer.ts';
 import { createCheckpoints } from './checkpoints.ts';
-import { createFinder } from './find-records.ts';
-import { createRecorder, type RecorderDeps } from './record-changes.ts';
+import { createRecordFinder } from './find-records.ts';
+import { type AuditRecorderDeps, createAuditRecorder } from './record-changes.ts';
 import { registerAuditRoutes } from './routes.ts';
 
-export type { Actor, AuditEntry, Author, Recorder } from './audit-entry.ts';
+export type { Actor, AuditEntry, AuditRecorder, Author } from './audit-entry.ts';
 export { auditEvents } from './audit-events.ts';
 export { actorOf, platformAuthor };
 
-export type AuditDeps = RecorderDeps & {
+export type AuditDeps = AuditRecorderDeps & {
   readonly database: Database;
   /** 32 bytes; the key of the checkpoints is derived from it. */
   readonly masterKey: Buffer;
 };
 
-export type Audit = Recorder & {
+export type Audit = AuditRecorder & {
   register(app: FastifyInstance): void;
   /** Records a change that a room tells by a port of its own. */
-  recordChange(trx: Kysely<unknown>, change: AskedChange): Promise<void>;
+  recordChange(trx: Kysely<unknown>, change: ChangeByRequest): Promise<void>;
   /** Signs a checkpoint now, where anything was recorded since the last one. */
   checkpoint(organizationId: string): Promise<void>;
 };
@@ -31,9 +31,9 @@ export type Audit = Recorder & {
 /** @example const audit = createAudit({ database, clock, jobs, masterKey }); */
 export function createAudit(deps: AuditDeps): Audit {
   const { database, masterKey } = deps;
-  const checkpoints = createCheckpoints({ ...deps, signer: createSigner(masterKey) });
-  const finder = createFinder(database);
-  const recorder = createRecorder(deps);
+  const checkpoints = createCheckpoints({ ...deps, signer: createCheckpointSigner(masterKey) });
+  const finder = createRecordFinder(database);
+  const recorder = createAuditRecorder(deps);
   return {
     ...recorder,
     recordChange: (trx, { asked, ...change }) =>

@@ -2,13 +2,13 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { type Clock, type Ids, type Jobs, systemIds } from '../platform/index.ts';
-import type { AuditEntry, Recorder } from './audit-entry.ts';
+import type { AuditEntry, AuditRecorder } from './audit-entry.ts';
 import { outboxRows } from './audit-events.ts';
-import { append, lockHead } from './audit-sql.ts';
-import { type Chained, chainOf, type Head } from './hash-chain.ts';
+import { appendRecords, lockHead } from './audit-sql.ts';
+import { type ChainedRecord, type ChainHead, chainOf } from './hash-chain.ts';
 
 /** What one statement carries; whoever has more to tell asks several times. */
-const entriesMax = 10_000;
+const maxEntries = 10_000;
 /** So many records, or so much time, lie between two checkpoints at most. */
 const recordsPerCheckpoint = 1_000;
 /** Between so many records of one call others have their turn. */
@@ -16,14 +16,14 @@ const recordsPerTurn = 100;
 const checkpointAfterMs = 3_600_000;
 export const checkpointKind = 'audit-checkpoint';
 
-export type RecorderDeps = {
+export type AuditRecorderDeps = {
   readonly clock: Clock;
   readonly jobs: Pick<Jobs, 'handle' | 'enqueue'>;
   readonly ids?: Ids;
 };
 
-async function chainAll(entries: readonly AuditEntry[], head: Head, now: number) {
-  const all: Chained[] = [];
+async function chainAll(entries: readonly AuditEntry[], head: ChainHead, now: number) {
+  const all: ChainedRecord[] = [];
   let end = head;
   for (let from = 0; from < entries.length; from += recordsPerTurn) {
     if (from > 0) await turn();
@@ -39,9 +39,13 @@ async function chainAll(entries: readonly AuditEntry[], head: Head, now: number)
 }
 
 /** @example const { record } = createRecorder({ clock, jobs }); */
-export function createRecorder({ clock, jobs, ids = systemIds }: RecorderDeps): Recorder {
+export function createAuditRecorder({
+  clock,
+  jobs,
+  ids = systemIds,
+}: AuditRecorderDeps): AuditRecorder {
   /** The first record behind a checkpoint orders the next one, and so does each full thousand. */
-  function nextCheckpoint(head: Head, sequence: number, now: number): number | undefined {
+  function nextCheckpoint(head: ChainHead, sequence: number, now: number): number | undefined {
     const thousands = (count: number) =>
       Math.floor((count - head.checkpointSequence) / recordsPerCheckpoint);
     if (thousands(sequence) > thousands(head.sequence)) return now;
@@ -51,7 +55,7 @@ export function createRecorder({ clock, jobs, ids = systemIds }: RecorderDeps): 
   async function recordAll(trx: Kysely<unknown>, entries: readonly AuditEntry[]): Promise<void> {
     const organizationId = entries[0]?.organizationId;
     if (organizationId === undefined) return;
-    if (entries.length > entriesMax) throw new RangeError(`more than ${entriesMax} audit entries`);
+    if (entries.length > maxEntries) throw new RangeError(`more than ${maxEntries} audit entries`);
     if (entries.some((entry) => entry.organizationId !== organizationId)) {
       throw new RangeError('the audit takes entries of one organisation at a time');
     }
@@ -61,7 +65,7 @@ export function createRecorder({ clock, jobs, ids = systemIds }: RecorderDeps): 
     const last = chained.at(-1)?.record;
     if (last === undefined) return;
     const texts = chained.map(({ text }) => text);
-    await append(trx, { organizationId, texts, last, told: outboxRows(chained, ids) });
+    await appendRecords(trx, { organizationId, texts, last, outboxRows: outboxRows(chained, ids) });
     const dueAt = nextCheckpoint(head, last.sequence, now);
     if (dueAt === undefined) return;
     await jobs.enqueue({ organizationId, kind: checkpointKind, payload: {}, dueAt }, trx);

@@ -1,24 +1,24 @@
 // The addresses of the audit, version 1.
 import { Readable } from 'node:stream';
 import {
-  AuditCheckpointPage,
-  AuditKeys,
+  AuditCheckpointList,
+  AuditKeyList,
   AuditRecord,
-  AuditRecordPage,
+  AuditRecordList,
   auditFilters,
   auditSpan,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { openPage, pageQuery, route, sealPage } from '../http/index.ts';
+import { pageQuery, pageResponse, readPageRequest, route } from '../http/index.ts';
 import type { Checkpoints } from './checkpoints.ts';
-import { type Finder, sequenceForm } from './find-records.ts';
+import { type RecordFinder, sequencePattern } from './find-records.ts';
 
 const base = '/audit/v1';
 const tags = ['Audit'] as const;
 const closed = { additionalProperties: false };
 
-function registerRecords(app: FastifyInstance, finder: Finder): void {
+function registerRecords(app: FastifyInstance, finder: RecordFinder): void {
   route(app, {
     method: 'GET',
     url: `${base}/records`,
@@ -28,13 +28,13 @@ function registerRecords(app: FastifyInstance, finder: Finder): void {
     tags,
     permission: 'audit.read',
     query: Type.Object({ ...pageQuery, ...auditFilters }, closed),
-    response: { 200: AuditRecordPage },
+    response: { 200: AuditRecordList },
     errors: ['cursor_invalid'],
     priority: 'list',
     async handler({ caller, query }) {
       const { limit: _limit, cursor: _cursor, ...search } = query;
-      const page = openPage(query, 'listAuditRecords', sequenceForm);
-      return sealPage(await finder.list(caller, search, page), query, 'listAuditRecords');
+      const page = readPageRequest(query, 'listAuditRecords', sequencePattern);
+      return pageResponse(await finder.list(caller, search, page), query, 'listAuditRecords');
     },
   });
 
@@ -52,7 +52,7 @@ function registerRecords(app: FastifyInstance, finder: Finder): void {
   });
 }
 
-function registerExport(app: FastifyInstance, finder: Finder): void {
+function registerExport(app: FastifyInstance, finder: RecordFinder): void {
   route(app, {
     method: 'GET',
     url: `${base}/export`,
@@ -92,13 +92,13 @@ function registerCheckpoints(app: FastifyInstance, checkpoints: Checkpoints): vo
     tags,
     permission: 'audit.read',
     query: Type.Object(pageQuery, closed),
-    response: { 200: AuditCheckpointPage },
+    response: { 200: AuditCheckpointList },
     errors: ['cursor_invalid'],
     priority: 'list',
     async handler({ caller, query }) {
-      const page = openPage(query, 'listAuditCheckpoints', sequenceForm);
+      const page = readPageRequest(query, 'listAuditCheckpoints', sequencePattern);
       const found = await checkpoints.list(caller.organizationId, page);
-      return sealPage(found, query, 'listAuditCheckpoints');
+      return pageResponse(found, query, 'listAuditCheckpoints');
     },
   });
 
@@ -110,7 +110,7 @@ function registerCheckpoints(app: FastifyInstance, checkpoints: Checkpoints): vo
     description: 'A JSON Web Key set (RFC 7517): the key that signs now first, older ones behind.',
     tags,
     permission: 'public',
-    response: { 200: AuditKeys },
+    response: { 200: AuditKeyList },
     errors: [],
     handler: () => checkpoints.keys(),
   });
@@ -118,7 +118,7 @@ function registerCheckpoints(app: FastifyInstance, checkpoints: Checkpoints): vo
 
 export function registerAuditRoutes(
   app: FastifyInstance,
-  { finder, checkpoints }: { finder: Finder; checkpoints: Checkpoints },
+  { finder, checkpoints }: { finder: RecordFinder; checkpoints: Checkpoints },
 ): void {
   registerRecords(app, finder);
   registerExport(app, finder);

@@ -4,14 +4,14 @@ import {
   AnsweredActivation,
   activationFilters,
   Deactivation,
-  DeviceServices,
+  DeviceServiceList,
   pageOf,
   ServiceActivation,
   ServiceActivationInput,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { openPage, pageQuery, route, sealPage } from '../http/index.ts';
+import { pageQuery, pageResponse, readPageRequest, route } from '../http/index.ts';
 import type { Activations } from './activations.ts';
 import { scopeOf } from './deps.ts';
 import { byOf } from './service-routes.ts';
@@ -54,9 +54,9 @@ function registerReads(app: FastifyInstance, activations: Activations, standing:
     errors: ['cursor_invalid'],
     priority: 'list',
     async handler({ caller, query }) {
-      const page = openPage(query, 'listServiceActivations');
+      const page = readPageRequest(query, 'listServiceActivations');
       const found = await activations.list(scopeOf(caller), query, page);
-      return sealPage(found, query, 'listServiceActivations');
+      return pageResponse(found, query, 'listServiceActivations');
     },
   });
 
@@ -84,7 +84,7 @@ function registerReads(app: FastifyInstance, activations: Activations, standing:
     tags,
     permission: readers,
     params: Type.Object({ logicalDeviceId: identifier('The logical device.') }),
-    response: { 200: DeviceServices },
+    response: { 200: DeviceServiceList },
     errors: ['device_not_found'],
     async handler({ caller, params }) {
       return standing.explain(scopeOf(caller), params.logicalDeviceId);
@@ -103,7 +103,7 @@ function registerSwitches(app: FastifyInstance, activations: Activations): void 
       'are `Active` at once. A device uses it once every level above is active too.',
     tags,
     permission: writers,
-    takesKey: true,
+    takesIdempotencyKey: true,
     body: ServiceActivationInput,
     response: { 201: ServiceActivation },
     errors: [...targets, 'service_state', 'service_not_subscribed', 'activation_state'],

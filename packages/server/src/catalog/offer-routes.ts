@@ -9,7 +9,14 @@ import {
 } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Type } from 'typebox';
-import { entityTag, ifMatchOf, openPage, pageQuery, route, sealPage } from '../http/index.ts';
+import {
+  entityTag,
+  pageQuery,
+  pageResponse,
+  readIfMatch,
+  readPageRequest,
+  route,
+} from '../http/index.ts';
 import { scopeOf } from './deps.ts';
 import type { Offers } from './offers.ts';
 import { byOf } from './service-routes.ts';
@@ -52,9 +59,9 @@ function registerPackageReads(app: FastifyInstance, offers: Offers): void {
     errors: ['cursor_invalid'],
     priority: 'list',
     async handler({ caller, query }) {
-      const page = openPage(query, 'listServicePackages');
+      const page = readPageRequest(query, 'listServicePackages');
       const found = await offers.listPackages(scopeOf(caller), page);
-      return sealPage(found, query, 'listServicePackages');
+      return pageResponse(found, query, 'listServicePackages');
     },
   });
 
@@ -67,7 +74,7 @@ function registerPackageReads(app: FastifyInstance, offers: Offers): void {
     permission: 'sub.read',
     params: ofPackage,
     response: { 200: ServicePackage },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found'],
     async handler({ caller, params }, reply) {
       return send(reply, await offers.getPackage(scopeOf(caller), params.packageId));
@@ -83,10 +90,10 @@ function registerPackageChanges(app: FastifyInstance, offers: Offers): void {
     summary: 'Create a service package',
     tags,
     permission: 'sub.write',
-    takesKey: true,
+    takesIdempotencyKey: true,
     body: ServicePackageInput,
     response: { 201: ServicePackage },
-    answerHeaders: { 201: ['ETag'] },
+    responseHeaders: { 201: ['ETag'] },
     errors: ['service_not_found'],
     async handler(request, reply) {
       const made = await offers.createPackage(byOf(request), request.body);
@@ -106,7 +113,7 @@ function registerPackageChanges(app: FastifyInstance, offers: Offers): void {
     params: ofPackage,
     body: ServicePackageReplacement,
     response: { 200: ServicePackage },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: [
       'resource_not_found',
       'service_not_found',
@@ -116,7 +123,7 @@ function registerPackageChanges(app: FastifyInstance, offers: Offers): void {
     ],
     async handler(request, reply) {
       const { params, body, headers } = request;
-      const ifMatch = ifMatchOf(headers);
+      const ifMatch = readIfMatch(headers);
       return send(
         reply,
         await offers.replacePackage(byOf(request), params.packageId, body, ifMatch),
@@ -138,7 +145,7 @@ function registerPackageChanges(app: FastifyInstance, offers: Offers): void {
     errors: ['resource_not_found', 'has_dependants', 'precondition_failed'],
     async handler(request, reply) {
       const { params, headers } = request;
-      await offers.removePackage(byOf(request), params.packageId, ifMatchOf(headers));
+      await offers.removePackage(byOf(request), params.packageId, readIfMatch(headers));
       return reply.code(204).send();
     },
   });
@@ -157,9 +164,9 @@ function registerSubscriptions(app: FastifyInstance, offers: Offers): void {
     errors: ['cursor_invalid'],
     priority: 'list',
     async handler({ caller, query }) {
-      const page = openPage(query, 'listSubscriptions');
+      const page = readPageRequest(query, 'listSubscriptions');
       const found = await offers.listSubscriptions(scopeOf(caller), page);
-      return sealPage(found, query, 'listSubscriptions');
+      return pageResponse(found, query, 'listSubscriptions');
     },
   });
 
@@ -186,7 +193,7 @@ function registerSubscriptions(app: FastifyInstance, offers: Offers): void {
     description: 'Nothing below the organisation subscribes; services are activated there.',
     tags,
     permission: 'sub.write',
-    takesKey: true,
+    takesIdempotencyKey: true,
     body: SubscriptionInput,
     response: { 201: Subscription },
     errors: ['resource_not_found', 'service_state', 'already_exists'],

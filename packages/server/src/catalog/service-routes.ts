@@ -15,11 +15,11 @@ import { actorOf } from '../audit/index.ts';
 import {
   type Caller,
   entityTag,
-  ifMatchOf,
-  openPage,
   pageQuery,
+  pageResponse,
+  readIfMatch,
+  readPageRequest,
   route,
-  sealPage,
 } from '../http/index.ts';
 import { type By, scopeOf } from './deps.ts';
 import type { Services } from './services.ts';
@@ -63,8 +63,8 @@ function registerReads(app: FastifyInstance, services: Services): void {
     errors: ['cursor_invalid'],
     priority: 'list',
     async handler({ caller, query }) {
-      const page = openPage(query, 'listServices');
-      return sealPage(await services.list(scopeOf(caller), query, page), query, 'listServices');
+      const page = readPageRequest(query, 'listServices');
+      return pageResponse(await services.list(scopeOf(caller), query, page), query, 'listServices');
     },
   });
 
@@ -78,7 +78,7 @@ function registerReads(app: FastifyInstance, services: Services): void {
     permission: readers,
     params: ofService,
     response: { 200: Service },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: ['service_not_found'],
     async handler({ caller, params }, reply) {
       return send(reply, await services.get(scopeOf(caller), params.serviceId));
@@ -100,8 +100,8 @@ function registerReads(app: FastifyInstance, services: Services): void {
     priority: 'list',
     async handler({ caller, params, query }) {
       const list = `releases of ${params.serviceId}`;
-      const page = openPage(query, list, releaseForm);
-      return sealPage(
+      const page = readPageRequest(query, list, releaseForm);
+      return pageResponse(
         await services.releases(scopeOf(caller), params.serviceId, page),
         query,
         list,
@@ -120,10 +120,10 @@ function registerDeclaration(app: FastifyInstance, services: Services): void {
       'A draft. The answer holds the secret that signs calls to the provider, this once.',
     tags,
     permission: 'svc.write',
-    takesKey: true,
+    takesIdempotencyKey: true,
     body: ServiceInput,
     response: { 201: DeclaredService },
-    answerHeaders: { 201: ['ETag'] },
+    responseHeaders: { 201: ['ETag'] },
     errors: [],
     async handler(request, reply) {
       const made = await services.declare(byOf(request), request.body);
@@ -145,12 +145,12 @@ function registerDeclaration(app: FastifyInstance, services: Services): void {
     params: ofService,
     body: ServiceReplacement,
     response: { 200: Service },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: ['service_not_found', 'service_state', 'field_read_only', 'precondition_failed'],
     async handler(request, reply) {
       const { params, body, headers } = request;
       const by = byOf(request);
-      return send(reply, await services.replace(by, params.serviceId, body, ifMatchOf(headers)));
+      return send(reply, await services.replace(by, params.serviceId, body, readIfMatch(headers)));
     },
   });
 
@@ -167,7 +167,7 @@ function registerDeclaration(app: FastifyInstance, services: Services): void {
     response: { 204: Type.Null() },
     errors: ['service_not_found', 'service_state', 'precondition_failed'],
     async handler(request, reply) {
-      await services.remove(byOf(request), request.params.serviceId, ifMatchOf(request.headers));
+      await services.remove(byOf(request), request.params.serviceId, readIfMatch(request.headers));
       return reply.code(204).send();
     },
   });
@@ -195,12 +195,12 @@ function registerSteps(app: FastifyInstance, services: Services): void {
       permission: 'svc.write',
       params: ofService,
       response: { 200: Service },
-      answerHeaders: { 200: ['ETag'] },
+      responseHeaders: { 200: ['ETag'] },
       errors: ['service_not_found', 'service_state', 'precondition_failed'],
       async handler(request, reply) {
         const { params, headers } = request;
         const by = byOf(request);
-        return send(reply, await services[step](by, params.serviceId, ifMatchOf(headers)));
+        return send(reply, await services[step](by, params.serviceId, readIfMatch(headers)));
       },
     });
   }
@@ -214,7 +214,7 @@ function registerSteps(app: FastifyInstance, services: Services): void {
       'Calls carry the signatures of both secrets for 24 hours, and of three secrets before the new one at the most.',
     tags,
     permission: 'svc.write',
-    takesKey: true,
+    takesIdempotencyKey: true,
     params: ofService,
     response: { 200: RenewedSigningSecret },
     errors: ['service_not_found', 'keys_renewed_often'],

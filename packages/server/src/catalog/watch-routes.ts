@@ -2,14 +2,14 @@
 import {
   pageOf,
   ServiceCalls,
-  ServicePlaces,
+  ServiceStateList,
   ServiceUse,
   servicePlaceFilters,
   serviceUseFilters,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { openPage, pageQuery, route, sealPage } from '../http/index.ts';
+import { pageQuery, pageResponse, readPageRequest, route } from '../http/index.ts';
 import { scopeOf } from './deps.ts';
 import type { StandingBelow } from './standing-below.ts';
 import type { Watch } from './watch.ts';
@@ -36,14 +36,14 @@ export function registerWatch(app: FastifyInstance, watch: Watch, below: Standin
     permission: ['sub.read', 'conf.read'],
     params: ofService,
     query: Type.Object({ ...pageQuery, ...servicePlaceFilters }, { additionalProperties: false }),
-    response: { 200: ServicePlaces },
+    response: { 200: ServiceStateList },
     errors: ['service_not_found', 'merchant_not_found', 'store_not_found', 'cursor_invalid'],
     priority: 'list',
     async handler({ caller, params, query }) {
       const list = `places of ${params.serviceId}`;
-      const page = openPage(query, list);
+      const page = readPageRequest(query, list);
       const { above, found } = await below(scopeOf(caller), params.serviceId, query, page);
-      return { above, ...sealPage(found, query, list) };
+      return { above, ...pageResponse(found, query, list) };
     },
   });
 }
@@ -66,9 +66,9 @@ function registerProviders(app: FastifyInstance, watch: Watch): void {
     priority: 'list',
     async handler({ caller, params, query }) {
       const list = `uses of ${params.serviceId}`;
-      const page = openPage(query, list);
+      const page = readPageRequest(query, list);
       const found = await watch.uses(scopeOf(caller), params.serviceId, query, page);
-      return sealPage(found, query, list);
+      return pageResponse(found, query, list);
     },
   });
 

@@ -1,14 +1,14 @@
 // The addresses at which the devices of an organisation are seen with their connections.
 import {
   ConnectedDevice,
-  ConnectedDevicePage,
+  ConnectedDeviceList,
   connectedDeviceFilters,
   DeviceCounts,
   refuse,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { type Caller, openPage, pageQuery, route, sealPage } from '../http/index.ts';
+import { type Caller, pageQuery, pageResponse, readPageRequest, route } from '../http/index.ts';
 import type { Fleet, FleetScope } from './fleet.ts';
 
 const base = '/cloud-connector/v1/devices';
@@ -46,11 +46,11 @@ export function registerFleet(app: FastifyInstance, fleet: Fleet): void {
       { ...connectedDeviceFilters, ...pageQuery },
       { additionalProperties: false },
     ),
-    response: { 200: ConnectedDevicePage },
+    response: { 200: ConnectedDeviceList },
     errors: ['cursor_invalid', 'database_unavailable'],
     async handler({ caller, query }) {
-      const page = openPage(query, listName);
-      return sealPage(await fleet.list(scopeOf(caller), query, page), query, listName);
+      const page = readPageRequest(query, listName);
+      return pageResponse(await fleet.list(scopeOf(caller), query, page), query, listName);
     },
   });
   route(app, {

@@ -1,26 +1,29 @@
 // What of an organisation waits: counted up to a bound, by the keys that the organisation leads.
 import { type Clock, type Database, isoTime } from '../platform/index.ts';
-import type { Waiting } from './health-status.ts';
+import type { WaitingWork } from './health-status.ts';
 
 /** Beyond it nobody counts: it is too much in any case. */
-const countedMax = 10_000;
+const maxCounted = 10_000;
 
-export type QueuesDeps = { readonly database: Pick<Database, 'query'>; readonly clock: Clock };
+export type WaitingWorkDeps = { readonly database: Pick<Database, 'query'>; readonly clock: Clock };
 
-const bounded = (column: string, from: string) =>
+const boundedCount = (column: string, from: string) =>
   `SELECT count(*) AS count, min(since) AS since
-   FROM (SELECT ${column} AS since FROM ${from} LIMIT ${countedMax}) AS waiting`;
+   FROM (SELECT ${column} AS since FROM ${from} LIMIT ${maxCounted}) AS waiting`;
 
 /** A job that somebody works at is due again when his lease is over. */
-const jobsText = bounded('due_at', 'jobs WHERE organization_id = $1 AND due_at <= $2');
-const outboxText = bounded('created_at', 'outbox WHERE organization_id = $1 AND created_at <= $2');
-const webhooksText = bounded(
+const jobsText = boundedCount('due_at', 'jobs WHERE organization_id = $1 AND due_at <= $2');
+const outboxText = boundedCount(
+  'created_at',
+  'outbox WHERE organization_id = $1 AND created_at <= $2',
+);
+const webhooksText = boundedCount(
   'created_at',
   `webhook_deliveries WHERE organization_id = $1 AND created_at <= $2 AND status = 'Pending'`,
 );
 
-export function createQueues({ database, clock }: QueuesDeps) {
-  async function count(text: string, organizationId: string): Promise<Waiting['jobs']> {
+export function createWaitingWorkCounter({ database, clock }: WaitingWorkDeps) {
+  async function count(text: string, organizationId: string): Promise<WaitingWork['jobs']> {
     const values = [organizationId, isoTime(clock.now())];
     const [row] = await database.query<{ count: number; since: Date | null }>(text, values);
     const since = row?.since ?? undefined;
@@ -28,7 +31,7 @@ export function createQueues({ database, clock }: QueuesDeps) {
   }
 
   return {
-    async of(organizationId: string): Promise<Waiting> {
+    async countOf(organizationId: string): Promise<WaitingWork> {
       const [jobs, outbox, webhooks] = await Promise.all(
         [jobsText, outboxText, webhooksText].map((text) => count(text, organizationId)),
       );

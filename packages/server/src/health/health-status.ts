@@ -2,10 +2,10 @@
 import type { PlatformHealth } from '@switchyard/contract';
 
 /** What is done within seconds on a good day. */
-const patienceSeconds = 60;
+const degradedAfterSeconds = 60;
 
 type Queues = PlatformHealth['queues'];
-export type Waiting = {
+export type WaitingWork = {
   readonly [Name in keyof Queues]: { readonly count: number; readonly oldestAt?: number };
 };
 type Component = { readonly name: string; readonly isUp: boolean };
@@ -13,15 +13,21 @@ type Component = { readonly name: string; readonly isUp: boolean };
 export function healthOf(
   now: number,
   components: readonly Component[],
-  { jobs, outbox, webhooks }: Waiting,
+  { jobs, outbox, webhooks }: WaitingWork,
 ): PlatformHealth {
-  const seen = ({ count, oldestAt = now }: Waiting['jobs']) => ({
+  const viewQueue = ({ count, oldestAt = now }: WaitingWork['jobs']) => ({
     waiting: count,
     oldestSeconds: Math.max(0, Math.floor((now - oldestAt) / 1000)),
   });
-  const queues = { jobs: seen(jobs), outbox: seen(outbox), webhooks: seen(webhooks) };
+  const queues = {
+    jobs: viewQueue(jobs),
+    outbox: viewQueue(outbox),
+    webhooks: viewQueue(webhooks),
+  };
   // A receiver of somebody else that is away is told with the webhooks, and is no fault of ours.
-  const isLate = [queues.jobs, queues.outbox].some((one) => one.oldestSeconds >= patienceSeconds);
+  const isLate = [queues.jobs, queues.outbox].some(
+    (queue) => queue.oldestSeconds >= degradedAfterSeconds,
+  );
   const isDown = components.some(({ isUp }) => !isUp);
   return {
     at: new Date(now).toISOString(),

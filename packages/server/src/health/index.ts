@@ -2,19 +2,19 @@
 import { PlatformHealth, refuse } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { route } from '../http/index.ts';
-import { createQueues, type QueuesDeps } from './count-waiting-work.ts';
+import { createWaitingWorkCounter, type WaitingWorkDeps } from './count-waiting-work.ts';
 import { healthOf } from './health-status.ts';
 
 export { registerNumbering, registerNumberingGauges } from './numbering-routes.ts';
 
-export type HealthDeps = QueuesDeps & {
+export type HealthDeps = WaitingWorkDeps & {
   /** What this process needs, by name; each ends by itself. */
   readonly checks: Readonly<Record<string, () => Promise<boolean>>>;
 };
 
 /** @example registerHealth(http.app, { database, clock, checks: { database: database.healthy } }); */
 export function registerHealth(app: FastifyInstance, deps: HealthDeps): void {
-  const queues = createQueues(deps);
+  const queues = createWaitingWorkCounter(deps);
 
   async function componentsNow() {
     const asked = Object.entries(deps.checks).map(async ([name, check]) => {
@@ -44,7 +44,7 @@ export function registerHealth(app: FastifyInstance, deps: HealthDeps): void {
       reply.header('cache-control', 'no-store');
       const [components, waiting] = await Promise.all([
         componentsNow(),
-        queues.of(caller.organizationId),
+        queues.countOf(caller.organizationId),
       ]);
       return healthOf(deps.clock.now(), components, waiting);
     },

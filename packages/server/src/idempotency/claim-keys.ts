@@ -2,18 +2,24 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { refuse } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
-import type { AskedKey, HeldKey, IdempotencyKeys, KeptAnswer, UsedKey } from '../http/index.ts';
+import type {
+  ClaimedKey,
+  ExistingKey,
+  IdempotencyKeyRequest,
+  IdempotencyKeys,
+  StoredResponse,
+} from '../http/index.ts';
 import { type Clock, deriveKey, type Ids, isoTime, openSealed, seal } from '../platform/index.ts';
 import type { KeyRow, KeyStore } from './idempotency-keys-sql.ts';
 
 /** As long as clients may try again. */
-export const keptMs = 86_400_000;
+export const retentionMs = 86_400_000;
 /** A key may be let go of between the claim and the look; more often than that it is somebody's. */
-const looksMax = 3;
+const maxClaimAttempts = 3;
 
 type Claim = Parameters<KeyStore['remove']>[0];
 
-export type KeysDeps = {
+export type IdempotencyKeysDeps = {
   readonly store: KeyStore;
   readonly clock: Clock;
   readonly ids: Pick<Ids, 'uuid'>;
@@ -21,78 +27,85 @@ export type KeysDeps = {
 };
 
 /** @example const keys = createKeys({ store, clock, ids, masterKey }); await keys.claim(asked); */
-export function createKeys({ store, clock, ids, masterKey }: KeysDeps): IdempotencyKeys {
-  const printKey = deriveKey(masterKey, 'idempotency prints');
-  const printOf = (text: string) => createHmac('sha256', printKey).update(text).digest();
-  const isSame = (kept: Buffer, text: string) => timingSafeEqual(kept, printOf(text));
+export function createIdempotencyKeys({
+  store,
+  clock,
+  ids,
+  masterKey,
+}: IdempotencyKeysDeps): IdempotencyKeys {
+  const digestKey = deriveKey(masterKey, 'idempotency prints');
+  const digestOf = (text: string) => createHmac('sha256', digestKey).update(text).digest();
+  const isSame = (stored: Buffer, text: string) => timingSafeEqual(stored, digestOf(text));
 
   /** The client's key is part of it, and is not in the database: a copy of that opens nothing. */
-  function sealOf({ organizationId, callerId, key }: AskedKey) {
-    const own = deriveKey(masterKey, `idempotent answer ${callerId} ${key}`);
-    const place = `idempotency ${organizationId} ${callerId}`;
+  function responseSealOf({ organizationId, callerId, key }: IdempotencyKeyRequest) {
+    const sealKey = deriveKey(masterKey, `idempotent answer ${callerId} ${key}`);
+    const context = `idempotency ${organizationId} ${callerId}`;
     return {
-      close: (answer: KeptAnswer) => seal(own, Buffer.from(JSON.stringify(answer)), place),
-      open: (sealed: Buffer) => JSON.parse(openSealed(own, sealed, place).toString()) as KeptAnswer,
+      close: (answer: StoredResponse) =>
+        seal(sealKey, Buffer.from(JSON.stringify(answer)), context),
+      open: (sealed: Buffer) =>
+        JSON.parse(openSealed(sealKey, sealed, context).toString()) as StoredResponse,
     };
   }
 
-  function usedBy(asked: AskedKey, row: KeyRow): UsedKey {
-    if (!isSame(row.print, asked.asked)) return { state: 'Reused' };
+  function existingKey(request: IdempotencyKeyRequest, row: KeyRow): ExistingKey {
+    if (!isSame(row.print, request.requestText)) return { state: 'Reused' };
     const { answer, content } = row;
     if (answer === null) {
       const isHeld = row.heldUntil.getTime() > clock.now();
       return { state: isHeld ? 'Running' : 'Interrupted' };
     }
     return {
-      state: 'Answered',
-      answer: sealOf(asked).open(answer),
-      isContent: (text) => content !== null && isSame(content, text),
+      state: 'Completed',
+      response: responseSealOf(request).open(answer),
+      matchesContent: (text) => content !== null && isSame(content, text),
     };
   }
 
-  function heldBy(asked: AskedKey, claim: Claim): HeldKey {
+  function claimedKey(request: IdempotencyKeyRequest, claim: Claim): ClaimedKey {
     return {
-      keep: (answer, content) =>
+      complete: (answer, content) =>
         store.keep(
           claim,
-          sealOf(asked).close(answer),
-          content === undefined ? null : printOf(content),
+          responseSealOf(request).close(answer),
+          content === undefined ? null : digestOf(content),
         ),
       release: () => store.remove(claim),
       abandon: () => store.abandon(claim, isoTime(clock.now())),
     };
   }
 
-  async function looked(asked: AskedKey, claim: Claim) {
-    for (let look = 0; look < looksMax; look += 1) {
+  async function tryClaim(request: IdempotencyKeyRequest, claim: Claim) {
+    for (let attempt = 0; attempt < maxClaimAttempts; attempt += 1) {
       const now = clock.now();
       const isOurs = await store.claim(claim, {
-        print: printOf(asked.asked),
+        print: digestOf(request.requestText),
         at: isoTime(now),
-        heldUntil: isoTime(now + asked.heldMs),
-        endedBefore: isoTime(now - keptMs),
+        heldUntil: isoTime(now + request.claimMs),
+        endedBefore: isoTime(now - retentionMs),
       });
-      if (isOurs) return { state: 'Held', held: heldBy(asked, claim) } as const;
+      if (isOurs) return { state: 'Claimed', key: claimedKey(request, claim) } as const;
       const row = await store.find(claim);
       // A statement that was repeated over a lost connection finds its own row.
       if (row?.claimId === claim.claimId) {
-        return { state: 'Held', held: heldBy(asked, claim) } as const;
+        return { state: 'Claimed', key: claimedKey(request, claim) } as const;
       }
-      if (row !== undefined) return usedBy(asked, row);
+      if (row !== undefined) return existingKey(request, row);
     }
     return { state: 'Running' } as const;
   }
 
   return {
-    async claim(asked) {
-      const { organizationId, callerId, key } = asked;
+    async claim(request) {
+      const { organizationId, callerId, key } = request;
       if (holdsCardNumber(key)) {
         refuse('client_id_invalid', 'The Idempotency-Key holds what looks like a card number.');
       }
-      const hash = printOf(`${callerId}\n${key}`);
+      const hash = digestOf(`${callerId}\n${key}`);
       const claim = { organizationId, claimId: ids.uuid(), hash };
       try {
-        return await looked(asked, claim);
+        return await tryClaim(request, claim);
       } catch (error) {
         // It may stand all the same, and nobody would let go of it. What is told is the first fault.
         await Promise.allSettled([store.remove(claim)]);

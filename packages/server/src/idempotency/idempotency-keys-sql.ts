@@ -9,8 +9,8 @@ export type KeyRow = {
   readonly heldUntil: Date;
 };
 
-type Place = { readonly organizationId: string; readonly hash: Buffer };
-type Claim = Place & { readonly claimId: string };
+type KeyReference = { readonly organizationId: string; readonly hash: Buffer };
+type Claim = KeyReference & { readonly claimId: string };
 
 /** A key whose day is over is like a new one, swept or not. */
 const claimText = `INSERT INTO idempotency_keys
@@ -25,7 +25,7 @@ const claimText = `INSERT INTO idempotency_keys
 const findText = `SELECT claim_id AS "claimId", print, content, answer, held_until AS "heldUntil"
   FROM idempotency_keys WHERE organization_id = $1 AND key_hash = $2`;
 
-const ofClaim = 'organization_id = $1 AND key_hash = $2 AND claim_id = $3';
+const claimCondition = 'organization_id = $1 AND key_hash = $2 AND claim_id = $3';
 
 const sweepText = `DELETE FROM idempotency_keys WHERE (organization_id, key_hash) IN (
   SELECT organization_id, key_hash FROM idempotency_keys WHERE claimed_at < $1
@@ -37,7 +37,7 @@ export function createKeyStore(database: Pick<Database, 'query'>) {
   return {
     async claim(
       { organizationId, hash, claimId }: Claim,
-      of: {
+      values: {
         readonly print: Buffer;
         readonly at: string;
         readonly heldUntil: string;
@@ -48,28 +48,28 @@ export function createKeyStore(database: Pick<Database, 'query'>) {
         organizationId,
         hash,
         claimId,
-        of.print,
-        of.at,
-        of.heldUntil,
-        of.endedBefore,
+        values.print,
+        values.at,
+        values.heldUntil,
+        values.endedBefore,
       ]);
       return rows.length === 1;
     },
 
-    async find({ organizationId, hash }: Place): Promise<KeyRow | undefined> {
+    async find({ organizationId, hash }: KeyReference): Promise<KeyRow | undefined> {
       const [row] = await database.query<KeyRow>(findText, [organizationId, hash]);
       return row;
     },
 
     async keep({ organizationId, hash, claimId }: Claim, answer: Buffer, content: Buffer | null) {
       await database.query(
-        `UPDATE idempotency_keys SET answer = $4, content = $5 WHERE ${ofClaim}`,
+        `UPDATE idempotency_keys SET answer = $4, content = $5 WHERE ${claimCondition}`,
         [organizationId, hash, claimId, answer, content],
       );
     },
 
     async abandon({ organizationId, hash, claimId }: Claim, at: string): Promise<void> {
-      await database.query(`UPDATE idempotency_keys SET held_until = $4 WHERE ${ofClaim}`, [
+      await database.query(`UPDATE idempotency_keys SET held_until = $4 WHERE ${claimCondition}`, [
         organizationId,
         hash,
         claimId,
@@ -78,7 +78,7 @@ export function createKeyStore(database: Pick<Database, 'query'>) {
     },
 
     async remove({ organizationId, hash, claimId }: Claim): Promise<void> {
-      await database.query(`DELETE FROM idempotency_keys WHERE ${ofClaim}`, [
+      await database.query(`DELETE FROM idempotency_keys WHERE ${claimCondition}`, [
         organizationId,
         hash,
         claimId,

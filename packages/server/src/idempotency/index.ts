@@ -9,7 +9,7 @@ import {
   type Log,
   type Poller,
 } from '../platform/index.ts';
-import { createKeys, keptMs } from './claim-keys.ts';
+import { createIdempotencyKeys, retentionMs } from './claim-keys.ts';
 import { createKeyStore } from './idempotency-keys-sql.ts';
 
 const sweepEveryMs = 300_000;
@@ -34,10 +34,10 @@ export function createIdempotency(deps: IdempotencyDeps): Idempotency {
   const { start, stop } = createPoller({
     pollMs: sweepEveryMs,
     async turn() {
-      const gone = await store.sweep(isoTime(clock.now() - keptMs), keysAtOnce);
+      const gone = await store.sweep(isoTime(clock.now() - retentionMs), keysAtOnce);
       return gone === keysAtOnce;
     },
     onError: (error) => log.warn({ err: error }, 'old idempotency keys were not deleted'),
   });
-  return { keys: createKeys({ ...deps, store }), start, stop };
+  return { keys: createIdempotencyKeys({ ...deps, store }), start, stop };
 }

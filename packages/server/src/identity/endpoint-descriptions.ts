@@ -1,6 +1,6 @@
 // What the OpenAPI document tells of the other endpoints of a user domain, and of the one for devices.
 import { type TProperties, Type } from 'typebox';
-import type { RouteFacts } from '../http/index.ts';
+import type { RouteDeclaration } from '../http/index.ts';
 import { defaultScope, scopes } from './scopes.ts';
 import {
   type Described,
@@ -16,7 +16,7 @@ const signIn = {
   params: realmParams,
   hasOwnErrors: true,
   errors: [],
-} as const satisfies Partial<RouteFacts>;
+} as const satisfies Partial<RouteDeclaration>;
 
 const tooMany = refusal('`temporarily_unavailable`: wait as long as `Retry-After` says.');
 const noRealm = refusal('`invalid_request`: no such user domain.');
@@ -56,7 +56,7 @@ const authorize: Described = {
     code_challenge_method: Type.Optional(Type.Enum(['S256'])),
   }),
   response: { 303: null, 400: null, 401: null, 404: null, 429: null },
-  notes: {
+  statusDescriptions: {
     303: 'Onward by `Location`: to the sign-in, or to redirect_uri with code and state, or with error, error_code and state.',
     400: page('the application or its redirect_uri is not known'),
     401: page('the secret is another one'),
@@ -135,7 +135,7 @@ export const revocationEndpoint: Described = {
     404: noRealm,
     429: tooMany,
   },
-  notes: { 200: 'It is revoked.' },
+  statusDescriptions: { 200: 'It is revoked.' },
 };
 
 const userInfo: Described = {
@@ -188,7 +188,7 @@ const signOut: Described = {
   permission: 'public',
   query: Type.Object(leaving),
   response: { 200: null, 303: null, 400: null, 404: null, 429: tooMany },
-  notes: {
+  statusDescriptions: {
     200: page('asked whether to sign out, or told that it is done'),
     303: 'Onward by `Location`, to post_logout_redirect_uri with state.',
     400: page('what was asked for is not allowed'),
@@ -211,7 +211,10 @@ export const logoutEndpoints: readonly Described[] = [
     }),
     readsForm: true,
     response: { ...signOut.response, 204: null, 401: noClient },
-    notes: { ...signOut.notes, 204: 'The sign-in of the refresh token has ended.' },
+    statusDescriptions: {
+      ...signOut.statusDescriptions,
+      204: 'The sign-in of the refresh token has ended.',
+    },
   },
 ];
 
@@ -247,7 +250,7 @@ export const deviceTokenEndpoint: Described = {
     'On the listener for devices, which asks for their certificates. A machine proves itself with the credentials that were looked up; with a person, the password grant has the client_id of the device application. The token is bound to the certificate (RFC 8705).',
   tags: ['Device security'],
   permission: 'certificate',
-  onDevices: true,
+  isOnDeviceListener: true,
   body: Type.Object({
     grant_type: Type.Enum(['client_credentials', 'password', 'refresh_token'], {
       description: 'A machine for itself, a person at it, or the next token of that person.',

@@ -1,6 +1,6 @@
 // What the OpenAPI document tells of the token endpoint, which the authorization library answers.
 import { Type } from 'typebox';
-import type { RouteFacts } from '../http/index.ts';
+import type { RouteDeclaration } from '../http/index.ts';
 import { scopes } from './scopes.ts';
 
 export const text = (description: string) => Type.Optional(Type.String({ description }));
@@ -49,7 +49,7 @@ export function refusal(description: string) {
 }
 
 /** The address stands where the endpoint is mounted. */
-export type Described = Omit<RouteFacts, 'url'>;
+export type Described = Omit<RouteDeclaration, 'url'>;
 
 export const realmParams = Type.Object({
   realm: Type.String({

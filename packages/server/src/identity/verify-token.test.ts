@@ -209,7 +209,7 @@ describe('an access token', () => {
   test('bound to a certificate needs that certificate', async () => {
     const bound = await sign({ cnf: { 'x5t#S256': 'thumb' } });
     const presenting = (thumbprint: string | undefined) =>
-      realm.identity.verifyToken(bound, { certificateThumbprint: () => thumbprint });
+      realm.identity.verifyToken(bound, { thumbprint: () => thumbprint });
     for (let round = 0; round < 2; round += 1) {
       assert.equal(await codeOf(verify(bound)), 'token_invalid');
       assert.equal(await codeOf(presenting(undefined)), 'token_invalid');

@@ -1,20 +1,20 @@
 // Deletes lines of the log that are older than they are kept, some at a time.
 import { type Clock, createPoller, isoTime, type Log, type Poller } from '../platform/index.ts';
-import type { LineStore } from './request-log-sql.ts';
+import type { RequestLogStore } from './request-log-sql.ts';
 
 const everyMs = 60_000;
 const linesAtOnce = 2000;
 const dayMs = 86_400_000;
 
 type Deps = {
-  readonly store: Pick<LineStore, 'deleteBefore'>;
+  readonly store: Pick<RequestLogStore, 'deleteBefore'>;
   readonly clock: Clock;
   readonly log: Log;
   readonly days: number;
 };
 
 /** @example const retention = createRetention({ store, clock, log, days: 14 }); retention.start(); */
-export function createRetention({ store, clock, log, days }: Deps): Poller {
+export function createOldLineDeletion({ store, clock, log, days }: Deps): Poller {
   return createPoller({
     pollMs: everyMs,
     async turn() {

@@ -4,40 +4,41 @@ import {
   type Caller,
   type FoundPage,
   type PageRequest,
+  parseTimeRange,
   type StreamPage,
-  spanOf,
 } from '../http/index.ts';
-import type { LineFilters, LineStore } from './request-log-sql.ts';
+import type { RequestLogFilters, RequestLogStore } from './request-log-sql.ts';
 
 /** As addresses and cursors carry it. */
-export const sequenceForm = /^[1-9]\d{0,14}$/;
-const streamRows = 64;
+export const sequencePattern = /^[1-9]\d{0,14}$/;
+const streamPageSize = 64;
 
-export type Search = Omit<LineFilters, 'organizationId'> & {
+export type Search = Omit<RequestLogFilters, 'organizationId'> & {
   readonly order?: 'NewestFirst' | 'OldestFirst';
   readonly after?: number;
 };
 
 /** One merchant's caller sees what that merchant's tokens asked, and nothing else. */
-function withinSightOf(caller: Caller, { merchantId }: Search) {
+function visibleScope(caller: Caller, { merchantId }: Search) {
   const { organizationId, entityType, entityId } = caller;
-  const own = entityType === 'merchant' ? entityId : caller.merchantId;
-  if (own === undefined) return { organizationId, merchantId };
-  const isOther = merchantId !== undefined && merchantId.toLowerCase() !== own.toLowerCase();
-  return isOther ? undefined : { organizationId, merchantId: own };
+  const ownMerchantId = entityType === 'merchant' ? entityId : caller.merchantId;
+  if (ownMerchantId === undefined) return { organizationId, merchantId };
+  const isOther =
+    merchantId !== undefined && merchantId.toLowerCase() !== ownMerchantId.toLowerCase();
+  return isOther ? undefined : { organizationId, merchantId: ownMerchantId };
 }
 
-export type Finder = ReturnType<typeof createFinder>;
+export type RequestFinder = ReturnType<typeof createRequestFinder>;
 
-export function createFinder(store: Pick<LineStore, 'list' | 'heads'>) {
-  function rows(
+export function createRequestFinder(store: Pick<RequestLogStore, 'list' | 'heads'>) {
+  function findRows(
     caller: Caller,
     { order: _order, after, ...filters }: Search,
-    cut: { isAscending: boolean; limit: number; behind?: number | undefined },
+    range: { isAscending: boolean; limit: number; streamPage?: number | undefined },
   ): Promise<LoggedRequest[]> {
-    const within = withinSightOf(caller, filters);
-    if (within === undefined) return Promise.resolve([]);
-    return store.list({ ...filters, ...spanOf(filters), ...within }, { ...cut, after });
+    const scope = visibleScope(caller, filters);
+    if (scope === undefined) return Promise.resolve([]);
+    return store.list({ ...filters, ...parseTimeRange(filters), ...scope }, { ...range, after });
   }
 
   async function headOf({ organizationId }: Caller): Promise<number> {
@@ -51,13 +52,13 @@ export function createFinder(store: Pick<LineStore, 'list' | 'heads'>) {
       search: Search,
       page: PageRequest,
     ): Promise<FoundPage<LoggedRequest>> {
-      const found = await rows(caller, search, {
+      const lines = await findRows(caller, search, {
         isAscending: search.order === 'OldestFirst',
         limit: page.limit + 1,
-        behind: page.after === undefined ? undefined : Number(page.after),
+        streamPage: page.after === undefined ? undefined : Number(page.after),
       });
-      const items = found.slice(0, page.limit);
-      const next = found.length > page.limit ? items.at(-1)?.sequence : undefined;
+      const items = lines.slice(0, page.limit);
+      const next = lines.length > page.limit ? items.at(-1)?.sequence : undefined;
       return { items, next: next === undefined ? undefined : String(next) };
     },
 
@@ -65,18 +66,18 @@ export function createFinder(store: Pick<LineStore, 'list' | 'heads'>) {
      * The lines behind a number as a stream tells them. How far the log had come is read first: what is
      * kept meanwhile lies behind it, and is found by the next look.
      */
-    async behind(caller: Caller, search: Search, after: number): Promise<StreamPage> {
-      const known = await headOf(caller);
-      const cut = { isAscending: true, limit: streamRows };
-      const found = await rows(caller, { ...search, after }, cut);
-      const last = found.at(-1)?.sequence ?? after;
+    async streamPage(caller: Caller, search: Search, cursor: number): Promise<StreamPage> {
+      const headBefore = await headOf(caller);
+      const range = { isAscending: true, limit: streamPageSize };
+      const lines = await findRows(caller, { ...search, after: cursor }, range);
+      const last = lines.at(-1)?.sequence ?? cursor;
       return {
-        events: found.map((line) => ({
+        events: lines.map((line) => ({
           id: line.sequence,
           type: 'request',
           data: JSON.stringify(line),
         })),
-        next: found.length === streamRows ? last : Math.max(known, last),
+        next: lines.length === streamPageSize ? last : Math.max(headBefore, last),
       };
     },
 

@@ -1,10 +1,10 @@
 // Makes the line of the log that a request leaves: nothing of it is what somebody could have hidden there.
 import type { FieldError } from '@switchyard/contract';
-import type { Answered } from '../http/index.ts';
+import type { ResponseLogEntry } from '../http/index.ts';
 import { scrubText } from '../platform/index.ts';
 
 /** As the statement takes it. */
-export type Line = {
+export type RequestLogLine = {
   readonly organization_id: string;
   readonly at: string;
   readonly request_id: string;
@@ -23,38 +23,38 @@ export type Line = {
   readonly device_id: string | null;
 };
 
-const errorsMax = 10;
-const pointerMax = 128;
-const identifier = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const maxErrors = 10;
+const maxPointerLength = 128;
+const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** An identifier of ours stands as it is; whatever else a client may write there, by its name. */
 export function pathOf(route: string, params: Readonly<Record<string, string>>): string {
   return route.replace(/:(\w+)/g, (name: string, parameter: string) => {
-    const given = params[parameter] ?? '';
-    return identifier.test(given) ? given : name;
+    const value = params[parameter] ?? '';
+    return uuidPattern.test(value) ? value : name;
   });
 }
 
 /** A client chooses the names of its members; the database holds no U+0000. */
 function pointerText(pointer: string): string {
-  return scrubText(pointer).toWellFormed().replaceAll('\0', '').slice(0, pointerMax);
+  return scrubText(pointer).toWellFormed().replaceAll('\0', '').slice(0, maxPointerLength);
 }
 
 /** @example const line = lineOf(answered, isoTime(clock.now())); */
-export function lineOf(answered: Answered, at: string): Line {
-  const { caller, refusal, route, params } = answered;
-  const errors = refusal?.errors?.slice(0, errorsMax);
+export function requestLogLine(entry: ResponseLogEntry, at: string): RequestLogLine {
+  const { caller, refusal, route, params } = entry;
+  const errors = refusal?.errors?.slice(0, maxErrors);
   return {
     organization_id: caller.organizationId,
     at,
-    request_id: answered.requestId,
-    method: answered.method,
+    request_id: entry.requestId,
+    method: entry.method,
     path: pathOf(route, params),
-    operation_id: answered.operationId,
-    status: answered.status,
+    operation_id: entry.operationId,
+    status: entry.status,
     code: refusal?.code ?? null,
     errors: errors?.map(({ pointer, code }) => ({ pointer: pointerText(pointer), code })) ?? null,
-    duration_ms: answered.durationMs,
+    duration_ms: entry.durationMs,
     client_id: caller.clientId,
     user_id: caller.userId ?? null,
     actor_organization_id: caller.homeOrganizationId ?? null,

@@ -1,7 +1,7 @@
 // The SQL of the request log: lines that are added many at a time, and cut off at their old end.
 import type { LoggedRequest, RequestSource } from '@switchyard/contract';
 import { type Database, isoTime } from '../platform/index.ts';
-import type { Line } from './request-log-line.ts';
+import type { RequestLogLine } from './request-log-line.ts';
 
 type LineRow = {
   organization_id: string;
@@ -68,7 +68,7 @@ const deleteText = `DELETE FROM request_log WHERE (organization_id, sequence) IN
 /** The number of the youngest line of an organisation. */
 export type Head = { readonly organizationId: string; readonly sequence: number };
 
-export type LineFilters = {
+export type RequestLogFilters = {
   readonly organizationId: string;
   readonly merchantId?: string | undefined;
   readonly status?: string;
@@ -82,7 +82,7 @@ export type LineFilters = {
   readonly from?: string;
   readonly to?: string;
 };
-export type Cut = {
+export type LineRange = {
   readonly isAscending: boolean;
   readonly limit: number;
   /** Behind this one, in the order of the list. */
@@ -91,15 +91,15 @@ export type Cut = {
   readonly after?: number | undefined;
 };
 
-type Place = (value: unknown) => string;
+type AddParameter = (value: unknown) => string;
 
 /** What pages of the portal ask comes in the name of an application that no one registers. */
-export type Portal = { readonly portalClientId: string };
+export type PortalClient = { readonly portalClientId: string };
 
 function conditionsOf(
-  filters: LineFilters,
-  { behind, after, isAscending }: Cut,
-  { place, portalClientId }: Portal & { readonly place: Place },
+  filters: RequestLogFilters,
+  { behind, after, isAscending }: LineRange,
+  { place, portalClientId }: PortalClient & { readonly place: AddParameter },
 ) {
   const { status, path, from, to, source } = filters;
   const equal = {
@@ -127,10 +127,10 @@ function conditionsOf(
   return all.join(' AND ');
 }
 
-const told = <Value>(name: string, value: Value | null) =>
+const optionalMember = <Value>(name: string, value: Value | null) =>
   value === null ? {} : { [name]: value };
 
-function requestOf(row: LineRow, { portalClientId }: Portal): LoggedRequest {
+function requestOf(row: LineRow, { portalClientId }: PortalClient): LoggedRequest {
   return {
     organizationId: row.organization_id,
     sequence: row.sequence,
@@ -140,25 +140,28 @@ function requestOf(row: LineRow, { portalClientId }: Portal): LoggedRequest {
     path: row.path,
     operationId: row.operation_id,
     status: row.status,
-    ...told('code', row.code),
-    ...told('errors', row.errors),
+    ...optionalMember('code', row.code),
+    ...optionalMember('errors', row.errors),
     durationMs: row.duration_ms,
     clientId: row.client_id,
     source: row.client_id === portalClientId ? 'Portal' : 'Api',
-    ...told('userId', row.user_id),
-    ...told('actorOrganizationId', row.actor_organization_id),
-    ...told('merchantId', row.merchant_id),
-    ...told('storeId', row.store_id),
-    ...told('deviceId', row.device_id),
+    ...optionalMember('userId', row.user_id),
+    ...optionalMember('actorOrganizationId', row.actor_organization_id),
+    ...optionalMember('merchantId', row.merchant_id),
+    ...optionalMember('storeId', row.store_id),
+    ...optionalMember('deviceId', row.device_id),
   };
 }
 
-export type LineStore = ReturnType<typeof createLineStore>;
+export type RequestLogStore = ReturnType<typeof createRequestLogStore>;
 
-export function createLineStore(database: Pick<Database, 'query' | 'prepared'>, portal: Portal) {
+export function createRequestLogStore(
+  database: Pick<Database, 'query' | 'prepared'>,
+  portal: PortalClient,
+) {
   return {
     /** @returns how far the logs have come that have grown */
-    async add(lines: readonly Line[], rowsMax: number): Promise<Head[]> {
+    async add(lines: readonly RequestLogLine[], rowsMax: number): Promise<Head[]> {
       const rows = lines.map((line, place) => ({ place, ...line }));
       return database.prepared<Head>(addLines, [JSON.stringify(rows), rowsMax]);
     },
@@ -169,9 +172,9 @@ export function createLineStore(database: Pick<Database, 'query' | 'prepared'>, 
       return rows.length;
     },
 
-    async list(filters: LineFilters, cut: Cut): Promise<LoggedRequest[]> {
+    async list(filters: RequestLogFilters, cut: LineRange): Promise<LoggedRequest[]> {
       const values: unknown[] = [];
-      const place: Place = (value) => `$${values.push(value)}`;
+      const place: AddParameter = (value) => `$${values.push(value)}`;
       const rows = await database.query<LineRow>(
         `SELECT organization_id, sequence, at, ${columns} FROM request_log
          WHERE ${conditionsOf(filters, cut, { ...portal, place })}

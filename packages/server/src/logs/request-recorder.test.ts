@@ -6,19 +6,19 @@ import { Refusal } from '@switchyard/contract';
 import { pino } from 'pino';
 import { testDatabase } from '../../test/database.ts';
 import { eventually } from '../../test/eventually.ts';
-import type { Answered } from '../http/index.ts';
+import type { ResponseLogEntry } from '../http/index.ts';
 import { createMetrics, type Database, isoTime, systemClock } from '../platform/index.ts';
-import { createRetention } from './delete-old-lines.ts';
-import { type Line, lineOf, pathOf } from './request-log-line.ts';
-import { createLineStore, type Head, type LineStore } from './request-log-sql.ts';
-import { createRecorder } from './request-recorder.ts';
+import { createOldLineDeletion } from './delete-old-lines.ts';
+import { pathOf, type RequestLogLine, requestLogLine } from './request-log-line.ts';
+import { createRequestLogStore, type Head, type RequestLogStore } from './request-log-sql.ts';
+import { createRequestRecorder } from './request-recorder.ts';
 
 const log = pino({ level: 'silent' });
 const rowsMax = 1000;
 
-function answered(organizationId: string, facts: Partial<Answered> = {}): Answered {
+function answered(organizationId: string, facts: Partial<ResponseLogEntry> = {}): ResponseLogEntry {
   return {
-    caller: { organizationId, clientId: 'till' } as Answered['caller'],
+    caller: { organizationId, clientId: 'till' } as ResponseLogEntry['caller'],
     requestId: randomUUID(),
     method: 'GET',
     route: '/x/:id',
@@ -40,17 +40,17 @@ async function endWork(): Promise<void> {
   await Promise.all(all.map((each) => each.stop()));
 }
 
-function recorderOn(add: LineStore['add'], keeps: 'errors' | 'all' = 'all') {
+function recorderOn(add: RequestLogStore['add'], keeps: 'errors' | 'all' = 'all') {
   const metrics = createMetrics();
   const grown: Head[] = [];
-  const recorder = createRecorder({
+  const recorder = createRequestRecorder({
     store: { add },
     clock: systemClock,
     log,
     metrics,
-    keeps,
-    rowsMax,
-    grew: (heads) => void grown.push(...heads),
+    recorded: keeps,
+    maxRows: rowsMax,
+    onAppended: (heads) => void grown.push(...heads),
   });
   working.push(recorder);
   const count = async (outcome: string) => {
@@ -70,13 +70,13 @@ describe('what is noted', () => {
       ['all', [200, 404, 500]],
       ['errors', [404, 500]],
     ] as const) {
-      const kept: Line[] = [];
+      const kept: RequestLogLine[] = [];
       const { recorder } = recorderOn(async (lines) => {
         kept.push(...lines);
         return [];
       }, keeps);
-      for (const status of [200, 404, 500]) recorder.note(answered(randomUUID(), { status }));
-      recorder.note(answered(randomUUID(), { status: 500, operationId: 'listLoggedRequests' }));
+      for (const status of [200, 404, 500]) recorder.record(answered(randomUUID(), { status }));
+      recorder.record(answered(randomUUID(), { status: 500, operationId: 'listLoggedRequests' }));
       await recorder.stop();
       assert.deepEqual(
         kept.map(({ status }) => status),
@@ -87,14 +87,14 @@ describe('what is noted', () => {
 
   test('a database that is away is waited for; what does not fit in memory is counted as lost', async () => {
     let isAway = true;
-    const kept: Line[] = [];
+    const kept: RequestLogLine[] = [];
     const { recorder, count, grown } = recorderOn(async (lines) => {
       if (isAway) throw new Refusal('database_unavailable', 'Away.');
       kept.push(...lines);
       return [{ organizationId: 'o', sequence: 1 }];
     });
     recorder.start();
-    for (let index = 0; index < 10_050; index += 1) recorder.note(answered(randomUUID()));
+    for (let index = 0; index < 10_050; index += 1) recorder.record(answered(randomUUID()));
     isAway = false;
     await eventually('all that fitted is written', () => kept.length === 10_000, 30_000);
     await recorder.stop();
@@ -104,16 +104,16 @@ describe('what is noted', () => {
   });
 
   test('lines that the database will never take go, and those behind them stay', async () => {
-    const kept: Line[] = [];
+    const kept: RequestLogLine[] = [];
     const { recorder, count } = recorderOn(async (lines) => {
       if (lines.some(({ status }) => status === 599)) throw new Error('22021');
       kept.push(...lines);
       return [];
     });
     recorder.start();
-    recorder.note(answered(randomUUID(), { status: 599 }));
+    recorder.record(answered(randomUUID(), { status: 599 }));
     await eventually('it was tried', async () => {
-      recorder.note(answered(randomUUID()));
+      recorder.record(answered(randomUUID()));
       return kept.length > 0;
     });
     await recorder.stop();
@@ -125,8 +125,8 @@ describe('what is noted', () => {
     const { recorder, count } = recorderOn(async () => {
       throw new Refusal('database_unavailable', 'Away.');
     });
-    recorder.note(answered(randomUUID()));
-    recorder.note(answered(randomUUID()));
+    recorder.record(answered(randomUUID()));
+    recorder.record(answered(randomUUID()));
     await recorder.stop();
     assert.equal(await count('lost'), 2);
   });
@@ -142,16 +142,20 @@ test('of a path identifiers stay, and everything else is told by its name', () =
 
 describe('the table', () => {
   let database: Database;
-  let store: LineStore;
+  let store: RequestLogStore;
   before(async () => {
     database = await testDatabase();
-    store = createLineStore(database, { portalClientId: 'portal' });
+    store = createRequestLogStore(database, { portalClientId: 'portal' });
   });
 
   afterEach(endWork);
 
-  const linesOf = (organizationId: string, count: number, at = systemClock.now()): Line[] =>
-    Array.from({ length: count }, () => lineOf(answered(organizationId), isoTime(at)));
+  const linesOf = (
+    organizationId: string,
+    count: number,
+    at = systemClock.now(),
+  ): RequestLogLine[] =>
+    Array.from({ length: count }, () => requestLogLine(answered(organizationId), isoTime(at)));
   const sequences = async (organizationId: string) => {
     const cut = { isAscending: true, limit: 5000 };
     return (await store.list({ organizationId }, cut)).map(({ sequence }) => sequence);
@@ -190,7 +194,7 @@ describe('the table', () => {
     const old = systemClock.now() - 400 * 86_400_000;
     await store.add([...linesOf(organizationId, 30, old), ...linesOf(organizationId, 4)], 10_000);
     assert.equal(await store.deleteBefore(isoTime(old + 1), 20), 20);
-    const retention = createRetention({ store, clock: systemClock, log, days: 399 });
+    const retention = createOldLineDeletion({ store, clock: systemClock, log, days: 399 });
     working.push(retention);
     retention.start();
     await eventually(

@@ -1,69 +1,71 @@
 // Keeps the lines of requests that were answered: gathered in memory, written many at a time, never waited for.
 import { Refusal } from '@switchyard/contract';
-import type { Answered, OnAnswered } from '../http/index.ts';
+import type { OnResponse, ResponseLogEntry } from '../http/index.ts';
 import { type Clock, createPoller, isoTime, type Log, type Metrics } from '../platform/index.ts';
-import { type Line, lineOf } from './request-log-line.ts';
-import type { Head, LineStore } from './request-log-sql.ts';
+import { type RequestLogLine, requestLogLine } from './request-log-line.ts';
+import type { Head, RequestLogStore } from './request-log-sql.ts';
 
 const flushMs = 250;
 const batchLines = 1000;
 /** At three thousand requests a second some seconds without a database; then lines are lost, and counted. */
-const waitingMax = 10_000;
+const maxWaiting = 10_000;
 /** Whoever reads the log would read of himself, for ever. */
-const unkept: ReadonlySet<string> = new Set(['listLoggedRequests']);
+const excludedOperations: ReadonlySet<string> = new Set(['listLoggedRequests']);
 
-export type Recorder = {
-  note: OnAnswered;
+export type RequestRecorder = {
+  record: OnResponse;
   start(): void;
   /** Writes what waits. */
   stop(): Promise<void>;
 };
 
 type Deps = {
-  readonly store: Pick<LineStore, 'add'>;
+  readonly store: Pick<RequestLogStore, 'add'>;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
-  readonly keeps: 'errors' | 'all';
-  readonly rowsMax: number;
+  readonly recorded: 'errors' | 'all';
+  readonly maxRows: number;
   /** Told how far the logs have come that have grown. */
-  readonly grew: (heads: readonly Head[]) => void;
+  readonly onAppended: (heads: readonly Head[]) => void;
 };
 
-type Noted = { readonly answered: Answered; readonly at: number };
+type PendingEntry = { readonly entry: ResponseLogEntry; readonly recordedAt: number };
 
 /** @example const recorder = createRecorder({ store, clock, log, metrics, keeps, rowsMax, grew }); */
-export function createRecorder(deps: Deps): Recorder {
-  const { store, clock, log, keeps, rowsMax, grew } = deps;
+export function createRequestRecorder(deps: Deps): RequestRecorder {
+  const { store, clock, log, recorded, maxRows, onAppended } = deps;
   const lines = deps.metrics.counter({
     name: 'switchyard_request_log_lines_total',
     help: 'Lines of the request log, and those that could not be kept',
     labelNames: ['outcome'],
   });
-  let waiting: Noted[] = [];
+  let waiting: PendingEntry[] = [];
   /** Made, and not written yet. */
-  let batch: readonly Line[] = [];
+  let batch: readonly RequestLogLine[] = [];
   let lost = 0;
 
-  function tellLost(): void {
+  function reportLost(): void {
     if (lost === 0) return;
     lines.inc({ outcome: 'lost' }, lost);
     log.warn({ lines: lost }, 'lines of the request log were lost');
     lost = 0;
   }
 
-  async function turn(): Promise<boolean> {
-    tellLost();
+  async function writeBatch(): Promise<boolean> {
+    reportLost();
     if (batch.length === 0) {
-      batch = waiting.slice(0, batchLines).map(({ answered, at }) => lineOf(answered, isoTime(at)));
+      batch = waiting
+        .slice(0, batchLines)
+        .map(({ entry, recordedAt }) => requestLogLine(entry, isoTime(recordedAt)));
       waiting = waiting.slice(batchLines);
     }
     if (batch.length === 0) return false;
     try {
-      const grown = await store.add(batch, rowsMax);
+      const heads = await store.add(batch, maxRows);
       lines.inc({ outcome: 'kept' }, batch.length);
       batch = [];
-      grew(grown);
+      onAppended(heads);
     } catch (error) {
       // The database is away: it will come again. What it does not take now it never will.
       if (!(error instanceof Refusal)) {
@@ -77,27 +79,27 @@ export function createRecorder(deps: Deps): Recorder {
 
   const poller = createPoller({
     pollMs: flushMs,
-    turn,
+    turn: writeBatch,
     onError: (error) => log.warn({ err: error }, 'the request log could not be written'),
   });
 
   async function writeRest(): Promise<void> {
     try {
-      do await turn();
+      do await writeBatch();
       while (waiting.length > 0);
     } catch (error) {
       lost += batch.length + waiting.length;
       log.warn({ err: error }, 'the request log could not be written');
     }
-    tellLost();
+    reportLost();
   }
 
   return {
-    note(answered) {
-      if (keeps === 'errors' && answered.status < 400) return;
-      if (unkept.has(answered.operationId)) return;
-      if (waiting.length >= waitingMax) lost += 1;
-      else waiting.push({ answered, at: clock.now() });
+    record(entry) {
+      if (recorded === 'errors' && entry.status < 400) return;
+      if (excludedOperations.has(entry.operationId)) return;
+      if (waiting.length >= maxWaiting) lost += 1;
+      else waiting.push({ entry, recordedAt: clock.now() });
     },
     start: poller.start,
     async stop() {

@@ -1,23 +1,23 @@
 // The addresses of the logs, version 1.
-import { LoggedRequestPage, requestLogFilters } from '@switchyard/contract';
+import { LoggedRequestList, requestLogFilters } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import {
-  cursorOf,
+  type EventStreams,
   eventStreamType,
-  openPage,
   pageQuery,
+  pageResponse,
+  readPageRequest,
+  readStreamCursor,
   route,
-  type Streams,
-  sealPage,
   wantsEventStream,
 } from '../http/index.ts';
-import { type Finder, sequenceForm } from './find-requests.ts';
-import { topicOf } from './log-topic.ts';
+import { type RequestFinder, sequencePattern } from './find-requests.ts';
+import { logTopic } from './log-topic.ts';
 
 const operationId = 'listLoggedRequests';
 
-export type LogRoutesDeps = { readonly finder: Finder; readonly streams: Streams };
+export type LogRoutesDeps = { readonly finder: RequestFinder; readonly streams: EventStreams };
 
 export function registerLogRoutes(app: FastifyInstance, { finder, streams }: LogRoutesDeps): void {
   route(app, {
@@ -35,19 +35,23 @@ export function registerLogRoutes(app: FastifyInstance, { finder, streams }: Log
     permission: ['app.read', 'hook.read'],
     query: Type.Object({ ...pageQuery, ...requestLogFilters }, { additionalProperties: false }),
     produces: ['application/json', eventStreamType],
-    response: { 200: LoggedRequestPage, 204: null },
+    response: { 200: LoggedRequestList, 204: null },
     errors: ['cursor_invalid', 'header_invalid'],
     priority: 'list',
     async handler(request, reply) {
       const { caller, query } = request;
       const { limit: _limit, cursor: _cursor, ...search } = query;
       if (wantsEventStream(request)) {
-        const after = cursorOf(request, search.after ?? (await finder.headOf(caller)));
-        const read = (behind: number) => finder.behind(caller, search, behind);
-        return streams.send(request, reply, { topic: topicOf(caller.organizationId), after, read });
+        const after = readStreamCursor(request, search.after ?? (await finder.headOf(caller)));
+        const read = (behind: number) => finder.streamPage(caller, search, behind);
+        return streams.send(request, reply, {
+          topic: logTopic(caller.organizationId),
+          after,
+          read,
+        });
       }
-      const page = openPage(query, operationId, sequenceForm);
-      return sealPage(await finder.list(caller, search, page), query, operationId);
+      const page = readPageRequest(query, operationId, sequencePattern);
+      return pageResponse(await finder.list(caller, search, page), query, operationId);
     },
   });
 }

@@ -12,7 +12,7 @@ import {
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { openPage, pageQuery, route, sealPage } from '../http/index.ts';
+import { pageQuery, pageResponse, readPageRequest, route } from '../http/index.ts';
 import type { Activations } from './activations.ts';
 import { type SignUps, viewOf } from './sign-ups.ts';
 
@@ -84,9 +84,9 @@ export function registerSignUpRoutes(app: FastifyInstance, signUps: SignUps): vo
     errors: ['cursor_invalid'],
     priority: 'list',
     async handler({ caller, query }) {
-      const page = openPage(query, listName);
+      const page = readPageRequest(query, listName);
       const { items, next } = await signUps.list(caller, query.status, page);
-      return sealPage({ items: items.map(viewOf), next }, query, listName);
+      return pageResponse({ items: items.map(viewOf), next }, query, listName);
     },
   });
 

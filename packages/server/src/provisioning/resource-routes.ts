@@ -5,11 +5,11 @@ import { type Static, type TObject, type TProperties, Type } from 'typebox';
 import {
   type Caller,
   entityTag,
-  ifMatchOf,
-  openPage,
   pageQuery,
+  pageResponse,
+  readIfMatch,
+  readPageRequest,
   route,
-  sealPage,
 } from '../http/index.ts';
 import type { NotFoundCode } from './errors.ts';
 import type { Resource, Versioned } from './resource.ts';
@@ -109,9 +109,9 @@ function registerReads<View>(app: FastifyInstance, routes: ResourceRoutes<View>)
     priority: 'list',
     async handler(request) {
       const query = request.query as Static<TObject>;
-      const page = openPage(query, `list${plural}`);
+      const page = readPageRequest(query, `list${plural}`);
       const found = await resource.list(await scope(request), query, page);
-      return sealPage(found, query, `list${plural}`);
+      return pageResponse(found, query, `list${plural}`);
     },
   });
 
@@ -124,7 +124,7 @@ function registerReads<View>(app: FastifyInstance, routes: ResourceRoutes<View>)
     permission: 'prov.read',
     params: item,
     response: { 200: view },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: [routes.notFound, ...parents],
     async handler(request, reply) {
       const within = await scope(request);
@@ -147,11 +147,11 @@ function registerCreate<View>(
     summary: `Create ${withArticle(singular)}`,
     tags,
     permission: 'prov.write',
-    takesKey: true,
+    takesIdempotencyKey: true,
     params: paramsOf(routes).collection,
     body,
     response: { 201: created ?? view },
-    answerHeaders: { 201: ['ETag'] },
+    responseHeaders: { 201: ['ETag'] },
     errors: createErrors,
     async handler(request, reply) {
       const within = await scope(request);
@@ -182,7 +182,7 @@ function registerReplace<View>(
     params: paramsOf(routes).item,
     body,
     response: { 200: view },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: [
       ...new Set([
         routes.notFound,
@@ -194,7 +194,7 @@ function registerReplace<View>(
     async handler(request, reply) {
       const within = await scope(request);
       const id = idOf(routes, request.params);
-      const ifMatch = ifMatchOf(request.headers);
+      const ifMatch = readIfMatch(request.headers);
       const replaced = await resource.replace(within, id, request.body as Input, ifMatch);
       return sendVersioned(reply, replaced);
     },
@@ -219,7 +219,7 @@ function registerRemove<View>(app: FastifyInstance, routes: ResourceRoutes<View>
     errors: [routes.notFound, 'precondition_failed', 'has_dependants'],
     async handler(request, reply) {
       const within = await scope(request);
-      await resource.remove(within, idOf(routes, request.params), ifMatchOf(request.headers));
+      await resource.remove(within, idOf(routes, request.params), readIfMatch(request.headers));
       return reply.code(204).send();
     },
   });

@@ -26,7 +26,7 @@ import {
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { ifMatchOf, route } from '../http/index.ts';
+import { readIfMatch, route } from '../http/index.ts';
 import { refuseUnknown } from './errors.ts';
 import type { LogicalDevices } from './logical-devices.ts';
 import type { PointsOfSale } from './points-of-sale.ts';
@@ -141,13 +141,13 @@ function registerLinks(app: FastifyInstance, logicalDevices: LogicalDevices): vo
     params: Type.Object({ logicalDeviceId: Type.String({ maxLength: 64 }) }),
     body: PhysicalDeviceLinks,
     response: { 200: LogicalDevice },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: ['device_not_found', 'entity_mismatch', 'precondition_failed'],
     async handler(request, reply) {
       const { logicalDeviceId } = request.params;
       const { physicalDeviceIds } = request.body;
       const scope = scopeOf(request.caller, request.id);
-      const ifMatch = ifMatchOf(request.headers);
+      const ifMatch = readIfMatch(request.headers);
       const linked = await logicalDevices.link(scope, logicalDeviceId, physicalDeviceIds, ifMatch);
       return sendVersioned(reply, linked);
     },

@@ -7,7 +7,7 @@ import {
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { openPage, pageQuery, route, sealPage } from '../http/index.ts';
+import { pageQuery, pageResponse, readPageRequest, route } from '../http/index.ts';
 import { scopeOf } from './scope.ts';
 import { type SearchProvisioned, searchKeyForm } from './search.ts';
 
@@ -30,10 +30,10 @@ export function registerSearch(app: FastifyInstance, search: SearchProvisioned):
     priority: 'list',
     async handler(request) {
       const { query } = request;
-      const page = openPage(query, list, searchKeyForm);
+      const page = readPageRequest(query, list, searchKeyForm);
       const criteria: ProvisioningCriteria = query;
       const found = await search(scopeOf(request.caller, request.id), criteria, page);
-      return sealPage(found, query, list);
+      return pageResponse(found, query, list);
     },
   });
 }

@@ -9,7 +9,7 @@ import {
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { openPage, pageQuery, route, sealPage } from '../http/index.ts';
+import { pageQuery, pageResponse, readPageRequest, route } from '../http/index.ts';
 import { sendVersioned } from './resource-routes.ts';
 import { scopeOf } from './scope.ts';
 import type { TerminalClaims } from './terminal-claims.ts';
@@ -37,7 +37,7 @@ export function registerTerminalClaims(app: FastifyInstance, claims: TerminalCla
     }),
     body: TerminalClaimInput,
     response: { 200: PhysicalDevice },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: ['device_not_found', 'claim_code_invalid', 'rate_limited'],
     faultOutcome: 'NotProcessed',
     async handler({ caller, id, params, body }, reply) {
@@ -63,8 +63,8 @@ export function registerTerminalClaims(app: FastifyInstance, claims: TerminalCla
     errors: ['cursor_invalid'],
     priority: 'list',
     async handler({ caller, query }) {
-      const page = { ...openPage(query, listName), status: query.status };
-      return sealPage(await claims.conflicts.list(caller, page), query, listName);
+      const page = { ...readPageRequest(query, listName), status: query.status };
+      return pageResponse(await claims.conflicts.list(caller, page), query, listName);
     },
   });
 

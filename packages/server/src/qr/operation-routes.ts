@@ -12,8 +12,8 @@ import {
   acceptedHeaders,
   type Caller,
   operationIdempotencyHeaders,
-  repeatAccepted,
   respondAccepted,
+  respondAcceptedAgain,
   route,
   setReplayedHeader,
 } from '../http/index.ts';
@@ -58,7 +58,7 @@ async function run(deps: QrDeps, asked: Asked, reply: FastifyReply, verb: Verb) 
   setReplayedHeader(reply, replayed);
   if (operation !== undefined && isUndecided(operation)) respondAccepted(reply, locationOf(loaded));
   else if (replayed && operation?.details.awaited === true)
-    repeatAccepted(reply, locationOf(loaded));
+    respondAcceptedAgain(reply, locationOf(loaded));
   const { currency } = loaded.row.position;
   const events = await behindCommit(() => deps.store.shownEvents(loaded.row));
   return {
@@ -80,7 +80,7 @@ export function registerOperations(app: FastifyInstance, deps: QrDeps): void {
     params: ByTransaction,
     query: OfMerchant,
     response: { 200: QrOperationAnswer, 202: QrOperationAnswer },
-    answerHeaders: acceptedHeaders,
+    responseHeaders: acceptedHeaders,
   } as const;
   route(app, {
     ...shared,

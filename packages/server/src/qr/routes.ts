@@ -2,7 +2,7 @@
 import { ProviderEvent, QrEventReceipt } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { route, type Streams } from '../http/index.ts';
+import { type EventStreams, route } from '../http/index.ts';
 import type { QrDeps } from './deps.ts';
 import { takeEvent } from './intake.ts';
 import { registerOperations } from './operation-routes.ts';
@@ -10,7 +10,7 @@ import { registerCreate } from './payment-routes.ts';
 import { registerReads } from './read-routes.ts';
 import { base, rateLimit, tags } from './route-parts.ts';
 
-export function registerQrRoutes(app: FastifyInstance, deps: QrDeps, streams: Streams): void {
+export function registerQrRoutes(app: FastifyInstance, deps: QrDeps, streams: EventStreams): void {
   registerCreate(app, deps);
   registerReads(app, deps, streams);
   registerOperations(app, deps);

@@ -1,7 +1,7 @@
 // Serves reference data: the same for every caller, so it is written once and kept by clients.
 import { createHash } from 'node:crypto';
 import {
-  Countries,
+  CountryList,
   ErrorCodeList,
   errorCodes,
   type GroupName,
@@ -14,7 +14,7 @@ import {
   roleTitles,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
-import { isHeld, route } from '../http/index.ts';
+import { matchesIfNoneMatch, route } from '../http/index.ts';
 import { type Language, languages, languageWanted, listCountries } from './countries.ts';
 
 type Page = { readonly body: string; readonly entityTag: string };
@@ -93,8 +93,8 @@ function registerCountries(app: FastifyInstance): void {
     tags: ['Reference data'],
     permission: 'token',
     headers: { 'If-None-Match': 'The ETag of the list that the client has.' },
-    response: { 200: Countries, 304: null },
-    answerHeaders: { 200: ['ETag'] },
+    response: { 200: CountryList, 304: null },
+    responseHeaders: { 200: ['ETag'] },
     errors: [],
     priority: 'list',
     handler: async ({ headers }, reply) => {
@@ -106,7 +106,8 @@ function registerCountries(app: FastifyInstance): void {
         vary: 'Accept-Language',
         'content-language': language,
       });
-      if (isHeld(headers['if-none-match'], page.entityTag)) return reply.code(304).send();
+      if (matchesIfNoneMatch(headers['if-none-match'], page.entityTag))
+        return reply.code(304).send();
       return reply.type('application/json; charset=utf-8').send(page.body);
     },
   });

@@ -12,11 +12,11 @@ import { Type } from 'typebox';
 import {
   type Caller,
   entityTag,
-  ifMatchOf,
-  openPage,
   pageQuery,
+  pageResponse,
+  readIfMatch,
+  readPageRequest,
   route,
-  sealPage,
 } from '../http/index.ts';
 import type { User } from '../identity/index.ts';
 import { demandDomain, userDomainId } from './caller-scope.ts';
@@ -43,7 +43,7 @@ type Request = {
 const askedBy = ({ caller, id, headers }: Request): Asked => ({
   caller,
   requestId: id,
-  ifMatch: ifMatchOf(headers),
+  ifMatch: readIfMatch(headers),
 });
 
 function send(reply: FastifyReply, user: User, { realm }: Caller): UserView {
@@ -68,10 +68,10 @@ function registerReads(app: FastifyInstance, users: Users): void {
     async handler({ caller, params, query }) {
       demandDomain(caller, params);
       const { limit: _limit, cursor: _cursor, ...filters } = query;
-      const page = openPage(query, listName, keyForm);
+      const page = readPageRequest(query, listName, keyForm);
       const { items, next } = await users.list(caller, filters, page);
       const shown = items.map((user) => viewOf(user, caller.realm));
-      return sealPage({ items: shown, next }, query, listName);
+      return pageResponse({ items: shown, next }, query, listName);
     },
   });
 
@@ -84,7 +84,7 @@ function registerReads(app: FastifyInstance, users: Users): void {
     permission: 'um.read',
     params: ofUser,
     response: { 200: UserView },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found'],
     async handler({ caller, params }, reply) {
       demandDomain(caller, params);
@@ -104,11 +104,11 @@ function registerWrites(app: FastifyInstance, users: Users): void {
       'sets the password. Nobody gives a group with rights to manage that he has not himself.',
     tags,
     permission: 'um.write',
-    takesKey: true,
+    takesIdempotencyKey: true,
     params: ofDomain,
     body: UserInput,
     response: { 201: UserView },
-    answerHeaders: { 201: ['ETag'] },
+    responseHeaders: { 201: ['ETag'] },
     errors: ['resource_not_found', 'merchant_not_found', 'entity_mismatch', 'already_exists'],
     async handler(request, reply) {
       const { caller, params, body, url } = request;
@@ -133,7 +133,7 @@ function registerWrites(app: FastifyInstance, users: Users): void {
     params: ofUser,
     body: UserReplacement,
     response: { 200: UserView },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found', 'precondition_failed', 'field_read_only'],
     async handler(request, reply) {
       const { caller, params, body } = request;
@@ -156,7 +156,7 @@ function registerStates(app: FastifyInstance, users: Users): void {
     params: ofUser,
     body: UserStatus,
     response: { 200: UserView },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found', 'precondition_failed'],
     async handler(request, reply) {
       const { caller, params, body } = request;
@@ -178,7 +178,7 @@ function registerStates(app: FastifyInstance, users: Users): void {
     permission: 'um.write',
     params: ofUser,
     response: { 202: UserView },
-    answerHeaders: { 202: ['ETag'] },
+    responseHeaders: { 202: ['ETag'] },
     errors: ['resource_not_found', 'user_deactivated', 'rate_limited'],
     async handler(request, reply) {
       const { caller, params } = request;
@@ -200,7 +200,7 @@ function registerStates(app: FastifyInstance, users: Users): void {
     permission: 'um.write',
     params: ofUser,
     response: { 200: UserView },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found', 'precondition_failed'],
     async handler(request, reply) {
       const { caller, params } = request;

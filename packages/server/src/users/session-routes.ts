@@ -2,7 +2,7 @@
 import { pageOf, UserSession } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { openPage, pageQuery, route, sealPage } from '../http/index.ts';
+import { pageQuery, pageResponse, readPageRequest, route } from '../http/index.ts';
 import { demandDomain, userDomainId } from './caller-scope.ts';
 import type { UserSessions } from './sessions.ts';
 
@@ -35,8 +35,8 @@ export function registerUserSessionRoutes(app: FastifyInstance, sessions: UserSe
     priority: 'list',
     async handler({ caller, params, query }) {
       demandDomain(caller, params);
-      const page = openPage(query, listName, keyForm);
-      return sealPage(await sessions.list(caller, params.userId, page), query, listName);
+      const page = readPageRequest(query, listName, keyForm);
+      return pageResponse(await sessions.list(caller, params.userId, page), query, listName);
     },
   });
 

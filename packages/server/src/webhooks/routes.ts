@@ -20,12 +20,12 @@ import { actorOf } from '../audit/index.ts';
 import {
   type Caller,
   entityTag,
-  ifMatchOf,
   merchantOf,
-  openPage,
   pageQuery,
+  pageResponse,
+  readIfMatch,
+  readPageRequest,
   route,
-  sealPage,
 } from '../http/index.ts';
 import type { Deliveries } from './delivery/deliveries.ts';
 import type { Replays } from './delivery/replay.ts';
@@ -88,9 +88,9 @@ function registerReads(app: FastifyInstance, { endpoints }: Parts): void {
     errors: ['cursor_invalid'],
     priority: 'list',
     async handler({ caller, query }) {
-      const page = openPage(query, 'listWebhookEndpoints');
+      const page = readPageRequest(query, 'listWebhookEndpoints');
       const found = await endpoints.list(scopeOf(caller), page);
-      return sealPage(found, query, 'listWebhookEndpoints');
+      return pageResponse(found, query, 'listWebhookEndpoints');
     },
   });
 
@@ -103,7 +103,7 @@ function registerReads(app: FastifyInstance, { endpoints }: Parts): void {
     permission: 'hook.read',
     params: ofEndpoint,
     response: { 200: WebhookEndpoint },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: ['endpoint_not_found'],
     async handler({ caller, params }, reply) {
       return send(reply, await endpoints.get(scopeOf(caller), params.endpointId));
@@ -120,10 +120,10 @@ function registerChanges(app: FastifyInstance, { endpoints }: Parts): void {
     description: 'The answer holds the secret, this once.',
     tags,
     permission: 'hook.write',
-    takesKey: true,
+    takesIdempotencyKey: true,
     body: WebhookEndpointInput,
     response: { 201: CreatedWebhookEndpoint },
-    answerHeaders: { 201: ['ETag'] },
+    responseHeaders: { 201: ['ETag'] },
     errors: ['endpoint_limit_reached', 'merchant_not_found'],
     async handler(request, reply) {
       const made = await endpoints.create(byOf(request), request.body);
@@ -145,7 +145,7 @@ function registerChanges(app: FastifyInstance, { endpoints }: Parts): void {
     params: ofEndpoint,
     body: WebhookEndpointReplacement,
     response: { 200: WebhookEndpoint },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: [
       ...(['endpoint_not_found', 'endpoint_state', 'merchant_not_found'] as const),
       ...(['field_read_only', 'precondition_failed'] as const),
@@ -153,7 +153,10 @@ function registerChanges(app: FastifyInstance, { endpoints }: Parts): void {
     async handler(request, reply) {
       const { params, body, headers } = request;
       const by = byOf(request);
-      return send(reply, await endpoints.replace(by, params.endpointId, body, ifMatchOf(headers)));
+      return send(
+        reply,
+        await endpoints.replace(by, params.endpointId, body, readIfMatch(headers)),
+      );
     },
   });
 
@@ -171,7 +174,7 @@ function registerChanges(app: FastifyInstance, { endpoints }: Parts): void {
     errors: ['endpoint_not_found', 'precondition_failed'],
     async handler(request, reply) {
       const { params, headers } = request;
-      await endpoints.remove(byOf(request), params.endpointId, ifMatchOf(headers));
+      await endpoints.remove(byOf(request), params.endpointId, readIfMatch(headers));
       return reply.code(204).send();
     },
   });
@@ -192,7 +195,7 @@ function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }:
     tags,
     permission,
     params,
-    takesKey: true,
+    takesIdempotencyKey: true,
     response: { 200: WebhookSecret },
     errors: ['endpoint_not_found', 'keys_renewed_often'],
     async handler(request, reply) {
@@ -213,7 +216,7 @@ function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }:
     params,
     rateLimit,
     response: { 200: WebhookEndpoint },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: ['endpoint_not_found', 'endpoint_state', 'endpoint_unverified'],
     async handler(request, reply) {
       return send(reply, await endpoints.verify(byOf(request), request.params.endpointId));
@@ -230,7 +233,7 @@ function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }:
     permission,
     params,
     rateLimit,
-    takesKey: true,
+    takesIdempotencyKey: true,
     body: WebhookTest,
     bodyOptional: true,
     response: { 202: WebhookDelivery },
@@ -253,7 +256,7 @@ function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }:
     permission,
     params,
     rateLimit,
-    takesKey: true,
+    takesIdempotencyKey: true,
     body: WebhookReplay,
     bodyOptional: true,
     response: { 202: BegunWebhookReplay },
@@ -280,9 +283,9 @@ function registerDeliveries(app: FastifyInstance, { deliveries }: Parts): void {
     priority: 'list',
     async handler({ caller, query }) {
       const { limit: _limit, cursor: _cursor, ...filters } = query;
-      const page = openPage(query, 'listWebhookDeliveries');
+      const page = readPageRequest(query, 'listWebhookDeliveries');
       const found = await deliveries.list(scopeOf(caller), filters, page);
-      return sealPage(found, query, 'listWebhookDeliveries');
+      return pageResponse(found, query, 'listWebhookDeliveries');
     },
   });
 
@@ -308,7 +311,7 @@ function registerDeliveries(app: FastifyInstance, { deliveries }: Parts): void {
     description: 'The same identifier and bytes, at once and with the whole schedule before it.',
     tags,
     permission: 'hook.write',
-    takesKey: true,
+    takesIdempotencyKey: true,
     rateLimit: 'outgoing',
     params: ofDelivery,
     response: { 202: WebhookDelivery },

@@ -9,7 +9,14 @@ import {
 } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Type } from 'typebox';
-import { entityTag, ifMatchOf, openPage, pageQuery, route, sealPage } from '../../http/index.ts';
+import {
+  entityTag,
+  pageQuery,
+  pageResponse,
+  readIfMatch,
+  readPageRequest,
+  route,
+} from '../../http/index.ts';
 import { scopeOf } from '../deps.ts';
 import { byOf } from '../service-routes.ts';
 import type { Reads } from './read.ts';
@@ -91,9 +98,9 @@ function registerReads(app: FastifyInstance, room: Reads): void {
     priority: 'list',
     async handler({ caller, params, query }) {
       const list = `configurable at ${params.entityId}`;
-      const page = openPage(query, list);
+      const page = readPageRequest(query, list);
       const found = await room.services(scopeOf(caller), entityOf(params), page);
-      return sealPage(found, query, list);
+      return pageResponse(found, query, list);
     },
   });
 
@@ -109,7 +116,7 @@ function registerReads(app: FastifyInstance, room: Reads): void {
     permission: 'conf.read',
     params: ofService,
     response: { 200: ServiceConfiguration },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: targets,
     async handler({ caller, params }, reply) {
       return send(reply, await room.get(scopeOf(caller), targetOf(params)));
@@ -133,9 +140,9 @@ function registerVersions(app: FastifyInstance, room: Reads & Submissions): void
     priority: 'list',
     async handler({ caller, params, query }) {
       const list = `versions of ${params.serviceId} at ${params.entityId}`;
-      const page = openPage(query, list, versionForm);
+      const page = readPageRequest(query, list, versionForm);
       const found = await room.versions(scopeOf(caller), targetOf(params), page);
-      return sealPage(found, query, list);
+      return pageResponse(found, query, list);
     },
   });
 
@@ -166,13 +173,13 @@ function registerVersions(app: FastifyInstance, room: Reads & Submissions): void
     permission: 'conf.write',
     params: ofVersion,
     response: { 200: ServiceConfiguration },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: [...targets, 'resource_not_found', 'precondition_failed'],
     async handler(request, reply) {
       const { params, headers } = request;
       const version = Number(params.version);
       const by = byOf(request);
-      const { view } = await room.restore(by, targetOf(params), version, ifMatchOf(headers));
+      const { view } = await room.restore(by, targetOf(params), version, readIfMatch(headers));
       return send(reply, view);
     },
   });
@@ -192,12 +199,12 @@ function registerChanges(app: FastifyInstance, room: Submissions): void {
     params: ofService,
     body: ConfigurationInput,
     response: { 200: ServiceConfiguration },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: [...targets, 'precondition_failed'],
     async handler(request, reply) {
       const { params, body, headers } = request;
       const by = byOf(request);
-      const { view } = await room.submit(by, targetOf(params), body.values, ifMatchOf(headers));
+      const { view } = await room.submit(by, targetOf(params), body.values, readIfMatch(headers));
       return send(reply, view);
     },
   });
@@ -216,7 +223,7 @@ function registerChanges(app: FastifyInstance, room: Submissions): void {
     errors: [...targets, 'precondition_failed'],
     async handler(request, reply) {
       const { params, headers } = request;
-      await room.remove(byOf(request), targetOf(params), ifMatchOf(headers));
+      await room.remove(byOf(request), targetOf(params), readIfMatch(headers));
       return reply.code(204).send();
     },
   });

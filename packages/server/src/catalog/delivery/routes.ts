@@ -1,16 +1,22 @@
 // The addresses at which devices get their configuration, and administrators see who has it.
 import {
   AcknowledgedConfiguration,
-  ConfigurationKeys,
+  ConfigurationKeyList,
   DeviceAcknowledgement,
   DeviceConfigurationDocument,
   DeviceDelivery,
-  FleetDeliveryPage,
+  FleetDeliveryList,
   fleetFilters,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { isHeld, openPage, pageQuery, route, sealPage } from '../../http/index.ts';
+import {
+  matchesIfNoneMatch,
+  pageQuery,
+  pageResponse,
+  readPageRequest,
+  route,
+} from '../../http/index.ts';
 import { scopeOf } from '../deps.ts';
 import type { Delivery } from './delivery.ts';
 
@@ -36,12 +42,12 @@ function registerDevices(app: FastifyInstance, delivery: Delivery): void {
     permission,
     headers: { 'If-None-Match': 'The ETag of the configuration that the device holds.' },
     response: { 200: DeviceConfigurationDocument, 304: null },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: ['device_not_found'],
     priority: 'list',
     async handler({ caller, headers }, reply) {
       const held = headers['if-none-match'];
-      const holds = (version: string) => isHeld(held, `"${version}"`);
+      const holds = (version: string) => matchesIfNoneMatch(held, `"${version}"`);
       const { version, document } = await delivery.read(scopeOf(caller), holds);
       // Values may hold secrets.
       reply.headers({ etag: `"${version}"`, 'cache-control': 'no-store' });
@@ -81,7 +87,7 @@ function registerDevices(app: FastifyInstance, delivery: Delivery): void {
     description: 'A JSON Web Key set (RFC 7517): the key that signs now first, older ones behind.',
     tags,
     permission: 'public',
-    response: { 200: ConfigurationKeys },
+    response: { 200: ConfigurationKeyList },
     errors: [],
     handler: () => delivery.keys(),
   });
@@ -117,13 +123,13 @@ function registerFleet(app: FastifyInstance, delivery: Delivery): void {
     tags,
     permission,
     query: Type.Object({ ...pageQuery, ...fleetFilters }, { additionalProperties: false }),
-    response: { 200: FleetDeliveryPage },
+    response: { 200: FleetDeliveryList },
     errors: ['cursor_invalid'],
     priority: 'list',
     async handler({ caller, query }) {
       const { limit: _limit, cursor: _cursor, ...wanted } = query;
-      const page = openPage(query, 'listConfigurationDeliveries');
-      return sealPage(
+      const page = readPageRequest(query, 'listConfigurationDeliveries');
+      return pageResponse(
         await delivery.list(scopeOf(caller), wanted, page),
         query,
         'listConfigurationDeliveries',

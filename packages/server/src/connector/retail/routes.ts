@@ -5,7 +5,7 @@ import {
   findable,
   NexoAnswer,
   RetailAccepted,
-  RetailDevicePage,
+  RetailDeviceList,
   RetailDeviceStatus,
   RetailMessage,
   refuse,
@@ -15,11 +15,11 @@ import { Type } from 'typebox';
 import { actorOf } from '../../audit/index.ts';
 import {
   type Caller,
-  openPage,
+  type EventStreams,
   pageQuery,
+  pageResponse,
+  readPageRequest,
   route,
-  type Streams,
-  sealPage,
 } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
 import type { Asking } from '../claims.ts';
@@ -129,7 +129,11 @@ function callOf({ caller, id, params, query, body }: Sent, reply: FastifyReply):
 }
 
 /** @example registerRetailRoutes(app, { exchange, terminals, relay }, streams); */
-export function registerRetailRoutes(app: FastifyInstance, deps: Deps, streams: Streams): void {
+export function registerRetailRoutes(
+  app: FastifyInstance,
+  deps: Deps,
+  streams: EventStreams,
+): void {
   registerReads(app, deps);
   registerMessages(app, deps, streams);
   // A message goes to the terminal as it was written, so it is not read as other bodies are.
@@ -156,14 +160,14 @@ function registerReads(app: FastifyInstance, { relay, terminals }: Deps): void {
     permission: 'cc.pos',
     params: Type.Object({ storeId: Type.String({ format: 'uuid' }) }),
     query: Type.Object(pageQuery, closed),
-    response: { 200: RetailDevicePage },
+    response: { 200: RetailDeviceList },
     errors: ['store_not_found', 'cursor_invalid', 'database_unavailable'],
     async handler({ caller, id, params, query }) {
-      const page = openPage(query, listName);
+      const page = readPageRequest(query, listName);
       const limit = Math.min(page.limit, listLimitMax);
       const asking = askingOf(caller, id);
       const found = await terminals.ofStore(asking, params.storeId, { ...page, limit });
-      return sealPage(found, query, listName);
+      return pageResponse(found, query, listName);
     },
   });
   route(app, {
@@ -200,7 +204,7 @@ function registerSending(app: FastifyInstance, { exchange }: Deps): void {
     faultOutcome: 'Unknown',
     params: OfDevice,
     query: SendQuery,
-    streams: [json],
+    streamedMediaTypes: [json],
     examples: { [json]: exampleMessage },
   } as const;
   route(app, {
@@ -226,7 +230,7 @@ function registerSending(app: FastifyInstance, { exchange }: Deps): void {
     description:
       'Answered once it is on its way. Its end is told by the event `retail.response`, and for 48 hours at `messages/{serviceId}`.',
     response: { 202: RetailAccepted },
-    answerHeaders: { 202: ['Location'] },
+    responseHeaders: { 202: ['Location'] },
     errors: ofSending,
     async handler(request, reply) {
       const accepted = await exchange.async(callOf(request, reply));
@@ -236,7 +240,7 @@ function registerSending(app: FastifyInstance, { exchange }: Deps): void {
   });
 }
 
-function registerMessages(app: FastifyInstance, deps: Deps, streams: Streams): void {
+function registerMessages(app: FastifyInstance, deps: Deps, streams: EventStreams): void {
   const { terminals, exchange } = deps;
   route(app, {
     method: 'GET',

@@ -1,7 +1,7 @@
 // Finds out who asks, and whether they may: bearer token, then permission.
 import { type Permission, Refusal } from '@switchyard/contract';
 import type { FastifyRequest } from 'fastify';
-import type { Caller, Presented, VerifyToken } from './caller.ts';
+import type { Caller, PresentedCertificate, VerifyToken } from './caller.ts';
 
 /**
  * 'public' needs no token, 'token' any valid one, 'certificate' no token and a client certificate;
@@ -9,65 +9,67 @@ import type { Caller, Presented, VerifyToken } from './caller.ts';
  */
 export type Access = Permission | readonly Permission[] | 'public' | 'token' | 'certificate';
 
-export const bearerForm = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
+export const bearerPattern = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
 
 /** Longer ones come from no realm of ours; the headers as a whole have a limit as well. */
-export const tokenLimitChars = 8192;
+export const maxTokenLength = 8192;
 
-export function bearerOf(authorization: string | undefined): string {
+export function readBearerToken(authorization: string | undefined): string {
   if (authorization === undefined) {
     throw new Refusal('token_missing', 'The request carries no access token.');
   }
-  const token = bearerForm.exec(authorization)?.[1];
-  if (token === undefined || token.length > tokenLimitChars) {
+  const token = bearerPattern.exec(authorization)?.[1];
+  if (token === undefined || token.length > maxTokenLength) {
     throw new Refusal('token_invalid', 'The Authorization header holds no bearer token.');
   }
   return token;
 }
 
-export type SessionCallerOf = {
+export type FindSessionCaller = {
   /** Who stands behind a request without a token; undefined where that is nobody. */
   (request: FastifyRequest): Promise<Caller> | undefined;
   /** Whether it comes with a session that was found good here. */
-  readonly knows?: (request: FastifyRequest) => boolean;
+  readonly isVerified?: (request: FastifyRequest) => boolean;
 };
 
 export type Authenticate = {
   (request: FastifyRequest): Promise<Caller>;
   /** For who asks again and again of one request: its token is read once. */
-  again(request: FastifyRequest): () => Promise<Caller>;
+  prepare(request: FastifyRequest): () => Promise<Caller>;
   /** Whether it comes with a token or a session that was found good here before. */
-  knows(request: FastifyRequest): boolean;
+  isVerified(request: FastifyRequest): boolean;
 };
 
 /** A token that is there decides alone, and nobody looks at cookies. */
 export function createAuthenticate(
   verifyToken: VerifyToken,
-  presentedBy: (request: FastifyRequest) => Presented,
-  sessionCallerOf: SessionCallerOf = () => undefined,
+  presentedCertificateOf: (request: FastifyRequest) => PresentedCertificate,
+  findSessionCaller: FindSessionCaller = () => undefined,
 ): Authenticate {
   function authenticate(request: FastifyRequest): Promise<Caller> {
     const { authorization } = request.headers;
-    const bySession = authorization === undefined ? sessionCallerOf(request) : undefined;
-    return bySession ?? verifyToken(bearerOf(authorization), presentedBy(request));
+    const sessionCaller = authorization === undefined ? findSessionCaller(request) : undefined;
+    return (
+      sessionCaller ?? verifyToken(readBearerToken(authorization), presentedCertificateOf(request))
+    );
   }
 
-  function again(request: FastifyRequest): () => Promise<Caller> {
+  function prepare(request: FastifyRequest): () => Promise<Caller> {
     const { authorization } = request.headers;
-    const { prepared } = verifyToken;
-    if (authorization === undefined || prepared === undefined) return () => authenticate(request);
-    const verify = prepared(bearerOf(authorization));
-    return () => verify(presentedBy(request));
+    const { prepare } = verifyToken;
+    if (authorization === undefined || prepare === undefined) return () => authenticate(request);
+    const verify = prepare(readBearerToken(authorization));
+    return () => verify(presentedCertificateOf(request));
   }
 
-  function knows(request: FastifyRequest): boolean {
+  function isVerified(request: FastifyRequest): boolean {
     const { authorization } = request.headers;
-    if (authorization === undefined) return sessionCallerOf.knows?.(request) === true;
-    const token = bearerForm.exec(authorization)?.[1];
-    return token !== undefined && verifyToken.knows?.(token) === true;
+    if (authorization === undefined) return findSessionCaller.isVerified?.(request) === true;
+    const token = bearerPattern.exec(authorization)?.[1];
+    return token !== undefined && verifyToken.isVerified?.(token) === true;
   }
 
-  return Object.assign(authenticate, { again, knows });
+  return Object.assign(authenticate, { prepare, isVerified });
 }
 
 /** Throws `permission_denied` unless the caller holds what the route asks for. */

@@ -41,16 +41,16 @@ export const clientKeyOf = ({
 }: Pick<Caller, 'organizationId' | 'clientId'>): string => `${organizationId}/${clientId}`;
 
 /** What the connection itself proves, for tokens that are bound to a certificate (RFC 8705). */
-export type Presented = {
+export type PresentedCertificate = {
   /** Nothing where no certificate was shown, or one that is not good now. */
-  certificateThumbprint(): string | undefined | Promise<string | undefined>;
+  thumbprint(): string | undefined | Promise<string | undefined>;
 };
 
 /** Throws a Refusal `token_invalid` or `token_expired`. */
 export type VerifyToken = {
-  (token: string, presented: Presented): Promise<Caller>;
+  (token: string, presented: PresentedCertificate): Promise<Caller>;
   /** The same for who asks about one token again and again. */
-  readonly prepared?: (token: string) => (presented: Presented) => Promise<Caller>;
+  readonly prepare?: (token: string) => (presented: PresentedCertificate) => Promise<Caller>;
   /** Whether it was found good here: whose it is costs nothing. */
-  readonly knows?: (token: string) => boolean;
+  readonly isVerified?: (token: string) => boolean;
 };

@@ -10,8 +10,8 @@ import { route } from '../routes/declare-route.ts';
 import { callerWith, createSample, sampleBaseUrl } from '../server/sample-server.fixture.ts';
 import { type MadeCertificate, makeCertificate } from './certificate.fixture.ts';
 import {
-  type CertificateJudge,
-  type CertificateStanding,
+  type CertificateStatus,
+  type CertificateVerifier,
   createCertificateReader,
 } from './client-certificates.ts';
 
@@ -28,16 +28,16 @@ function createJudge() {
     judged: 0,
     changes: 0,
     verdicts,
-    async judge(certificate: X509Certificate): Promise<CertificateStanding<string>> {
+    async verify(certificate: X509Certificate): Promise<CertificateStatus<string>> {
       judge.judged += 1;
       const thumbprint = hash('sha256', certificate.raw, 'base64url');
       const verdict = verdicts.get(thumbprint);
-      if (verdict !== undefined) return { verdict };
-      return { verdict: 'good', certificate, thumbprint, holder: certificate.subject };
+      if (verdict !== undefined) return { status: verdict };
+      return { status: 'valid', certificate, thumbprint, holder: certificate.subject };
     },
     revision: () => judge.changes,
   };
-  return judge satisfies CertificateJudge<string>;
+  return judge satisfies CertificateVerifier<string>;
 }
 
 /** A server whose first route tells which certificate the token check has seen. */
@@ -48,12 +48,12 @@ async function createMirror(
   const seen: (string | undefined)[] = [];
   const judge = createJudge();
   const { trustedProxy, now = () => 0 } = options;
-  const certificates = createCertificateReader({ trustedProxy, judge, clock: { now } });
+  const certificates = createCertificateReader({ trustedProxy, verifier: judge, clock: { now } });
   const sample = await createSample({
     ...more,
     certificates,
     verifyToken: async (_token, presented) => {
-      seen.push(await presented.certificateThumbprint());
+      seen.push(await presented.thumbprint());
       return callerWith();
     },
   });
@@ -77,7 +77,7 @@ async function createMirror(
     summary: 'Say whose certificate it is',
     permission: 'certificate',
     handler: async (request: FastifyRequest) => ({
-      holder: (await certificates.demand(request)).holder,
+      holder: (await certificates.requireCertificate(request)).holder,
     }),
   });
   return { sample, seen, judge };
@@ -177,14 +177,14 @@ describe('client certificates', () => {
       tls: { ...server, clientAuthorities: [known.cert] },
     });
     const { port } = await sample.listen();
-    const { judge: look } = judge;
-    judge.judge = async () => {
+    const { verify: verifyBefore } = judge;
+    judge.verify = async () => {
       throw new Error('the database is not there');
     };
     try {
       await withAgent({ ca: server.cert, ...known }, async (agent) => {
         assert.equal((await ask(agent, port, '/door/holder')).status, 500);
-        judge.judge = look;
+        judge.verify = verifyBefore;
         assert.equal((await ask(agent, port, '/door/holder')).holder, 'CN=known');
       });
     } finally {
@@ -301,9 +301,9 @@ describe('the second listener', () => {
     const tls = { ...server, clientAuthorities: [known.cert] };
     const { sample } = await createMirror({
       tls: server,
-      secondListener: { port: 0, tls, prefix: '/door/', only: ['/door/holder'] },
+      deviceListener: { port: 0, tls, prefix: '/door/', exclusiveRoutes: ['/door/holder'] },
     });
-    const { port, secondPort = 0 } = await sample.listen();
+    const { port, devicePort: secondPort = 0 } = await sample.listen();
     try {
       await withAgent({ ca: server.cert, ...known }, async (agent) => {
         assert.equal((await ask(agent, secondPort, '/door/holder')).holder, 'CN=known');

@@ -5,22 +5,22 @@ import { TLSSocket } from 'node:tls';
 import { type ErrorCode, refuse } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
 import { atMost, type Clock, systemClock } from '../../platform/index.ts';
-import { createAddressTest } from '../requests/client-address.ts';
-import type { Presented } from './caller.ts';
+import { createAddressMatcher } from '../requests/client-address.ts';
+import type { PresentedCertificate } from './caller.ts';
 
 /** RFC 9440: a structured-field byte sequence of the DER. */
-const headerForm = /^:([A-Za-z0-9+/]+={0,2}):$/;
+const headerPattern = /^:([A-Za-z0-9+/]+={0,2}):$/;
 export const clientCertHeader = 'client-cert';
 
 /** A connection may live for hours: what another process revoked ends here within this. */
 const connectionTtlMs = 30_000;
 /** A proxy does not tell when its own connection to the client is a new one. */
 const headerTtlMs = 5_000;
-const cachedHeadersMax = 10_000;
+const maxCachedHeaders = 10_000;
 
 /** What is known of a certificate whose private key the peer has shown to hold. */
-export type GoodCertificate<Holder> = {
-  readonly verdict: 'good';
+export type ValidCertificate<Holder> = {
+  readonly status: 'valid';
   readonly certificate: X509Certificate;
   /** SHA-256 of the DER in base64url, `x5t#S256` of RFC 8705. */
   readonly thumbprint: string;
@@ -28,176 +28,186 @@ export type GoodCertificate<Holder> = {
   readonly holder: Holder;
 };
 /** A valid certificate of an unclaimed terminal: it can be used for the claim only. */
-export type UnclaimedCertificate<Holder> = Omit<GoodCertificate<Holder>, 'verdict'> & {
-  readonly verdict: 'unclaimed';
+export type UnclaimedCertificate<Holder> = Omit<ValidCertificate<Holder>, 'status'> & {
+  readonly status: 'unclaimed';
 };
-export type CertificateStanding<Holder> =
-  | GoodCertificate<Holder>
+export type CertificateStatus<Holder> =
+  | ValidCertificate<Holder>
   | UnclaimedCertificate<Holder>
-  | { readonly verdict: 'invalid' | 'expired' | 'revoked' };
+  | { readonly status: 'invalid' | 'expired' | 'revoked' };
 
-export type CertificateJudge<Holder> = {
+export type CertificateVerifier<Holder> = {
   /** Looks at everything: the authority's signature, the time, whether it was revoked. */
-  judge(certificate: X509Certificate): Promise<CertificateStanding<Holder>>;
+  verify(certificate: X509Certificate): Promise<CertificateStatus<Holder>>;
   /** Another number than before: what was judged is judged again. */
   revision(): number;
 };
 
 /** A request of the server is one, and so is the handshake of a WebSocket. */
-type Carrier = { readonly raw: IncomingMessage };
+type RawRequest = { readonly raw: IncomingMessage };
 
 export type CertificateReader<Holder = unknown> = {
   /** Takes the header away from everybody but the trusted proxy; before anything reads it. */
-  strip(request: Carrier): void;
+  removeUntrustedHeader(request: RawRequest): void;
   /** Throws `certificate_required`, `_invalid`, `_expired`, `_revoked` or `device_not_claimed`. */
-  demand(request: Carrier): Promise<GoodCertificate<Holder>>;
+  requireCertificate(request: RawRequest): Promise<ValidCertificate<Holder>>;
   /** The same, and one of an unclaimed terminal too. */
-  demandHolder(request: Carrier): Promise<GoodCertificate<Holder> | UnclaimedCertificate<Holder>>;
+  requireKnownCertificate(
+    request: RawRequest,
+  ): Promise<ValidCertificate<Holder> | UnclaimedCertificate<Holder>>;
   /** Whatever the platform knows of it; throws `certificate_required` or `_invalid`. */
-  demandProven(request: Carrier): X509Certificate;
-  presentedBy(request: Carrier): Presented;
+  requirePresentedCertificate(request: RawRequest): X509Certificate;
+  presentedCertificate(request: RawRequest): PresentedCertificate;
 };
 
 type Deps<Holder> = {
   readonly trustedProxy?: readonly string[] | undefined;
   /** Left out: nobody vouches for any certificate. */
-  readonly judge?: CertificateJudge<Holder>;
+  readonly verifier?: CertificateVerifier<Holder>;
   readonly clock?: Clock;
 };
 
-type Standing<Holder> = CertificateStanding<Holder>;
-type Judged<Holder> = {
-  readonly at: number;
+type Status<Holder> = CertificateStatus<Holder>;
+type CachedStatus<Holder> = {
+  readonly checkedAt: number;
   readonly revision: number;
-  readonly standing: Promise<Standing<Holder> | undefined>;
+  readonly status: Promise<Status<Holder> | undefined>;
 };
 
-const refusals = {
+const certificateErrors = {
   invalid: ['certificate_invalid', 'The client certificate is not accepted.'],
   expired: ['certificate_expired', 'The client certificate has expired.'],
   revoked: ['certificate_revoked', 'The client certificate was revoked.'],
 } as const satisfies Record<string, readonly [ErrorCode, string]>;
 
-const nobody: CertificateJudge<never> = {
-  judge: async () => ({ verdict: 'invalid' }),
+const rejectAll: CertificateVerifier<never> = {
+  verify: async () => ({ status: 'invalid' }),
   revision: () => 0,
 };
 
 export function createCertificateReader<Holder = unknown>({
   trustedProxy = [],
-  judge = nobody,
+  verifier = rejectAll,
   clock = systemClock,
 }: Deps<Holder> = {}): CertificateReader<Holder> {
-  const isTrusted = createAddressTest(trustedProxy);
-  const connections = new WeakMap<TLSSocket, Judged<Holder>>();
-  const headers = new LRUCache<string, Judged<Holder>>(atMost(cachedHeadersMax));
+  const isTrusted = createAddressMatcher(trustedProxy);
+  const statusByConnection = new WeakMap<TLSSocket, CachedStatus<Holder>>();
+  const statusByHeader = new LRUCache<string, CachedStatus<Holder>>(atMost(maxCachedHeaders));
 
   /** Concurrent requests share one check. A failed check, and one of an unclaimed terminal, is not cached. */
-  function judged(
-    known: Judged<Holder> | undefined,
+  function readCached(
+    cached: CachedStatus<Holder> | undefined,
     ttlMs: number,
-    keep: (judged: Judged<Holder> | undefined) => void,
-    look: () => Promise<Standing<Holder> | undefined>,
-  ): Promise<Standing<Holder> | undefined> {
-    const at = clock.now();
-    const revision = judge.revision();
-    if (known !== undefined && known.revision === revision && at - known.at < ttlMs) {
-      return known.standing;
+    store: (readCached: CachedStatus<Holder> | undefined) => void,
+    read: () => Promise<Status<Holder> | undefined>,
+  ): Promise<Status<Holder> | undefined> {
+    const checkedAt = clock.now();
+    const revision = verifier.revision();
+    if (
+      cached !== undefined &&
+      cached.revision === revision &&
+      checkedAt - cached.checkedAt < ttlMs
+    ) {
+      return cached.status;
     }
-    const standing = look();
-    keep({ at, revision, standing });
-    standing.then(
+    const status = read();
+    store({ checkedAt, revision, status });
+    status.then(
       // A person claims the terminal while its connection stays open.
-      (found) => found?.verdict === 'unclaimed' && keep(undefined),
-      () => keep(undefined),
+      (result) => result?.status === 'unclaimed' && store(undefined),
+      () => store(undefined),
     );
-    return standing;
+    return status;
   }
 
-  async function ofConnection(socket: TLSSocket): Promise<Standing<Holder> | undefined> {
+  async function readConnection(socket: TLSSocket): Promise<Status<Holder> | undefined> {
     const certificate = socket.getPeerX509Certificate();
     if (certificate === undefined) return undefined;
-    const standing = await judge.judge(certificate);
+    const status = await verifier.verify(certificate);
     // A resumed session keeps the verdict of its first handshake, so this alone would not do.
-    return 'holder' in standing && !socket.authorized ? { verdict: 'invalid' } : standing;
+    return 'holder' in status && !socket.authorized ? { status: 'invalid' } : status;
   }
 
-  async function ofHeader(encoded: string): Promise<Standing<Holder> | undefined> {
-    const certificate = certificateIn(encoded);
-    return certificate === undefined ? undefined : judge.judge(certificate);
+  async function readHeader(encoded: string): Promise<Status<Holder> | undefined> {
+    const certificate = parseHeader(encoded);
+    return certificate === undefined ? undefined : verifier.verify(certificate);
   }
 
-  function standingOf({ raw }: Carrier): Promise<Standing<Holder> | undefined> {
+  function statusOf({ raw }: RawRequest): Promise<Status<Holder> | undefined> {
     const { socket } = raw;
     if (socket instanceof TLSSocket) {
-      return judged(
-        connections.get(socket),
+      return readCached(
+        statusByConnection.get(socket),
         connectionTtlMs,
-        (now) => (now === undefined ? connections.delete(socket) : connections.set(socket, now)),
-        () => ofConnection(socket),
+        (entry) =>
+          entry === undefined
+            ? statusByConnection.delete(socket)
+            : statusByConnection.set(socket, entry),
+        () => readConnection(socket),
       );
     }
     const encoded = raw.headers[clientCertHeader];
     if (typeof encoded !== 'string') return Promise.resolve(undefined);
     const key = hash('sha256', encoded, 'base64url');
-    return judged(
-      headers.get(key),
+    return readCached(
+      statusByHeader.get(key),
       headerTtlMs,
-      (now) => (now === undefined ? headers.delete(key) : headers.set(key, now)),
-      () => ofHeader(encoded),
+      (entry) =>
+        entry === undefined ? statusByHeader.delete(key) : statusByHeader.set(key, entry),
+      () => readHeader(encoded),
     );
   }
 
-  async function demandHolder(request: Carrier) {
-    const standing = await standingOf(request);
-    if (standing === undefined) {
+  async function requireKnownCertificate(request: RawRequest) {
+    const status = await statusOf(request);
+    if (status === undefined) {
       return refuse('certificate_required', 'The connection shows no client certificate.');
     }
-    if ('holder' in standing) return standing;
-    const [code, detail] = refusals[standing.verdict];
+    if ('holder' in status) return status;
+    const [code, detail] = certificateErrors[status.status];
     return refuse(code, detail);
   }
 
   return {
-    strip({ raw }) {
+    removeUntrustedHeader({ raw }) {
       if (raw.headers[clientCertHeader] === undefined) return;
       const isFromProxy = !(raw.socket instanceof TLSSocket) && isTrusted(raw.socket.remoteAddress);
       if (!isFromProxy) delete raw.headers[clientCertHeader];
     },
-    async demand(request) {
-      const standing = await demandHolder(request);
-      if (standing.verdict === 'good') return standing;
+    async requireCertificate(request) {
+      const status = await requireKnownCertificate(request);
+      if (status.status === 'valid') return status;
       return refuse('device_not_claimed', 'The terminal of the client certificate is not claimed.');
     },
-    demandHolder,
-    demandProven({ raw }) {
-      const certificate = provenIn(raw);
+    requireKnownCertificate,
+    requirePresentedCertificate({ raw }) {
+      const certificate = presentedIn(raw);
       return (
         certificate ?? refuse('certificate_required', 'The connection shows no client certificate.')
       );
     },
-    presentedBy: (request) => ({
-      async certificateThumbprint() {
-        const standing = await standingOf(request);
-        return standing?.verdict === 'good' ? standing.thumbprint : undefined;
+    presentedCertificate: (request) => ({
+      async thumbprint() {
+        const status = await statusOf(request);
+        return status?.status === 'valid' ? status.thumbprint : undefined;
       },
     }),
   };
 }
 
 /** Of the connection, or of the header, which only a trusted proxy sends. */
-function provenIn({ socket, headers }: IncomingMessage): X509Certificate | undefined {
+function presentedIn({ socket, headers }: IncomingMessage): X509Certificate | undefined {
   if (socket instanceof TLSSocket) {
     const certificate = socket.getPeerX509Certificate();
     if (certificate === undefined || socket.authorized) return certificate;
-    return refuse(...refusals.invalid);
+    return refuse(...certificateErrors.invalid);
   }
   const encoded = headers[clientCertHeader];
-  return typeof encoded === 'string' ? certificateIn(encoded) : undefined;
+  return typeof encoded === 'string' ? parseHeader(encoded) : undefined;
 }
 
-function certificateIn(encoded: string): X509Certificate | undefined {
-  const der = headerForm.exec(encoded)?.[1];
+function parseHeader(encoded: string): X509Certificate | undefined {
+  const der = headerPattern.exec(encoded)?.[1];
   if (der === undefined) return undefined;
   try {
     return new X509Certificate(Buffer.from(der, 'base64'));

@@ -3,9 +3,9 @@ import { describe, it } from 'node:test';
 import { Refusal } from '@switchyard/contract';
 import type { Caller } from '../authentication/caller.ts';
 import { callerWith } from '../server/sample-server.fixture.ts';
-import { createPlaces } from './connection-limits.ts';
+import { createConnectionSlots } from './connection-limits.ts';
 
-const limits = { perClient: 2, perDevice: 2, perOrganization: 10, inAll: 5 };
+const limits = { perClient: 2, perDevice: 2, perOrganization: 10, total: 5 };
 const client = callerWith();
 const device: Caller = { ...client, deviceId: 'device-1' };
 const other = (name: string): Caller => ({ ...client, clientId: name });
@@ -16,75 +16,76 @@ function refusedWith(code: string) {
 
 describe('places of those who wait', () => {
   it('a client has so many, and gets one back for each that it leaves', () => {
-    const places = createPlaces(limits);
+    const places = createConnectionSlots(limits);
     const ended: string[] = [];
-    const leave = places.take(client, () => ended.push('first'));
-    places.take(client, () => ended.push('second'));
-    assert.throws(() => places.take(client, () => {}), refusedWith('rate_limited'));
+    const leave = places.acquire(client, () => ended.push('first'));
+    places.acquire(client, () => ended.push('second'));
+    assert.throws(() => places.acquire(client, () => {}), refusedWith('rate_limited'));
     leave();
     leave();
-    assert.equal(places.taken(), 1);
-    places.take(client, () => {});
-    assert.throws(() => places.take(client, () => {}), refusedWith('rate_limited'));
+    assert.equal(places.count(), 1);
+    places.acquire(client, () => {});
+    assert.throws(() => places.acquire(client, () => {}), refusedWith('rate_limited'));
     assert.deepEqual(ended, []);
   });
 
   it('clients of one name in two organisations are two', () => {
-    const places = createPlaces(limits);
+    const places = createConnectionSlots(limits);
     for (const organizationId of ['one', 'one', 'two', 'two']) {
-      places.take({ ...client, organizationId }, () => {});
+      places.acquire({ ...client, organizationId }, () => {});
     }
-    assert.equal(places.taken(), 4);
+    assert.equal(places.count(), 4);
   });
 
   it('a device that comes back takes the place of its oldest connection', () => {
-    const places = createPlaces({ ...limits, inAll: 2 });
+    const places = createConnectionSlots({ ...limits, total: 2 });
     const ended: string[] = [];
-    const take = (name: string) => places.take(device, (reason) => ended.push(`${name} ${reason}`));
+    const take = (name: string) =>
+      places.acquire(device, (reason) => ended.push(`${name} ${reason}`));
     const first = take('first');
     take('second');
     take('third');
     assert.deepEqual(ended, ['first replaced']);
     // It says so late.
     first();
-    assert.equal(places.taken(), 2);
+    assert.equal(places.count(), 2);
     take('fourth');
     assert.deepEqual(ended, ['first replaced', 'second replaced']);
   });
 
   it('devices of one client are counted apart from each other and from it', () => {
-    const places = createPlaces({ ...limits, inAll: 100 });
+    const places = createConnectionSlots({ ...limits, total: 100 });
     for (const n of [1, 2, 3]) {
-      for (const _ of [1, 2]) places.take({ ...device, deviceId: `d-${n}` }, assert.fail);
+      for (const _ of [1, 2]) places.acquire({ ...device, deviceId: `d-${n}` }, assert.fail);
     }
-    places.take(client, assert.fail);
-    assert.equal(places.taken(), 7);
+    places.acquire(client, assert.fail);
+    assert.equal(places.count(), 7);
   });
 
   it('an organisation has so many, however many clients it has and wherever they act', () => {
-    const places = createPlaces({ ...limits, perOrganization: 3, inAll: 100 });
+    const places = createConnectionSlots({ ...limits, perOrganization: 3, total: 100 });
     const below = { organizationId: 'below', homeOrganizationId: client.organizationId };
-    const leave = places.take(other('a'), () => {});
-    places.take(other('b'), () => {});
-    places.take({ ...other('b'), ...below }, () => {});
+    const leave = places.acquire(other('a'), () => {});
+    places.acquire(other('b'), () => {});
+    places.acquire({ ...other('b'), ...below }, () => {});
     for (const refused of [other('c'), { ...other('d'), ...below }, other('b')]) {
-      assert.throws(() => places.take(refused, () => {}), refusedWith('rate_limited'));
+      assert.throws(() => places.acquire(refused, () => {}), refusedWith('rate_limited'));
     }
-    places.take({ ...other('a'), organizationId: 'another' }, () => {});
-    places.take(device, () => {});
+    places.acquire({ ...other('a'), organizationId: 'another' }, () => {});
+    places.acquire(device, () => {});
     leave();
     leave();
-    places.take(other('c'), () => {});
-    assert.throws(() => places.take(other('d'), () => {}), refusedWith('rate_limited'));
+    places.acquire(other('c'), () => {});
+    assert.throws(() => places.acquire(other('d'), () => {}), refusedWith('rate_limited'));
   });
 
   it('there are so many in all, whoever asks', () => {
-    const places = createPlaces(limits);
-    const leaves = ['a', 'b', 'c', 'd', 'e'].map((name) => places.take(other(name), () => {}));
-    assert.throws(() => places.take(other('f'), () => {}), refusedWith('overloaded'));
-    assert.throws(() => places.take(device, () => {}), refusedWith('overloaded'));
+    const places = createConnectionSlots(limits);
+    const leaves = ['a', 'b', 'c', 'd', 'e'].map((name) => places.acquire(other(name), () => {}));
+    assert.throws(() => places.acquire(other('f'), () => {}), refusedWith('overloaded'));
+    assert.throws(() => places.acquire(device, () => {}), refusedWith('overloaded'));
     leaves[0]?.();
-    places.take(device, () => {});
-    assert.equal(places.taken(), 5);
+    places.acquire(device, () => {});
+    assert.equal(places.count(), 5);
   });
 });

@@ -3,99 +3,104 @@ import { Refusal } from '@switchyard/contract';
 import type { Caller } from '../authentication/caller.ts';
 import { connectionLimit } from '../limits/new-connection-limits.ts';
 
-export type PlaceLimits = {
+export type ConnectionLimits = {
   readonly perClient: number;
   readonly perDevice: number;
   /** Of all its clients, wherever below it they act; its devices are counted by themselves. */
   readonly perOrganization: number;
-  readonly inAll: number;
+  readonly total: number;
 };
 
 /** Of the connections some are left for requests that do not wait. */
-export const defaultPlaceLimits: PlaceLimits = {
+export const defaultConnectionLimits: ConnectionLimits = {
   perClient: 200,
   perDevice: 8,
   perOrganization: 1000,
-  inAll: connectionLimit * 0.8,
+  total: connectionLimit * 0.8,
 };
 
 const retryAfterMs = 5000;
 
-type Place = { readonly end: (reason: string) => void };
+type Slot = { readonly end: (reason: string) => void };
 
-export type Places = {
+export type ConnectionSlots = {
   /**
    * A place for somebody who waits, left by calling what it gives. A device that comes back has left
    * its oldest connection behind without the platform's knowing: that one is ended, with `replaced`.
    *
    * @throws Refusal rate_limited, overloaded
    */
-  take(caller: Caller, end: (reason: string) => void): () => void;
-  taken(): number;
+  acquire(caller: Caller, end: (reason: string) => void): () => void;
+  count(): number;
 };
 
-export function createPlaces(limits: PlaceLimits = defaultPlaceLimits): Places {
-  const places = new Map<string, Set<Place>>();
-  const ofHome = new Map<string, number>();
-  let taken = 0;
+export function createConnectionSlots(
+  limits: ConnectionLimits = defaultConnectionLimits,
+): ConnectionSlots {
+  const slotsByClient = new Map<string, Set<Slot>>();
+  const countByOrganization = new Map<string, number>();
+  let count = 0;
 
   /** Whoever acts below is counted where it comes from: it could have any number of organisations. */
-  const homeOf = ({ organizationId, homeOrganizationId = organizationId }: Caller) =>
+  const homeOrganization = ({ organizationId, homeOrganizationId = organizationId }: Caller) =>
     homeOrganizationId;
 
-  function countHome(caller: Caller, by: 1 | -1): void {
+  function countOrganization(caller: Caller, change: 1 | -1): void {
     if (caller.deviceId !== undefined) return;
-    const home = homeOf(caller);
-    const count = (ofHome.get(home) ?? 0) + by;
-    if (count === 0) ofHome.delete(home);
-    else ofHome.set(home, count);
+    const organizationId = homeOrganization(caller);
+    const connections = (countByOrganization.get(organizationId) ?? 0) + change;
+    if (connections === 0) countByOrganization.delete(organizationId);
+    else countByOrganization.set(organizationId, connections);
   }
 
-  function leave(key: string, own: Set<Place>, place: Place, caller: Caller): void {
-    if (!own.delete(place)) return;
-    taken -= 1;
-    countHome(caller, -1);
-    if (own.size === 0 && places.get(key) === own) places.delete(key);
+  function release(key: string, slots: Set<Slot>, slot: Slot, caller: Caller): void {
+    if (!slots.delete(slot)) return;
+    count -= 1;
+    countOrganization(caller, -1);
+    if (slots.size === 0 && slotsByClient.get(key) === slots) slotsByClient.delete(key);
   }
 
   /** Of one organisation and its device, or its client where no device is named. */
-  function keyOf(caller: Caller): string {
+  function clientKey(caller: Caller): string {
     const { organizationId, clientId, deviceId } = caller;
     return deviceId === undefined
-      ? `${homeOf(caller)}|${clientId}`
+      ? `${homeOrganization(caller)}|${clientId}`
       : `${organizationId}||${deviceId}`;
   }
 
   return {
-    take(caller, end) {
+    acquire(caller, end) {
       const isDevice = caller.deviceId !== undefined;
-      const key = keyOf(caller);
-      const own = places.get(key) ?? new Set<Place>();
-      const isFull = own.size >= (isDevice ? limits.perDevice : limits.perClient);
+      const key = clientKey(caller);
+      const slots = slotsByClient.get(key) ?? new Set<Slot>();
+      const isFull = slots.size >= (isDevice ? limits.perDevice : limits.perClient);
       if (isFull && !isDevice) {
         const detail = `The client waits on ${limits.perClient} connections already.`;
         throw new Refusal('rate_limited', detail, { retryAfterMs });
       }
-      if (!isDevice && (ofHome.get(homeOf(caller)) ?? 0) >= limits.perOrganization) {
+      if (
+        !isDevice &&
+        (countByOrganization.get(homeOrganization(caller)) ?? 0) >= limits.perOrganization
+      ) {
         const detail = `The organisation waits on ${limits.perOrganization} connections already.`;
         throw new Refusal('rate_limited', detail, { retryAfterMs });
       }
-      if (!isFull && taken >= limits.inAll) {
+      if (!isFull && count >= limits.total) {
         const detail = 'No more connections can wait for events here.';
         throw new Refusal('overloaded', detail, { retryAfterMs });
       }
-      const [oldest] = own;
+      const [oldest] = slots;
       if (isFull && oldest !== undefined) {
-        leave(key, own, oldest, caller);
+        release(key, slots, oldest, caller);
         oldest.end('replaced');
       }
-      const place: Place = { end };
-      own.add(place);
-      places.set(key, own);
-      taken += 1;
-      countHome(caller, 1);
-      return () => leave(key, own, place, caller);
+      const slot: Slot = { end };
+      slots.add(slot);
+      slotsByClient.set(key, slots);
+      count += 1;
+      countOrganization(caller, 1);
+      return () => release(key, slots, slot, caller);
     },
-    taken: () => taken,
+    count: () => count,
   };
 }

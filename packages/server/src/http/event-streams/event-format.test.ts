@@ -1,30 +1,36 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Refusal } from '@switchyard/contract';
-import { cursorOf, endText, eventText, openingText, wantsEventStream } from './event-format.ts';
+import {
+  formatEvent,
+  formatStreamEnd,
+  formatStreamStart,
+  readStreamCursor,
+  wantsEventStream,
+} from './event-format.ts';
 
 describe('the text of a stream', () => {
   it('is an id, a type and a line of data', () => {
-    const text = eventText({ id: 7, type: 'qr.completed', data: '{"a":1}' });
+    const text = formatEvent({ id: 7, type: 'qr.completed', data: '{"a":1}' });
     assert.equal(text, 'id: 7\nevent: qr.completed\ndata: {"a":1}\n\n');
   });
 
   it('no line of the data can pass for a field of another event', () => {
     for (const end of ['\n', '\r', '\r\n']) {
-      const text = eventText({ id: 1, type: 't', data: `a${end}id: 9${end}${end}event: end` });
+      const text = formatEvent({ id: 1, type: 't', data: `a${end}id: 9${end}${end}event: end` });
       assert.equal(text, 'id: 1\nevent: t\ndata: a\ndata: id: 9\ndata: \ndata: event: end\n\n');
     }
   });
 
   it('tells where to go on and when to come back, and why it ends', () => {
-    assert.equal(openingText(41, 1500), 'id: 41\nretry: 1500\n\n');
-    assert.equal(endText('replaced'), 'event: end\ndata: {"reason":"replaced"}\n\n');
+    assert.equal(formatStreamStart(41, 1500), 'id: 41\nretry: 1500\n\n');
+    assert.equal(formatStreamEnd('replaced'), 'event: end\ndata: {"reason":"replaced"}\n\n');
   });
 });
 
 describe('the cursor of a client', () => {
   const of = (given: string | undefined, after?: number) =>
-    cursorOf({ headers: { 'last-event-id': given } }, after);
+    readStreamCursor({ headers: { 'last-event-id': given } }, after);
 
   it('is the last event it saw, before what its first address said', () => {
     assert.equal(of('12', 3), 12);

@@ -139,7 +139,7 @@ describe('a stream of events', () => {
   });
 
   it('shows that it lives while nothing happens', async (t) => {
-    const sample = await createStreamSample(t, { streams: { times: { heartbeatMs: 20 } } });
+    const sample = await createStreamSample(t, { streams: { timings: { heartbeatMs: 20 } } });
     const heard = await listenTo(sample.url, { token });
     await eventually('three heartbeats', () => heard.heartbeats() >= 3);
     assert.deepEqual(heard.events, []);
@@ -215,7 +215,7 @@ describe('the end of a stream', () => {
   });
 
   it('comes when the token is revoked, or may not read any more', async (t) => {
-    const sample = await createStreamSample(t, { streams: { times: { recheckMs: 20 } } });
+    const sample = await createStreamSample(t, { streams: { timings: { recheckMs: 20 } } });
     const heard = await listenTo(sample.url, { token });
     const other = await listenTo(sample.url, { token: 'other' }).then(({ status }) => status);
     assert.equal(other, 401);
@@ -230,7 +230,7 @@ describe('the end of a stream', () => {
   });
 
   it('does not come because nobody can tell what the token is worth', async (t) => {
-    const sample = await createStreamSample(t, { streams: { times: { recheckMs: 10 } } });
+    const sample = await createStreamSample(t, { streams: { timings: { recheckMs: 10 } } });
     const heard = await listenTo(sample.url, { token });
     let asked = 0;
     sample.judge(() => {

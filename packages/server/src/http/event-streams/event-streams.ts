@@ -11,27 +11,27 @@ import {
   type Topic,
 } from '../../platform/index.ts';
 import type { Caller } from '../authentication/caller.ts';
-import { createAtMost } from '../limits/concurrency-limit.ts';
-import { createPlaces, type PlaceLimits } from './connection-limits.ts';
-import { eventStreamType, openingText } from './event-format.ts';
+import { createConcurrencyLimit } from '../limits/concurrency-limit.ts';
+import { type ConnectionLimits, createConnectionSlots } from './connection-limits.ts';
+import { eventStreamType, formatStreamStart } from './event-format.ts';
 import {
   createOpenStream,
-  defaultStreamTimes,
+  defaultStreamTimings,
   type OpenStream,
   type ReadPage,
   type StreamPage,
-  type StreamTimes,
+  type StreamTimings,
 } from './open-stream.ts';
-import { takeLine } from './stream-connection.ts';
-import { createTicks, type Due } from './stream-schedule.ts';
+import { takeOverConnection } from './stream-connection.ts';
+import { createStreamSchedule, type ScheduledTick } from './stream-schedule.ts';
 
 /** Of everybody who waits: what they read must leave the database to those who pay. */
-const readsAtOnce = 16;
+const maxConcurrentReads = 16;
 /** After a break; all of a stopped process come back within it, and not at once. */
-const comeBackMs = 4000;
+const reconnectMs = 4000;
 const retryAfterMs = 5000;
 
-export type Waited = {
+export type StreamSource = {
   /** What to wake for; its versions are the cursors of `read`. */
   readonly topic: Topic;
   /** The cursor of the client, as `cursorOf` reads it. */
@@ -40,102 +40,108 @@ export type Waited = {
   readonly read: ReadPage;
 };
 
-export type Streams = {
+export type EventStreams = {
   /**
    * Sends what `read` finds, then what follows, until the client leaves, the token ends, or nothing can
    * follow. What is refused before the first event is a problem like any other.
    *
    * @example return streams.send(request, reply, { topic, after: cursorOf(request, query.after), read });
    */
-  send(request: FastifyRequest, reply: FastifyReply, waited: Waited): Promise<unknown>;
+  send(request: FastifyRequest, reply: FastifyReply, source: StreamSource): Promise<unknown>;
   /** The first page that holds something, or an empty one after the time. */
   poll(
     request: FastifyRequest,
     reply: FastifyReply,
-    waited: Waited & { readonly waitSeconds: number },
+    source: StreamSource & { readonly waitSeconds: number },
   ): Promise<StreamPage>;
   /** Ends them all, for a stop: clients go to another process. */
   stop(): void;
 };
 
-export type StreamsDeps = {
+export type EventStreamsDeps = {
   readonly live: Live;
   readonly clock: Clock;
   readonly log: Log;
   /** Asks anew who it is and whether it may: the token may have been revoked since. */
   readonly authorize: (request: FastifyRequest) => () => Promise<Caller>;
   readonly metrics?: Metrics | undefined;
-  readonly limits?: PlaceLimits | undefined;
-  readonly times?: Partial<StreamTimes> | undefined;
+  readonly limits?: ConnectionLimits | undefined;
+  readonly timings?: Partial<StreamTimings> | undefined;
 };
 
-export function createStreams(deps: StreamsDeps): Streams {
+export function createEventStreams(deps: EventStreamsDeps): EventStreams {
   const { live, clock, log, authorize } = deps;
-  const times: StreamTimes = { ...defaultStreamTimes, ...deps.times };
-  const places = createPlaces(deps.limits);
-  const inTurn = createAtMost(readsAtOnce);
+  const timings: StreamTimings = { ...defaultStreamTimings, ...deps.timings };
+  const slots = createConnectionSlots(deps.limits);
+  const runLimited = createConcurrencyLimit(maxConcurrentReads);
   const open = new Set<OpenStream>();
-  const ticks = createTicks();
+  const schedule = createStreamSchedule();
   const polls = new Set<() => void>();
-  const measured = measurements(deps.metrics, { open: () => open.size, polls: () => polls.size });
+  const streamMetrics = registerMetrics(deps.metrics, {
+    open: () => open.size,
+    polls: () => polls.size,
+  });
   let isStopping = false;
 
   const nowMs = () => performance.now();
-  const timer = setInterval(() => ticks.run(nowMs()), times.tickMs);
+  const timer = setInterval(() => schedule.run(nowMs()), timings.tickMs);
   timer.unref();
 
   /** @throws Refusal overloaded */
-  function subscribe({ topic, after }: Waited, wake: (version: number) => void): Subscription {
-    const subscription = live.subscribe(topic, after, wake);
+  function subscribe(
+    { topic, after }: StreamSource,
+    onChange: (version: number) => void,
+  ): Subscription {
+    const subscription = live.subscribe(topic, after, onChange);
     if (subscription !== undefined) return subscription;
     throw new Refusal('overloaded', 'No more clients can wait for events here.', { retryAfterMs });
   }
 
-  function make(request: FastifyRequest, read: ReadPage): Made {
-    const again = authorize(request);
-    const leaves: (() => void)[] = [];
-    let due: Due | undefined;
+  function createStream(request: FastifyRequest, read: ReadPage): CreatedStream {
+    const reauthorize = authorize(request);
+    const releases: (() => void)[] = [];
+    let scheduled: ScheduledTick | undefined;
     const stream: OpenStream = createOpenStream({
-      read: (after) => inTurn(() => read(after)),
-      authorize: async () => (await again()).expiresAt,
+      read: (after) => runLimited(() => read(after)),
+      authorize: async () => (await reauthorize()).expiresAt,
       log,
-      times,
+      timings,
       nowMs,
       wallMs: clock.now,
-      due: {
-        at(ms) {
+      schedule: {
+        setNext(ms) {
           // One that is refused before it has begun is never looked after.
-          due ??= ticks.add(() => stream.tick());
-          due.at(ms);
+          scheduled ??= schedule.add(() => stream.tick());
+          scheduled.setNext(ms);
         },
       },
       onEnd(reason) {
-        due?.end();
+        scheduled?.end();
         open.delete(stream);
-        for (const leave of leaves) leave();
-        measured.ended(reason);
+        for (const leave of releases) leave();
+        streamMetrics.ended(reason);
       },
     });
-    return { stream, onEnd: (leave) => leaves.push(leave) };
+    return { stream, onEnd: (release) => releases.push(release) };
   }
 
-  async function send(request: FastifyRequest, reply: FastifyReply, waited: Waited) {
-    const caller = callerOf(request);
-    const { stream, onEnd } = make(request, waited.read);
-    const subscription = subscribe(waited, stream.wake);
+  async function send(request: FastifyRequest, reply: FastifyReply, source: StreamSource) {
+    const caller = knownCaller(request);
+    const { stream, onEnd } = createStream(request, source.read);
+    const subscription = subscribe(source, stream.wake);
     let first: StreamPage;
     try {
-      first = await inTurn(() => waited.read(waited.after));
-      const isOver = first.isLast === true && first.events.length === 0;
-      if (isOver || request.method === 'HEAD') {
+      first = await runLimited(() => source.read(source.after));
+      const isFinished = first.isLast === true && first.events.length === 0;
+      if (isFinished || request.method === 'HEAD') {
         subscription.end();
-        if (!isOver) return reply.type(eventStreamType).send('');
+        if (!isFinished) return reply.type(eventStreamType).send('');
         // Of all answers this one alone tells an EventSource not to come back.
         reply.code(204);
         return undefined;
       }
       if (isStopping) throw new Refusal('shutting_down', 'The process takes no new requests.');
-      onEnd(places.take(caller, stream.end));
+      onEnd(slots.acquire(caller, stream.end));
     } catch (error) {
       subscription.end();
       throw error;
@@ -143,54 +149,57 @@ export function createStreams(deps: StreamsDeps): Streams {
     request.isStreamed = true;
     reply.hijack();
     open.add(stream);
-    const line = await takeLine(reply.raw, { ...headersOf(reply), ...streamHeaders });
-    const opening = openingText(waited.after, jittered(comeBackMs));
+    const connection = await takeOverConnection(reply.raw, {
+      ...headersOf(reply),
+      ...streamHeaders,
+    });
+    const opening = formatStreamStart(source.after, jittered(reconnectMs));
     const { expiresAt } = caller;
-    stream.begin({ line, opening, from: waited.after, first, subscription, expiresAt });
+    stream.begin({ connection, opening, from: source.after, first, subscription, expiresAt });
     return reply;
   }
 
   async function poll(
     request: FastifyRequest,
     reply: FastifyReply,
-    waited: Waited & { readonly waitSeconds: number },
+    source: StreamSource & { readonly waitSeconds: number },
   ): Promise<StreamPage> {
-    const untilMs = nowMs() + waited.waitSeconds * 1000;
-    const bell = createBell();
-    const subscription = subscribe(waited, bell.ring);
-    const end = () => bell.end();
+    const untilMs = nowMs() + source.waitSeconds * 1000;
+    const signal = createWakeSignal();
+    const subscription = subscribe(source, signal.wake);
+    const end = () => signal.end();
     reply.raw.once('close', end);
     polls.add(end);
-    let leave: (() => void) | undefined;
+    let release: (() => void) | undefined;
     try {
-      let after = waited.after;
-      let page = await inTurn(() => waited.read(after));
+      let after = source.after;
+      let page = await runLimited(() => source.read(after));
       while (page.events.length === 0 && page.isLast !== true) {
-        const restMs = untilMs - nowMs();
-        leave ??= takeIfFree(callerOf(request), end);
-        if (restMs <= 0 || leave === undefined || isStopping || bell.isOver()) break;
+        const remainingMs = untilMs - nowMs();
+        release ??= acquireIfFree(knownCaller(request), end);
+        if (remainingMs <= 0 || release === undefined || isStopping || signal.isEnded()) break;
         // What was not wanted lies behind it now, and more may lie before it: nothing rings for that.
         if (page.next === after) {
           subscription.seen(after);
-          await bell.rung(restMs);
+          await signal.wait(remainingMs);
         }
         after = page.next;
         const from = after;
-        page = await inTurn(() => waited.read(from));
+        page = await runLimited(() => source.read(from));
       }
       return page;
     } finally {
       reply.raw.off('close', end);
       polls.delete(end);
       subscription.end();
-      leave?.();
+      release?.();
     }
   }
 
   /** Whoever finds no place is told at once how things stand. */
-  function takeIfFree(caller: Caller, end: () => void): (() => void) | undefined {
+  function acquireIfFree(caller: Caller, end: () => void): (() => void) | undefined {
     try {
-      return places.take(caller, end);
+      return slots.acquire(caller, end);
     } catch (error) {
       if (error instanceof Refusal) return undefined;
       throw error;
@@ -209,44 +218,44 @@ export function createStreams(deps: StreamsDeps): Streams {
   };
 }
 
-type Made = { readonly stream: OpenStream; onEnd(leave: () => void): void };
+type CreatedStream = { readonly stream: OpenStream; onEnd(leave: () => void): void };
 
-type Bell = {
-  ring(): void;
+type WakeSignal = {
+  wake(): void;
   /** Rings for ever. */
   end(): void;
-  isOver(): boolean;
+  isEnded(): boolean;
   /** Until it has rung since the last time, or the time is over. */
-  rung(limitMs: number): Promise<void>;
+  wait(limitMs: number): Promise<void>;
 };
 
-function createBell(): Bell {
-  let isRung = false;
-  let isOver = false;
-  let heard: (() => void) | undefined;
-  function ring(): void {
-    isRung = true;
-    heard?.();
+function createWakeSignal(): WakeSignal {
+  let isWoken = false;
+  let isEnded = false;
+  let onWake: (() => void) | undefined;
+  function wake(): void {
+    isWoken = true;
+    onWake?.();
   }
   return {
-    ring,
+    wake,
     end() {
-      isOver = true;
-      ring();
+      isEnded = true;
+      wake();
     },
-    isOver: () => isOver,
-    async rung(limitMs) {
-      if (!isRung) {
+    isEnded: () => isEnded,
+    async wait(limitMs) {
+      if (!isWoken) {
         await new Promise<void>((resolve) => {
           const timer = setTimeout(resolve, limitMs);
-          heard = () => {
+          onWake = () => {
             clearTimeout(timer);
             resolve();
           };
         });
       }
-      heard = undefined;
-      isRung = false;
+      onWake = undefined;
+      isWoken = false;
     },
   };
 }
@@ -263,12 +272,12 @@ function headersOf(reply: FastifyReply): Record<string, string> {
   return Object.fromEntries(known.map(([name, value]) => [name, String(value)]));
 }
 
-function callerOf({ caller }: FastifyRequest): Caller {
+function knownCaller({ caller }: FastifyRequest): Caller {
   if (caller === undefined) throw new Error('only a known caller may wait');
   return caller;
 }
 
-function measurements(
+function registerMetrics(
   metrics: Metrics | undefined,
   count: { open: () => number; polls: () => number },
 ): { ended(reason: string): void } {

@@ -89,7 +89,7 @@ describe('a long poll', () => {
   });
 
   it('is told at once how things stand where too many wait', async (t) => {
-    const limits = { perClient: 1, perDevice: 1, perOrganization: 10, inAll: 10 };
+    const limits = { perClient: 1, perDevice: 1, perOrganization: 10, total: 10 };
     const sample = await createStreamSample(t, { streams: { limits } });
     const heard = await listenTo(sample.url, { token });
     assert.deepEqual((await poll(sample, 'wait=60')).body, { ids: [], next: 0 });

@@ -1,9 +1,9 @@
 // One open stream: writes what happens, never ahead of a reader that is slow, until a reason ends it.
 import { errorCodes, Refusal } from '@switchyard/contract';
 import { jittered, type Log, type Subscription } from '../../platform/index.ts';
-import { endText, eventText, type StreamEvent } from './event-format.ts';
-import type { Line } from './stream-connection.ts';
-import type { Due } from './stream-schedule.ts';
+import { formatEvent, formatStreamEnd, type StreamEvent } from './event-format.ts';
+import type { StreamConnection } from './stream-connection.ts';
+import type { ScheduledTick } from './stream-schedule.ts';
 
 /** What a reader of a list finds behind a cursor. */
 export type StreamPage = {
@@ -17,7 +17,7 @@ export type StreamPage = {
 
 export type ReadPage = (after: number) => Promise<StreamPage>;
 
-export type StreamTimes = {
+export type StreamTimings = {
   /** How often open streams are looked after. */
   readonly tickMs: number;
   /** After the one before; behind an event it comes sooner by chance, so that those of many lie apart. */
@@ -32,7 +32,7 @@ export type StreamTimes = {
   readonly closeMs: number;
 };
 
-export const defaultStreamTimes: StreamTimes = {
+export const defaultStreamTimings: StreamTimings = {
   tickMs: 500,
   // Proxies give up after 60 s of silence, clients after 45; with a tick it stays within 30.
   heartbeatMs: 29_000,
@@ -42,24 +42,24 @@ export const defaultStreamTimes: StreamTimes = {
   closeMs: 5000,
 };
 
-const failuresMax = 6;
+const maxFailures = 6;
 
-export type StreamDeps = {
+export type OpenStreamDeps = {
   readonly read: ReadPage;
   /** Rejects with a Refusal once the client may not read any more; gives when its token expires. */
   readonly authorize: () => Promise<number>;
   readonly log: Log;
-  readonly times: StreamTimes;
+  readonly timings: StreamTimings;
   readonly nowMs: () => number;
   readonly wallMs: () => number;
   /** When `tick` is to be called next. */
-  readonly due: Pick<Due, 'at'>;
+  readonly schedule: Pick<ScheduledTick, 'setNext'>;
   /** Once, whatever ended it. */
   readonly onEnd: (reason: string) => void;
 };
 
-export type Opened = {
-  readonly line: Line;
+export type StreamStart = {
+  readonly connection: StreamConnection;
   readonly opening: string;
   /** The cursor of the client, and what was found behind it. */
   readonly from: number;
@@ -69,7 +69,7 @@ export type Opened = {
 };
 
 export type OpenStream = {
-  begin(opened: Opened): void;
+  begin(opened: StreamStart): void;
   /** There may be something new, up to this version. */
   wake(version: number): void;
   /** Tells the client why, and closes. */
@@ -78,51 +78,52 @@ export type OpenStream = {
 };
 
 /** Only what a client may not do any more ends a stream; a database that is away does not. */
-function endingCodeOf(error: unknown): string | undefined {
+function endReasonOf(error: unknown): string | undefined {
   if (!(error instanceof Refusal)) return undefined;
   const { status } = errorCodes[error.code];
   return status >= 500 || status === 429 ? undefined : error.code;
 }
 
-export function createOpenStream(deps: StreamDeps): OpenStream {
-  const { read, authorize, log, times, nowMs, wallMs, due, onEnd } = deps;
-  let line: Line | undefined;
+export function createOpenStream(deps: OpenStreamDeps): OpenStream {
+  const { read, authorize, log, timings, nowMs, wallMs, schedule, onEnd } = deps;
+  let connection: StreamConnection | undefined;
   let subscription: Subscription | undefined;
   let after = 0;
   let expiresAt = 0;
   /** True until it has begun: who wakes it earlier is remembered. */
   let isPumping = true;
   /** What it was woken for. */
-  let target = 0;
+  let wakeVersion = 0;
   /** There may be more without being woken for it, as at the beginning. */
-  let isBehind = true;
+  let mayHaveMore = true;
   let isEnded = false;
   /** What is to be told at the beginning, where it has ended before. */
   let endedBy = '';
   let failures = 0;
   let retryAtMs = 0;
-  let beatAtMs = 0;
+  let heartbeatAtMs = 0;
   let checkAtMs = 0;
   /** Since when the reader takes nothing. */
   let fullSinceMs: number | undefined;
   let drained: (() => void) | undefined;
 
-  function wrote(isTaken: boolean | undefined, nextBeatMs: number): void {
+  function afterWrite(isTaken: boolean | undefined, nextHeartbeatMs: number): void {
     const now = nowMs();
     if (isTaken === false) fullSinceMs ??= now;
-    beatAtMs = now + nextBeatMs;
+    heartbeatAtMs = now + nextHeartbeatMs;
     plan(now);
   }
 
   /** The first of what can be due; an expiry by the wall is looked at with each check as well. */
   function plan(now: number): void {
-    const written = fullSinceMs === undefined ? beatAtMs : fullSinceMs + times.slowReaderMs;
+    const written = fullSinceMs === undefined ? heartbeatAtMs : fullSinceMs + timings.slowReaderMs;
     const first = Math.min(written, checkAtMs, now + Math.max(0, expiresAt - wallMs()));
-    due.at(failures > 0 ? Math.min(first, retryAtMs) : first);
+    schedule.setNext(failures > 0 ? Math.min(first, retryAtMs) : first);
   }
 
-  const write = (text: string): void => wrote(line?.write(text), jittered(times.heartbeatMs));
-  const beat = (): void => wrote(line?.beat(), times.heartbeatMs);
+  const write = (text: string): void =>
+    afterWrite(connection?.write(text), jittered(timings.heartbeatMs));
+  const sendHeartbeat = (): void => afterWrite(connection?.sendHeartbeat(), timings.heartbeatMs);
 
   function onDrain(): void {
     fullSinceMs = undefined;
@@ -130,7 +131,7 @@ export function createOpenStream(deps: StreamDeps): OpenStream {
     drained?.();
   }
 
-  function over(reason: string): void {
+  function finish(reason: string): void {
     if (isEnded) return;
     isEnded = true;
     endedBy = reason;
@@ -141,23 +142,23 @@ export function createOpenStream(deps: StreamDeps): OpenStream {
 
   function end(reason: string): void {
     if (isEnded) return;
-    over(reason);
-    if (line === undefined) return;
+    finish(reason);
+    if (connection === undefined) return;
     // A reader that takes nothing would hold the ending back as well.
     if (fullSinceMs !== undefined) {
-      line.destroy();
+      connection.destroy();
       return;
     }
-    close(line, reason);
+    close(connection, reason);
   }
 
-  function close(told: Line, reason: string): void {
-    told.end(endText(reason));
-    setTimeout(() => told.destroy(), times.closeMs).unref();
+  function close(openConnection: StreamConnection, reason: string): void {
+    openConnection.end(formatStreamEnd(reason));
+    setTimeout(() => openConnection.destroy(), timings.closeMs).unref();
   }
 
-  async function tell({ events, next, isLast }: StreamPage): Promise<void> {
-    if (events.length > 0) write(events.map(eventText).join(''));
+  async function deliver({ events, next, isLast }: StreamPage): Promise<void> {
+    if (events.length > 0) write(events.map(formatEvent).join(''));
     after = next;
     subscription?.seen(next);
     if (isLast === true) end('completed');
@@ -168,26 +169,26 @@ export function createOpenStream(deps: StreamDeps): OpenStream {
   }
 
   async function readOn(): Promise<void> {
-    while (!isEnded && (isBehind || after < target)) {
+    while (!isEnded && (mayHaveMore || after < wakeVersion)) {
       const before = after;
-      const aim = target;
+      const targetVersion = wakeVersion;
       const page = await read(before);
       if (isEnded) return;
-      await tell(page);
+      await deliver(page);
       if (page.next > before) continue;
-      isBehind = false;
+      mayHaveMore = false;
       // What is not for this reader leaves it where it is; a wake-up during the read is another one.
-      if (target === aim) target = before;
+      if (wakeVersion === targetVersion) wakeVersion = before;
     }
   }
 
-  function failed(error: unknown): void {
-    const code = endingCodeOf(error);
+  function onReadFailure(error: unknown): void {
+    const code = endReasonOf(error);
     failures += 1;
-    retryAtMs = nowMs() + jittered(times.retryMs * 2 ** failures);
+    retryAtMs = nowMs() + jittered(timings.retryMs * 2 ** failures);
     plan(nowMs());
     if (code !== undefined) end(code);
-    if (isEnded || failures < failuresMax) return;
+    if (isEnded || failures < maxFailures) return;
     log.warn({ err: error, failures }, 'a stream ends, since its events could not be read');
     end('interrupted');
   }
@@ -199,17 +200,17 @@ export function createOpenStream(deps: StreamDeps): OpenStream {
       await readOn();
       failures = 0;
     } catch (error) {
-      failed(error);
+      onReadFailure(error);
     }
     isPumping = false;
   }
 
   async function check(): Promise<void> {
-    checkAtMs = nowMs() + times.recheckMs;
+    checkAtMs = nowMs() + timings.recheckMs;
     try {
       expiresAt = await authorize();
     } catch (error) {
-      const code = endingCodeOf(error);
+      const code = endReasonOf(error);
       if (code !== undefined) end(code);
     }
     plan(nowMs());
@@ -217,41 +218,41 @@ export function createOpenStream(deps: StreamDeps): OpenStream {
 
   return {
     begin({ opening, from, first, ...opened }) {
-      ({ line, subscription, expiresAt } = opened);
+      ({ connection, subscription, expiresAt } = opened);
       if (isEnded) {
         subscription.end();
-        return close(line, endedBy);
+        return close(connection, endedBy);
       }
       // Nothing tells of a client that left while the first page was read.
-      if (line.isGone()) return over('left');
-      checkAtMs = nowMs() + jittered(times.recheckMs);
-      line.hear({ onDrain, onClose: () => over('left') });
+      if (connection.isClosed()) return finish('left');
+      checkAtMs = nowMs() + jittered(timings.recheckMs);
+      connection.listen({ onDrain, onClose: () => finish('left') });
       write(opening);
-      tell(first)
+      deliver(first)
         .then(() => {
           isPumping = false;
-          isBehind = first.next > from;
+          mayHaveMore = first.next > from;
           return pump();
         })
-        .catch(failed);
+        .catch(onReadFailure);
     },
     wake(version) {
-      target = Math.max(target, version);
+      wakeVersion = Math.max(wakeVersion, version);
       void pump();
     },
     end,
     tick() {
       if (isEnded) return;
       const now = nowMs();
-      if (fullSinceMs !== undefined && now - fullSinceMs >= times.slowReaderMs) {
-        over('slow_reader');
-        line?.destroy();
+      if (fullSinceMs !== undefined && now - fullSinceMs >= timings.slowReaderMs) {
+        finish('slow_reader');
+        connection?.destroy();
       } else if (wallMs() >= expiresAt) {
         end('token_expired');
       } else {
         if (now >= checkAtMs) void check();
         if (failures > 0 && now >= retryAtMs) void pump();
-        if (now >= beatAtMs && fullSinceMs === undefined) beat();
+        if (now >= heartbeatAtMs && fullSinceMs === undefined) sendHeartbeat();
       }
       plan(now);
     },

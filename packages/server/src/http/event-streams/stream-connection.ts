@@ -3,34 +3,43 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { heartbeatText } from './event-format.ts';
 
-export type Line = {
+export type StreamConnection = {
   /** False where the reader has not taken what was written before. */
   write(text: string): boolean;
   /** Writes that it lives: of thousands in silence nothing else is written, so its bytes are made once. */
-  beat(): boolean;
+  sendHeartbeat(): boolean;
   /** Writes the last, and closes once it is taken. */
   end(text: string): void;
   destroy(): void;
-  isGone(): boolean;
+  isClosed(): boolean;
   /** `onDrain` once what was written is taken, `onClose` once the connection is gone. */
-  hear(listeners: { onDrain(): void; onClose(): void }): void;
+  listen(listeners: { onDrain(): void; onClose(): void }): void;
 };
 
 /** What Node keeps of a connection that it reads requests from; no part of its documented interface. */
 type Parser = { unconsume(): void; remove(): void; close(): void };
-type Served = Socket & { parser?: Parser | null; _httpMessage?: unknown };
+type ServerSocket = Socket & { parser?: Parser | null; _httpMessage?: unknown };
 /** Whether the server closes the connection behind the answer. */
-type Answer = ServerResponse & { _last?: boolean };
+type ServerResponseInternals = ServerResponse & { _last?: boolean };
 
-const served = ['data', 'end', 'error', 'close', 'timeout', 'drain', 'pause', 'resume'] as const;
-const ofServer = /^(?:bound )?(?:socketOn|onSocket(?:Pause|Resume))/;
-const nothing = (): void => {};
+const serverEvents = [
+  'data',
+  'end',
+  'error',
+  'close',
+  'timeout',
+  'drain',
+  'pause',
+  'resume',
+] as const;
+const serverListenerPattern = /^(?:bound )?(?:socketOn|onSocket(?:Pause|Resume))/;
+const ignore = (): void => {};
 
-function closeWithReader(this: Socket): void {
+function destroySocket(this: Socket): void {
   this.destroy();
 }
 
-function isParser(parser: Served['parser']): parser is Parser {
+function isParser(parser: ServerSocket['parser']): parser is Parser {
   return (
     typeof parser?.remove === 'function' &&
     typeof parser.close === 'function' &&
@@ -39,18 +48,18 @@ function isParser(parser: Served['parser']): parser is Parser {
 }
 
 /** The server reads no more requests from it: whatever comes is passed over. */
-function letGoOfParser(socket: Served): void {
+function detachParser(socket: ServerSocket): void {
   const { parser } = socket;
   // Before its listeners are gone: with a reader of its own, the parser no longer reads the connection.
-  socket.on('data', nothing);
-  for (const event of served) {
+  socket.on('data', ignore);
+  for (const event of serverEvents) {
     for (const listener of socket.listeners(event)) {
-      if (ofServer.test(listener.name)) socket.off(event, listener as () => void);
+      if (serverListenerPattern.test(listener.name)) socket.off(event, listener as () => void);
     }
   }
   socket.setTimeout(0);
-  socket.on('error', nothing);
-  socket.on('end', closeWithReader);
+  socket.on('error', ignore);
+  socket.on('end', destroySocket);
   if (!isParser(parser)) return;
   parser.remove();
   socket.parser = null;
@@ -60,16 +69,16 @@ function letGoOfParser(socket: Served): void {
 
 const chunk = (text: string): string => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
 const lastChunk = '0\r\n\r\n';
-const beatChunk = Buffer.from(chunk(heartbeatText));
+const heartbeatChunk = Buffer.from(chunk(heartbeatText));
 
-function lineOn(socket: Socket): Line {
+function connectionOnSocket(socket: Socket): StreamConnection {
   return {
     write: (text) => socket.write(chunk(text)),
-    beat: () => socket.write(beatChunk),
+    sendHeartbeat: () => socket.write(heartbeatChunk),
     end: (text) => void socket.end(chunk(text) + lastChunk),
     destroy: () => void socket.destroy(),
-    isGone: () => socket.destroyed,
-    hear({ onDrain, onClose }) {
+    isClosed: () => socket.destroyed,
+    listen({ onDrain, onClose }) {
       socket.on('drain', onDrain);
       socket.once('close', onClose);
     },
@@ -77,14 +86,14 @@ function lineOn(socket: Socket): Line {
 }
 
 /** Of an answer that stays with the server. */
-function lineOf(raw: ServerResponse): Line {
+function connectionOnResponse(raw: ServerResponse): StreamConnection {
   return {
     write: (text) => raw.write(text),
-    beat: () => raw.write(heartbeatText),
+    sendHeartbeat: () => raw.write(heartbeatText),
     end: (text) => void raw.end(text),
     destroy: () => void raw.destroy(),
-    isGone: () => raw.destroyed,
-    hear({ onDrain, onClose }) {
+    isClosed: () => raw.destroyed,
+    listen({ onDrain, onClose }) {
       raw.on('drain', onDrain);
       raw.once('close', onClose);
     },
@@ -92,7 +101,7 @@ function lineOf(raw: ServerResponse): Line {
 }
 
 /** Clients of HTTP/1.0 know no chunks: theirs ends with the connection, as the server has it. */
-const canBeTaken = (raw: Answer): boolean =>
+const canTakeOver = (raw: ServerResponseInternals): boolean =>
   raw.socket !== null && raw.req.httpVersion === '1.1' && typeof raw._last === 'boolean';
 
 /**
@@ -104,25 +113,28 @@ const canBeTaken = (raw: Answer): boolean =>
  *
  * @example const line = await takeLine(reply.raw, { 'content-type': 'text/event-stream' });
  */
-export function takeLine(raw: Answer, headers: OutgoingHttpHeaders): Promise<Line> {
-  const socket = raw.socket as Served | null;
+export function takeOverConnection(
+  raw: ServerResponseInternals,
+  headers: OutgoingHttpHeaders,
+): Promise<StreamConnection> {
+  const socket = raw.socket as ServerSocket | null;
   // Nobody is told any more of what is gone.
-  if (raw.destroyed) return Promise.resolve(lineOf(raw));
-  if (socket === null || !canBeTaken(raw)) {
+  if (raw.destroyed) return Promise.resolve(connectionOnResponse(raw));
+  if (socket === null || !canTakeOver(raw)) {
     raw.writeHead(200, headers);
-    return Promise.resolve(lineOf(raw));
+    return Promise.resolve(connectionOnResponse(raw));
   }
-  const { promise, resolve } = Promise.withResolvers<Line>();
-  const line = lineOn(socket);
+  const { promise, resolve } = Promise.withResolvers<StreamConnection>();
+  const connection = connectionOnSocket(socket);
   raw.once('finish', () => {
     // A second request came behind the first: its answer would stand within the stream.
     if (socket._httpMessage !== null && socket._httpMessage !== undefined) socket.destroy();
-    if (!socket.destroyed) letGoOfParser(socket);
-    resolve(line);
+    if (!socket.destroyed) detachParser(socket);
+    resolve(connection);
   });
-  raw.once('close', () => resolve(line));
-  const taken = { connection: 'close', 'transfer-encoding': 'chunked' };
-  raw.writeHead(200, { ...headers, ...taken });
+  raw.once('close', () => resolve(connection));
+  const takeOverHeaders = { connection: 'close', 'transfer-encoding': 'chunked' };
+  raw.writeHead(200, { ...headers, ...takeOverHeaders });
   raw._last = false;
   raw.chunkedEncoding = false;
   raw.end();

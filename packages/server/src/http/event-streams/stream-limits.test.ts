@@ -14,7 +14,7 @@ const endedBy = (reason: string) => `switchyard_streams_ended_total{reason="${re
 
 describe('a reader that is slow', () => {
   it('is not run ahead of: one page waits for it, and no more is read', async (t) => {
-    const sample = await createStreamSample(t, { streams: { times: { slowReaderMs: 500 } } });
+    const sample = await createStreamSample(t, { streams: { timings: { slowReaderMs: 500 } } });
     for (let n = 1; n <= 400; n += 1) sample.commit({ n, bulky });
     const heard = await listenTo(sample.url, { token });
     heard.pause();
@@ -25,7 +25,7 @@ describe('a reader that is slow', () => {
   });
 
   it('gets everything in order as long as it takes something at times', async (t) => {
-    const sample = await createStreamSample(t, { streams: { times: { slowReaderMs: 20_000 } } });
+    const sample = await createStreamSample(t, { streams: { timings: { slowReaderMs: 20_000 } } });
     for (let n = 1; n <= 100; n += 1) sample.commit({ n, bulky });
     const heard = await listenTo(sample.url, { token });
     for (const count of [20, 40, 60, 80]) {
@@ -46,7 +46,7 @@ describe('a reader that is slow', () => {
 
   it('is cut off when it takes nothing for long, and finds the rest when it comes back', async (t) => {
     // The quick one has to stay, on a machine that stands still for a while as well.
-    const sample = await createStreamSample(t, { streams: { times: { slowReaderMs: 6000 } } });
+    const sample = await createStreamSample(t, { streams: { timings: { slowReaderMs: 6000 } } });
     const quick = await listenTo(sample.url, { token });
     const heard = await listenTo(sample.url, { token });
     heard.pause();
@@ -69,7 +69,7 @@ describe('a reader that is slow', () => {
 
   it('gets no heartbeats on top of what it does not take', async (t) => {
     const times = { heartbeatMs: 2, slowReaderMs: 400 };
-    const sample = await createStreamSample(t, { streams: { times } });
+    const sample = await createStreamSample(t, { streams: { timings: times } });
     for (let n = 1; n <= 100; n += 1) sample.commit({ n, bulky });
     const heard = await listenTo(sample.url, { token });
     heard.pause();
@@ -79,7 +79,7 @@ describe('a reader that is slow', () => {
 });
 
 describe('the limits of waiting', () => {
-  const limits = { perClient: 2, perDevice: 2, perOrganization: 10, inAll: 4 };
+  const limits = { perClient: 2, perDevice: 2, perOrganization: 10, total: 4 };
 
   it('a client is refused its third stream, until it leaves one', async (t) => {
     const sample = await createStreamSample(t, { streams: { limits } });

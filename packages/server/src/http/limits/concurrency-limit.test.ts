@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { createAtMost } from './concurrency-limit.ts';
+import { createConcurrencyLimit } from './concurrency-limit.ts';
 
 it('so much runs at once and no more, in the order of coming, also after a failure', async () => {
-  const inTurn = createAtMost(2);
+  const inTurn = createConcurrencyLimit(2);
   const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
   const begun: number[] = [];
   const all = gates.map(({ promise }, index) =>

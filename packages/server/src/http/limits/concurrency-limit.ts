@@ -1,13 +1,13 @@
 // Lets so many pieces of work run at once and no more; the others wait in the order in which they came.
 
-export type AtMost = <T>(work: () => Promise<T>) => Promise<T>;
+export type RunLimited = <T>(work: () => Promise<T>) => Promise<T>;
 
 /** @example const inTurn = createAtMost(16); await inTurn(() => read(after)); */
-export function createAtMost(most: number): AtMost {
+export function createConcurrencyLimit(maxConcurrent: number): RunLimited {
   const waiting: (() => void)[] = [];
   let running = 0;
   return async (work) => {
-    if (running < most) running += 1;
+    if (running < maxConcurrent) running += 1;
     else await new Promise<void>((resolve) => waiting.push(resolve));
     try {
       return await work();

@@ -10,16 +10,16 @@ import { createMetrics } from '../../platform/index.ts';
 import { type MadeCertificate, makeCertificate } from '../authentication/certificate.fixture.ts';
 import { createListener } from '../server/listener.ts';
 import { createSample, type Sample } from '../server/sample-server.fixture.ts';
-import { createArrivals, type Patience } from './new-connection-limits.ts';
+import { type ConnectionTimeouts, createNewConnectionLimits } from './new-connection-limits.ts';
 
 const host = '127.0.0.1';
 const dripMs = 10;
-const little: Partial<Patience> = {
+const little: Partial<ConnectionTimeouts> = {
   // Time enough for those that do say something, on a busy machine as well.
   handshakeMs: 4000,
-  headMs: 4000,
+  headersMs: 4000,
   requestMs: 4500,
-  lookEveryMs: 20,
+  checkIntervalMs: 20,
 };
 
 /** Silent until it is cut off. */
@@ -59,7 +59,7 @@ describe('peers that take their time', () => {
   let port: number;
   before(async () => {
     certificate = await makeCertificate('server');
-    sample = await createSample({ tls: certificate, metrics, patience: little });
+    sample = await createSample({ tls: certificate, metrics, connectionTimeouts: little });
     ({ port } = await sample.listen());
   });
   after(() => sample.close());
@@ -121,9 +121,9 @@ describe('more silent peers than there is room for', () => {
     certificate = await makeCertificate('server');
   });
 
-  async function opened(patience: Partial<Patience>) {
+  async function opened(patience: Partial<ConnectionTimeouts>) {
     const metrics = createMetrics();
-    const arrivals = createArrivals({ metrics, patience });
+    const arrivals = createNewConnectionLimits({ metrics, timeouts: patience });
     const few = {
       ...arrivals,
       watch: (...[server, isTls]: Parameters<typeof arrivals.watch>) =>
@@ -131,10 +131,10 @@ describe('more silent peers than there is room for', () => {
     };
     const server = createListener((_, response) => response.end('served'), {
       tls: certificate,
-      arrivals: few,
+      newConnections: few,
       isUpgrade: () => false,
       webSockets: 0,
-      isStrict: false,
+      sendsHsts: false,
     });
     server.listen(0, host);
     await once(server, 'listening');
@@ -154,7 +154,7 @@ describe('more silent peers than there is room for', () => {
   };
 
   it('the oldest makes room once it was silent for a while', async (t) => {
-    const { port, close } = await opened({ roomAfterMs: 0 });
+    const { port, close } = await opened({ evictAfterMs: 0 });
     const silent: Socket[] = [];
     for (let n = 0; n < 4; n += 1) silent.push(await silence(port));
     t.after(() => {
@@ -172,7 +172,7 @@ describe('more silent peers than there is room for', () => {
   });
 
   it('the newest finds none before: who came first is not thrown out by a crowd', async (t) => {
-    const { port, close } = await opened({ roomAfterMs: 60_000 });
+    const { port, close } = await opened({ evictAfterMs: 60_000 });
     const silent: Socket[] = [];
     for (let n = 0; n < 4; n += 1) silent.push(await silence(port));
     t.after(() => {

@@ -7,39 +7,42 @@ import type { Metrics } from '../../platform/index.ts';
 export const connectionLimit = 10_000;
 
 /** All in milliseconds. */
-export type Patience = {
+export type ConnectionTimeouts = {
   /** For the handshake of TLS. */
   readonly handshakeMs: number;
   /** For the head of a request, a WebSocket's too. */
-  readonly headMs: number;
+  readonly headersMs: number;
   /** For all of a request; a longer body has as much again for each MiB that arrived in the time before. */
   readonly requestMs: number;
   /** How often it is looked whose time is over. */
-  readonly lookEveryMs: number;
+  readonly checkIntervalMs: number;
   /** Where there is no place left, whoever has said nothing for so long makes room. */
-  readonly roomAfterMs: number;
+  readonly evictAfterMs: number;
 };
 
-const usualPatience: Patience = {
+const defaultTimeouts: ConnectionTimeouts = {
   handshakeMs: 10_000,
-  headMs: 10_000,
+  headersMs: 10_000,
   requestMs: 15_000,
-  lookEveryMs: 1000,
-  roomAfterMs: 2000,
+  checkIntervalMs: 1000,
+  evictAfterMs: 2000,
 };
 
-const cuts = ['handshake', 'request', 'room', 'full'] as const;
-type Cut = (typeof cuts)[number];
+const closeReasons = ['handshake', 'request', 'room', 'full'] as const;
+type CloseReason = (typeof closeReasons)[number];
 
-type Arrival = { readonly socket: Socket; readonly at: number };
+type NewConnection = { readonly socket: Socket; readonly openedAt: number };
 
-export type Arrivals = {
-  readonly patience: Patience;
+export type NewConnectionLimits = {
+  readonly timeouts: ConnectionTimeouts;
   /** Counts those of a listener, and lets no more than `most` of them wait at a time. */
-  watch(server: Server, isTls: boolean, most: number): void;
+  watch(server: Server, isTls: boolean, maxWaiting: number): void;
 };
 
-function measure(metrics: Metrics | undefined, waiting: () => number): (cut: Cut) => void {
+function registerMetrics(
+  metrics: Metrics | undefined,
+  waiting: () => number,
+): (reason: CloseReason) => void {
   if (metrics === undefined) return () => {};
   metrics.gauge({
     name: 'switchyard_http_arrivals',
@@ -53,11 +56,11 @@ function measure(metrics: Metrics | undefined, waiting: () => number): (cut: Cut
     help: 'Connections that were cut off: too slow with the TLS handshake or a request, too many that say nothing, or no place at all.',
     labelNames: ['reason'],
   });
-  for (const reason of cuts) counter.inc({ reason }, 0);
+  for (const reason of closeReasons) counter.inc({ reason }, 0);
   return (reason) => counter.inc({ reason });
 }
 
-const placeOf = ({ remoteAddress, remotePort, localPort }: Socket): string =>
+const endpointsOf = ({ remoteAddress, remotePort, localPort }: Socket): string =>
   `${remoteAddress} ${remotePort} ${localPort}`;
 
 /**
@@ -66,52 +69,55 @@ const placeOf = ({ remoteAddress, remotePort, localPort }: Socket): string =>
  *
  * @example const arrivals = createArrivals({ metrics }); arrivals.watch(server, true, 5000);
  */
-export function createArrivals(given: {
+export function createNewConnectionLimits(options: {
   readonly metrics?: Metrics | undefined;
-  readonly patience?: Partial<Patience> | undefined;
-}): Arrivals {
-  const patience = { ...usualPatience, ...given.patience };
+  readonly timeouts?: Partial<ConnectionTimeouts> | undefined;
+}): NewConnectionLimits {
+  const timeouts = { ...defaultTimeouts, ...options.timeouts };
   /** Of all listeners; the oldest first. */
-  const waiting = new Set<Arrival>();
-  const count = measure(given.metrics, () => waiting.size);
+  const waiting = new Set<NewConnection>();
+  const count = registerMetrics(options.metrics, () => waiting.size);
 
-  function makeRoom(newest: Arrival): void {
+  function evictOne(newest: NewConnection): void {
     const [oldest = newest] = waiting;
-    const isStale = newest.at - oldest.at >= patience.roomAfterMs;
-    const cut = isStale ? oldest : newest;
-    waiting.delete(cut);
+    const isStale = newest.openedAt - oldest.openedAt >= timeouts.evictAfterMs;
+    const evicted = isStale ? oldest : newest;
+    waiting.delete(evicted);
     count('room');
-    cut.socket.destroy();
+    evicted.socket.destroy();
   }
 
   return {
-    patience,
-    watch(server, isTls, most) {
+    timeouts,
+    watch(server, isTls, maxWaiting) {
       /** TLS has a socket of its own above that of the network: both have the same addresses. */
-      const below = new Map<string, Arrival>();
-      const above = new WeakMap<Socket, Arrival>();
-      const asked = ({ socket }: IncomingMessage) => {
-        const arrival = above.get(socket);
-        if (arrival === undefined) return;
-        above.delete(socket);
-        waiting.delete(arrival);
+      const byEndpoints = new Map<string, NewConnection>();
+      const bySocket = new WeakMap<Socket, NewConnection>();
+      const onRequest = ({ socket }: IncomingMessage) => {
+        const connection = bySocket.get(socket);
+        if (connection === undefined) return;
+        bySocket.delete(socket);
+        waiting.delete(connection);
       };
       server.on('connection', (socket: Socket) => {
-        const arrival = { socket, at: performance.now() };
-        waiting.add(arrival);
+        const connection = { socket, openedAt: performance.now() };
+        waiting.add(connection);
         if (isTls) {
-          const place = placeOf(socket);
-          below.set(place, arrival);
-          socket.once('close', () => below.get(place) === arrival && below.delete(place));
-        } else above.set(socket, arrival);
-        socket.once('close', () => waiting.delete(arrival));
-        if (waiting.size > most) makeRoom(arrival);
+          const endpoints = endpointsOf(socket);
+          byEndpoints.set(endpoints, connection);
+          socket.once(
+            'close',
+            () => byEndpoints.get(endpoints) === connection && byEndpoints.delete(endpoints),
+          );
+        } else bySocket.set(socket, connection);
+        socket.once('close', () => waiting.delete(connection));
+        if (waiting.size > maxWaiting) evictOne(connection);
       });
       server.on('secureConnection', (socket: Socket) => {
-        const arrival = below.get(placeOf(socket));
-        if (arrival !== undefined) above.set(socket, arrival);
+        const connection = byEndpoints.get(endpointsOf(socket));
+        if (connection !== undefined) bySocket.set(socket, connection);
       });
-      server.on('request', asked).on('upgrade', asked);
+      server.on('request', onRequest).on('upgrade', onRequest);
       server.on('drop', () => count('full'));
       server.on('clientError', ({ code }: NodeJS.ErrnoException) => {
         if (code === 'ERR_HTTP_REQUEST_TIMEOUT') count('request');

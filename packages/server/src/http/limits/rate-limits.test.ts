@@ -105,7 +105,7 @@ describe('rate limits', () => {
 
   it('looks at no more tokens of nobody than an address may show', async () => {
     const sample = await createSample({
-      rateLimits: { strangers: { windowSeconds: 60, limit: 2 } },
+      rateLimits: { unauthenticated: { windowSeconds: 60, limit: 2 } },
     });
     try {
       const ask = async (token: string | undefined, remoteAddress: string) => {
@@ -136,14 +136,19 @@ describe('rate limits', () => {
   });
 
   it('has no address wait for what others beyond the room for addresses did', () => {
-    const policies = { strangers: { windowSeconds: 60, limit: 2 } };
-    const { strangers } = createRateLimits(policies, 2);
+    const policies = { unauthenticated: { windowSeconds: 60, limit: 2 } };
+    const { unauthenticatedByAddress } = createRateLimits(policies, 2);
     for (const last of [1, 2, 3, 4, 5, 6, 7]) {
-      for (let count = 0; count < 3; count += 1) strangers.note(`192.0.2.${last}`);
+      for (let count = 0; count < 3; count += 1)
+        unauthenticatedByAddress.recordFailure(`192.0.2.${last}`);
     }
-    assert.notEqual(strangers.waitMs('192.0.2.1'), undefined);
-    assert.notEqual(strangers.waitMs('192.0.2.2'), undefined);
-    assert.equal(strangers.waitMs('198.51.100.1'), undefined, 'nothing of it came from there');
+    assert.notEqual(unauthenticatedByAddress.waitMs('192.0.2.1'), undefined);
+    assert.notEqual(unauthenticatedByAddress.waitMs('192.0.2.2'), undefined);
+    assert.equal(
+      unauthenticatedByAddress.waitMs('198.51.100.1'),
+      undefined,
+      'nothing of it came from there',
+    );
   });
 
   it('looks on at sessions that are known', async () => {
@@ -152,8 +157,8 @@ describe('rate limits', () => {
       return callerWith();
     };
     const sample = await createSample({
-      rateLimits: { strangers: { windowSeconds: 60, limit: 2 } },
-      sessionCallerOf: Object.assign(bySession, {
+      rateLimits: { unauthenticated: { windowSeconds: 60, limit: 2 } },
+      findSessionCaller: Object.assign(bySession, {
         knows: ({ headers }: FastifyRequest) => headers.cookie === 'known',
       }),
     });

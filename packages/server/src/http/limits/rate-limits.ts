@@ -27,11 +27,11 @@ export const defaultRatePolicies = {
   // Of an address: a person fills in a form once, and a whole office a few times.
   signUps: { windowSeconds: 3600, limit: 60 },
   // Of an address, for tokens and sessions of nobody: each of them can cost a look at the database.
-  strangers: { windowSeconds: 60, limit: 3000 },
+  unauthenticated: { windowSeconds: 60, limit: 3000 },
 } as const satisfies RatePolicies;
 
 /** Keys that one counter follows; further ones of the same window share one place. */
-export const keyLimit = 50_000;
+export const maxTrackedKeys = 50_000;
 
 /** A caller, or the address of somebody unknown. */
 export type RateSubject = {
@@ -45,43 +45,43 @@ export type RateSubject = {
 };
 
 /** Sets the RateLimit headers; throws `rate_limited` when a limit is reached. */
-export type TakeRate = (subject: RateSubject, reply: FastifyReply) => void;
+export type ApplyRateLimit = (subject: RateSubject, reply: FastifyReply) => void;
 
 /** Requests of nobody, by address: how many there are shows behind each, and is asked before the next. */
-export type Strangers = {
+export type FailedAttemptLimit = {
   /** How long the address must wait, ms; undefined where it need not. */
   waitMs(address: string): number | undefined;
-  note(address: string): void;
+  recordFailure(address: string): void;
 };
 
 export type RateLimits = {
-  readonly strangers: Strangers;
+  readonly unauthenticatedByAddress: FailedAttemptLimit;
   /** As many addresses of sessions that are nobody's, counted apart. */
-  readonly goneSessions: Strangers;
+  readonly unknownSessionsByAddress: FailedAttemptLimit;
   /** Throws for a policy that was not configured, so that a route cannot be without one. */
-  policy(name: string): TakeRate;
+  policy(name: string): ApplyRateLimit;
 };
 
 type Counter = {
   /** How often a key may still come in this window; below zero where it came too often. */
-  take(key: string): number;
+  increment(key: string): number;
   /** The same without counting, of the key alone: a place that others share speaks for none of them. */
-  left(key: string): number;
+  remaining(key: string): number;
   clear(): void;
 };
 
 /** Of every request: the package that counts by promises and timers costs ten times as much. */
 function createCounter(limit: number, keys: number): Counter {
   const counts = new Map<string, number>();
-  const placeOf = (key: string) => (counts.size < keys || counts.has(key) ? key : 'others');
+  const countedKey = (key: string) => (counts.size < keys || counts.has(key) ? key : 'others');
   return {
-    take(key) {
-      const counted = placeOf(key);
+    increment(key) {
+      const counted = countedKey(key);
       const count = (counts.get(counted) ?? 0) + 1;
       counts.set(counted, count);
       return limit - count;
     },
-    left: (key) => limit - (counts.get(key) ?? 0),
+    remaining: (key) => limit - (counts.get(key) ?? 0),
     clear: () => counts.clear(),
   };
 }
@@ -90,19 +90,27 @@ function createCounter(limit: number, keys: number): Counter {
 export function addressKey(address: string): string {
   if (!isIPv6(address) || address.startsWith('::ffff:')) return address;
   const [head = '', tail = ''] = address.split('::');
-  const front = head.split(':').filter((group) => group !== '');
-  const back = tail.split(':').filter((group) => group !== '');
-  const zeros = Array.from({ length: Math.max(0, 8 - front.length - back.length) }, () => '0');
-  return [...front, ...zeros, ...back].slice(0, 4).join(':');
+  const groupsBeforeGap = head.split(':').filter((group) => group !== '');
+  const groupsAfterGap = tail.split(':').filter((group) => group !== '');
+  const zeros = Array.from(
+    { length: Math.max(0, 8 - groupsBeforeGap.length - groupsAfterGap.length) },
+    () => '0',
+  );
+  return [...groupsBeforeGap, ...zeros, ...groupsAfterGap].slice(0, 4).join(':');
 }
 
-function keyOf({ limitKey, organizationId = '', clientId, address = '' }: RateSubject): string {
+function subjectKey({
+  limitKey,
+  organizationId = '',
+  clientId,
+  address = '',
+}: RateSubject): string {
   if (limitKey !== undefined) return limitKey;
   return clientId === undefined ? addressKey(address) : clientKeyOf({ organizationId, clientId });
 }
 
 /** The counters that a subject is counted by; the first one always, the others where both exist. */
-function createPolicy(name: string, policy: RatePolicy, keys: number): TakeRate {
+function createPolicy(name: string, policy: RatePolicy, keys: number): ApplyRateLimit {
   const { limit, storeLimit, deviceLimit, windowSeconds } = policy;
   const policyHeader = `"${name}";q=${limit};w=${windowSeconds}`;
   const byClient = createCounter(limit, keys);
@@ -110,44 +118,50 @@ function createPolicy(name: string, policy: RatePolicy, keys: number): TakeRate 
   const byDevice = deviceLimit === undefined ? undefined : createCounter(deviceLimit, keys);
   let windowEndsMs = 0;
 
-  function begin(nowMs: number): void {
+  function beginWindow(nowMs: number): void {
     windowEndsMs = nowMs + windowSeconds * 1000;
     for (const counter of [byClient, byStore, byDevice]) counter?.clear();
   }
 
   /** The least that any counter has left; who is refused by one is not counted by the next. */
-  function take(subject: RateSubject): number {
+  function countSubject(subject: RateSubject): number {
     const { storeId, deviceId } = subject;
-    let left = byClient.take(keyOf(subject));
-    if (left >= 0 && byStore !== undefined && storeId !== undefined) {
-      left = Math.min(left, byStore.take(storeId));
+    let remaining = byClient.increment(subjectKey(subject));
+    if (remaining >= 0 && byStore !== undefined && storeId !== undefined) {
+      remaining = Math.min(remaining, byStore.increment(storeId));
     }
-    if (left >= 0 && byDevice !== undefined && deviceId !== undefined) {
-      left = Math.min(left, byDevice.take(deviceId));
+    if (remaining >= 0 && byDevice !== undefined && deviceId !== undefined) {
+      remaining = Math.min(remaining, byDevice.increment(deviceId));
     }
-    return left;
+    return remaining;
   }
 
   return (subject, reply) => {
     // Whole ones: a difference of others could round up to a second too many.
     const nowMs = Math.floor(performance.now());
-    if (nowMs >= windowEndsMs) begin(nowMs);
-    const left = take(subject);
-    const leftMs = windowEndsMs - nowMs;
+    if (nowMs >= windowEndsMs) beginWindow(nowMs);
+    const remaining = countSubject(subject);
+    const remainingMs = windowEndsMs - nowMs;
     reply.header('ratelimit-policy', policyHeader);
-    reply.header('ratelimit', `"${name}";r=${Math.max(0, left)};t=${Math.ceil(leftMs / 1000)}`);
-    if (left >= 0) return;
+    reply.header(
+      'ratelimit',
+      `"${name}";r=${Math.max(0, remaining)};t=${Math.ceil(remainingMs / 1000)}`,
+    );
+    if (remaining >= 0) return;
     throw new Refusal('rate_limited', `The limit "${name}" is reached.`, {
-      retryAfterMs: leftMs,
+      retryAfterMs: remainingMs,
     });
   };
 }
 
-function createStrangers({ limit, windowSeconds }: RatePolicy, keys: number): Strangers {
+function createFailedAttemptLimit(
+  { limit, windowSeconds }: RatePolicy,
+  keys: number,
+): FailedAttemptLimit {
   const counter = createCounter(limit, keys);
   let windowEndsMs = 0;
 
-  function leftMs(): number {
+  function remainingWindowMs(): number {
     const nowMs = Math.floor(performance.now());
     if (nowMs >= windowEndsMs) {
       windowEndsMs = nowMs + windowSeconds * 1000;
@@ -158,32 +172,32 @@ function createStrangers({ limit, windowSeconds }: RatePolicy, keys: number): St
 
   return {
     waitMs(address) {
-      const waitMs = leftMs();
-      return counter.left(addressKey(address)) > 0 ? undefined : waitMs;
+      const waitMs = remainingWindowMs();
+      return counter.remaining(addressKey(address)) > 0 ? undefined : waitMs;
     },
-    note(address) {
-      leftMs();
-      counter.take(addressKey(address));
+    recordFailure(address) {
+      remainingWindowMs();
+      counter.increment(addressKey(address));
     },
   };
 }
 
 export function createRateLimits(
   policies: RatePolicies = defaultRatePolicies,
-  keys = keyLimit,
+  keys = maxTrackedKeys,
 ): RateLimits {
-  const takes = new Map<string, TakeRate>();
-  const { strangers, ...others } = { ...defaultRatePolicies, ...policies };
+  const limitByName = new Map<string, ApplyRateLimit>();
+  const { unauthenticated, ...others } = { ...defaultRatePolicies, ...policies };
   for (const [name, policy] of Object.entries(others)) {
-    takes.set(name, createPolicy(name, policy, keys));
+    limitByName.set(name, createPolicy(name, policy, keys));
   }
   return {
-    strangers: createStrangers(strangers, keys),
-    goneSessions: createStrangers(strangers, keys),
+    unauthenticatedByAddress: createFailedAttemptLimit(unauthenticated, keys),
+    unknownSessionsByAddress: createFailedAttemptLimit(unauthenticated, keys),
     policy(name) {
-      const take = takes.get(name);
-      if (take === undefined) throw new RangeError(`no rate limit is called ${name}`);
-      return take;
+      const limit = limitByName.get(name);
+      if (limit === undefined) throw new RangeError(`no rate limit is called ${name}`);
+      return limit;
     },
   };
 }

@@ -1,9 +1,9 @@
 // The files behind the pages for people: the API reference of Swagger UI, and our own few.
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { type Asset, createAsset } from '../responses/static-assets.ts';
+import { createStaticAsset, type StaticAsset } from '../responses/static-assets.ts';
 
-const hourly = 'public, max-age=3600';
+const cacheOneHour = 'public, max-age=3600';
 
 const script = 'text/javascript; charset=utf-8';
 const style = 'text/css; charset=utf-8';
@@ -59,23 +59,27 @@ td:first-child { width: 20rem; }
 .dark-mode .swagger-ui { color-scheme: dark; }
 `;
 
-const mark = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0a58ca"/><path d="M5 21h8c6 0 5-10 11-10h3M5 21h22" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round"/></svg>
+const logo = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0a58ca"/><path d="M5 21h8c6 0 5-10 11-10h3M5 21h22" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round"/></svg>
 `;
 
-function fromText(type: string, text: string): Asset {
-  return createAsset({ type, cacheControl: hourly, read: () => Buffer.from(text) });
+function fromText(type: string, text: string): StaticAsset {
+  return createStaticAsset({ type, cacheControl: cacheOneHour, read: () => Buffer.from(text) });
 }
 
 /** The package holds finished files: nothing is built, and nothing is fetched from elsewhere. */
-function fromFile(type: string, url: string): Asset {
-  return createAsset({ type, cacheControl: hourly, read: () => readFile(fileURLToPath(url)) });
+function fromFile(type: string, url: string): StaticAsset {
+  return createStaticAsset({
+    type,
+    cacheControl: cacheOneHour,
+    read: () => readFile(fileURLToPath(url)),
+  });
 }
 
-export function createDocsAssets(): Readonly<Record<string, Asset>> {
+export function createDocumentationAssets(): Readonly<Record<string, StaticAsset>> {
   return {
     'pages.css': fromText(style, pageStyle),
     'start.js': fromText(script, startScript),
-    'mark.svg': fromText('image/svg+xml', mark),
+    'mark.svg': fromText('image/svg+xml', logo),
     'swagger-ui.css': fromFile(style, import.meta.resolve('swagger-ui-dist/swagger-ui.css')),
     'swagger-ui.js': fromFile(script, import.meta.resolve('swagger-ui-dist/swagger-ui-bundle.js')),
   };

@@ -3,9 +3,9 @@ import { asyncApiDocument, isErrorCode, Refusal } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { html, sendPage } from '../responses/html.ts';
-import { createAsset } from '../responses/static-assets.ts';
+import { createStaticAsset } from '../responses/static-assets.ts';
 import { route } from '../routes/declare-route.ts';
-import { createDocsAssets } from './documentation-assets.ts';
+import { createDocumentationAssets } from './documentation-assets.ts';
 import { errorIndexPage, errorPage, unknownErrorPage } from './error-code-pages.ts';
 
 const referencePage = html`<!doctype html>
@@ -29,7 +29,7 @@ const referencePage = html`<!doctype html>
 </html>
 `;
 
-const common = {
+const sharedFacts = {
   method: 'GET',
   tags: ['Documentation'],
   permission: 'public',
@@ -37,9 +37,9 @@ const common = {
   errors: [],
 } as const;
 
-const page = { ...common, isHidden: true, produces: ['text/html'] } as const;
+const pageFacts = { ...sharedFacts, isHidden: true, produces: ['text/html'] } as const;
 
-type SocketPlaces = {
+type WebSocketUrls = {
   readonly baseUrl: string;
   readonly deviceAuthUrl?: string;
   readonly connectorSessionAuth?: 'url' | 'bearer';
@@ -50,50 +50,53 @@ export type Documents = { readonly openApi: () => unknown; readonly asyncApi: ()
 
 /** The AsyncAPI document of a platform with such settings. */
 export const asyncApiOf =
-  (settings: SocketPlaces, version: string): Documents['asyncApi'] =>
+  (settings: WebSocketUrls, version: string): Documents['asyncApi'] =>
   () => {
     const { baseUrl, deviceAuthUrl: deviceUrl, connectorSessionAuth: sessionAuth } = settings;
     return asyncApiDocument({ baseUrl, deviceUrl, sessionAuth, version });
   };
 
-const documentOf = (write: () => unknown) =>
-  createAsset({
+const createDocument = (write: () => unknown) =>
+  createStaticAsset({
     type: 'application/json',
     cacheControl: 'public, max-age=300',
     read: () => Buffer.from(JSON.stringify(write())),
   });
 
-const whole = {
+const documentResponse = {
   headers: { 'If-None-Match': 'The ETag of the document that the client has.' },
   response: { 200: Type.Object({}, { description: 'The document.' }), 304: null },
-  answerHeaders: { 200: ['ETag'] },
+  responseHeaders: { 200: ['ETag'] },
 } as const;
 
-export function registerDocs(app: FastifyInstance, { openApi, asyncApi }: Documents): void {
-  const document = documentOf(openApi);
-  const events = documentOf(asyncApi);
+export function registerDocumentation(
+  app: FastifyInstance,
+  { openApi, asyncApi }: Documents,
+): void {
+  const document = createDocument(openApi);
+  const events = createDocument(asyncApi);
   route(app, {
-    ...common,
+    ...sharedFacts,
     url: '/openapi.json',
     operationId: 'getOpenApiDocument',
     summary: 'Get the OpenAPI document',
     description: 'The OpenAPI 3.1 document of the platform.',
-    ...whole,
+    ...documentResponse,
     handler: (request, reply) => document.send(request, reply),
   });
   route(app, {
-    ...common,
+    ...sharedFacts,
     url: '/asyncapi.json',
     operationId: 'getAsyncApiDocument',
     summary: 'Get the AsyncAPI document',
     description:
       'The AsyncAPI 3.0 document: events with the ways on which they come, and the WebSockets of devices ' +
       'and points of sale with their messages and close codes.',
-    ...whole,
+    ...documentResponse,
     handler: (request, reply) => events.send(request, reply),
   });
   route(app, {
-    ...page,
+    ...pageFacts,
     url: '/docs',
     operationId: 'getReferencePage',
     summary: 'Get the page of the API reference',
@@ -101,7 +104,7 @@ export function registerDocs(app: FastifyInstance, { openApi, asyncApi }: Docume
   });
   // The links of the page are relative to an address without the slash.
   route(app, {
-    ...page,
+    ...pageFacts,
     url: '/docs/',
     operationId: 'getReferencePageBySlash',
     summary: 'Redirect to the page of the API reference',
@@ -113,14 +116,14 @@ export function registerDocs(app: FastifyInstance, { openApi, asyncApi }: Docume
 
 function registerErrorPages(app: FastifyInstance): void {
   route(app, {
-    ...page,
+    ...pageFacts,
     url: '/docs/errors',
     operationId: 'getErrorIndexPage',
     summary: 'Get the page of all error codes',
     handler: async (_request, reply) => sendPage(reply, errorIndexPage()),
   });
   route(app, {
-    ...page,
+    ...pageFacts,
     url: '/docs/errors/:code',
     operationId: 'getErrorPage',
     summary: 'Get the page of an error code',
@@ -133,9 +136,9 @@ function registerErrorPages(app: FastifyInstance): void {
 }
 
 function registerAssets(app: FastifyInstance): void {
-  const assets = createDocsAssets();
+  const assets = createDocumentationAssets();
   route(app, {
-    ...page,
+    ...pageFacts,
     url: '/docs/assets/:name',
     produces: ['text/css', 'text/javascript', 'image/svg+xml'],
     operationId: 'getDocsAsset',

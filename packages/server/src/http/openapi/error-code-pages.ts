@@ -82,8 +82,8 @@ export function unknownErrorPage(): Html {
 
 function errorRow(code: ErrorCode): Html {
   const { title, retryable, outcome, reserved }: ErrorCodeFacts = errorCodes[code];
-  const shown = reserved === true ? `${title} (reserved)` : title;
-  return html`<tr><td><a href="errors/${code}"><code>${code}</code></a></td><td>${shown}</td><td>${outcome}</td><td>${retryable ? 'yes' : 'no'}</td></tr>
+  const label = reserved === true ? `${title} (reserved)` : title;
+  return html`<tr><td><a href="errors/${code}"><code>${code}</code></a></td><td>${label}</td><td>${outcome}</td><td>${retryable ? 'yes' : 'no'}</td></tr>
 `;
 }
 

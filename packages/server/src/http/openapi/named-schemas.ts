@@ -5,9 +5,9 @@ export type JsonObject = { [name: string]: unknown };
 
 export type SchemaNames = {
   /** The schema with every published schema inside it replaced by a reference. */
-  referring(schema: unknown): unknown;
+  reference(schema: unknown): unknown;
   /** A reference to an answer that many operations give alike; the name is a hint. */
-  sharing(hint: string, answer: JsonObject): JsonObject;
+  shareResponse(prefix: string, response: JsonObject): JsonObject;
   /** What was referred to so far. */
   components(): { readonly schemas: JsonObject; readonly responses: JsonObject };
 };
@@ -31,33 +31,33 @@ export function createSchemaNames(): SchemaNames {
   const names = publishedSchemas();
   const components: JsonObject = {};
   /** The same schema stands in many operations, and is compared as text once. */
-  const known = new WeakMap<object, unknown>();
+  const references = new WeakMap<object, unknown>();
 
-  function inside(schema: unknown): unknown {
-    if (Array.isArray(schema)) return schema.map(referring);
+  function referenceParts(schema: unknown): unknown {
+    if (Array.isArray(schema)) return schema.map(reference);
     if (!isObject(schema)) return schema;
     return Object.fromEntries(
       Object.entries(schema).map(([name, part]) => [
         name,
         // Values of their own, in which nothing is a schema.
-        ['enum', 'const', 'default', 'examples'].includes(name) ? part : referring(part),
+        ['enum', 'const', 'default', 'examples'].includes(name) ? part : reference(part),
       ]),
     );
   }
 
-  function referring(schema: unknown): unknown {
-    if (!isObject(schema)) return inside(schema);
-    const found = known.get(schema) ?? named(schema);
-    known.set(schema, found);
-    return found;
+  function reference(schema: unknown): unknown {
+    if (!isObject(schema)) return referenceParts(schema);
+    const result = references.get(schema) ?? referenceNamed(schema);
+    references.set(schema, result);
+    return result;
   }
 
-  function named(schema: JsonObject): unknown {
+  function referenceNamed(schema: JsonObject): unknown {
     const name = names.get(JSON.stringify(schema));
-    if (name === undefined) return inside(schema);
+    if (name === undefined) return referenceParts(schema);
     if (!Object.hasOwn(components, name)) {
       components[name] = {};
-      components[name] = inside(schema);
+      components[name] = referenceParts(schema);
     }
     return { $ref: `#/components/schemas/${name}` };
   }
@@ -65,17 +65,17 @@ export function createSchemaNames(): SchemaNames {
   const shared = new Map<string, string>();
   const responses: JsonObject = {};
 
-  function sharing(hint: string, answer: JsonObject): JsonObject {
-    const text = JSON.stringify(answer);
-    const name = shared.get(text) ?? `${hint}-${shared.size + 1}`;
+  function shareResponse(prefix: string, response: JsonObject): JsonObject {
+    const text = JSON.stringify(response);
+    const name = shared.get(text) ?? `${prefix}-${shared.size + 1}`;
     shared.set(text, name);
-    responses[name] = answer;
+    responses[name] = response;
     return { $ref: `#/components/responses/${name}` };
   }
 
   return {
-    referring,
-    sharing,
+    reference,
+    shareResponse,
     components: () => ({
       schemas: Object.fromEntries(Object.entries(components).sort(byName)),
       responses,

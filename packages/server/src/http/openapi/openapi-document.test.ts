@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { errorCodes, ProcessRequest, Transaction } from '@switchyard/contract';
 import { Type } from 'typebox';
-import type { RouteFacts } from '../routes/route-declaration.ts';
+import type { RouteDeclaration } from '../routes/route-declaration.ts';
 import { createSample, type Sample, sampleBaseUrl } from '../server/sample-server.fixture.ts';
 import { checkDocument, checkSchemas, type OpenApiDocument } from './openapi-document.fixture.ts';
-import { type OpenApiFacts, writeOpenApi } from './openapi-document.ts';
+import { buildOpenApiDocument, type OpenApiOptions } from './openapi-document.ts';
 
-const facts: OpenApiFacts = {
+const facts: OpenApiOptions = {
   title: 'Sample',
   version: '1.0.0',
   description: 'A sample.',
@@ -16,7 +16,7 @@ const facts: OpenApiFacts = {
   tagDescriptions: { Samples: 'For tests.' },
 };
 
-const sale: RouteFacts = {
+const sale: RouteDeclaration = {
   method: 'POST',
   url: '/payment/v1/transactions/:transactionId/again',
   operationId: 'saleAgain',
@@ -26,7 +26,7 @@ const sale: RouteFacts = {
   headers: { 'Idempotency-Key': 'Like clientOperationId.' },
   body: ProcessRequest,
   response: { 200: Transaction, 202: Transaction, 204: null },
-  answerHeaders: { 202: ['Location', 'Retry-After'] },
+  responseHeaders: { 202: ['Location', 'Retry-After'] },
   errors: ['client_id_reused'],
 };
 
@@ -70,7 +70,7 @@ describe('the OpenAPI document', () => {
   });
 
   it('tells each published schema once, with an example and the codes of the operation', () => {
-    const document = writeOpenApi(facts, [sale]) as unknown as OpenApiDocument;
+    const document = buildOpenApiDocument(facts, [sale]) as unknown as OpenApiDocument;
     checkDocument(document);
     checkSchemas(document);
     const operation = document.paths['/payment/v1/transactions/{transactionId}/again']?.['post'];
@@ -94,23 +94,28 @@ describe('the OpenAPI document', () => {
 
   it('tells the headers that clients act upon, and those of the limits with each answer', () => {
     const made = { ...sale, operationId: 'made', url: '/made', response: { 201: Transaction } };
-    const kept: RouteFacts = {
+    const kept: RouteDeclaration = {
       ...sale,
       operationId: 'kept',
       url: '/kept',
       headers: {},
       response: { 200: Transaction, 304: null },
-      answerHeaders: { 200: ['ETag', 'Location'] },
+      responseHeaders: { 200: ['ETag', 'Location'] },
     };
-    const told: RouteFacts = {
+    const told: RouteDeclaration = {
       ...sale,
       operationId: 'told',
       url: '/told',
       response: { 200: Transaction },
       headers: {},
-      answerHeaders: { 200: ['Location'] },
+      responseHeaders: { 200: ['Location'] },
     };
-    const document = writeOpenApi(facts, [sale, made, kept, told]) as unknown as OpenApiDocument;
+    const document = buildOpenApiDocument(facts, [
+      sale,
+      made,
+      kept,
+      told,
+    ]) as unknown as OpenApiDocument;
     checkDocument(document);
     const headersOf = (path: string, status: number) =>
       Object.keys(document.paths[path]?.['post']?.responses[status]?.headers ?? {}).sort();
@@ -130,7 +135,10 @@ describe('the OpenAPI document', () => {
   it('has a token address that can be called where the user domain is known', () => {
     type Flows = { oauth2: { flows: { clientCredentials: { tokenUrl: string } } } };
     const tokenUrl = (shownUserDomain?: string) => {
-      const { components } = writeOpenApi({ ...facts, shownUserDomain }, [sale]);
+      const { components } = buildOpenApiDocument(
+        { ...facts, exampleUserDomain: shownUserDomain },
+        [sale],
+      );
       const { securitySchemes } = components as { securitySchemes: Flows };
       return securitySchemes.oauth2.flows.clientCredentials.tokenUrl;
     };
@@ -144,7 +152,7 @@ describe('the OpenAPI document', () => {
     const refusal = Type.Object({ error: Type.String() });
     const response = { 200: Type.Object({}), 400: refusal };
     const form = { ...sale, body, examples, response, readsForm: true, hasOwnErrors: true };
-    const document = writeOpenApi(facts, [form]) as unknown as OpenApiDocument;
+    const document = buildOpenApiDocument(facts, [form]) as unknown as OpenApiDocument;
     checkSchemas(document);
     const operation = document.paths['/payment/v1/transactions/{transactionId}/again']?.['post'];
     const media = operation?.requestBody?.content['application/x-www-form-urlencoded'];
@@ -156,6 +164,6 @@ describe('the OpenAPI document', () => {
   });
 
   it('does not take the same operation id twice', () => {
-    assert.throws(() => writeOpenApi(facts, [sale, { ...sale, url: '/other' }]), TypeError);
+    assert.throws(() => buildOpenApiDocument(facts, [sale, { ...sale, url: '/other' }]), TypeError);
   });
 });

@@ -2,13 +2,13 @@
 import { defined, Problem } from '@switchyard/contract';
 import type { TSchema } from 'typebox';
 import type { Access } from '../authentication/authenticate.ts';
-import { deprecationText } from '../routes/deprecation.ts';
-import type { RouteFacts } from '../routes/route-declaration.ts';
+import { deprecationNotice } from '../routes/deprecation.ts';
+import type { RouteDeclaration } from '../routes/route-declaration.ts';
 import { createSchemaNames, type JsonObject, type SchemaNames } from './named-schemas.ts';
-import { answersOf } from './operation-responses.ts';
+import { operationResponses } from './operation-responses.ts';
 import { exampleOf } from './schema-examples.ts';
 
-export type OpenApiFacts = {
+export type OpenApiOptions = {
   readonly title: string;
   readonly version: string;
   readonly description: string;
@@ -17,15 +17,18 @@ export type OpenApiFacts = {
   /** Where devices show their certificates; left out where nobody listens there. */
   readonly deviceAuthUrl?: string | undefined;
   /** Where the token address of the document leads; left out, it has a place to fill. */
-  readonly shownUserDomain?: string | undefined;
+  readonly exampleUserDomain?: string | undefined;
   /** What the tags of the routes are about. */
   readonly tagDescriptions: Readonly<Record<string, string>>;
 };
 
-export function writeOpenApi(facts: OpenApiFacts, declared: readonly RouteFacts[]): JsonObject {
-  const operations = declared.filter(({ isHidden }) => isHidden !== true);
+export function buildOpenApiDocument(
+  options: OpenApiOptions,
+  routes: readonly RouteDeclaration[],
+): JsonObject {
+  const operations = routes.filter(({ isHidden }) => isHidden !== true);
   const names = createSchemaNames();
-  names.referring(Problem);
+  names.reference(Problem);
   const paths: Record<string, JsonObject> = {};
   for (const operation of operations) {
     const path = operation.url.replace(/:(\w+)/g, '{$1}');
@@ -33,43 +36,43 @@ export function writeOpenApi(facts: OpenApiFacts, declared: readonly RouteFacts[
       ...paths[path],
       [operation.method.toLowerCase()]: {
         ...operationObject(operation, names),
-        ...serversOf(operation, facts),
+        ...serversOf(operation, options),
       },
     };
   }
-  demandUniqueIds(operations);
+  assertUniqueOperationIds(operations);
   return {
     openapi: '3.1.1',
     info: {
-      title: facts.title,
-      version: facts.version,
-      description: facts.description,
-      contact: { name: facts.title, url: `${facts.baseUrl}/docs` },
+      title: options.title,
+      version: options.version,
+      description: options.description,
+      contact: { name: options.title, url: `${options.baseUrl}/docs` },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: facts.baseUrl }],
-    externalDocs: { url: `${facts.baseUrl}/docs/errors`, description: 'The error codes.' },
+    servers: [{ url: options.baseUrl }],
+    externalDocs: { url: `${options.baseUrl}/docs/errors`, description: 'The error codes.' },
     security: [{ bearer: [] }],
-    tags: tagObjects(operations, facts.tagDescriptions),
+    tags: tagObjects(operations, options.tagDescriptions),
     paths,
     components: {
       ...names.components(),
       headers,
       parameters,
-      securitySchemes: securitySchemes(facts),
+      securitySchemes: securitySchemes(options),
     },
   };
 }
 
-function demandUniqueIds(operations: readonly RouteFacts[]): void {
-  const seen = new Set<string>();
+function assertUniqueOperationIds(operations: readonly RouteDeclaration[]): void {
+  const knownIds = new Set<string>();
   for (const { operationId, method, url } of operations) {
-    if (seen.has(operationId)) throw new TypeError(`${method} ${url} repeats ${operationId}`);
-    seen.add(operationId);
+    if (knownIds.has(operationId)) throw new TypeError(`${method} ${url} repeats ${operationId}`);
+    knownIds.add(operationId);
   }
 }
 
-function tagObjects(operations: readonly RouteFacts[], descriptions: Record<string, string>) {
+function tagObjects(operations: readonly RouteDeclaration[], descriptions: Record<string, string>) {
   const used = new Set(operations.flatMap(({ tags }) => tags));
   return [...used].map((name) => ({
     name,
@@ -77,14 +80,16 @@ function tagObjects(operations: readonly RouteFacts[], descriptions: Record<stri
   }));
 }
 
-function operationObject(facts: RouteFacts, names: SchemaNames): JsonObject {
+function operationObject(facts: RouteDeclaration, names: SchemaNames): JsonObject {
   const { operationId, summary, tags, permission, deprecated } = facts;
-  const ending = deprecated && deprecationText(deprecated);
+  const notice = deprecated && deprecationNotice(deprecated);
   return {
     operationId,
     summary,
     ...defined({ deprecated: deprecated === undefined ? undefined : true }),
-    description: [ending, facts.description, rightsText(permission)].filter(Boolean).join('\n\n'),
+    description: [notice, facts.description, permissionText(permission)]
+      .filter(Boolean)
+      .join('\n\n'),
     tags,
     'x-permission': permission,
     security: securityOf(permission),
@@ -95,11 +100,14 @@ function operationObject(facts: RouteFacts, names: SchemaNames): JsonObject {
       { $ref: '#/components/parameters/RequestId' },
     ],
     ...bodyObject(facts, names),
-    responses: answersOf(facts, names),
+    responses: operationResponses(facts, names),
   };
 }
 
-function serversOf({ onDevices }: RouteFacts, { deviceAuthUrl }: OpenApiFacts): JsonObject {
+function serversOf(
+  { isOnDeviceListener: onDevices }: RouteDeclaration,
+  { deviceAuthUrl }: OpenApiOptions,
+): JsonObject {
   if (onDevices !== true || deviceAuthUrl === undefined) return {};
   return { servers: [{ url: deviceAuthUrl }] };
 }
@@ -110,7 +118,7 @@ function securityOf(permission: Access): JsonObject[] {
   return [{ bearer: [] }, { oauth2: [] }];
 }
 
-function rightsText(permission: Access): string {
+function permissionText(permission: Access): string {
   if (permission === 'public') return 'Needs no token.';
   if (permission === 'certificate') return 'Needs no token, and the certificate of a device.';
   if (permission === 'token') return 'Needs a valid token.';
@@ -122,23 +130,23 @@ type ObjectSchema = { properties?: JsonObject; required?: readonly string[] };
 
 /** A part of the path that no schema describes is a text. */
 function parameterObjects(
-  place: 'path' | 'query',
+  location: 'path' | 'query',
   schema: TSchema | undefined,
   url: string,
   names: SchemaNames,
 ): JsonObject[] {
   const { properties = {}, required = [] }: ObjectSchema = schema ?? {};
   const inPath = [...url.matchAll(/:(\w+)/g)].map(([, name]) => String(name));
-  const all = place === 'path' ? inPath : Object.keys(properties);
+  const all = location === 'path' ? inPath : Object.keys(properties);
   return all.map((name) => {
     const member = properties[name] ?? { type: 'string' };
     const { description } = member as { description?: string };
     return {
       name,
-      in: place,
-      required: place === 'path' || required.includes(name),
+      in: location,
+      required: location === 'path' || required.includes(name),
       ...defined({ description }),
-      schema: names.referring(member),
+      schema: names.reference(member),
     };
   });
 }
@@ -147,14 +155,21 @@ function headerParameter([name, description]: [string, string]): JsonObject {
   return { name, in: 'header', required: false, description, schema: { type: 'string' } };
 }
 
-function bodyObject(facts: RouteFacts, names: SchemaNames): JsonObject {
-  const { body, bodyOptional, readsForm, consumes = [], streams, examples } = facts;
+function bodyObject(facts: RouteDeclaration, names: SchemaNames): JsonObject {
+  const {
+    body,
+    bodyOptional,
+    readsForm,
+    consumes = [],
+    streamedMediaTypes: streams,
+    examples,
+  } = facts;
   if (streams !== undefined) {
-    const shown = streams.map((type) => [type, streamed(examples?.[type])]);
-    return { requestBody: { required: true, content: Object.fromEntries(shown) } };
+    const content = streams.map((type) => [type, streamedBody(examples?.[type])]);
+    return { requestBody: { required: true, content: Object.fromEntries(content) } };
   }
   if (body === undefined || isEmpty(body)) return {};
-  const media = { schema: names.referring(body), ...shownBodies(facts) };
+  const media = { schema: names.reference(body), ...bodyExamples(facts) };
   const type = readsForm === true ? 'application/x-www-form-urlencoded' : 'application/json';
   const others = consumes.map((type) => [type, { schema: { type: 'string', format: 'binary' } }]);
   return {
@@ -165,15 +180,15 @@ function bodyObject(facts: RouteFacts, names: SchemaNames): JsonObject {
   };
 }
 
-const streamed = (example: unknown): JsonObject => ({
+const streamedBody = (example: unknown): JsonObject => ({
   schema: { type: 'string' },
   ...defined({ example }),
 });
 
-function shownBodies({ body, examples }: RouteFacts): JsonObject {
+function bodyExamples({ body, examples }: RouteDeclaration): JsonObject {
   if (examples !== undefined) {
-    const shown = Object.entries(examples).map(([name, value]) => [name, { value }]);
-    return { examples: Object.fromEntries(shown) };
+    const named = Object.entries(examples).map(([name, value]) => [name, { value }]);
+    return { examples: Object.fromEntries(named) };
   }
   const example = exampleOf(body);
   return defined({ example: example?.value });
@@ -246,8 +261,8 @@ const parameters = {
 };
 
 /** OpenAPI has no place to fill in a token address: without a domain it is written, not to be called. */
-function securitySchemes({ authUrl, shownUserDomain = '{realm}' }: OpenApiFacts): JsonObject {
-  const tokenUrl = `${authUrl}/oauth2/v1/${encodeURIComponent(shownUserDomain)}/token`;
+function securitySchemes({ authUrl, exampleUserDomain = '{realm}' }: OpenApiOptions): JsonObject {
+  const tokenUrl = `${authUrl}/oauth2/v1/${encodeURIComponent(exampleUserDomain)}/token`;
   return {
     bearer: {
       type: 'http',

@@ -1,11 +1,11 @@
 // Lists what an operation can answer: its own answers, and the problems of its kind.
 import { type ErrorCode, errorCodes } from '@switchyard/contract';
 import { problemMediaType } from '../responses/problem-responses.ts';
-import type { AnswerHeader, RouteFacts } from '../routes/route-declaration.ts';
+import type { ResponseHeader, RouteDeclaration } from '../routes/route-declaration.ts';
 import type { JsonObject, SchemaNames } from './named-schemas.ts';
-import { answerHeadersOf } from './response-headers.ts';
+import { responseHeadersOf } from './response-headers.ts';
 
-const always: ErrorCode[] = [
+const commonErrors: ErrorCode[] = [
   'not_acceptable',
   'uri_too_long',
   'rate_limited',
@@ -13,39 +13,39 @@ const always: ErrorCode[] = [
   'overloaded',
   'shutting_down',
 ];
-const withCertificate: ErrorCode[] = [
+const certificateErrors: ErrorCode[] = [
   'certificate_required',
   'certificate_invalid',
   'certificate_expired',
   'certificate_revoked',
 ];
-const withToken: ErrorCode[] = ['token_missing', 'token_invalid', 'token_expired'];
-const withBody: ErrorCode[] = ['payload_too_large', 'unsupported_media_type', 'malformed_json'];
-const withFields: ErrorCode[] = ['field_required', 'field_unknown', 'field_invalid'];
+const tokenErrors: ErrorCode[] = ['token_missing', 'token_invalid', 'token_expired'];
+const bodyErrors: ErrorCode[] = ['payload_too_large', 'unsupported_media_type', 'malformed_json'];
+const fieldErrors: ErrorCode[] = ['field_required', 'field_unknown', 'field_invalid'];
 
 /** The codes that a schema gives to its own faults, wherever they stand in it. */
 function annotatedCodes(schema: unknown): string[] {
   if (typeof schema !== 'object' || schema === null) return [];
-  const own = 'x-codes' in schema ? Object.values(schema['x-codes'] as JsonObject) : [];
-  return [...own.map(String), ...Object.values(schema).flatMap(annotatedCodes)];
+  const codes = 'x-codes' in schema ? Object.values(schema['x-codes'] as JsonObject) : [];
+  return [...codes.map(String), ...Object.values(schema).flatMap(annotatedCodes)];
 }
 
 /** Every code that the operation can give, in the order of the closed list. */
-export function codesOf(facts: RouteFacts): ErrorCode[] {
+export function errorCodesOf(facts: RouteDeclaration): ErrorCode[] {
   const { permission, body, query, params, errors } = facts;
-  const found = new Set<string>([...always, ...errors]);
+  const possible = new Set<string>([...commonErrors, ...errors]);
   const add = (codes: readonly string[]) => {
-    for (const code of codes) found.add(code);
+    for (const code of codes) possible.add(code);
   };
   const takesNoToken = permission === 'public' || permission === 'certificate';
-  if (permission === 'certificate') add(withCertificate);
-  if (!takesNoToken) add(withToken);
+  if (permission === 'certificate') add(certificateErrors);
+  if (!takesNoToken) add(tokenErrors);
   if (!takesNoToken && permission !== 'token') add(['permission_denied']);
-  if (body !== undefined) add(withBody);
-  if (body !== undefined || query !== undefined) add(withFields);
+  if (body !== undefined) add(bodyErrors);
+  if (body !== undefined || query !== undefined) add(fieldErrors);
   if (params !== undefined) add(['field_invalid']);
   for (const schema of [body, query, params]) add(annotatedCodes(schema));
-  return (Object.keys(errorCodes) as ErrorCode[]).filter((code) => found.has(code));
+  return (Object.keys(errorCodes) as ErrorCode[]).filter((code) => possible.has(code));
 }
 
 const statusTexts: Record<number, string> = {
@@ -56,40 +56,40 @@ const statusTexts: Record<number, string> = {
   304: 'Not changed since it was read.',
 };
 
-export function answersOf(facts: RouteFacts, names: SchemaNames): JsonObject {
-  const answers: JsonObject = {};
+export function operationResponses(facts: RouteDeclaration, names: SchemaNames): JsonObject {
+  const responses: JsonObject = {};
   for (const [status, schema] of Object.entries(facts.response)) {
-    const known = facts.notes?.[Number(status)] ?? statusTexts[Number(status)];
-    const description = describedBy(schema) ?? known ?? 'An answer.';
+    const statusText = facts.statusDescriptions?.[Number(status)] ?? statusTexts[Number(status)];
+    const description = schemaDescription(schema) ?? statusText ?? 'An answer.';
     const types =
       status === '200' ? (facts.produces ?? ['application/json']) : ['application/json'];
     const content =
       schema === null
         ? {}
         : { content: Object.fromEntries(types.map((type) => [type, contentOf(schema, names)])) };
-    answers[status] = { description, headers: headersOf(facts, Number(status)), ...content };
+    responses[status] = { description, headers: headersOf(facts, Number(status)), ...content };
   }
-  return facts.hasOwnErrors === true ? answers : { ...answers, ...problemsOf(facts, names) };
+  return facts.hasOwnErrors === true ? responses : { ...responses, ...problemsOf(facts, names) };
 }
 
-function describedBy(schema: unknown): string | undefined {
+function schemaDescription(schema: unknown): string | undefined {
   if (typeof schema !== 'object' || schema === null || !('description' in schema)) return undefined;
   return String(schema.description);
 }
 
 function contentOf(schema: unknown, names: SchemaNames): JsonObject {
-  return { schema: names.referring(schema) };
+  return { schema: names.reference(schema) };
 }
 
 const shared = (name: string): JsonObject => ({ $ref: `#/components/headers/${name}` });
-const everywhere = { 'X-Request-Id': shared('RequestId') };
+const requestIdHeader = { 'X-Request-Id': shared('RequestId') };
 /** Where the house's own rules have let the request in, or have refused it. */
 const commonHeaders = {
-  ...everywhere,
+  ...requestIdHeader,
   RateLimit: shared('RateLimit'),
   'RateLimit-Policy': shared('RateLimitPolicy'),
 };
-const told: Readonly<Record<AnswerHeader, JsonObject>> = {
+const headerReferences: Readonly<Record<ResponseHeader, JsonObject>> = {
   'Content-Disposition': shared('ContentDisposition'),
   'Content-Range': shared('ContentRange'),
   ETag: shared('ETag'),
@@ -103,44 +103,44 @@ const problemHeaders: Record<number, JsonObject> = {
 };
 
 /** With each answer of what will be withdrawn, refusals too. */
-const withdrawn = ({ deprecated }: RouteFacts): JsonObject =>
+const deprecationHeaders = ({ deprecated }: RouteDeclaration): JsonObject =>
   deprecated === undefined
     ? {}
     : { Deprecation: shared('Deprecation'), Sunset: shared('Sunset'), Link: shared('Successor') };
 
-function headersOf(facts: RouteFacts, status: number): JsonObject {
-  const own = answerHeadersOf(facts, status).map((name) => [name, told[name]]);
+function headersOf(facts: RouteDeclaration, status: number): JsonObject {
+  const declared = responseHeadersOf(facts, status).map((name) => [name, headerReferences[name]]);
   return {
-    ...(facts.hasOwnErrors === true ? everywhere : commonHeaders),
-    ...withdrawn(facts),
-    ...Object.fromEntries(own),
+    ...(facts.hasOwnErrors === true ? requestIdHeader : commonHeaders),
+    ...deprecationHeaders(facts),
+    ...Object.fromEntries(declared),
   };
 }
 
 /** Any refusal that can pass may say when. */
-const passes = (codes: readonly ErrorCode[]): boolean =>
+const isRetryable = (codes: readonly ErrorCode[]): boolean =>
   codes.some((code) => errorCodes[code].retryable);
 
-function problemsOf(facts: RouteFacts, names: SchemaNames): JsonObject {
+function problemsOf(facts: RouteDeclaration, names: SchemaNames): JsonObject {
   const byStatus = new Map<number, ErrorCode[]>();
-  for (const code of codesOf(facts)) {
+  for (const code of errorCodesOf(facts)) {
     const { status } = errorCodes[code];
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
-  const answers: JsonObject = {};
-  for (const [status, own] of byStatus) {
-    answers[status] = names.sharing(`Problem-${status}`, {
-      description: own.map((code) => `\`${code}\`: ${errorCodes[code].title}.`).join('\n\n'),
+  const responses: JsonObject = {};
+  for (const [status, codes] of byStatus) {
+    responses[status] = names.shareResponse(`Problem-${status}`, {
+      description: codes.map((code) => `\`${code}\`: ${errorCodes[code].title}.`).join('\n\n'),
       headers: {
         ...commonHeaders,
-        ...withdrawn(facts),
+        ...deprecationHeaders(facts),
         ...problemHeaders[status],
-        ...(passes(own) ? { 'Retry-After': told['Retry-After'] } : {}),
+        ...(isRetryable(codes) ? { 'Retry-After': headerReferences['Retry-After'] } : {}),
       },
-      content: { [problemMediaType]: { schema: problemSchema(own) } },
+      content: { [problemMediaType]: { schema: problemSchema(codes) } },
     });
   }
-  return answers;
+  return responses;
 }
 
 function problemSchema(codes: readonly ErrorCode[]): JsonObject {

@@ -4,16 +4,16 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { problemMediaType } from '../responses/problem-responses.ts';
-import { answerHeaders, type RouteFacts } from '../routes/route-declaration.ts';
-import { answerHeadersOf } from './response-headers.ts';
+import { type RouteDeclaration, responseHeaders } from '../routes/route-declaration.ts';
+import { responseHeadersOf } from './response-headers.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
 /** Members that the schema does not name are a fault too: clients would come to rely on them. */
-function closed(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(closed);
+function closeObjects(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(closeObjects);
   if (typeof schema !== 'object' || schema === null) return schema;
-  const parts = Object.entries(schema).map(([name, part]) => [name, closed(part)]);
+  const parts = Object.entries(schema).map(([name, part]) => [name, closeObjects(part)]);
   const copy: Schema = Object.fromEntries(parts);
   const hasMembers = Object.keys(copy['properties'] ?? {}).length > 0;
   const isOpen = hasMembers && copy['additionalProperties'] === undefined;
@@ -21,9 +21,9 @@ function closed(schema: unknown): unknown {
 }
 
 /** Of all servers of the process: what a route declares is compiled once. */
-const compiled = new WeakMap<object, ValidateFunction>();
+const validators = new WeakMap<object, ValidateFunction>();
 
-const faultsOf = ({ errors }: ValidateFunction): string | undefined =>
+const errorsText = ({ errors }: ValidateFunction): string | undefined =>
   errors?.map(({ instancePath, message }) => `${instancePath} ${message}`).join('; ');
 
 let checker: Ajv2020 | undefined;
@@ -36,27 +36,31 @@ function createChecker(): Ajv2020 {
   return ajv;
 }
 
-function checkHeaders(facts: RouteFacts, reply: FastifyReply): void {
-  const declared = answerHeadersOf(facts, reply.statusCode);
-  const more = answerHeaders.filter((name) => reply.hasHeader(name) && !declared.includes(name));
-  if (more.length === 0) return;
-  throw new Error(`${facts.operationId} ${reply.statusCode} does not declare ${more.join(', ')}`);
+function checkHeaders(facts: RouteDeclaration, reply: FastifyReply): void {
+  const declared = responseHeadersOf(facts, reply.statusCode);
+  const undeclared = responseHeaders.filter(
+    (name) => reply.hasHeader(name) && !declared.includes(name),
+  );
+  if (undeclared.length === 0) return;
+  throw new Error(
+    `${facts.operationId} ${reply.statusCode} does not declare ${undeclared.join(', ')}`,
+  );
 }
 
-function createAnswerCheck() {
+function createResponseValidator() {
   function validatorOf(schema: object): ValidateFunction {
-    const known = compiled.get(schema);
-    if (known !== undefined) return known;
+    const existing = validators.get(schema);
+    if (existing !== undefined) return existing;
     checker ??= createChecker();
-    const validate = checker.compile(closed(schema) as object);
-    compiled.set(schema, validate);
+    const validate = checker.compile(closeObjects(schema) as object);
+    validators.set(schema, validate);
     return validate;
   }
 
   function checkProblem(payload: unknown): void {
     const validate = validatorOf(Problem);
     if (validate(JSON.parse(String(payload)))) return;
-    throw new Error(`A problem is not as declared: ${faultsOf(validate)}`);
+    throw new Error(`A problem is not as declared: ${errorsText(validate)}`);
   }
 
   /** Throws when an answer in JSON differs from the schema of its status. */
@@ -69,7 +73,7 @@ function createAnswerCheck() {
     const validate = validatorOf(schema);
     // As it will be sent: without what JSON leaves out.
     if (validate(JSON.parse(JSON.stringify(payload)))) return;
-    throw new Error(`${name} is not as declared: ${faultsOf(validate)}`);
+    throw new Error(`${name} is not as declared: ${errorsText(validate)}`);
   }
 
   /** Throws when the headers differ from those of the status, or a refusal from the one shape of it. */
@@ -84,8 +88,8 @@ function createAnswerCheck() {
 }
 
 /** Whatever is not as declared becomes a fault. */
-export function checkAnswers(app: FastifyInstance): void {
-  const check = createAnswerCheck();
+export function validateResponses(app: FastifyInstance): void {
+  const check = createResponseValidator();
   app.addHook('preSerialization', async (request, reply, payload) => {
     check.body(request, reply, payload);
     return payload;

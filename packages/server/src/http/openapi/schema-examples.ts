@@ -6,12 +6,18 @@ type Example = { readonly value: unknown };
 /** Nothing where a member that has to be there gives no example. */
 export function exampleOf(schema: unknown): Example | undefined {
   if (typeof schema !== 'object' || schema === null) return undefined;
-  const { examples, const: constant, enum: words, default: fallback, anyOf } = schema as JsonObject;
+  const {
+    examples,
+    const: constant,
+    enum: enumValues,
+    default: fallback,
+    anyOf,
+  } = schema as JsonObject;
   if (Array.isArray(examples) && examples.length > 0) return { value: examples[0] };
   if (constant !== undefined) return { value: constant };
-  if (Array.isArray(words)) return { value: words[0] };
+  if (Array.isArray(enumValues)) return { value: enumValues[0] };
   if (fallback !== undefined) return { value: fallback };
-  if (Array.isArray(anyOf)) return anyOf.map(exampleOf).find((found) => found !== undefined);
+  if (Array.isArray(anyOf)) return anyOf.map(exampleOf).find((example) => example !== undefined);
   return exampleOfType(schema as JsonObject);
 }
 
@@ -36,7 +42,7 @@ function exampleOfType(schema: JsonObject): Example | undefined {
   }
 }
 
-const formatted: Readonly<Record<string, string>> = {
+const exampleByFormat: Readonly<Record<string, string>> = {
   uuid: '019823f0-5d2c-7a31-9a53-0c6f1f2e9b11',
   'date-time': '2026-03-01T12:30:00.000Z',
   date: '2026-03-01',
@@ -49,7 +55,7 @@ const plainText = 'text';
 /** A text of a form of its own, into which a plain word does not fit, needs an example of its own. */
 function exampleOfText({ format, pattern, maxLength, minLength }: JsonObject): Example | undefined {
   if (format !== undefined) {
-    const value = formatted[String(format)];
+    const value = exampleByFormat[String(format)];
     return value === undefined ? undefined : { value };
   }
   const least = Number(minLength ?? 0);

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { BlockList, isIPv6 } from 'node:net';
 
 /** Of addresses and of ranges such as `10.0.0.0/8`. @example const isTrusted = createAddressTest(['10.0.0.0/8']); isTrusted(socket.remoteAddress); */
-export function createAddressTest(
+export function createAddressMatcher(
   ranges: readonly string[],
 ): (address: string | undefined) => boolean {
   const list = new BlockList();
@@ -18,14 +18,14 @@ export function createAddressTest(
 }
 
 /** @example const addressOf = createAddressReader(settings.trustProxy); addressOf(request); */
-export function createAddressReader(
+export function createClientAddressReader(
   trustedProxy: readonly string[] = [],
 ): (request: Pick<IncomingMessage, 'headers' | 'socket'>) => string {
-  const isTrusted = createAddressTest(trustedProxy);
+  const isTrusted = createAddressMatcher(trustedProxy);
   return ({ headers, socket }) => {
     let address = socket.remoteAddress ?? '';
-    const told = String(headers['x-forwarded-for'] ?? '').split(',');
-    for (const hop of told.map((each) => each.trim()).toReversed()) {
+    const forwardedFor = String(headers['x-forwarded-for'] ?? '').split(',');
+    for (const hop of forwardedFor.map((each) => each.trim()).toReversed()) {
       if (hop === '' || !isTrusted(address)) break;
       address = hop;
     }

@@ -1,23 +1,26 @@
 // Translates what the schema validator finds into pointers, codes and sentences for the caller.
 import { type FieldError, mailNamePattern } from '@switchyard/contract';
 import type { ErrorObject } from 'ajv/dist/2020.js';
-import { settleAlternatives } from './union-error-selection.ts';
+import { selectUnionErrors } from './union-error-selection.ts';
 
 export type RequestPart = 'body' | 'query' | 'path';
 export type FieldFault = FieldError;
 
 /** More do not help anybody to mend a request. */
-export const errorLimit = 20;
+export const maxFieldErrors = 20;
 
 /** The codes that a schema gives to its own faults, by keyword. */
 type Annotated = { 'x-codes'?: Record<string, string>; properties?: Record<string, Annotated> };
 
-export function fieldErrorsOf(found: readonly ErrorObject[], part: RequestPart): FieldFault[] {
+export function fieldErrorsOf(
+  validationErrors: readonly ErrorObject[],
+  part: RequestPart,
+): FieldFault[] {
   const faults = new Map<string, FieldFault>();
-  for (const error of settleAlternatives(found)) {
+  for (const error of selectUnionErrors(validationErrors)) {
     const fault = faultOf(error, part);
     if (!faults.has(fault.pointer)) faults.set(fault.pointer, fault);
-    if (faults.size === errorLimit) break;
+    if (faults.size === maxFieldErrors) break;
   }
   return [...faults.values()];
 }
@@ -48,15 +51,15 @@ function namedMember({ keyword, params }: ErrorObject): string | undefined {
 const escaped = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1');
 
 /** A name that a client made may hold anything, a card number too; then the pointer stops above it. */
-const showableName = /^(?!.*[0-9]{8})(?:[A-Za-z0-9_.:-]|~[01]){1,64}$/;
+const printableName = /^(?!.*[0-9]{8})(?:[A-Za-z0-9_.:-]|~[01]){1,64}$/;
 
 function pointerTo(path: string, part: RequestPart): string {
   const names = path.split('/').slice(1);
-  const end = names.findIndex((name) => !showableName.test(name));
-  const shown = end < 0 ? names : names.slice(0, end);
-  if (part === 'query') return `?${shown.join('.')}`;
-  if (part === 'path') return `:${shown.join('.')}`;
-  return shown.map((name) => `/${name}`).join('');
+  const end = names.findIndex((name) => !printableName.test(name));
+  const printable = end < 0 ? names : names.slice(0, end);
+  if (part === 'query') return `?${printable.join('.')}`;
+  if (part === 'path') return `:${printable.join('.')}`;
+  return printable.map((name) => `/${name}`).join('');
 }
 
 const generalCodes: Record<string, string> = {
@@ -102,8 +105,8 @@ const patternSentences: Record<string, string> = {
     'Must hold letters, digits, spaces, hyphens, apostrophes and full stops that no letter follows, and begin with a letter.',
 };
 
-const count = (limit: unknown, noun: string) => `${limit} ${noun}${limit === 1 ? '' : 's'}`;
-const listed = (values: unknown) =>
+const countText = (limit: unknown, noun: string) => `${limit} ${noun}${limit === 1 ? '' : 's'}`;
+const jsonList = (values: unknown) =>
   Array.isArray(values) ? values.map((value) => JSON.stringify(value)).join(', ') : '';
 
 /** Words come from the schema alone: what was sent may be card data. */
@@ -119,17 +122,17 @@ const details: Record<string, (params: Record<string, unknown>) => string> = {
   exclusiveMinimum: ({ limit }) => `Must be more than ${limit}.`,
   exclusiveMaximum: ({ limit }) => `Must be less than ${limit}.`,
   multipleOf: ({ multipleOf }) => `Must be a multiple of ${multipleOf}.`,
-  minLength: ({ limit }) => `Must have at least ${count(limit, 'character')}.`,
-  maxLength: ({ limit }) => `Must have at most ${count(limit, 'character')}.`,
-  minItems: ({ limit }) => `Must have at least ${count(limit, 'item')}.`,
-  maxItems: ({ limit }) => `Must have at most ${count(limit, 'item')}.`,
-  minProperties: ({ limit }) => `Must have at least ${count(limit, 'member')}.`,
-  maxProperties: ({ limit }) => `Must have at most ${count(limit, 'member')}.`,
+  minLength: ({ limit }) => `Must have at least ${countText(limit, 'character')}.`,
+  maxLength: ({ limit }) => `Must have at most ${countText(limit, 'character')}.`,
+  minItems: ({ limit }) => `Must have at least ${countText(limit, 'item')}.`,
+  maxItems: ({ limit }) => `Must have at most ${countText(limit, 'item')}.`,
+  minProperties: ({ limit }) => `Must have at least ${countText(limit, 'member')}.`,
+  maxProperties: ({ limit }) => `Must have at most ${countText(limit, 'member')}.`,
   uniqueItems: () => 'Must not hold the same item twice.',
   pattern: ({ pattern }) =>
     patternSentences[String(pattern)] ?? 'Does not have the documented form.',
   format: ({ format }) => `Must be ${formatNames[String(format)] ?? 'of the documented format'}.`,
-  enum: ({ allowedValues }) => `Must be one of ${listed(allowedValues)}.`,
+  enum: ({ allowedValues }) => `Must be one of ${jsonList(allowedValues)}.`,
   const: ({ allowedValue }) => `Must be ${JSON.stringify(allowedValue)}.`,
 };
 

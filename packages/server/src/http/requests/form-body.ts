@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 
 /** A page's form holds a password or a passkey's answer; nothing of ours comes near this. */
 export const formLimitBytes = 16_384;
-const fieldLimit = 32;
+const maxFields = 32;
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
@@ -12,7 +12,7 @@ function malformed(detail: string): never {
   throw new Refusal('request_malformed', detail);
 }
 
-function decoded(text: string): string {
+function decodeFormText(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
@@ -28,14 +28,14 @@ export function parseForm(body: Buffer): Record<string, string> {
   } catch {
     return malformed('The form is not UTF-8.');
   }
-  const pairs = text === '' ? [] : text.split('&', fieldLimit + 1);
-  if (pairs.length > fieldLimit) malformed(`A form has at most ${fieldLimit} fields.`);
+  const pairs = text === '' ? [] : text.split('&', maxFields + 1);
+  if (pairs.length > maxFields) malformed(`A form has at most ${maxFields} fields.`);
   // Without a prototype: a field may be called anything.
   const fields: Record<string, string> = Object.create(null);
   for (const pair of pairs) {
     const end = pair.indexOf('=');
-    const name = decoded(end === -1 ? pair : pair.slice(0, end));
-    const value = end === -1 ? '' : decoded(pair.slice(end + 1));
+    const name = decodeFormText(end === -1 ? pair : pair.slice(0, end));
+    const value = end === -1 ? '' : decodeFormText(pair.slice(end + 1));
     if (name in fields) malformed('A field of the form is there twice.');
     if (name.includes('\0') || value.includes('\0')) malformed('The form holds U+0000.');
     fields[name] = value;
@@ -44,7 +44,7 @@ export function parseForm(body: Buffer): Record<string, string> {
 }
 
 /** Makes a scope read forms, and nothing but forms. */
-export function readForms(scope: FastifyInstance): void {
+export function acceptFormBodies(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser(
     'application/x-www-form-urlencoded',

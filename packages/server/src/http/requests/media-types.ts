@@ -1,44 +1,44 @@
 // Says which bodies are read and which answers a caller takes.
 
-const jsonForm = /^application\/json[ \t]*(?:;|$)/i;
-const formForm = /^application\/x-www-form-urlencoded[ \t]*(?:;|$)/i;
-const charsetForm = /;[ \t]*charset=("?)([^";]*)\1/i;
+const jsonPattern = /^application\/json[ \t]*(?:;|$)/i;
+const formPattern = /^application\/x-www-form-urlencoded[ \t]*(?:;|$)/i;
+const charsetPattern = /;[ \t]*charset=("?)([^";]*)\1/i;
 
 /** JSON is UTF-8 (RFC 8259); another charset is named by mistake or by malice. */
-export function isJson(contentType: string | undefined): boolean {
+export function isJsonType(contentType: string | undefined): boolean {
   if (contentType === 'application/json') return true;
-  return contentType !== undefined && jsonForm.test(contentType) && isUtf8(contentType);
+  return contentType !== undefined && jsonPattern.test(contentType) && isUtf8(contentType);
 }
 
 /** What a page's form sends, in the charset that our pages have. */
-export function isForm(contentType: string | undefined): boolean {
-  return contentType !== undefined && formForm.test(contentType) && isUtf8(contentType);
+export function isFormType(contentType: string | undefined): boolean {
+  return contentType !== undefined && formPattern.test(contentType) && isUtf8(contentType);
 }
 
 function isUtf8(contentType: string): boolean {
-  const charset = charsetForm.exec(contentType)?.[2];
+  const charset = charsetPattern.exec(contentType)?.[2];
   return charset === undefined || charset.trim().toLowerCase() === 'utf-8';
 }
 
 /** Whether a Content-Type names one of the media types, whatever its parameters. */
-export function isOneOf(contentType: string | undefined, types: readonly string[]): boolean {
+export function isMediaType(contentType: string | undefined, types: readonly string[]): boolean {
   const type = contentType?.split(';', 1)[0]?.trim().toLowerCase();
   return type !== undefined && types.includes(type);
 }
 
 /** The same for text in the one charset that we read. */
-export function isText(contentType: string | undefined, types: readonly string[]): boolean {
-  return contentType !== undefined && isOneOf(contentType, types) && isUtf8(contentType);
+export function isUtf8Type(contentType: string | undefined, types: readonly string[]): boolean {
+  return contentType !== undefined && isMediaType(contentType, types) && isUtf8(contentType);
 }
 
 /** Whether an Accept header (RFC 9110, 12.5.1) takes one of the media types. */
-export function accepts(accept: string | undefined, produces: readonly string[]): boolean {
+export function acceptsMediaType(accept: string | undefined, produces: readonly string[]): boolean {
   if (accept === undefined || accept === '*/*' || accept === produces[0]) return true;
-  return produces.some((type) => qualityOf(accept, type) > 0);
+  return produces.some((type) => acceptQuality(accept, type) > 0);
 }
 
 /** The most specific range that fits decides. */
-function qualityOf(accept: string, type: string): number {
+function acceptQuality(accept: string, type: string): number {
   const family = `${type.slice(0, type.indexOf('/'))}/*`;
   const ranges = ['*/*', family, type];
   let best = -1;
@@ -55,8 +55,8 @@ function qualityOf(accept: string, type: string): number {
 }
 
 /** Whether an Accept header names one media type itself, and likes it no less than the other. */
-export function prefers(accept: string | undefined, type: string, other: string): boolean {
+export function prefersMediaType(accept: string | undefined, type: string, other: string): boolean {
   if (accept === undefined || !accept.toLowerCase().includes(type)) return false;
-  const quality = qualityOf(accept, type);
-  return quality > 0 && quality >= qualityOf(accept, other);
+  const quality = acceptQuality(accept, type);
+  return quality > 0 && quality >= acceptQuality(accept, other);
 }

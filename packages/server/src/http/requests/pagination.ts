@@ -40,10 +40,10 @@ export type FoundPage<Item> = {
 
 export type Page<Item> = { readonly items: readonly Item[]; readonly nextCursor: string | null };
 
-const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** The key and what it belongs to: a cursor fits its own list and filters alone. */
-function markOf(key: string, query: ListQuery, list: string): string {
+function cursorDigest(key: string, query: ListQuery, list: string): string {
   const { limit: _limit, cursor: _cursor, ...filters } = query;
   const sorted = Object.entries(filters).sort(([one], [other]) => (one < other ? -1 : 1));
   const text = JSON.stringify([list, sorted, key]);
@@ -59,18 +59,26 @@ function readCursor(cursor: string): unknown {
 }
 
 /** A regular expression, or whatever else knows the keys of a list. */
-export type KeyForm = { test(key: string): boolean };
+export type KeyPattern = { test(key: string): boolean };
 
 /**
  * Reads a validated query. The key comes back from the client, who can make one of any form: it must
  * be one that the database takes, a UUID where nothing else is said.
  */
-export function openPage(query: ListQuery, list: string, keyForm: KeyForm = uuidForm): PageRequest {
+export function readPageRequest(
+  query: ListQuery,
+  list: string,
+  keyPattern: KeyPattern = uuidPattern,
+): PageRequest {
   const { limit = pageLimitDefault, cursor } = query;
   if (cursor === undefined) return { limit: Number(limit) };
   const parts = readCursor(String(cursor));
-  const [key, mark]: unknown[] = Array.isArray(parts) ? parts : [];
-  if (typeof key !== 'string' || !keyForm.test(key) || mark !== markOf(key, query, list)) {
+  const [key, digest]: unknown[] = Array.isArray(parts) ? parts : [];
+  if (
+    typeof key !== 'string' ||
+    !keyPattern.test(key) ||
+    digest !== cursorDigest(key, query, list)
+  ) {
     return refuse('cursor_invalid', 'The cursor is not one of this list with these filters.', {
       errors: [{ pointer: '?cursor', code: 'cursor_invalid', detail: 'Is not a known cursor.' }],
     });
@@ -78,12 +86,12 @@ export function openPage(query: ListQuery, list: string, keyForm: KeyForm = uuid
   return { limit: Number(limit), after: key };
 }
 
-export function sealPage<Item>(
+export function pageResponse<Item>(
   { items, next }: FoundPage<Item>,
   query: ListQuery,
   list: string,
 ): Page<Item> {
   if (next === undefined) return { items, nextCursor: null };
-  const cursor = JSON.stringify([next, markOf(next, query, list)]);
+  const cursor = JSON.stringify([next, cursorDigest(next, query, list)]);
   return { items, nextCursor: Buffer.from(cursor, 'utf8').toString('base64url') };
 }

@@ -11,15 +11,15 @@ const annotations = ['x-codes', 'x-permission', 'example', 'discriminator'];
 export const diagnosisLimit = 2000;
 
 /** The engine optimizes what runs often; doing it here takes as long as the rest of compiling. */
-const strict: Options = {
+const bodyOptions: Options = {
   strict: true,
   removeAdditional: false,
   messages: false,
   code: { optimize: false },
 };
 /** Text is all that an address can carry, so numbers and booleans are read out of it. */
-const fromText: Options = {
-  ...strict,
+const textOptions: Options = {
+  ...bodyOptions,
   coerceTypes: true,
   useDefaults: true,
   // `1e400` is read as Infinity, and strictness would leave that out of what limits demand.
@@ -28,28 +28,32 @@ const fromText: Options = {
 
 type Check = (value: unknown) => true | { error: Refusal };
 
-export type Validation = {
+export type SchemaValidation = {
   /** The shape of Fastify's validator compiler. */
   compile(route: { schema: unknown; httpPart?: string | undefined }): Check;
 };
 
 /** Of all servers of the process: a schema is compiled once, as it never changes. */
-const checkersOfBodies = once(() => createCheckers(strict));
-const checkersOfText = once(() => createCheckers(fromText));
+const bodyCheckers = once(() => createCheckers(bodyOptions));
+const textCheckers = once(() => createCheckers(textOptions));
 
 /** Compiling takes a few milliseconds each: at the first use, unless faults should show at once. */
-export function createValidation({ eager = false }: { eager?: boolean } = {}): Validation {
+export function createSchemaValidation({
+  eager = false,
+}: {
+  eager?: boolean;
+} = {}): SchemaValidation {
   return {
     compile({ schema, httpPart }) {
       const part = partOf(httpPart);
-      const checkers = part === 'body' ? checkersOfBodies : checkersOfText;
-      if (part === 'body') demandClosedObjects(schema);
+      const checkers = part === 'body' ? bodyCheckers : textCheckers;
+      if (part === 'body') assertClosedObjects(schema);
       const isValid = once(() => checkers().quick.compile(schema as object));
       const diagnose = once(() => checkers().thorough.compile(schema as object));
       if (eager) isValid();
       return (value) => {
         if (isValid()(value)) return true;
-        const validate = isWithin(value, diagnosisLimit) ? diagnose() : isValid();
+        const validate = hasAtMostValues(value, diagnosisLimit) ? diagnose() : isValid();
         validate(value);
         return { error: fieldRefusal(fieldErrorsOf(validate.errors ?? [], part)) };
       };
@@ -86,7 +90,7 @@ function partOf(httpPart: string | undefined): RequestPart {
 }
 
 /** `amount: Must be an integer.`; the words come from the schema, never from what was sent. */
-function sentenceOf({ pointer, detail }: FieldFault): string {
+function fieldErrorText({ pointer, detail }: FieldFault): string {
   const name = pointer.replace(/^[/:?]/, '');
   return name === '' ? detail : `${name}: ${detail}`;
 }
@@ -94,16 +98,16 @@ function sentenceOf({ pointer, detail }: FieldFault): string {
 function fieldRefusal(faults: readonly FieldFault[]): Refusal {
   const [first] = faults;
   const code = first !== undefined && isErrorCode(first.code) ? first.code : 'field_invalid';
-  const detail = faults.map(sentenceOf).join(' ');
+  const detail = faults.map(fieldErrorText).join(' ');
   return new Refusal(code, detail, { errors: faults });
 }
 
 /** Whether a value holds at most `limit` members and items, counted no further than that. */
-function isWithin(value: unknown, limit: number): boolean {
-  let left = limit;
+function hasAtMostValues(value: unknown, limit: number): boolean {
+  let remaining = limit;
   const visit = (part: unknown): boolean => {
-    left -= 1;
-    if (left < 0) return false;
+    remaining -= 1;
+    if (remaining < 0) return false;
     if (typeof part !== 'object' || part === null) return true;
     for (const name in part) {
       if (!visit((part as Record<string, unknown>)[name])) return false;
@@ -114,9 +118,9 @@ function isWithin(value: unknown, limit: number): boolean {
 }
 
 /** A body schema that forgets to close an object would let unknown members pass unseen. */
-function demandClosedObjects(schema: unknown): void {
+function assertClosedObjects(schema: unknown): void {
   if (typeof schema !== 'object' || schema === null) return;
-  for (const part of Object.values(schema)) demandClosedObjects(part);
+  for (const part of Object.values(schema)) assertClosedObjects(part);
   if (!('properties' in schema) || ('type' in schema && schema.type !== 'object')) return;
   if ('additionalProperties' in schema || 'unevaluatedProperties' in schema) return;
   throw new TypeError(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Refusal } from '@switchyard/contract';
 import fc from 'fast-check';
-import { depthLimit, parseStrictJson } from './strict-json.ts';
+import { maxDepth, parseStrictJson } from './strict-json.ts';
 
 const bytes = (text: string) => Buffer.from(text, 'utf8');
 
@@ -102,7 +102,7 @@ function parseSlowly(text: string): { value: unknown } | undefined {
     const first = reader.next();
     if (first === '"') return reader.takeString();
     if (first !== '{' && first !== '[') return JSON.parse(reader.takeWord());
-    if (depth === depthLimit) reader.stop();
+    if (depth === maxDepth) reader.stop();
     return first === '{' ? record(depth + 1) : list(depth + 1);
   };
   function element(depth: number): unknown {
@@ -196,7 +196,7 @@ describe('strict JSON', () => {
       '["\\ud83d\\ude00","😀","é"]',
       '{"constructor":"x","prototype":1,"toString":2,"hasOwnProperty":3}',
       '{"constructor":null}',
-      ` ${'['.repeat(depthLimit)}${']'.repeat(depthLimit)}\n`,
+      ` ${'['.repeat(maxDepth)}${']'.repeat(maxDepth)}\n`,
       '"text"',
       'null',
       '999999999999',

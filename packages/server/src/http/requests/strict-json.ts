@@ -2,20 +2,21 @@
 import { isUtf8 } from 'node:buffer';
 import { refuse } from '@switchyard/contract';
 
-export const depthLimit = 32;
+export const maxDepth = 32;
 
 const reasons = {
   empty: 'The body is empty.',
   encoding: 'The body is not valid UTF-8.',
   syntax: 'The body is not valid JSON.',
   number: 'A number is written with a fraction, an exponent or as a negative zero.',
-  depth: `The body nests deeper than ${depthLimit} levels.`,
+  depth: `The body nests deeper than ${maxDepth} levels.`,
   duplicate: 'An object holds the same member twice.',
   text: 'A text holds U+0000 or half of a surrogate pair.',
   prototype: 'A member has a name that is not accepted.',
 } as const;
 
-const fail = (reason: keyof typeof reasons): never => refuse('malformed_json', reasons[reason]);
+const failMalformed = (reason: keyof typeof reasons): never =>
+  refuse('malformed_json', reasons[reason]);
 
 const quote = 0x22;
 const minus = 0x2d;
@@ -35,61 +36,61 @@ const closeBrace = 0x7d;
 /** `true` and `false` end in e as well; a digit stands before the e of a number alone. */
 const isDigit = (byte: number | undefined) => byte !== undefined && byte >= zero && byte <= nine;
 
-type Scan = { colons: number; hasUnicodeEscape: boolean };
+type ScanResult = { colons: number; hasUnicodeEscape: boolean };
 
 /**
  * One pass over the bytes, sloppy about everything that JSON.parse refuses anyway. Comparisons of
  * constants beat a table of meanings here by a third.
  */
-function scan(bytes: Buffer): Scan {
+function scan(bytes: Buffer): ScanResult {
   const end = bytes.length;
   let colons = 0;
   let depth = 0;
   let hasUnicodeEscape = false;
-  for (let at = 0; at < end; at += 1) {
-    const byte = bytes[at];
+  for (let index = 0; index < end; index += 1) {
+    const byte = bytes[index];
     if (byte === quote) {
-      for (at += 1; at < end; at += 1) {
-        const inner = bytes[at];
+      for (index += 1; index < end; index += 1) {
+        const inner = bytes[index];
         if (inner === quote) break;
         if (inner === backslash) {
-          at += 1;
-          if (bytes[at] === lowerU) hasUnicodeEscape = true;
+          index += 1;
+          if (bytes[index] === lowerU) hasUnicodeEscape = true;
         }
       }
     } else if (byte === colon) {
       colons += 1;
     } else if (byte === openBrace || byte === openBracket) {
       depth += 1;
-      if (depth > depthLimit) fail('depth');
+      if (depth > maxDepth) failMalformed('depth');
     } else if (byte === closeBrace || byte === closeBracket) {
       depth -= 1;
     } else if (byte === point || byte === upperE) {
-      failOnNumber(bytes);
+      failInvalidNumber(bytes);
     } else if (byte === lowerE) {
-      if (isDigit(bytes[at - 1])) failOnNumber(bytes);
+      if (isDigit(bytes[index - 1])) failInvalidNumber(bytes);
     } else if (byte === minus) {
-      if (bytes[at + 1] === zero) failOnNumber(bytes);
+      if (bytes[index + 1] === zero) failInvalidNumber(bytes);
     }
   }
   return { colons, hasUnicodeEscape };
 }
 
 function checkText(text: string): void {
-  if (!text.isWellFormed() || text.includes('\0')) fail('text');
+  if (!text.isWellFormed() || text.includes('\0')) failMalformed('text');
 }
 
 /** A name that a client made may hold anything, a card number too. */
-const showableName = /^(?!.*[0-9]{8})[A-Za-z][A-Za-z0-9_]{0,63}$/;
+const printableName = /^(?!.*[0-9]{8})[A-Za-z][A-Za-z0-9_]{0,63}$/;
 const plainNumber = /^(?:0|-?[1-9][0-9]*)$/;
 
 /** Slow, and only on the way to a refusal: which member holds the number that is not plain. */
-function memberOfOddNumber(text: string): string | undefined {
+function findInvalidNumberMember(text: string): string | undefined {
   let member: string | undefined;
   try {
     JSON.parse(text, (name: string, value: unknown, context?: { source?: string }) => {
-      const isOdd = typeof value === 'number' && !plainNumber.test(context?.source ?? '');
-      if (isOdd && showableName.test(name)) member ??= name;
+      const isInvalid = typeof value === 'number' && !plainNumber.test(context?.source ?? '');
+      if (isInvalid && printableName.test(name)) member ??= name;
       return value;
     });
   } catch {
@@ -98,9 +99,9 @@ function memberOfOddNumber(text: string): string | undefined {
   return member;
 }
 
-function failOnNumber(body: Buffer): never {
-  const member = memberOfOddNumber(body.toString('utf8'));
-  if (member === undefined) return fail('number');
+function failInvalidNumber(body: Buffer): never {
+  const member = findInvalidNumberMember(body.toString('utf8'));
+  if (member === undefined) return failMalformed('number');
   return refuse(
     'malformed_json',
     `The number ${member} is written with a fraction, an exponent or as a negative zero; amounts are integers in minor units.`,
@@ -111,21 +112,22 @@ function failOnNumber(body: Buffer): never {
 function countMembers(value: object, texts: boolean): number {
   let count = 0;
   if (Array.isArray(value)) {
-    for (const item of value) count += countOf(item, texts);
+    for (const item of value) count += countMembersOf(item, texts);
     return count;
   }
   for (const name in value) {
-    if (name === '__proto__') fail('prototype');
+    if (name === '__proto__') failMalformed('prototype');
     if (texts) checkText(name);
     const member = (value as Record<string, unknown>)[name];
-    if (name === 'constructor' && Object.hasOwn(Object(member), 'prototype')) fail('prototype');
-    count += 1 + countOf(member, texts);
+    if (name === 'constructor' && Object.hasOwn(Object(member), 'prototype'))
+      failMalformed('prototype');
+    count += 1 + countMembersOf(member, texts);
   }
   return count;
 }
 
 /** Text can only be ill-formed, or hold U+0000, through an escape. */
-function countOf(value: unknown, texts: boolean): number {
+function countMembersOf(value: unknown, texts: boolean): number {
   if (typeof value === 'object' && value !== null) return countMembers(value, texts);
   if (texts && typeof value === 'string') checkText(value);
   return 0;
@@ -136,15 +138,15 @@ function countOf(value: unknown, texts: boolean): number {
  * leaves more colons in the text than members in the value.
  */
 export function parseStrictJson(body: Buffer): unknown {
-  if (body.length === 0) fail('empty');
-  if (!isUtf8(body)) fail('encoding');
+  if (body.length === 0) failMalformed('empty');
+  if (!isUtf8(body)) failMalformed('encoding');
   const { colons, hasUnicodeEscape } = scan(body);
   let value: unknown;
   try {
     value = JSON.parse(body.toString('utf8'));
   } catch {
-    fail('syntax');
+    failMalformed('syntax');
   }
-  if (countOf(value, hasUnicodeEscape) !== colons) fail('duplicate');
+  if (countMembersOf(value, hasUnicodeEscape) !== colons) failMalformed('duplicate');
   return value;
 }

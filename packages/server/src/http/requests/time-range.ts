@@ -2,7 +2,7 @@
 import { defined, refuse } from '@switchyard/contract';
 import { isoTime } from '../../platform/index.ts';
 
-export type Span = { readonly from?: string; readonly to?: string };
+export type TimeRange = { readonly from?: string; readonly to?: string };
 
 /** An offset can lead into the year behind, which has five digits and a sign. */
 const lastMs = Date.parse('9999-12-31T23:59:59.999Z');
@@ -14,7 +14,7 @@ const leapSecond = /:60(?=[.Zz+-])/;
  *
  * @throws Refusal field_invalid
  */
-export function instantOf(text: string, pointer: string): string {
+export function parseTimestamp(text: string, pointer: string): string {
   const ms = Date.parse(text.replace(leapSecond, ':59'));
   if (Number.isFinite(ms)) return isoTime(Math.min(lastMs, Math.max(0, ms)));
   const detail = 'Is no time after RFC 3339.';
@@ -24,15 +24,15 @@ export function instantOf(text: string, pointer: string): string {
 }
 
 /** Whether a time that we have written is one, and none before there was anything to record. */
-export function isInstant(text: string): boolean {
+export function isTimestamp(text: string): boolean {
   const ms = Date.parse(text);
   return ms >= 0 && isoTime(ms) === text;
 }
 
 /** @example const { from, to } = spanOf(query); */
-export function spanOf({ from, to }: Span): Span {
+export function parseTimeRange({ from, to }: TimeRange): TimeRange {
   return defined({
-    from: from === undefined ? undefined : instantOf(from, '?from'),
-    to: to === undefined ? undefined : instantOf(to, '?to'),
+    from: from === undefined ? undefined : parseTimestamp(from, '?from'),
+    to: to === undefined ? undefined : parseTimestamp(to, '?to'),
   });
 }

@@ -2,21 +2,24 @@
 import { defined } from '@switchyard/contract';
 import type { ErrorObject } from 'ajv/dist/2020.js';
 
-const composites = new Set(['anyOf', 'oneOf']);
+const unionKeywords = new Set(['anyOf', 'oneOf']);
 
 /**
  * Of each failed choice either the faults of one alternative remain, or one fault of the choice as a
  * whole. The validator lists the alternatives' faults before that of the choice, inner ones first.
  */
-export function settleAlternatives(found: readonly ErrorObject[]): ErrorObject[] {
-  let errors = found.filter((error) => error.propertyName === undefined && error.keyword !== 'if');
-  for (const choice of found) {
-    if (composites.has(choice.keyword) && errors.includes(choice)) errors = settle(choice, errors);
+export function selectUnionErrors(validationErrors: readonly ErrorObject[]): ErrorObject[] {
+  let errors = validationErrors.filter(
+    (error) => error.propertyName === undefined && error.keyword !== 'if',
+  );
+  for (const choice of validationErrors) {
+    if (unionKeywords.has(choice.keyword) && errors.includes(choice))
+      errors = selectErrors(choice, errors);
   }
   return errors;
 }
 
-function settle(choice: ErrorObject, errors: readonly ErrorObject[]): ErrorObject[] {
+function selectErrors(choice: ErrorObject, errors: readonly ErrorObject[]): ErrorObject[] {
   const within = `${choice.schemaPath}/`;
   const branches = new Map<string, ErrorObject[]>();
   for (const error of errors) {
@@ -24,16 +27,16 @@ function settle(choice: ErrorObject, errors: readonly ErrorObject[]): ErrorObjec
     const branch = error.schemaPath.slice(within.length).split('/', 1)[0] ?? '';
     branches.set(branch, [...(branches.get(branch) ?? []), error]);
   }
-  const meant = meantBranch(choice, [...branches.values()]);
-  const kept = meant ?? [wholeChoice(choice, [...branches.values()].flat())];
+  const intended = intendedBranch(choice, [...branches.values()]);
+  const selected = intended ?? [errorOfChoice(choice, [...branches.values()].flat())];
   return errors.flatMap((error) => {
-    if (error === choice) return kept;
+    if (error === choice) return selected;
     return error.schemaPath.startsWith(within) ? [] : [error];
   });
 }
 
 /** The one alternative whose type fits and whose telling members (constants) all do. */
-function meantBranch(choice: ErrorObject, branches: ErrorObject[][]): ErrorObject[] | undefined {
+function intendedBranch(choice: ErrorObject, branches: ErrorObject[][]): ErrorObject[] | undefined {
   const fitting = branches.filter((branch) => !branch.some((error) => isMismatch(choice, error)));
   return fitting.length === 1 ? fitting[0] : undefined;
 }
@@ -47,7 +50,7 @@ function isMismatch(choice: ErrorObject, error: ErrorObject): boolean {
 }
 
 /** Where all alternatives stumble over the same telling member, that member is at fault. */
-function wholeChoice(choice: ErrorObject, errors: readonly ErrorObject[]): ErrorObject {
+function errorOfChoice(choice: ErrorObject, errors: readonly ErrorObject[]): ErrorObject {
   const constants = errors.filter(({ keyword }) => keyword === 'const' || keyword === 'enum');
   const [first] = constants;
   const isShared = constants.every(({ instancePath }) => instancePath === first?.instancePath);

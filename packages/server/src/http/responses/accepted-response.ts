@@ -12,6 +12,6 @@ export function respondAccepted(reply: FastifyReply, location: string): void {
 }
 
 /** A replay has the status of the first response. The result is in the body, so there is nothing to wait for. */
-export function repeatAccepted(reply: FastifyReply, location: string): void {
+export function respondAcceptedAgain(reply: FastifyReply, location: string): void {
   reply.code(202).headers({ location });
 }

@@ -16,17 +16,17 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => escapes[character] ?? character);
 }
 
-type Insert = string | number | Html | readonly Html[];
+type HtmlInsert = string | number | Html | readonly Html[];
 
-function inserted(value: Insert): string {
+function renderInsert(value: HtmlInsert): string {
   if (typeof value === 'string' || typeof value === 'number') return escapeHtml(String(value));
   return 'html' in value ? value.html : value.map(({ html: part }) => part).join('');
 }
 
 /** A template whose inserts are escaped unless they are HTML themselves. */
-export function html(parts: TemplateStringsArray, ...values: readonly Insert[]): Html {
+export function html(parts: TemplateStringsArray, ...values: readonly HtmlInsert[]): Html {
   return {
-    html: parts.reduce((text, part, index) => text + inserted(values[index - 1] ?? '') + part),
+    html: parts.reduce((text, part, index) => text + renderInsert(values[index - 1] ?? '') + part),
   };
 }
 

@@ -21,7 +21,7 @@ export function challengeOf({ code }: Refusal): string | undefined {
 }
 
 /** What Fastify and Node call the faults of a request, in the words of the closed list. */
-const transportRefusals: Record<string, () => Refusal> = {
+const transportErrors: Record<string, () => Refusal> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
     new Refusal('unsupported_media_type', 'The media type of the body is not supported.'),
   FST_ERR_CTP_BODY_TOO_LARGE: () =>
@@ -40,7 +40,7 @@ const transportRefusals: Record<string, () => Refusal> = {
 export function refusalOf(error: unknown): Refusal | undefined {
   if (error instanceof Refusal) return error;
   if (!(error instanceof Error) || !('code' in error)) return undefined;
-  return transportRefusals[String(error.code)]?.();
+  return transportErrors[String(error.code)]?.();
 }
 
 export function problemOf(refusal: Refusal, requestId: string, baseUrl: string): Problem {
@@ -52,7 +52,7 @@ export function problemOf(refusal: Refusal, requestId: string, baseUrl: string):
     title: facts.title,
     status: facts.status,
     detail: refusal.detail,
-    instance: instanceOf(requestId),
+    instance: instanceUri(requestId),
     code,
     requestId,
     outcome: refusal.outcome,
@@ -65,7 +65,7 @@ export function problemOf(refusal: Refusal, requestId: string, baseUrl: string):
 }
 
 /** Whole seconds, rounded up: a client that comes back too early is turned away again. */
-export function retryAfterOf(refusal: Refusal): string | undefined {
+export function retryAfterHeader(refusal: Refusal): string | undefined {
   if (refusal.retryAfterMs !== undefined) {
     return String(Math.max(1, Math.ceil(refusal.retryAfterMs / 1000)));
   }
@@ -85,7 +85,7 @@ export function createProblemSender(baseUrl: string): ProblemSender {
     reply.header('x-request-id', request.id).header('cache-control', 'no-store');
     const challenge = challengeOf(refusal);
     if (challenge !== undefined) reply.header('www-authenticate', challenge);
-    const retryAfter = retryAfterOf(refusal);
+    const retryAfter = retryAfterHeader(refusal);
     if (retryAfter !== undefined) reply.header('retry-after', retryAfter);
     request.refusal = refusal;
     // As bytes: to text Fastify would add a charset, which JSON does not have.
@@ -114,10 +114,14 @@ export function createErrorHandler(sendProblem: ProblemSender) {
       return;
     }
     request.log.error({ err: error, operationId: operationIdOf(request) }, 'unexpected fault');
-    const hidden = new Refusal('internal_error', 'The request met a fault of the platform.', {
-      outcome: faultOutcome(request),
-    });
-    sendProblem(hidden, request, reply);
+    const internalError = new Refusal(
+      'internal_error',
+      'The request met a fault of the platform.',
+      {
+        outcome: faultOutcome(request),
+      },
+    );
+    sendProblem(internalError, request, reply);
   };
 }
 
@@ -125,8 +129,8 @@ function operationIdOf(request: FastifyRequest): string | undefined {
   return request.routeOptions.config.facts?.operationId;
 }
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-function instanceOf(requestId: string): string {
-  return uuid.test(requestId) ? `urn:uuid:${requestId}` : `urn:request:${requestId}`;
+function instanceUri(requestId: string): string {
+  return uuidPattern.test(requestId) ? `urn:uuid:${requestId}` : `urn:request:${requestId}`;
 }

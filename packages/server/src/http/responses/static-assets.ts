@@ -6,21 +6,23 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 const compress = promisify(gzip);
 
-export type Asset = { send(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> };
+export type StaticAsset = {
+  send(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>;
+};
 
-export type AssetSource = {
+export type StaticAssetSource = {
   readonly type: string;
   readonly cacheControl: string;
   read(): Buffer | Promise<Buffer>;
 };
 
-type Loaded = { readonly plain: Buffer; readonly zipped: Buffer; readonly tag: string };
+type LoadedAsset = { readonly plain: Buffer; readonly zipped: Buffer; readonly tag: string };
 
 /** Read at the first request: a process whose documents nobody opens does not hold them. */
-export function createAsset({ type, cacheControl, read }: AssetSource): Asset {
-  let loading: Promise<Loaded> | undefined;
+export function createStaticAsset({ type, cacheControl, read }: StaticAssetSource): StaticAsset {
+  let loading: Promise<LoadedAsset> | undefined;
 
-  async function load(): Promise<Loaded> {
+  async function load(): Promise<LoadedAsset> {
     const plain = await read();
     const digest = createHash('sha256').update(plain).digest('base64url').slice(0, 16);
     return { plain, zipped: await compress(plain), tag: `W/"${digest}"` };

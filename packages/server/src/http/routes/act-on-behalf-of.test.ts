@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Type } from 'typebox';
-import { isActedFromAbove, withActing } from './act-on-behalf-of.ts';
-import type { RouteFacts } from './route-declaration.ts';
+import { allowsActingOnBehalf, withOrganizationParameter } from './act-on-behalf-of.ts';
+import type { RouteDeclaration } from './route-declaration.ts';
 
-const facts: RouteFacts = {
+const facts: RouteDeclaration = {
   method: 'GET',
   url: '/sample/v1/things',
   operationId: 'listThings',
@@ -18,9 +18,9 @@ const facts: RouteFacts = {
 describe('acting from above', () => {
   test('is for what arranges a house, and for nothing that pays or that devices do', () => {
     for (const permission of ['prov.write', 'um.read', 'app.write', 'audit.read'] as const) {
-      assert.equal(isActedFromAbove(permission), true, permission);
+      assert.equal(allowsActingOnBehalf(permission), true, permission);
     }
-    assert.equal(isActedFromAbove(['svc.read', 'sub.read', 'conf.read']), true);
+    assert.equal(allowsActingOnBehalf(['svc.read', 'sub.read', 'conf.read']), true);
     const others = [
       'pay.sale',
       'pay.read',
@@ -29,30 +29,31 @@ describe('acting from above', () => {
       'spi.events',
       'onb.approve',
     ] as const;
-    for (const permission of others) assert.equal(isActedFromAbove(permission), false, permission);
+    for (const permission of others)
+      assert.equal(allowsActingOnBehalf(permission), false, permission);
     for (const access of ['public', 'token', 'certificate'] as const) {
-      assert.equal(isActedFromAbove(access), false, access);
+      assert.equal(allowsActingOnBehalf(access), false, access);
     }
   });
 
   test('a route that takes another permission as well is not for it', () => {
-    assert.equal(isActedFromAbove(['dev.write', 'prov.write']), false);
-    assert.equal(isActedFromAbove(['pay.read', 'rep.read']), false);
+    assert.equal(allowsActingOnBehalf(['dev.write', 'prov.write']), false);
+    assert.equal(allowsActingOnBehalf(['pay.read', 'rep.read']), false);
   });
 
   test('is declared with the route: parameter and refusal, beside its own', () => {
     const query = Type.Object({ name: Type.String() }, { additionalProperties: false });
-    const declared = withActing({ ...facts, query });
+    const declared = withOrganizationParameter({ ...facts, query });
     const { properties, ...rest } = declared.query as typeof query;
     assert.deepEqual(Object.keys(properties), ['name', 'organizationId']);
     assert.deepEqual(rest, { type: 'object', required: ['name'], additionalProperties: false });
     assert.deepEqual(declared.errors, ['cursor_invalid', 'organization_not_found']);
-    const paying: RouteFacts = { ...facts, permission: 'pay.read' };
-    assert.equal(withActing(paying), paying);
+    const paying: RouteDeclaration = { ...facts, permission: 'pay.read' };
+    assert.equal(withOrganizationParameter(paying), paying);
   });
 
   test('a route that means something else by the name does not start', () => {
     const query = Type.Object({ organizationId: Type.String() });
-    assert.throws(() => withActing({ ...facts, query }), /names it itself/);
+    assert.throws(() => withOrganizationParameter({ ...facts, query }), /names it itself/);
   });
 });

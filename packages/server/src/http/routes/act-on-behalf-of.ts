@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import { type TSchema, Type } from 'typebox';
 import type { Access } from '../authentication/authenticate.ts';
 import type { Caller } from '../authentication/caller.ts';
-import type { RouteFacts } from './route-declaration.ts';
+import type { RouteDeclaration } from './route-declaration.ts';
 
 /** Provisioning's to fill; undefined where there is no such organisation. */
 export type FindOrganization = (organizationId: string) => Promise<
@@ -18,7 +18,7 @@ export type FindOrganization = (organizationId: string) => Promise<
 >;
 
 /** What pays, what devices do, and what is the platform's to decide is done by nobody from above. */
-const families: ReadonlySet<string> = new Set([
+const delegablePermissionGroups: ReadonlySet<string> = new Set([
   'prov',
   'um',
   'app',
@@ -30,9 +30,10 @@ const families: ReadonlySet<string> = new Set([
   'rep',
 ]);
 
-const familyOf = (permission: Permission): string => permission.slice(0, permission.indexOf('.'));
+const permissionGroup = (permission: Permission): string =>
+  permission.slice(0, permission.indexOf('.'));
 
-const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 const organizationId = Type.String({
   format: 'uuid',
@@ -40,25 +41,25 @@ const organizationId = Type.String({
 });
 
 /** Whether the organisations above may ask for it too. */
-export function isActedFromAbove(access: Access): boolean {
+export function allowsActingOnBehalf(access: Access): boolean {
   if (access === 'public' || access === 'token' || access === 'certificate') return false;
   const needed: readonly Permission[] = typeof access === 'string' ? [access] : access;
-  return needed.every((permission) => families.has(familyOf(permission)));
+  return needed.every((permission) => delegablePermissionGroups.has(permissionGroup(permission)));
 }
 
 const noQuery = Type.Object({});
 /** The same schema with the parameter, made once: what checks it is then compiled once. */
-const acted = new WeakMap<TSchema, TSchema>();
+const queryWithOrganization = new WeakMap<TSchema, TSchema>();
 
 /** Says in the declaration of a route that it takes the parameter, once for all rooms. */
-export function withActing(facts: RouteFacts): RouteFacts {
-  if (!isActedFromAbove(facts.permission)) return facts;
-  const own = facts.query ?? noQuery;
-  const { properties = {}, ...rest }: { properties?: Record<string, TSchema> } = own;
+export function withOrganizationParameter(facts: RouteDeclaration): RouteDeclaration {
+  if (!allowsActingOnBehalf(facts.permission)) return facts;
+  const declaredQuery = facts.query ?? noQuery;
+  const { properties = {}, ...rest }: { properties?: Record<string, TSchema> } = declaredQuery;
   if ('organizationId' in properties) throw new TypeError(`${facts.url} names it itself`);
   const all = { ...properties, organizationId: Type.Optional(organizationId) };
-  const query = acted.get(own) ?? Type.Object(all, rest);
-  acted.set(own, query);
+  const query = queryWithOrganization.get(declaredQuery) ?? Type.Object(all, rest);
+  queryWithOrganization.set(declaredQuery, query);
   return {
     ...facts,
     query,
@@ -66,33 +67,33 @@ export function withActing(facts: RouteFacts): RouteFacts {
   };
 }
 
-function refuseUnknown(): never {
+function throwOrganizationNotFound(): never {
   throw new Refusal('organization_not_found', 'No organisation in your scope has this identifier.');
 }
 
 /** A token of one merchant, store or device stays there. */
-const isBound = ({ entityType, merchantId, storeId, deviceId }: Caller): boolean =>
+const isLimitedToMerchant = ({ entityType, merchantId, storeId, deviceId }: Caller): boolean =>
   entityType !== 'tenant' || (merchantId ?? storeId ?? deviceId) !== undefined;
 
-export function createActing(
+export function createActOnBehalf(
   findOrganization: FindOrganization,
 ): (request: FastifyRequest, caller: Caller) => Promise<Caller> {
   return async ({ query }, caller) => {
-    const named = (query as Readonly<Record<string, unknown>>)['organizationId'];
+    const parameter = (query as Readonly<Record<string, unknown>>)['organizationId'];
     // Whatever else it may be, the schema of the route says so in its turn.
-    if (typeof named !== 'string' || !uuidForm.test(named)) return caller;
-    const wanted = named.toLowerCase();
-    const { organizationId: own } = caller;
-    if (wanted === own) return caller;
-    if (isBound(caller)) refuseUnknown();
-    const found = await findOrganization(wanted);
-    if (found?.ancestorIds.includes(own) !== true) return refuseUnknown();
+    if (typeof parameter !== 'string' || !uuidPattern.test(parameter)) return caller;
+    const requestedId = parameter.toLowerCase();
+    const { organizationId: ownId } = caller;
+    if (requestedId === ownId) return caller;
+    if (isLimitedToMerchant(caller)) throwOrganizationNotFound();
+    const organization = await findOrganization(requestedId);
+    if (organization?.ancestorIds.includes(ownId) !== true) return throwOrganizationNotFound();
     return {
       ...caller,
-      organizationId: found.organizationId,
-      homeOrganizationId: own,
-      entityId: found.organizationId,
-      realm: found.userDomainId ?? '',
+      organizationId: organization.organizationId,
+      homeOrganizationId: ownId,
+      entityId: organization.organizationId,
+      realm: organization.userDomainId ?? '',
     };
   };
 }

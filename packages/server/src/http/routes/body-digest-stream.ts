@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { refuse } from '@switchyard/contract';
 
-export type HashedStream = {
+export type BodyDigestStream = {
   readonly body: Readable;
   /** Of what was read so far. */
   digest(): string;
@@ -12,21 +12,24 @@ export type HashedStream = {
 };
 
 /** @example const { body, digest } = hashed(request.body, limitBytes); */
-export function hashed(given: Readable, limitBytes = Number.MAX_SAFE_INTEGER): HashedStream {
-  const sum = createHash('sha256');
+export function createBodyDigestStream(
+  source: Readable,
+  limitBytes = Number.MAX_SAFE_INTEGER,
+): BodyDigestStream {
+  const sha256 = createHash('sha256');
   let bytes = 0;
   async function* read(): AsyncGenerator<Buffer> {
-    for await (const chunk of given as AsyncIterable<Buffer>) {
+    for await (const chunk of source as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       if (bytes > limitBytes) {
         refuse('payload_too_large', `The body is longer than ${limitBytes} bytes.`);
       }
-      sum.update(chunk);
+      sha256.update(chunk);
       yield chunk;
     }
   }
   const body = Readable.from(read(), { objectMode: false });
-  const digest = () => sum.copy().digest('hex');
+  const digest = () => sha256.copy().digest('hex');
   return {
     body,
     digest,

@@ -4,10 +4,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
 import type { Access } from '../authentication/authenticate.ts';
 import type { Caller } from '../authentication/caller.ts';
-import { withActing } from './act-on-behalf-of.ts';
+import { withOrganizationParameter } from './act-on-behalf-of.ts';
 import { deprecationHeaders } from './deprecation.ts';
-import { withKey } from './idempotency-key.ts';
-import type { RouteFacts } from './route-declaration.ts';
+import { withIdempotencyKeyHeader } from './idempotency-key.ts';
+import type { RouteDeclaration } from './route-declaration.ts';
 
 type Part<Schema> = Schema extends TSchema ? Static<Schema> : unknown;
 
@@ -22,7 +22,7 @@ export type Route<
   B extends TSchema | undefined,
   Q extends TSchema | undefined,
   P extends TSchema | undefined,
-> = RouteFacts & {
+> = RouteDeclaration & {
   readonly permission: A;
   readonly body?: B;
   readonly query?: Q;
@@ -32,9 +32,9 @@ export type Route<
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    facts?: RouteFacts;
+    facts?: RouteDeclaration;
     /** Tells the document of an endpoint that another library answers, past the house rules. */
-    described?: RouteFacts | readonly RouteFacts[];
+    describedRoutes?: RouteDeclaration | readonly RouteDeclaration[];
   }
   interface FastifyRequest {
     caller: Caller | undefined;
@@ -53,10 +53,12 @@ export function route<
   const B extends TSchema | undefined = undefined,
   const Q extends TSchema | undefined = undefined,
   const P extends TSchema | undefined = undefined,
->(app: FastifyInstance, declared: Route<A, B, Q, P>): void {
-  const { handler, ...given } = declared;
-  if (given.deprecated !== undefined) deprecationHeaders(given.deprecated);
-  const facts: RouteFacts = withKey(withActing(withBody(given)));
+>(app: FastifyInstance, declaration: Route<A, B, Q, P>): void {
+  const { handler, ...ownFacts } = declaration;
+  if (ownFacts.deprecated !== undefined) deprecationHeaders(ownFacts.deprecated);
+  const facts: RouteDeclaration = withIdempotencyKeyHeader(
+    withOrganizationParameter(withEmptyBody(ownFacts)),
+  );
   const schema = defined({ body: facts.body, querystring: facts.query, params: facts.params });
   app.route({
     method: facts.method,
@@ -75,8 +77,8 @@ export function route<
 const emptyBody = Type.Object({}, { additionalProperties: false });
 
 /** A route that needs no body takes an empty one, and refuses members that it would ignore. */
-function withBody(facts: RouteFacts): RouteFacts {
-  const isSent = facts.body !== undefined || facts.streams !== undefined;
+function withEmptyBody(facts: RouteDeclaration): RouteDeclaration {
+  const isSent = facts.body !== undefined || facts.streamedMediaTypes !== undefined;
   if (isSent || !['POST', 'PUT', 'PATCH'].includes(facts.method)) return facts;
   return { ...facts, body: emptyBody, bodyOptional: true };
 }

@@ -4,9 +4,9 @@ import { Type } from 'typebox';
 import { checkDocument, type OpenApiDocument } from '../openapi/openapi-document.fixture.ts';
 import { createSample, type Sample } from '../server/sample-server.fixture.ts';
 import { route } from './declare-route.ts';
-import { type Deprecated, deprecationHeaders } from './deprecation.ts';
+import { type Deprecation, deprecationHeaders } from './deprecation.ts';
 
-const deprecated: Deprecated = {
+const deprecated: Deprecation = {
   since: '2027-03-01',
   sunset: '2029-03-01',
   successor: '/sample/v2/things',

@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** Days as YYYY-MM-DD; each begins with UTC's. */
-export type Deprecated = {
+export type Deprecation = {
   /** Since when there is a successor. */
   readonly since: string;
   /** From when on it may be gone: 24 months later at least. */
@@ -11,12 +11,12 @@ export type Deprecated = {
   readonly successor: string;
 };
 
-const monthsLeast = 24;
-const dayForm = /^\d{4}-\d{2}-\d{2}$/;
+const minimumMonths = 24;
+const dayPattern = /^\d{4}-\d{2}-\d{2}$/;
 
-function startOf(day: string): Date {
+function parseDay(day: string): Date {
   const start = new Date(`${day}T00:00:00Z`);
-  const isDay = dayForm.test(day) && start.toJSON()?.startsWith(day) === true;
+  const isDay = dayPattern.test(day) && start.toJSON()?.startsWith(day) === true;
   if (!isDay) throw new TypeError(`${day} is no day of the form YYYY-MM-DD`);
   return start;
 }
@@ -24,7 +24,7 @@ function startOf(day: string): Date {
 /** The first day on which it may be gone; the last of February for what began on a 29th. */
 function earliestSunset(since: Date): Date {
   const day = new Date(since);
-  day.setUTCMonth(day.getUTCMonth() + monthsLeast);
+  day.setUTCMonth(day.getUTCMonth() + minimumMonths);
   if (day.getUTCDate() !== since.getUTCDate()) day.setUTCDate(0);
   return day;
 }
@@ -34,12 +34,12 @@ function earliestSunset(since: Date): Date {
  *
  * @throws TypeError where clients would have less than 24 months
  */
-export function deprecationHeaders(facts: Deprecated): Readonly<Record<string, string>> {
-  const since = startOf(facts.since);
-  const sunset = startOf(facts.sunset);
+export function deprecationHeaders(facts: Deprecation): Readonly<Record<string, string>> {
+  const since = parseDay(facts.since);
+  const sunset = parseDay(facts.sunset);
   if (sunset < earliestSunset(since)) {
     throw new TypeError(
-      `from ${facts.since} to ${facts.sunset} are less than ${monthsLeast} months`,
+      `from ${facts.since} to ${facts.sunset} are less than ${minimumMonths} months`,
     );
   }
   return {
@@ -52,7 +52,7 @@ export function deprecationHeaders(facts: Deprecated): Readonly<Record<string, s
 type Hook = (request: FastifyRequest, reply: FastifyReply, done: () => void) => void;
 
 /** Before anything is checked, so that refusals tell it too. */
-export function tellDeprecation(deprecated: Deprecated | undefined): Hook[] {
+export function deprecationHooks(deprecated: Deprecation | undefined): Hook[] {
   if (deprecated === undefined) return [];
   const headers = deprecationHeaders(deprecated);
   return [
@@ -64,6 +64,6 @@ export function tellDeprecation(deprecated: Deprecated | undefined): Hook[] {
 }
 
 /** For the document. */
-export function deprecationText({ since, sunset, successor }: Deprecated): string {
+export function deprecationNotice({ since, sunset, successor }: Deprecation): string {
   return `Deprecated since ${since}, and may be gone from ${sunset} on: use \`${successor}\`.`;
 }

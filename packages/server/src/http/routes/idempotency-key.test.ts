@@ -5,20 +5,24 @@ import { Refusal } from '@switchyard/contract';
 import Fastify, { type RouteHandlerMethod } from 'fastify';
 import type { Caller } from '../authentication/caller.ts';
 import { callerWith } from '../server/sample-server.fixture.ts';
-import { type AskedKey, type IdempotencyKeys, withIdempotency } from './idempotency-key.ts';
-import type { RouteFacts } from './route-declaration.ts';
+import {
+  type IdempotencyKeyRequest,
+  type IdempotencyKeys,
+  withIdempotency,
+} from './idempotency-key.ts';
+import type { RouteDeclaration } from './route-declaration.ts';
 
-const facts = { operationId: 'make' } as RouteFacts;
+const facts = { operationId: 'make' } as RouteDeclaration;
 
 /** A route with a key store that writes down what is done with the key, and what it answers. */
-async function asked(handler: RouteHandlerMethod, keep: () => Promise<void> = async () => {}) {
+async function asked(handler: RouteHandlerMethod, complete: () => Promise<void> = async () => {}) {
   const steps: string[] = [];
   const step = (name: string) => async () => {
     steps.push(name);
-    if (name === 'keep') await keep();
+    if (name === 'complete') await complete();
   };
-  const held = { keep: step('keep'), release: step('release'), abandon: step('abandon') };
-  const keys: IdempotencyKeys = { claim: async () => ({ state: 'Held', held }) };
+  const held = { complete: step('complete'), release: step('release'), abandon: step('abandon') };
+  const keys: IdempotencyKeys = { claim: async () => ({ state: 'Claimed', key: held }) };
   const app = Fastify();
   app.decorateRequest('caller', undefined);
   app.addHook('onRequest', async (request) => {
@@ -33,7 +37,7 @@ async function asked(handler: RouteHandlerMethod, keep: () => Promise<void> = as
 
 /** What has to be the same under the key, and whose key it is. */
 async function claimedBy(caller: Caller) {
-  const claims: AskedKey[] = [];
+  const claims: IdempotencyKeyRequest[] = [];
   const keys: IdempotencyKeys = {
     async claim(of) {
       claims.push(of);
@@ -62,7 +66,7 @@ describe('a request with an idempotency key', () => {
       reply.code(201);
       return { made: true };
     });
-    assert.deepEqual([steps, statusCode], [['keep'], 201]);
+    assert.deepEqual([steps, statusCode], [['complete'], 201]);
   });
 
   test('lets go of the key where nothing was done', async () => {
@@ -97,7 +101,7 @@ describe('a request with an idempotency key', () => {
     ]) {
       const differing = await claimedBy(other);
       assert.equal(differing?.callerId, claim?.callerId);
-      assert.notEqual(differing?.asked, claim?.asked);
+      assert.notEqual(differing?.requestText, claim?.requestText);
     }
   });
 

@@ -3,9 +3,9 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { type ErrorCode, errorCodes, Refusal } from '@switchyard/contract';
 import { problemMediaType, problemOf } from '../responses/problem-responses.ts';
-import { strictTransportLines } from './strict-transport-security.ts';
+import { hstsHeaderLines } from './strict-transport-security.ts';
 
-const codes: Record<string, [ErrorCode, string]> = {
+const errorByNodeCode: Record<string, [ErrorCode, string]> = {
   HPE_HEADER_OVERFLOW: ['headers_too_large', 'The headers are longer than the limit.'],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: ['payload_too_large', 'The chunk extensions are too long.'],
   ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request did not arrive in time.'],
@@ -14,14 +14,14 @@ const codes: Record<string, [ErrorCode, string]> = {
 export function createClientErrorHandler(
   baseUrl: string,
   requestId: () => string,
-  isStrict: boolean,
+  sendsHsts: boolean,
 ) {
   return (error: Error & { code?: string }, socket: Socket): void => {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
       return;
     }
-    const [code, detail] = codes[error.code ?? ''] ?? [
+    const [code, detail] = errorByNodeCode[error.code ?? ''] ?? [
       'request_malformed' as const,
       'The request is not valid HTTP.',
     ];
@@ -33,7 +33,7 @@ export function createClientErrorHandler(
       `Content-Type: ${problemMediaType}`,
       `Content-Length: ${Buffer.byteLength(body)}`,
       `X-Request-Id: ${id}`,
-      ...strictTransportLines(isStrict),
+      ...hstsHeaderLines(sendsHsts),
       'Connection: close',
     ];
     // The peer may never read: ended for writing, and destroyed as soon as that is through.

@@ -5,33 +5,33 @@ import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { refuse } from '@switchyard/contract';
 import type { FastifyRequest } from 'fastify';
-import type { Arrivals } from '../limits/new-connection-limits.ts';
+import type { NewConnectionLimits } from '../limits/new-connection-limits.ts';
 import { createListener, type ListenerTls } from './listener.ts';
-import type { Upgrades } from './websocket-upgrades.ts';
+import type { WebSocketUpgrades } from './websocket-upgrades.ts';
 
-export type SecondListenerOptions = {
+export type DeviceListenerOptions = {
   readonly port: number;
   /** Left out only behind a trusted proxy that ends TLS itself. */
   readonly tls?: ListenerTls;
   /** What is served there lies below this path. */
   readonly prefix: string;
   /** The routes that are served nowhere else. */
-  readonly only: readonly string[];
+  readonly exclusiveRoutes: readonly string[];
 };
 
 type Deps = {
   readonly host: string;
-  readonly options: SecondListenerOptions;
+  readonly options: DeviceListenerOptions;
   readonly handle: RequestListener;
   readonly onClientError: (error: Error, socket: Socket) => void;
-  readonly upgrades: Pick<Upgrades, 'attach' | 'isWanted'>;
-  readonly arrivals: Arrivals;
+  readonly upgrades: Pick<WebSocketUpgrades, 'attach' | 'isWebSocketRequest'>;
+  readonly newConnections: NewConnectionLimits;
   /** How many there may be beside the connections of HTTP. */
   readonly webSockets: number;
-  readonly isStrict: boolean;
+  readonly sendsHsts: boolean;
 };
 
-export type SecondListener = {
+export type DeviceListener = {
   /** Throws `route_not_found` for what is served by the other listener alone. */
   check(request: FastifyRequest): void;
   listen(): Promise<{ host: string; port: number }>;
@@ -39,25 +39,25 @@ export type SecondListener = {
   close(): Promise<void>;
 };
 
-export function createSecondListener(deps: Deps): SecondListener {
+export function createDeviceListener(deps: Deps): DeviceListener {
   const { host, options, handle, onClientError, upgrades } = deps;
-  const { prefix, only, port } = options;
-  const arrivedHere = new WeakSet<IncomingMessage>();
+  const { prefix, exclusiveRoutes, port } = options;
+  const ownRequests = new WeakSet<IncomingMessage>();
   const servers: Server[] = [];
 
   async function open(address: string, onPort: number): Promise<AddressInfo> {
-    const take: RequestListener = (request, response) => {
-      arrivedHere.add(request);
+    const handleOwn: RequestListener = (request, response) => {
+      ownRequests.add(request);
       handle(request, response);
     };
     const { tls } = options;
-    const { arrivals, webSockets, isStrict } = deps;
-    const server = createListener(take, {
+    const { newConnections, webSockets, sendsHsts } = deps;
+    const server = createListener(handleOwn, {
       tls,
-      arrivals,
+      newConnections,
       webSockets,
-      isStrict,
-      isUpgrade: upgrades.isWanted,
+      sendsHsts,
+      isUpgrade: upgrades.isWebSocketRequest,
     });
     server.on('clientError', onClientError);
     upgrades.attach(server, true);
@@ -71,7 +71,9 @@ export function createSecondListener(deps: Deps): SecondListener {
     check({ raw, url, routeOptions }) {
       // The route as it was declared: an address can be spelled in many ways.
       const path = routeOptions.url ?? url;
-      const isServed = arrivedHere.has(raw) ? path.startsWith(prefix) : !only.includes(path);
+      const isServed = ownRequests.has(raw)
+        ? path.startsWith(prefix)
+        : !exclusiveRoutes.includes(path);
       if (!isServed) refuse('route_not_found', 'No operation has this path.');
     },
 
@@ -98,6 +100,6 @@ export function createSecondListener(deps: Deps): SecondListener {
 /** Clients try both families of localhost, and the first listener is open at both as well. */
 async function addressesOf(host: string): Promise<string[]> {
   if (host !== 'localhost') return [host];
-  const found = await lookup(host, { all: true });
-  return [...new Set(found.map(({ address }) => address))];
+  const addresses = await lookup(host, { all: true });
+  return [...new Set(addresses.map(({ address }) => address))];
 }

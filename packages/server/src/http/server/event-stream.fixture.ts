@@ -6,8 +6,8 @@ import { Type } from 'typebox';
 import { createLive, createMetrics, type Live } from '../../platform/index.ts';
 import type { Caller } from '../authentication/caller.ts';
 import {
-  cursorOf,
   eventStreamType,
+  readStreamCursor,
   type StreamEvent,
   wantsEventStream,
 } from '../event-streams/event-format.ts';
@@ -98,7 +98,7 @@ function register({ app, streams }: Sample, list: SharedList): void {
       const { after = 0, wait = 0, odd = false, least = 0 } = request.query;
       const waited = {
         topic,
-        after: cursorOf(request, after),
+        after: readStreamCursor(request, after),
         read: (from: number) => read(from, odd, least),
       };
       if (wantsEventStream(request)) return streams.send(request, reply, waited);
@@ -128,7 +128,7 @@ export async function createStreamSample(
     metrics,
     verifyToken: async (token) => verdict(token),
     ...more,
-    streams: { ...more.streams, times: { ...patientTimes, ...more.streams?.times } },
+    streams: { ...more.streams, timings: { ...patientTimes, ...more.streams?.timings } },
   });
   register(sample, list);
   live.start();

@@ -12,49 +12,61 @@ import {
   type Metrics,
   systemClock,
 } from '../../platform/index.ts';
-import { createAuthenticate, type SessionCallerOf } from '../authentication/authenticate.ts';
+import { createAuthenticate, type FindSessionCaller } from '../authentication/authenticate.ts';
 import type { VerifyToken } from '../authentication/caller.ts';
 import {
   type CertificateReader,
   createCertificateReader,
 } from '../authentication/client-certificates.ts';
-import { createStreams, type Streams, type StreamsDeps } from '../event-streams/event-streams.ts';
+import {
+  createEventStreams,
+  type EventStreams,
+  type EventStreamsDeps,
+} from '../event-streams/event-streams.ts';
 import { createLoadShedding, type LoadLimits, type LoadShedding } from '../limits/load-shedding.ts';
-import { type Arrivals, createArrivals, type Patience } from '../limits/new-connection-limits.ts';
+import {
+  type ConnectionTimeouts,
+  createNewConnectionLimits,
+  type NewConnectionLimits,
+} from '../limits/new-connection-limits.ts';
 import { createRateLimits, type RatePolicies } from '../limits/rate-limits.ts';
-import { asyncApiOf, registerDocs } from '../openapi/documentation-routes.ts';
-import { type OpenApiFacts, writeOpenApi } from '../openapi/openapi-document.ts';
-import { checkAnswers } from '../openapi/response-validation.ts';
+import { asyncApiOf, registerDocumentation } from '../openapi/documentation-routes.ts';
+import { buildOpenApiDocument, type OpenApiOptions } from '../openapi/openapi-document.ts';
+import { validateResponses } from '../openapi/response-validation.ts';
 import { tagDescriptions } from '../openapi/tag-descriptions.ts';
-import { createAddressReader } from '../requests/client-address.ts';
-import { createRequestIds, requestIdHeader, traceIdOf } from '../requests/request-id.ts';
-import { createValidation } from '../requests/schema-validation.ts';
+import { createClientAddressReader } from '../requests/client-address.ts';
+import { createRequestIdReader, requestIdHeader, traceIdOf } from '../requests/request-id.ts';
+import { createSchemaValidation } from '../requests/schema-validation.ts';
 import { parseStrictJson } from '../requests/strict-json.ts';
 import { createErrorHandler, createProblemSender } from '../responses/problem-responses.ts';
-import { createActing, type FindOrganization } from '../routes/act-on-behalf-of.ts';
-import { tellDeprecation } from '../routes/deprecation.ts';
+import { createActOnBehalf, type FindOrganization } from '../routes/act-on-behalf-of.ts';
+import { deprecationHooks } from '../routes/deprecation.ts';
 import { type IdempotencyKeys, withIdempotency } from '../routes/idempotency-key.ts';
-import type { RouteFacts } from '../routes/route-declaration.ts';
+import type { RouteDeclaration } from '../routes/route-declaration.ts';
 import { createClientErrorHandler } from './client-error-handler.ts';
 import {
-  createSecondListener,
-  type SecondListener,
-  type SecondListenerOptions,
+  createDeviceListener,
+  type DeviceListener,
+  type DeviceListenerOptions,
 } from './device-listener.ts';
 import { createListener, type ListenerTls } from './listener.ts';
 import { createNotFoundHandler, createRouteMap, type RouteMap } from './not-found-handler.ts';
-import { createDrain, type Drain } from './request-drain.ts';
-import { createRequestLog, logAccess } from './request-logging.ts';
+import { createRequestDrain, type RequestDrain } from './request-drain.ts';
+import { createLazyRequestLog, logAccess } from './request-logging.ts';
 import { createRequestMetrics } from './request-metrics.ts';
 import {
   bodyLimitBytes,
-  createGate,
-  createRecheck,
-  type GateDeps,
+  createAuthorizationRecheck,
+  createRequestChecks,
+  type RequestChecksDeps,
   urlLimitChars,
 } from './request-pipeline.ts';
-import { type OnAnswered, tellAnswered } from './response-log-entry.ts';
-import { createUpgrades, type UpgradeRoute, type Upgrades } from './websocket-upgrades.ts';
+import { type OnResponse, reportResponse } from './response-log-entry.ts';
+import {
+  createWebSocketUpgrades,
+  type WebSocketRoute,
+  type WebSocketUpgrades,
+} from './websocket-upgrades.ts';
 
 /** The part of the settings that matters here. */
 export type HttpSettings = {
@@ -84,10 +96,10 @@ export type HttpDeps = {
   readonly clock?: Clock;
   /** What clients wait for; left out, nothing happens elsewhere. */
   readonly live?: Live | undefined;
-  readonly streams?: Pick<StreamsDeps, 'limits' | 'times'>;
+  readonly streams?: Pick<EventStreamsDeps, 'limits' | 'timings'>;
   readonly verifyToken: VerifyToken;
   /** Left out: nobody comes without a token. */
-  readonly sessionCallerOf?: SessionCallerOf | undefined;
+  readonly findSessionCaller?: FindSessionCaller | undefined;
   /** Left out: nobody acts in another organisation. */
   readonly findOrganization?: FindOrganization;
   /** Left out: requests have no keys. */
@@ -95,29 +107,29 @@ export type HttpDeps = {
   /** Left out: no client certificate is accepted. */
   readonly certificates?: CertificateReader;
   /** For peers that prove themselves by certificate; left out: there is none. */
-  readonly secondListener?: SecondListenerOptions | undefined;
+  readonly deviceListener?: DeviceListenerOptions | undefined;
   /** Besides, or in place of, the default policies. */
   readonly rateLimits?: RatePolicies;
   readonly loadLimits?: LoadLimits;
   /** How long clients may take; left out in part: as usual. */
-  readonly patience?: Partial<Patience> | undefined;
+  readonly connectionTimeouts?: Partial<ConnectionTimeouts> | undefined;
   /** What the tags of the routes are about, for the OpenAPI document. */
   readonly tagDescriptions?: Readonly<Record<string, string>>;
   /** The user domain that the reference page signs in to; left out, readers put theirs in. */
-  readonly shownUserDomain?: string | undefined;
+  readonly exampleUserDomain?: string | undefined;
   /** Compiles every schema before the server listens: slower, and faulty ones show at once. */
   readonly eagerSchemas?: boolean;
   /** Told at the end of each answer to a known caller; it returns at once. */
-  readonly onAnswered?: OnAnswered | undefined;
+  readonly onResponse?: OnResponse | undefined;
   /** For tests: an answer that is not as its route declares becomes a fault. */
-  readonly checksAnswers?: boolean;
+  readonly validatesResponses?: boolean;
 };
 
 /** One that another library answers has no facts. */
 export type RegisteredRoute = {
   readonly method: string;
   readonly url: string;
-  readonly facts?: RouteFacts;
+  readonly facts?: RouteDeclaration;
 };
 
 export type Http = {
@@ -129,30 +141,30 @@ export type Http = {
   /** Rooms add their queues as sources of pressure. */
   readonly loadShedding: LoadShedding;
   /** For rooms whose clients wait for what happens. */
-  readonly streams: Streams;
+  readonly streams: EventStreams;
   /** For rooms that speak over WebSockets. */
-  readonly upgrades: Pick<Upgrades, 'add' | 'drain'>;
+  readonly upgrades: Pick<WebSocketUpgrades, 'add' | 'drain'>;
   /** `secondPort` where there is a second listener. */
-  listen(): Promise<{ host: string; port: number; secondPort?: number }>;
+  listen(): Promise<{ host: string; port: number; devicePort?: number }>;
   /** Answers new requests with 503, waits for running ones, then closes every connection. */
   close(limitMs?: number): Promise<void>;
 };
 
-const aboutTheApi = {
+const apiInfo = {
   title: 'Switchyard',
   version: serverPackage.version,
   description:
     'An open payment platform for acquirers. Every refusal is application/problem+json with a code of a closed list; a declined payment is not a refusal. Amounts are integers in minor units.',
 } as const;
 
-const isStrict = ({ environment }: HttpSettings) => environment === 'production';
+const sendsHsts = ({ environment }: HttpSettings) => environment === 'production';
 
 const pathPartLimitChars = 256;
 const closeLimitMs = 15_000;
 
 export async function createHttp(deps: HttpDeps): Promise<Http> {
   const { settings, verifyToken, log, clock = systemClock } = deps;
-  const drain = createDrain();
+  const drain = createRequestDrain();
   const { trustProxy: trustedProxy } = settings;
   const certificates = deps.certificates ?? createCertificateReader({ trustedProxy });
   const loadShedding = createLoadShedding({
@@ -160,36 +172,43 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     ...defined({ limits: deps.loadLimits }),
   });
   const rateLimits = createRateLimits(deps.rateLimits);
-  const upgrades = createUpgrades({
+  const upgrades = createWebSocketUpgrades({
     ids: deps.ids,
     log,
     baseUrl: settings.baseUrl,
     verifyToken,
     certificates,
-    strangers: rateLimits.strangers,
-    goneSessions: rateLimits.goneSessions,
-    addressOf: createAddressReader(trustedProxy),
-    isStrict: isStrict(settings),
+    unauthenticatedByAddress: rateLimits.unauthenticatedByAddress,
+    unknownSessionsByAddress: rateLimits.unknownSessionsByAddress,
+    addressOf: createClientAddressReader(trustedProxy),
+    sendsHsts: sendsHsts(settings),
   });
-  const arrivals = createArrivals({ metrics: deps.metrics, patience: deps.patience });
-  const entrance = { drain, upgrades, arrivals };
-  const app = createApp(deps, entrance);
+  const newConnections = createNewConnectionLimits({
+    metrics: deps.metrics,
+    timeouts: deps.connectionTimeouts,
+  });
+  const shared = { drain, upgrades, newConnections };
+  const app = createApp(deps, shared);
   const routes = createRouteMap();
-  const operations: RouteFacts[] = [];
-  const registered = noteRoutes(app);
-  const second = openingSecond(deps, app, entrance);
-  obeyHouseRules(app, { drain, certificates, routes, second, baseUrl: settings.baseUrl });
+  const operations: RouteDeclaration[] = [];
+  const registeredRoutes = recordRoutes(app);
+  const deviceListener = deviceListenerOf(deps, app, shared);
+  addCommonHooks(app, { drain, certificates, routes, deviceListener, baseUrl: settings.baseUrl });
   const access = {
-    authenticate: createAuthenticate(verifyToken, certificates.presentedBy, deps.sessionCallerOf),
-    act: createActing(deps.findOrganization ?? (async () => undefined)),
+    authenticate: createAuthenticate(
+      verifyToken,
+      certificates.presentedCertificate,
+      deps.findSessionCaller,
+    ),
+    actOnBehalf: createActOnBehalf(deps.findOrganization ?? (async () => undefined)),
   };
-  const streams = createStreams({
+  const streams = createEventStreams({
     log,
     clock,
     metrics: deps.metrics,
     ...deps.streams,
     live: deps.live ?? createLive({ log }),
-    authorize: createRecheck(access),
+    authorize: createAuthorizationRecheck(access),
   });
   guardRoutes(app, operations, routes, {
     ...access,
@@ -198,18 +217,18 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     certificates,
     keys: deps.idempotencyKeys,
   });
-  app.setValidatorCompiler(createValidation({ eager: deps.eagerSchemas ?? false }).compile);
-  if (deps.checksAnswers === true) checkAnswers(app);
+  app.setValidatorCompiler(createSchemaValidation({ eager: deps.eagerSchemas ?? false }).compile);
+  if (deps.validatesResponses === true) validateResponses(app);
   observeRequests(app, deps, { running: drain.running, pressure: loadShedding.pressure });
   app.addHook('onClose', async () => loadShedding.stop());
-  registerDocs(app, {
-    openApi: () => writeOpenApi(openApiFacts(deps), operations),
-    asyncApi: asyncApiOf(settings, aboutTheApi.version),
+  registerDocumentation(app, {
+    openApi: () => buildOpenApiDocument(openApiOptions(deps), operations),
+    asyncApi: asyncApiOf(settings, apiInfo.version),
   });
 
   return {
     app,
-    routes: registered,
+    routes: registeredRoutes,
     certificates,
     loadShedding,
     streams,
@@ -222,39 +241,43 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
           `listening at ${deps.tls === undefined ? address : address.replace(/^http:/, 'https:')}`,
       });
       const { address, port } = app.server.address() as AddressInfo;
-      if (second === undefined) return { host: address, port };
-      const { port: secondPort } = await second.listen();
-      deps.log.info({ port: secondPort }, 'listening for clients with certificates');
-      return { host: address, port, secondPort };
+      if (deviceListener === undefined) return { host: address, port };
+      const { port: devicePort } = await deviceListener.listen();
+      deps.log.info({ port: devicePort }, 'listening for clients with certificates');
+      return { host: address, port, devicePort };
     },
     async close(limitMs = closeLimitMs) {
       streams.stop();
       upgrades.drain();
-      const left = app.server.listening ? await drain.begin(limitMs) : 0;
-      if (left > 0) deps.log.warn({ left }, 'requests were cut off by the stop');
-      if (left > 0) app.server.closeAllConnections();
-      await second?.close();
+      const unfinished = app.server.listening ? await drain.waitForRequests(limitMs) : 0;
+      if (unfinished > 0) deps.log.warn({ left: unfinished }, 'requests were cut off by the stop');
+      if (unfinished > 0) app.server.closeAllConnections();
+      await deviceListener?.close();
       await app.close();
     },
   };
 }
 
-function openApiFacts(deps: HttpDeps): OpenApiFacts {
-  const { settings, shownUserDomain } = deps;
-  const described = { ...tagDescriptions, ...deps.tagDescriptions };
+function openApiOptions(deps: HttpDeps): OpenApiOptions {
+  const { settings, exampleUserDomain } = deps;
+  const descriptions = { ...tagDescriptions, ...deps.tagDescriptions };
   const { baseUrl, authUrl, deviceAuthUrl } = settings;
   return {
-    ...aboutTheApi,
+    ...apiInfo,
     baseUrl,
     authUrl,
     deviceAuthUrl,
-    shownUserDomain,
-    tagDescriptions: described,
+    exampleUserDomain,
+    tagDescriptions: descriptions,
   };
 }
 
 /** Whoever asks there by plain HTTP learns what the address is. */
-function addUpgrade(app: FastifyInstance, upgrades: Upgrades, added: UpgradeRoute): void {
+function addUpgrade(
+  app: FastifyInstance,
+  upgrades: WebSocketUpgrades,
+  added: WebSocketRoute,
+): void {
   upgrades.add(added);
   app.get(added.path, (_request, reply) => {
     reply.header('upgrade', 'websocket').header('connection', 'Upgrade');
@@ -262,79 +285,79 @@ function addUpgrade(app: FastifyInstance, upgrades: Upgrades, added: UpgradeRout
   });
 }
 
-type Entrance = {
-  readonly drain: Drain;
-  readonly upgrades: Upgrades;
-  readonly arrivals: Arrivals;
+type SharedParts = {
+  readonly drain: RequestDrain;
+  readonly upgrades: WebSocketUpgrades;
+  readonly newConnections: NewConnectionLimits;
 };
 
 function createApp(
   { settings, tls, log, ids }: HttpDeps,
-  { drain, upgrades, arrivals }: Entrance,
+  { drain, upgrades, newConnections }: SharedParts,
 ): FastifyInstance {
   const loggerInstance: FastifyBaseLogger = log;
   const sendProblem = createProblemSender(settings.baseUrl);
   const handleError = createErrorHandler(sendProblem);
   const app = Fastify({
     serverFactory: (listener) =>
-      createListener(drain.counting(listener), {
+      createListener(drain.countRequests(listener), {
         tls,
-        arrivals,
-        isUpgrade: upgrades.isWanted,
+        newConnections,
+        isUpgrade: upgrades.isWebSocketRequest,
         webSockets: settings.connectorConnections ?? 0,
-        isStrict: isStrict(settings),
+        sendsHsts: sendsHsts(settings),
       }),
     loggerInstance,
     logController: new LogController({ disableRequestLogging: true }),
     childLoggerFactory: (_parent, { reqId }, options, raw) =>
-      createRequestLog(log, () => {
+      createLazyRequestLog(log, () => {
         const traceId = traceIdOf(raw);
         return log.child({ requestId: reqId, ...(traceId && { traceId }) }, options);
       }),
-    genReqId: createRequestIds(ids.uuid),
+    genReqId: createRequestIdReader(ids.uuid),
     requestIdHeader: false,
     trustProxy: settings.trustProxy === undefined ? false : [...settings.trustProxy],
     bodyLimit: bodyLimitBytes,
     routerOptions: { maxParamLength: pathPartLimitChars },
     return503OnClosing: false,
     frameworkErrors: handleError,
-    clientErrorHandler: createClientErrorHandler(settings.baseUrl, ids.uuid, isStrict(settings)),
+    clientErrorHandler: createClientErrorHandler(settings.baseUrl, ids.uuid, sendsHsts(settings)),
   });
   // Further sockets of the same listener hand theirs on to this one.
   upgrades.attach(app.server, false);
   return app;
 }
 
-function openingSecond(
-  { settings, secondListener: options, ids }: HttpDeps,
+function deviceListenerOf(
+  { settings, deviceListener: options, ids }: HttpDeps,
   app: FastifyInstance,
-  { drain, upgrades, arrivals }: Entrance,
-): SecondListener | undefined {
+  { drain, upgrades, newConnections }: SharedParts,
+): DeviceListener | undefined {
   if (options === undefined) return undefined;
-  return createSecondListener({
+  return createDeviceListener({
     host: settings.host,
     options,
-    handle: drain.counting((request, response) => app.routing(request, response)),
-    onClientError: createClientErrorHandler(settings.baseUrl, ids.uuid, isStrict(settings)),
+    handle: drain.countRequests((request, response) => app.routing(request, response)),
+    onClientError: createClientErrorHandler(settings.baseUrl, ids.uuid, sendsHsts(settings)),
     upgrades,
-    arrivals,
+    newConnections,
     webSockets: settings.connectorConnections ?? 0,
-    isStrict: isStrict(settings),
+    sendsHsts: sendsHsts(settings),
   });
 }
 
-type HouseRules = {
-  readonly drain: Drain;
+type CommonHookParts = {
+  readonly drain: RequestDrain;
   readonly certificates: CertificateReader;
   readonly routes: RouteMap;
-  readonly second: SecondListener | undefined;
+  readonly deviceListener: DeviceListener | undefined;
   readonly baseUrl: string;
 };
 
 /** What holds for every request, whether a room declared its route or not. */
-function obeyHouseRules(
+function addCommonHooks(
   app: FastifyInstance,
-  { drain, certificates, routes, second, baseUrl }: HouseRules,
+  { drain, certificates, routes, deviceListener, baseUrl }: CommonHookParts,
 ) {
   const sendProblem = createProblemSender(baseUrl);
   app.decorateRequest('caller', undefined);
@@ -343,10 +366,10 @@ function obeyHouseRules(
   app.decorateRequest('isStreamed', false);
   app.addHook('onRequest', (request, reply, done) => {
     reply.header(requestIdHeader, request.id);
-    certificates.strip(request);
+    certificates.removeUntrustedHeader(request);
     try {
-      drain.check(reply.raw);
-      second?.check(request);
+      drain.rejectWhileDraining(reply.raw);
+      deviceListener?.check(request);
       if (request.url.length > urlLimitChars) {
         throw new Refusal(
           'uri_too_long',
@@ -362,9 +385,9 @@ function obeyHouseRules(
   app.setNotFoundHandler(createNotFoundHandler(routes, sendProblem));
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    const isLeftOut = body.length === 0 && request.routeOptions.config.facts?.bodyOptional === true;
+    const isOmitted = body.length === 0 && request.routeOptions.config.facts?.bodyOptional === true;
     try {
-      done(null, isLeftOut ? undefined : parseStrictJson(body as Buffer));
+      done(null, isOmitted ? undefined : parseStrictJson(body as Buffer));
     } catch (error) {
       done(error as Refusal);
     }
@@ -373,20 +396,20 @@ function obeyHouseRules(
 
 function observeRequests(
   app: FastifyInstance,
-  { metrics, onAnswered }: Pick<HttpDeps, 'metrics' | 'onAnswered'>,
+  { metrics, onResponse }: Pick<HttpDeps, 'metrics' | 'onResponse'>,
   load: { running(): number; pressure(): number },
 ): void {
-  const observed = metrics === undefined ? undefined : createRequestMetrics(metrics, load);
+  const requestMetrics = metrics === undefined ? undefined : createRequestMetrics(metrics, load);
   app.addHook('onResponse', (request, reply, done) => {
-    observed?.observe(request, reply);
+    requestMetrics?.observe(request, reply);
     logAccess(request, reply);
-    if (onAnswered !== undefined) tellAnswered(onAnswered, request, reply);
+    if (onResponse !== undefined) reportResponse(onResponse, request, reply);
     done();
   });
 }
 
 /** Every GET is there as HEAD too, which is the same route. */
-function noteRoutes(app: FastifyInstance): readonly RegisteredRoute[] {
+function recordRoutes(app: FastifyInstance): readonly RegisteredRoute[] {
   const registered: RegisteredRoute[] = [];
   app.addHook('onRoute', ({ method, url, config }) => {
     const facts = config?.facts;
@@ -401,22 +424,26 @@ function noteRoutes(app: FastifyInstance): readonly RegisteredRoute[] {
 /** Puts the gate before every route that a room declares, and remembers what was declared. */
 function guardRoutes(
   app: FastifyInstance,
-  operations: RouteFacts[],
+  operations: RouteDeclaration[],
   routes: RouteMap,
-  { keys, ...deps }: GateDeps & { readonly keys: IdempotencyKeys | undefined },
+  { keys, ...deps }: RequestChecksDeps & { readonly keys: IdempotencyKeys | undefined },
 ): void {
   app.addHook('onRoute', (options) => {
     routes.add(options.method, options.url);
-    const { facts, described } = options.config ?? {};
+    const { facts, describedRoutes } = options.config ?? {};
     const methods = [options.method].flat();
-    for (const each of [described ?? []].flat()) {
-      if (methods.includes(each.method)) operations.push({ ...each, url: options.url });
+    for (const described of [describedRoutes ?? []].flat()) {
+      if (methods.includes(described.method)) operations.push({ ...described, url: options.url });
     }
     if (facts === undefined) return;
     if (options.method === facts.method) operations.push({ ...facts, url: options.url });
-    const told = tellDeprecation(facts.deprecated);
-    options.onRequest = [...told, createGate(facts, deps), ...[options.onRequest ?? []].flat()];
-    if (facts.takesKey === true && keys !== undefined) {
+    const deprecation = deprecationHooks(facts.deprecated);
+    options.onRequest = [
+      ...deprecation,
+      createRequestChecks(facts, deps),
+      ...[options.onRequest ?? []].flat(),
+    ];
+    if (facts.takesIdempotencyKey === true && keys !== undefined) {
       options.handler = withIdempotency(facts, options.handler, keys);
     }
     if (facts.bodyOptional !== true) return;

@@ -7,7 +7,7 @@ import type { Problem } from '@switchyard/contract';
 import { Type } from 'typebox';
 import { closed } from '../../../test/closed.ts';
 import { type MadeCertificate, makeCertificate } from '../authentication/certificate.fixture.ts';
-import { connectionLimit, createArrivals } from '../limits/new-connection-limits.ts';
+import { connectionLimit, createNewConnectionLimits } from '../limits/new-connection-limits.ts';
 import { route } from '../routes/declare-route.ts';
 import { createListener, headerLimitBytes } from './listener.ts';
 import { createSample, type Sample } from './sample-server.fixture.ts';
@@ -19,8 +19,8 @@ type Answer = { status: number; headers: Record<string, unknown>; body: string }
 
 describe('the connections of a listener', () => {
   it('are bounded, and WebSockets have room of their own', () => {
-    const plain = { tls: undefined, isStrict: false, isUpgrade: () => false };
-    const options = { ...plain, arrivals: createArrivals({}) };
+    const plain = { tls: undefined, sendsHsts: false, isUpgrade: () => false };
+    const options = { ...plain, newConnections: createNewConnectionLimits({}) };
     for (const webSockets of [0, 9000]) {
       const { maxConnections } = createListener(() => {}, { ...options, webSockets });
       assert.equal(maxConnections, connectionLimit + webSockets);

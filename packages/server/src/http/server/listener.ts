@@ -9,8 +9,8 @@ import {
 import { createServer as createTlsServer } from 'node:https';
 import type { TlsOptions } from 'node:tls';
 import { limitIncompleteRequests } from '../../platform/index.ts';
-import { type Arrivals, connectionLimit } from '../limits/new-connection-limits.ts';
-import { responseOptions } from './strict-transport-security.ts';
+import { connectionLimit, type NewConnectionLimits } from '../limits/new-connection-limits.ts';
+import { hstsServerOptions } from './strict-transport-security.ts';
 
 export type ListenerTls = {
   readonly cert: string | Buffer;
@@ -34,31 +34,31 @@ const limits: ServerOptions = {
 
 type ListenerOptions = {
   readonly tls: ListenerTls | undefined;
-  readonly arrivals: Arrivals;
+  readonly newConnections: NewConnectionLimits;
   /** Whether a request becomes a WebSocket; every other one is plain HTTP. */
   isUpgrade(request: IncomingMessage): boolean;
   /** How many WebSockets there may be beside the connections of HTTP. */
   readonly webSockets: number;
   /** Whether each response has HSTS. */
-  readonly isStrict: boolean;
+  readonly sendsHsts: boolean;
 };
 
 /** Of the connections of a listener so many may be such that have asked for nothing yet. */
-const silentShare = 0.5;
+const newConnectionShare = 0.5;
 
 /** @example const server = createListener(handle, { tls, arrivals, isUpgrade: () => false, webSockets: 0, isStrict: false }); */
 export function createListener(
   handler: RequestListener,
-  { tls, arrivals, isUpgrade, webSockets, isStrict }: ListenerOptions,
+  { tls, newConnections, isUpgrade, webSockets, sendsHsts }: ListenerOptions,
 ): Server {
-  const { handshakeMs, headMs, requestMs, lookEveryMs } = arrivals.patience;
+  const { handshakeMs, headersMs, requestMs, checkIntervalMs } = newConnections.timeouts;
   const options = {
     ...limits,
-    ...responseOptions(isStrict),
+    ...hstsServerOptions(sendsHsts),
     shouldUpgradeCallback: isUpgrade,
-    headersTimeout: headMs,
+    headersTimeout: headersMs,
     requestTimeout: 0,
-    connectionsCheckingInterval: lookEveryMs,
+    connectionsCheckingInterval: checkIntervalMs,
   };
   const server =
     tls === undefined
@@ -78,9 +78,9 @@ export function createListener(
         );
   server.prependListener('request', limitIncompleteRequests(server, requestMs));
   server.maxHeadersCount = headerCountLimit;
-  const most = connectionLimit + webSockets;
-  server.maxConnections = most;
-  arrivals.watch(server, tls !== undefined, Math.ceil(most * silentShare));
+  const maxConnections = connectionLimit + webSockets;
+  server.maxConnections = maxConnections;
+  newConnections.watch(server, tls !== undefined, Math.ceil(maxConnections * newConnectionShare));
   return server;
 }
 

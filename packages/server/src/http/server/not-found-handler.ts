@@ -3,7 +3,7 @@ import { Refusal } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ProblemSender } from '../responses/problem-responses.ts';
 
-type Known = { readonly form: RegExp; readonly methods: Set<string> };
+type KnownPath = { readonly pattern: RegExp; readonly methods: Set<string> };
 
 export type RouteMap = {
   add(method: string | readonly string[], url: string): void;
@@ -12,24 +12,24 @@ export type RouteMap = {
 };
 
 export function createRouteMap(): RouteMap {
-  const known = new Map<string, Known>();
+  const pathsByUrl = new Map<string, KnownPath>();
   return {
     add(method, url) {
-      const entry = known.get(url) ?? { form: formOf(url), methods: new Set() };
+      const entry = pathsByUrl.get(url) ?? { pattern: pathPattern(url), methods: new Set() };
       for (const name of [method].flat()) entry.methods.add(name);
-      known.set(url, entry);
+      pathsByUrl.set(url, entry);
     },
     methodsOf(path) {
       const methods = new Set<string>();
-      for (const { form, methods: own } of known.values()) {
-        if (form.test(path)) for (const name of own) methods.add(name);
+      for (const { pattern: form, methods: pathMethods } of pathsByUrl.values()) {
+        if (form.test(path)) for (const name of pathMethods) methods.add(name);
       }
       return methods.size === 0 ? undefined : [...methods];
     },
   };
 }
 
-function formOf(url: string): RegExp {
+function pathPattern(url: string): RegExp {
   const source = url
     .split('/')
     .map((part) => {

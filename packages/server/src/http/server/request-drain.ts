@@ -4,37 +4,37 @@ import { Refusal } from '@switchyard/contract';
 
 const pollMs = 20;
 
-export type Drain = {
+export type RequestDrain = {
   /** Wraps the listener of the server: also what no route handles is counted. */
-  counting(listener: RequestListener): RequestListener;
+  countRequests(listener: RequestListener): RequestListener;
   running(): number;
   /** Throws `shutting_down` once the stop has begun, and asks the client to connect anew. */
-  check(response: ServerResponse): void;
+  rejectWhileDraining(response: ServerResponse): void;
   /** Resolves when nothing runs any more, or when the limit has passed; tells how many were left. */
-  begin(limitMs: number): Promise<number>;
+  waitForRequests(limitMs: number): Promise<number>;
 };
 
-export function createDrain(): Drain {
+export function createRequestDrain(): RequestDrain {
   let running = 0;
   let isDraining = false;
-  const leave = () => {
+  const onClose = () => {
     running -= 1;
   };
   return {
-    counting: (listener) => (request, response) => {
+    countRequests: (listener) => (request, response) => {
       running += 1;
-      response.once('close', leave);
+      response.once('close', onClose);
       listener(request, response);
     },
     running: () => running,
-    check(response) {
+    rejectWhileDraining(response) {
       if (!isDraining) return;
       response.setHeader('connection', 'close');
       throw new Refusal('shutting_down', 'The process takes no new requests.', {
         retryAfterMs: 1000,
       });
     },
-    async begin(limitMs) {
+    async waitForRequests(limitMs) {
       isDraining = true;
       const endMs = performance.now() + limitMs;
       while (running > 0 && performance.now() < endMs) {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { pino } from 'pino';
-import { createRequestLog } from './request-logging.ts';
+import { createLazyRequestLog } from './request-logging.ts';
 
 function scene(level: string) {
   const lines: Record<string, unknown>[] = [];
   const parent = pino({ level }, { write: (line: string) => lines.push(JSON.parse(line)) });
   let made = 0;
-  const log = createRequestLog(parent, () => {
+  const log = createLazyRequestLog(parent, () => {
     made += 1;
     return parent.child({ requestId: 'one' });
   });

@@ -3,53 +3,57 @@ import { defined } from '@switchyard/contract';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { Log } from '../../platform/index.ts';
 
-type RequestLog = { parent: Log; make: () => Log; made: Log | undefined };
+type LazyLog = { parent: Log; createChild: () => Log; child: Log | undefined };
 
-function logOf(of: RequestLog): Log {
-  of.made ??= of.make();
-  return of.made;
+function childLog(state: LazyLog): Log {
+  state.child ??= state.createChild();
+  return state.child;
 }
 
 // Shared by all requests, so that one costs an object and no more.
 const methods = {
-  child(this: RequestLog, ...given: Parameters<Log['child']>) {
-    return logOf(this).child(...given);
+  child(this: LazyLog, ...given: Parameters<Log['child']>) {
+    return childLog(this).child(...given);
   },
-  isLevelEnabled(this: RequestLog, level: string): boolean {
+  isLevelEnabled(this: LazyLog, level: string): boolean {
     return this.parent.isLevelEnabled(level);
   },
   get level(): string {
-    return (this as unknown as RequestLog).parent.level;
+    return (this as unknown as LazyLog).parent.level;
   },
-  ...saying('trace'),
-  ...saying('debug'),
-  ...saying('info'),
-  ...saying('warn'),
-  ...saying('error'),
-  ...saying('fatal'),
-  ...saying('silent'),
+  ...logMethod('trace'),
+  ...logMethod('debug'),
+  ...logMethod('info'),
+  ...logMethod('warn'),
+  ...logMethod('error'),
+  ...logMethod('fatal'),
+  ...logMethod('silent'),
 };
 
-function saying(level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent') {
+function logMethod(level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent') {
   return {
-    [level](this: RequestLog, ...given: Parameters<Log['info']>): void {
+    [level](this: LazyLog, ...given: Parameters<Log['info']>): void {
       if (level === 'silent' || !this.parent.isLevelEnabled(level)) return;
-      logOf(this)[level](...given);
+      childLog(this)[level](...given);
     },
   };
 }
 
 /** @example const log = createRequestLog(parent, () => parent.child({ requestId })); */
-export function createRequestLog(parent: Log, make: () => Log): FastifyBaseLogger {
-  const of: RequestLog = Object.assign(Object.create(methods), { parent, make, made: undefined });
-  return of as unknown as FastifyBaseLogger;
+export function createLazyRequestLog(parent: Log, createChild: () => Log): FastifyBaseLogger {
+  const state: LazyLog = Object.assign(Object.create(methods), {
+    parent,
+    make: createChild,
+    made: undefined,
+  });
+  return state as unknown as FastifyBaseLogger;
 }
 
 /** A sale waits for its acquirer; what is slower than this deserves a look. */
-export const slowMs = 2000;
+export const slowRequestMs = 2000;
 
 /** Never the address as sent: its query, and at times its path, hold secrets. */
-function facts(request: FastifyRequest, reply: FastifyReply) {
+function logFields(request: FastifyRequest, reply: FastifyReply) {
   const { refusal, caller, routeOptions } = request;
   return {
     method: request.method,
@@ -65,15 +69,15 @@ function facts(request: FastifyRequest, reply: FastifyReply) {
 }
 
 /** The loggers of requests are pino's, of which Fastify's type shows a part. */
-function isDebugging(log: FastifyBaseLogger & { isLevelEnabled?(level: string): boolean }) {
+function isDebugEnabled(log: FastifyBaseLogger & { isLevelEnabled?(level: string): boolean }) {
   return log.isLevelEnabled?.('debug') === true;
 }
 
 export function logAccess(request: FastifyRequest, reply: FastifyReply): void {
-  const isSlow = reply.elapsedTime > slowMs && !request.isStreamed;
+  const isSlow = reply.elapsedTime > slowRequestMs && !request.isStreamed;
   if (reply.statusCode >= 300 || isSlow) {
-    request.log.info(facts(request, reply), 'request');
-  } else if (isDebugging(request.log)) {
-    request.log.debug(facts(request, reply), 'request');
+    request.log.info(logFields(request, reply), 'request');
+  } else if (isDebugEnabled(request.log)) {
+    request.log.debug(logFields(request, reply), 'request');
   }
 }

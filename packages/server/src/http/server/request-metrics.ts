@@ -32,7 +32,7 @@ export function createRequestMetrics(
       this.set(load.pressure());
     },
   });
-  const known = new Map<string, ReturnType<typeof seconds.labels>>();
+  const seriesByKey = new Map<string, ReturnType<typeof seconds.labels>>();
   return {
     observe(request, reply) {
       // How long a client stays says nothing of how fast it is answered.
@@ -40,10 +40,10 @@ export function createRequestMetrics(
       const operation = request.routeOptions.config.facts?.operationId ?? 'none';
       const status = String(reply.statusCode);
       const key = `${operation} ${status}`;
-      let series = known.get(key);
+      let series = seriesByKey.get(key);
       if (series === undefined) {
         series = seconds.labels({ operation, status });
-        known.set(key, series);
+        seriesByKey.set(key, series);
       }
       series.observe(reply.elapsedTime / 1000);
     },

@@ -6,53 +6,70 @@ import type { Caller } from '../authentication/caller.ts';
 import { type CertificateReader, clientCertHeader } from '../authentication/client-certificates.ts';
 import type { LoadShedding } from '../limits/load-shedding.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
-import { accepts, isForm, isJson, isOneOf, isText } from '../requests/media-types.ts';
-import { isActedFromAbove } from '../routes/act-on-behalf-of.ts';
-import type { RouteFacts } from '../routes/route-declaration.ts';
+import {
+  acceptsMediaType,
+  isFormType,
+  isJsonType,
+  isMediaType,
+  isUtf8Type,
+} from '../requests/media-types.ts';
+import { allowsActingOnBehalf } from '../routes/act-on-behalf-of.ts';
+import type { RouteDeclaration } from '../routes/route-declaration.ts';
 
 /** No endpoint of ours needs more, and a refusal here is cheaper than a parse. */
 export const bodyLimitBytes = 1_048_576;
 export const urlLimitChars = 8192;
 
-export type GateDeps = {
+export type RequestChecksDeps = {
   readonly authenticate: Authenticate;
   /** The caller in the organisation that the request names. */
-  readonly act: (request: FastifyRequest, caller: Caller) => Promise<Caller>;
+  readonly actOnBehalf: (request: FastifyRequest, caller: Caller) => Promise<Caller>;
   readonly rateLimits: RateLimits;
   readonly loadShedding: LoadShedding;
-  readonly certificates: Pick<CertificateReader, 'demand' | 'demandProven'>;
+  readonly certificates: Pick<
+    CertificateReader,
+    'requireCertificate' | 'requirePresentedCertificate'
+  >;
 };
 
-type Gate = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => void;
+type RequestChecks = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  done: HookHandlerDoneFunction,
+) => void;
 
 const json = ['application/json'];
 
-export function createGate(facts: RouteFacts, deps: GateDeps): Gate {
-  const { act, rateLimits, loadShedding, certificates } = deps;
+export function createRequestChecks(
+  facts: RouteDeclaration,
+  deps: RequestChecksDeps,
+): RequestChecks {
+  const { actOnBehalf, rateLimits, loadShedding, certificates } = deps;
   const findCaller = createFindCaller(deps);
   const priority = facts.priority ?? 'sale';
   const needsCertificate = facts.permission === 'certificate';
   const isPublic = facts.permission === 'public' || needsCertificate;
-  const takeRate = rateLimits.policy(facts.rateLimit ?? (isPublic ? 'public' : 'default'));
+  const applyRateLimit = rateLimits.policy(facts.rateLimit ?? (isPublic ? 'public' : 'default'));
   const checkPermission = createPermissionCheck(facts.permission);
   const checkTransport = createTransportCheck(facts);
-  const isActed = isActedFromAbove(facts.permission);
+  const canActOnBehalf = allowsActingOnBehalf(facts.permission);
 
   async function checkCaller(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     if (isPublic) {
-      takeRate({ address: request.ip }, reply);
-      if (facts.takesUnclaimed === true) certificates.demandProven(request);
-      else if (needsCertificate) await certificates.demand(request);
+      applyRateLimit({ address: request.ip }, reply);
+      if (facts.acceptsUnclaimedTerminal === true)
+        certificates.requirePresentedCertificate(request);
+      else if (needsCertificate) await certificates.requireCertificate(request);
       return;
     }
     const caller = await findCaller(request);
     request.caller = caller;
-    takeRate(caller, reply);
+    applyRateLimit(caller, reply);
     checkPermission(caller);
-    if (facts.needsDevice === true && caller.deviceId === undefined) {
+    if (facts.requiresDeviceToken === true && caller.deviceId === undefined) {
       refuse('permission_denied', 'The operation needs the token of a device.');
     }
-    if (isActed) request.caller = await act(request, caller);
+    if (canActOnBehalf) request.caller = await actOnBehalf(request, caller);
   }
 
   return (request, reply, done) => {
@@ -68,7 +85,7 @@ export function createGate(facts: RouteFacts, deps: GateDeps): Gate {
 }
 
 /** Who comes with nothing at all costs nothing, and is told what is missing. */
-export const isStranger = (error: unknown) =>
+export const isUnauthenticated = (error: unknown) =>
   error instanceof Refusal &&
   error.code !== 'token_missing' &&
   errorCodes[error.code].status === 401;
@@ -80,11 +97,13 @@ export const isStranger = (error: unknown) =>
  */
 function createFindCaller({
   authenticate,
-  rateLimits: { strangers },
-}: Pick<GateDeps, 'authenticate' | 'rateLimits'>): (request: FastifyRequest) => Promise<Caller> {
+  rateLimits: { unauthenticatedByAddress },
+}: Pick<RequestChecksDeps, 'authenticate' | 'rateLimits'>): (
+  request: FastifyRequest,
+) => Promise<Caller> {
   return async (request) => {
-    const retryAfterMs = strangers.waitMs(request.ip);
-    if (retryAfterMs !== undefined && !authenticate.knows(request)) {
+    const retryAfterMs = unauthenticatedByAddress.waitMs(request.ip);
+    if (retryAfterMs !== undefined && !authenticate.isVerified(request)) {
       throw new Refusal('rate_limited', 'Too many tokens that are not valid came from there.', {
         retryAfterMs,
       });
@@ -92,65 +111,73 @@ function createFindCaller({
     try {
       return await authenticate(request);
     } catch (error) {
-      if (isStranger(error)) strangers.note(request.ip);
+      if (isUnauthenticated(error)) unauthenticatedByAddress.recordFailure(request.ip);
       throw error;
     }
   };
 }
 
 /** What is asked again of a request with a token: all of it that has to outlive its first answer. */
-function restOf(request: FastifyRequest): FastifyRequest {
+function reduceRequest(request: FastifyRequest): FastifyRequest {
   const { headers, query, raw } = request;
   const { authorization, [clientCertHeader]: certificate } = headers;
   // Whoever comes by a session is known by more than that.
   if (authorization === undefined) return request;
   const { socket } = raw;
-  const rest = {
+  const reduced = {
     headers: { authorization },
     query,
     raw: { socket, headers: { [clientCertHeader]: certificate } },
   };
-  return rest as unknown as FastifyRequest;
+  return reduced as unknown as FastifyRequest;
 }
 
 /** Asks it all again of a request that is still answered: who it is, whether it may, where it acts. */
-export function createRecheck({
+export function createAuthorizationRecheck({
   authenticate,
-  act,
-}: Pick<GateDeps, 'act' | 'authenticate'>): (request: FastifyRequest) => () => Promise<Caller> {
+  actOnBehalf,
+}: Pick<RequestChecksDeps, 'actOnBehalf' | 'authenticate'>): (
+  request: FastifyRequest,
+) => () => Promise<Caller> {
   return (request) => {
     const permission = request.routeOptions.config.facts?.permission ?? 'token';
     const checkPermission = createPermissionCheck(permission);
-    const isActed = isActedFromAbove(permission);
-    const rest = restOf(request);
-    const ask = authenticate.again(rest);
+    const canActOnBehalf = allowsActingOnBehalf(permission);
+    const reduced = reduceRequest(request);
+    const authenticateAgain = authenticate.prepare(reduced);
     return async () => {
-      const caller = await ask();
+      const caller = await authenticateAgain();
       checkPermission(caller);
-      return isActed ? act(rest, caller) : caller;
+      return canActOnBehalf ? actOnBehalf(reduced, caller) : caller;
     };
   };
 }
 
-type Readable = readonly [names: readonly string[], fits: (type: string | undefined) => boolean];
+type ReadableTypes = readonly [
+  names: readonly string[],
+  fits: (type: string | undefined) => boolean,
+];
 
-function readableOf({ readsForm, streams }: RouteFacts): Readable {
-  if (streams !== undefined) return [streams, (type) => isText(type, streams)];
-  if (readsForm === true) return [['application/x-www-form-urlencoded'], isForm];
-  return [json, isJson];
+function readableTypes({
+  readsForm,
+  streamedMediaTypes: streams,
+}: RouteDeclaration): ReadableTypes {
+  if (streams !== undefined) return [streams, (type) => isUtf8Type(type, streams)];
+  if (readsForm === true) return [['application/x-www-form-urlencoded'], isFormType];
+  return [json, isJsonType];
 }
 
-function createTransportCheck(facts: RouteFacts): (request: FastifyRequest) => void {
+function createTransportCheck(facts: RouteDeclaration): (request: FastifyRequest) => void {
   const limitBytes = facts.bodyLimitBytes ?? bodyLimitBytes;
   const produces = facts.produces === undefined ? json : [...facts.produces, ...json];
   const readsBody = facts.method !== 'GET';
-  const [reads, isReadable] = readableOf(facts);
+  const [ownTypes, isOwnType] = readableTypes(facts);
   const consumes = facts.consumes ?? [];
-  const readable = [...reads, ...consumes].join(' or ');
-  const takesBody = facts.body !== undefined || facts.streams !== undefined;
+  const readable = [...ownTypes, ...consumes].join(' or ');
+  const takesBody = facts.body !== undefined || facts.streamedMediaTypes !== undefined;
   const needsBody = readsBody && takesBody && facts.bodyOptional !== true;
   return ({ headers }) => {
-    if (!accepts(headers.accept, produces)) {
+    if (!acceptsMediaType(headers.accept, produces)) {
       refuse('not_acceptable', `The operation answers with ${produces.join(' or ')}.`);
     }
     if (!readsBody) return;
@@ -161,7 +188,7 @@ function createTransportCheck(facts: RouteFacts): (request: FastifyRequest) => v
       refuse('payload_too_large', `The body is longer than ${limitBytes} bytes.`);
     }
     const type = headers['content-type'];
-    if ((hasBody || needsBody) && !isReadable(type) && !isOneOf(type, consumes)) {
+    if ((hasBody || needsBody) && !isOwnType(type) && !isMediaType(type, consumes)) {
       refuse('unsupported_media_type', `The operation reads ${readable} in UTF-8.`);
     }
     if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') {

@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../authentication/caller.ts';
 
 /** Of a declared route, asked by somebody who proved who he is. */
-export type Answered = {
+export type ResponseLogEntry = {
   readonly caller: Caller;
   readonly requestId: string;
   readonly method: string;
@@ -18,18 +18,18 @@ export type Answered = {
   readonly durationMs: number;
 };
 
-export type OnAnswered = (answered: Answered) => void;
+export type OnResponse = (entry: ResponseLogEntry) => void;
 
 /** Calls back at the end of an answer: where nobody is known to have asked, nobody is told. */
-export function tellAnswered(
-  tell: OnAnswered,
+export function reportResponse(
+  onResponse: OnResponse,
   request: FastifyRequest,
   { statusCode: status, elapsedTime }: FastifyReply,
 ): void {
   const { caller, refusal, routeOptions } = request;
   const { facts } = routeOptions.config;
   if (caller === undefined || facts === undefined) return;
-  tell({
+  onResponse({
     caller,
     requestId: request.id,
     method: request.method,

@@ -6,7 +6,7 @@ import { Type } from 'typebox';
 import { patientLimits } from '../../../test/load-limits.ts';
 import { type Log, systemIds } from '../../platform/index.ts';
 import type { Caller } from '../authentication/caller.ts';
-import { openPage, pageQuery, sealPage } from '../requests/pagination.ts';
+import { pageQuery, pageResponse, readPageRequest } from '../requests/pagination.ts';
 import { route } from '../routes/declare-route.ts';
 import { createHttp, type Http, type HttpDeps } from './http-server.ts';
 
@@ -116,10 +116,10 @@ function registerThings(http: Http, handle: () => void): void {
     ),
     response: { 200: Type.Object({}) },
     async handler({ query }) {
-      const page = openPage(query, 'things', /^item-[0-9]+$/);
+      const page = readPageRequest(query, 'things', /^item-[0-9]+$/);
       const from = page.after === undefined ? 0 : Number(page.after.slice(5)) + 1;
       const items = Array.from({ length: page.limit }, (_, index) => `item-${from + index}`);
-      return sealPage({ items, next: items.at(-1) }, query, 'things');
+      return pageResponse({ items, next: items.at(-1) }, query, 'things');
     },
   });
   route(app, {
@@ -202,7 +202,7 @@ export async function createSample(more: Partial<HttpDeps> = {}): Promise<Sample
     ids: systemIds,
     verifyToken,
     eagerSchemas: true,
-    checksAnswers: true,
+    validatesResponses: true,
     // Tests share a machine: a busy moment of it is no answer of ours.
     loadLimits: patientLimits,
     ...more,

@@ -43,16 +43,16 @@ async function expectLines(environment: string, count: number): Promise<void> {
   const sample = await createSample({
     settings: { ...address, environment },
     tls,
-    secondListener: { port: 0, tls, prefix: '/door/', only: [] },
+    deviceListener: { port: 0, tls, prefix: '/door/', exclusiveRoutes: [] },
   });
   sample.upgrades.add({
     path: '/socket',
     bearer: 'optional',
     maxMessageBytes: 100,
-    isForDevices: true,
-    admit: async () => ({ welcome: (socket) => socket.terminate() }),
+    isOnDeviceListener: true,
+    accept: async () => ({ onOpen: (socket) => socket.terminate() }),
   });
-  const { port, secondPort = 0 } = await sample.listen();
+  const { port, devicePort: secondPort = 0 } = await sample.listen();
   try {
     for (const [request, status] of requests) {
       const [first, second] = [

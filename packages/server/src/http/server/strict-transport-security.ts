@@ -6,21 +6,21 @@ const name = 'Strict-Transport-Security';
 const value = `max-age=${yearSeconds}`;
 
 /** A line of the head of a response that is written by hand. */
-export const strictTransportLines = (isStrict: boolean): string[] =>
-  isStrict ? [`${name}: ${value}`] : [];
+export const hstsHeaderLines = (sendsHsts: boolean): string[] =>
+  sendsHsts ? [`${name}: ${value}`] : [];
 
 /** `new` gives what a function returns: each response has the header, also those that Node sends by itself. */
-function createStrictResponse(
+function createHstsResponse(
   ...given: ConstructorParameters<typeof ServerResponse<IncomingMessage>>
 ): ServerResponse {
   return new ServerResponse(...given).setHeader(name, value);
 }
 
-export const responseOptions = (
-  isStrict: boolean,
+export const hstsServerOptions = (
+  sendsHsts: boolean,
 ): { ServerResponse?: typeof ServerResponse<IncomingMessage> } =>
-  isStrict
+  sendsHsts
     ? {
-        ServerResponse: createStrictResponse as unknown as typeof ServerResponse<IncomingMessage>,
+        ServerResponse: createHstsResponse as unknown as typeof ServerResponse<IncomingMessage>,
       }
     : {};

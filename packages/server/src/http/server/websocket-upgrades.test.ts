@@ -6,26 +6,26 @@ import { WebSocket } from 'ws';
 import type { HttpDeps } from './http-server.ts';
 import { createSample } from './sample-server.fixture.ts';
 
-const strangers = { windowSeconds: 60, limit: 2 };
+const unauthenticated = { windowSeconds: 60, limit: 2 };
 
 async function openSample(trustProxy?: readonly string[]) {
-  const rateLimits = { strangers };
+  const rateLimits = { unauthenticated };
   const baseUrl = 'https://localhost:8443';
   const settings = { host: '127.0.0.1', port: 0, baseUrl, authUrl: baseUrl, trustProxy };
   const sample = await createSample({ rateLimits, settings } satisfies Partial<HttpDeps>);
   const seen: string[] = [];
-  const facts = { maxMessageBytes: 1000, isForDevices: false };
+  const facts = { maxMessageBytes: 1000, isOnDeviceListener: false };
   for (const bearer of ['required', 'optional', 'own', 'page'] as const) {
     sample.upgrades.add({
       ...facts,
       bearer,
       path: `/sample/${bearer}/:key`,
-      knows: ({ key }) => key === 'live',
-      async admit({ key, address }) {
+      isVerified: ({ key }) => key === 'live',
+      async accept({ key, address }) {
         seen.push(address);
         if (key === 'gone') throw new Refusal('session_gone', 'It is gone.');
         if (key === 'bad') throw new Refusal('token_invalid', 'No.');
-        return { welcome: (socket) => socket.close(1000) };
+        return { onOpen: (socket) => socket.close(1000) };
       },
     });
   }

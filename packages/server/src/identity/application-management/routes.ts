@@ -15,11 +15,11 @@ import { Type } from 'typebox';
 import {
   type Caller,
   entityTag,
-  ifMatchOf,
-  openPage,
   pageQuery,
+  pageResponse,
+  readIfMatch,
+  readPageRequest,
   route,
-  sealPage,
 } from '../../http/index.ts';
 import type { ApplicationRecord, UsedApplication } from '../types.ts';
 import type { ApplicationManagement } from './operations.ts';
@@ -75,10 +75,10 @@ function registerReads(app: FastifyInstance, management: ApplicationManagement):
     async handler({ caller, params, query }) {
       demandDomain(caller, params);
       const { limit: _limit, cursor: _cursor, ...filters } = query;
-      const page = openPage(query, listName, keyForm);
+      const page = readPageRequest(query, listName, keyForm);
       const { items, next } = await management.list(caller, filters, page);
       const shown = items.map((record) => viewOf(record, caller.realm));
-      return sealPage({ items: shown, next }, query, listName);
+      return pageResponse({ items: shown, next }, query, listName);
     },
   });
 
@@ -92,7 +92,7 @@ function registerReads(app: FastifyInstance, management: ApplicationManagement):
     permission: ['app.read', 'um.write'],
     params: ofApplication,
     response: { 200: Application },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found'],
     async handler({ caller, params }, reply) {
       demandDomain(caller, params);
@@ -114,11 +114,11 @@ function registerCreate(app: FastifyInstance, management: ApplicationManagement)
       'it gets tokens after POST …/approve.',
     tags,
     permission: 'app.write',
-    takesKey: true,
+    takesIdempotencyKey: true,
     params: ofDomain,
     body: ApplicationInput,
     response: { 201: RegisteredApplication },
-    answerHeaders: { 201: ['ETag'] },
+    responseHeaders: { 201: ['ETag'] },
     errors: [
       'resource_not_found',
       'merchant_not_found',
@@ -153,7 +153,7 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
     params: ofApplication,
     body: ApplicationReplacement,
     response: { 200: Application },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found', 'precondition_failed', 'field_read_only'],
     async handler(request, reply) {
       const { caller, params, body, headers } = request;
@@ -165,7 +165,7 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
         const stamps = { createdAt, updatedAt, secretChangedAt };
         return { ...params, entityId, storeId, clientType, organizationId, ...stamps };
       };
-      const ifMatch = ifMatchOf(headers);
+      const ifMatch = readIfMatch(headers);
       const replaced = await management.replace(request, params.clientId, body, echo, ifMatch);
       return send(reply, replaced, caller.realm);
     },
@@ -185,12 +185,12 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
     params: ofApplication,
     bodyOptional: true,
     response: { 200: Application },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found', 'application_state', 'precondition_failed'],
     async handler(request, reply) {
       const { caller, params, headers } = request;
       demandDomain(caller, params);
-      const approved = await management.approve(request, params.clientId, ifMatchOf(headers));
+      const approved = await management.approve(request, params.clientId, readIfMatch(headers));
       return send(reply, approved, caller.realm);
     },
   });
@@ -205,7 +205,7 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
       'with rights to payments that does not wait for approval is renewed by callers with `um.write` only.',
     tags,
     permission: ['app.write', 'um.write'],
-    takesKey: true,
+    takesIdempotencyKey: true,
     params: ofApplication,
     response: { 200: RenewedSecret },
     errors: ['resource_not_found'],
@@ -233,7 +233,7 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
     async handler(request, reply) {
       const { caller, params, headers } = request;
       demandDomain(caller, params);
-      await management.remove(request, params.clientId, ifMatchOf(headers));
+      await management.remove(request, params.clientId, readIfMatch(headers));
       return reply.code(204).send();
     },
   });

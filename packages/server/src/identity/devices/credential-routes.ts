@@ -78,7 +78,10 @@ function registerLookup(
     ],
     async handler(request, reply) {
       reply.header('cache-control', 'no-store');
-      return credentials.of(await certificates.demand(request), request.query.serial_number);
+      return credentials.of(
+        await certificates.requireCertificate(request),
+        request.query.serial_number,
+      );
     },
   });
 }
@@ -96,13 +99,16 @@ function registerClaim(
       'A terminal with the certificate of its maker names the user domain of its organisation, and becomes Claimed there at once where that organisation has a device with its serial number and no other organisation has proved the same. A terminal with a certificate of the platform sends the claim code that it shows; it becomes Claimed when a person of the organisation enters that code. Unclaimed is the answer for each reason.',
     tags: ['Device security'],
     permission: 'certificate',
-    takesUnclaimed: true,
+    acceptsUnclaimedTerminal: true,
     body: TerminalClaimRequest,
     response: { 200: TerminalClaim },
     errors: [],
     faultOutcome: 'NotProcessed',
     handler: async (request) => ({
-      claimStatus: await claimTerminal(certificates.demandProven(request), request.body),
+      claimStatus: await claimTerminal(
+        certificates.requirePresentedCertificate(request),
+        request.body,
+      ),
     }),
   });
 }
@@ -120,7 +126,7 @@ async function registerToken(app: FastifyInstance, deps: CredentialRouteDeps): P
 
   /** Of the organisation that the certificate belongs to: no path names it. */
   async function realmOf(request: FastifyRequest): Promise<Realm> {
-    const device = await findPresented(await certificates.demand(request));
+    const device = await findPresented(await certificates.requireCertificate(request));
     const realm = await findRealm(await credentials.userDomainOf(device.organizationId));
     if (realm === undefined) {
       throw new Refusal('device_not_active', 'The user domain of the device is not in use.');
@@ -155,7 +161,7 @@ async function registerToken(app: FastifyInstance, deps: CredentialRouteDeps): P
       if (known.status === 401) limits.failed(request.ip);
       return refuseWith(reply, known.status, known.error, error.detail);
     });
-    const config = { described: { ...deviceTokenEndpoint, url: deviceTokenPath } };
+    const config = { describedRoutes: { ...deviceTokenEndpoint, url: deviceTokenPath } };
     scope.all(deviceTokenPath, { config }, handle);
     done();
   });

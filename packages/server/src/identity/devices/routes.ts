@@ -2,13 +2,13 @@
 import {
   DeviceCertificate,
   DeviceCertificateInput,
-  DeviceCertificatePage,
+  DeviceCertificateList,
   DeviceCertificateRevocation,
   findable,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { type Caller, openPage, pageQuery, route, sealPage } from '../../http/index.ts';
+import { type Caller, pageQuery, pageResponse, readPageRequest, route } from '../../http/index.ts';
 import { certificateKeyForm, type DeviceCertificates } from './certificates.ts';
 import type { Scope } from './types.ts';
 
@@ -104,14 +104,14 @@ function registerReads(app: FastifyInstance, { get, list }: DeviceCertificates):
     permission: readers,
     params: ofDevice,
     query: Type.Object(pageQuery, { additionalProperties: false }),
-    response: { 200: DeviceCertificatePage },
+    response: { 200: DeviceCertificateList },
     errors: ['device_not_found', 'cursor_invalid'],
     priority: 'list',
     async handler({ caller, params, query }) {
       const { physicalDeviceId } = params;
       const filters = { ...query, physicalDeviceId };
-      const page = openPage(filters, listName, certificateKeyForm);
-      return sealPage(await list(scopeOf(caller), physicalDeviceId, page), filters, listName);
+      const page = readPageRequest(filters, listName, certificateKeyForm);
+      return pageResponse(await list(scopeOf(caller), physicalDeviceId, page), filters, listName);
     },
   });
   route(app, {

@@ -8,7 +8,7 @@ import {
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { openPage, pageQuery, route, sealPage } from '../../http/index.ts';
+import { pageQuery, pageResponse, readPageRequest, route } from '../../http/index.ts';
 import type { ApprovalCodeManager } from '../approvals/manage-approval-codes.ts';
 import { idParams, optionalId, queryOf, tags } from './transaction-route-parts.ts';
 
@@ -32,7 +32,7 @@ export function registerApprovalCodes(app: FastifyInstance, codes: ApprovalCodeM
     summary: 'Create an approval code',
     description:
       'With it a supervisor approves refunds and cancels at a terminal. The code is shown this once; a merchant makes codes for its own stores.',
-    takesKey: true,
+    takesIdempotencyKey: true,
     body: ApprovalCodeInput,
     examples: {
       'For one refund': { name: 'Shift lead', oneTime: true, maxAmount: 20_000, currency: 'EUR' },
@@ -62,8 +62,8 @@ export function registerApprovalCodes(app: FastifyInstance, codes: ApprovalCodeM
     response: { 200: pageOf(ApprovalCode) },
     errors: [...scopeErrors, 'cursor_invalid'],
     async handler({ caller, query }) {
-      const page = await codes.list(caller, query, openPage(query, 'listApprovalCodes'));
-      return sealPage(page, query, 'listApprovalCodes');
+      const page = await codes.list(caller, query, readPageRequest(query, 'listApprovalCodes'));
+      return pageResponse(page, query, 'listApprovalCodes');
     },
   });
   route(app, {

@@ -43,7 +43,7 @@ export function registerBatchCaptureRoutes(
     bodyOptional: true,
     body: CaptureAllRequest,
     response: { 200: CapturePlan, 202: Batch },
-    answerHeaders: { 202: ['Location'] },
+    responseHeaders: { 202: ['Location'] },
     errors: [
       ...identifierErrors,
       'transaction_not_found',

@@ -12,7 +12,7 @@ import {
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { openPage, pageQuery, route, sealPage } from '../../http/index.ts';
+import { pageQuery, pageResponse, readPageRequest, route } from '../../http/index.ts';
 import type { ClearingFiles } from '../clearing/clearing-files.ts';
 import { idParams, optionalId, queryOf, tags } from './transaction-route-parts.ts';
 
@@ -42,8 +42,8 @@ function registerReadRoutes(app: FastifyInstance, files: ClearingFiles): void {
     response: { 200: pageOf(ClearingFile) },
     errors: [...scopeErrors, 'cursor_invalid'],
     async handler({ caller, query }) {
-      const page = openPage(query, 'listClearingFiles');
-      return sealPage(await files.list(caller, query, page), query, 'listClearingFiles');
+      const page = readPageRequest(query, 'listClearingFiles');
+      return pageResponse(await files.list(caller, query, page), query, 'listClearingFiles');
     },
   });
   route(app, {
@@ -72,9 +72,9 @@ function registerReadRoutes(app: FastifyInstance, files: ClearingFiles): void {
     errors: [...fileErrors, 'cursor_invalid'],
     async handler({ caller, query, params: { clearingFileId } }) {
       const filters = { ...query, clearingFileId };
-      const page = openPage(filters, 'listClearingFileLines', lineNumberPattern);
+      const page = readPageRequest(filters, 'listClearingFileLines', lineNumberPattern);
       const linePage = await files.lines(caller, clearingFileId, query, page);
-      return sealPage(linePage, filters, 'listClearingFileLines');
+      return pageResponse(linePage, filters, 'listClearingFileLines');
     },
   });
   route(app, {
@@ -88,7 +88,7 @@ function registerReadRoutes(app: FastifyInstance, files: ClearingFiles): void {
     params,
     produces: [plainText],
     response: { 200: Type.String() },
-    answerHeaders: { 200: ['Content-Disposition'] },
+    responseHeaders: { 200: ['Content-Disposition'] },
     errors: fileErrors,
     async handler({ caller, params: { clearingFileId } }, reply) {
       const { name, text } = await files.content(caller, clearingFileId);

@@ -1,6 +1,6 @@
 // Routes that read: a transaction, missing offline sales, and the state of the acquirer links.
 import {
-  AcquirerLinkStates,
+  AcquirerLinkStateList,
   Availability,
   defined,
   OfflineGap,
@@ -12,7 +12,7 @@ import {
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import type { Acquiring } from '../../acquiring/index.ts';
-import { type Caller, openPage, pageQuery, route, sealPage } from '../../http/index.ts';
+import { type Caller, pageQuery, pageResponse, readPageRequest, route } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 import { type ListGapsPorts, listGaps } from '../offline/missing-sequence-numbers.ts';
@@ -133,8 +133,13 @@ export function registerOfflineRoutes(app: FastifyInstance, ports: ListGapsPorts
     response: { 200: pageOf(OfflineGap) },
     errors: ['entity_out_of_scope', 'cursor_invalid', 'database_unavailable'],
     async handler({ caller, query }) {
-      const gapPage = await listGaps(ports, caller, query, openPage(query, 'listOfflineGaps'));
-      return sealPage(gapPage, query, 'listOfflineGaps');
+      const gapPage = await listGaps(
+        ports,
+        caller,
+        query,
+        readPageRequest(query, 'listOfflineGaps'),
+      );
+      return pageResponse(gapPage, query, 'listOfflineGaps');
     },
   });
 }
@@ -174,7 +179,7 @@ export function registerLinkRoutes(app: FastifyInstance, ports: LinkPorts): void
     tags,
     permission: 'rep.read',
     priority: 'list',
-    response: { 200: AcquirerLinkStates },
+    response: { 200: AcquirerLinkStateList },
     errors: ['permission_denied', 'database_unavailable'],
     async handler({ caller }) {
       if (caller.merchantId !== undefined) {

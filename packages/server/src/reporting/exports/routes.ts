@@ -1,14 +1,14 @@
 // The addresses of exports.
 import { Readable } from 'node:stream';
-import { type ErrorCode, Export, ExportPage, ExportRequest, refuse } from '@switchyard/contract';
+import { type ErrorCode, Export, ExportList, ExportRequest, refuse } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import {
   entityTag,
-  openPage,
   pageQuery,
+  pageResponse,
+  readPageRequest,
   route,
-  sealPage,
   setReplayedHeader,
 } from '../../http/index.ts';
 import { type Exports, viewExport } from './exports.ts';
@@ -42,7 +42,7 @@ function registerContent(app: FastifyInstance, exports: Exports): void {
     },
     produces: ['text/csv', 'application/jsonl'],
     response: { 200: Type.String(), 206: Type.String() },
-    answerHeaders: {
+    responseHeaders: {
       200: ['Content-Disposition', 'ETag'],
       206: ['Content-Disposition', 'Content-Range', 'ETag'],
     },
@@ -84,11 +84,11 @@ function registerReads(app: FastifyInstance, exports: Exports): void {
     permission,
     priority: 'list',
     query: Type.Object({ ...pageQuery }, { additionalProperties: false }),
-    response: { 200: ExportPage },
+    response: { 200: ExportList },
     errors: [...scoped, 'cursor_invalid'],
     async handler({ caller, query }) {
-      const page = openPage(query, operationId);
-      return sealPage(await exports.list(caller, page), query, operationId);
+      const page = readPageRequest(query, operationId);
+      return pageResponse(await exports.list(caller, page), query, operationId);
     },
   });
   route(app, {
@@ -122,7 +122,7 @@ export function registerExports(app: FastifyInstance, exports: Exports): void {
     priority: 'report',
     body: ExportRequest,
     response: { 202: Export },
-    answerHeaders: { 202: ['Idempotent-Replayed', 'Location', 'Retry-After'] },
+    responseHeaders: { 202: ['Idempotent-Replayed', 'Location', 'Retry-After'] },
     errors: [
       ...scoped,
       ...(['merchant_not_found', 'store_not_found', 'device_not_found'] as const),

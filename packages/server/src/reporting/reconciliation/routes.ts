@@ -6,15 +6,15 @@ import {
   ReconciliationDecision,
   ReconciliationDetail,
   ReconciliationItem,
-  ReconciliationItemPage,
-  ReconciliationPage,
+  ReconciliationItemList,
+  ReconciliationList,
   reconciliationLimits,
   reconciliationOutcomes,
   reconciliationStates,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { openPage, pageQuery, route, sealPage } from '../../http/index.ts';
+import { pageQuery, pageResponse, readPageRequest, route } from '../../http/index.ts';
 import type { Reconciliations } from './reconciliations.ts';
 
 const base = '/reporting/v1/reconciliations';
@@ -51,9 +51,9 @@ function registerReceive(app: FastifyInstance, all: Reconciliations): void {
       'settlement line. It is compared with our movements in the background.',
     tags,
     permission: 'rep.export',
-    takesKey: true,
+    takesIdempotencyKey: true,
     priority: 'report',
-    streams: [csv],
+    streamedMediaTypes: [csv],
     bodyLimitBytes: reconciliationLimits.bytes,
     examples: { [csv]: example },
     query: Type.Object(
@@ -73,7 +73,7 @@ function registerReceive(app: FastifyInstance, all: Reconciliations): void {
       closed,
     ),
     response: { 202: Reconciliation },
-    answerHeaders: { 202: ['Location'] },
+    responseHeaders: { 202: ['Location'] },
     errors: [
       ...ofOne,
       ...(['payload_too_large', 'unsupported_media_type', 'malformed_csv'] as const),
@@ -106,11 +106,11 @@ function registerReads(app: FastifyInstance, all: Reconciliations): void {
       },
       closed,
     ),
-    response: { 200: ReconciliationPage },
+    response: { 200: ReconciliationList },
     errors: [...scoped, 'cursor_invalid'],
     async handler({ caller, query }) {
-      const page = openPage(query, 'listReconciliations');
-      return sealPage(await all.list(caller, query, page), query, 'listReconciliations');
+      const page = readPageRequest(query, 'listReconciliations');
+      return pageResponse(await all.list(caller, query, page), query, 'listReconciliations');
     },
   });
   route(app, {
@@ -147,13 +147,13 @@ function registerReads(app: FastifyInstance, all: Reconciliations): void {
       },
       closed,
     ),
-    response: { 200: ReconciliationItemPage },
+    response: { 200: ReconciliationItemList },
     errors: [...ofOne, 'cursor_invalid'],
     async handler({ caller, query, params: { reconciliationId } }) {
       const filters = { ...query, reconciliationId };
-      const page = openPage(filters, 'listReconciliationItems', numberForm);
+      const page = readPageRequest(filters, 'listReconciliationItems', numberForm);
       const found = await all.items(caller, reconciliationId, query, page);
-      return sealPage(found, filters, 'listReconciliationItems');
+      return pageResponse(found, filters, 'listReconciliationItems');
     },
   });
 }
