@@ -211,5 +211,5 @@ export function createVerifyToken(deps: Deps) {
   const knows = (token: string): boolean =>
     token.length <= tokenLengthMax && cache.has(hash('sha256', token, 'base64url'));
 
-  return Object.assign(verifyToken, { prepared, knows });
+  return Object.assign(verifyToken, { prepare: prepared, isVerified: knows });
 }

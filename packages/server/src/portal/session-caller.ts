@@ -172,7 +172,7 @@ export function createSessionCaller(deps: Deps): SessionCaller {
   }
 
   return {
-    of: Object.assign(of, { knows }),
+    of: Object.assign(of, { isVerified: knows }),
     sessionOf: (request) => used.get(request),
 
     pageOf(handshake) {

@@ -159,7 +159,7 @@ describe('rate limits', () => {
     const sample = await createSample({
       rateLimits: { unauthenticated: { windowSeconds: 60, limit: 2 } },
       findSessionCaller: Object.assign(bySession, {
-        knows: ({ headers }: FastifyRequest) => headers.cookie === 'known',
+        isVerified: ({ headers }: FastifyRequest) => headers.cookie === 'known',
       }),
     });
     try {

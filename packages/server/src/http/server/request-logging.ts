@@ -3,11 +3,11 @@ import { defined } from '@switchyard/contract';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { Log } from '../../platform/index.ts';
 
-type LazyLog = { parent: Log; createChild: () => Log; child: Log | undefined };
+type LazyLog = { parent: Log; createChild: () => Log; childLogger: Log | undefined };
 
 function childLog(state: LazyLog): Log {
-  state.child ??= state.createChild();
-  return state.child;
+  state.childLogger ??= state.createChild();
+  return state.childLogger;
 }
 
 // Shared by all requests, so that one costs an object and no more.
@@ -39,12 +39,12 @@ function logMethod(level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal
   };
 }
 
-/** @example const log = createRequestLog(parent, () => parent.child({ requestId })); */
+/** @example const log = createLazyRequestLog(parent, () => parent.child({ requestId })); */
 export function createLazyRequestLog(parent: Log, createChild: () => Log): FastifyBaseLogger {
   const state: LazyLog = Object.assign(Object.create(methods), {
     parent,
-    make: createChild,
-    made: undefined,
+    createChild,
+    childLogger: undefined,
   });
   return state as unknown as FastifyBaseLogger;
 }

@@ -35,7 +35,7 @@ async function verify(token: string): Promise<Caller> {
   throw new Refusal('token_invalid', 'The token is not known.');
 }
 
-const verifyToken = Object.assign(verify, { knows: (token: string) => token === 'known' });
+const verifyToken = Object.assign(verify, { isVerified: (token: string) => token === 'known' });
 
 export type LogLine = Readonly<Record<string, unknown>>;
 

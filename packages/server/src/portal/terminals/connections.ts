@@ -89,15 +89,15 @@ export function createTerminalConnections(deps: Deps) {
         if (standing.size >= standingMost) {
           throw new Refusal('rate_limited', 'Too many terminals.', { retryAfterMs: 5000 });
         }
-        const { onOpen: welcome, onAbort: abandon } = await connect(page, ticket, handshake.id);
+        const { onOpen, onAbort } = await connect(page, ticket, handshake.id);
         const { deviceId } = ticket;
         return {
           onOpen(socket) {
             standing.set(socket, { page, deviceId });
             socket.once('close', () => standing.delete(socket));
-            welcome(socket);
+            onOpen(socket);
           },
-          ...defined({ abandon }),
+          ...defined({ onAbort }),
         };
       },
     }),
