@@ -7,6 +7,7 @@ import { checkChipData, parseChipData } from '@switchyard/emv';
 import { type Application, createApplication } from '../src/application.ts';
 import {
   checkDocument,
+  checkNames,
   checkSchemas,
   type OpenApiDocument,
 } from '../src/http/openapi/openapi-document.fixture.ts';
@@ -37,6 +38,10 @@ describe('the reference of the house', () => {
   test('leads nowhere wrong, and each example fits its schema', () => {
     checkDocument(document);
     checkSchemas(document);
+  });
+
+  test('names each operation by a verb and a noun, in a summary too, and each list by its schema', () => {
+    checkNames(document);
   });
 
   test('names the token endpoint, and signs in at it', () => {

@@ -1,5 +1,6 @@
 // Names the schemas that the contract publishes, so that the document tells each of them once.
 import * as contract from '@switchyard/contract';
+import type { TSchema } from 'typebox';
 
 export type JsonObject = { [name: string]: unknown };
 
@@ -16,13 +17,22 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A schema of the contract is an exported object of the schema builder, which marks its own. */
+const isSchema = (value: unknown): value is TSchema =>
+  isObject(value) && Object.hasOwn(value, '~kind');
+
+/** The schemas that the contract exports, by their JSON; a page of `WebhookEndpoint` is `WebhookEndpointList`. */
 function publishedSchemas(): Map<string, string> {
   const names = new Map<string, string>();
-  for (const [name, value] of Object.entries(contract)) {
-    if (!isObject(value) || !Object.hasOwn(value, '~kind')) continue;
-    const text = JSON.stringify(value);
+  const published = Object.entries(contract).filter((entry): entry is [string, TSchema] =>
+    isSchema(entry[1]),
+  );
+  const add = (schema: TSchema, name: string) => {
+    const text = JSON.stringify(schema);
     if (!names.has(text)) names.set(text, name);
+  };
+  for (const [name, schema] of published) add(schema, name);
+  for (const [name, schema] of published) {
+    add(contract.pageOf(schema), `${name.replace(/View$/, '')}List`);
   }
   return names;
 }

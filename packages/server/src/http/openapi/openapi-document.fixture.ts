@@ -78,6 +78,55 @@ export function checkDocument(document: OpenApiDocument): void {
   }
 }
 
+/** Operations of these five verbs have the method of their verb. */
+const methodsByVerb: Readonly<Record<string, readonly string[]>> = {
+  create: ['post'],
+  get: ['get'],
+  list: ['get'],
+  update: ['put', 'patch'],
+  delete: ['delete'],
+};
+
+/** What an operation can do besides; a new action gets its verb here. */
+const actionVerbs = [
+  ...['acknowledge', 'activate', 'answer', 'approve', 'authorize', 'cancel', 'capture', 'claim'],
+  ...['confirm', 'count', 'deactivate', 'export', 'introspect', 'link', 'process', 'publish'],
+  ...['recover', 'refund', 'reject', 'replay', 'report', 'resend', 'reset', 'resolve', 'restore'],
+  ...['retire', 'revoke', 'rotate', 'search', 'send', 'signOut', 'submit', 'test', 'verify'],
+];
+
+/**
+ * An operation id is a verb and a noun (`createWebhookEndpoint`), the summary says the same as a sentence
+ * (`Create a webhook endpoint`), and the response of a list is a named schema (`WebhookEndpointList`).
+ */
+export function checkNames(document: OpenApiDocument): void {
+  for (const methods of Object.values(document.paths)) {
+    for (const [method, operation] of Object.entries(methods)) {
+      const { operationId, summary } = operation;
+      const verb = [...Object.keys(methodsByVerb), ...actionVerbs].find((name) =>
+        new RegExp(`^${name}[A-Z][A-Za-z]*$`).test(operationId),
+      );
+      assert.ok(verb !== undefined, `${operationId} does not begin with a known verb and a noun`);
+      const allowed = operationId.endsWith('ByPost') ? ['post'] : methodsByVerb[verb];
+      assert.ok(allowed?.includes(method) ?? true, `${operationId} is not a ${method}`);
+      const words = verb.replace(/[A-Z]/, (letter) => ` ${letter}`).toLowerCase();
+      const sentence = words[0]?.toUpperCase() + words.slice(1);
+      assert.match(summary, new RegExp(`^${sentence} [^:]*[^:.]$`), operationId);
+      const takesArticle = ['create', 'get', 'update', 'delete'].includes(verb);
+      if (takesArticle) assert.match(summary, /^\w+ (?:an?|the|all) /, operationId);
+      if (verb === 'list') checkListSchema(operation);
+    }
+  }
+}
+
+function checkListSchema({ operationId, responses }: Operation): void {
+  const media = Object.values(responses['200']?.content ?? {}) as { schema: { $ref?: string } }[];
+  assert.ok(media.length > 0, operationId);
+  for (const { schema } of media) {
+    assert.match(String(schema.$ref), /^#\/components\/schemas\/\w+List$/, operationId);
+  }
+}
+
 /** Every schema in the document compiles, and every example fits its schema. */
 export function checkSchemas(document: OpenApiDocument): void {
   const ajv = new Ajv2020({ strict: true });

@@ -1,7 +1,7 @@
 // The addresses below /oauth2-mtls/v1: who the device may act for, and its tokens.
 import {
   errorCodes,
-  MerchantCredentials,
+  MerchantCredentialsList,
   Refusal,
   TerminalClaim,
   TerminalClaimRequest,
@@ -69,7 +69,7 @@ function registerLookup(
       },
       { additionalProperties: false },
     ),
-    response: { 200: Type.Array(MerchantCredentials) },
+    response: { 200: MerchantCredentialsList },
     errors: [
       'certificate_mismatch',
       'device_not_claimed',
