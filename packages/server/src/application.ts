@@ -1,4 +1,4 @@
-// The plan of the house: builds each room and hands it what it needs; nothing is started here.
+// Creates every module of the application and connects them; nothing is started here.
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defined } from '@switchyard/contract';
@@ -79,7 +79,7 @@ type DeviceLookups = Pick<
 
 export const migrationsDirectory = fileURLToPath(new URL('../migrations', import.meta.url));
 
-/** The 15 s each of the requests and of the jobs, and as much for all the rest of a stop. */
+/** 15 s each for running requests, for jobs and for the other parts of a shutdown. */
 const stopMarginMs = 45_000;
 
 export type ApplicationOptions = {
@@ -89,28 +89,28 @@ export type ApplicationOptions = {
   tls?: HttpDeps['tls'];
   rateLimits?: HttpDeps['rateLimits'];
   loadLimits?: HttpDeps['loadLimits'];
-  /** The user domain that the API reference signs in to. */
+  /** The user domain in the token URL of the API reference. */
   exampleUserDomain?: HttpDeps['exampleUserDomain'];
-  /** Makes an answer that its schema does not know a fault: for tests. */
+  /** For tests: a response that its route does not declare becomes an internal error. */
   validatesResponses?: boolean;
-  /** Counts memory and CPU of the process too: for the one house of a process. */
+  /** Adds metrics of memory and CPU; once per process. */
   processMetrics?: boolean;
   clock?: Clock;
   identityClock?: Clock;
-  /** Left out, a restored database goes unnoticed: for tests and tools. */
+  /** Left out, for tests and tools: a restored database is not detected. */
   timeline?: GuardedTimeline;
   ids?: Ids;
-  /** Makes the private keys of realms: for tests. */
+  /** For tests: creates the private keys of realms. */
   makeRealmKey?: IdentityDeps['makeKey'];
-  /** Calls to servers of others, and how patiently events are sent: for tests. */
+  /** For tests: calls to external servers, and the delays of webhook deliveries. */
   calls?: OutgoingCalls;
-  /** Resolves hosts of acquirer links: for tests. */
+  /** For tests: resolves hosts of acquirer links. */
   lookup?: AddressLookup;
   webhookTimes?: DeliveryTimes;
-  /** How patient the connector is: for tests. */
+  /** For tests: the timeouts of the connector. */
   connectorTimes?: Partial<ConnectorTimes>;
   retailTimes?: Partial<RetailTimes>;
-  /** Where the built pages of the portal lie: for tests. */
+  /** For tests: the folder of the built portal. */
   portalFolder?: string;
 };
 
@@ -126,20 +126,20 @@ export type Application = {
   audit: Audit;
   reporting: Reporting;
   metrics: Metrics;
-  /** Opens acquirer links that were made a moment ago, without waiting for the next look. */
+  /** Opens new acquirer links at once instead of at the next refresh. */
   openLinks(): Promise<void>;
-  /** Opens the acquirer links and begins the work that waits in the database. */
+  /** Opens the acquirer links and starts the pending work in the database. */
   start(): Promise<void>;
-  /** Finishes what runs, then lets go of everything but the database. */
+  /** Finishes running work, then closes everything except the database. */
   stop(): Promise<void>;
-  /** More than the parts of the stop take together at the worst. */
+  /** An upper bound of the duration of `stop`. */
   stopLimitMs: number;
 };
 
 /**
- * Brings the schema up to date; safe while other processes do the same.
+ * Migrates the database schema; safe while other processes do the same.
  *
- * @throws Error for a database of another commit, with how to remove it
+ * @throws Error for a database of another version, with instructions to remove it
  */
 export async function prepareDatabase({
   settings,
@@ -154,7 +154,7 @@ export async function prepareDatabase({
   }
 }
 
-/** What identity asks of provisioning about the devices that come to it. */
+/** The queries of identity about devices, answered by provisioning. */
 function deviceLookups(provisioning: Provisioning): DeviceLookups {
   const { findDevice, physicalDevices, merchants, terminalClaims } = provisioning;
   return {
@@ -166,7 +166,7 @@ function deviceLookups(provisioning: Provisioning): DeviceLookups {
   };
 }
 
-/** Provisioning makes user domains, and identity is built upon it: asked once the house stands. */
+/** Identity is created after provisioning, which uses it, so identity is read at each call. */
 const userDomainsOf = (identity: () => Identity): UserDomains => ({
   of: (organizationId) => identity().userDomains.of(organizationId),
   ofAll: (organizationIds) => identity().userDomains.ofAll(organizationIds),
@@ -177,7 +177,7 @@ const userDomainsOf = (identity: () => Identity): UserDomains => ({
   changed: (organizationId) => identity().userDomains.changed(organizationId),
 });
 
-/** Devices have a listener of their own; whether the API asks for their certificates is a setting. */
+/** The listener for devices always requests client certificates; a setting decides whether the API listener does. */
 async function listenersOf(
   { settings, tls }: ApplicationOptions,
   identity: Identity,
@@ -199,7 +199,7 @@ async function listenersOf(
   };
 }
 
-/** What applications act for is provisioning's to know. */
+/** Provisioning knows the merchants and stores of applications. */
 const merchantAndStoreLookups = ({ merchants, stores }: Provisioning): Places => ({
   async demandMerchant(organizationId, merchantId) {
     await merchants.get({ organizationId }, merchantId);
@@ -209,11 +209,11 @@ const merchantAndStoreLookups = ({ merchants, stores }: Provisioning): Places =>
   },
 });
 
-/** Jobs of rooms that this process does not open are left to another one. */
+/** Without the role `jobs`, this process leaves the jobs to another process. */
 const jobsWhen = (opens: boolean, jobs: Jobs): Jobs =>
   opens ? jobs : { ...jobs, handle: () => {} };
 
-/** Who manages people, and how organisations and their first users come in. */
+/** Registers user management and the sign-up of organisations. */
 function registerUserManagement(
   app: Http['app'],
   parts: Parameters<typeof registerOnboarding>[1] & {
@@ -236,7 +236,7 @@ type Management = Parameters<typeof registerUserManagement>[1] & {
   webhooks: Webhooks;
 };
 
-/** Everything but payments: who people and devices are, and the estate that they work in (ADR 0032). */
+/** Registers everything except payments: identities and provisioning (ADR 0032). */
 async function registerManagement({ app, streams }: Http, parts: Management): Promise<void> {
   const { identity, provisioning, audit, catalog, logs, webhooks } = parts;
   await identity.register(app);
@@ -250,7 +250,7 @@ async function registerManagement({ app, streams }: Http, parts: Management): Pr
   webhooks.register(app, streams);
 }
 
-/** The rooms that every process has, whichever of them it opens: payments ask them who and where. */
+/** Creates the modules of every process; its roles decide which routes and jobs it serves. */
 function createModules(deps: ApplicationOptions) {
   const { settings, database, log, clock = systemClock, ids = systemIds } = deps;
   const { platformKey: masterKey, roles } = settings;
@@ -382,7 +382,7 @@ function createModules(deps: ApplicationOptions) {
   return { ...parts, ...managed, timeline, allJobs, jobs, mail, calls, cards, outbox };
 }
 
-/** What this process needs in order to do its part. */
+/** The health checks of the components that this process needs. */
 function healthChecks({ database, cards, connector }: ReturnType<typeof createModules>) {
   return {
     database: database.healthy,
@@ -397,10 +397,10 @@ function healthChecks({ database, cards, connector }: ReturnType<typeof createMo
 }
 
 /**
- * Builds the house, and opens of it what the roles of the settings say. A test may replace the
- * clock and the identifiers.
+ * Creates the application and registers the routes of its roles. A test may replace the clock and the
+ * identifiers.
  *
- * @example const house = await composeHouse({ settings, database, log, tls }); await house.start();
+ * @example const application = await createApplication({ settings, database, log, tls }); await application.start();
  */
 export async function createApplication(deps: ApplicationOptions): Promise<Application> {
   const { settings, log } = deps;
@@ -432,7 +432,7 @@ export async function createApplication(deps: ApplicationOptions): Promise<Appli
     ...modules,
     exportDays: settings.exportDays,
     pressure: http.loadShedding.pressure,
-    // Who says what load is, says so of this too: tests share their process with the platform.
+    // Tests set their own load limits, since they share their process with the platform.
     ...defined({ busy: deps.loadLimits === undefined ? undefined : () => 0 }),
     async demandLink(organizationId, linkId) {
       await provisioning.acquirerLinks.get({ organizationId }, linkId);

@@ -1,4 +1,4 @@
-// The rooms that take payments, for processes with the role `cards`: vault, security module, acquirer links, payments, QR.
+// The modules of a process with the role `cards`: vault, HSM, acquirer links, payments and QR payments.
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import {
@@ -44,7 +44,7 @@ type Deps = {
   ids: Ids;
   log: Log;
   metrics: Metrics;
-  /** Reversals and rounds over the vault are done by whoever has the keys, with the role `jobs` or without. */
+  /** Every process with keys runs reversals and vault jobs, also without the role `jobs`. */
   jobs: Jobs;
   provisioning: Provisioning;
   catalog: Catalog;
@@ -57,26 +57,26 @@ type Deps = {
 };
 
 export type CardModules = {
-  /** Sales that this process has committed, where it does the jobs that tell of them. */
+  /** Recently committed sales, when this process also runs the jobs that publish them. */
   readonly recent: RecentTransactions | undefined;
   register(app: FastifyInstance, streams: EventStreams): void;
-  /** How full the queues of writes are, 0 to 1. */
+  /** The fill level of the write queues, 0 to 1. */
   pressure(): number;
-  /** Whether the keys of the vault are to be had. */
+  /** Whether the keys of the vault are available. */
   hasKeys(): boolean;
   /** Whether each open link to an acquirer can send messages. */
   linkHealth: Acquiring['listLinkHealth'];
-  /** What of an acquirer link is certain to be of no use: keys, certificates. */
+  /** Checks the keys and certificates of an acquirer link. */
   inspectLink: Acquiring['checkLinkConfiguration'];
-  /** Opens acquirer links that were made a moment ago, without waiting for the next look. */
+  /** Opens new acquirer links at once instead of at the next refresh. */
   openLinks(): Promise<void>;
-  /** Fetches the keys, opens the acquirer links, and begins what waits in the database. */
+  /** Fetches the keys, opens the acquirer links and starts the pending work in the database. */
   start(): Promise<void>;
-  /** Answers those who wait for a change, so that they do not hold up a stop. */
+  /** Answers waiting requests, so that they do not delay a shutdown. */
   endWaits(): void;
-  /** Ends the work under way, while links and database are still there. */
+  /** Finishes running work while links and database are still open. */
   finish(): Promise<void>;
-  /** After the jobs have ended: links, module and keys. */
+  /** Closes links, HSM and keys after the jobs have ended. */
   close(): Promise<void>;
 };
 
@@ -102,7 +102,7 @@ function createQrModule({ settings, ...deps }: Deps): Qr {
   return createQr({ ...deps, providers, masterKey, failPoints, tell, payWithinMs });
 }
 
-/** Acquiring and payments call each other. */
+/** Acquiring and payments call each other, so both are created here. */
 export function createCardModules(deps: Deps): CardModules {
   const { settings, hosts, ...parts } = deps;
   const { database, clock, log, metrics, numbering, provisioning } = parts;

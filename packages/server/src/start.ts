@@ -1,4 +1,4 @@
-// Brings the platform up, part after part; the lifecycle takes it down in the reverse order.
+// Starts the parts of the platform in order; the lifecycle stops them in the reverse order.
 import { join } from 'node:path';
 import { defined } from '@switchyard/contract';
 import { createApplication, prepareDatabase } from './application.ts';
@@ -31,7 +31,7 @@ type StartContext = { settings: Settings; log: Log; lifecycle: Lifecycle };
 /**
  * Starts the whole platform and leaves it running.
  *
- * @throws Error where a part cannot start; what had started is stopped again
+ * @throws Error when a part cannot start; the started parts are stopped again
  */
 export async function startPlatform(settings: Settings): Promise<void> {
   const log = createLog(settings);
@@ -77,7 +77,7 @@ async function openDatabaseOf({
   return { database, timeline };
 }
 
-/** A process with a part of the roles joins a demo that another one has seeded. */
+/** Only a process with both roles creates the demo data; other processes use it. */
 const seedsDemo = ({ roles }: Settings) => roles.has('cards') && roles.has('identity');
 
 async function startParts(context: StartContext): Promise<void> {
@@ -88,7 +88,7 @@ async function startParts(context: StartContext): Promise<void> {
   const { database, timeline } = await openDatabaseOf(context);
   const certificate =
     settings.tls === 'on' ? await ensureCertificates({ settings, clock: systemClock }) : undefined;
-  // What ends and what begins is compared across processes, whose machines may differ by seconds.
+  // Expiry times are compared across processes, whose clocks may differ by seconds.
   const identityClock = createDatabaseClock({ database, clock: systemClock, log });
   lifecycle.onStop('clock', identityClock.stop);
   await identityClock.start();
@@ -104,11 +104,11 @@ async function startParts(context: StartContext): Promise<void> {
   });
   let demo: Demo | undefined;
   let monitoring: Monitoring | undefined;
-  // Registered before all that takes its time to end, so that it tells of a stop until that is over.
+  // Registered before slow parts, so that it reports the shutdown until they have stopped.
   lifecycle.onStop('monitoring', () => monitoring?.close());
-  // Registered before the rooms, so that it ends after them: sales under way need their acquirer.
+  // Registered before the modules, so that it stops after them: running sales need their acquirer.
   lifecycle.onStop('demo', () => demo?.stop());
-  lifecycle.onStop('rooms', application.stop, application.stopLimitMs);
+  lifecycle.onStop('modules', application.stop, application.stopLimitMs);
   if (settings.environment !== 'production' && seedsDemo(settings)) {
     demo = await startDemo({ settings, house: application, log, caFile: certificate?.caFile });
   }
@@ -125,7 +125,7 @@ async function startParts(context: StartContext): Promise<void> {
       numbering: timeline.numbering.isRecoveryRequired() ? 'recovery_required' : 'ok',
     }),
     checks: {
-      // The start has awaited them.
+      // Migrations have run before.
       migrations: () => true,
       ...defined({ keys: application.cards?.hasKeys }),
     },
@@ -141,7 +141,7 @@ async function startParts(context: StartContext): Promise<void> {
     links: application.cards?.linkHealth,
   });
   await monitoring.listen();
-  // First of all, so that traffic goes elsewhere while the rest ends.
+  // Stops first, so that load balancers send traffic elsewhere.
   lifecycle.onStop('readiness', monitoring.drain);
   const { baseUrl, environment, roles } = settings;
   log.info({ baseUrl, environment, roles: [...roles] }, 'ready');

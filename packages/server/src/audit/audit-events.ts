@@ -1,4 +1,4 @@
-// Publishes changes that the audit has recorded: who did what to what, without the values before and after.
+// Publishes audit records as events: actor, action and entity, without the values before and after.
 import { publishedActions } from '@switchyard/contract';
 import { CompiledQuery } from 'kysely';
 import type { EventFacts, EventSource, Ids } from '../platform/index.ts';
@@ -6,14 +6,14 @@ import type { ChainedRecord } from './hash-chain.ts';
 
 const prefix = 'audit.';
 
-/** A row of the outbox: its subject is the chain, its sequence the number of the record. */
+/** An outbox row: its subject is the chain, and its sequence the number of the record. */
 export type AuditOutboxRow = {
   readonly outboxId: string;
   readonly kind: string;
   readonly sequence: number;
 };
 
-/** In the transaction of the records, for those that are published. */
+/** The outbox rows of the published records, for the same transaction. */
 export function outboxRows(records: readonly ChainedRecord[], ids: Ids): AuditOutboxRow[] {
   return records.flatMap(({ record: { action, sequence } }) =>
     publishedActions.has(action)
@@ -22,7 +22,7 @@ export function outboxRows(records: readonly ChainedRecord[], ids: Ids): AuditOu
   );
 }
 
-/** Names of members alone: whoever may see the values asks for them. */
+/** Selects the names of changed members only; values need the permission to read the audit. */
 const factsText = `SELECT o.outbox_id AS "outboxId", r.action, r.entity_type AS "entityType",
     r.entity_id AS "entityId", r.merchant_id AS "merchantId", r.actor_kind AS "actorKind",
     r.actor_subject AS "actorSubject", r.request_id AS "requestId",
@@ -46,7 +46,7 @@ type FactsRow = {
   changed: string[] | null;
 };
 
-/** These change with everything else, and say nothing. */
+/** Members that change with every change. */
 const unpublishedMembers: ReadonlySet<string> = new Set(['updatedAt', 'version']);
 
 function eventFacts(row: FactsRow): EventFacts {
@@ -67,7 +67,7 @@ function eventFacts(row: FactsRow): EventFacts {
   };
 }
 
-/** Speaks for what the audit records. */
+/** The event source of the audit. */
 export const auditEvents: EventSource = {
   prefix,
   async read(rows, trx) {

@@ -1,4 +1,4 @@
-// The SQL of the audit: heads that are locked, records and checkpoints that are only ever added.
+// The SQL of the audit: locks heads, and only ever adds records and checkpoints.
 import {
   type AuditCheckpoint,
   type AuditKey,
@@ -54,7 +54,7 @@ async function query<Of>(
 const headText = `SELECT sequence, hash, at, checkpoint_sequence, skipped FROM audit_heads
   WHERE organization_id = $1 FOR UPDATE`;
 
-/** Until the transaction ends, nobody else adds to this chain. */
+/** Until the transaction ends, no other transaction adds to this chain. */
 export async function lockHead(trx: Kysely<unknown>, organizationId: string): Promise<ChainHead> {
   let [row] = await query<HeadRow>(trx, headText, [organizationId]);
   if (row === undefined) {
@@ -66,12 +66,12 @@ export async function lockHead(trx: Kysely<unknown>, organizationId: string): Pr
     );
     [row] = await query<HeadRow>(trx, headText, [organizationId]);
   }
-  if (row === undefined) throw new Error('the head of a chain is gone');
+  if (row === undefined) throw new Error('the head of an audit chain was not found after its creation');
   const { sequence, hash, at, checkpoint_sequence, skipped } = row;
   return { sequence, hash, at: at.getTime(), checkpointSequence: checkpoint_sequence, skipped };
 }
 
-/** Members of the first jsonb are columns, so one statement takes one record and ten thousand alike. */
+/** One statement adds any number of records, given as a JSON array. */
 const appendText = `WITH added AS (
     INSERT INTO audit_records (organization_id, sequence, at, actor_subject, actor_client_id,
       actor_kind, actor_organization_id, action, entity_type, entity_id, merchant_id,
@@ -91,10 +91,10 @@ const appendText = `WITH added AS (
 
 type RecordBatch = {
   readonly organizationId: string;
-  /** The JSON of each record. */
+  /** The JSON of each record with its hash. */
   readonly texts: readonly string[];
   readonly last: AuditRecord;
-  /** Rows of the outbox for those that are published. */
+  /** The outbox rows of the published records. */
   readonly outboxRows: readonly AuditOutboxRow[];
 };
 
@@ -112,7 +112,7 @@ export async function appendRecords(trx: Kysely<unknown>, addition: RecordBatch)
   ]);
 }
 
-/** Also keeps the public key, which is asked for as long as the checkpoint is. */
+/** Also stores the public key, which verifies the checkpoint later. */
 const checkpointText = `WITH key AS (
     INSERT INTO audit_keys (key_id, public_key, created_at) VALUES ($5, $7, $4)
     ON CONFLICT (key_id) DO NOTHING
@@ -152,7 +152,7 @@ export async function listCheckpoints(
   }));
 }
 
-/** More master keys than an installation ever has. */
+/** An upper bound of the number of signing keys. */
 const maxKeys = 99;
 
 export async function listKeys(database: Database, exceptKeyId: string): Promise<AuditKey[]> {
@@ -182,7 +182,7 @@ export type RecordFilters = {
   readonly requestId?: string;
   readonly from?: string;
   readonly to?: string;
-  /** The last sequence that counts. */
+  /** The last sequence to include. */
   readonly upTo?: number;
 };
 type SequenceRange = {
@@ -195,7 +195,7 @@ const recordColumns = `organization_id, sequence, at, actor_subject, actor_clien
   actor_organization_id, action, entity_type, entity_id, merchant_id, before_change, after_change,
   request_id, previous_hash, hash`;
 
-/** Time does not run backwards in a chain, so a span of time is a span of sequences. */
+/** Time does not go backwards in a chain, so a time range is a range of sequences. */
 const spanEnds = {
   from: (at: string) => `sequence >= (SELECT sequence FROM audit_records
     WHERE organization_id = $1 AND at >= ${at} ORDER BY at, sequence LIMIT 1)`,
@@ -253,7 +253,7 @@ export async function findRecord(
   return record;
 }
 
-/** As it was when its hash was taken: members that were absent are absent. */
+/** The record as it was hashed: absent members stay absent. */
 function recordOf(row: RecordRow): AuditRecord {
   const { merchant_id: merchantId, before_change, after_change, request_id } = row;
   const { actor_organization_id: actorOrganization } = row;

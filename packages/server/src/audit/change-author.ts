@@ -1,4 +1,4 @@
-// Names who makes a change: the caller of a request, or the platform by itself.
+// The author of a change: the caller of a request, or the platform itself.
 import { defined } from '@switchyard/contract';
 import type { Caller } from '../http/index.ts';
 import type { Author } from './audit-entry.ts';
@@ -18,7 +18,7 @@ export function actorOf(
   return { actor: { subject, clientId, kind, ...home }, requestId };
 }
 
-/** Of what nobody asked for: seeds, jobs, rules. */
+/** The author of changes by seeds, jobs and rules. */
 export const platformAuthor: Author = {
   actor: { subject: 'platform', clientId: 'platform', kind: 'Platform' },
 };

@@ -1,4 +1,4 @@
-// Signs checkpoints with a key of the audit's own.
+// Signs audit checkpoints with a key derived from the master key.
 import { type AuditCheckpoint, type AuditKey, auditCheckpointText } from '@switchyard/contract';
 import { createSigningKey } from '../platform/index.ts';
 

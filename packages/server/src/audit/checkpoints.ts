@@ -1,4 +1,4 @@
-// Signs how far a chain has come, now and then, so that nobody can rewrite or cut what lies before.
+// Signs the end of a chain at intervals, so that earlier records cannot be changed or removed unnoticed.
 import type { AuditCheckpoint, AuditKeyList } from '@switchyard/contract';
 import type { FoundPage, PageRequest } from '../http/index.ts';
 import { type Clock, type Database, isoTime, type Jobs } from '../platform/index.ts';
@@ -15,9 +15,9 @@ type Deps = {
 
 export type Checkpoints = ReturnType<typeof createCheckpoints>;
 
-/** The organisation's job signs; see record.ts for when it is ordered. */
+/** A job of the organisation signs; record-changes.ts schedules it. */
 export function createCheckpoints({ database, clock, jobs, signer }: Deps) {
-  /** Under the lock of the head: a record that comes later finds that it is the first one again. */
+  /** Locks the head, so that the next record schedules the next checkpoint. */
   async function sign(organizationId: string): Promise<void> {
     await database.transaction(async (trx) => {
       const { sequence, hash, checkpointSequence } = await lockHead(trx, organizationId);
@@ -40,7 +40,7 @@ export function createCheckpoints({ database, clock, jobs, signer }: Deps) {
       return { items, next: next === undefined ? undefined : String(next) };
     },
 
-    /** Keys of master keys that were changed since sign no more and still verify. */
+    /** The current signing key first, then earlier keys, which still verify old checkpoints. */
     async keys(): Promise<AuditKeyList> {
       const older = await listKeys(database, signer.key.kid);
       return { keys: [signer.key, ...older] };

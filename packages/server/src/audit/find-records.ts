@@ -1,4 +1,4 @@
-// Finds records: page by page by what they say, one by its number, or all of a time as a stream.
+// Finds audit records: in pages by filters, one by its number, or all of a time range as an export.
 import { type AuditRecord, defined, refuse } from '@switchyard/contract';
 import {
   type Caller,
@@ -10,10 +10,10 @@ import {
 import type { Database } from '../platform/index.ts';
 import { findRecord, lastSequence, listRecords, type RecordFilters } from './audit-sql.ts';
 
-/** What one look of an export holds in memory. */
+/** The records of an export that are in memory at a time. */
 const exportPageSize = 500;
 
-/** As addresses and cursors carry it. */
+/** The format of a sequence number in URLs and cursors. */
 export const sequencePattern = /^[1-9]\d{0,14}$/;
 
 export type RecordFinder = ReturnType<typeof createRecordFinder>;
@@ -23,7 +23,7 @@ export type Search = Omit<RecordFilters, 'organizationId' | 'merchantId'> & {
 };
 type ExportSpan = TimeRange & { readonly after?: number };
 
-/** A merchant sees what was done to the merchant and to what belongs to it. */
+/** A caller of a merchant sees changes of the merchant and its entities only. */
 function visibleScope(caller: Caller) {
   const { organizationId, entityType, entityId } = caller;
   const merchantId = entityType === 'merchant' ? entityId : caller.merchantId;
@@ -60,8 +60,8 @@ export function createRecordFinder(database: Database) {
     },
 
     /**
-     * In the order of the chain, up to the record that is the last one now: an export of a busy
-     * organisation has an end. Each part is some lines of JSON.
+     * In the order of the chain, up to the record that is last at the start, so that the export ends.
+     * Each part consists of lines of JSON.
      */
     async *lines(caller: Caller, { after = 0, ...span }: ExportSpan): AsyncGenerator<string> {
       const scope = { ...parseTimeRange(span), ...visibleScope(caller) };

@@ -1,32 +1,32 @@
-// Makes records of entries: each with its number, its time and the hash that ties it to the one before.
+// Creates audit records with number, time and the hash that links each record to the previous one.
 import { hash } from 'node:crypto';
 import { type AuditRecord, auditRecordText, defined } from '@switchyard/contract';
 import { isoTime, isSecretMember } from '../platform/index.ts';
 import type { AuditEntry } from './audit-entry.ts';
 
-/** The end of a chain, as the next record needs it. */
+/** The end of a chain, from which the next record follows. */
 export type ChainHead = {
   readonly sequence: number;
   readonly hash: string;
   /** Epoch milliseconds. */
   readonly at: number;
   readonly checkpointSequence: number;
-  /** Numbers that the next record leaves out. */
+  /** How many numbers the next record skips. */
   readonly skipped: number;
 };
 
 const redacted = '[redacted]';
 const ownMember = { enumerable: true, configurable: true, writable: true };
-/** A body of a request nests 32 levels at most, and a record has a few around what came with one. */
+/** A request body has at most 32 levels, and a record adds a few. */
 const maxDepth = 40;
 
-/** Whether there is one, and since when, may be told: `hasPassword`, `secretChangedAt`. */
+/** Whether a secret exists, and when it changed, is not secret: `hasPassword`, `secretChangedAt`. */
 const isSecret = (name: string, member: unknown): boolean =>
   isSecretMember(name) && typeof member !== 'boolean' && !name.endsWith('ChangedAt');
 
-/** As the database gives it back, so that the hash is the same: no dates, no characters it cannot hold. */
+/** The value as the database returns it, so that the hash is equal: no dates, no characters that it cannot store. */
 function storableValue(value: unknown, depth = 0): unknown {
-  if (depth > maxDepth) throw new RangeError('the audit keeps no value that lies so deep');
+  if (depth > maxDepth) throw new RangeError(`an audit value has more than ${maxDepth} levels`);
   if (typeof value === 'string') return value.toWellFormed().replaceAll('\0', '�');
   if (Array.isArray(value)) return value.map((item) => storableValue(item ?? null, depth + 1));
   if (value instanceof Date) return value.toISOString();
@@ -44,7 +44,7 @@ function storableValue(value: unknown, depth = 0): unknown {
 
 const snapshotOf = (value: object) => storableValue(value) as Record<string, unknown>;
 
-/** A record, and its text with the hash: spelt once for both, and kept as it is. */
+/** A record and its JSON with the hash, which is stored unchanged. */
 export type ChainedRecord = { readonly record: AuditRecord; readonly text: string };
 
 function chainRecord(entry: AuditEntry, head: ChainHead, now: number): ChainedRecord {
@@ -52,7 +52,7 @@ function chainRecord(entry: AuditEntry, head: ChainHead, now: number): ChainedRe
   const content = {
     organizationId,
     sequence: head.sequence + head.skipped + 1,
-    // Processes have clocks of their own; in a chain time does not run backwards.
+    // Clocks of processes differ, but time must not go backwards in a chain.
     at: isoTime(Math.max(now, head.at)),
     actor,
     action,
@@ -72,7 +72,7 @@ function chainRecord(entry: AuditEntry, head: ChainHead, now: number): ChainedRe
   };
 }
 
-/** The records of the entries, in their order, behind the end of the chain. */
+/** The records of the entries in their order, after the end of the chain. */
 export function chainOf(
   entries: readonly AuditEntry[],
   head: ChainHead,

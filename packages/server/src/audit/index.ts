@@ -1,4 +1,4 @@
-// The door of the audit: records of every change, chained by their hashes and signed now and then.
+// The public interface of audit: records of every change in hash chains with signed checkpoints.
 import type { FastifyInstance } from 'fastify';
 import type { Kysely } from 'kysely';
 import type { Database } from '../platform/index.ts';
@@ -22,9 +22,9 @@ export type AuditDeps = AuditRecorderDeps & {
 
 export type Audit = AuditRecorder & {
   register(app: FastifyInstance): void;
-  /** Records a change that a room tells by a port of its own. */
+  /** Records a change of a module that does not import audit. */
   recordChange(trx: Kysely<unknown>, change: ChangeByRequest): Promise<void>;
-  /** Signs a checkpoint now, where anything was recorded since the last one. */
+  /** Signs a checkpoint now, when records were added since the last one. */
   checkpoint(organizationId: string): Promise<void>;
 };
 

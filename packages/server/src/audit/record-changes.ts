@@ -1,4 +1,4 @@
-// Adds changes to the chain of their organisation, within the transaction that makes them.
+// Adds audit records to the chain of their organisation, in the transaction of the change.
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { type Clock, type Ids, type Jobs, systemIds } from '../platform/index.ts';
@@ -7,11 +7,11 @@ import { outboxRows } from './audit-events.ts';
 import { appendRecords, lockHead } from './audit-sql.ts';
 import { type ChainedRecord, type ChainHead, chainOf } from './hash-chain.ts';
 
-/** What one statement carries; whoever has more to tell asks several times. */
+/** The limit of one statement; callers split longer lists. */
 const maxEntries = 10_000;
-/** So many records, or so much time, lie between two checkpoints at most. */
+/** The maximum number of records between two checkpoints. */
 const recordsPerCheckpoint = 1_000;
-/** Between so many records of one call others have their turn. */
+/** After so many records, other tasks of the event loop may run. */
 const recordsPerTurn = 100;
 const checkpointAfterMs = 3_600_000;
 export const checkpointKind = 'audit-checkpoint';
@@ -38,13 +38,13 @@ async function chainAll(entries: readonly AuditEntry[], head: ChainHead, now: nu
   return all;
 }
 
-/** @example const { record } = createRecorder({ clock, jobs }); */
+/** @example const { record } = createAuditRecorder({ clock, jobs }); */
 export function createAuditRecorder({
   clock,
   jobs,
   ids = systemIds,
 }: AuditRecorderDeps): AuditRecorder {
-  /** The first record behind a checkpoint orders the next one, and so does each full thousand. */
+  /** The first record after a checkpoint schedules the next checkpoint; each full thousand schedules one at once. */
   function nextCheckpoint(head: ChainHead, sequence: number, now: number): number | undefined {
     const thousands = (count: number) =>
       Math.floor((count - head.checkpointSequence) / recordsPerCheckpoint);
@@ -57,7 +57,7 @@ export function createAuditRecorder({
     if (organizationId === undefined) return;
     if (entries.length > maxEntries) throw new RangeError(`more than ${maxEntries} audit entries`);
     if (entries.some((entry) => entry.organizationId !== organizationId)) {
-      throw new RangeError('the audit takes entries of one organisation at a time');
+      throw new RangeError('audit entries of one call must belong to one organisation');
     }
     const head = await lockHead(trx, organizationId);
     const now = clock.now();

@@ -1,4 +1,4 @@
-// The addresses of the audit, version 1.
+// The routes of the audit, version 1.
 import { Readable } from 'node:stream';
 import {
   AuditCheckpointList,
@@ -24,7 +24,7 @@ function registerRecords(app: FastifyInstance, finder: RecordFinder): void {
     url: `${base}/records`,
     operationId: 'listAuditRecords',
     summary: 'List the audit records',
-    description: 'The newest first, unless asked otherwise; stable while others are added.',
+    description: 'The newest first by default; the order is stable while records are added.',
     tags,
     permission: 'audit.read',
     query: Type.Object({ ...pageQuery, ...auditFilters }, closed),
@@ -45,7 +45,7 @@ function registerRecords(app: FastifyInstance, finder: RecordFinder): void {
     summary: 'Get an audit record',
     tags,
     permission: 'audit.read',
-    params: Type.Object({ sequence: Type.String({ maxLength: 64, description: 'Its number.' }) }),
+    params: Type.Object({ sequence: Type.String({ maxLength: 64, description: 'The sequence number of the record.' }) }),
     response: { 200: AuditRecord },
     errors: ['resource_not_found'],
     handler: ({ caller, params }) => finder.get(caller, params.sequence),
@@ -59,8 +59,8 @@ function registerExport(app: FastifyInstance, finder: RecordFinder): void {
     operationId: 'exportAuditRecords',
     summary: 'Export the audit records',
     description:
-      'One record a line, in the order of the chain, up to the last record there is at the start. ' +
-      'A broken download goes on with `after`, the sequence of the last whole line.',
+      'One record per line in the order of the chain, up to the last record at the start. ' +
+      'Continue an interrupted download with `after`, the sequence of the last complete line.',
     tags,
     permission: 'audit.read',
     query: Type.Object(auditSpan, closed),
@@ -70,7 +70,7 @@ function registerExport(app: FastifyInstance, finder: RecordFinder): void {
     priority: 'report',
     async handler({ caller, query }, reply) {
       const lines = finder.lines(caller, query);
-      // A fault of the first look is an answer still; later ones can only break the stream.
+      // An error of the first read becomes a problem response; later errors can only break the stream.
       const first = await lines.next();
       const rest = async function* () {
         if (first.done !== true) yield first.value;
@@ -88,7 +88,7 @@ function registerCheckpoints(app: FastifyInstance, checkpoints: Checkpoints): vo
     url: `${base}/checkpoints`,
     operationId: 'listAuditCheckpoints',
     summary: 'List the audit checkpoints',
-    description: 'The oldest first. Keep the newest elsewhere: it proves what came before it.',
+    description: 'The oldest first. Store the newest checkpoint elsewhere: it proves all earlier records.',
     tags,
     permission: 'audit.read',
     query: Type.Object(pageQuery, closed),
@@ -107,7 +107,7 @@ function registerCheckpoints(app: FastifyInstance, checkpoints: Checkpoints): vo
     url: `${base}/keys`,
     operationId: 'listAuditKeys',
     summary: 'List the keys that sign audit checkpoints',
-    description: 'A JSON Web Key set (RFC 7517): the key that signs now first, older ones behind.',
+    description: 'A JSON Web Key set (RFC 7517): the current signing key first, then older keys.',
     tags,
     permission: 'public',
     response: { 200: AuditKeyList },

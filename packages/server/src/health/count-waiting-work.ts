@@ -1,8 +1,8 @@
-// What of an organisation waits: counted up to a bound, by the keys that the organisation leads.
+// Counts the waiting work of an organisation up to a limit.
 import { type Clock, type Database, isoTime } from '../platform/index.ts';
 import type { WaitingWork } from './health-status.ts';
 
-/** Beyond it nobody counts: it is too much in any case. */
+/** Counting stops here to limit the cost. */
 const maxCounted = 10_000;
 
 export type WaitingWorkDeps = { readonly database: Pick<Database, 'query'>; readonly clock: Clock };
@@ -11,7 +11,7 @@ const boundedCount = (column: string, from: string) =>
   `SELECT count(*) AS count, min(since) AS since
    FROM (SELECT ${column} AS since FROM ${from} LIMIT ${maxCounted}) AS waiting`;
 
-/** A job that somebody works at is due again when his lease is over. */
+/** A running job is due again when its lease ends. */
 const jobsText = boundedCount('due_at', 'jobs WHERE organization_id = $1 AND due_at <= $2');
 const outboxText = boundedCount(
   'created_at',

@@ -1,7 +1,7 @@
-// When the platform counts as degraded: a component is down, or something has waited too long.
+// Decides whether the platform is degraded: a component is down, or work has waited too long.
 import type { PlatformHealth } from '@switchyard/contract';
 
-/** What is done within seconds on a good day. */
+/** Normally work waits for a few seconds. */
 const degradedAfterSeconds = 60;
 
 type Queues = PlatformHealth['queues'];
@@ -24,7 +24,7 @@ export function healthOf(
     outbox: viewQueue(outbox),
     webhooks: viewQueue(webhooks),
   };
-  // A receiver of somebody else that is away is told with the webhooks, and is no fault of ours.
+  // An unavailable webhook receiver is not an error of the platform, so webhooks do not count.
   const isLate = [queues.jobs, queues.outbox].some(
     (queue) => queue.oldestSeconds >= degradedAfterSeconds,
   );

@@ -1,4 +1,4 @@
-// The door of health: what an administrator may know of the platform's state, and of his own queues.
+// The public interface of health: the state of the platform, and the waiting work of an organisation.
 import { PlatformHealth, refuse } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { route } from '../http/index.ts';
@@ -8,7 +8,7 @@ import { healthOf } from './health-status.ts';
 export { registerNumbering, registerNumberingGauges } from './numbering-routes.ts';
 
 export type HealthDeps = WaitingWorkDeps & {
-  /** What this process needs, by name; each ends by itself. */
+  /** The components that this process needs, by name; each check ends by itself. */
   readonly checks: Readonly<Record<string, () => Promise<boolean>>>;
 };
 
@@ -30,8 +30,8 @@ export function registerHealth(app: FastifyInstance, deps: HealthDeps): void {
     operationId: 'getPlatformHealth',
     summary: 'Get the health of the platform',
     description:
-      'The components that the answering process needs, and what of the organisation waits. ' +
-      'Whether acquirers can be reached is told with the acquirer links.',
+      'The components that the answering process needs, and the waiting work of the organisation. ' +
+      'The acquirer links show whether acquirers can be reached.',
     tags: ['Health'],
     permission: 'audit.read',
     response: { 200: PlatformHealth },
@@ -39,7 +39,7 @@ export function registerHealth(app: FastifyInstance, deps: HealthDeps): void {
     priority: 'list',
     async handler({ caller }, reply) {
       if (caller.entityType !== 'tenant') {
-        refuse('permission_denied', 'The operation is the organisation’s alone.');
+        refuse('permission_denied', 'Only a token of the organisation can call the operation, not a token of a merchant.');
       }
       reply.header('cache-control', 'no-store');
       const [components, waiting] = await Promise.all([

@@ -1,4 +1,4 @@
-// Routes of the operator: the state of the numbering after a restored database, and the end of its recovery.
+// Routes of the operator: the state of the numbering after a restored database, and its recovery.
 import { defined, PlatformNumbering, refuse } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { type Audit, actorOf } from '../audit/index.ts';

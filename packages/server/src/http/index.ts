@@ -1,4 +1,4 @@
-// The door of http: what the composition and the rooms may use.
+// The public interface of http for the application and its modules.
 
 export type { Access, FindSessionCaller } from './authentication/authenticate.ts';
 export {

@@ -1,4 +1,4 @@
-// Decides whose a key is, and keeps what was answered under it so that nobody but who asked can read it.
+// Claims idempotency keys, and stores responses encrypted so that only the same caller with the same key can read them.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { refuse } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
@@ -12,9 +12,9 @@ import type {
 import { type Clock, deriveKey, type Ids, isoTime, openSealed, seal } from '../platform/index.ts';
 import type { KeyRow, KeyStore } from './idempotency-keys-sql.ts';
 
-/** As long as clients may try again. */
+/** Clients may retry for this time. */
 export const retentionMs = 86_400_000;
-/** A key may be let go of between the claim and the look; more often than that it is somebody's. */
+/** A key can be released between the claim and the query; after so many attempts it counts as running. */
 const maxClaimAttempts = 3;
 
 type Claim = Parameters<KeyStore['remove']>[0];
@@ -26,7 +26,7 @@ export type IdempotencyKeysDeps = {
   readonly masterKey: Buffer;
 };
 
-/** @example const keys = createKeys({ store, clock, ids, masterKey }); await keys.claim(asked); */
+/** @example const keys = createIdempotencyKeys({ store, clock, ids, masterKey }); await keys.claim(request); */
 export function createIdempotencyKeys({
   store,
   clock,
@@ -37,7 +37,7 @@ export function createIdempotencyKeys({
   const digestOf = (text: string) => createHmac('sha256', digestKey).update(text).digest();
   const isSame = (stored: Buffer, text: string) => timingSafeEqual(stored, digestOf(text));
 
-  /** The client's key is part of it, and is not in the database: a copy of that opens nothing. */
+  /** The encryption key contains the client's key, which is not in the database. */
   function responseSealOf({ organizationId, callerId, key }: IdempotencyKeyRequest) {
     const sealKey = deriveKey(masterKey, `idempotent answer ${callerId} ${key}`);
     const context = `idempotency ${organizationId} ${callerId}`;
@@ -87,7 +87,7 @@ export function createIdempotencyKeys({
       });
       if (isOurs) return { state: 'Claimed', key: claimedKey(request, claim) } as const;
       const row = await store.find(claim);
-      // A statement that was repeated over a lost connection finds its own row.
+      // A statement that was repeated after a lost connection finds its own row.
       if (row?.claimId === claim.claimId) {
         return { state: 'Claimed', key: claimedKey(request, claim) } as const;
       }
@@ -100,14 +100,14 @@ export function createIdempotencyKeys({
     async claim(request) {
       const { organizationId, callerId, key } = request;
       if (holdsCardNumber(key)) {
-        refuse('client_id_invalid', 'The Idempotency-Key holds what looks like a card number.');
+        refuse('client_id_invalid', 'The Idempotency-Key contains digits that look like a card number; use a UUID.');
       }
       const hash = digestOf(`${callerId}\n${key}`);
       const claim = { organizationId, claimId: ids.uuid(), hash };
       try {
         return await tryClaim(request, claim);
       } catch (error) {
-        // It may stand all the same, and nobody would let go of it. What is told is the first fault.
+        // The claim may be stored nevertheless. The first error is reported, not that of the removal.
         await Promise.allSettled([store.remove(claim)]);
         throw error;
       }

@@ -12,7 +12,7 @@ export type KeyRow = {
 type KeyReference = { readonly organizationId: string; readonly hash: Buffer };
 type Claim = KeyReference & { readonly claimId: string };
 
-/** A key whose day is over is like a new one, swept or not. */
+/** An expired key is like a new one, also before it is deleted. */
 const claimText = `INSERT INTO idempotency_keys
     (organization_id, key_hash, claim_id, print, claimed_at, held_until)
   VALUES ($1, $2, $3, $4, $5, $6)
@@ -85,7 +85,7 @@ export function createKeyStore(database: Pick<Database, 'query'>) {
       ]);
     },
 
-    /** @returns how many are gone */
+    /** @returns the number of deleted keys */
     async sweep(before: string, limit: number): Promise<number> {
       return (await database.query(sweepText, [before, limit])).length;
     },

@@ -1,4 +1,4 @@
-// The door of idempotency: keys under which something is made once, however often it is asked for.
+// The public interface of idempotency: the store of Idempotency-Keys and the deletion of expired keys.
 import type { IdempotencyKeys } from '../http/index.ts';
 import {
   type Clock,

@@ -1,4 +1,4 @@
-// Deletes lines of the log that are older than they are kept, some at a time.
+// Deletes expired lines of the request log in batches.
 import { type Clock, createPoller, isoTime, type Log, type Poller } from '../platform/index.ts';
 import type { RequestLogStore } from './request-log-sql.ts';
 
@@ -13,7 +13,7 @@ type Deps = {
   readonly days: number;
 };
 
-/** @example const retention = createRetention({ store, clock, log, days: 14 }); retention.start(); */
+/** @example const deletion = createOldLineDeletion({ store, clock, log, days: 14 }); deletion.start(); */
 export function createOldLineDeletion({ store, clock, log, days }: Deps): Poller {
   return createPoller({
     pollMs: everyMs,

@@ -1,4 +1,4 @@
-// Finds lines of the log: page by page, or those behind a number as a stream goes on.
+// Finds lines of the request log: in pages, or after a sequence number for a stream.
 import type { LoggedRequest } from '@switchyard/contract';
 import {
   type Caller,
@@ -9,7 +9,7 @@ import {
 } from '../http/index.ts';
 import type { RequestLogFilters, RequestLogStore } from './request-log-sql.ts';
 
-/** As addresses and cursors carry it. */
+/** The format of a sequence number in URLs and cursors. */
 export const sequencePattern = /^[1-9]\d{0,14}$/;
 const streamPageSize = 64;
 
@@ -18,7 +18,7 @@ export type Search = Omit<RequestLogFilters, 'organizationId'> & {
   readonly after?: number;
 };
 
-/** One merchant's caller sees what that merchant's tokens asked, and nothing else. */
+/** A caller of one merchant sees the requests of that merchant's tokens only. */
 function visibleScope(caller: Caller, { merchantId }: Search) {
   const { organizationId, entityType, entityId } = caller;
   const ownMerchantId = entityType === 'merchant' ? entityId : caller.merchantId;
@@ -63,8 +63,8 @@ export function createRequestFinder(store: Pick<RequestLogStore, 'list' | 'heads
     },
 
     /**
-     * The lines behind a number as a stream tells them. How far the log had come is read first: what is
-     * kept meanwhile lies behind it, and is found by the next look.
+     * The lines after a sequence number as stream events. The head is read first: lines that are added
+     * during the query are after it and are found by the next read.
      */
     async streamPage(caller: Caller, search: Search, cursor: number): Promise<StreamPage> {
       const headBefore = await headOf(caller);
@@ -81,7 +81,7 @@ export function createRequestFinder(store: Pick<RequestLogStore, 'list' | 'heads
       };
     },
 
-    /** How far the log has come. */
+    /** The sequence number of the newest line. */
     headOf,
   };
 }

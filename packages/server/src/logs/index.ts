@@ -1,4 +1,4 @@
-// The door of the logs: what the applications of an organisation asked, and what they were told.
+// The public interface of logs: the request log of an organisation's applications.
 import type { FastifyInstance } from 'fastify';
 import type { EventStreams, OnResponse } from '../http/index.ts';
 import type { Clock, Database, Live, Log, Metrics, Settings } from '../platform/index.ts';
@@ -19,10 +19,10 @@ export type LogsDeps = PortalClient & {
 };
 
 export type Logs = {
-  /** Undefined where no log is kept: then requests cost nothing for it. */
+  /** Undefined when the request log is off, so that requests cost nothing. */
   readonly record: OnResponse | undefined;
   register(app: FastifyInstance, streams: EventStreams): void;
-  /** `deletes`: lines that are too old, which one process of several sees to. */
+  /** `deletes`: whether this process deletes expired lines. */
   start(on: { deletes: boolean }): void;
   stop(): Promise<void>;
 };

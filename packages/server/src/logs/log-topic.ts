@@ -1,4 +1,4 @@
-// What streams of the log wait for: one topic for each organisation, its version the youngest number.
+// The change topic of the request log: one per organisation; its version is the newest sequence number.
 import type { Topic } from '../platform/index.ts';
 
 export const logTopicKind = 'logs';

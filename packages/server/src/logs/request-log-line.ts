@@ -1,9 +1,9 @@
-// Makes the line of the log that a request leaves: nothing of it is what somebody could have hidden there.
+// Creates the log line of a request without any text that a client could misuse to store card data.
 import type { FieldError } from '@switchyard/contract';
 import type { ResponseLogEntry } from '../http/index.ts';
 import { scrubText } from '../platform/index.ts';
 
-/** As the statement takes it. */
+/** The columns of the SQL statement. */
 export type RequestLogLine = {
   readonly organization_id: string;
   readonly at: string;
@@ -27,7 +27,7 @@ const maxErrors = 10;
 const maxPointerLength = 128;
 const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** An identifier of ours stands as it is; whatever else a client may write there, by its name. */
+/** Path parameters that are UUIDs are shown; other values are replaced by their names. */
 export function pathOf(route: string, params: Readonly<Record<string, string>>): string {
   return route.replace(/:(\w+)/g, (name: string, parameter: string) => {
     const value = params[parameter] ?? '';
@@ -35,12 +35,12 @@ export function pathOf(route: string, params: Readonly<Record<string, string>>):
   });
 }
 
-/** A client chooses the names of its members; the database holds no U+0000. */
+/** A client chooses member names; PostgreSQL does not store U+0000. */
 function pointerText(pointer: string): string {
   return scrubText(pointer).toWellFormed().replaceAll('\0', '').slice(0, maxPointerLength);
 }
 
-/** @example const line = lineOf(answered, isoTime(clock.now())); */
+/** @example const line = requestLogLine(entry, isoTime(clock.now())); */
 export function requestLogLine(entry: ResponseLogEntry, at: string): RequestLogLine {
   const { caller, refusal, route, params } = entry;
   const errors = refusal?.errors?.slice(0, maxErrors);

@@ -1,4 +1,4 @@
-// The SQL of the request log: lines that are added many at a time, and cut off at their old end.
+// The SQL of the request log: adds lines in batches and deletes the oldest ones.
 import type { LoggedRequest, RequestSource } from '@switchyard/contract';
 import { type Database, isoTime } from '../platform/index.ts';
 import type { RequestLogLine } from './request-log-line.ts';
@@ -27,9 +27,9 @@ const columns = `request_id, method, path, operation_id, status, code, errors, d
   user_id, actor_organization_id, merchant_id, store_id, device_id`;
 
 /**
- * The row of a head is held until the commit, so that the lines of an organisation become visible in the
- * order of their numbers and nobody who reads behind a number misses one. What is too much goes by the
- * same statement, twice as fast as it comes.
+ * The row of the head is locked until the commit, so that the lines of an organisation become visible in
+ * the order of their numbers and a stream misses none. The same statement deletes surplus lines, twice as
+ * many as it adds.
  */
 const addLines = {
   name: 'add_request_log',
@@ -65,7 +65,7 @@ const addLines = {
 const deleteText = `DELETE FROM request_log WHERE (organization_id, sequence) IN (
   SELECT organization_id, sequence FROM request_log WHERE at < $1 ORDER BY at LIMIT $2)`;
 
-/** The number of the youngest line of an organisation. */
+/** The number of the newest line of an organisation. */
 export type Head = { readonly organizationId: string; readonly sequence: number };
 
 export type RequestLogFilters = {
@@ -85,15 +85,15 @@ export type RequestLogFilters = {
 export type LineRange = {
   readonly isAscending: boolean;
   readonly limit: number;
-  /** Behind this one, in the order of the list. */
+  /** After this one in the order of the list. */
   readonly behind?: number | undefined;
-  /** Younger than this one. */
+  /** Newer than this one. */
   readonly after?: number | undefined;
 };
 
 type AddParameter = (value: unknown) => string;
 
-/** What pages of the portal ask comes in the name of an application that no one registers. */
+/** Requests of portal pages have the client id of the built-in portal application. */
 export type PortalClient = { readonly portalClientId: string };
 
 function conditionsOf(

@@ -1,4 +1,4 @@
-// Keeps the lines of requests that were answered: gathered in memory, written many at a time, never waited for.
+// Records responses in the request log: collects lines in memory and writes them in batches in the background.
 import { Refusal } from '@switchyard/contract';
 import type { OnResponse, ResponseLogEntry } from '../http/index.ts';
 import { type Clock, createPoller, isoTime, type Log, type Metrics } from '../platform/index.ts';
@@ -7,15 +7,15 @@ import type { Head, RequestLogStore } from './request-log-sql.ts';
 
 const flushMs = 250;
 const batchLines = 1000;
-/** At three thousand requests a second some seconds without a database; then lines are lost, and counted. */
+/** A few seconds without a database at 3,000 requests a second; further lines are lost and counted. */
 const maxWaiting = 10_000;
-/** Whoever reads the log would read of himself, for ever. */
+/** A client that follows the log would otherwise see its own requests for ever. */
 const excludedOperations: ReadonlySet<string> = new Set(['listLoggedRequests']);
 
 export type RequestRecorder = {
   record: OnResponse;
   start(): void;
-  /** Writes what waits. */
+  /** Writes the pending lines. */
   stop(): Promise<void>;
 };
 
@@ -26,22 +26,22 @@ type Deps = {
   readonly metrics: Metrics;
   readonly recorded: 'errors' | 'all';
   readonly maxRows: number;
-  /** Told how far the logs have come that have grown. */
+  /** Called with the new heads of the logs that have grown. */
   readonly onAppended: (heads: readonly Head[]) => void;
 };
 
 type PendingEntry = { readonly entry: ResponseLogEntry; readonly recordedAt: number };
 
-/** @example const recorder = createRecorder({ store, clock, log, metrics, keeps, rowsMax, grew }); */
+/** @example const recorder = createRequestRecorder({ store, clock, log, metrics, recorded, maxRows, onAppended }); */
 export function createRequestRecorder(deps: Deps): RequestRecorder {
   const { store, clock, log, recorded, maxRows, onAppended } = deps;
   const lines = deps.metrics.counter({
     name: 'switchyard_request_log_lines_total',
-    help: 'Lines of the request log, and those that could not be kept',
+    help: 'Lines of the request log by outcome: kept or lost',
     labelNames: ['outcome'],
   });
   let waiting: PendingEntry[] = [];
-  /** Made, and not written yet. */
+  /** The lines that are not written yet. */
   let batch: readonly RequestLogLine[] = [];
   let lost = 0;
 
@@ -67,7 +67,7 @@ export function createRequestRecorder(deps: Deps): RequestRecorder {
       batch = [];
       onAppended(heads);
     } catch (error) {
-      // The database is away: it will come again. What it does not take now it never will.
+      // A Refusal means that the database is unavailable, so the batch is retried; any other error would repeat.
       if (!(error instanceof Refusal)) {
         lost += batch.length;
         batch = [];

@@ -1,4 +1,4 @@
-// The addresses of the logs, version 1.
+// The routes of the request log, version 1.
 import { LoggedRequestList, requestLogFilters } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
@@ -26,11 +26,10 @@ export function registerLogRoutes(app: FastifyInstance, { finder, streams }: Log
     operationId,
     summary: 'List the logged requests',
     description:
-      'What the applications of the organisation asked, the newest first: method, path, status and ' +
-      'code, never a body, a query or a header. It is written behind the answers, so a line comes a ' +
-      'moment after its request. How much is kept is a setting of the platform. With `Accept: ' +
-      'text/event-stream` lines come as they are kept, the oldest first, each as an event with its ' +
-      'sequence for an id.',
+      'The requests of the applications of the organisation, the newest first: method, path, status and ' +
+      'code, never a body, a query or a header. The platform writes a line a moment after the response. ' +
+      'A setting of the platform limits the number of lines. With `Accept: text/event-stream` the ' +
+      'platform sends new lines as events, the oldest first, with the sequence as the id.',
     tags: ['Logs'],
     permission: ['app.read', 'hook.read'],
     query: Type.Object({ ...pageQuery, ...requestLogFilters }, { additionalProperties: false }),

@@ -69,7 +69,7 @@ function isNavigation({ headers }: FastifyRequest): boolean {
 function showFault(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const refusal = refusalOf(error);
   if (refusal === undefined) {
-    request.log.error({ err: error }, 'unexpected fault');
+    request.log.error({ err: error }, 'unexpected error');
     sendNotice(request, reply, 'broken');
     return;
   }

@@ -1,46 +1,46 @@
-// Finds out who asks, and whether they may: bearer token, then permission.
+// Authenticates the caller by bearer token or session, and checks the permission.
 import { type Permission, Refusal } from '@switchyard/contract';
 import type { FastifyRequest } from 'fastify';
 import type { Caller, PresentedCertificate, VerifyToken } from './caller.ts';
 
 /**
- * 'public' needs no token, 'token' any valid one, 'certificate' no token and a client certificate;
- * of several permissions one is enough.
+ * 'public' needs no token, 'token' any valid token, 'certificate' a client certificate and no token;
+ * one of several permissions is enough.
  */
 export type Access = Permission | readonly Permission[] | 'public' | 'token' | 'certificate';
 
 export const bearerPattern = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
 
-/** Longer ones come from no realm of ours; the headers as a whole have a limit as well. */
+/** The tokens of the platform are shorter. */
 export const maxTokenLength = 8192;
 
 export function readBearerToken(authorization: string | undefined): string {
   if (authorization === undefined) {
-    throw new Refusal('token_missing', 'The request carries no access token.');
+    throw new Refusal('token_missing', 'The request has no access token; send Authorization: Bearer.');
   }
   const token = bearerPattern.exec(authorization)?.[1];
   if (token === undefined || token.length > maxTokenLength) {
-    throw new Refusal('token_invalid', 'The Authorization header holds no bearer token.');
+    throw new Refusal('token_invalid', 'The Authorization header has no valid bearer token.');
   }
   return token;
 }
 
 export type FindSessionCaller = {
-  /** Who stands behind a request without a token; undefined where that is nobody. */
+  /** The caller of a request without a token; undefined when the request has no session. */
   (request: FastifyRequest): Promise<Caller> | undefined;
-  /** Whether it comes with a session that was found good here. */
+  /** Whether this process has verified the session of the request before. */
   readonly isVerified?: (request: FastifyRequest) => boolean;
 };
 
 export type Authenticate = {
   (request: FastifyRequest): Promise<Caller>;
-  /** For who asks again and again of one request: its token is read once. */
+  /** Authenticates the same request repeatedly; the token is parsed once. */
   prepare(request: FastifyRequest): () => Promise<Caller>;
-  /** Whether it comes with a token or a session that was found good here before. */
+  /** Whether this process has verified the token or session of the request before. */
   isVerified(request: FastifyRequest): boolean;
 };
 
-/** A token that is there decides alone, and nobody looks at cookies. */
+/** When the request has a token, cookies are ignored. */
 export function createAuthenticate(
   verifyToken: VerifyToken,
   presentedCertificateOf: (request: FastifyRequest) => PresentedCertificate,
@@ -72,12 +72,12 @@ export function createAuthenticate(
   return Object.assign(authenticate, { prepare, isVerified });
 }
 
-/** Throws `permission_denied` unless the caller holds what the route asks for. */
+/** @throws Refusal permission_denied unless the caller has one of the permissions of the route */
 export function createPermissionCheck(access: Access): (caller: Caller) => void {
   if (access === 'public' || access === 'token' || access === 'certificate') return () => {};
   const needed: readonly Permission[] = typeof access === 'string' ? [access] : access;
   return (caller) => {
     if (needed.some((permission) => caller.permissions.has(permission))) return;
-    throw new Refusal('permission_denied', `The operation needs ${needed.join(' or ')}.`);
+    throw new Refusal('permission_denied', `The operation needs the permission ${needed.join(' or ')}.`);
   };
 }

@@ -1,56 +1,56 @@
-// Who stands behind a request: the facts of a verified access token.
+// The authenticated caller of a request, from a verified access token or session.
 import type { Permission } from '@switchyard/contract';
 
 export type Caller = {
   readonly subject: string;
   readonly clientId: string;
-  /** The user, where the token was given to one; without it the application acts for itself. */
+  /** The user of the token; absent for a token of client credentials. */
   readonly userId?: string;
-  /** The user domain; empty where the organisation that is acted in has none. */
+  /** The user domain; empty when the organisation has none. */
   readonly realm: string;
   readonly organizationId: string;
-  /** The caller's own organisation, where the request acts in one below it. */
+  /** The caller's own organisation, when the request acts on behalf of an organisation below it. */
   readonly homeOrganizationId?: string;
   readonly entityType: 'tenant' | 'merchant';
   readonly entityId: string;
   readonly merchantId?: string;
   readonly storeId?: string;
-  /** The logical device that the token was given to. */
+  /** The logical device of the token. */
   readonly deviceId?: string;
   readonly permissions: ReadonlySet<Permission>;
   /** Epoch milliseconds. */
   readonly expiresAt: number;
   readonly tokenId: string;
-  /** The key of the realm that signed the token. */
+  /** The identifier of the realm key that signed the token. */
   readonly keyId?: string;
-  /** Of a person's token: the sign-in that it comes from, and when it was given, in epoch milliseconds. */
+  /** For a token of a user: its sign-in, and the time of issue in epoch milliseconds. */
   readonly signInId?: string;
   readonly issuedAt?: number;
-  /** Whom limits count, where that is not the client: a person of the portal. */
+  /** The key of rate limits, when it is not the client: a user of the portal. */
   readonly limitKey?: string;
 };
 
-/** The merchant whose data a caller sees; undefined where it sees those of the whole organisation. */
+/** The merchant whose data a caller sees; undefined when the caller sees the whole organisation. */
 export const merchantOf = ({ entityType, entityId, merchantId }: Caller): string | undefined =>
   entityType === 'merchant' ? entityId : merchantId;
 
-/** By which a client is counted: its identifier is unique within its organisation alone. */
+/** The key of a client in rate limits: a client id is unique within its organisation only. */
 export const clientKeyOf = ({
   organizationId,
   clientId,
 }: Pick<Caller, 'organizationId' | 'clientId'>): string => `${organizationId}/${clientId}`;
 
-/** What the connection itself proves, for tokens that are bound to a certificate (RFC 8705). */
+/** The client certificate of the connection, for tokens that are bound to one (RFC 8705). */
 export type PresentedCertificate = {
-  /** Nothing where no certificate was shown, or one that is not good now. */
+  /** Undefined when the connection has no certificate or an invalid one. */
   thumbprint(): string | undefined | Promise<string | undefined>;
 };
 
-/** Throws a Refusal `token_invalid` or `token_expired`. */
+/** @throws Refusal token_invalid, token_expired */
 export type VerifyToken = {
   (token: string, presented: PresentedCertificate): Promise<Caller>;
-  /** The same for who asks about one token again and again. */
+  /** Verifies the same token repeatedly. */
   readonly prepare?: (token: string) => (presented: PresentedCertificate) => Promise<Caller>;
-  /** Whether it was found good here: whose it is costs nothing. */
+  /** Whether this process has verified the token before, which costs nothing to check. */
   readonly isVerified?: (token: string) => boolean;
 };

@@ -1,4 +1,4 @@
-// Reads the client certificate that stands behind a request, and has it judged once per connection.
+// Reads the client certificate of a request from TLS or from a proxy header, and verifies it once per connection.
 import { hash, X509Certificate } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
@@ -12,19 +12,19 @@ import type { PresentedCertificate } from './caller.ts';
 const headerPattern = /^:([A-Za-z0-9+/]+={0,2}):$/;
 export const clientCertHeader = 'client-cert';
 
-/** A connection may live for hours: what another process revoked ends here within this. */
+/** A connection may live for hours; a revocation by another process takes effect within this time. */
 const connectionTtlMs = 30_000;
-/** A proxy does not tell when its own connection to the client is a new one. */
+/** The platform cannot see when the proxy gets a new connection from the client. */
 const headerTtlMs = 5_000;
 const maxCachedHeaders = 10_000;
 
-/** What is known of a certificate whose private key the peer has shown to hold. */
+/** A verified certificate whose private key the client has proven to have. */
 export type ValidCertificate<Holder> = {
   readonly status: 'valid';
   readonly certificate: X509Certificate;
   /** SHA-256 of the DER in base64url, `x5t#S256` of RFC 8705. */
   readonly thumbprint: string;
-  /** Whom it belongs to, in the words of the one who judges. */
+  /** The owner of the certificate, as the verifier describes it. */
   readonly holder: Holder;
 };
 /** A valid certificate of an unclaimed terminal: it can be used for the claim only. */
@@ -37,32 +37,32 @@ export type CertificateStatus<Holder> =
   | { readonly status: 'invalid' | 'expired' | 'revoked' };
 
 export type CertificateVerifier<Holder> = {
-  /** Looks at everything: the authority's signature, the time, whether it was revoked. */
+  /** Checks the signature of the authority, the validity period and revocation. */
   verify(certificate: X509Certificate): Promise<CertificateStatus<Holder>>;
-  /** Another number than before: what was judged is judged again. */
+  /** A changed number invalidates the cached results. */
   revision(): number;
 };
 
-/** A request of the server is one, and so is the handshake of a WebSocket. */
+/** A request or the handshake of a WebSocket. */
 type RawRequest = { readonly raw: IncomingMessage };
 
 export type CertificateReader<Holder = unknown> = {
-  /** Takes the header away from everybody but the trusted proxy; before anything reads it. */
+  /** Removes the certificate header unless a trusted proxy sent it; must run before the header is read. */
   removeUntrustedHeader(request: RawRequest): void;
-  /** Throws `certificate_required`, `_invalid`, `_expired`, `_revoked` or `device_not_claimed`. */
+  /** @throws Refusal certificate_required, _invalid, _expired, _revoked, device_not_claimed */
   requireCertificate(request: RawRequest): Promise<ValidCertificate<Holder>>;
-  /** The same, and one of an unclaimed terminal too. */
+  /** The same, and also accepts the certificate of an unclaimed terminal. */
   requireKnownCertificate(
     request: RawRequest,
   ): Promise<ValidCertificate<Holder> | UnclaimedCertificate<Holder>>;
-  /** Whatever the platform knows of it; throws `certificate_required` or `_invalid`. */
+  /** Also accepts a certificate that the platform does not know. @throws Refusal certificate_required, _invalid */
   requirePresentedCertificate(request: RawRequest): X509Certificate;
   presentedCertificate(request: RawRequest): PresentedCertificate;
 };
 
 type Deps<Holder> = {
   readonly trustedProxy?: readonly string[] | undefined;
-  /** Left out: nobody vouches for any certificate. */
+  /** Left out: every certificate is invalid. */
   readonly verifier?: CertificateVerifier<Holder>;
   readonly clock?: Clock;
 };
@@ -75,7 +75,7 @@ type CachedStatus<Holder> = {
 };
 
 const certificateErrors = {
-  invalid: ['certificate_invalid', 'The client certificate is not accepted.'],
+  invalid: ['certificate_invalid', 'The platform does not accept the client certificate.'],
   expired: ['certificate_expired', 'The client certificate has expired.'],
   revoked: ['certificate_revoked', 'The client certificate was revoked.'],
 } as const satisfies Record<string, readonly [ErrorCode, string]>;
@@ -94,7 +94,7 @@ export function createCertificateReader<Holder = unknown>({
   const statusByConnection = new WeakMap<TLSSocket, CachedStatus<Holder>>();
   const statusByHeader = new LRUCache<string, CachedStatus<Holder>>(atMost(maxCachedHeaders));
 
-  /** Concurrent requests share one check. A failed check, and one of an unclaimed terminal, is not cached. */
+  /** Concurrent requests share one check. The result of a failed check or of an unclaimed terminal is not cached. */
   function readCached(
     cached: CachedStatus<Holder> | undefined,
     ttlMs: number,
@@ -113,7 +113,7 @@ export function createCertificateReader<Holder = unknown>({
     const status = read();
     store({ checkedAt, revision, status });
     status.then(
-      // A person claims the terminal while its connection stays open.
+      // A user can claim the terminal while its connection stays open.
       (result) => result?.status === 'unclaimed' && store(undefined),
       () => store(undefined),
     );
@@ -124,7 +124,7 @@ export function createCertificateReader<Holder = unknown>({
     const certificate = socket.getPeerX509Certificate();
     if (certificate === undefined) return undefined;
     const status = await verifier.verify(certificate);
-    // A resumed session keeps the verdict of its first handshake, so this alone would not do.
+    // A resumed TLS session keeps `authorized` of its first handshake, so the verifier runs as well.
     return 'holder' in status && !socket.authorized ? { status: 'invalid' } : status;
   }
 
@@ -161,7 +161,7 @@ export function createCertificateReader<Holder = unknown>({
   async function requireKnownCertificate(request: RawRequest) {
     const status = await statusOf(request);
     if (status === undefined) {
-      return refuse('certificate_required', 'The connection shows no client certificate.');
+      return refuse('certificate_required', 'The connection has no client certificate.');
     }
     if ('holder' in status) return status;
     const [code, detail] = certificateErrors[status.status];
@@ -183,7 +183,7 @@ export function createCertificateReader<Holder = unknown>({
     requirePresentedCertificate({ raw }) {
       const certificate = presentedIn(raw);
       return (
-        certificate ?? refuse('certificate_required', 'The connection shows no client certificate.')
+        certificate ?? refuse('certificate_required', 'The connection has no client certificate.')
       );
     },
     presentedCertificate: (request) => ({
@@ -195,7 +195,7 @@ export function createCertificateReader<Holder = unknown>({
   };
 }
 
-/** Of the connection, or of the header, which only a trusted proxy sends. */
+/** The certificate of the TLS connection, or of the header of a trusted proxy. */
 function presentedIn({ socket, headers }: IncomingMessage): X509Certificate | undefined {
   if (socket instanceof TLSSocket) {
     const certificate = socket.getPeerX509Certificate();

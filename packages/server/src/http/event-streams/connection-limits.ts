@@ -1,4 +1,4 @@
-// Counts who waits on a connection: so many of a client, a device, an organisation, and in all.
+// Limits waiting connections (event streams and long polls) per client, device and organisation, and in total.
 import { Refusal } from '@switchyard/contract';
 import type { Caller } from '../authentication/caller.ts';
 import { connectionLimit } from '../limits/new-connection-limits.ts';
@@ -6,12 +6,12 @@ import { connectionLimit } from '../limits/new-connection-limits.ts';
 export type ConnectionLimits = {
   readonly perClient: number;
   readonly perDevice: number;
-  /** Of all its clients, wherever below it they act; its devices are counted by themselves. */
+  /** Of all clients of the organisation, also when they act on behalf of another one; devices are counted separately. */
   readonly perOrganization: number;
   readonly total: number;
 };
 
-/** Of the connections some are left for requests that do not wait. */
+/** The rest of the connections is reserved for requests that do not wait. */
 export const defaultConnectionLimits: ConnectionLimits = {
   perClient: 200,
   perDevice: 8,
@@ -25,8 +25,8 @@ type Slot = { readonly end: (reason: string) => void };
 
 export type ConnectionSlots = {
   /**
-   * A place for somebody who waits, left by calling what it gives. A device that comes back has left
-   * its oldest connection behind without the platform's knowing: that one is ended, with `replaced`.
+   * Acquires a slot for a waiting client and returns the function that releases it. At the limit of a
+   * device its oldest connection is ended with `replaced`, since the device has probably lost it.
    *
    * @throws Refusal rate_limited, overloaded
    */
@@ -41,7 +41,7 @@ export function createConnectionSlots(
   const countByOrganization = new Map<string, number>();
   let count = 0;
 
-  /** Whoever acts below is counted where it comes from: it could have any number of organisations. */
+  /** A client that acts on behalf of another organisation is counted in its own one. */
   const homeOrganization = ({ organizationId, homeOrganizationId = organizationId }: Caller) =>
     homeOrganizationId;
 
@@ -60,7 +60,7 @@ export function createConnectionSlots(
     if (slots.size === 0 && slotsByClient.get(key) === slots) slotsByClient.delete(key);
   }
 
-  /** Of one organisation and its device, or its client where no device is named. */
+  /** The key of the device, or of the client when the caller has no device. */
   function clientKey(caller: Caller): string {
     const { organizationId, clientId, deviceId } = caller;
     return deviceId === undefined
@@ -75,18 +75,18 @@ export function createConnectionSlots(
       const slots = slotsByClient.get(key) ?? new Set<Slot>();
       const isFull = slots.size >= (isDevice ? limits.perDevice : limits.perClient);
       if (isFull && !isDevice) {
-        const detail = `The client waits on ${limits.perClient} connections already.`;
+        const detail = `The client has ${limits.perClient} waiting connections already; close one or retry later.`;
         throw new Refusal('rate_limited', detail, { retryAfterMs });
       }
       if (
         !isDevice &&
         (countByOrganization.get(homeOrganization(caller)) ?? 0) >= limits.perOrganization
       ) {
-        const detail = `The organisation waits on ${limits.perOrganization} connections already.`;
+        const detail = `The organisation has ${limits.perOrganization} waiting connections already; close one or retry later.`;
         throw new Refusal('rate_limited', detail, { retryAfterMs });
       }
       if (!isFull && count >= limits.total) {
-        const detail = 'No more connections can wait for events here.';
+        const detail = 'The process has reached its limit of waiting connections; retry later.';
         throw new Refusal('overloaded', detail, { retryAfterMs });
       }
       const [oldest] = slots;

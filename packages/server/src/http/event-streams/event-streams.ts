@@ -1,4 +1,4 @@
-// Lets clients wait for what happens: streams of Server-Sent Events and long polls, with limits for both.
+// Server-Sent Events and long polls, with limits for both.
 import { Refusal } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
@@ -25,36 +25,36 @@ import {
 import { takeOverConnection } from './stream-connection.ts';
 import { createStreamSchedule, type ScheduledTick } from './stream-schedule.ts';
 
-/** Of everybody who waits: what they read must leave the database to those who pay. */
+/** Reads of all waiting clients, so that payments keep enough database connections. */
 const maxConcurrentReads = 16;
-/** After a break; all of a stopped process come back within it, and not at once. */
+/** Clients of a stopped process reconnect within this time, spread at random. */
 const reconnectMs = 4000;
 const retryAfterMs = 5000;
 
 export type StreamSource = {
-  /** What to wake for; its versions are the cursors of `read`. */
+  /** The topic whose changes wake the client; its versions are the cursors of `read`. */
   readonly topic: Topic;
-  /** The cursor of the client, as `cursorOf` reads it. */
+  /** The cursor of the client (`readStreamCursor`). */
   readonly after: number;
-  /** Judges the client too where its rights may change: a Refusal ends the stream with its code. */
+  /** May check permissions that change: a Refusal ends the stream with its code. */
   readonly read: ReadPage;
 };
 
 export type EventStreams = {
   /**
-   * Sends what `read` finds, then what follows, until the client leaves, the token ends, or nothing can
-   * follow. What is refused before the first event is a problem like any other.
+   * Sends the events of `read` and all later ones until the client disconnects, the token expires or the
+   * list ends. An error before the first event is a problem response.
    *
-   * @example return streams.send(request, reply, { topic, after: cursorOf(request, query.after), read });
+   * @example return streams.send(request, reply, { topic, after: readStreamCursor(request, query.after), read });
    */
   send(request: FastifyRequest, reply: FastifyReply, source: StreamSource): Promise<unknown>;
-  /** The first page that holds something, or an empty one after the time. */
+  /** The first page with events, or an empty page after `waitSeconds`. */
   poll(
     request: FastifyRequest,
     reply: FastifyReply,
     source: StreamSource & { readonly waitSeconds: number },
   ): Promise<StreamPage>;
-  /** Ends them all, for a stop: clients go to another process. */
+  /** Ends all streams and polls, so that clients reconnect to another process. */
   stop(): void;
 };
 
@@ -62,7 +62,7 @@ export type EventStreamsDeps = {
   readonly live: Live;
   readonly clock: Clock;
   readonly log: Log;
-  /** Asks anew who it is and whether it may: the token may have been revoked since. */
+  /** Repeats authentication and authorization, since the token may have been revoked. */
   readonly authorize: (request: FastifyRequest) => () => Promise<Caller>;
   readonly metrics?: Metrics | undefined;
   readonly limits?: ConnectionLimits | undefined;
@@ -94,7 +94,7 @@ export function createEventStreams(deps: EventStreamsDeps): EventStreams {
   ): Subscription {
     const subscription = live.subscribe(topic, after, onChange);
     if (subscription !== undefined) return subscription;
-    throw new Refusal('overloaded', 'No more clients can wait for events here.', { retryAfterMs });
+    throw new Refusal('overloaded', 'The process has reached its limit of waiting clients; retry later.', { retryAfterMs });
   }
 
   function createStream(request: FastifyRequest, read: ReadPage): CreatedStream {
@@ -110,7 +110,7 @@ export function createEventStreams(deps: EventStreamsDeps): EventStreams {
       wallMs: clock.now,
       schedule: {
         setNext(ms) {
-          // One that is refused before it has begun is never looked after.
+          // A stream that is rejected before it begins is never scheduled.
           scheduled ??= schedule.add(() => stream.tick());
           scheduled.setNext(ms);
         },
@@ -136,11 +136,11 @@ export function createEventStreams(deps: EventStreamsDeps): EventStreams {
       if (isFinished || request.method === 'HEAD') {
         subscription.end();
         if (!isFinished) return reply.type(eventStreamType).send('');
-        // Of all answers this one alone tells an EventSource not to come back.
+        // Only 204 stops the reconnects of an EventSource.
         reply.code(204);
         return undefined;
       }
-      if (isStopping) throw new Refusal('shutting_down', 'The process takes no new requests.');
+      if (isStopping) throw new Refusal('shutting_down', 'The process is shutting down; retry the request.');
       onEnd(slots.acquire(caller, stream.end));
     } catch (error) {
       subscription.end();
@@ -178,7 +178,7 @@ export function createEventStreams(deps: EventStreamsDeps): EventStreams {
         const remainingMs = untilMs - nowMs();
         release ??= acquireIfFree(knownCaller(request), end);
         if (remainingMs <= 0 || release === undefined || isStopping || signal.isEnded()) break;
-        // What was not wanted lies behind it now, and more may lie before it: nothing rings for that.
+        // When filtered events moved the cursor, read again at once: no wake-up follows for the rest.
         if (page.next === after) {
           subscription.seen(after);
           await signal.wait(remainingMs);
@@ -196,7 +196,7 @@ export function createEventStreams(deps: EventStreamsDeps): EventStreams {
     }
   }
 
-  /** Whoever finds no place is told at once how things stand. */
+  /** Without a free slot, the poll returns at once. */
   function acquireIfFree(caller: Caller, end: () => void): (() => void) | undefined {
     try {
       return slots.acquire(caller, end);
@@ -222,10 +222,10 @@ type CreatedStream = { readonly stream: OpenStream; onEnd(leave: () => void): vo
 
 type WakeSignal = {
   wake(): void;
-  /** Rings for ever. */
+  /** Every later wait returns at once. */
   end(): void;
   isEnded(): boolean;
-  /** Until it has rung since the last time, or the time is over. */
+  /** Resolves after a wake-up since the last wait, or after the limit. */
   wait(limitMs: number): Promise<void>;
 };
 
@@ -263,7 +263,7 @@ function createWakeSignal(): WakeSignal {
 const streamHeaders = {
   'content-type': eventStreamType,
   'cache-control': 'no-store',
-  // Proxies of this kind would keep the events until they have a block of them.
+  // nginx would buffer the events.
   'x-accel-buffering': 'no',
 } as const;
 
@@ -273,7 +273,7 @@ function headersOf(reply: FastifyReply): Record<string, string> {
 }
 
 function knownCaller({ caller }: FastifyRequest): Caller {
-  if (caller === undefined) throw new Error('only a known caller may wait');
+  if (caller === undefined) throw new Error('an event stream needs an authenticated caller');
   return caller;
 }
 
@@ -283,21 +283,21 @@ function registerMetrics(
 ): { ended(reason: string): void } {
   metrics?.gauge({
     name: 'switchyard_streams_open',
-    help: 'Streams of events that clients hold open',
+    help: 'Open event streams',
     collect() {
       this.set(count.open());
     },
   });
   metrics?.gauge({
     name: 'switchyard_streams_polls',
-    help: 'Long polls under way',
+    help: 'Running long polls',
     collect() {
       this.set(count.polls());
     },
   });
   const ended = metrics?.counter({
     name: 'switchyard_streams_ended_total',
-    help: 'Streams of events that ended, by the reason that was given',
+    help: 'Ended event streams by reason',
     labelNames: ['reason'],
   });
   return { ended: (reason) => ended?.inc({ reason }) };

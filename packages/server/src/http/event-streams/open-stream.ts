@@ -1,40 +1,40 @@
-// One open stream: writes what happens, never ahead of a reader that is slow, until a reason ends it.
+// One open event stream: writes events at the speed of the client until the stream ends with a reason.
 import { errorCodes, Refusal } from '@switchyard/contract';
 import { jittered, type Log, type Subscription } from '../../platform/index.ts';
 import { formatEvent, formatStreamEnd, type StreamEvent } from './event-format.ts';
 import type { StreamConnection } from './stream-connection.ts';
 import type { ScheduledTick } from './stream-schedule.ts';
 
-/** What a reader of a list finds behind a cursor. */
+/** The events after a cursor. */
 export type StreamPage = {
-  /** In the order of their ids, few enough to be held in memory for each reader. */
+  /** In the order of their ids; few enough to keep in memory for each client. */
   readonly events: readonly StreamEvent[];
-  /** Where to go on: behind the last event, and behind those that were left out by a filter. */
+  /** The next cursor: after the last event and after filtered events. */
   readonly next: number;
-  /** Nothing will follow these: told with the last event itself, since nothing wakes a reader after it. */
+  /** True with the last event of a list that has ended. */
   readonly isLast?: boolean;
 };
 
 export type ReadPage = (after: number) => Promise<StreamPage>;
 
 export type StreamTimings = {
-  /** How often open streams are looked after. */
+  /** The interval of the checks of open streams. */
   readonly tickMs: number;
-  /** After the one before; behind an event it comes sooner by chance, so that those of many lie apart. */
+  /** Between heartbeats; after an event the time is shortened at random, so that streams do not write together. */
   readonly heartbeatMs: number;
-  /** A token that was revoked is noticed within this and what the check itself may remember. */
+  /** The interval of the authorization check, which may use its own cache. */
   readonly recheckMs: number;
-  /** A reader that takes nothing for so long is cut off. */
+  /** A client that reads nothing for this time is disconnected. */
   readonly slowReaderMs: number;
-  /** After a read that failed, doubling with each further one. */
+  /** The delay after a failed read; it doubles with each further failure. */
   readonly retryMs: number;
-  /** How long an ended stream may take to be closed. */
+  /** How long an ended stream may take to close. */
   readonly closeMs: number;
 };
 
 export const defaultStreamTimings: StreamTimings = {
   tickMs: 500,
-  // Proxies give up after 60 s of silence, clients after 45; with a tick it stays within 30.
+  // Proxies close idle connections after 60 s, clients after 45 s; with one tick it stays below 30 s.
   heartbeatMs: 29_000,
   recheckMs: 10_000,
   slowReaderMs: 10_000,
@@ -46,22 +46,22 @@ const maxFailures = 6;
 
 export type OpenStreamDeps = {
   readonly read: ReadPage;
-  /** Rejects with a Refusal once the client may not read any more; gives when its token expires. */
+  /** Returns the expiry time of the token. @throws Refusal when the client lost its permission */
   readonly authorize: () => Promise<number>;
   readonly log: Log;
   readonly timings: StreamTimings;
   readonly nowMs: () => number;
   readonly wallMs: () => number;
-  /** When `tick` is to be called next. */
+  /** Sets the time of the next `tick`. */
   readonly schedule: Pick<ScheduledTick, 'setNext'>;
-  /** Once, whatever ended it. */
+  /** Called once, for every reason of the end. */
   readonly onEnd: (reason: string) => void;
 };
 
 export type StreamStart = {
   readonly connection: StreamConnection;
   readonly opening: string;
-  /** The cursor of the client, and what was found behind it. */
+  /** The cursor of the client, and the events after it. */
   readonly from: number;
   readonly first: StreamPage;
   readonly subscription: Subscription;
@@ -70,14 +70,14 @@ export type StreamStart = {
 
 export type OpenStream = {
   begin(opened: StreamStart): void;
-  /** There may be something new, up to this version. */
+  /** New events may exist, up to this version. */
   wake(version: number): void;
-  /** Tells the client why, and closes. */
+  /** Sends the reason to the client and closes the stream. */
   end(reason: string): void;
   tick(): void;
 };
 
-/** Only what a client may not do any more ends a stream; a database that is away does not. */
+/** A lost permission ends a stream; an unavailable database does not. */
 function endReasonOf(error: unknown): string | undefined {
   if (!(error instanceof Refusal)) return undefined;
   const { status } = errorCodes[error.code];
@@ -90,20 +90,20 @@ export function createOpenStream(deps: OpenStreamDeps): OpenStream {
   let subscription: Subscription | undefined;
   let after = 0;
   let expiresAt = 0;
-  /** True until it has begun: who wakes it earlier is remembered. */
+  /** True until the stream has begun; an earlier wake-up is remembered in `wakeVersion`. */
   let isPumping = true;
-  /** What it was woken for. */
+  /** The highest version of a wake-up. */
   let wakeVersion = 0;
-  /** There may be more without being woken for it, as at the beginning. */
+  /** More events may exist without a wake-up, as at the beginning. */
   let mayHaveMore = true;
   let isEnded = false;
-  /** What is to be told at the beginning, where it has ended before. */
+  /** The reason, when the stream ended before it began. */
   let endedBy = '';
   let failures = 0;
   let retryAtMs = 0;
   let heartbeatAtMs = 0;
   let checkAtMs = 0;
-  /** Since when the reader takes nothing. */
+  /** The time since which the client reads nothing. */
   let fullSinceMs: number | undefined;
   let drained: (() => void) | undefined;
 
@@ -114,7 +114,7 @@ export function createOpenStream(deps: OpenStreamDeps): OpenStream {
     plan(now);
   }
 
-  /** The first of what can be due; an expiry by the wall is looked at with each check as well. */
+  /** Schedules the earliest of all due times; each authorization check updates the expiry too. */
   function plan(now: number): void {
     const written = fullSinceMs === undefined ? heartbeatAtMs : fullSinceMs + timings.slowReaderMs;
     const first = Math.min(written, checkAtMs, now + Math.max(0, expiresAt - wallMs()));
@@ -144,7 +144,7 @@ export function createOpenStream(deps: OpenStreamDeps): OpenStream {
     if (isEnded) return;
     finish(reason);
     if (connection === undefined) return;
-    // A reader that takes nothing would hold the ending back as well.
+    // A client that reads nothing would not read the end either.
     if (fullSinceMs !== undefined) {
       connection.destroy();
       return;
@@ -177,7 +177,7 @@ export function createOpenStream(deps: OpenStreamDeps): OpenStream {
       await deliver(page);
       if (page.next > before) continue;
       mayHaveMore = false;
-      // What is not for this reader leaves it where it is; a wake-up during the read is another one.
+      // Filtered events do not move the cursor; a wake-up during the read causes another read.
       if (wakeVersion === targetVersion) wakeVersion = before;
     }
   }
@@ -189,7 +189,7 @@ export function createOpenStream(deps: OpenStreamDeps): OpenStream {
     plan(nowMs());
     if (code !== undefined) end(code);
     if (isEnded || failures < maxFailures) return;
-    log.warn({ err: error, failures }, 'a stream ends, since its events could not be read');
+    log.warn({ err: error, failures }, 'an event stream ends because its events could not be read');
     end('interrupted');
   }
 
@@ -223,7 +223,7 @@ export function createOpenStream(deps: OpenStreamDeps): OpenStream {
         subscription.end();
         return close(connection, endedBy);
       }
-      // Nothing tells of a client that left while the first page was read.
+      // No event reports a client that disconnected during the first read.
       if (connection.isClosed()) return finish('left');
       checkAtMs = nowMs() + jittered(timings.recheckMs);
       connection.listen({ onDrain, onClose: () => finish('left') });

@@ -1,25 +1,25 @@
-// What an open stream writes to: a connection that was taken over from HTTP, so that waiting holds no parser, request or reply.
+// The connection of an open stream, taken over from the HTTP server, so that waiting keeps no parser, request or reply in memory.
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { heartbeatText } from './event-format.ts';
 
 export type StreamConnection = {
-  /** False where the reader has not taken what was written before. */
+  /** False when the client has not read the earlier data. */
   write(text: string): boolean;
-  /** Writes that it lives: of thousands in silence nothing else is written, so its bytes are made once. */
+  /** Its bytes are created once, since thousands of idle streams write nothing else. */
   sendHeartbeat(): boolean;
-  /** Writes the last, and closes once it is taken. */
+  /** Writes the last data, and closes when it is sent. */
   end(text: string): void;
   destroy(): void;
   isClosed(): boolean;
-  /** `onDrain` once what was written is taken, `onClose` once the connection is gone. */
+  /** `onDrain` when all written data is sent, `onClose` when the connection has closed. */
   listen(listeners: { onDrain(): void; onClose(): void }): void;
 };
 
-/** What Node keeps of a connection that it reads requests from; no part of its documented interface. */
+/** Node's HTTP parser of a connection; not part of its documented interface. */
 type Parser = { unconsume(): void; remove(): void; close(): void };
 type ServerSocket = Socket & { parser?: Parser | null; _httpMessage?: unknown };
-/** Whether the server closes the connection behind the answer. */
+/** `_last`: whether the server closes the connection after the response. */
 type ServerResponseInternals = ServerResponse & { _last?: boolean };
 
 const serverEvents = [
@@ -47,10 +47,10 @@ function isParser(parser: ServerSocket['parser']): parser is Parser {
   );
 }
 
-/** The server reads no more requests from it: whatever comes is passed over. */
+/** The server reads no more requests from the socket and ignores further data. */
 function detachParser(socket: ServerSocket): void {
   const { parser } = socket;
-  // Before its listeners are gone: with a reader of its own, the parser no longer reads the connection.
+  // First: with another data listener, the parser no longer reads the socket directly.
   socket.on('data', ignore);
   for (const event of serverEvents) {
     for (const listener of socket.listeners(event)) {
@@ -63,7 +63,7 @@ function detachParser(socket: ServerSocket): void {
   if (!isParser(parser)) return;
   parser.remove();
   socket.parser = null;
-  // Whoever is within it at this moment comes out first.
+  // The parser may be running now.
   setImmediate(() => parser.close());
 }
 
@@ -85,7 +85,7 @@ function connectionOnSocket(socket: Socket): StreamConnection {
   };
 }
 
-/** Of an answer that stays with the server. */
+/** The connection of a response that stays with the HTTP server. */
 function connectionOnResponse(raw: ServerResponse): StreamConnection {
   return {
     write: (text) => raw.write(text),
@@ -100,25 +100,24 @@ function connectionOnResponse(raw: ServerResponse): StreamConnection {
   };
 }
 
-/** Clients of HTTP/1.0 know no chunks: theirs ends with the connection, as the server has it. */
+/** HTTP/1.0 has no chunked encoding, so such a response stays with the server. */
 const canTakeOver = (raw: ServerResponseInternals): boolean =>
   raw.socket !== null && raw.req.httpVersion === '1.1' && typeof raw._last === 'boolean';
 
 /**
- * Sends the head of an answer, ends the answer as far as the server knows, and keeps the connection:
- * everything that was made for the request can go. The client is told that the connection closes with
- * the stream: one that took it for reusable would lose its next request. Node detaches an answer from a
- * connection that stays, so it is told otherwise; that the chunks are written elsewhere is said by
- * `chunkedEncoding`.
+ * Sends the headers, ends the response for the HTTP server, and keeps the connection, so that the memory
+ * of the request is freed. `Connection: close` prevents that the client sends another request. `_last` is
+ * false so that Node keeps the connection open, and `chunkedEncoding` is false because this file writes
+ * the chunks.
  *
- * @example const line = await takeLine(reply.raw, { 'content-type': 'text/event-stream' });
+ * @example const connection = await takeOverConnection(reply.raw, { 'content-type': 'text/event-stream' });
  */
 export function takeOverConnection(
   raw: ServerResponseInternals,
   headers: OutgoingHttpHeaders,
 ): Promise<StreamConnection> {
   const socket = raw.socket as ServerSocket | null;
-  // Nobody is told any more of what is gone.
+  // A destroyed response emits no further events.
   if (raw.destroyed) return Promise.resolve(connectionOnResponse(raw));
   if (socket === null || !canTakeOver(raw)) {
     raw.writeHead(200, headers);
@@ -127,7 +126,7 @@ export function takeOverConnection(
   const { promise, resolve } = Promise.withResolvers<StreamConnection>();
   const connection = connectionOnSocket(socket);
   raw.once('finish', () => {
-    // A second request came behind the first: its answer would stand within the stream.
+    // A pipelined second request would write its response into the stream.
     if (socket._httpMessage !== null && socket._httpMessage !== undefined) socket.destroy();
     if (!socket.destroyed) detachParser(socket);
     resolve(connection);

@@ -1,16 +1,16 @@
-// Says which of thousands of streams something is due for, by one look along a row of numbers.
+// Schedules the next tick of thousands of streams in one array of times.
 
-/** A place in the row. */
+/** The entry of one stream. */
 export type ScheduledTick = {
-  /** When to look after it next; what was said before counts no more. */
+  /** Sets the time of the next tick and replaces the previous time. */
   setNext(ms: number): void;
   end(): void;
 };
 
 export type StreamSchedule = {
-  /** @example const due = ticks.add(() => stream.tick()); due.at(nowMs() + 1000); */
+  /** @example const scheduled = schedule.add(() => stream.tick()); scheduled.setNext(nowMs() + 1000); */
   add(tick: () => void): ScheduledTick;
-  /** Looks after those whose time has come. */
+  /** Runs the ticks that are due. */
   run(nowMs: number): void;
 };
 
@@ -18,8 +18,8 @@ const initialCapacity = 64;
 const never = Number.POSITIVE_INFINITY;
 
 /**
- * To ask each stream whether it is time yet touches what each of them holds, twice a second; their times
- * side by side are forty kilobytes for five thousand.
+ * Checking every stream object twice a second is slow; five thousand times in one array are forty
+ * kilobytes.
  */
 export function createStreamSchedule(): StreamSchedule {
   let nextTimes = new Float64Array(initialCapacity).fill(never);
@@ -54,7 +54,7 @@ export function createStreamSchedule(): StreamSchedule {
       };
     },
     run(nowMs) {
-      // One that is added meanwhile takes a place before the end, or has its turn the next time.
+      // A stream that is added during the loop gets a free index below, or runs in the next round.
       const { length } = ticks;
       for (let index = 0; index < length; index += 1) {
         if ((nextTimes[index] ?? never) <= nowMs) ticks[index]?.();

@@ -1,8 +1,8 @@
-// Lets so many pieces of work run at once and no more; the others wait in the order in which they came.
+// Limits how many tasks run at the same time; further tasks wait in the order of their arrival.
 
 export type RunLimited = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** @example const inTurn = createAtMost(16); await inTurn(() => read(after)); */
+/** @example const runLimited = createConcurrencyLimit(16); await runLimited(() => read(after)); */
 export function createConcurrencyLimit(maxConcurrent: number): RunLimited {
   const waiting: (() => void)[] = [];
   let running = 0;
@@ -12,7 +12,7 @@ export function createConcurrencyLimit(maxConcurrent: number): RunLimited {
     try {
       return await work();
     } finally {
-      // Whoever is next takes over the place.
+      // The next task takes over the slot, so `running` does not change.
       const next = waiting.shift();
       if (next === undefined) running -= 1;
       else next();

@@ -1,11 +1,11 @@
-// Turns requests away before the process drowns: reports first, what ends a payment last.
+// Rejects requests under overload: reports first, operations that complete a payment last.
 import { Refusal } from '@switchyard/contract';
 import type { Priority } from '../routes/route-declaration.ts';
 import { connectionLimit } from './new-connection-limits.ts';
 
 /**
- * Pressure 1 is where sales are refused. A sale is what brings new work in, so the operations that
- * settle or undo an earlier one are taken until the process is close to standing still.
+ * At pressure 1 the server rejects sales. A sale creates new work, so operations that complete or undo
+ * an earlier sale are accepted for longer.
  */
 export const pressureLimits: Readonly<Record<Priority, number>> = {
   report: 0.4,
@@ -18,16 +18,16 @@ export const sampleEveryMs = 50;
 const retryAfterMs = 2000;
 
 export type LoadLimits = {
-  /** Delay of the event loop, over two samples, that counts as pressure 1. */
+  /** Event-loop delay, over two samples, that counts as pressure 1. */
   readonly loopDelayMs: number;
-  /** Requests under way that count as pressure 1. */
+  /** Running requests that count as pressure 1. */
   readonly running: number;
 };
 
 /**
- * A request that waits, for a change or for a slow acquirer, costs memory and no more, and the
- * connections bound that: all of them in use turn away reports alone. Load shows in the loop's
- * delay and in the queues of the rooms.
+ * A request that waits for a change or for a slow acquirer costs memory only, and the connection limit
+ * bounds it: when all connections are in use, the server rejects reports only. The event-loop delay and
+ * the queues of the modules show the real load.
  */
 export const defaultLoadLimits: LoadLimits = {
   loopDelayMs: 400,
@@ -35,9 +35,9 @@ export const defaultLoadLimits: LoadLimits = {
 };
 
 export type LoadShedding = {
-  /** Throws `overloaded` when the pressure is too high for the priority. */
+  /** @throws Refusal overloaded when the pressure is too high for the priority */
   check(priority: Priority): void;
-  /** A queue of a room as another source; it reads 1 when sales should be refused. */
+  /** Adds the queue of a module as a source; it returns 1 when sales should be rejected. */
   addPressure(read: () => number): void;
   pressure(): number;
   stop(): void;
@@ -55,8 +55,8 @@ export function createLoadShedding(deps: {
   let sampled = 0;
 
   /**
-   * How late the timer comes is how long the event loop took for one turn. The smaller of two
-   * neighbours counts: one long pause is over by the time it is seen.
+   * The delay of the timer is the delay of the event loop. The smaller of two consecutive samples
+   * counts, since a single long pause has ended when it is measured.
    */
   function sample(): void {
     const dueMs = sampledMs + sampleEveryMs;
@@ -73,7 +73,7 @@ export function createLoadShedding(deps: {
   return {
     check(priority) {
       if (pressure() < pressureLimits[priority]) return;
-      throw new Refusal('overloaded', 'The platform has more work than it can do in time.', {
+      throw new Refusal('overloaded', 'The platform is overloaded; retry after the time in Retry-After.', {
         retryAfterMs,
       });
     },

@@ -69,26 +69,26 @@ describe('peers that take their time', () => {
     const found = all.split('\n').find((row) => row.startsWith(text));
     return Number(found?.split(' ').at(-1));
   }
-  const cut = (reason: string) => told(`switchyard_http_arrivals_cut_total{reason="${reason}"}`);
+  const cut = (reason: string) => told(`switchyard_http_new_connections_closed_total{reason="${reason}"}`);
 
   /** Once the server has seen the ends as well. */
   async function nobodyWaits(): Promise<void> {
-    while ((await told('switchyard_http_arrivals ')) > 0) await new Promise(setImmediate);
+    while ((await told('switchyard_http_new_connections ')) > 0) await new Promise(setImmediate);
   }
 
   it('are cut off where no handshake of TLS comes about, whatever they send', async () => {
-    const before = await cut('handshake');
+    const before = await cut('handshake_timeout');
     const silent = await silence(port);
     const slow = await silence(port);
     // The head of a ClientHello, and of what it announces a byte at a time.
     const hello = drip(slow, '\x16\x03\x01\x02\x00\x01', '\x00');
     await Promise.all([closed(silent), hello]);
-    assert.equal(await cut('handshake'), before + 2);
+    assert.equal(await cut('handshake_timeout'), before + 2);
     await nobodyWaits();
   });
 
   it('are cut off where no head of a request comes, and a WebSocket is a request', async () => {
-    const before = await cut('request');
+    const before = await cut('request_timeout');
     const [silent, page, socket] = await Promise.all([1, 2, 3].map(() => dial(port, certificate)));
     assert.ok(silent && page && socket);
     const ends = [closed(silent.resume()), drip(page, head, 'a'), drip(socket, upgrade, 'a')];
@@ -96,7 +96,7 @@ describe('peers that take their time', () => {
       assert.match(String(heard), /^HTTP\/1\.1 408 /);
       assert.match(String(heard), /request_timeout/);
     }
-    assert.equal(await cut('request'), before + 3);
+    assert.equal(await cut('request_timeout'), before + 3);
     await nobodyWaits();
   });
 

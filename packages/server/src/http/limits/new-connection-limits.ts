@@ -1,4 +1,4 @@
-// Connections that have not yet asked for anything: few enough, and none of them for long.
+// Limits the number and the duration of connections that have not sent a request (Slowloris attacks).
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Metrics } from '../../platform/index.ts';
@@ -8,15 +8,15 @@ export const connectionLimit = 10_000;
 
 /** All in milliseconds. */
 export type ConnectionTimeouts = {
-  /** For the handshake of TLS. */
+  /** For the TLS handshake. */
   readonly handshakeMs: number;
-  /** For the head of a request, a WebSocket's too. */
+  /** For the headers of a request or of a WebSocket handshake. */
   readonly headersMs: number;
-  /** For all of a request; a longer body has as much again for each MiB that arrived in the time before. */
+  /** For a whole request; a body gets the same time again for each MiB that was received in time. */
   readonly requestMs: number;
-  /** How often it is looked whose time is over. */
+  /** The interval of the checks for expired connections. */
   readonly checkIntervalMs: number;
-  /** Where there is no place left, whoever has said nothing for so long makes room. */
+  /** When the limit is reached, a connection without a request for this time is closed. */
   readonly evictAfterMs: number;
 };
 
@@ -28,14 +28,14 @@ const defaultTimeouts: ConnectionTimeouts = {
   evictAfterMs: 2000,
 };
 
-const closeReasons = ['handshake', 'request', 'room', 'full'] as const;
+const closeReasons = ['handshake_timeout', 'request_timeout', 'evicted', 'connection_limit'] as const;
 type CloseReason = (typeof closeReasons)[number];
 
 type NewConnection = { readonly socket: Socket; readonly openedAt: number };
 
 export type NewConnectionLimits = {
   readonly timeouts: ConnectionTimeouts;
-  /** Counts those of a listener, and lets no more than `most` of them wait at a time. */
+  /** Counts the connections of a server and allows at most `maxWaiting` without a request. */
   watch(server: Server, isTls: boolean, maxWaiting: number): void;
 };
 
@@ -45,15 +45,15 @@ function registerMetrics(
 ): (reason: CloseReason) => void {
   if (metrics === undefined) return () => {};
   metrics.gauge({
-    name: 'switchyard_http_arrivals',
-    help: 'Connections that have not yet asked for anything.',
+    name: 'switchyard_http_new_connections',
+    help: 'Connections that have not sent a request.',
     collect() {
       this.set(waiting());
     },
   });
   const counter = metrics.counter({
-    name: 'switchyard_http_arrivals_cut_total',
-    help: 'Connections that were cut off: too slow with the TLS handshake or a request, too many that say nothing, or no place at all.',
+    name: 'switchyard_http_new_connections_closed_total',
+    help: 'Connections that the server closed: the TLS handshake or the request was too slow, too many connections sent no request, or the connection limit was reached.',
     labelNames: ['reason'],
   });
   for (const reason of closeReasons) counter.inc({ reason }, 0);
@@ -64,17 +64,17 @@ const endpointsOf = ({ remoteAddress, remotePort, localPort }: Socket): string =
   `${remoteAddress} ${remotePort} ${localPort}`;
 
 /**
- * Whoever opens connections and says nothing, or a byte now and then, costs memory and a place of
- * somebody else: time limits end each of them, and of all connections half may be such.
+ * A client that opens connections and sends nothing, or one byte at a time, takes memory and connections
+ * from other clients. Timeouts end each such connection, and they may be half of all connections.
  *
- * @example const arrivals = createArrivals({ metrics }); arrivals.watch(server, true, 5000);
+ * @example const newConnections = createNewConnectionLimits({ metrics }); newConnections.watch(server, true, 5000);
  */
 export function createNewConnectionLimits(options: {
   readonly metrics?: Metrics | undefined;
   readonly timeouts?: Partial<ConnectionTimeouts> | undefined;
 }): NewConnectionLimits {
   const timeouts = { ...defaultTimeouts, ...options.timeouts };
-  /** Of all listeners; the oldest first. */
+  /** The connections of all listeners, the oldest first. */
   const waiting = new Set<NewConnection>();
   const count = registerMetrics(options.metrics, () => waiting.size);
 
@@ -83,14 +83,14 @@ export function createNewConnectionLimits(options: {
     const isStale = newest.openedAt - oldest.openedAt >= timeouts.evictAfterMs;
     const evicted = isStale ? oldest : newest;
     waiting.delete(evicted);
-    count('room');
+    count('evicted');
     evicted.socket.destroy();
   }
 
   return {
     timeouts,
     watch(server, isTls, maxWaiting) {
-      /** TLS has a socket of its own above that of the network: both have the same addresses. */
+      /** A TLS socket differs from its TCP socket, but both have the same endpoints. */
       const byEndpoints = new Map<string, NewConnection>();
       const bySocket = new WeakMap<Socket, NewConnection>();
       const onRequest = ({ socket }: IncomingMessage) => {
@@ -118,13 +118,13 @@ export function createNewConnectionLimits(options: {
         if (connection !== undefined) bySocket.set(socket, connection);
       });
       server.on('request', onRequest).on('upgrade', onRequest);
-      server.on('drop', () => count('full'));
+      server.on('drop', () => count('connection_limit'));
       server.on('clientError', ({ code }: NodeJS.ErrnoException) => {
-        if (code === 'ERR_HTTP_REQUEST_TIMEOUT') count('request');
+        if (code === 'ERR_HTTP_REQUEST_TIMEOUT') count('request_timeout');
       });
       server.on('tlsClientError', ({ code }: NodeJS.ErrnoException, socket: Socket) => {
-        if (code === 'ERR_TLS_HANDSHAKE_TIMEOUT') count('handshake');
-        // An answer would wait for the end of a handshake that never comes, and the socket with it.
+        if (code === 'ERR_TLS_HANDSHAKE_TIMEOUT') count('handshake_timeout');
+        // A response would wait for the end of a handshake that never comes.
         socket.destroy();
       });
     },

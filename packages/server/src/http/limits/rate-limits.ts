@@ -1,4 +1,4 @@
-// Counts requests per client, store, device or address, and tells every caller where it stands.
+// Rate limits per client, store, device or IP address, with the RateLimit headers.
 import { isIPv6 } from 'node:net';
 import { Refusal } from '@switchyard/contract';
 import type { FastifyReply } from 'fastify';
@@ -6,7 +6,7 @@ import { clientKeyOf } from '../authentication/caller.ts';
 
 export type RatePolicy = {
   readonly windowSeconds: number;
-  /** Requests in a window of a client; for public routes, of an address. */
+  /** Requests of a client in a window; for public routes, of an IP address. */
   readonly limit: number;
   readonly storeLimit?: number;
   readonly deviceLimit?: number;
@@ -16,61 +16,61 @@ export type RatePolicies = Readonly<Record<string, RatePolicy>>;
 
 export const defaultRatePolicies = {
   default: { windowSeconds: 1, limit: 5000 },
-  // The contract promises 5,000 at least; a window that begins anew must not cut off a client at that.
+  // Twice the promised 5,000 requests a second, so that a window boundary does not reject them.
   payments: { windowSeconds: 1, limit: 10_000, storeLimit: 10_000, deviceLimit: 10_000 },
   reports: { windowSeconds: 1, limit: 100 },
-  // Each of them has the platform call a server that the client names, and may wait for its answer.
+  // Each request makes the platform call a server that the client names.
   outgoing: { windowSeconds: 1, limit: 50 },
   public: { windowSeconds: 1, limit: 200 },
-  // Of an address: a whole office may sign in at nine. Who guesses meets the limits of accounts first.
+  // Per IP address, so that a whole office can sign in at the same time. The account limits stop guessing earlier.
   pages: { windowSeconds: 60, limit: 3000 },
-  // Of an address: a person fills in a form once, and a whole office a few times.
+  // Per IP address.
   signUps: { windowSeconds: 3600, limit: 60 },
-  // Of an address, for tokens and sessions of nobody: each of them can cost a look at the database.
+  // Per IP address, for invalid tokens and sessions: each can cost a database query.
   unauthenticated: { windowSeconds: 60, limit: 3000 },
 } as const satisfies RatePolicies;
 
-/** Keys that one counter follows; further ones of the same window share one place. */
+/** Keys that one counter tracks; further keys of the same window share one count. */
 export const maxTrackedKeys = 50_000;
 
-/** A caller, or the address of somebody unknown. */
+/** A caller, or the IP address of an unauthenticated client. */
 export type RateSubject = {
   readonly organizationId?: string;
   readonly clientId?: string;
-  /** In place of the client. */
+  /** Replaces the client as the key. */
   readonly limitKey?: string | undefined;
   readonly storeId?: string | undefined;
   readonly deviceId?: string | undefined;
   readonly address?: string;
 };
 
-/** Sets the RateLimit headers; throws `rate_limited` when a limit is reached. */
+/** Sets the RateLimit headers. @throws Refusal rate_limited */
 export type ApplyRateLimit = (subject: RateSubject, reply: FastifyReply) => void;
 
-/** Requests of nobody, by address: how many there are shows behind each, and is asked before the next. */
+/** Counts failed authentications per IP address. A request is checked before, and its failure is recorded after it. */
 export type FailedAttemptLimit = {
-  /** How long the address must wait, ms; undefined where it need not. */
+  /** How long the address must wait, in milliseconds; undefined below the limit. */
   waitMs(address: string): number | undefined;
   recordFailure(address: string): void;
 };
 
 export type RateLimits = {
   readonly unauthenticatedByAddress: FailedAttemptLimit;
-  /** As many addresses of sessions that are nobody's, counted apart. */
+  /** The same limit for unknown connector sessions, counted separately. */
   readonly unknownSessionsByAddress: FailedAttemptLimit;
-  /** Throws for a policy that was not configured, so that a route cannot be without one. */
+  /** @throws RangeError for an unknown policy, so that every route has one */
   policy(name: string): ApplyRateLimit;
 };
 
 type Counter = {
-  /** How often a key may still come in this window; below zero where it came too often. */
+  /** Counts the key and returns its remaining requests; negative above the limit. */
   increment(key: string): number;
-  /** The same without counting, of the key alone: a place that others share speaks for none of them. */
+  /** The same without counting; a shared count of further keys is ignored. */
   remaining(key: string): number;
   clear(): void;
 };
 
-/** Of every request: the package that counts by promises and timers costs ten times as much. */
+/** Runs for every request: a package with promises and timers costs ten times as much. */
 function createCounter(limit: number, keys: number): Counter {
   const counts = new Map<string, number>();
   const countedKey = (key: string) => (counts.size < keys || counts.has(key) ? key : 'others');
@@ -86,7 +86,7 @@ function createCounter(limit: number, keys: number): Counter {
   };
 }
 
-/** A network of one subscriber: a /64 of IPv6 is one household or one machine. */
+/** The network of one subscriber: an IPv6 /64 is one household or one machine. */
 export function addressKey(address: string): string {
   if (!isIPv6(address) || address.startsWith('::ffff:')) return address;
   const [head = '', tail = ''] = address.split('::');
@@ -109,7 +109,7 @@ function subjectKey({
   return clientId === undefined ? addressKey(address) : clientKeyOf({ organizationId, clientId });
 }
 
-/** The counters that a subject is counted by; the first one always, the others where both exist. */
+/** Counts a subject by client, and by store and device when the policy and the subject have them. */
 function createPolicy(name: string, policy: RatePolicy, keys: number): ApplyRateLimit {
   const { limit, storeLimit, deviceLimit, windowSeconds } = policy;
   const policyHeader = `"${name}";q=${limit};w=${windowSeconds}`;
@@ -123,7 +123,7 @@ function createPolicy(name: string, policy: RatePolicy, keys: number): ApplyRate
     for (const counter of [byClient, byStore, byDevice]) counter?.clear();
   }
 
-  /** The least that any counter has left; who is refused by one is not counted by the next. */
+  /** The lowest remainder of the counters; a rejected request is not counted by the next counter. */
   function countSubject(subject: RateSubject): number {
     const { storeId, deviceId } = subject;
     let remaining = byClient.increment(subjectKey(subject));
@@ -137,7 +137,7 @@ function createPolicy(name: string, policy: RatePolicy, keys: number): ApplyRate
   }
 
   return (subject, reply) => {
-    // Whole ones: a difference of others could round up to a second too many.
+    // Whole milliseconds, since a fraction could round up to one second more.
     const nowMs = Math.floor(performance.now());
     if (nowMs >= windowEndsMs) beginWindow(nowMs);
     const remaining = countSubject(subject);
@@ -148,7 +148,7 @@ function createPolicy(name: string, policy: RatePolicy, keys: number): ApplyRate
       `"${name}";r=${Math.max(0, remaining)};t=${Math.ceil(remainingMs / 1000)}`,
     );
     if (remaining >= 0) return;
-    throw new Refusal('rate_limited', `The limit "${name}" is reached.`, {
+    throw new Refusal('rate_limited', `The rate limit "${name}" is reached; retry after the time in Retry-After.`, {
       retryAfterMs: remainingMs,
     });
   };
@@ -196,7 +196,7 @@ export function createRateLimits(
     unknownSessionsByAddress: createFailedAttemptLimit(unauthenticated, keys),
     policy(name) {
       const limit = limitByName.get(name);
-      if (limit === undefined) throw new RangeError(`no rate limit is called ${name}`);
+      if (limit === undefined) throw new RangeError(`unknown rate limit ${name}`);
       return limit;
     },
   };

@@ -1,4 +1,4 @@
-// The files behind the pages for people: the API reference of Swagger UI, and our own few.
+// The files of the documentation pages: Swagger UI and a few own files.
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { createStaticAsset, type StaticAsset } from '../responses/static-assets.ts';
@@ -8,7 +8,7 @@ const cacheOneHour = 'public, max-age=3600';
 const script = 'text/javascript; charset=utf-8';
 const style = 'text/css; charset=utf-8';
 
-/** Starts the reference: no validator, no outside address, dark where the reader's system is. */
+/** Starts Swagger UI without external requests, in the colour scheme of the system. */
 const startScript = `'use strict';
 const dark = matchMedia('(prefers-color-scheme: dark)');
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
@@ -66,7 +66,7 @@ function fromText(type: string, text: string): StaticAsset {
   return createStaticAsset({ type, cacheControl: cacheOneHour, read: () => Buffer.from(text) });
 }
 
-/** The package holds finished files: nothing is built, and nothing is fetched from elsewhere. */
+/** The npm package contains the built files. */
 function fromFile(type: string, url: string): StaticAsset {
   return createStaticAsset({
     type,

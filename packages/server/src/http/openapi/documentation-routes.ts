@@ -1,4 +1,4 @@
-// The pages for people: the API reference and the error codes, without a request to anybody else.
+// The documentation pages: API reference and error codes, without requests to other hosts.
 import { asyncApiDocument, isErrorCode, Refusal } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
@@ -24,7 +24,7 @@ const referencePage = html`<!doctype html>
 <body class="reference">
 <header><a class="brand" href="docs">Switchyard</a>
 <nav><a href="docs">API reference</a> <a href="docs/errors">Error codes</a> <a href="openapi.json">OpenAPI</a> <a href="asyncapi.json">AsyncAPI</a></nav></header>
-<main id="reference"><noscript>The reference needs JavaScript; the same facts are in <a href="openapi.json">openapi.json</a>.</noscript></main>
+<main id="reference"><noscript>The reference needs JavaScript; <a href="openapi.json">openapi.json</a> has the same content.</noscript></main>
 </body>
 </html>
 `;
@@ -45,10 +45,10 @@ type WebSocketUrls = {
   readonly connectorSessionAuth?: 'url' | 'bearer';
 };
 
-/** Made when they are first asked for: by then all routes are declared. */
+/** Built at the first request, when all routes are declared. */
 export type Documents = { readonly openApi: () => unknown; readonly asyncApi: () => unknown };
 
-/** The AsyncAPI document of a platform with such settings. */
+/** Builds the AsyncAPI document for the settings. */
 export const asyncApiOf =
   (settings: WebSocketUrls, version: string): Documents['asyncApi'] =>
   () => {
@@ -64,7 +64,7 @@ const createDocument = (write: () => unknown) =>
   });
 
 const documentResponse = {
-  headers: { 'If-None-Match': 'The ETag of the document that the client has.' },
+  headers: { 'If-None-Match': 'The ETag of the document in the cache of the client.' },
   response: { 200: Type.Object({}, { description: 'The document.' }), 304: null },
   responseHeaders: { 200: ['ETag'] },
 } as const;
@@ -90,8 +90,8 @@ export function registerDocumentation(
     operationId: 'getAsyncApiDocument',
     summary: 'Get the AsyncAPI document',
     description:
-      'The AsyncAPI 3.0 document: events with the ways on which they come, and the WebSockets of devices ' +
-      'and points of sale with their messages and close codes.',
+      'The AsyncAPI 3.0 document: the events and their channels, and the WebSockets of devices and points ' +
+      'of sale with their messages and close codes.',
     ...documentResponse,
     handler: (request, reply) => events.send(request, reply),
   });
@@ -102,7 +102,7 @@ export function registerDocumentation(
     summary: 'Get the page of the API reference',
     handler: async (_request, reply) => sendPage(reply, referencePage),
   });
-  // The links of the page are relative to an address without the slash.
+  // The links of the page are relative to the URL without the slash.
   route(app, {
     ...pageFacts,
     url: '/docs/',

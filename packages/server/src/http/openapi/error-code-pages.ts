@@ -1,4 +1,4 @@
-// One page for each error code: what it means and what a client should do about it.
+// One page for each error code with its meaning and the action of the client.
 import {
   type ErrorCode,
   type ErrorCodeFacts,
@@ -7,26 +7,26 @@ import {
 } from '@switchyard/contract';
 import { type Html, html } from '../responses/html.ts';
 
-/** Whether money may have moved, in words. */
+/** What each outcome says about moved money. */
 const outcomeTexts: Record<ErrorCodeFacts['outcome'], string> = {
   NotProcessed: 'Nothing was processed: no money has moved.',
-  Processed: 'The operation took effect although the answer is a problem.',
+  Processed: 'The operation took effect although the response is a problem.',
   Unknown:
-    'Unless the problem says otherwise, money may have moved: read the status of the transaction, by your own identifier, before anything else is done.',
+    'Unless the problem says otherwise, money may have moved: first read the status of the transaction by your own identifier.',
 };
 
-const reservedText = 'Reserved: no operation of this version answers with it.';
+const reservedText = 'Reserved: no operation of this version returns it.';
 
 function adviceOf({ status, retryable, outcome }: ErrorCodeFacts): string {
   if (outcome === 'Unknown') {
-    return 'Read the status first. A request with the same client identifier can be sent again: it takes effect once.';
+    return 'Read the status first. You can repeat the request with the same client identifier: it takes effect once.';
   }
   if (retryable) {
-    return 'The same request can succeed later: send it again, unchanged, after the time in Retry-After or retryAfterMs.';
+    return 'The same request can succeed later: repeat it unchanged after the time in Retry-After or retryAfterMs.';
   }
   if (status === 401) return 'Obtain a valid access token and send the request again.';
-  if (status === 403) return 'Ask an administrator for the right, or act within your own scope.';
-  return 'The same request will be refused again: mend what the detail and the errors name first.';
+  if (status === 403) return 'Ask an administrator for the permission, or use a resource in your own scope.';
+  return 'The same request will fail again: first correct the request as detail and errors say.';
 }
 
 function layout(title: string, root: string, main: Html): Html {
@@ -102,7 +102,7 @@ ${rows}</tbody></table></div>
     'Error codes',
     '../',
     html`<h1>Error codes</h1>
-<p class="lead">Every refusal is <code>application/problem+json</code> (RFC 9457) with a <code>code</code> of this closed list. <code>outcome</code> tells whether money may have moved; a declined payment is not an error.</p>
+<p class="lead">Every error response is <code>application/problem+json</code> (RFC 9457) with a <code>code</code> of this closed list. <code>outcome</code> says whether money may have moved; a declined payment is not an error.</p>
 ${sections}`,
   );
 }

@@ -1,15 +1,15 @@
-// Names the schemas that the contract publishes, so that the document tells each of them once.
+// Names the schemas that the contract exports, so that the document contains each of them once.
 import * as contract from '@switchyard/contract';
 import type { TSchema } from 'typebox';
 
 export type JsonObject = { [name: string]: unknown };
 
 export type SchemaNames = {
-  /** The schema with every published schema inside it replaced by a reference. */
+  /** Replaces every published schema inside the schema by a reference. */
   reference(schema: unknown): unknown;
-  /** A reference to an answer that many operations give alike; the name is a hint. */
+  /** A reference to a response that several operations share; `prefix` begins its name. */
   shareResponse(prefix: string, response: JsonObject): JsonObject;
-  /** What was referred to so far. */
+  /** All referenced schemas and responses so far. */
   components(): { readonly schemas: JsonObject; readonly responses: JsonObject };
 };
 
@@ -40,7 +40,7 @@ function publishedSchemas(): Map<string, string> {
 export function createSchemaNames(): SchemaNames {
   const names = publishedSchemas();
   const components: JsonObject = {};
-  /** The same schema stands in many operations, and is compared as text once. */
+  /** Many operations use the same schema, which is converted to text once. */
   const references = new WeakMap<object, unknown>();
 
   function referenceParts(schema: unknown): unknown {
@@ -49,7 +49,7 @@ export function createSchemaNames(): SchemaNames {
     return Object.fromEntries(
       Object.entries(schema).map(([name, part]) => [
         name,
-        // Values of their own, in which nothing is a schema.
+        // Their values contain no schemas.
         ['enum', 'const', 'default', 'examples'].includes(name) ? part : reference(part),
       ]),
     );

@@ -88,12 +88,10 @@ const methodsByVerb: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** What an operation can do besides; a new action gets its verb here. */
-const actionVerbs = [
-  ...['acknowledge', 'activate', 'answer', 'approve', 'authorize', 'cancel', 'capture', 'claim'],
-  ...['confirm', 'count', 'deactivate', 'export', 'introspect', 'link', 'process', 'publish'],
-  ...['recover', 'refund', 'reject', 'replay', 'report', 'resend', 'reset', 'resolve', 'restore'],
-  ...['retire', 'revoke', 'rotate', 'search', 'send', 'signOut', 'submit', 'test', 'verify'],
-];
+const actionVerbs = (
+  'acknowledge activate answer approve authorize cancel capture claim confirm count deactivate export introspect link process publish recover ' +
+  'refund reject replay report resend reset resolve restore retire revoke rotate search send signOut submit test verify'
+).split(' ');
 
 /**
  * An operation id is a verb and a noun (`createWebhookEndpoint`), the summary says the same as a sentence

@@ -1,4 +1,4 @@
-// Writes the OpenAPI 3.1 document of the declared routes, from the schemas that check requests.
+// Builds the OpenAPI 3.1 document from the declared routes and their validation schemas.
 import { defined, Problem } from '@switchyard/contract';
 import type { TSchema } from 'typebox';
 import type { Access } from '../authentication/authenticate.ts';
@@ -14,11 +14,11 @@ export type OpenApiOptions = {
   readonly description: string;
   readonly baseUrl: string;
   readonly authUrl: string;
-  /** Where devices show their certificates; left out where nobody listens there. */
+  /** The base URL of the listener for devices; left out when it does not exist. */
   readonly deviceAuthUrl?: string | undefined;
-  /** Where the token address of the document leads; left out, it has a place to fill. */
+  /** The user domain in the token URL; left out, the URL has the placeholder {realm}. */
   readonly exampleUserDomain?: string | undefined;
-  /** What the tags of the routes are about. */
+  /** The descriptions of the tags. */
   readonly tagDescriptions: Readonly<Record<string, string>>;
 };
 
@@ -67,7 +67,7 @@ export function buildOpenApiDocument(
 function assertUniqueOperationIds(operations: readonly RouteDeclaration[]): void {
   const knownIds = new Set<string>();
   for (const { operationId, method, url } of operations) {
-    if (knownIds.has(operationId)) throw new TypeError(`${method} ${url} repeats ${operationId}`);
+    if (knownIds.has(operationId)) throw new TypeError(`${method} ${url} has the same operation id as another route: ${operationId}`);
     knownIds.add(operationId);
   }
 }
@@ -120,7 +120,7 @@ function securityOf(permission: Access): JsonObject[] {
 
 function permissionText(permission: Access): string {
   if (permission === 'public') return 'Needs no token.';
-  if (permission === 'certificate') return 'Needs no token, and the certificate of a device.';
+  if (permission === 'certificate') return 'Needs the certificate of a device and no token.';
   if (permission === 'token') return 'Needs a valid token.';
   const all = [permission].flat().map((name) => `\`${name}\``);
   return `Needs ${all.length === 1 ? 'the permission' : 'one of the permissions'} ${all.join(', ')}.`;
@@ -128,7 +128,7 @@ function permissionText(permission: Access): string {
 
 type ObjectSchema = { properties?: JsonObject; required?: readonly string[] };
 
-/** A part of the path that no schema describes is a text. */
+/** A path parameter without a schema is a string. */
 function parameterObjects(
   location: 'path' | 'query',
   schema: TSchema | undefined,
@@ -200,15 +200,15 @@ function isEmpty(body: ObjectSchema): boolean {
 
 const headers = {
   RequestId: {
-    description: 'The name of the request: the one that was sent, or a new one.',
+    description: 'The identifier of the request: the sent one or a new one.',
     schema: { type: 'string' },
   },
-  Challenge: { description: 'After RFC 6750.', schema: { type: 'string' } },
+  Challenge: { description: 'The challenge of RFC 6750.', schema: { type: 'string' } },
   Allow: { description: 'The methods of the path.', schema: { type: 'string' } },
   RetryAfter: { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 1 } },
   RateLimit: {
     description:
-      'Of the policy by its name: `r` requests are left, and it begins anew in `t` seconds.',
+      'The state of the named policy: `r` remaining requests; the next window begins in `t` seconds.',
     schema: { type: 'string', examples: ['"payments";r=9999;t=1'] },
   },
   RateLimitPolicy: {
@@ -216,36 +216,36 @@ const headers = {
     schema: { type: 'string', examples: ['"payments";q=10000;w=1'] },
   },
   IdempotentReplayed: {
-    description: 'There where the request was answered before, and nothing was done this time.',
+    description: 'Present when the response repeats the response of an earlier request with the same key.',
     schema: { type: 'string', const: 'true' },
   },
   ETag: {
     description:
-      'The version of what is told: with If-Match nobody changes one that was not seen, with If-None-Match the same is not told again.',
+      'The version of the resource. Send it as If-Match to change only this version, or as If-None-Match to get 304 for an unchanged resource.',
     schema: { type: 'string', examples: ['"3"'] },
   },
   ContentDisposition: {
-    description: 'Under which name to keep the content.',
+    description: 'The file name of the content.',
     schema: { type: 'string', examples: ['attachment; filename="transactions.csv"'] },
   },
   ContentRange: {
-    description: 'Which bytes of how many these are.',
+    description: 'The range of the bytes and the total size.',
     schema: { type: 'string', examples: ['bytes 100-199/4711'] },
   },
   Deprecation: {
-    description: 'Since when there is a successor, after RFC 9745.',
+    description: 'The date since which the operation is deprecated (RFC 9745).',
     schema: { type: 'string', examples: ['@1767225600'] },
   },
   Sunset: {
-    description: 'From when on the operation may be gone, after RFC 8594.',
+    description: 'The date from which the operation may be removed (RFC 8594).',
     schema: { type: 'string', examples: ['Sat, 01 Jan 2028 00:00:00 GMT'] },
   },
   Successor: {
-    description: 'What to use instead, after RFC 5829.',
+    description: 'The operation to use instead (RFC 5829).',
     schema: { type: 'string', examples: ['</payment/v2/things>; rel="successor-version"'] },
   },
   Location: {
-    description: 'The path of what was made or is under way, where it has one.',
+    description: 'The path of the created resource or of the running operation.',
     schema: { type: 'string', format: 'uri-reference' },
   },
 };
@@ -255,12 +255,12 @@ const parameters = {
     name: 'X-Request-Id',
     in: 'header',
     required: false,
-    description: 'A name for the request, given back and logged.',
+    description: 'An identifier of the request. The response and the log contain it.',
     schema: { type: 'string', pattern: '^[A-Za-z0-9._:-]{1,128}$' },
   },
 };
 
-/** OpenAPI has no place to fill in a token address: without a domain it is written, not to be called. */
+/** OpenAPI has no placeholders in a token URL: without a user domain the URL is an illustration. */
 function securitySchemes({ authUrl, exampleUserDomain = '{realm}' }: OpenApiOptions): JsonObject {
   const tokenUrl = `${authUrl}/oauth2/v1/${encodeURIComponent(exampleUserDomain)}/token`;
   return {
@@ -272,12 +272,12 @@ function securitySchemes({ authUrl, exampleUserDomain = '{realm}' }: OpenApiOpti
     },
     mutualTls: {
       type: 'mutualTLS',
-      description: 'The certificate of a device, shown in the TLS handshake.',
+      description: 'The client certificate of a device in the TLS handshake.',
     },
     oauth2: {
       type: 'oauth2',
       description:
-        'Client credentials of an application. Where the address has `%7Brealm%7D`, the user domain stands there.',
+        'Client credentials of an application. Replace `%7Brealm%7D` in the URL with the user domain.',
       flows: { clientCredentials: { tokenUrl, scopes: {} } },
     },
   };

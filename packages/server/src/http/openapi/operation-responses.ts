@@ -1,4 +1,4 @@
-// Lists what an operation can answer: its own answers, and the problems of its kind.
+// The responses of an operation: the declared ones and the problem responses that follow from its declaration.
 import { type ErrorCode, errorCodes } from '@switchyard/contract';
 import { problemMediaType } from '../responses/problem-responses.ts';
 import type { ResponseHeader, RouteDeclaration } from '../routes/route-declaration.ts';
@@ -23,14 +23,14 @@ const tokenErrors: ErrorCode[] = ['token_missing', 'token_invalid', 'token_expir
 const bodyErrors: ErrorCode[] = ['payload_too_large', 'unsupported_media_type', 'malformed_json'];
 const fieldErrors: ErrorCode[] = ['field_required', 'field_unknown', 'field_invalid'];
 
-/** The codes that a schema gives to its own faults, wherever they stand in it. */
+/** The error codes that a schema and its parts declare. */
 function annotatedCodes(schema: unknown): string[] {
   if (typeof schema !== 'object' || schema === null) return [];
   const codes = 'x-codes' in schema ? Object.values(schema['x-codes'] as JsonObject) : [];
   return [...codes.map(String), ...Object.values(schema).flatMap(annotatedCodes)];
 }
 
-/** Every code that the operation can give, in the order of the closed list. */
+/** Every error code of the operation, in the order of the closed list. */
 export function errorCodesOf(facts: RouteDeclaration): ErrorCode[] {
   const { permission, body, query, params, errors } = facts;
   const possible = new Set<string>([...commonErrors, ...errors]);
@@ -51,16 +51,16 @@ export function errorCodesOf(facts: RouteDeclaration): ErrorCode[] {
 const statusTexts: Record<number, string> = {
   200: 'Done.',
   201: 'Created.',
-  202: 'Accepted; the outcome follows.',
-  204: 'Done, without a body.',
-  304: 'Not changed since it was read.',
+  202: 'Accepted; the result follows.',
+  204: 'Done. The response has no body.',
+  304: 'Not changed since the last read.',
 };
 
 export function operationResponses(facts: RouteDeclaration, names: SchemaNames): JsonObject {
   const responses: JsonObject = {};
   for (const [status, schema] of Object.entries(facts.response)) {
     const statusText = facts.statusDescriptions?.[Number(status)] ?? statusTexts[Number(status)];
-    const description = schemaDescription(schema) ?? statusText ?? 'An answer.';
+    const description = schemaDescription(schema) ?? statusText ?? 'A response.';
     const types =
       status === '200' ? (facts.produces ?? ['application/json']) : ['application/json'];
     const content =
@@ -83,7 +83,7 @@ function contentOf(schema: unknown, names: SchemaNames): JsonObject {
 
 const shared = (name: string): JsonObject => ({ $ref: `#/components/headers/${name}` });
 const requestIdHeader = { 'X-Request-Id': shared('RequestId') };
-/** Where the house's own rules have let the request in, or have refused it. */
+/** The headers of every response of the request pipeline. */
 const commonHeaders = {
   ...requestIdHeader,
   RateLimit: shared('RateLimit'),
@@ -102,7 +102,7 @@ const problemHeaders: Record<number, JsonObject> = {
   405: { Allow: shared('Allow') },
 };
 
-/** With each answer of what will be withdrawn, refusals too. */
+/** The headers of a deprecated operation, also in its problem responses. */
 const deprecationHeaders = ({ deprecated }: RouteDeclaration): JsonObject =>
   deprecated === undefined
     ? {}
@@ -117,7 +117,7 @@ function headersOf(facts: RouteDeclaration, status: number): JsonObject {
   };
 }
 
-/** Any refusal that can pass may say when. */
+/** A retryable problem may have Retry-After. */
 const isRetryable = (codes: readonly ErrorCode[]): boolean =>
   codes.some((code) => errorCodes[code].retryable);
 

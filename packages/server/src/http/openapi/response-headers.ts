@@ -1,4 +1,4 @@
-// Which headers an answer may have besides those of every answer: for the document, and for the check in tests.
+// The headers of a response besides the common ones: for the OpenAPI document and the validation in tests.
 import { idempotencyKeyHeader } from '../routes/idempotency-key.ts';
 import {
   type ResponseHeader,
@@ -8,7 +8,7 @@ import {
 
 const headersByStatus: Readonly<Record<number, readonly ResponseHeader[]>> = { 201: ['Location'] };
 
-/** Whoever names a request may send it again, and is told that the answer is that of the first time. */
+/** Whether the operation accepts an Idempotency-Key and so can replay a response. */
 const takesKeyOfRequest = ({
   headers = {},
   takesIdempotencyKey: takesKey,
@@ -16,12 +16,12 @@ const takesKeyOfRequest = ({
   takesKey === true ||
   Object.keys(headers).some((name) => name.toLowerCase() === idempotencyKeyHeader);
 
-/** Of an answer that is no refusal. */
+/** The headers of a response that is not a problem. */
 export function responseHeadersOf(
   facts: RouteDeclaration,
   status: number,
 ): readonly ResponseHeader[] {
-  // It tells the tag again of what the client has.
+  // 304 repeats the ETag only.
   if (status === 304) return (facts.responseHeaders?.[200] ?? []).filter((name) => name === 'ETag');
   if (status < 200 || status >= 300) return [];
   const declared = facts.responseHeaders?.[status] ?? [];

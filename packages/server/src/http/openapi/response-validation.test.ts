@@ -45,13 +45,13 @@ describe('an answer that is not as declared is a fault in tests', () => {
   async function faultOf(url: string, headers = {}): Promise<string> {
     const answer = await sample.app.inject({ url, headers });
     assert.equal(answer.json().code, 'internal_error', answer.body);
-    return JSON.stringify(sample.lines.findLast(({ msg }) => msg === 'unexpected fault'));
+    return JSON.stringify(sample.lines.findLast(({ msg }) => msg === 'unexpected error'));
   }
 
   it('a member of a problem', async () => {
     const answer = await sample.app.inject('/sample/v1/member');
     assert.equal(answer.json().code, undefined, 'it is no problem that a test could take for one');
-    assert.match(answer.json().message, /A problem is not as declared/);
+    assert.match(answer.json().message, /The problem response does not match its schema/);
   });
 
   it('a header, also beside what is no JSON', async () => {

@@ -1,4 +1,4 @@
-// In tests, compares every answer with what its route declares, so that the document stays true.
+// In tests, validates every response against the declaration of its route, so that the OpenAPI document stays correct.
 import { Problem } from '@switchyard/contract';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
@@ -9,7 +9,7 @@ import { responseHeadersOf } from './response-headers.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** Members that the schema does not name are a fault too: clients would come to rely on them. */
+/** Rejects undeclared members as well, since clients would rely on them. */
 function closeObjects(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closeObjects);
   if (typeof schema !== 'object' || schema === null) return schema;
@@ -20,7 +20,7 @@ function closeObjects(schema: unknown): unknown {
   return isOpen && copy['type'] === 'object' ? { ...copy, additionalProperties: false } : copy;
 }
 
-/** Of all servers of the process: what a route declares is compiled once. */
+/** Shared by all servers of the process, so that a schema is compiled once. */
 const validators = new WeakMap<object, ValidateFunction>();
 
 const errorsText = ({ errors }: ValidateFunction): string | undefined =>
@@ -28,7 +28,7 @@ const errorsText = ({ errors }: ValidateFunction): string | undefined =>
 
 let checker: Ajv2020 | undefined;
 
-/** The schemas are our own, and each is used a few times: neither checking nor optimizing them pays. */
+/** Each schema is used a few times, so checking and optimizing it costs more than it saves. */
 function createChecker(): Ajv2020 {
   const code = { optimize: false };
   const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false, code });
@@ -60,10 +60,10 @@ function createResponseValidator() {
   function checkProblem(payload: unknown): void {
     const validate = validatorOf(Problem);
     if (validate(JSON.parse(String(payload)))) return;
-    throw new Error(`A problem is not as declared: ${errorsText(validate)}`);
+    throw new Error(`The problem response does not match its schema: ${errorsText(validate)}`);
   }
 
-  /** Throws when an answer in JSON differs from the schema of its status. */
+  /** Throws when a JSON body does not match the schema of its status. */
   function body(request: FastifyRequest, reply: FastifyReply, payload: unknown): void {
     const facts = request.routeOptions.config.facts;
     if (facts === undefined || reply.statusCode >= 300) return;
@@ -71,12 +71,12 @@ function createResponseValidator() {
     const schema = facts.response[reply.statusCode];
     if (schema === undefined || schema === null) throw new Error(`${name} is not declared`);
     const validate = validatorOf(schema);
-    // As it will be sent: without what JSON leaves out.
+    // As it will be sent, without undefined members.
     if (validate(JSON.parse(JSON.stringify(payload)))) return;
-    throw new Error(`${name} is not as declared: ${errorsText(validate)}`);
+    throw new Error(`${name} does not match its schema: ${errorsText(validate)}`);
   }
 
-  /** Throws when the headers differ from those of the status, or a refusal from the one shape of it. */
+  /** Throws when the response has an undeclared header, or a problem does not match its schema. */
   function sent(request: FastifyRequest, reply: FastifyReply, payload: unknown): void {
     if (reply.getHeader('content-type') === problemMediaType) checkProblem(payload);
     const facts = request.routeOptions.config.facts;
@@ -87,7 +87,7 @@ function createResponseValidator() {
   return { body, sent };
 }
 
-/** Whatever is not as declared becomes a fault. */
+/** Every undeclared body or header becomes an internal error. */
 export function validateResponses(app: FastifyInstance): void {
   const check = createResponseValidator();
   app.addHook('preSerialization', async (request, reply, payload) => {

@@ -1,9 +1,9 @@
-// Puts an example together from those that the members of a schema give.
+// Builds an example of a schema from the examples of its members.
 import type { JsonObject } from './named-schemas.ts';
 
 type Example = { readonly value: unknown };
 
-/** Nothing where a member that has to be there gives no example. */
+/** Undefined when a required member has no example. */
 export function exampleOf(schema: unknown): Example | undefined {
   if (typeof schema !== 'object' || schema === null) return undefined;
   const {
@@ -52,7 +52,7 @@ const exampleByFormat: Readonly<Record<string, string>> = {
 
 const plainText = 'text';
 
-/** A text of a form of its own, into which a plain word does not fit, needs an example of its own. */
+/** Undefined when the string needs a special format and declares no example. */
 function exampleOfText({ format, pattern, maxLength, minLength }: JsonObject): Example | undefined {
   if (format !== undefined) {
     const value = exampleByFormat[String(format)];
@@ -65,7 +65,7 @@ function exampleOfText({ format, pattern, maxLength, minLength }: JsonObject): E
   return fits && isPlain ? { value: plainText } : undefined;
 }
 
-/** The members that are required, and of the others as many as have to be there. */
+/** The required members, and as many others as `minProperties` demands. */
 function exampleOfObject(schema: JsonObject): Example | undefined {
   const properties = Object.entries((schema['properties'] ?? {}) as JsonObject);
   const required = new Set(schema['required'] as string[] | undefined);

@@ -1,8 +1,8 @@
-// Where a request came from, as far as proxies that are trusted tell it: what a framework tells of its requests, for handshakes.
+// The IP address of the client, read from X-Forwarded-For when a trusted proxy sent the request; also for WebSocket handshakes.
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIPv6 } from 'node:net';
 
-/** Of addresses and of ranges such as `10.0.0.0/8`. @example const isTrusted = createAddressTest(['10.0.0.0/8']); isTrusted(socket.remoteAddress); */
+/** Matches addresses and ranges such as `10.0.0.0/8`. @example const isTrusted = createAddressMatcher(['10.0.0.0/8']); isTrusted(socket.remoteAddress); */
 export function createAddressMatcher(
   ranges: readonly string[],
 ): (address: string | undefined) => boolean {
@@ -17,7 +17,7 @@ export function createAddressMatcher(
     address !== undefined && list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
 }
 
-/** @example const addressOf = createAddressReader(settings.trustProxy); addressOf(request); */
+/** @example const addressOf = createClientAddressReader(settings.trustProxy); addressOf(request); */
 export function createClientAddressReader(
   trustedProxy: readonly string[] = [],
 ): (request: Pick<IncomingMessage, 'headers' | 'socket'>) => string {

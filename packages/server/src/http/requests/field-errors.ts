@@ -1,4 +1,4 @@
-// Translates what the schema validator finds into pointers, codes and sentences for the caller.
+// Translates errors of the schema validator into pointers, codes and sentences for the client.
 import { type FieldError, mailNamePattern } from '@switchyard/contract';
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import { selectUnionErrors } from './union-error-selection.ts';
@@ -6,10 +6,10 @@ import { selectUnionErrors } from './union-error-selection.ts';
 export type RequestPart = 'body' | 'query' | 'path';
 export type FieldFault = FieldError;
 
-/** More do not help anybody to mend a request. */
+/** A client does not need more to correct a request. */
 export const maxFieldErrors = 20;
 
-/** The codes that a schema gives to its own faults, by keyword. */
+/** The codes that a schema declares for its errors, by keyword. */
 type Annotated = { 'x-codes'?: Record<string, string>; properties?: Record<string, Annotated> };
 
 export function fieldErrorsOf(
@@ -31,7 +31,7 @@ function faultOf(error: ErrorObject, part: RequestPart): FieldFault {
   return { pointer: pointerTo(path, part), code: codeOf(error), detail: detailOf(error) };
 }
 
-/** The member that is missing, or that should not be there: the fault lies below the path. */
+/** The member that is missing or unknown; the validator reports the path of its object only. */
 function namedMember({ keyword, params }: ErrorObject): string | undefined {
   switch (keyword) {
     case 'required':
@@ -50,7 +50,7 @@ function namedMember({ keyword, params }: ErrorObject): string | undefined {
 
 const escaped = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1');
 
-/** A name that a client made may hold anything, a card number too; then the pointer stops above it. */
+/** A client chooses unknown names, which may contain a card number; the pointer then stops above the name. */
 const printableName = /^(?!.*[0-9]{8})(?:[A-Za-z0-9_.:-]|~[01]){1,64}$/;
 
 function pointerTo(path: string, part: RequestPart): string {
@@ -84,39 +84,39 @@ function codeOf({ keyword, params, parentSchema, data }: ErrorObject): string {
 const typeNames: Record<string, string> = {
   integer: 'an integer',
   number: 'a number',
-  string: 'a text',
+  string: 'a string',
   boolean: 'true or false',
   object: 'an object',
-  array: 'a list',
+  array: 'an array',
   null: 'null',
 };
 
 const formatNames: Record<string, string> = {
   uuid: 'a UUID',
-  'date-time': 'a time after RFC 3339',
-  date: 'a date of the form YYYY-MM-DD',
-  email: 'an e-mail address',
-  uri: 'an absolute address',
+  'date-time': 'a time in RFC 3339 format',
+  date: 'a date in the format YYYY-MM-DD',
+  email: 'an email address',
+  uri: 'an absolute URI',
 };
 
 const patternSentences: Record<string, string> = {
   '^[A-Z]{3}$': 'Must be an ISO 4217 code in capitals, for example EUR.',
   [mailNamePattern]:
-    'Must hold letters, digits, spaces, hyphens, apostrophes and full stops that no letter follows, and begin with a letter.',
+    'Must begin with a letter and contain only letters, digits, spaces, hyphens, apostrophes, and full stops that are not followed by a letter.',
 };
 
 const countText = (limit: unknown, noun: string) => `${limit} ${noun}${limit === 1 ? '' : 's'}`;
 const jsonList = (values: unknown) =>
   Array.isArray(values) ? values.map((value) => JSON.stringify(value)).join(', ') : '';
 
-/** Words come from the schema alone: what was sent may be card data. */
+/** The sentences use the schema only, never the sent value, which may be card data. */
 const details: Record<string, (params: Record<string, unknown>) => string> = {
   type: ({ type }) => `Must be ${[type].flat().map(nameOfType).join(' or ')}.`,
   required: () => 'Is required.',
   dependentRequired: ({ property }) => `Is required together with ${property}.`,
   additionalProperties: () => 'Is not a known member.',
-  unevaluatedProperties: () => 'Is not a known member here.',
-  propertyNames: () => 'Has a name of a form that is not accepted.',
+  unevaluatedProperties: () => 'Is not a known member of this object.',
+  propertyNames: () => 'Has a name that is not in the accepted format.',
   minimum: ({ limit }) => `Must be at least ${limit}.`,
   maximum: ({ limit }) => `Must be at most ${limit}.`,
   exclusiveMinimum: ({ limit }) => `Must be more than ${limit}.`,
@@ -128,10 +128,10 @@ const details: Record<string, (params: Record<string, unknown>) => string> = {
   maxItems: ({ limit }) => `Must have at most ${countText(limit, 'item')}.`,
   minProperties: ({ limit }) => `Must have at least ${countText(limit, 'member')}.`,
   maxProperties: ({ limit }) => `Must have at most ${countText(limit, 'member')}.`,
-  uniqueItems: () => 'Must not hold the same item twice.',
+  uniqueItems: () => 'Must not contain the same item twice.',
   pattern: ({ pattern }) =>
-    patternSentences[String(pattern)] ?? 'Does not have the documented form.',
-  format: ({ format }) => `Must be ${formatNames[String(format)] ?? 'of the documented format'}.`,
+    patternSentences[String(pattern)] ?? 'Does not match the documented format.',
+  format: ({ format }) => `Must be ${formatNames[String(format)] ?? 'in the documented format'}.`,
   enum: ({ allowedValues }) => `Must be one of ${jsonList(allowedValues)}.`,
   const: ({ allowedValue }) => `Must be ${JSON.stringify(allowedValue)}.`,
 };
@@ -141,5 +141,5 @@ function nameOfType(type: unknown): string {
 }
 
 function detailOf({ keyword, params }: ErrorObject): string {
-  return details[keyword]?.(params) ?? 'Does not have any of the documented forms.';
+  return details[keyword]?.(params) ?? 'Does not match any of the documented schemas.';
 }

@@ -23,13 +23,13 @@ describe('the form of a page', () => {
   });
 
   for (const [what, text, says] of [
-    ['a field twice', 'a=1&b=2&a=1', /there twice/],
-    ['a field twice in two spellings', 'password=1&p%61ssword=2', /there twice/],
-    ['a broken escape', 'a=%zz', /not well encoded/],
-    ['an escape that is no UTF-8', 'a=%ff', /not well encoded/],
-    ['bytes that are no UTF-8', 'a=\xff', /not UTF-8/],
+    ['a field twice', 'a=1&b=2&a=1', /same field twice/],
+    ['a field twice in two spellings', 'password=1&p%61ssword=2', /same field twice/],
+    ['a broken escape', 'a=%zz', /invalid percent encoding/],
+    ['an escape that is no UTF-8', 'a=%ff', /invalid percent encoding/],
+    ['bytes that are no UTF-8', 'a=\xff', /not valid UTF-8/],
     ['U+0000', 'a=%00', /U\+0000/],
-    ['too many fields', Array.from({ length: 33 }, (_, at) => `f${at}=`).join('&'), /at most 32/],
+    ['too many fields', Array.from({ length: 33 }, (_, at) => `f${at}=`).join('&'), /more than 32/],
   ] as const) {
     test(`${what} is refused`, () => {
       assert.throws(

@@ -1,4 +1,4 @@
-// Cuts lists into pages: how many, and an opaque cursor to where the next page begins.
+// Pages of lists: the query parameters limit and cursor, and the opaque cursor of the next page.
 import { createHash } from 'node:crypto';
 import { refuse } from '@switchyard/contract';
 import { Type } from 'typebox';
@@ -7,21 +7,21 @@ export const pageLimitDefault = 50;
 export const pageLimitMax = 200;
 const cursorLimitChars = 1024;
 
-/** To be spread into the query schema of a list. */
+/** The members of the query schema of every list. */
 export const pageQuery = {
   limit: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: pageLimitMax,
       default: pageLimitDefault,
-      description: 'How many items a page holds at most.',
+      description: 'The maximum number of items in the page.',
     }),
   ),
   cursor: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: cursorLimitChars,
-      description: 'The nextCursor of the page before, with the same filters.',
+      description: 'The nextCursor of the previous page, with the same filters.',
       'x-codes': { default: 'cursor_invalid' },
     }),
   ),
@@ -29,10 +29,10 @@ export const pageQuery = {
 
 type ListQuery = Readonly<Record<string, unknown>>;
 
-/** Where the list goes on: after the item with this key. */
+/** The page begins after the item with the key `after`. */
 export type PageRequest = { readonly limit: number; readonly after?: string };
 
-/** One page as a room found it; `next` is the key of its last item where more follow. */
+/** One page of a module's list; `next` is the key of its last item when more items follow. */
 export type FoundPage<Item> = {
   readonly items: readonly Item[];
   readonly next?: string | undefined;
@@ -42,7 +42,7 @@ export type Page<Item> = { readonly items: readonly Item[]; readonly nextCursor:
 
 const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** The key and what it belongs to: a cursor fits its own list and filters alone. */
+/** Binds a cursor to its list and filters. */
 function cursorDigest(key: string, query: ListQuery, list: string): string {
   const { limit: _limit, cursor: _cursor, ...filters } = query;
   const sorted = Object.entries(filters).sort(([one], [other]) => (one < other ? -1 : 1));
@@ -58,12 +58,12 @@ function readCursor(cursor: string): unknown {
   }
 }
 
-/** A regular expression, or whatever else knows the keys of a list. */
+/** A regular expression or another check of the keys of a list. */
 export type KeyPattern = { test(key: string): boolean };
 
 /**
- * Reads a validated query. The key comes back from the client, who can make one of any form: it must
- * be one that the database takes, a UUID where nothing else is said.
+ * Reads a validated query. A client can forge the key in a cursor, so its format is checked before it
+ * reaches the database; the default format is a UUID.
  */
 export function readPageRequest(
   query: ListQuery,
@@ -79,8 +79,8 @@ export function readPageRequest(
     !keyPattern.test(key) ||
     digest !== cursorDigest(key, query, list)
   ) {
-    return refuse('cursor_invalid', 'The cursor is not one of this list with these filters.', {
-      errors: [{ pointer: '?cursor', code: 'cursor_invalid', detail: 'Is not a known cursor.' }],
+    return refuse('cursor_invalid', 'The cursor does not belong to this list with these filters; send the nextCursor of the previous page.', {
+      errors: [{ pointer: '?cursor', code: 'cursor_invalid', detail: 'Is not a cursor of this list.' }],
     });
   }
   return { limit: Number(limit), after: key };

@@ -1,7 +1,7 @@
-// Names a request, and carries the trace that it belongs to (W3C Trace Context).
+// The identifier of a request (X-Request-Id) and of its trace (W3C Trace Context).
 import type { IncomingMessage } from 'node:http';
 
-/** Nothing that could be a card number: it goes into answers, logs and events. */
+/** Excludes card numbers, since the identifier is written to responses, logs and events. */
 const requestIdPattern = /^(?!.*[0-9]{13})[A-Za-z0-9._:-]{1,128}$/;
 /** Version 00 and its successors, but not ff; neither identifier all zeros. */
 const traceparentPattern =
@@ -9,7 +9,7 @@ const traceparentPattern =
 
 export const requestIdHeader = 'x-request-id';
 
-/** A client's own name for the request when it has an acceptable form, else a new one. */
+/** The X-Request-Id of the client when its format is accepted, otherwise a new identifier. */
 export function createRequestIdReader(uuid: () => string): (raw: IncomingMessage) => string {
   return (raw) => {
     const header = raw.headers[requestIdHeader];
@@ -17,7 +17,7 @@ export function createRequestIdReader(uuid: () => string): (raw: IncomingMessage
   };
 }
 
-/** To be sent on with every call that serves the request; nothing where it is absent or malformed. */
+/** Undefined when the header is absent or malformed. */
 export function traceparentOf(raw: IncomingMessage): string | undefined {
   const header = raw.headers['traceparent'];
   return typeof header === 'string' && traceparentPattern.test(header) ? header : undefined;

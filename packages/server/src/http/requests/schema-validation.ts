@@ -1,43 +1,43 @@
-// Checks bodies, queries and path parameters against the schemas of the routes.
+// Validates bodies, queries and path parameters against the schemas of the routes.
 import { isErrorCode, Refusal } from '@switchyard/contract';
 import { Ajv2020, type Options } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { type FieldFault, fieldErrorsOf, type RequestPart } from './field-errors.ts';
 
-/** Annotations of ours and of OpenAPI, which say nothing about validity. */
+/** Annotations of this project and of OpenAPI without effect on validity. */
 const annotations = ['x-codes', 'x-permission', 'example', 'discriminator'];
 
-/** A faulty request of more values than this is told its first fault alone: a cheap answer. */
+/** An invalid request with more values gets its first error only, which limits the cost. */
 export const diagnosisLimit = 2000;
 
-/** The engine optimizes what runs often; doing it here takes as long as the rest of compiling. */
+/** Ajv's own optimization doubles the compile time; V8 optimizes hot code itself. */
 const bodyOptions: Options = {
   strict: true,
   removeAdditional: false,
   messages: false,
   code: { optimize: false },
 };
-/** Text is all that an address can carry, so numbers and booleans are read out of it. */
+/** A URL carries text only, so numbers and booleans are coerced from text. */
 const textOptions: Options = {
   ...bodyOptions,
   coerceTypes: true,
   useDefaults: true,
-  // `1e400` is read as Infinity, and strictness would leave that out of what limits demand.
+  // `1e400` becomes Infinity, which strict numbers would exempt from the limits of the schema.
   strictNumbers: false,
 };
 
 type Check = (value: unknown) => true | { error: Refusal };
 
 export type SchemaValidation = {
-  /** The shape of Fastify's validator compiler. */
+  /** Has the signature of Fastify's validator compiler. */
   compile(route: { schema: unknown; httpPart?: string | undefined }): Check;
 };
 
-/** Of all servers of the process: a schema is compiled once, as it never changes. */
+/** Shared by all servers of the process, so that a schema is compiled once. */
 const bodyCheckers = once(() => createCheckers(bodyOptions));
 const textCheckers = once(() => createCheckers(textOptions));
 
-/** Compiling takes a few milliseconds each: at the first use, unless faults should show at once. */
+/** Compiling takes a few milliseconds for each schema: at the first use, or at registration when `eager`. */
 export function createSchemaValidation({
   eager = false,
 }: {
@@ -65,13 +65,13 @@ function createCheckers(options: Options): { quick: Ajv2020; thorough: Ajv2020 }
   const create = (more: Options) => {
     const ajv = new Ajv2020({ ...options, ...more });
     addFormats.default(ajv);
-    // The library takes a URN as well, which the database does not.
+    // Ajv accepts a URN as well; PostgreSQL does not.
     ajv.addFormat('uuid', /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i);
     return ajv.addVocabulary(annotations);
   };
   return {
     quick: create({ verbose: true }),
-    // What comes to it has passed the other one, which looked at the schema itself.
+    // The quick validator has checked the schema itself before.
     thorough: create({ verbose: true, allErrors: true, validateSchema: false }),
   };
 }
@@ -89,7 +89,7 @@ function partOf(httpPart: string | undefined): RequestPart {
   return httpPart === 'params' ? 'path' : 'body';
 }
 
-/** `amount: Must be an integer.`; the words come from the schema, never from what was sent. */
+/** `amount: Must be an integer.`; the text never contains the sent value. */
 function fieldErrorText({ pointer, detail }: FieldFault): string {
   const name = pointer.replace(/^[/:?]/, '');
   return name === '' ? detail : `${name}: ${detail}`;
@@ -102,7 +102,7 @@ function fieldRefusal(faults: readonly FieldFault[]): Refusal {
   return new Refusal(code, detail, { errors: faults });
 }
 
-/** Whether a value holds at most `limit` members and items, counted no further than that. */
+/** Whether a value has at most `limit` members and items; counting stops there. */
 function hasAtMostValues(value: unknown, limit: number): boolean {
   let remaining = limit;
   const visit = (part: unknown): boolean => {
@@ -117,7 +117,7 @@ function hasAtMostValues(value: unknown, limit: number): boolean {
   return visit(value);
 }
 
-/** A body schema that forgets to close an object would let unknown members pass unseen. */
+/** An object schema that is not closed would accept unknown members. */
 function assertClosedObjects(schema: unknown): void {
   if (typeof schema !== 'object' || schema === null) return;
   for (const part of Object.values(schema)) assertClosedObjects(part);

@@ -1,12 +1,12 @@
-// Picks, out of the noise of a failed anyOf or oneOf, the faults of the alternative that was meant.
+// Selects, from all errors of a failed anyOf or oneOf, the errors of the branch that the client intended.
 import { defined } from '@switchyard/contract';
 import type { ErrorObject } from 'ajv/dist/2020.js';
 
 const unionKeywords = new Set(['anyOf', 'oneOf']);
 
 /**
- * Of each failed choice either the faults of one alternative remain, or one fault of the choice as a
- * whole. The validator lists the alternatives' faults before that of the choice, inner ones first.
+ * For each failed union, keeps the errors of one branch or one error of the whole union. Ajv lists the
+ * errors of the branches before the error of the union, inner unions first.
  */
 export function selectUnionErrors(validationErrors: readonly ErrorObject[]): ErrorObject[] {
   let errors = validationErrors.filter(
@@ -35,7 +35,7 @@ function selectErrors(choice: ErrorObject, errors: readonly ErrorObject[]): Erro
   });
 }
 
-/** The one alternative whose type fits and whose telling members (constants) all do. */
+/** The only branch whose type and constant members match. */
 function intendedBranch(choice: ErrorObject, branches: ErrorObject[][]): ErrorObject[] | undefined {
   const fitting = branches.filter((branch) => !branch.some((error) => isMismatch(choice, error)));
   return fitting.length === 1 ? fitting[0] : undefined;
@@ -49,7 +49,7 @@ function isMismatch(choice: ErrorObject, error: ErrorObject): boolean {
   return !error.instancePath.slice(choice.instancePath.length + 1).includes('/');
 }
 
-/** Where all alternatives stumble over the same telling member, that member is at fault. */
+/** When all branches fail at the same constant member, that member is the error. */
 function errorOfChoice(choice: ErrorObject, errors: readonly ErrorObject[]): ErrorObject {
   const constants = errors.filter(({ keyword }) => keyword === 'const' || keyword === 'enum');
   const [first] = constants;

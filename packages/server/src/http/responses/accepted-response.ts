@@ -1,4 +1,4 @@
-// The response 202: the request was accepted and is not finished, or was not when it was first answered.
+// The response 202: the request was accepted and is not finished, or a replay of such a response.
 import type { FastifyReply } from 'fastify';
 
 /** For the OpenAPI document. */

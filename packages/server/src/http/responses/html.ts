@@ -1,7 +1,7 @@
-// Writes HTML in which every value is escaped, and sends it under a strict security policy.
+// A template tag for HTML that escapes every value, and the security headers of HTML pages.
 import type { FastifyReply } from 'fastify';
 
-/** Text that is HTML already. */
+/** Text that is escaped HTML. */
 export type Html = { readonly html: string };
 
 const escapes: Record<string, string> = {
@@ -23,14 +23,14 @@ function renderInsert(value: HtmlInsert): string {
   return 'html' in value ? value.html : value.map(({ html: part }) => part).join('');
 }
 
-/** A template whose inserts are escaped unless they are HTML themselves. */
+/** Escapes the inserted values, except values of type Html. */
 export function html(parts: TemplateStringsArray, ...values: readonly HtmlInsert[]): Html {
   return {
     html: parts.reduce((text, part, index) => text + renderInsert(values[index - 1] ?? '') + part),
   };
 }
 
-/** Nothing from anywhere else, nothing inline, and no page of others around it. */
+/** No content of other origins, no inline content, no framing. */
 const pagePolicy = [
   "default-src 'self'",
   "script-src 'self'",

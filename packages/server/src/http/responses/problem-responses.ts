@@ -1,10 +1,10 @@
-// Turns whatever stopped a request into the one shape of refusal: problem+json after RFC 9457.
+// Turns every error of a request into application/problem+json (RFC 9457).
 import { defined, errorCodes, type Outcome, type Problem, Refusal } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 export const problemMediaType = 'application/problem+json';
 
-/** Shown with every 401, after RFC 6750. */
+/** WWW-Authenticate of every 401 (RFC 6750). */
 const challenges: Record<string, string> = {
   token_missing: 'Bearer realm="switchyard"',
   token_invalid: 'Bearer realm="switchyard", error="invalid_token"',
@@ -20,23 +20,23 @@ export function challengeOf({ code }: Refusal): string | undefined {
   return errorCodes[code].status === 401 ? challenges[code] : undefined;
 }
 
-/** What Fastify and Node call the faults of a request, in the words of the closed list. */
+/** Error codes of Fastify and Node, and the problem that each becomes. */
 const transportErrors: Record<string, () => Refusal> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
     new Refusal('unsupported_media_type', 'The media type of the body is not supported.'),
   FST_ERR_CTP_BODY_TOO_LARGE: () =>
-    new Refusal('payload_too_large', 'The body is longer than the limit.'),
+    new Refusal('payload_too_large', 'The body is longer than the limit of the operation.'),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
-    new Refusal('request_malformed', 'The body is not as long as Content-Length says.'),
-  FST_ERR_BAD_URL: () => new Refusal('request_malformed', 'The address is not well-formed.'),
+    new Refusal('request_malformed', 'The length of the body differs from Content-Length.'),
+  FST_ERR_BAD_URL: () => new Refusal('request_malformed', 'The URL is not well-formed.'),
   FST_ERR_MAX_PARAM_LENGTH: () =>
-    new Refusal('uri_too_long', 'A part of the path is longer than the limit.'),
-  ECONNRESET: () => new Refusal('request_malformed', 'The body ended early.'),
+    new Refusal('uri_too_long', 'A segment of the path is longer than the limit.'),
+  ECONNRESET: () => new Refusal('request_malformed', 'The connection closed before the whole body was received.'),
   ERR_STREAM_PREMATURE_CLOSE: () =>
-    new Refusal('request_malformed', 'The connection closed before the answer was through.'),
+    new Refusal('request_malformed', 'The connection closed before the whole response was sent.'),
 };
 
-/** Nothing for a fault of ours, which the caller learns nothing about. */
+/** Undefined for an unexpected error, whose details the client must not see. */
 export function refusalOf(error: unknown): Refusal | undefined {
   if (error instanceof Refusal) return error;
   if (!(error instanceof Error) || !('code' in error)) return undefined;
@@ -64,7 +64,7 @@ export function problemOf(refusal: Refusal, requestId: string, baseUrl: string):
   };
 }
 
-/** Whole seconds, rounded up: a client that comes back too early is turned away again. */
+/** Whole seconds, rounded up, so that a client does not retry too early. */
 export function retryAfterHeader(refusal: Refusal): string | undefined {
   if (refusal.retryAfterMs !== undefined) {
     return String(Math.max(1, Math.ceil(refusal.retryAfterMs / 1000)));
@@ -88,7 +88,7 @@ export function createProblemSender(baseUrl: string): ProblemSender {
     const retryAfter = retryAfterHeader(refusal);
     if (retryAfter !== undefined) reply.header('retry-after', retryAfter);
     request.refusal = refusal;
-    // As bytes: to text Fastify would add a charset, which JSON does not have.
+    // As bytes, since Fastify would add a charset to text.
     reply
       .code(status)
       .type(problemMediaType)
@@ -97,8 +97,8 @@ export function createProblemSender(baseUrl: string): ProblemSender {
 }
 
 /**
- * A fault before the handler began moved no money. After that the route says so, and where it is
- * silent, reading moves none and the rest may have.
+ * An error before the handler began moved no money. After that the route declares the outcome; by
+ * default GET moved no money, and for other methods the outcome is unknown.
  */
 function faultOutcome(request: FastifyRequest): Outcome {
   if (!request.isHandled) return 'NotProcessed';
@@ -113,10 +113,10 @@ export function createErrorHandler(sendProblem: ProblemSender) {
       sendProblem(refusal, request, reply);
       return;
     }
-    request.log.error({ err: error, operationId: operationIdOf(request) }, 'unexpected fault');
+    request.log.error({ err: error, operationId: operationIdOf(request) }, 'unexpected error');
     const internalError = new Refusal(
       'internal_error',
-      'The request met a fault of the platform.',
+      'An unexpected error happened in the platform; quote the requestId to its operator.',
       {
         outcome: faultOutcome(request),
       },

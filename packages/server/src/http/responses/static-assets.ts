@@ -1,4 +1,4 @@
-// Serves files that do not change while the process runs, compressed once and told apart by a tag.
+// Serves files that do not change while the process runs: compressed once, with an ETag.
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
@@ -18,7 +18,7 @@ export type StaticAssetSource = {
 
 type LoadedAsset = { readonly plain: Buffer; readonly zipped: Buffer; readonly tag: string };
 
-/** Read at the first request: a process whose documents nobody opens does not hold them. */
+/** Reads the file at the first request, so that unused files take no memory. */
 export function createStaticAsset({ type, cacheControl, read }: StaticAssetSource): StaticAsset {
   let loading: Promise<LoadedAsset> | undefined;
 

@@ -54,6 +54,6 @@ describe('acting from above', () => {
 
   test('a route that means something else by the name does not start', () => {
     const query = Type.Object({ organizationId: Type.String() });
-    assert.throws(() => withOrganizationParameter({ ...facts, query }), /names it itself/);
+    assert.throws(() => withOrganizationParameter({ ...facts, query }), /declares organizationId itself/);
   });
 });

@@ -1,4 +1,4 @@
-// Lets an organisation act in one below it: `?organizationId=` of whatever arranges its house.
+// Lets an organisation act on behalf of an organisation below it: the query parameter organizationId of administrative routes.
 import { type Permission, Refusal } from '@switchyard/contract';
 import type { FastifyRequest } from 'fastify';
 import { type TSchema, Type } from 'typebox';
@@ -6,18 +6,18 @@ import type { Access } from '../authentication/authenticate.ts';
 import type { Caller } from '../authentication/caller.ts';
 import type { RouteDeclaration } from './route-declaration.ts';
 
-/** Provisioning's to fill; undefined where there is no such organisation. */
+/** Provisioning implements it; undefined when the organisation does not exist. */
 export type FindOrganization = (organizationId: string) => Promise<
   | {
       readonly organizationId: string;
-      /** From the top down. */
+      /** The top organisation first. */
       readonly ancestorIds: readonly string[];
       readonly userDomainId?: string;
     }
   | undefined
 >;
 
-/** What pays, what devices do, and what is the platform's to decide is done by nobody from above. */
+/** Excludes payments, device operations and decisions of the platform operator. */
 const delegablePermissionGroups: ReadonlySet<string> = new Set([
   'prov',
   'um',
@@ -37,10 +37,10 @@ const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 const organizationId = Type.String({
   format: 'uuid',
-  description: 'Acts in this organisation: your own, or one below it.',
+  description: 'The organisation to act on behalf of: your own or one below it.',
 });
 
-/** Whether the organisations above may ask for it too. */
+/** Whether organisations above may call the route on behalf of another one. */
 export function allowsActingOnBehalf(access: Access): boolean {
   if (access === 'public' || access === 'token' || access === 'certificate') return false;
   const needed: readonly Permission[] = typeof access === 'string' ? [access] : access;
@@ -48,15 +48,15 @@ export function allowsActingOnBehalf(access: Access): boolean {
 }
 
 const noQuery = Type.Object({});
-/** The same schema with the parameter, made once: what checks it is then compiled once. */
+/** The query schema with the parameter, created once so that its validator is compiled once. */
 const queryWithOrganization = new WeakMap<TSchema, TSchema>();
 
-/** Says in the declaration of a route that it takes the parameter, once for all rooms. */
+/** Adds the parameter to the declaration of a route. */
 export function withOrganizationParameter(facts: RouteDeclaration): RouteDeclaration {
   if (!allowsActingOnBehalf(facts.permission)) return facts;
   const declaredQuery = facts.query ?? noQuery;
   const { properties = {}, ...rest }: { properties?: Record<string, TSchema> } = declaredQuery;
-  if ('organizationId' in properties) throw new TypeError(`${facts.url} names it itself`);
+  if ('organizationId' in properties) throw new TypeError(`${facts.url} declares organizationId itself`);
   const all = { ...properties, organizationId: Type.Optional(organizationId) };
   const query = queryWithOrganization.get(declaredQuery) ?? Type.Object(all, rest);
   queryWithOrganization.set(declaredQuery, query);
@@ -71,7 +71,7 @@ function throwOrganizationNotFound(): never {
   throw new Refusal('organization_not_found', 'No organisation in your scope has this identifier.');
 }
 
-/** A token of one merchant, store or device stays there. */
+/** A token of one merchant, store or device cannot act elsewhere. */
 const isLimitedToMerchant = ({ entityType, merchantId, storeId, deviceId }: Caller): boolean =>
   entityType !== 'tenant' || (merchantId ?? storeId ?? deviceId) !== undefined;
 
@@ -80,7 +80,7 @@ export function createActOnBehalf(
 ): (request: FastifyRequest, caller: Caller) => Promise<Caller> {
   return async ({ query }, caller) => {
     const parameter = (query as Readonly<Record<string, unknown>>)['organizationId'];
-    // Whatever else it may be, the schema of the route says so in its turn.
+    // The schema of the route reports an invalid value later.
     if (typeof parameter !== 'string' || !uuidPattern.test(parameter)) return caller;
     const requestedId = parameter.toLowerCase();
     const { organizationId: ownId } = caller;

@@ -1,17 +1,17 @@
-// A body that is read as it comes, and of which one knows at its end what it was.
+// Computes the SHA-256 digest of a streamed body while it is read.
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { refuse } from '@switchyard/contract';
 
 export type BodyDigestStream = {
   readonly body: Readable;
-  /** Of what was read so far. */
+  /** The digest of the bytes read so far, in hexadecimal. */
   digest(): string;
-  /** Reads all that is left. */
+  /** Reads the rest of the body. */
   drain(): Promise<string>;
 };
 
-/** @example const { body, digest } = hashed(request.body, limitBytes); */
+/** @example const { body, digest } = createBodyDigestStream(request.body, limitBytes); */
 export function createBodyDigestStream(
   source: Readable,
   limitBytes = Number.MAX_SAFE_INTEGER,

@@ -1,4 +1,4 @@
-// How a room declares a route: one object that serves routing, validation, rights and documents.
+// Declares a route: one object for routing, validation, permissions and the OpenAPI document.
 import { defined, type Refusal } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
@@ -33,21 +33,21 @@ export type Route<
 declare module 'fastify' {
   interface FastifyContextConfig {
     facts?: RouteDeclaration;
-    /** Tells the document of an endpoint that another library answers, past the house rules. */
+    /** Describes an endpoint that another library serves, for the OpenAPI document only. */
     describedRoutes?: RouteDeclaration | readonly RouteDeclaration[];
   }
   interface FastifyRequest {
     caller: Caller | undefined;
-    /** What the request was refused with, for the log. */
+    /** The problem that the response reports, for the log. */
     refusal: Refusal | undefined;
-    /** Whether its handler has begun, so that something may have happened. */
+    /** Whether the handler has started, so that the request may have had an effect. */
     isHandled: boolean;
-    /** Whether its answer lasts for as long as the client stays. */
+    /** Whether the response lasts as long as the connection of the client. */
     isStreamed: boolean;
   }
 }
 
-/** Declares one route of a room. */
+/** Declares one route of a module. */
 export function route<
   const A extends Access,
   const B extends TSchema | undefined = undefined,
@@ -68,7 +68,7 @@ export function route<
     ...defined({ bodyLimit: facts.bodyLimitBytes }),
     handler: (request, reply) => {
       request.isHandled = true;
-      // The schemas above are what make this request the declared one.
+      // The schemas above have validated the types of this request.
       return handler(request as RouteRequest<A, B, Q, P>, reply);
     },
   });
@@ -76,7 +76,7 @@ export function route<
 
 const emptyBody = Type.Object({}, { additionalProperties: false });
 
-/** A route that needs no body takes an empty one, and refuses members that it would ignore. */
+/** A route without a body schema accepts an empty object only. */
 function withEmptyBody(facts: RouteDeclaration): RouteDeclaration {
   const isSent = facts.body !== undefined || facts.streamedMediaTypes !== undefined;
   if (isSent || !['POST', 'PUT', 'PATCH'].includes(facts.method)) return facts;

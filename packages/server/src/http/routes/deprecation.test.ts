@@ -57,7 +57,7 @@ describe('an operation that will be withdrawn', () => {
     assert.equal(old?.deprecated, true);
     assert.match(
       old?.description ?? '',
-      /since 2027-03-01.* 2029-03-01 on: use `\/sample\/v2\/things`/,
+      /since 2027-03-01.* from 2029-03-01\. Use `\/sample\/v2\/things`/,
     );
     const told = JSON.stringify(old);
     for (const name of ['Deprecation', 'Sunset', 'Successor']) {
@@ -78,7 +78,7 @@ describe('an operation that will be withdrawn', () => {
     assert.ok(from('2028-02-29', '2030-02-28')());
     assert.throws(from('2028-02-29', '2030-02-27'), /less than 24 months/);
     for (const day of ['2027-02-30', '2027-3-1', 'soon']) {
-      assert.throws(from(day, '2031-01-01'), /no day of the form/);
+      assert.throws(from(day, '2031-01-01'), /not a day in the format/);
     }
     assert.throws(
       () =>

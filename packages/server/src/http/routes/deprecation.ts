@@ -1,13 +1,13 @@
-// Tells of an operation that will be withdrawn, with each of its answers and in the document (ADR 0080).
+// The headers and the notice of an operation that will be removed (ADR 0080).
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** Days as YYYY-MM-DD; each begins with UTC's. */
+/** Days as YYYY-MM-DD in UTC. */
 export type Deprecation = {
-  /** Since when there is a successor. */
+  /** The day since which the successor exists. */
   readonly since: string;
-  /** From when on it may be gone: 24 months later at least. */
+  /** The day from which the operation may be removed: at least 24 months later. */
   readonly sunset: string;
-  /** The path of what to use instead. */
+  /** The path of the operation to use instead. */
   readonly successor: string;
 };
 
@@ -17,11 +17,11 @@ const dayPattern = /^\d{4}-\d{2}-\d{2}$/;
 function parseDay(day: string): Date {
   const start = new Date(`${day}T00:00:00Z`);
   const isDay = dayPattern.test(day) && start.toJSON()?.startsWith(day) === true;
-  if (!isDay) throw new TypeError(`${day} is no day of the form YYYY-MM-DD`);
+  if (!isDay) throw new TypeError(`${day} is not a day in the format YYYY-MM-DD`);
   return start;
 }
 
-/** The first day on which it may be gone; the last of February for what began on a 29th. */
+/** The last of February when the deprecation began on 29 February. */
 function earliestSunset(since: Date): Date {
   const day = new Date(since);
   day.setUTCMonth(day.getUTCMonth() + minimumMonths);
@@ -32,14 +32,14 @@ function earliestSunset(since: Date): Date {
 /**
  * RFC 9745, RFC 8594 and RFC 5829.
  *
- * @throws TypeError where clients would have less than 24 months
+ * @throws TypeError when clients would have less than 24 months
  */
 export function deprecationHeaders(facts: Deprecation): Readonly<Record<string, string>> {
   const since = parseDay(facts.since);
   const sunset = parseDay(facts.sunset);
   if (sunset < earliestSunset(since)) {
     throw new TypeError(
-      `from ${facts.since} to ${facts.sunset} are less than ${minimumMonths} months`,
+      `sunset ${facts.sunset} is less than ${minimumMonths} months after ${facts.since}`,
     );
   }
   return {
@@ -51,7 +51,7 @@ export function deprecationHeaders(facts: Deprecation): Readonly<Record<string, 
 
 type Hook = (request: FastifyRequest, reply: FastifyReply, done: () => void) => void;
 
-/** Before anything is checked, so that refusals tell it too. */
+/** Runs before all checks, so that problem responses have the headers too. */
 export function deprecationHooks(deprecated: Deprecation | undefined): Hook[] {
   if (deprecated === undefined) return [];
   const headers = deprecationHeaders(deprecated);
@@ -63,7 +63,7 @@ export function deprecationHooks(deprecated: Deprecation | undefined): Hook[] {
   ];
 }
 
-/** For the document. */
+/** The notice in the OpenAPI document. */
 export function deprecationNotice({ since, sunset, successor }: Deprecation): string {
-  return `Deprecated since ${since}, and may be gone from ${sunset} on: use \`${successor}\`.`;
+  return `Deprecated since ${since} and may be removed from ${sunset}. Use \`${successor}\` instead.`;
 }

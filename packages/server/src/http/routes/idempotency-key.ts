@@ -1,4 +1,4 @@
-// A request that is sent again under its Idempotency-Key is answered as the first time, and does nothing more.
+// The header Idempotency-Key: a repeated request gets the response of the first request and has no further effect.
 import { Readable } from 'node:stream';
 import {
   ClientIdentifier,
@@ -14,27 +14,27 @@ import { refusalOf } from '../responses/problem-responses.ts';
 import { createBodyDigestStream } from './body-digest-stream.ts';
 import type { RouteDeclaration } from './route-declaration.ts';
 
-/** Says that a response repeats the one of an earlier request. */
+/** Marks a response that repeats the response of an earlier request. */
 export function setReplayedHeader(reply: FastifyReply, replayed: boolean): void {
   if (replayed) reply.header('Idempotent-Replayed', 'true');
 }
 
-/** Means the same as the member `clientOperationId`; both with different values are refused. */
+/** Equivalent to the member `clientOperationId`; different values are rejected. */
 export const idempotencyKeyHeader = 'idempotency-key';
 
 /** Headers of a route whose body has `clientOperationId`. */
 export const operationIdempotencyHeaders = {
-  [idempotencyKeyHeader]: 'Means the same as clientOperationId; both must agree.',
+  [idempotencyKeyHeader]: 'Equivalent to clientOperationId; when both are sent, they must be equal.',
 };
 
 /** Headers of a route whose body has `clientTransactionId`. */
 export const paymentIdempotencyHeaders = {
   [idempotencyKeyHeader]:
-    'Means the same as clientTransactionId, which may be left out then; both must agree.',
+    'Equivalent to clientTransactionId, which may then be left out; when both are sent, they must be equal.',
 };
 
 const keyPattern = /^[A-Za-z0-9._:-]{1,64}$/;
-/** A request has come within 15 s (`requestMs` in arrivals.ts), a usual file too, and what it makes is made by then. */
+/** Longer than the 15 s for receiving a request (`requestMs` in new-connection-limits.ts) and its processing. */
 const claimMs = 120_000;
 const retryAfterMs = 1_000;
 const storedHeaders = ['location', 'etag', 'cache-control', 'retry-after'] as const;
@@ -45,13 +45,13 @@ export type StoredResponse = {
   readonly body: unknown;
 };
 
-/** The key is this request's, until it lets go of it in one of these ways. */
+/** A key that this request has claimed; the request ends the claim in one of these ways. */
 export type ClaimedKey = {
-  /** @param content of a body that was read as it came, its hash */
+  /** @param content the digest of a streamed body */
   complete(answer: StoredResponse, content?: string): Promise<void>;
-  /** Nothing was done: as if the key had never been used. */
+  /** The request had no effect, so the key becomes unused. */
   release(): Promise<void>;
-  /** Nobody knows what was done: the key stays taken, without an answer. */
+  /** The effect is unknown, so the key stays used without a response. */
   abandon(): Promise<void>;
 };
 
@@ -60,7 +60,7 @@ export type ExistingKey =
   | {
       readonly state: 'Completed';
       readonly response: StoredResponse;
-      /** Whether a body that is read as it comes is the same. */
+      /** Whether the digest of a streamed body is the same. */
       readonly matchesContent: (content: string) => boolean;
     };
 
@@ -68,12 +68,12 @@ export type IdempotencyKeyRequest = {
   readonly organizationId: string;
   readonly callerId: string;
   readonly key: string;
-  /** What has to be the same under the same key. */
+  /** The parts of the request that must be equal under the same key. */
   readonly requestText: string;
   readonly claimMs: number;
 };
 
-/** Where keys are kept. */
+/** The store of idempotency keys. */
 export type IdempotencyKeys = {
   /** @throws Refusal client_id_invalid */
   claim(
@@ -86,7 +86,7 @@ const keyErrors: readonly ErrorCode[] = [
   ...(['request_in_progress', 'request_interrupted'] as const),
 ];
 
-/** Says in the declaration of a route that it takes the header, once for all rooms. */
+/** Adds the header to the declaration of a route. */
 export function withIdempotencyKeyHeader(facts: RouteDeclaration): RouteDeclaration {
   if (facts.takesIdempotencyKey !== true) return facts;
   return {
@@ -94,7 +94,7 @@ export function withIdempotencyKeyHeader(facts: RouteDeclaration): RouteDeclarat
     headers: {
       ...facts.headers,
       [idempotencyKeyHeader]:
-        'Your name for the request, 1 to 64 of A-Z a-z 0-9 . _ : - and best a UUID: sent again under it within 24 hours, it is answered as the first time and does nothing more.',
+        'Your identifier of the request: 1 to 64 characters of A-Z a-z 0-9 . _ : -, preferably a UUID. A repeated request with the same key within 24 hours gets the first response and has no further effect.',
     },
     errors: [...new Set([...facts.errors, ...keyErrors])],
   };
@@ -104,7 +104,7 @@ export function withIdempotencyKeyHeader(facts: RouteDeclaration): RouteDeclarat
 export function readIdempotencyKey(header: unknown): string | undefined {
   if (header === undefined) return undefined;
   if (typeof header === 'string' && keyPattern.test(header)) return header;
-  return refuse('header_invalid', 'Idempotency-Key is 1 to 64 of A-Z a-z 0-9 . _ : -');
+  return refuse('header_invalid', 'Idempotency-Key must be 1 to 64 characters of A-Z a-z 0-9 . _ : -');
 }
 
 type Headers = Readonly<Record<string, unknown>>;
@@ -121,7 +121,7 @@ export function resolveClientIdentifier(
 ): string | undefined {
   const key = readIdempotencyKey(headers[idempotencyKeyHeader]);
   if (key !== undefined && member !== undefined && key !== member) {
-    refuse('idempotency_key_mismatch', `Idempotency-Key and ${memberName} differ.`);
+    refuse('idempotency_key_mismatch', `Idempotency-Key and ${memberName} differ; send one of them or equal values.`);
   }
   return member ?? key;
 }
@@ -141,7 +141,7 @@ export function withClientTransactionId<Body extends { clientTransactionId?: str
     return refuseField(
       'field_required',
       '/clientTransactionId',
-      'A payment needs an identifier: send clientTransactionId, or the header Idempotency-Key.',
+      'A payment needs an identifier: send clientTransactionId or the header Idempotency-Key.',
     );
   }
   if (member === undefined && !Check(ClientIdentifier, clientTransactionId)) {
@@ -153,7 +153,7 @@ export function withClientTransactionId<Body extends { clientTransactionId?: str
 function throwKeyReused(): never {
   return refuse(
     'client_id_reused',
-    'An earlier request under this Idempotency-Key said something else, or had other rights; look whether it was done.',
+    'An earlier request with this Idempotency-Key had other content or other permissions; check its result and use a new key for a new request.',
   );
 }
 
@@ -174,12 +174,12 @@ function replayResponse(reply: FastifyReply, { status, headers, body }: StoredRe
 function throwWithoutResponse(state: 'Running' | 'Interrupted' | 'Reused'): never {
   if (state === 'Reused') return throwKeyReused();
   if (state === 'Running') {
-    const detail = 'The first request under this Idempotency-Key is still running.';
+    const detail = 'The first request with this Idempotency-Key is still running; retry later.';
     return refuse('request_in_progress', detail, { retryAfterMs: retryAfterMs });
   }
   return refuse(
     'request_interrupted',
-    'The first request under this Idempotency-Key was cut off, and may have been done.',
+    'The first request with this Idempotency-Key was interrupted and may have taken effect; check its result before you send a new key.',
   );
 }
 
@@ -196,12 +196,12 @@ async function replay(
 
 type Handle = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
-/** What becomes of a key must not change what is told of the request. */
+/** An error of the key store must not change the response. */
 async function finishKey(request: FastifyRequest, step: () => Promise<void>): Promise<void> {
   try {
     await step();
   } catch (error) {
-    request.log.warn({ err: error }, 'an idempotency key stays without its answer');
+    request.log.warn({ err: error }, 'the response of an idempotency key could not be stored');
   }
 }
 
@@ -223,7 +223,7 @@ async function handleClaimed(
   return body;
 }
 
-/** The handler looks at more than the gate does: an answer is told again to the same rights alone. */
+/** Handlers check more than the permission, so a response is replayed only to equal permissions. */
 function callerRights(caller: Caller) {
   const { realm, entityId, merchantId, storeId, deviceId, permissions } = caller;
   return { realm, entityId, merchantId, storeId, deviceId, permissions: [...permissions].sort() };

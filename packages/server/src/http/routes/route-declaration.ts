@@ -1,13 +1,13 @@
-// The facts of a declared route: what its request and its answers may hold, and who may call it.
+// The declaration of a route: its request, its responses, its errors and its permission.
 import type { ErrorCode, Outcome } from '@switchyard/contract';
 import type { TSchema } from 'typebox';
 import type { Access } from '../authentication/authenticate.ts';
 import type { Deprecation } from './deprecation.ts';
 
-/** In the order in which overload turns requests away. */
+/** Under overload, the server rejects `report` first and `last` last. */
 export type Priority = 'report' | 'list' | 'sale' | 'last';
 
-/** Headers that clients act upon, in the spelling of the document. */
+/** Response headers that clients use, as the OpenAPI document spells them. */
 export const responseHeaders = [
   ...(['Content-Disposition', 'Content-Range', 'ETag'] as const),
   ...(['Idempotent-Replayed', 'Location', 'Retry-After'] as const),
@@ -23,53 +23,53 @@ export type RouteDeclaration = {
   readonly description?: string;
   readonly tags: readonly string[];
   readonly permission: Access;
-  /** With 'certificate': also one that the platform does not know yet, and one of an unclaimed terminal. */
+  /** With 'certificate': also accepts an unknown certificate and one of an unclaimed terminal. */
   readonly acceptsUnclaimedTerminal?: true;
   readonly body?: TSchema;
-  /** No body at all then counts as `{}`. */
+  /** A missing body then counts as `{}`. */
   readonly bodyOptional?: boolean;
   /** Left out: an object without members. */
   readonly query?: TSchema;
   readonly params?: TSchema;
-  /** Request headers that it reads, with what they mean; for the document alone. */
+  /** Request headers with their descriptions; for the OpenAPI document only. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** By status, headers of its answers besides those of their kind (answer-headers.ts); for the document. */
+  /** By status, response headers besides the common ones (response-headers.ts); for the OpenAPI document. */
   readonly responseHeaders?: Readonly<Record<number, readonly ResponseHeader[]>>;
-  /** By status; null where the answer has no body. */
+  /** By status; null when the response has no body. */
   readonly response: { readonly [status: number]: TSchema | null };
-  /** Besides those that every route of its kind can give. */
+  /** Besides the common errors (operation-responses.ts). */
   readonly errors: readonly ErrorCode[];
   /** Left out: 'sale'. */
   readonly priority?: Priority;
-  /** Which policy of rate-limits.ts counts it; left out: 'default', of public routes 'public'. */
+  /** The policy of rate-limits.ts; left out: 'default', for public routes 'public'. */
   readonly rateLimit?: string;
-  /** Media types of a body that may come in place of JSON; the route's scope has to read them. */
+  /** Media types of the body besides JSON; the Fastify scope of the route must parse them. */
   readonly consumes?: readonly string[];
-  /** Media types of a body that the handler reads as it comes; the route's scope hands the stream on. */
+  /** Media types of a body that the handler reads as a stream. */
   readonly streamedMediaTypes?: readonly string[];
   /** Media types of a 200 that is not JSON. */
   readonly produces?: readonly string[];
-  /** What a fault of ours says in the handler; left out: 'Unknown', of GET 'NotProcessed'. */
+  /** The outcome of an unexpected error in the handler; left out: 'Unknown', for GET 'NotProcessed'. */
   readonly faultOutcome?: Outcome;
-  /** Only the token of a device is good for it. */
+  /** Requires the token of a device. */
   readonly requiresDeviceToken?: boolean;
-  /** A page of the portal leads there by a plain link, for the browser to keep what comes. */
+  /** A page of the portal links to it, so that the browser downloads the response. */
   readonly opensByLink?: boolean;
-  /** Sent again under its Idempotency-Key, it is answered as the first time; the handler returns the answer. */
+  /** Accepts the header Idempotency-Key; the handler returns the response body. */
   readonly takesIdempotencyKey?: boolean;
   readonly bodyLimitBytes?: number;
-  /** Reads a page's form instead of JSON; its scope has the parser of form-body.ts. */
+  /** Accepts an HTML form instead of JSON; its Fastify scope has the parser of form-body.ts. */
   readonly readsForm?: boolean;
-  /** Bodies to show in the document, by what they are; left out, one is put together. */
+  /** Example bodies by title; left out, an example is built from the schema. */
   readonly examples?: Readonly<Record<string, unknown>>;
-  /** Its refusals stand in `response`, in a form that is not ours. */
+  /** `response` declares its errors, which are not problem+json. */
   readonly hasOwnErrors?: boolean;
-  /** It has a successor, and will be withdrawn. */
+  /** The operation has a successor and will be removed. */
   readonly deprecated?: Deprecation;
-  /** Served by the listener for devices alone; for the document. */
+  /** Only the listener for devices serves it; for the OpenAPI document. */
   readonly isOnDeviceListener?: boolean;
-  /** What an answer without a body in JSON is, by status; for the document. */
+  /** By status, the description of a response without a JSON body; for the OpenAPI document. */
   readonly statusDescriptions?: Readonly<Record<number, string>>;
-  /** Not an operation of the API: pages for people. */
+  /** Not an operation of the API, such as an HTML page. */
   readonly isHidden?: boolean;
 };

@@ -1,4 +1,4 @@
-// Answers what never became a request: broken HTTP, oversized headers, a peer that stalls.
+// Writes the response to data that is not a valid request: malformed HTTP, oversized headers, a request timeout.
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { type ErrorCode, errorCodes, Refusal } from '@switchyard/contract';
@@ -6,9 +6,9 @@ import { problemMediaType, problemOf } from '../responses/problem-responses.ts';
 import { hstsHeaderLines } from './strict-transport-security.ts';
 
 const errorByNodeCode: Record<string, [ErrorCode, string]> = {
-  HPE_HEADER_OVERFLOW: ['headers_too_large', 'The headers are longer than the limit.'],
+  HPE_HEADER_OVERFLOW: ['headers_too_large', 'The request headers are longer than the limit.'],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: ['payload_too_large', 'The chunk extensions are too long.'],
-  ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request did not arrive in time.'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The server did not receive the whole request in time.'],
 };
 
 export function createClientErrorHandler(
@@ -36,7 +36,7 @@ export function createClientErrorHandler(
       ...hstsHeaderLines(sendsHsts),
       'Connection: close',
     ];
-    // The peer may never read: ended for writing, and destroyed as soon as that is through.
+    // The client may never read, so the socket is destroyed when the response is sent.
     socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
   };
 }

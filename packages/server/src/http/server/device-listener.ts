@@ -1,4 +1,4 @@
-// Further sockets of the same server, for peers that prove themselves by certificate, and for one part of the routes.
+// The listener for devices: further sockets of the same server that require client certificates and serve some routes only.
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
@@ -13,9 +13,9 @@ export type DeviceListenerOptions = {
   readonly port: number;
   /** Left out only behind a trusted proxy that ends TLS itself. */
   readonly tls?: ListenerTls;
-  /** What is served there lies below this path. */
+  /** The device listener serves the routes below this path only. */
   readonly prefix: string;
-  /** The routes that are served nowhere else. */
+  /** Routes that only the device listener serves. */
   readonly exclusiveRoutes: readonly string[];
 };
 
@@ -26,16 +26,16 @@ type Deps = {
   readonly onClientError: (error: Error, socket: Socket) => void;
   readonly upgrades: Pick<WebSocketUpgrades, 'attach' | 'isWebSocketRequest'>;
   readonly newConnections: NewConnectionLimits;
-  /** How many there may be beside the connections of HTTP. */
+  /** The maximum number of WebSockets besides HTTP connections. */
   readonly webSockets: number;
   readonly sendsHsts: boolean;
 };
 
 export type DeviceListener = {
-  /** Throws `route_not_found` for what is served by the other listener alone. */
+  /** @throws Refusal route_not_found for a route of the other listener */
   check(request: FastifyRequest): void;
   listen(): Promise<{ host: string; port: number }>;
-  /** Ends every connection: what runs has been waited for before. */
+  /** Closes every connection; the caller has waited for running requests before. */
   close(): Promise<void>;
 };
 
@@ -69,12 +69,12 @@ export function createDeviceListener(deps: Deps): DeviceListener {
 
   return {
     check({ raw, url, routeOptions }) {
-      // The route as it was declared: an address can be spelled in many ways.
+      // The declared route, since a URL has several spellings.
       const path = routeOptions.url ?? url;
       const isServed = ownRequests.has(raw)
         ? path.startsWith(prefix)
         : !exclusiveRoutes.includes(path);
-      if (!isServed) refuse('route_not_found', 'No operation has this path.');
+      if (!isServed) refuse('route_not_found', 'No operation has this path; check the path of the request.');
     },
 
     async listen() {
@@ -97,7 +97,7 @@ export function createDeviceListener(deps: Deps): DeviceListener {
   };
 }
 
-/** Clients try both families of localhost, and the first listener is open at both as well. */
+/** Clients try the IPv4 and the IPv6 address of localhost, and Fastify listens on both as well. */
 async function addressesOf(host: string): Promise<string[]> {
   if (host !== 'localhost') return [host];
   const addresses = await lookup(host, { all: true });

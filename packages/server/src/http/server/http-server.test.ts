@@ -370,7 +370,7 @@ describe('http', () => {
       const problem = problemOf(answer, 'internal_error');
       assert.equal(problem.outcome, 'Unknown');
       assert.ok(!answer.body.includes('secret-of-the-house'));
-      const line = sample.lines.findLast(({ msg }) => msg === 'unexpected fault');
+      const line = sample.lines.findLast(({ msg }) => msg === 'unexpected error');
       assert.equal(line?.['requestId'], problem.requestId);
       assert.ok(JSON.stringify(line).includes('secret-of-the-house'));
       assert.equal(problemOf(await ask({ url }), 'internal_error').outcome, 'NotProcessed');
@@ -394,8 +394,8 @@ describe('http', () => {
 
   it('finds out in tests when an answer is not as declared', async () => {
     problemOf(await ask({ url: '/sample/v1/undeclared' }), 'internal_error');
-    const line = sample.lines.findLast(({ msg }) => msg === 'unexpected fault');
-    assert.match(JSON.stringify(line), /getUndeclared 200 is not as declared/);
+    const line = sample.lines.findLast(({ msg }) => msg === 'unexpected error');
+    assert.match(JSON.stringify(line), /getUndeclared 200 does not match its schema/);
   });
 
   it('never answers a mutated request with a fault', async () => {

@@ -1,4 +1,4 @@
-// The HTTP server: one Fastify over TLS with the house rules that every route obeys.
+// The HTTP server: one Fastify instance over TLS with the checks that apply to every route.
 import type { AddressInfo } from 'node:net';
 import { defined, Refusal } from '@switchyard/contract';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
@@ -68,64 +68,64 @@ import {
   type WebSocketUpgrades,
 } from './websocket-upgrades.ts';
 
-/** The part of the settings that matters here. */
+/** The settings of the HTTP server. */
 export type HttpSettings = {
   readonly host: string;
   readonly port: number;
   readonly baseUrl: string;
   readonly authUrl: string;
-  /** Where devices show their certificates; for the documents. */
+  /** The base URL of the listener for devices; for the OpenAPI document. */
   readonly deviceAuthUrl?: string;
-  /** What opens the address of a session; for the document. */
+  /** How a session URL of the connector is authorized; for the AsyncAPI document. */
   readonly connectorSessionAuth?: 'url' | 'bearer';
-  /** Addresses and ranges of the proxy that ends TLS. */
+  /** Addresses and ranges of the trusted proxies that terminate TLS. */
   readonly trustProxy?: readonly string[] | undefined;
-  /** WebSockets that there may be beside the connections of HTTP. */
+  /** The maximum number of WebSockets besides HTTP connections. */
   readonly connectorConnections?: number;
-  /** In `production` each response has HSTS; of localhost it would hold for all that stands there. */
+  /** In `production` each response has HSTS; on localhost it would affect other local servers. */
   readonly environment?: string;
 };
 
 export type HttpDeps = {
   readonly settings: HttpSettings;
-  /** Left out only behind a trusted proxy that ends TLS itself. */
+  /** Left out only behind a trusted proxy that terminates TLS. */
   readonly tls?: ListenerTls;
   readonly log: Log;
   readonly metrics?: Metrics;
   readonly ids: Ids;
   readonly clock?: Clock;
-  /** What clients wait for; left out, nothing happens elsewhere. */
+  /** Notifies waiting clients of changes; left out, only changes of this process. */
   readonly live?: Live | undefined;
   readonly streams?: Pick<EventStreamsDeps, 'limits' | 'timings'>;
   readonly verifyToken: VerifyToken;
-  /** Left out: nobody comes without a token. */
+  /** Left out: every caller needs a token. */
   readonly findSessionCaller?: FindSessionCaller | undefined;
-  /** Left out: nobody acts in another organisation. */
+  /** Left out: no caller can act on behalf of another organisation. */
   readonly findOrganization?: FindOrganization;
-  /** Left out: requests have no keys. */
+  /** Left out: Idempotency-Key is ignored. */
   readonly idempotencyKeys?: IdempotencyKeys | undefined;
   /** Left out: no client certificate is accepted. */
   readonly certificates?: CertificateReader;
-  /** For peers that prove themselves by certificate; left out: there is none. */
+  /** The listener for devices; left out: none. */
   readonly deviceListener?: DeviceListenerOptions | undefined;
-  /** Besides, or in place of, the default policies. */
+  /** Added to the default policies, or replacing them by name. */
   readonly rateLimits?: RatePolicies;
   readonly loadLimits?: LoadLimits;
-  /** How long clients may take; left out in part: as usual. */
+  /** Timeouts that differ from the defaults. */
   readonly connectionTimeouts?: Partial<ConnectionTimeouts> | undefined;
-  /** What the tags of the routes are about, for the OpenAPI document. */
+  /** Descriptions of further tags in the OpenAPI document. */
   readonly tagDescriptions?: Readonly<Record<string, string>>;
-  /** The user domain that the reference page signs in to; left out, readers put theirs in. */
+  /** The user domain of the token URL in the OpenAPI document; left out, a placeholder. */
   readonly exampleUserDomain?: string | undefined;
-  /** Compiles every schema before the server listens: slower, and faulty ones show at once. */
+  /** Compiles every schema before the server listens: slower, and reports invalid schemas at once. */
   readonly eagerSchemas?: boolean;
-  /** Told at the end of each answer to a known caller; it returns at once. */
+  /** Called at the end of each response to an authenticated caller; must return at once. */
   readonly onResponse?: OnResponse | undefined;
-  /** For tests: an answer that is not as its route declares becomes a fault. */
+  /** For tests: a response that its route does not declare becomes an internal error. */
   readonly validatesResponses?: boolean;
 };
 
-/** One that another library answers has no facts. */
+/** A route that another library serves has no `facts`. */
 export type RegisteredRoute = {
   readonly method: string;
   readonly url: string;
@@ -133,20 +133,20 @@ export type RegisteredRoute = {
 };
 
 export type Http = {
-  /** Rooms register their routes on it before `listen`. */
+  /** Modules register their routes on it before `listen`. */
   readonly app: FastifyInstance;
-  /** Everything that can be asked, as far as it is registered. */
+  /** All registered routes. */
   readonly routes: readonly RegisteredRoute[];
   readonly certificates: CertificateReader;
-  /** Rooms add their queues as sources of pressure. */
+  /** Modules add their queues as sources of pressure. */
   readonly loadShedding: LoadShedding;
-  /** For rooms whose clients wait for what happens. */
+  /** For modules with event streams or long polls. */
   readonly streams: EventStreams;
-  /** For rooms that speak over WebSockets. */
+  /** For modules with WebSockets. */
   readonly upgrades: Pick<WebSocketUpgrades, 'add' | 'drain'>;
-  /** `secondPort` where there is a second listener. */
+  /** `devicePort` when the listener for devices exists. */
   listen(): Promise<{ host: string; port: number; devicePort?: number }>;
-  /** Answers new requests with 503, waits for running ones, then closes every connection. */
+  /** Answers new requests with 503, waits for running requests, then closes every connection. */
   close(limitMs?: number): Promise<void>;
 };
 
@@ -154,7 +154,7 @@ const apiInfo = {
   title: 'Switchyard',
   version: serverPackage.version,
   description:
-    'An open payment platform for acquirers. Every refusal is application/problem+json with a code of a closed list; a declined payment is not a refusal. Amounts are integers in minor units.',
+    'An open payment platform for acquirers. Every error response is application/problem+json with a code of a closed list; a declined payment is not an error. Amounts are integers in minor units.',
 } as const;
 
 const sendsHsts = ({ environment }: HttpSettings) => environment === 'production';
@@ -243,14 +243,14 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
       const { address, port } = app.server.address() as AddressInfo;
       if (deviceListener === undefined) return { host: address, port };
       const { port: devicePort } = await deviceListener.listen();
-      deps.log.info({ port: devicePort }, 'listening for clients with certificates');
+      deps.log.info({ port: devicePort }, 'listening for devices with client certificates');
       return { host: address, port, devicePort };
     },
     async close(limitMs = closeLimitMs) {
       streams.stop();
       upgrades.drain();
       const unfinished = app.server.listening ? await drain.waitForRequests(limitMs) : 0;
-      if (unfinished > 0) deps.log.warn({ left: unfinished }, 'requests were cut off by the stop');
+      if (unfinished > 0) deps.log.warn({ left: unfinished }, 'the shutdown interrupted running requests');
       if (unfinished > 0) app.server.closeAllConnections();
       await deviceListener?.close();
       await app.close();
@@ -272,7 +272,7 @@ function openApiOptions(deps: HttpDeps): OpenApiOptions {
   };
 }
 
-/** Whoever asks there by plain HTTP learns what the address is. */
+/** Also answers plain HTTP requests to the path with 426. */
 function addUpgrade(
   app: FastifyInstance,
   upgrades: WebSocketUpgrades,
@@ -281,7 +281,7 @@ function addUpgrade(
   upgrades.add(added);
   app.get(added.path, (_request, reply) => {
     reply.header('upgrade', 'websocket').header('connection', 'Upgrade');
-    throw new Refusal('upgrade_required', 'The address is that of a WebSocket.');
+    throw new Refusal('upgrade_required', 'The path is a WebSocket; connect with a WebSocket client.');
   });
 }
 
@@ -323,7 +323,7 @@ function createApp(
     frameworkErrors: handleError,
     clientErrorHandler: createClientErrorHandler(settings.baseUrl, ids.uuid, sendsHsts(settings)),
   });
-  // Further sockets of the same listener hand theirs on to this one.
+  // Further sockets of the same listener forward their requests to this server.
   upgrades.attach(app.server, false);
   return app;
 }
@@ -354,7 +354,7 @@ type CommonHookParts = {
   readonly baseUrl: string;
 };
 
-/** What holds for every request, whether a room declared its route or not. */
+/** The hooks and handlers of every request, also without a declared route. */
 function addCommonHooks(
   app: FastifyInstance,
   { drain, certificates, routes, deviceListener, baseUrl }: CommonHookParts,
@@ -373,7 +373,7 @@ function addCommonHooks(
       if (request.url.length > urlLimitChars) {
         throw new Refusal(
           'uri_too_long',
-          `The address is longer than ${urlLimitChars} characters.`,
+          `The URL is longer than ${urlLimitChars} characters.`,
         );
       }
       done();
@@ -408,7 +408,7 @@ function observeRequests(
   });
 }
 
-/** Every GET is there as HEAD too, which is the same route. */
+/** Fastify adds HEAD to every GET, which is the same route. */
 function recordRoutes(app: FastifyInstance): readonly RegisteredRoute[] {
   const registered: RegisteredRoute[] = [];
   app.addHook('onRoute', ({ method, url, config }) => {
@@ -421,7 +421,7 @@ function recordRoutes(app: FastifyInstance): readonly RegisteredRoute[] {
   return registered;
 }
 
-/** Puts the gate before every route that a room declares, and remembers what was declared. */
+/** Adds the request checks to every declared route, and collects the declarations for the OpenAPI document. */
 function guardRoutes(
   app: FastifyInstance,
   operations: RouteDeclaration[],
@@ -448,7 +448,7 @@ function guardRoutes(
     }
     if (facts.bodyOptional !== true) return;
     options.preValidation = (request, _reply, done) => {
-      // `null` was sent, and is no object.
+      // A sent `null` stays and fails the schema.
       if (request.body === undefined) request.body = {};
       done();
     };

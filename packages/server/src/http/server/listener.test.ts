@@ -168,7 +168,7 @@ describe('http over TLS', () => {
     await new Promise((resolve) => setImmediate(resolve));
     socket.destroy();
     await withAgent(async (agent) => assert.equal((await ask(agent)).status, 200));
-    assert.ok(!JSON.stringify(sample.lines.slice(lines)).includes('unexpected fault'));
+    assert.ok(!JSON.stringify(sample.lines.slice(lines)).includes('unexpected error'));
   });
 });
 

@@ -1,4 +1,4 @@
-// The socket side of the server: TLS, time-outs and the limits of what HTTP may weigh.
+// Creates the HTTP or HTTPS server: TLS, timeouts, and limits of headers and connections.
 import {
   createServer,
   type IncomingMessage,
@@ -15,11 +15,11 @@ import { hstsServerOptions } from './strict-transport-security.ts';
 export type ListenerTls = {
   readonly cert: string | Buffer;
   readonly key: string | Buffer;
-  /** Asks for a client certificate of these authorities and does not require one. */
+  /** Requests a client certificate of these authorities and does not require one. */
   readonly clientAuthorities?: readonly string[];
 };
 
-/** Longer than the usual 60 s of proxies, so that they close first and lose no request. */
+/** Longer than the usual 60 s of proxies, so that the proxy closes first and loses no request. */
 export const keepAliveTimeoutMs = 72_000;
 export const headerLimitBytes = 16_384;
 export const headerCountLimit = 100;
@@ -28,25 +28,25 @@ const limits: ServerOptions = {
   keepAliveTimeout: keepAliveTimeoutMs,
   maxHeaderSize: headerLimitBytes,
   noDelay: true,
-  // Of two Authorization headers neither counts: joined, they have no form that is accepted.
+  // Two joined Authorization headers are invalid, so neither of them is accepted.
   joinDuplicateHeaders: true,
 };
 
 type ListenerOptions = {
   readonly tls: ListenerTls | undefined;
   readonly newConnections: NewConnectionLimits;
-  /** Whether a request becomes a WebSocket; every other one is plain HTTP. */
+  /** Whether a request becomes a WebSocket. */
   isUpgrade(request: IncomingMessage): boolean;
-  /** How many WebSockets there may be beside the connections of HTTP. */
+  /** The maximum number of WebSockets besides HTTP connections. */
   readonly webSockets: number;
   /** Whether each response has HSTS. */
   readonly sendsHsts: boolean;
 };
 
-/** Of the connections of a listener so many may be such that have asked for nothing yet. */
+/** The share of connections that may be without a request. */
 const newConnectionShare = 0.5;
 
-/** @example const server = createListener(handle, { tls, arrivals, isUpgrade: () => false, webSockets: 0, isStrict: false }); */
+/** @example const server = createListener(handle, { tls, newConnections, isUpgrade: () => false, webSockets: 0, sendsHsts: false }); */
 export function createListener(
   handler: RequestListener,
   { tls, newConnections, isUpgrade, webSockets, sendsHsts }: ListenerOptions,
@@ -85,14 +85,14 @@ export function createListener(
 }
 
 /**
- * Bad certificates come through as well, so that their owner is told in HTTP what is wrong: who
- * reads a certificate has to look at it. Ticket keys are those of the server alone, made at random.
+ * TLS accepts invalid certificates, so that the HTTP response can name the error: code that reads a
+ * certificate must verify it.
  */
 function clientCertificateOptions(authorities: readonly string[] | undefined): TlsOptions {
   if (authorities === undefined) return {};
   return {
     ca: [...authorities],
-    // An operator may name the authority that issues, without the root above it.
+    // An operator may configure an issuing authority without its root.
     allowPartialTrustChain: true,
     requestCert: true,
     rejectUnauthorized: false,

@@ -1,4 +1,4 @@
-// Tells an address that does not exist from one that is asked with the wrong method.
+// Answers 404 for an unknown path, 405 for an unknown method of a path, and OPTIONS.
 import { Refusal } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ProblemSender } from '../responses/problem-responses.ts';
@@ -7,7 +7,7 @@ type KnownPath = { readonly pattern: RegExp; readonly methods: Set<string> };
 
 export type RouteMap = {
   add(method: string | readonly string[], url: string): void;
-  /** The methods of the first declared path that has the form, in the order of declaration. */
+  /** The methods of all declared paths that match, in the order of declaration. */
   methodsOf(path: string): string[] | undefined;
 };
 
@@ -44,7 +44,7 @@ export function createNotFoundHandler(routes: RouteMap, sendProblem: ProblemSend
   return (request: FastifyRequest, reply: FastifyReply): void => {
     const methods = routes.methodsOf(request.url.split('?', 1)[0] ?? '');
     if (methods === undefined) {
-      sendProblem(new Refusal('route_not_found', 'No operation has this path.'), request, reply);
+      sendProblem(new Refusal('route_not_found', 'No operation has this path; check the path of the request.'), request, reply);
       return;
     }
     const allow = [...methods, 'OPTIONS'].sort().join(', ');
@@ -53,7 +53,7 @@ export function createNotFoundHandler(routes: RouteMap, sendProblem: ProblemSend
       reply.code(204).send();
       return;
     }
-    const detail = `The path knows ${allow}.`;
+    const detail = `The path supports ${allow}.`;
     sendProblem(new Refusal('method_not_allowed', detail), request, reply);
   };
 }

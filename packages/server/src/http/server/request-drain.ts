@@ -1,16 +1,16 @@
-// Counts the requests under way, so that a stop can wait for them and turn new ones away.
+// Counts running requests, so that a shutdown can wait for them and reject new ones.
 import type { RequestListener, ServerResponse } from 'node:http';
 import { Refusal } from '@switchyard/contract';
 
 const pollMs = 20;
 
 export type RequestDrain = {
-  /** Wraps the listener of the server: also what no route handles is counted. */
+  /** Wraps the listener of the server, so that requests without a route are counted too. */
   countRequests(listener: RequestListener): RequestListener;
   running(): number;
-  /** Throws `shutting_down` once the stop has begun, and asks the client to connect anew. */
+  /** Closes the connection after the response. @throws Refusal shutting_down when the shutdown has begun */
   rejectWhileDraining(response: ServerResponse): void;
-  /** Resolves when nothing runs any more, or when the limit has passed; tells how many were left. */
+  /** Resolves when no request is running or after the limit, with the number of running requests. */
   waitForRequests(limitMs: number): Promise<number>;
 };
 
@@ -30,7 +30,7 @@ export function createRequestDrain(): RequestDrain {
     rejectWhileDraining(response) {
       if (!isDraining) return;
       response.setHeader('connection', 'close');
-      throw new Refusal('shutting_down', 'The process takes no new requests.', {
+      throw new Refusal('shutting_down', 'The process is shutting down; retry the request.', {
         retryAfterMs: 1000,
       });
     },

@@ -1,4 +1,4 @@
-// Gives each request a log that names it, made when something is said: most requests say nothing.
+// The logger of a request, created at its first line, and the access log of slow or failed requests.
 import { defined } from '@switchyard/contract';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { Log } from '../../platform/index.ts';
@@ -10,7 +10,7 @@ function childLog(state: LazyLog): Log {
   return state.childLogger;
 }
 
-// Shared by all requests, so that one costs an object and no more.
+// Shared by all requests, to save memory for each request.
 const methods = {
   child(this: LazyLog, ...given: Parameters<Log['child']>) {
     return childLog(this).child(...given);
@@ -49,10 +49,10 @@ export function createLazyRequestLog(parent: Log, createChild: () => Log): Fasti
   return state as unknown as FastifyBaseLogger;
 }
 
-/** A sale waits for its acquirer; what is slower than this deserves a look. */
+/** A slower response is logged. */
 export const slowRequestMs = 2000;
 
-/** Never the address as sent: its query, and at times its path, hold secrets. */
+/** The declared route instead of the URL, since a query or a path can contain secrets. */
 function logFields(request: FastifyRequest, reply: FastifyReply) {
   const { refusal, caller, routeOptions } = request;
   return {
@@ -68,7 +68,7 @@ function logFields(request: FastifyRequest, reply: FastifyReply) {
   };
 }
 
-/** The loggers of requests are pino's, of which Fastify's type shows a part. */
+/** Fastify's type of a logger lacks pino's `isLevelEnabled`. */
 function isDebugEnabled(log: FastifyBaseLogger & { isLevelEnabled?(level: string): boolean }) {
   return log.isLevelEnabled?.('debug') === true;
 }

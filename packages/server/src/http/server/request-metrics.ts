@@ -1,33 +1,33 @@
-// Counts the requests and their times, by operation and status.
+// Metrics of requests: duration by operation and status, running requests and pressure.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Metrics } from '../../platform/index.ts';
 
-/** From a cached answer to an acquirer that needs its whole time-out. */
+/** From a cached response to an acquirer response at its timeout. */
 const bucketsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 export type RequestMetrics = { observe(request: FastifyRequest, reply: FastifyReply): void };
 
-/** As many series as there are operations and statuses: names that a client sends are no labels. */
+/** Labels are operations and statuses only, so that clients cannot create time series. */
 export function createRequestMetrics(
   metrics: Metrics,
   load: { running(): number; pressure(): number },
 ): RequestMetrics {
   const seconds = metrics.histogram({
     name: 'switchyard_http_request_seconds',
-    help: 'Time from the arrival of a request to the end of its answer.',
+    help: 'Time from the receipt of a request to the end of its response.',
     labelNames: ['operation', 'status'],
     buckets: bucketsSeconds,
   });
   metrics.gauge({
     name: 'switchyard_http_requests_running',
-    help: 'Requests under way.',
+    help: 'Running requests.',
     collect() {
       this.set(load.running());
     },
   });
   metrics.gauge({
     name: 'switchyard_http_pressure',
-    help: 'Load; sales are refused from 1 on.',
+    help: 'Load of the process; the server rejects sales from 1 on.',
     collect() {
       this.set(load.pressure());
     },
@@ -35,7 +35,7 @@ export function createRequestMetrics(
   const seriesByKey = new Map<string, ReturnType<typeof seconds.labels>>();
   return {
     observe(request, reply) {
-      // How long a client stays says nothing of how fast it is answered.
+      // The duration of a stream is the time that its client stays connected.
       if (request.isStreamed) return;
       const operation = request.routeOptions.config.facts?.operationId ?? 'none';
       const status = String(reply.statusCode);

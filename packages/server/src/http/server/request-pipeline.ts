@@ -1,4 +1,4 @@
-// What every declared route asks before it reads a body, in the published order.
+// The checks of every declared route before its body is read, in the published order.
 import { type ErrorCode, errorCodes, Refusal } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { type Authenticate, createPermissionCheck } from '../authentication/authenticate.ts';
@@ -16,13 +16,13 @@ import {
 import { allowsActingOnBehalf } from '../routes/act-on-behalf-of.ts';
 import type { RouteDeclaration } from '../routes/route-declaration.ts';
 
-/** No endpoint of ours needs more, and a refusal here is cheaper than a parse. */
+/** The default limit of a body. */
 export const bodyLimitBytes = 1_048_576;
 export const urlLimitChars = 8192;
 
 export type RequestChecksDeps = {
   readonly authenticate: Authenticate;
-  /** The caller in the organisation that the request names. */
+  /** Returns the caller in the organisation that the request names. */
   readonly actOnBehalf: (request: FastifyRequest, caller: Caller) => Promise<Caller>;
   readonly rateLimits: RateLimits;
   readonly loadShedding: LoadShedding;
@@ -67,7 +67,7 @@ export function createRequestChecks(
     applyRateLimit(caller, reply);
     checkPermission(caller);
     if (facts.requiresDeviceToken === true && caller.deviceId === undefined) {
-      refuse('permission_denied', 'The operation needs the token of a device.');
+      refuse('permission_denied', 'The operation needs the token of a device; this token belongs to an application or a user.');
     }
     if (canActOnBehalf) request.caller = await actOnBehalf(request, caller);
   }
@@ -84,16 +84,15 @@ export function createRequestChecks(
   };
 }
 
-/** Who comes with nothing at all costs nothing, and is told what is missing. */
+/** Whether authentication failed; a missing token does not count, since it costs no check. */
 export const isUnauthenticated = (error: unknown) =>
   error instanceof Refusal &&
   error.code !== 'token_missing' &&
   errorCodes[error.code].status === 401;
 
 /**
- * An address has so many tokens of nobody, since nobody else can be counted for them: behind these its tokens and
- * sessions are looked at no more, but for those that are known. A till that goes on with an old one does not stop its
- * neighbours.
+ * Failed authentications are limited per IP address. Above the limit, only tokens and sessions that this process has
+ * verified before are accepted, so that a client with an old token does not block others at its address.
  */
 function createFindCaller({
   authenticate,
@@ -104,7 +103,7 @@ function createFindCaller({
   return async (request) => {
     const retryAfterMs = unauthenticatedByAddress.waitMs(request.ip);
     if (retryAfterMs !== undefined && !authenticate.isVerified(request)) {
-      throw new Refusal('rate_limited', 'Too many tokens that are not valid came from there.', {
+      throw new Refusal('rate_limited', 'Too many invalid tokens were sent from this IP address; retry after the time in Retry-After.', {
         retryAfterMs,
       });
     }
@@ -117,11 +116,11 @@ function createFindCaller({
   };
 }
 
-/** What is asked again of a request with a token: all of it that has to outlive its first answer. */
+/** The parts of a request with a token that the authorization check of a stream needs, to free the rest. */
 function reduceRequest(request: FastifyRequest): FastifyRequest {
   const { headers, query, raw } = request;
   const { authorization, [clientCertHeader]: certificate } = headers;
-  // Whoever comes by a session is known by more than that.
+  // A session needs more parts of the request.
   if (authorization === undefined) return request;
   const { socket } = raw;
   const reduced = {
@@ -132,7 +131,7 @@ function reduceRequest(request: FastifyRequest): FastifyRequest {
   return reduced as unknown as FastifyRequest;
 }
 
-/** Asks it all again of a request that is still answered: who it is, whether it may, where it acts. */
+/** Repeats authentication and authorization for a request that is still being answered, such as a stream. */
 export function createAuthorizationRecheck({
   authenticate,
   actOnBehalf,
@@ -178,7 +177,7 @@ function createTransportCheck(facts: RouteDeclaration): (request: FastifyRequest
   const needsBody = readsBody && takesBody && facts.bodyOptional !== true;
   return ({ headers }) => {
     if (!acceptsMediaType(headers.accept, produces)) {
-      refuse('not_acceptable', `The operation answers with ${produces.join(' or ')}.`);
+      refuse('not_acceptable', `The operation returns ${produces.join(' or ')}; change the Accept header.`);
     }
     if (!readsBody) return;
     const length = headers['content-length'];
@@ -189,10 +188,10 @@ function createTransportCheck(facts: RouteDeclaration): (request: FastifyRequest
     }
     const type = headers['content-type'];
     if ((hasBody || needsBody) && !isOwnType(type) && !isMediaType(type, consumes)) {
-      refuse('unsupported_media_type', `The operation reads ${readable} in UTF-8.`);
+      refuse('unsupported_media_type', `The operation accepts ${readable} in UTF-8; change the Content-Type header.`);
     }
     if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') {
-      refuse('unsupported_media_type', 'The operation reads no encoded body.');
+      refuse('unsupported_media_type', 'The operation does not accept Content-Encoding; send the body uncompressed.');
     }
   };
 }

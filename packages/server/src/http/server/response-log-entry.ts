@@ -1,15 +1,15 @@
-// What is told of a request that was answered, to whoever keeps a log of them.
+// The log entry of a response to an authenticated request, for the request log.
 
 import type { Refusal } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../authentication/caller.ts';
 
-/** Of a declared route, asked by somebody who proved who he is. */
+/** A response of a declared route to an authenticated caller. */
 export type ResponseLogEntry = {
   readonly caller: Caller;
   readonly requestId: string;
   readonly method: string;
-  /** The path as its route declares it, with `:name` where a parameter stands. */
+  /** The declared path, with `:name` for parameters. */
   readonly route: string;
   readonly params: Readonly<Record<string, string>>;
   readonly operationId: string;
@@ -20,7 +20,7 @@ export type ResponseLogEntry = {
 
 export type OnResponse = (entry: ResponseLogEntry) => void;
 
-/** Calls back at the end of an answer: where nobody is known to have asked, nobody is told. */
+/** Reports a response, unless the request was unauthenticated or had no declared route. */
 export function reportResponse(
   onResponse: OnResponse,
   request: FastifyRequest,

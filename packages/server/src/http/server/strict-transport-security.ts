@@ -1,15 +1,15 @@
-// HSTS (RFC 6797): browsers come to the platform's hosts by TLS alone. Production sends it with every response.
+// Strict-Transport-Security (HSTS, RFC 6797): browsers use TLS only. Production sends it with every response.
 import { type IncomingMessage, ServerResponse } from 'node:http';
 
 const yearSeconds = 31_536_000;
 const name = 'Strict-Transport-Security';
 const value = `max-age=${yearSeconds}`;
 
-/** A line of the head of a response that is written by hand. */
+/** The header line for a response that is written directly to a socket. */
 export const hstsHeaderLines = (sendsHsts: boolean): string[] =>
   sendsHsts ? [`${name}: ${value}`] : [];
 
-/** `new` gives what a function returns: each response has the header, also those that Node sends by itself. */
+/** Called with `new`: every response gets the header, also the responses that Node sends itself. */
 function createHstsResponse(
   ...given: ConstructorParameters<typeof ServerResponse<IncomingMessage>>
 ): ServerResponse {

@@ -1,4 +1,4 @@
-// WebSocket handshakes on the sockets of the server: who is turned away hears why in HTTP.
+// WebSocket handshakes on the sockets of the server; a rejected handshake gets a problem response.
 import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { errorCodes, Refusal, refuse } from '@switchyard/contract';
@@ -22,63 +22,63 @@ import { hstsHeaderLines } from './strict-transport-security.ts';
 /** A key of 16 bytes in base64 (RFC 6455, 4.1). */
 const keyPattern = /^[+/0-9A-Za-z]{22}==$/;
 const webSocketVersion = '13';
-/** Handshakes that are being looked at; more are told to come back. */
+/** Concurrent handshakes; the server rejects further ones with rate_limited. */
 const maxPendingHandshakes = 2000;
-/** Least fragments that a message of a mebibyte needs at the usual 4 KiB, four times over. */
+/** Four times the fragments of a message of 1 MiB at 4 KiB each. */
 const maxFragments = 1024;
-/** How long the peer may take to answer a closing. */
+/** How long the client may take to answer a close frame. */
 const closeTimeoutMs = 5000;
 
 export type Handshake = {
   readonly request: IncomingMessage;
-  /** `X-Request-Id`: also the correlation of what is logged about the connection. */
+  /** `X-Request-Id`, also in the log lines of the connection. */
   readonly id: string;
-  /** What follows the path of the route, where it has a last part that varies. */
+  /** The value of the path parameter; empty for a route without one. */
   readonly key: string;
-  /** Who asks; absent where the route lets in strangers, and nobody said who he is. */
+  /** The caller; undefined when the route accepts a handshake without a token and has none. */
   readonly caller: Caller | undefined;
   /** The bearer token as it was sent. */
   readonly token: string | undefined;
   readonly presentedCertificate: PresentedCertificate;
-  /** Where it came from, as far as proxies that are trusted tell it. */
+  /** The IP address of the client; trusted proxies report it. */
   readonly address: string;
-  /** Whether it came in where devices show their certificates. */
+  /** Whether the listener for devices received the handshake. */
   readonly isDeviceListener: boolean;
 };
 
-/** What is seen of a handshake before anything is looked up. */
+/** The parts of a handshake before authentication. */
 type UpgradeRequest = Pick<Handshake, 'request' | 'key'>;
 
 export type AcceptedUpgrade = {
-  /** What is done with the connection once it is open. */
+  /** Called with the open WebSocket. */
   onOpen(socket: WebSocket): void;
-  /** The peer was gone before it was open. */
+  /** Called when the client disconnected before the WebSocket was open. */
   onAbort?(): void;
 };
 
 export type WebSocketRoute = {
-  /** Ends with `/:key` where the last part varies. */
+  /** May end with the path parameter `/:key`. */
   readonly path: string;
   /**
-   * `required`: the token of a caller; `optional`: one that is sent is checked; `own`: the route looks at it
-   * itself; `page`: a page of our own, which can show none, and the route looks where it comes from.
+   * `required`: a valid token; `optional`: a sent token is verified; `own`: the route verifies the token;
+   * `page`: a page of the portal without a token, whose origin the route verifies.
    */
   readonly bearer: 'required' | 'optional' | 'own' | 'page';
   readonly maxMessageBytes: number;
-  /** Served to devices at their own listener too. */
+  /** Whether the listener for devices serves the route too. */
   readonly isOnDeviceListener: boolean;
-  /** Whether its address or its page was found good here: it is looked at, whatever else came from there. */
+  /** Whether this process has verified the URL or the page before; such handshakes pass the limit of failed attempts. */
   readonly isVerified?: (request: UpgradeRequest) => boolean;
-  /** Throws a Refusal for whom it does not let in. */
+  /** @throws Refusal when the route rejects the handshake */
   accept(handshake: Handshake): Promise<AcceptedUpgrade>;
 };
 
 export type WebSocketUpgrades = {
   add(route: WebSocketRoute): void;
-  /** Whether a request asks for a WebSocket that there is: everything else is plain HTTP. */
+  /** Whether a request is a handshake for a registered WebSocket route. */
   isWebSocketRequest(request: IncomingMessage): boolean;
   attach(server: Server, isDeviceListener: boolean): void;
-  /** From here on everybody is told to come back. */
+  /** Rejects all further handshakes with shutting_down. */
   drain(): void;
 };
 
@@ -89,10 +89,10 @@ type Deps = {
   readonly verifyToken: VerifyToken;
   readonly certificates: CertificateReader;
   readonly unauthenticatedByAddress: FailedAttemptLimit;
-  /** Of addresses of sessions that are nobody's: a till that comes too late takes nothing from tokens. */
+  /** Counted separately, so that a point of sale with an old session URL does not block tokens. */
   readonly unknownSessionsByAddress: FailedAttemptLimit;
   readonly addressOf: (request: IncomingMessage) => string;
-  /** Whether each response has HSTS, refused or not. */
+  /** Whether each response has HSTS. */
   readonly sendsHsts: boolean;
 };
 
@@ -136,16 +136,16 @@ export function createWebSocketUpgrades(deps: Deps): WebSocketUpgrades {
   }
 
   function checkForm({ method, headers }: IncomingMessage): void {
-    if (method !== 'GET') refuse('method_not_allowed', 'A WebSocket is opened by GET.');
+    if (method !== 'GET') refuse('method_not_allowed', 'A WebSocket handshake must be a GET request.');
     if (headers['sec-websocket-version'] !== webSocketVersion) {
-      refuse('upgrade_required', 'The WebSocket has another version than 13.');
+      refuse('upgrade_required', 'Sec-WebSocket-Version must be 13.');
     }
     if (!keyPattern.test(headers['sec-websocket-key'] ?? '')) {
       refuse('header_invalid', 'Sec-WebSocket-Key is missing or malformed.');
     }
   }
 
-  /** A page cannot set the header that proves who it is, and an application shell can. */
+  /** A page in a browser cannot set the Authorization header of a WebSocket; an application can. */
   async function callerOf(
     { bearer }: WebSocketRoute,
     request: IncomingMessage,
@@ -154,7 +154,7 @@ export function createWebSocketUpgrades(deps: Deps): WebSocketUpgrades {
     const { origin, authorization } = request.headers;
     if (bearer === 'page') return { caller: undefined, token: undefined };
     if (origin !== undefined && authorization === undefined) {
-      refuse('origin_not_allowed', 'A page in a browser cannot use this address.');
+      refuse('origin_not_allowed', 'A page in a browser cannot open this WebSocket.');
     }
     if (bearer === 'optional' && authorization === undefined) {
       return { caller: undefined, token: undefined };
@@ -164,10 +164,10 @@ export function createWebSocketUpgrades(deps: Deps): WebSocketUpgrades {
     return { caller, token };
   }
 
-  /** A token that nobody has seen here, or an address that may be somebody's, can cost a question elsewhere. */
+  /** Whether the token or the session URL is unverified, so that its check can cost a query. */
   function isUnverified({ bearer }: WebSocketRoute, { request, key }: UpgradeRequest): boolean {
     const { authorization } = request.headers;
-    // The tokens of devices prove themselves.
+    // Device tokens are verified without a query.
     if (bearer === 'own') return false;
     if (authorization === undefined || bearer === 'page')
       return bearer !== 'required' && key !== '';
@@ -175,19 +175,19 @@ export function createWebSocketUpgrades(deps: Deps): WebSocketUpgrades {
     return token !== undefined && verifyToken.isVerified?.(token) !== true;
   }
 
-  /** Who shows an address alone waits for others that were nobody's, and whoever shows more for tokens that were. */
+  /** A handshake without a token counts against unknown sessions, any other one against failed authentications. */
   function requireAttemptsLeft({ bearer }: WebSocketRoute, request: IncomingMessage): void {
     const isAddress = bearer === 'optional' && request.headers.authorization === undefined;
     const retryAfterMs = (isAddress ? unknownSessionsByAddress : unauthenticatedByAddress).waitMs(
       addressOf(request),
     );
     if (retryAfterMs === undefined) return;
-    throw new Refusal('rate_limited', 'Too much that is not valid came from there.', {
+    throw new Refusal('rate_limited', 'Too many invalid tokens or sessions were sent from this IP address; retry after the time in Retry-After.', {
       retryAfterMs,
     });
   }
 
-  /** Tokens and sessions of nobody are counted with those that come by HTTP. */
+  /** Failures are counted together with those of HTTP requests. */
   function recordFailure(error: unknown, request: IncomingMessage): void {
     const isUnknownSession = error instanceof Refusal && error.code === 'session_gone';
     if (isUnauthenticated(error)) unauthenticatedByAddress.recordFailure(addressOf(request));
@@ -196,7 +196,7 @@ export function createWebSocketUpgrades(deps: Deps): WebSocketUpgrades {
     }
   }
 
-  /** Behind so many of an address no other is looked at, but for what was found good here. */
+  /** Applies the limit of failed attempts to unverified handshakes. */
   async function withAttemptLimit<Of>(
     route: WebSocketRoute,
     upgrade: UpgradeRequest,
@@ -215,16 +215,16 @@ export function createWebSocketUpgrades(deps: Deps): WebSocketUpgrades {
   async function acceptUpgrade(upgrade: IncomingUpgrade, id: string): Promise<void> {
     const { request, socket, head, isDeviceListener } = upgrade;
     if (isDraining) {
-      throw new Refusal('shutting_down', 'The process takes no new connections.', {
+      throw new Refusal('shutting_down', 'The process is shutting down; connect again.', {
         retryAfterMs: 1000,
       });
     }
     if (pending >= maxPendingHandshakes) {
-      throw new Refusal('rate_limited', 'Too many connect at once.', { retryAfterMs: 1000 });
+      throw new Refusal('rate_limited', 'Too many WebSocket handshakes at the same time; retry later.', { retryAfterMs: 1000 });
     }
     const match = find(request);
     if (match === undefined || (isDeviceListener && !match.opened.route.isOnDeviceListener)) {
-      return refuse('route_not_found', 'No operation has this path.');
+      return refuse('route_not_found', 'No WebSocket has this path; check the path of the request.');
     }
     checkForm(request);
     certificates.removeUntrustedHeader({ raw: request });
@@ -254,20 +254,20 @@ export function createWebSocketUpgrades(deps: Deps): WebSocketUpgrades {
   }
 
   function rejectUpgrade({ request, socket }: IncomingUpgrade, id: string, error: unknown): void {
-    const refusal = refusalOf(error) ?? new Refusal('internal_error', 'A fault of the platform.');
-    if (refusal.code === 'internal_error') log.error({ err: error, requestId: id }, 'no handshake');
+    const refusal = refusalOf(error) ?? new Refusal('internal_error', 'An unexpected error happened in the platform; quote the requestId to its operator.');
+    if (refusal.code === 'internal_error') log.error({ err: error, requestId: id }, 'unexpected error in a WebSocket handshake');
     const isPage = request.headers.origin !== undefined && errorCodes[refusal.code].status === 401;
     const shownRefusal = isPage
-      ? new Refusal('origin_not_allowed', 'A page in a browser cannot use this address.')
+      ? new Refusal('origin_not_allowed', 'A page in a browser cannot open this WebSocket.')
       : refusal;
     const { code } = shownRefusal;
-    log.info({ requestId: id, path: pathOf(request).split('/', 4).join('/'), code }, 'handshake');
+    log.info({ requestId: id, path: pathOf(request).split('/', 4).join('/'), code }, 'WebSocket handshake rejected');
     writeProblem(socket, shownRefusal, id, deps);
   }
 
   async function handleUpgrade(upgrade: IncomingUpgrade): Promise<void> {
     const { socket } = upgrade;
-    // A peer that goes away meanwhile is nobody's fault.
+    // A client that disconnects during the handshake is not an error.
     const ignore = () => {};
     socket.on('error', ignore);
     const id = idOf(upgrade.request);
@@ -286,7 +286,7 @@ export function createWebSocketUpgrades(deps: Deps): WebSocketUpgrades {
 
   return {
     add(route) {
-      // Deflate costs eight times the CPU, and its memory is for the peer to choose.
+      // Compression costs eight times the CPU, and the client would choose its memory.
       const options = {
         noServer: true,
         clientTracking: false,
@@ -294,7 +294,7 @@ export function createWebSocketUpgrades(deps: Deps): WebSocketUpgrades {
         maxPayload: route.maxMessageBytes,
         maxFragments: maxFragments,
         closeTimeout: closeTimeoutMs,
-        // Whoever has the connection answers pings, as far as the peer reads the answers.
+        // The module that owns the connection answers pings, at the speed of the client.
         autoPong: false,
       };
       const server = new WebSocketServer(options);
@@ -336,6 +336,6 @@ function writeProblem(
     ...(status === 426 ? ['Upgrade: websocket', 'Sec-WebSocket-Version: 13'] : []),
     'Connection: close',
   ];
-  // The peer may never read: ended for writing, and destroyed as soon as that is through.
+  // The client may never read, so the socket is destroyed when the response is sent.
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
 }

@@ -153,7 +153,7 @@ function showFault(
   const refusal = refusalOf(error);
   if (refusal === undefined) {
     const { operationId } = (request as PageRequest).routeOptions.config.facts ?? {};
-    request.log.error({ err: error, operationId }, 'unexpected fault');
+    request.log.error({ err: error, operationId }, 'unexpected error');
     show('broken', 500);
     return;
   }
