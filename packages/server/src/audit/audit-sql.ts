@@ -66,7 +66,8 @@ export async function lockHead(trx: Kysely<unknown>, organizationId: string): Pr
     );
     [row] = await query<HeadRow>(trx, headText, [organizationId]);
   }
-  if (row === undefined) throw new Error('the head of an audit chain was not found after its creation');
+  if (row === undefined)
+    throw new Error('the head of an audit chain was not found after its creation');
   const { sequence, hash, at, checkpoint_sequence, skipped } = row;
   return { sequence, hash, at: at.getTime(), checkpointSequence: checkpoint_sequence, skipped };
 }

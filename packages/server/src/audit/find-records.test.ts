@@ -9,7 +9,7 @@ import { type Database, systemClock } from '../platform/index.ts';
 import { createRecordFinder } from './find-records.ts';
 import { platformAuthor } from './index.ts';
 
-test('an export reads one page ahead of nobody, and ends where the chain ended at its start', async () => {
+test('an export reads no page ahead of its client, and ends where the chain ended at its start', async () => {
   const database = await testDatabase();
   const organizationId = randomUUID();
   const { recordAll } = testAudit(database, systemClock);

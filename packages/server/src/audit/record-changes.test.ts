@@ -46,7 +46,7 @@ describe('records of changes', () => {
     );
   });
 
-  test('the record behind a jump leaves numbers out and continues the chain of hashes', async () => {
+  test('the record after a jump skips numbers and continues the chain of hashes', async () => {
     const organizationId = randomUUID();
     const { record, recordAll } = testAudit(database, systemClock);
     await database.transaction((trx) => record(trx, entryOf(organizationId)));
@@ -82,8 +82,8 @@ describe('records of changes', () => {
   });
 });
 
-describe('orders of checkpoints', () => {
-  test('come with the first record behind the last one, and with each full thousand', async () => {
+describe('the schedule of checkpoints', () => {
+  test('follows the first record after a checkpoint, and each full thousand', async () => {
     const database = await testDatabase();
     const organizationId = randomUUID();
     const now = Date.parse('2026-03-01T12:00:00.000Z');
@@ -115,7 +115,7 @@ describe('orders of checkpoints', () => {
     assert.deepEqual(ordered, [60, 0, 60]);
   });
 
-  test('one call takes one organisation', async () => {
+  test('one call accepts entries of one organisation only', async () => {
     const database = await testDatabase();
     const { recordAll } = testAudit(database, systemClock);
     const entries = [entryOf(randomUUID()), entryOf(randomUUID())];

@@ -45,7 +45,9 @@ function registerRecords(app: FastifyInstance, finder: RecordFinder): void {
     summary: 'Get an audit record',
     tags,
     permission: 'audit.read',
-    params: Type.Object({ sequence: Type.String({ maxLength: 64, description: 'The sequence number of the record.' }) }),
+    params: Type.Object({
+      sequence: Type.String({ maxLength: 64, description: 'The sequence number of the record.' }),
+    }),
     response: { 200: AuditRecord },
     errors: ['resource_not_found'],
     handler: ({ caller, params }) => finder.get(caller, params.sequence),
@@ -88,7 +90,8 @@ function registerCheckpoints(app: FastifyInstance, checkpoints: Checkpoints): vo
     url: `${base}/checkpoints`,
     operationId: 'listAuditCheckpoints',
     summary: 'List the audit checkpoints',
-    description: 'The oldest first. Store the newest checkpoint elsewhere: it proves all earlier records.',
+    description:
+      'The oldest first. Store the newest checkpoint elsewhere: it proves all earlier records.',
     tags,
     permission: 'audit.read',
     query: Type.Object(pageQuery, closed),

@@ -62,10 +62,10 @@ function recorderOn(add: RequestLogStore['add'], keeps: 'errors' | 'all' = 'all'
   return { recorder, count, grown };
 }
 
-describe('what is noted', () => {
+describe('the recorded requests', () => {
   afterEach(endWork);
 
-  test('all, or what was refused alone; never a look at the log itself', async () => {
+  test('are all requests or only errors, and never reads of the log itself', async () => {
     for (const [keeps, expected] of [
       ['all', [200, 404, 500]],
       ['errors', [404, 500]],
@@ -85,7 +85,7 @@ describe('what is noted', () => {
     }
   });
 
-  test('a database that is away is waited for; what does not fit in memory is counted as lost', async () => {
+  test('wait for an unavailable database; lines above the limit are counted as lost', async () => {
     let isAway = true;
     const kept: RequestLogLine[] = [];
     const { recorder, count, grown } = recorderOn(async (lines) => {
@@ -103,7 +103,7 @@ describe('what is noted', () => {
     assert.ok(grown.length >= 10);
   });
 
-  test('lines that the database will never take go, and those behind them stay', async () => {
+  test('lines that the database rejects are dropped, and later lines are kept', async () => {
     const kept: RequestLogLine[] = [];
     const { recorder, count } = recorderOn(async (lines) => {
       if (lines.some(({ status }) => status === 599)) throw new Error('22021');
@@ -121,7 +121,7 @@ describe('what is noted', () => {
     assert.ok(kept.every(({ status }) => status === 200));
   });
 
-  test('a stop while the database is away ends, and counts', async () => {
+  test('a shutdown with an unavailable database ends, and counts lost lines', async () => {
     const { recorder, count } = recorderOn(async () => {
       throw new Refusal('database_unavailable', 'Away.');
     });
@@ -132,7 +132,7 @@ describe('what is noted', () => {
   });
 });
 
-test('of a path identifiers stay, and everything else is told by its name', () => {
+test('a path shows identifiers, and names of parameters for other values', () => {
   const id = '019823f0-5d2c-7a31-9a53-0c6f1f2e9b11';
   assert.equal(pathOf('/a/:one/b/:two', { one: id, two: id }), `/a/${id}/b/${id}`);
   assert.equal(pathOf('/a/:one/b/:two', { one: '4111111111111111', two: 'me' }), '/a/:one/b/:two');
@@ -140,7 +140,7 @@ test('of a path identifiers stay, and everything else is told by its name', () =
   assert.equal(pathOf('/a', { one: id }), '/a');
 });
 
-describe('the table', () => {
+describe('the request log table', () => {
   let database: Database;
   let store: RequestLogStore;
   before(async () => {
@@ -161,7 +161,7 @@ describe('the table', () => {
     return (await store.list({ organizationId }, cut)).map(({ sequence }) => sequence);
   };
 
-  test('numbers without gaps, whoever writes at once', async () => {
+  test('has numbers without gaps with parallel writers', async () => {
     const [one, other] = [randomUUID(), randomUUID()];
     const mixed = (index: number) => [...linesOf(one, 3), ...linesOf(other, index)];
     await Promise.all(Array.from({ length: 20 }, (_, index) => store.add(mixed(index), 10_000)));
@@ -173,7 +173,7 @@ describe('the table', () => {
     ]);
   });
 
-  test('an organisation has so many lines and no more; a smaller limit is reached step by step', async () => {
+  test('has at most the limit of lines per organisation; a smaller limit is reached in steps', async () => {
     const [full, other] = [randomUUID(), randomUUID()];
     await store.add([...linesOf(full, 300), ...linesOf(other, 5)], 300);
     await store.add(linesOf(full, 50), 300);
@@ -188,7 +188,7 @@ describe('the table', () => {
     assert.equal((await sequences(other)).length, 5);
   });
 
-  test('old lines go, some at a time, and young ones stay', async () => {
+  test('loses expired lines in batches, and keeps newer ones', async () => {
     const organizationId = randomUUID();
     // Before any other line of the run, whose log has the same table.
     const old = systemClock.now() - 400 * 86_400_000;

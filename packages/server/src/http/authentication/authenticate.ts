@@ -16,7 +16,10 @@ export const maxTokenLength = 8192;
 
 export function readBearerToken(authorization: string | undefined): string {
   if (authorization === undefined) {
-    throw new Refusal('token_missing', 'The request has no access token; send Authorization: Bearer.');
+    throw new Refusal(
+      'token_missing',
+      'The request has no access token; send Authorization: Bearer.',
+    );
   }
   const token = bearerPattern.exec(authorization)?.[1];
   if (token === undefined || token.length > maxTokenLength) {
@@ -78,6 +81,9 @@ export function createPermissionCheck(access: Access): (caller: Caller) => void 
   const needed: readonly Permission[] = typeof access === 'string' ? [access] : access;
   return (caller) => {
     if (needed.some((permission) => caller.permissions.has(permission))) return;
-    throw new Refusal('permission_denied', `The operation needs the permission ${needed.join(' or ')}.`);
+    throw new Refusal(
+      'permission_denied',
+      `The operation needs the permission ${needed.join(' or ')}.`,
+    );
   };
 }

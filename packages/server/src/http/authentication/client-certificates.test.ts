@@ -110,7 +110,7 @@ async function withAgent<Result>(
 }
 
 describe('client certificates', () => {
-  test('are read from the connection when their authority is known, and only then', async () => {
+  test('are read from the connection only when their authority is known', async () => {
     const [server, known, unknown] = await Promise.all(
       ['server', 'known', 'unknown'].map(makeCertificate),
     );
@@ -135,7 +135,7 @@ describe('client certificates', () => {
     }
   });
 
-  test('are judged once per connection, again after a change, and now and then', async () => {
+  test('are verified once per connection, after a change of the revision, and at intervals', async () => {
     const [server, known] = await Promise.all(['server', 'known'].map(makeCertificate));
     assert.ok(server && known);
     let now = 0;
@@ -170,7 +170,7 @@ describe('client certificates', () => {
     }
   });
 
-  test('a look that failed is not remembered', async () => {
+  test('a failed verification is not cached', async () => {
     const [server, known] = await Promise.all(['server', 'known'].map(makeCertificate));
     assert.ok(server && known);
     const { sample, judge } = await createMirror({
@@ -192,7 +192,7 @@ describe('client certificates', () => {
     }
   });
 
-  test('are read from the header of the trusted proxy, and stripped from anybody else', async () => {
+  test('are read from the header of a trusted proxy, and the header of any other client is removed', async () => {
     const certificate = await makeCertificate('device');
     const trustedProxy = ['10.0.0.0/8', '::1'];
     const { sample, seen, judge } = await createMirror(
@@ -249,7 +249,7 @@ const trustedForms = [
 ] as const;
 
 describe('a forged Client-Cert', () => {
-  test('is ignored from an address outside the trusted ranges, in each form of the address', async () => {
+  test('is ignored from an address outside the trusted ranges, in each notation of the address', async () => {
     const certificate = await makeCertificate('device');
     for (const [setting, inside, outside] of trustedForms) {
       const trustedProxy = settingsTable.trustProxy.read(setting);
@@ -294,8 +294,8 @@ describe('a forged Client-Cert', () => {
   });
 });
 
-describe('the second listener', () => {
-  test('serves its own part alone, and what belongs to it is served nowhere else', async () => {
+describe('the listener for devices', () => {
+  test('serves only its own routes, and no other listener serves them', async () => {
     const [server, known] = await Promise.all(['server', 'known'].map(makeCertificate));
     assert.ok(server && known);
     const tls = { ...server, clientAuthorities: [known.cert] };

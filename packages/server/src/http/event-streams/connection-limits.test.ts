@@ -14,8 +14,8 @@ function refusedWith(code: string) {
   return (error: unknown) => error instanceof Refusal && error.code === code;
 }
 
-describe('places of those who wait', () => {
-  it('a client has so many, and gets one back for each that it leaves', () => {
+describe('the limits of waiting connections', () => {
+  it('a client gets a slot back for each connection that it closes', () => {
     const places = createConnectionSlots(limits);
     const ended: string[] = [];
     const leave = places.acquire(client, () => ended.push('first'));
@@ -29,7 +29,7 @@ describe('places of those who wait', () => {
     assert.deepEqual(ended, []);
   });
 
-  it('clients of one name in two organisations are two', () => {
+  it('clients with the same id in two organisations are counted separately', () => {
     const places = createConnectionSlots(limits);
     for (const organizationId of ['one', 'one', 'two', 'two']) {
       places.acquire({ ...client, organizationId }, () => {});
@@ -37,7 +37,7 @@ describe('places of those who wait', () => {
     assert.equal(places.count(), 4);
   });
 
-  it('a device that comes back takes the place of its oldest connection', () => {
+  it('a new connection of a device at its limit replaces the oldest one', () => {
     const places = createConnectionSlots({ ...limits, total: 2 });
     const ended: string[] = [];
     const take = (name: string) =>
@@ -53,7 +53,7 @@ describe('places of those who wait', () => {
     assert.deepEqual(ended, ['first replaced', 'second replaced']);
   });
 
-  it('devices of one client are counted apart from each other and from it', () => {
+  it('devices of one client are counted separately from each other and from the client', () => {
     const places = createConnectionSlots({ ...limits, total: 100 });
     for (const n of [1, 2, 3]) {
       for (const _ of [1, 2]) places.acquire({ ...device, deviceId: `d-${n}` }, assert.fail);
@@ -62,7 +62,7 @@ describe('places of those who wait', () => {
     assert.equal(places.count(), 7);
   });
 
-  it('an organisation has so many, however many clients it has and wherever they act', () => {
+  it('an organisation has one limit for all its clients, also when they act on behalf of others', () => {
     const places = createConnectionSlots({ ...limits, perOrganization: 3, total: 100 });
     const below = { organizationId: 'below', homeOrganizationId: client.organizationId };
     const leave = places.acquire(other('a'), () => {});
@@ -79,7 +79,7 @@ describe('places of those who wait', () => {
     assert.throws(() => places.acquire(other('d'), () => {}), refusedWith('rate_limited'));
   });
 
-  it('there are so many in all, whoever asks', () => {
+  it('all callers share a total limit', () => {
     const places = createConnectionSlots(limits);
     const leaves = ['a', 'b', 'c', 'd', 'e'].map((name) => places.acquire(other(name), () => {}));
     assert.throws(() => places.acquire(other('f'), () => {}), refusedWith('overloaded'));

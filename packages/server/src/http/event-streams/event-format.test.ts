@@ -9,20 +9,20 @@ import {
   wantsEventStream,
 } from './event-format.ts';
 
-describe('the text of a stream', () => {
+describe('the format of a stream', () => {
   it('is an id, a type and a line of data', () => {
     const text = formatEvent({ id: 7, type: 'qr.completed', data: '{"a":1}' });
     assert.equal(text, 'id: 7\nevent: qr.completed\ndata: {"a":1}\n\n');
   });
 
-  it('no line of the data can pass for a field of another event', () => {
+  it('no line of the data can be read as a field of another event', () => {
     for (const end of ['\n', '\r', '\r\n']) {
       const text = formatEvent({ id: 1, type: 't', data: `a${end}id: 9${end}${end}event: end` });
       assert.equal(text, 'id: 1\nevent: t\ndata: a\ndata: id: 9\ndata: \ndata: event: end\n\n');
     }
   });
 
-  it('tells where to go on and when to come back, and why it ends', () => {
+  it('contains the start position, the reconnection time and the reason of the end', () => {
     assert.equal(formatStreamStart(41, 1500), 'id: 41\nretry: 1500\n\n');
     assert.equal(formatStreamEnd('replaced'), 'event: end\ndata: {"reason":"replaced"}\n\n');
   });
@@ -32,7 +32,7 @@ describe('the cursor of a client', () => {
   const of = (given: string | undefined, after?: number) =>
     readStreamCursor({ headers: { 'last-event-id': given } }, after);
 
-  it('is the last event it saw, before what its first address said', () => {
+  it('is Last-Event-ID, which wins over the query parameter', () => {
     assert.equal(of('12', 3), 12);
     assert.equal(of('0', 3), 0);
     assert.equal(of('9007199254740991'), Number.MAX_SAFE_INTEGER);
@@ -41,7 +41,7 @@ describe('the cursor of a client', () => {
     assert.equal(of(undefined), 0);
   });
 
-  it('is refused where it is no id of ours', () => {
+  it('is rejected when it is not an event id', () => {
     for (const given of ['-1', '1.0', '01', '1e3', ' 1', 'a', '9007199254740992', '1, 2']) {
       assert.throws(
         () => of(given),
@@ -52,10 +52,10 @@ describe('the cursor of a client', () => {
   });
 });
 
-describe('a client that wants a stream', () => {
+describe('a client that accepts a stream', () => {
   const wants = (accept: string | undefined) => wantsEventStream({ headers: { accept } });
 
-  it('says so by name', () => {
+  it('names text/event-stream in Accept', () => {
     for (const accept of [
       'text/event-stream',
       'Text/Event-Stream',
@@ -67,7 +67,7 @@ describe('a client that wants a stream', () => {
     }
   });
 
-  it('is none that takes anything, or likes JSON better', () => {
+  it('does not accept a stream by a wildcard or with a preference for JSON', () => {
     for (const accept of [
       undefined,
       '*/*',

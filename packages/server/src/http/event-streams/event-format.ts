@@ -51,5 +51,8 @@ export function readStreamCursor(request: Pick<FastifyRequest, 'headers'>, after
   const cursor =
     typeof header === 'string' && cursorPattern.test(header) ? Number(header) : Number.NaN;
   if (Number.isSafeInteger(cursor)) return cursor;
-  throw new Refusal('header_invalid', 'Last-Event-ID is not the id of an event; send the last id that you received.');
+  throw new Refusal(
+    'header_invalid',
+    'Last-Event-ID is not the id of an event; send the last id that you received.',
+  );
 }

@@ -20,8 +20,8 @@ async function openCount(sample: StreamSample): Promise<number> {
   return sample.metric('switchyard_streams_open');
 }
 
-describe('a stream of events', () => {
-  it('tells what was, then what happens, with its ids', async (t) => {
+describe('an event stream', () => {
+  it('sends past events, then new events, with their ids', async (t) => {
     const sample = await createStreamSample(t);
     sample.commit({ n: 1 });
     sample.commit({ n: 2 }, 'thing.went');
@@ -42,7 +42,7 @@ describe('a stream of events', () => {
     assert.ok(retryMs >= 2000 && retryMs <= 4000, `${retryMs}`);
   });
 
-  it('goes on behind the last event that the client saw', async (t) => {
+  it('continues after the last event that the client received', async (t) => {
     const sample = await createStreamSample(t);
     for (let n = 1; n <= 25; n += 1) sample.commit({ n });
     const heard = await listenTo(`${sample.url}?after=2`, { token, lastEventId: 22 });
@@ -58,7 +58,7 @@ describe('a stream of events', () => {
     );
   });
 
-  it('what is refused before its first event is a problem like any other', async (t) => {
+  it('an error before the first event is a problem response', async (t) => {
     const sample = await createStreamSample(t);
     const problem = async (heard: Awaited<ReturnType<typeof listenTo>>) => {
       assert.equal(heard.headers['content-type'], 'application/problem+json');
@@ -79,7 +79,7 @@ describe('a stream of events', () => {
     assert.equal(await openCount(sample), 0);
   });
 
-  it('loses nothing of a storm, and tells it in order, to all', async (t) => {
+  it('sends many events in order to all clients without loss', async (t) => {
     const sample = await createStreamSample(t);
     const listeners = await Promise.all(
       Array.from({ length: 20 }, () => listenTo(sample.url, { token })),
@@ -93,7 +93,7 @@ describe('a stream of events', () => {
     for (const heard of listeners) assert.deepEqual(idsOf(await heard.has(total)), expected);
   });
 
-  it('reads once for many events that happen during a read', async (t) => {
+  it('reads once for many events that are added during a read', async (t) => {
     const sample = await createStreamSample(t);
     const heard = await listenTo(sample.url, { token });
     await heard.has(0);
@@ -103,7 +103,7 @@ describe('a stream of events', () => {
     assert.ok(sample.list.reads - before <= 4, `${sample.list.reads - before} reads`);
   });
 
-  it('reads no further than what it was woken for', async (t) => {
+  it('reads no further than the version of the wake-up', async (t) => {
     const sample = await createStreamSample(t);
     const heard = await listenTo(sample.url, { token });
     await eventually(
@@ -120,7 +120,7 @@ describe('a stream of events', () => {
     assert.equal(sample.list.reads - before, 5);
   });
 
-  it('misses nothing that is committed while it reads', async (t) => {
+  it('misses no event that is committed during a read', async (t) => {
     const sample = await createStreamSample(t);
     const heard = await listenTo(sample.url, { token });
     await eventually(
@@ -138,14 +138,14 @@ describe('a stream of events', () => {
     assert.deepEqual(idsOf(await heard.has(2)), [1, 2]);
   });
 
-  it('shows that it lives while nothing happens', async (t) => {
+  it('sends heartbeats while there are no events', async (t) => {
     const sample = await createStreamSample(t, { streams: { timings: { heartbeatMs: 20 } } });
     const heard = await listenTo(sample.url, { token });
     await eventually('three heartbeats', () => heard.heartbeats() >= 3);
     assert.deepEqual(heard.events, []);
   });
 
-  it('sees within a look what another process committed', async (t) => {
+  it('sends events that another process committed', async (t) => {
     const list = emptyList();
     const [one, two] = [
       await createStreamSample(t, { list }),
@@ -174,7 +174,7 @@ describe('a stream of events', () => {
     await heard.has(1);
   });
 
-  it('HEAD tells of it and opens none', async (t) => {
+  it('HEAD returns its headers and opens no stream', async (t) => {
     const sample = await createStreamSample(t);
     const answer = await fetch(sample.url, {
       method: 'HEAD',
@@ -188,7 +188,7 @@ describe('a stream of events', () => {
 });
 
 describe('the end of a stream', () => {
-  it('comes when nothing can follow, and an EventSource is told to stay away', async (t) => {
+  it('comes after the last event, and 204 stops the reconnects of an EventSource', async (t) => {
     const sample = await createStreamSample(t);
     const heard = await listenTo(sample.url, { token });
     sample.list.isFinished = true;
@@ -214,7 +214,7 @@ describe('the end of a stream', () => {
     assert.equal(await sample.metric(endedBy('token_expired')), 1);
   });
 
-  it('comes when the token is revoked, or may not read any more', async (t) => {
+  it('comes when the token is revoked or loses its permission', async (t) => {
     const sample = await createStreamSample(t, { streams: { timings: { recheckMs: 20 } } });
     const heard = await listenTo(sample.url, { token });
     const other = await listenTo(sample.url, { token: 'other' }).then(({ status }) => status);
@@ -229,7 +229,7 @@ describe('the end of a stream', () => {
     assert.equal(await again.ended(), 'token_invalid');
   });
 
-  it('does not come because nobody can tell what the token is worth', async (t) => {
+  it('does not come when the token cannot be checked', async (t) => {
     const sample = await createStreamSample(t, { streams: { timings: { recheckMs: 10 } } });
     const heard = await listenTo(sample.url, { token });
     let asked = 0;
@@ -243,7 +243,7 @@ describe('the end of a stream', () => {
     await heard.has(1);
   });
 
-  it('does not come because a read failed: it is tried again', async (t) => {
+  it('does not come after one failed read, which is retried', async (t) => {
     const sample = await createStreamSample(t);
     const heard = await listenTo(sample.url, { token });
     await heard.has(0);
@@ -256,7 +256,7 @@ describe('the end of a stream', () => {
     assert.equal(heard.ending(), undefined);
   });
 
-  it('comes when reads go on failing, or what is read is gone', async (t) => {
+  it('comes when reads fail repeatedly, or when the resource was deleted', async (t) => {
     const sample = await createStreamSample(t);
     const heard = await listenTo(sample.url, { token });
     sample.list.fault = new Error('no database');
@@ -270,7 +270,7 @@ describe('the end of a stream', () => {
     assert.equal(await again.ended(), 'route_not_found');
   });
 
-  it('lets go of everything when the client leaves', async (t) => {
+  it('frees everything when the client disconnects', async (t) => {
     const sample = await createStreamSample(t);
     const listeners = await Promise.all(
       Array.from({ length: 5 }, () => listenTo(sample.url, { token })),
@@ -284,7 +284,7 @@ describe('the end of a stream', () => {
     assert.equal(await sample.metric('switchyard_http_requests_running'), 0);
   });
 
-  it('lets go of a client that left before its first event was read', async (t) => {
+  it('frees everything when the client disconnected before the first event was read', async (t) => {
     const sample = await createStreamSample(t);
     const gate = Promise.withResolvers<void>();
     sample.list.held = gate.promise;

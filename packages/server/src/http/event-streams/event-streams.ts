@@ -94,7 +94,11 @@ export function createEventStreams(deps: EventStreamsDeps): EventStreams {
   ): Subscription {
     const subscription = live.subscribe(topic, after, onChange);
     if (subscription !== undefined) return subscription;
-    throw new Refusal('overloaded', 'The process has reached its limit of waiting clients; retry later.', { retryAfterMs });
+    throw new Refusal(
+      'overloaded',
+      'The process has reached its limit of waiting clients; retry later.',
+      { retryAfterMs },
+    );
   }
 
   function createStream(request: FastifyRequest, read: ReadPage): CreatedStream {
@@ -140,7 +144,8 @@ export function createEventStreams(deps: EventStreamsDeps): EventStreams {
         reply.code(204);
         return undefined;
       }
-      if (isStopping) throw new Refusal('shutting_down', 'The process is shutting down; retry the request.');
+      if (isStopping)
+        throw new Refusal('shutting_down', 'The process is shutting down; retry the request.');
       onEnd(slots.acquire(caller, stream.end));
     } catch (error) {
       subscription.end();

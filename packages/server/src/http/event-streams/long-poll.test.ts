@@ -15,7 +15,7 @@ async function poll(sample: StreamSample, query: string, signal?: AbortSignal) {
 const waiting = (sample: StreamSample) => sample.metric('switchyard_live_listeners');
 
 describe('a long poll', () => {
-  it('answers at once with what there is', async (t) => {
+  it('returns existing events at once', async (t) => {
     const sample = await createStreamSample(t);
     for (let n = 1; n <= 12; n += 1) sample.commit({ n });
     const { status, body } = await poll(sample, 'after=4&wait=60');
@@ -25,7 +25,7 @@ describe('a long poll', () => {
     assert.equal(await waiting(sample), 0);
   });
 
-  it('answers when something happens', async (t) => {
+  it('returns when a new event is added', async (t) => {
     const sample = await createStreamSample(t);
     const polled = poll(sample, 'wait=60');
     await eventually('it waits', async () => (await waiting(sample)) === 1);
@@ -34,7 +34,7 @@ describe('a long poll', () => {
     assert.equal(await waiting(sample), 0);
   });
 
-  it('goes on waiting where what happens is not for it', async (t) => {
+  it('continues to wait after an event that its filter excludes', async (t) => {
     const sample = await createStreamSample(t);
     const polled = poll(sample, 'wait=60&odd=true&after=1');
     sample.commit({ n: 1 });
@@ -46,7 +46,7 @@ describe('a long poll', () => {
     assert.deepEqual((await polled).body, { ids: [3], next: 3 });
   });
 
-  it('reads on where what it wants lies far ahead, and waits for nothing to happen', async (t) => {
+  it('reads further pages at once until it finds an event for its filter', async (t) => {
     const sample = await createStreamSample(t);
     for (let n = 1; n <= 60; n += 1) sample.commit({ n });
     const polled = await poll(sample, 'least=60&wait=60');
@@ -55,7 +55,7 @@ describe('a long poll', () => {
     assert.deepEqual(none.body, { ids: [], next: 60 });
   });
 
-  it('answers with nothing after its time, and with how far it looked', async (t) => {
+  it('returns no events after its time, with the next cursor', async (t) => {
     const sample = await createStreamSample(t);
     sample.commit({ n: 1 });
     sample.commit({ n: 2 });
@@ -65,7 +65,7 @@ describe('a long poll', () => {
     assert.equal(await waiting(sample), 0);
   });
 
-  it('misses nothing that happens while it reads', async (t) => {
+  it('misses no event that is added during a read', async (t) => {
     const sample = await createStreamSample(t);
     const gate = Promise.withResolvers<void>();
     sample.list.held = gate.promise;
@@ -78,7 +78,7 @@ describe('a long poll', () => {
     assert.deepEqual((await polled).body, { ids: [2], next: 2 });
   });
 
-  it('is given up when its client leaves', async (t) => {
+  it('ends when its client disconnects', async (t) => {
     const sample = await createStreamSample(t);
     const control = new AbortController();
     const polled = poll(sample, 'wait=60', control.signal);
@@ -88,7 +88,7 @@ describe('a long poll', () => {
     await eventually('nobody waits', async () => (await waiting(sample)) === 0);
   });
 
-  it('is told at once how things stand where too many wait', async (t) => {
+  it('returns at once when too many clients wait', async (t) => {
     const limits = { perClient: 1, perDevice: 1, perOrganization: 10, total: 10 };
     const sample = await createStreamSample(t, { streams: { limits } });
     const heard = await listenTo(sample.url, { token });
@@ -101,7 +101,7 @@ describe('a long poll', () => {
     assert.equal((await polled).body.next, 1);
   });
 
-  it('ends with what will follow nothing', async (t) => {
+  it('returns at once after the last event of an ended list', async (t) => {
     const sample = await createStreamSample(t);
     sample.list.isFinished = true;
     assert.deepEqual((await poll(sample, 'wait=60')).body, { ids: [], next: 0 });

@@ -64,9 +64,9 @@ function unchunked(body: string): { text: string; isWhole: boolean } {
 const bodyOf = (text: string) => text.slice(text.indexOf('\r\n\r\n') + 4);
 const running = (sample: StreamSample) => sample.metric('switchyard_http_requests_running');
 
-describe('a stream that was taken over', () => {
+describe('a stream on a connection that was taken over', () => {
   for (const kind of ['plain', 'TLS'] as const) {
-    it(`is no request any more, and ends with a last chunk (${kind})`, async (t) => {
+    it(`is not a running request, and ends with a last chunk (${kind})`, async (t) => {
       const certificate = kind === 'TLS' ? await makeCertificate('server') : undefined;
       const sample = await createStreamSample(t, defined({ tls: certificate }));
       const heard = await say(sample, head(), certificate?.cert);
@@ -86,7 +86,7 @@ describe('a stream that was taken over', () => {
     });
   }
 
-  it('closes its connection with itself, and says so: no client asks the next thing on it', async (t) => {
+  it('announces and closes its connection, so that no client sends a further request on it', async (t) => {
     const sample = await createStreamSample(t);
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     t.after(() => agent.destroy());
@@ -117,7 +117,7 @@ describe('a stream that was taken over', () => {
     }
   });
 
-  it('holds no parser: a second request behind it is passed over, and harms nobody', async (t) => {
+  it('keeps no parser: a second request on the connection is ignored without harm', async (t) => {
     const sample = await createStreamSample(t);
     const heard = await say(sample, head());
     sample.happen({ n: 1 });
@@ -129,7 +129,7 @@ describe('a stream that was taken over', () => {
     assert.equal(await sample.metric('switchyard_streams_open'), 1);
   });
 
-  it('is cut off where a second request came with the first', async (t) => {
+  it('is closed when a second request came with the first one', async (t) => {
     const sample = await createStreamSample(t);
     const heard = await say(sample, head() + head());
     await eventually('the connection ends', heard.isOver);
@@ -142,7 +142,7 @@ describe('a stream that was taken over', () => {
     await other.has(1);
   });
 
-  it('serves clients that want the connection closed, and those of HTTP/1.0', async (t) => {
+  it('serves clients that send Connection: close, and clients of HTTP/1.0', async (t) => {
     const sample = await createStreamSample(t);
     const closing = await say(sample, head('1.1', 'Connection: close\r\n'));
     const old = await say(sample, head('1.0'));
@@ -157,7 +157,7 @@ describe('a stream that was taken over', () => {
     assert.ok(unchunked(bodyOf(closing.text())).isWhole);
   });
 
-  it('ends when its client hangs up, half or whole, and outlives no slow head', async (t) => {
+  it('ends when its client closes one or both directions, and has no timeout of slow headers', async (t) => {
     const sample = await createStreamSample(t);
     const half = await say(sample, head());
     const whole = await say(sample, head());
@@ -174,7 +174,7 @@ describe('a stream that was taken over', () => {
     assert.equal(await sample.metric('switchyard_live_listeners'), 0);
   });
 
-  it('tells why, and closes, when the process stops', async (t) => {
+  it('sends the reason and closes when the process stops', async (t) => {
     const sample = await createStreamSample(t);
     const all = await Promise.all(Array.from({ length: 5 }, () => say(sample, head())));
     await eventually(

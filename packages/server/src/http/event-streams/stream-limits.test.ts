@@ -12,8 +12,8 @@ const bulky = 'x'.repeat(256 * 1024);
 const openCount = (sample: StreamSample) => sample.metric('switchyard_streams_open');
 const endedBy = (reason: string) => `switchyard_streams_ended_total{reason="${reason}"}`;
 
-describe('a reader that is slow', () => {
-  it('is not run ahead of: one page waits for it, and no more is read', async (t) => {
+describe('a slow client', () => {
+  it('has one page waiting, and the server reads no further page', async (t) => {
     const sample = await createStreamSample(t, { streams: { timings: { slowReaderMs: 500 } } });
     for (let n = 1; n <= 400; n += 1) sample.commit({ n, bulky });
     const heard = await listenTo(sample.url, { token });
@@ -24,7 +24,7 @@ describe('a reader that is slow', () => {
     heard.leave();
   });
 
-  it('gets everything in order as long as it takes something at times', async (t) => {
+  it('gets all events in order as long as it reads from time to time', async (t) => {
     const sample = await createStreamSample(t, { streams: { timings: { slowReaderMs: 20_000 } } });
     for (let n = 1; n <= 100; n += 1) sample.commit({ n, bulky });
     const heard = await listenTo(sample.url, { token });
@@ -44,7 +44,7 @@ describe('a reader that is slow', () => {
     assert.equal(heard.ending(), undefined);
   });
 
-  it('is cut off when it takes nothing for long, and finds the rest when it comes back', async (t) => {
+  it('is disconnected when it reads nothing for long, and gets the rest after it reconnects', async (t) => {
     // The quick one has to stay, on a machine that stands still for a while as well.
     const sample = await createStreamSample(t, { streams: { timings: { slowReaderMs: 6000 } } });
     const quick = await listenTo(sample.url, { token });
@@ -67,7 +67,7 @@ describe('a reader that is slow', () => {
     );
   });
 
-  it('gets no heartbeats on top of what it does not take', async (t) => {
+  it('gets no heartbeats while it does not read', async (t) => {
     const times = { heartbeatMs: 2, slowReaderMs: 400 };
     const sample = await createStreamSample(t, { streams: { timings: times } });
     for (let n = 1; n <= 100; n += 1) sample.commit({ n, bulky });
@@ -78,10 +78,10 @@ describe('a reader that is slow', () => {
   });
 });
 
-describe('the limits of waiting', () => {
+describe('the limits of waiting clients', () => {
   const limits = { perClient: 2, perDevice: 2, perOrganization: 10, total: 4 };
 
-  it('a client is refused its third stream, until it leaves one', async (t) => {
+  it('a client above its limit gets no further stream until it closes one', async (t) => {
     const sample = await createStreamSample(t, { streams: { limits } });
     const first = await listenTo(sample.url, { token });
     await listenTo(sample.url, { token });
@@ -95,7 +95,7 @@ describe('the limits of waiting', () => {
     assert.equal(await sample.metric('switchyard_live_listeners'), 2);
   });
 
-  it('a terminal that comes back ends what it left behind', async (t) => {
+  it('a terminal that reconnects ends its oldest stream', async (t) => {
     const sample = await createStreamSample(t, { streams: { limits } });
     sample.judge(() => ({ ...callerWith(), deviceId: 'device-1' }));
     const streams = [];
@@ -107,7 +107,7 @@ describe('the limits of waiting', () => {
     await streams[2]?.has(1);
   });
 
-  it('so many wait in all', async (t) => {
+  it('all clients share a total limit', async (t) => {
     const sample = await createStreamSample(t, { streams: { limits } });
     sample.judge((clientId) => ({ ...callerWith(), clientId }));
     for (const client of ['a', 'b', 'c', 'd']) await listenTo(sample.url, { token: client });
@@ -117,8 +117,8 @@ describe('the limits of waiting', () => {
   });
 });
 
-describe('a stop', () => {
-  it('ends all streams and long polls at once, and says why', async (t) => {
+describe('a shutdown', () => {
+  it('ends all streams and long polls at once with a reason', async (t) => {
     const sample = await createStreamSample(t);
     const heard = await Promise.all([1, 2, 3].map(() => listenTo(sample.url, { token })));
     const headers = { authorization: `Bearer ${token}` };
@@ -133,7 +133,7 @@ describe('a stop', () => {
     assert.ok(!sample.lines.some(({ msg }) => String(msg).includes('cut off')));
   });
 
-  it('waits for no reader that takes nothing', async (t) => {
+  it('does not wait for a client that reads nothing', async (t) => {
     const sample = await createStreamSample(t);
     for (let n = 1; n <= 100; n += 1) sample.commit({ n, bulky });
     const heard = await listenTo(sample.url, { token });

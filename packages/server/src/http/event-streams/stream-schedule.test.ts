@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createStreamSchedule, type ScheduledTick } from './stream-schedule.ts';
 
-describe('the row of what is due', () => {
-  it('looks after those whose time has come, and after nobody else', () => {
+describe('the schedule of streams', () => {
+  it('runs exactly the ticks that are due', () => {
     const ticks = createStreamSchedule();
     const seen: string[] = [];
     const first = ticks.add(() => seen.push('first'));
@@ -19,7 +19,7 @@ describe('the row of what is due', () => {
     assert.deepEqual(seen, ['first', 'second']);
   });
 
-  it('gives the place of one that ended to the next, who is not touched by it any more', () => {
+  it('reuses the index of an ended stream, which cannot change the new one', () => {
     const ticks = createStreamSchedule();
     const seen: number[] = [];
     const gone = ticks.add(() => seen.push(1));
@@ -37,7 +37,7 @@ describe('the row of what is due', () => {
     assert.deepEqual(seen, [2, 3]);
   });
 
-  it('holds thousands, some of which end others and begin new ones meanwhile', () => {
+  it('handles thousands of streams that end and start others during a run', () => {
     const ticks = createStreamSchedule();
     const places: ScheduledTick[] = [];
     let looks = 0;

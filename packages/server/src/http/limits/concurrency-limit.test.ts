@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createConcurrencyLimit } from './concurrency-limit.ts';
 
-it('so much runs at once and no more, in the order of coming, also after a failure', async () => {
+it('tasks run in order up to the limit, also after a failure', async () => {
   const inTurn = createConcurrencyLimit(2);
   const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
   const begun: number[] = [];

@@ -32,7 +32,7 @@ function createWatched() {
 }
 
 describe('load shedding', () => {
-  it('lets reports go first, then lists, then sales, and what ends a payment last', () => {
+  it('rejects reports first, then lists, then sales, and operations that complete a payment last', () => {
     const { state, shedding, refused } = createWatched();
     const seen: string[] = [];
     for (let running = 0; running <= 40; running += 1) {
@@ -49,7 +49,7 @@ describe('load shedding', () => {
     shedding.stop();
   });
 
-  it('refuses no list, sale or end of a payment for requests that only wait', () => {
+  it('rejects no list, sale or completion because of requests that only wait', () => {
     const running = () => connectionLimit;
     const shedding = createLoadShedding({ running, nowMs: () => 0 });
     for (const priority of ['list', 'sale', 'last'] as const) shedding.check(priority);
@@ -57,7 +57,7 @@ describe('load shedding', () => {
     shedding.stop();
   });
 
-  it('forgives one long pause, and acts upon two', () => {
+  it('ignores one long pause, and reacts to two', () => {
     const { shedding, refused, turn } = createWatched();
     turn(150);
     assert.deepEqual(refused(), []);
@@ -68,7 +68,7 @@ describe('load shedding', () => {
     shedding.stop();
   });
 
-  it('listens to the queues of the rooms', () => {
+  it('uses the queues of the modules', () => {
     const { shedding, refused } = createWatched();
     let queue = 0;
     shedding.addPressure(() => queue);
@@ -79,7 +79,7 @@ describe('load shedding', () => {
     shedding.stop();
   });
 
-  it('notices a loop that is busy all the time', async () => {
+  it('detects an event loop that is always busy', async () => {
     const shedding = createLoadShedding({ running: () => 0, limits });
     const endMs = performance.now() + 30_000;
     while (shedding.pressure() < 0.2 && performance.now() < endMs) {
@@ -91,7 +91,7 @@ describe('load shedding', () => {
     shedding.stop();
   });
 
-  it('answers with overloaded, before anything else is looked at', async () => {
+  it('answers with overloaded before any other check', async () => {
     const sample = await createSample();
     try {
       let queue = 0.7;

@@ -73,9 +73,13 @@ export function createLoadShedding(deps: {
   return {
     check(priority) {
       if (pressure() < pressureLimits[priority]) return;
-      throw new Refusal('overloaded', 'The platform is overloaded; retry after the time in Retry-After.', {
-        retryAfterMs,
-      });
+      throw new Refusal(
+        'overloaded',
+        'The platform is overloaded; retry after the time in Retry-After.',
+        {
+          retryAfterMs,
+        },
+      );
     },
     addPressure: (read) => {
       reads.push(read);

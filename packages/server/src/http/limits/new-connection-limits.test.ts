@@ -52,7 +52,7 @@ async function drip(socket: Socket, first: string, then: string): Promise<string
 const head = 'GET /sample/v1/things HTTP/1.1\r\nHost: x\r\n';
 const upgrade = `${head}Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n`;
 
-describe('peers that take their time', () => {
+describe('slow clients', () => {
   const metrics = createMetrics();
   let certificate: MadeCertificate;
   let sample: Sample;
@@ -69,14 +69,15 @@ describe('peers that take their time', () => {
     const found = all.split('\n').find((row) => row.startsWith(text));
     return Number(found?.split(' ').at(-1));
   }
-  const cut = (reason: string) => told(`switchyard_http_new_connections_closed_total{reason="${reason}"}`);
+  const cut = (reason: string) =>
+    told(`switchyard_http_new_connections_closed_total{reason="${reason}"}`);
 
   /** Once the server has seen the ends as well. */
   async function nobodyWaits(): Promise<void> {
     while ((await told('switchyard_http_new_connections ')) > 0) await new Promise(setImmediate);
   }
 
-  it('are cut off where no handshake of TLS comes about, whatever they send', async () => {
+  it('are disconnected when they do not complete the TLS handshake', async () => {
     const before = await cut('handshake_timeout');
     const silent = await silence(port);
     const slow = await silence(port);
@@ -87,7 +88,7 @@ describe('peers that take their time', () => {
     await nobodyWaits();
   });
 
-  it('are cut off where no head of a request comes, and a WebSocket is a request', async () => {
+  it('are disconnected when they do not complete the headers of a request or a WebSocket handshake', async () => {
     const before = await cut('request_timeout');
     const [silent, page, socket] = await Promise.all([1, 2, 3].map(() => dial(port, certificate)));
     assert.ok(silent && page && socket);
@@ -100,7 +101,7 @@ describe('peers that take their time', () => {
     await nobodyWaits();
   });
 
-  it('are none once they have asked: an idle connection of a client stays', async () => {
+  it('are not clients that have sent a request: their idle connections stay open', async () => {
     const socket = await dial(port, certificate);
     const asks = async () => {
       socket.write(`${head}Authorization: Bearer all\r\n\r\n`);
@@ -115,7 +116,7 @@ describe('peers that take their time', () => {
   });
 });
 
-describe('more silent peers than there is room for', () => {
+describe('more silent connections than the limit', () => {
   let certificate: MadeCertificate;
   before(async () => {
     certificate = await makeCertificate('server');
@@ -153,7 +154,7 @@ describe('more silent peers than there is room for', () => {
     return drip(socket, 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', '');
   };
 
-  it('the oldest makes room once it was silent for a while', async (t) => {
+  it('the oldest connection is closed after some time without a request', async (t) => {
     const { port, close } = await opened({ evictAfterMs: 0 });
     const silent: Socket[] = [];
     for (let n = 0; n < 4; n += 1) silent.push(await silence(port));
@@ -171,7 +172,7 @@ describe('more silent peers than there is room for', () => {
     for (let n = 0; n < 20; n += 1) assert.match(await ask(port), /served/);
   });
 
-  it('the newest finds none before: who came first is not thrown out by a crowd', async (t) => {
+  it('the newest connection is closed before that time, so that many new connections do not displace an older one', async (t) => {
     const { port, close } = await opened({ evictAfterMs: 60_000 });
     const silent: Socket[] = [];
     for (let n = 0; n < 4; n += 1) silent.push(await silence(port));

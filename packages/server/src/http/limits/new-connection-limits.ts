@@ -28,7 +28,12 @@ const defaultTimeouts: ConnectionTimeouts = {
   evictAfterMs: 2000,
 };
 
-const closeReasons = ['handshake_timeout', 'request_timeout', 'evicted', 'connection_limit'] as const;
+const closeReasons = [
+  'handshake_timeout',
+  'request_timeout',
+  'evicted',
+  'connection_limit',
+] as const;
 type CloseReason = (typeof closeReasons)[number];
 
 type NewConnection = { readonly socket: Socket; readonly openedAt: number };

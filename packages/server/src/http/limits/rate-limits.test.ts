@@ -20,7 +20,7 @@ function createReply() {
 const isLimited = (error: unknown) => error instanceof Refusal && error.code === 'rate_limited';
 
 describe('rate limits', () => {
-  it('tells each client where it stands and turns it away at its limit', async () => {
+  it('sends each client its remaining requests and rejects it at its limit', async () => {
     const take = createRateLimits({ tight: { windowSeconds: 60, limit: 2 } }).policy('tight');
     const { headers, reply } = createReply();
     take({ clientId: 'one' }, reply);
@@ -33,7 +33,7 @@ describe('rate limits', () => {
     assert.equal(headers['ratelimit'], '"tight";r=1;t=60');
   });
 
-  it('counts clients of one name in two organisations apart', () => {
+  it('counts clients with the same id in two organisations separately', () => {
     const take = createRateLimits({ tight: { windowSeconds: 60, limit: 1 } }).policy('tight');
     const { headers, reply } = createReply();
     const caller = callerWith();
@@ -43,7 +43,7 @@ describe('rate limits', () => {
     assert.match(String(headers['ratelimit']), /^"tight";r=0;t=\d+$/);
   });
 
-  it('counts stores and devices of one client apart', async () => {
+  it('counts stores and devices of one client separately', async () => {
     const take = createRateLimits({
       tight: { windowSeconds: 60, limit: 100, storeLimit: 10, deviceLimit: 1 },
     }).policy('tight');
@@ -56,7 +56,7 @@ describe('rate limits', () => {
     assert.match(String(headers['ratelimit']), /r=6/);
   });
 
-  it('starts anew with the next window', async () => {
+  it('resets the counts with the next window', async () => {
     const take = createRateLimits({ tight: { windowSeconds: 0.02, limit: 1 } }).policy('tight');
     const { reply } = createReply();
     take({ clientId: 'one' }, reply);
@@ -72,7 +72,7 @@ describe('rate limits', () => {
     }
   });
 
-  it('follows no more keys than its limit, and keeps those that it knows', async () => {
+  it('tracks no more keys than its limit, and keeps the tracked ones', async () => {
     const take = createRateLimits({ tight: { windowSeconds: 60, limit: 3 } }, 2).policy('tight');
     const { reply } = createReply();
     take({ address: '192.0.2.1' }, reply);
@@ -82,7 +82,7 @@ describe('rate limits', () => {
     take({ address: '192.0.2.1' }, reply);
   });
 
-  it('counts a network of IPv6 as one', () => {
+  it('counts an IPv6 network as one address', () => {
     assert.equal(addressKey('2001:db8:1:2:3:4:5:6'), addressKey('2001:db8:1:2::9'));
     assert.notEqual(addressKey('2001:db8:1:2::1'), addressKey('2001:db8:1:3::1'));
     assert.equal(addressKey('::1'), '0:0:0:0');
@@ -91,7 +91,7 @@ describe('rate limits', () => {
     assert.equal(addressKey('192.0.2.1'), '192.0.2.1');
   });
 
-  it('gives each client, store and device 5,000 payments a second at least', () => {
+  it('allows each client, store and device at least 5,000 payments a second', () => {
     const { limit, storeLimit, deviceLimit, windowSeconds } = defaultRatePolicies.payments;
     for (const each of [limit, storeLimit, deviceLimit]) assert.ok(each / windowSeconds >= 5000);
     const take = createRateLimits().policy('payments');
@@ -99,11 +99,11 @@ describe('rate limits', () => {
     for (let call = 0; call < 5000; call += 1) take({ clientId: 'busy' }, reply);
   });
 
-  it('knows its policies by name alone', () => {
+  it('rejects an unknown policy name', () => {
     assert.throws(() => createRateLimits().policy('paymenst'), RangeError);
   });
 
-  it('looks at no more tokens of nobody than an address may show', async () => {
+  it('verifies no more invalid tokens than the limit of an address', async () => {
     const sample = await createSample({
       rateLimits: { unauthenticated: { windowSeconds: 60, limit: 2 } },
     });
@@ -135,7 +135,7 @@ describe('rate limits', () => {
     }
   });
 
-  it('has no address wait for what others beyond the room for addresses did', () => {
+  it('does not block an address for failures of untracked addresses', () => {
     const policies = { unauthenticated: { windowSeconds: 60, limit: 2 } };
     const { unauthenticatedByAddress } = createRateLimits(policies, 2);
     for (const last of [1, 2, 3, 4, 5, 6, 7]) {
@@ -151,7 +151,7 @@ describe('rate limits', () => {
     );
   });
 
-  it('looks on at sessions that are known', async () => {
+  it('still accepts sessions that were verified before', async () => {
     const bySession = async ({ headers }: FastifyRequest) => {
       if (headers.cookie === 'ended') throw new Refusal('token_expired', 'It has ended.');
       return callerWith();

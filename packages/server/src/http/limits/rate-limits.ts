@@ -148,9 +148,13 @@ function createPolicy(name: string, policy: RatePolicy, keys: number): ApplyRate
       `"${name}";r=${Math.max(0, remaining)};t=${Math.ceil(remainingMs / 1000)}`,
     );
     if (remaining >= 0) return;
-    throw new Refusal('rate_limited', `The rate limit "${name}" is reached; retry after the time in Retry-After.`, {
-      retryAfterMs: remainingMs,
-    });
+    throw new Refusal(
+      'rate_limited',
+      `The rate limit "${name}" is reached; retry after the time in Retry-After.`,
+      {
+        retryAfterMs: remainingMs,
+      },
+    );
   };
 }
 

@@ -32,7 +32,7 @@ describe('the AsyncAPI document that is served', () => {
   });
   after(() => sample.close());
 
-  it('needs no token, may be kept for a while, and tells that it has not changed', async () => {
+  it('needs no token, can be cached, and answers 304 when it has not changed', async () => {
     const first = await sample.app.inject({ url: '/asyncapi.json' });
     assert.equal(first.headers['content-type'], 'application/json');
     assert.equal(first.headers['cache-control'], 'public, max-age=300');
@@ -43,7 +43,7 @@ describe('the AsyncAPI document that is served', () => {
     assert.deepEqual([again.statusCode, again.body], [304, '']);
   });
 
-  it('is one of AsyncAPI 3.0, by the schema that AsyncAPI publishes', () => {
+  it('is valid by the published schema of AsyncAPI 3.0', () => {
     const validate = createAjv().compile(asyncApiSchema);
     assert.ok(validate(document), JSON.stringify(validate.errors));
     const { claimTerminal = {}, ...operations } = document.operations;

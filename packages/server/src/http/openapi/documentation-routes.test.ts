@@ -5,7 +5,7 @@ import { errorCodes, listErrorCodes } from '@switchyard/contract';
 import { escapeHtml, html } from '../responses/html.ts';
 import { createSample, type Sample } from '../server/sample-server.fixture.ts';
 
-describe('pages for people', () => {
+describe('the documentation pages', () => {
   let sample: Sample;
   before(async () => {
     sample = await createSample({ rateLimits: { public: { windowSeconds: 1, limit: 10_000 } } });
@@ -50,7 +50,7 @@ describe('pages for people', () => {
     }
   });
 
-  it('knows no other code and no other file', async () => {
+  it('answers 404 for an unknown code or file', async () => {
     for (const url of ['/docs/errors/nothing', '/docs/errors/toString']) {
       const answer = await get(url);
       assert.equal(answer.statusCode, 404, url);
@@ -60,7 +60,7 @@ describe('pages for people', () => {
     assert.equal((await get('/docs/assets/..%2fpackage.json')).statusCode, 404);
   });
 
-  it('leads from the address with a slash to the one whose links work', async () => {
+  it('redirects the URL with a trailing slash to the page', async () => {
     const answer = await get('/docs/');
     assert.equal(answer.statusCode, 308);
     assert.equal(
@@ -69,7 +69,7 @@ describe('pages for people', () => {
     );
   });
 
-  it('compresses files for those who take it', async () => {
+  it('compresses files for clients that accept gzip', async () => {
     const plain = await get('/docs/assets/swagger-ui.js');
     const zipped = await get('/docs/assets/swagger-ui.js', { 'accept-encoding': 'br, gzip' });
     assert.equal(zipped.headers['content-encoding'], 'gzip');
@@ -77,7 +77,7 @@ describe('pages for people', () => {
     assert.match(String(plain.headers['content-type']), /^text\/javascript/);
   });
 
-  it('escapes what it inserts', () => {
+  it('escapes inserted values', () => {
     const inner = html`<b>${'<&">'}</b>`;
     assert.equal(html`${inner}${[inner]}${7}'`.html, `${inner.html}${inner.html}7'`);
     assert.equal(inner.html, '<b>&lt;&amp;&quot;&gt;</b>');

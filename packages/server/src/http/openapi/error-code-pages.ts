@@ -25,7 +25,8 @@ function adviceOf({ status, retryable, outcome }: ErrorCodeFacts): string {
     return 'The same request can succeed later: repeat it unchanged after the time in Retry-After or retryAfterMs.';
   }
   if (status === 401) return 'Obtain a valid access token and send the request again.';
-  if (status === 403) return 'Ask an administrator for the permission, or use a resource in your own scope.';
+  if (status === 403)
+    return 'Ask an administrator for the permission, or use a resource in your own scope.';
   return 'The same request will fail again: first correct the request as detail and errors say.';
 }
 

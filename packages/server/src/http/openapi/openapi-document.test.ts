@@ -38,7 +38,7 @@ describe('the OpenAPI document', () => {
   });
   after(() => sample.close());
 
-  it('is public, whole, and told from its declared routes', async () => {
+  it('is public, complete, and built from the declared routes', async () => {
     const answer = await sample.app.inject({ url: '/openapi.json' });
     assert.equal(answer.headers['content-type'], 'application/json');
     const document = answer.json<OpenApiDocument>();
@@ -58,7 +58,7 @@ describe('the OpenAPI document', () => {
     assert.equal(tag?.description, 'For tests.');
   });
 
-  it('answers that it has not changed', async () => {
+  it('answers 304 when it has not changed', async () => {
     const first = await sample.app.inject({ url: '/openapi.json' });
     const etag = String(first.headers['etag']);
     const second = await sample.app.inject({
@@ -69,7 +69,7 @@ describe('the OpenAPI document', () => {
     assert.equal(second.body, '');
   });
 
-  it('tells each published schema once, with an example and the codes of the operation', () => {
+  it('contains each published schema once, with an example and the error codes of the operation', () => {
     const document = buildOpenApiDocument(facts, [sale]) as unknown as OpenApiDocument;
     checkDocument(document);
     checkSchemas(document);
@@ -92,7 +92,7 @@ describe('the OpenAPI document', () => {
     assert.ok(operation.description.includes('`pay.sale`'));
   });
 
-  it('tells the headers that clients act upon, and those of the limits with each answer', () => {
+  it('contains the headers that clients use, and the rate-limit headers with each response', () => {
     const made = { ...sale, operationId: 'made', url: '/made', response: { 201: Transaction } };
     const kept: RouteDeclaration = {
       ...sale,
@@ -132,7 +132,7 @@ describe('the OpenAPI document', () => {
     assert.match(problems, /RateLimit-Policy/);
   });
 
-  it('has a token address that can be called where the user domain is known', () => {
+  it('has a token URL that can be called when the user domain is known', () => {
     type Flows = { oauth2: { flows: { clientCredentials: { tokenUrl: string } } } };
     const tokenUrl = (shownUserDomain?: string) => {
       const { components } = buildOpenApiDocument(
@@ -146,7 +146,7 @@ describe('the OpenAPI document', () => {
     assert.equal(tokenUrl(), `${sampleBaseUrl}/oauth2/v1/%7Brealm%7D/token`);
   });
 
-  it('shows the bodies that a route names, and refusals in a form of their own', () => {
+  it('shows the example bodies of a route, and errors in its own format', () => {
     const body = Type.Object({ grant_type: Type.String(), scope: Type.Optional(Type.String()) });
     const examples = { Short: { grant_type: 'a' }, Long: { grant_type: 'a', scope: 'b' } };
     const refusal = Type.Object({ error: Type.String() });
@@ -163,7 +163,7 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(Object.keys(operation?.responses ?? {}), ['200', '400']);
   });
 
-  it('does not take the same operation id twice', () => {
+  it('rejects a repeated operation id', () => {
     assert.throws(() => buildOpenApiDocument(facts, [sale, { ...sale, url: '/other' }]), TypeError);
   });
 });

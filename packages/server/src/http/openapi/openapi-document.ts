@@ -67,7 +67,10 @@ export function buildOpenApiDocument(
 function assertUniqueOperationIds(operations: readonly RouteDeclaration[]): void {
   const knownIds = new Set<string>();
   for (const { operationId, method, url } of operations) {
-    if (knownIds.has(operationId)) throw new TypeError(`${method} ${url} has the same operation id as another route: ${operationId}`);
+    if (knownIds.has(operationId))
+      throw new TypeError(
+        `${method} ${url} has the same operation id as another route: ${operationId}`,
+      );
     knownIds.add(operationId);
   }
 }
@@ -216,7 +219,8 @@ const headers = {
     schema: { type: 'string', examples: ['"payments";q=10000;w=1'] },
   },
   IdempotentReplayed: {
-    description: 'Present when the response repeats the response of an earlier request with the same key.',
+    description:
+      'Present when the response repeats the response of an earlier request with the same key.',
     schema: { type: 'string', const: 'true' },
   },
   ETag: {

@@ -14,7 +14,7 @@ const common = {
   permission: 'public',
 } as const;
 
-describe('an answer that is not as declared is a fault in tests', () => {
+describe('an undeclared response is an error in tests', () => {
   let sample: Sample;
   before(async () => {
     sample = await createSample();
@@ -54,7 +54,7 @@ describe('an answer that is not as declared is a fault in tests', () => {
     assert.match(answer.json().message, /The problem response does not match its schema/);
   });
 
-  it('a header, also beside what is no JSON', async () => {
+  it('a header, also of a response without JSON', async () => {
     assert.match(await faultOf('/sample/v1/tag'), /getTag 200 does not declare ETag/);
     const held = { 'if-none-match': '"1"' };
     assert.match(await faultOf('/sample/v1/tag', held), /getTag 304 does not declare ETag/);

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { entityTag, ifMatchAllows, readIfMatch, requireVersion } from './entity-tags.ts';
 
-test('If-Match admits the current tag, one of several, and any', () => {
+test('If-Match allows the current tag, a list with it, and *', () => {
   for (const header of ['"3"', '"1", "3"', '*']) assert.ok(ifMatchAllows(header, 3), header);
   for (const header of ['"2"', 'W/"3"', '3', '']) assert.ok(!ifMatchAllows(header, 3), header);
   assert.equal(entityTag(3), '"3"');
 });
 
-test('a version that was not seen is not changed; without If-Match any will do', () => {
+test('another version is rejected; without If-Match every version is accepted', () => {
   assert.throws(() => requireVersion('"2"', 3), /precondition_failed/);
   requireVersion('"3"', 3);
   requireVersion(readIfMatch({}), 3);

@@ -26,5 +26,8 @@ export function ifMatchAllows(header: string, version: number): boolean {
 /** Without If-Match every version is accepted. @throws Refusal precondition_failed */
 export function requireVersion(ifMatch: string | undefined, version: number): void {
   if (ifMatch === undefined || ifMatchAllows(ifMatch, version)) return;
-  refuse('precondition_failed', 'If-Match does not name the current version; read the resource again and send its ETag.');
+  refuse(
+    'precondition_failed',
+    'If-Match does not name the current version; read the resource again and send its ETag.',
+  );
 }

@@ -5,7 +5,7 @@ import { parseForm } from './form-body.ts';
 
 const parse = (text: string) => ({ ...parseForm(Buffer.from(text, 'latin1')) });
 
-describe('the form of a page', () => {
+describe('the body of an HTML form', () => {
   test('names and values are decoded', () => {
     assert.deepEqual(parse('a=1&b=x+y%20z&c=%C3%A9%26%3D&empty=&bare'), {
       a: '1',
@@ -22,7 +22,7 @@ describe('the form of a page', () => {
     ]);
   });
 
-  for (const [what, text, says] of [
+  for (const [fault, text, says] of [
     ['a field twice', 'a=1&b=2&a=1', /same field twice/],
     ['a field twice in two spellings', 'password=1&p%61ssword=2', /same field twice/],
     ['a broken escape', 'a=%zz', /invalid percent encoding/],
@@ -31,7 +31,7 @@ describe('the form of a page', () => {
     ['U+0000', 'a=%00', /U\+0000/],
     ['too many fields', Array.from({ length: 33 }, (_, at) => `f${at}=`).join('&'), /more than 32/],
   ] as const) {
-    test(`${what} is refused`, () => {
+    test(`${fault} is rejected`, () => {
       assert.throws(
         () => parse(text),
         (error) =>

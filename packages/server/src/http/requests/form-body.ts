@@ -37,7 +37,8 @@ export function parseForm(body: Buffer): Record<string, string> {
     const name = decodeFormText(end === -1 ? pair : pair.slice(0, end));
     const value = end === -1 ? '' : decodeFormText(pair.slice(end + 1));
     if (name in fields) malformed('The form has the same field twice.');
-    if (name.includes('\0') || value.includes('\0')) malformed('The form contains the character U+0000.');
+    if (name.includes('\0') || value.includes('\0'))
+      malformed('The form contains the character U+0000.');
     fields[name] = value;
   }
   return fields;

@@ -14,12 +14,12 @@ function cursorOf(query: Record<string, unknown>, list = 'stores', next = key): 
 }
 
 describe('paging', () => {
-  it('begins with fifty where nothing is said', () => {
+  it('has a default limit of fifty', () => {
     assert.deepEqual(readPageRequest({}, 'stores'), { limit: 50 });
     assert.deepEqual(readPageRequest({ limit: 7 }, 'stores'), { limit: 7 });
   });
 
-  it('goes on where the page before ended', () => {
+  it('continues after the previous page', () => {
     const cursor = cursorOf({ status: 'Enabled', limit: 2 });
     const next = readPageRequest({ limit: 3, status: 'Enabled', cursor }, 'stores');
     assert.deepEqual(next, { limit: 3, after: key });
@@ -32,7 +32,7 @@ describe('paging', () => {
     });
   });
 
-  it('takes filters in any order, and no others', () => {
+  it('accepts the same filters in any order, and no others', () => {
     const cursor = cursorOf({ a: 1, b: 2 });
     assert.equal(readPageRequest({ b: 2, a: 1, cursor }, 'stores').after, key);
     for (const query of [{ a: 1 }, { a: 1, b: 3 }, { a: 1, b: 2, c: 3 }]) {
@@ -40,14 +40,14 @@ describe('paging', () => {
     }
   });
 
-  it('takes no cursor of another list, and no key of another form', () => {
+  it('rejects a cursor of another list and a key in another format', () => {
     assert.throws(() => readPageRequest({ cursor: cursorOf({}) }, 'merchants'), isRefused);
     const cursor = cursorOf({}, 'stores', "x' OR 1=1");
     assert.throws(() => readPageRequest({ cursor }, 'stores'), isRefused);
     assert.equal(readPageRequest({ cursor: cursorOf({}, 'n', '17') }, 'n', /^\d+$/).after, '17');
   });
 
-  it('refuses whatever else is called a cursor', () => {
+  it('rejects any other text as a cursor', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.base64String(), fc.json().map(encoded)), (cursor) => {
         assert.throws(() => readPageRequest({ cursor }, 'stores'), isRefused);

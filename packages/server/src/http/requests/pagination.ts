@@ -79,9 +79,15 @@ export function readPageRequest(
     !keyPattern.test(key) ||
     digest !== cursorDigest(key, query, list)
   ) {
-    return refuse('cursor_invalid', 'The cursor does not belong to this list with these filters; send the nextCursor of the previous page.', {
-      errors: [{ pointer: '?cursor', code: 'cursor_invalid', detail: 'Is not a cursor of this list.' }],
-    });
+    return refuse(
+      'cursor_invalid',
+      'The cursor does not belong to this list with these filters; send the nextCursor of the previous page.',
+      {
+        errors: [
+          { pointer: '?cursor', code: 'cursor_invalid', detail: 'Is not a cursor of this list.' },
+        ],
+      },
+    );
   }
   return { limit: Number(limit), after: key };
 }

@@ -188,7 +188,7 @@ describe('strict JSON', () => {
     }
   });
 
-  it('takes what only looks suspicious', () => {
+  it('accepts valid bodies that look unusual', () => {
     for (const text of [
       '{"a":"1.0e5 -0 : {[ \\" \\\\"}',
       '{"true":true,"false":false,"null":null}',
@@ -206,14 +206,17 @@ describe('strict JSON', () => {
     }
   });
 
-  it('never shows what was sent', () => {
+  it('never repeats the sent value', () => {
     const refusal = refusalOf(bytes('{"number":"4111111111111111",}'));
     assert.ok(refusal !== undefined && !refusal.detail.includes('4111'));
   });
 
-  it('names the member whose number is not plain, where its name may be shown', () => {
+  it('names the member with an invalid number when its name is printable', () => {
     const detailOf = (text: string) => refusalOf(bytes(text))?.detail ?? '';
-    assert.match(detailOf('{"order":{"amount":12.50,"other":1}}'), /^The number amount has a fraction/);
+    assert.match(
+      detailOf('{"order":{"amount":12.50,"other":1}}'),
+      /^The number amount has a fraction/,
+    );
     assert.match(detailOf('{"a":1,"tip":-0}'), /^The number tip /);
     assert.match(detailOf('{"total":1e3}'), /^The number total /);
     assert.match(detailOf('[1.5]'), /^A number has a fraction/);

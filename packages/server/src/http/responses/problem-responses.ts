@@ -31,7 +31,8 @@ const transportErrors: Record<string, () => Refusal> = {
   FST_ERR_BAD_URL: () => new Refusal('request_malformed', 'The URL is not well-formed.'),
   FST_ERR_MAX_PARAM_LENGTH: () =>
     new Refusal('uri_too_long', 'A segment of the path is longer than the limit.'),
-  ECONNRESET: () => new Refusal('request_malformed', 'The connection closed before the whole body was received.'),
+  ECONNRESET: () =>
+    new Refusal('request_malformed', 'The connection closed before the whole body was received.'),
   ERR_STREAM_PREMATURE_CLOSE: () =>
     new Refusal('request_malformed', 'The connection closed before the whole response was sent.'),
 };

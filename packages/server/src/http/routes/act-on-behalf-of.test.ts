@@ -15,8 +15,8 @@ const facts: RouteDeclaration = {
   errors: ['cursor_invalid'],
 };
 
-describe('acting from above', () => {
-  test('is for what arranges a house, and for nothing that pays or that devices do', () => {
+describe('acting on behalf of an organisation below', () => {
+  test('is possible for administrative routes, and not for payments or device operations', () => {
     for (const permission of ['prov.write', 'um.read', 'app.write', 'audit.read'] as const) {
       assert.equal(allowsActingOnBehalf(permission), true, permission);
     }
@@ -36,12 +36,12 @@ describe('acting from above', () => {
     }
   });
 
-  test('a route that takes another permission as well is not for it', () => {
+  test('is not possible when the route accepts another permission as well', () => {
     assert.equal(allowsActingOnBehalf(['dev.write', 'prov.write']), false);
     assert.equal(allowsActingOnBehalf(['pay.read', 'rep.read']), false);
   });
 
-  test('is declared with the route: parameter and refusal, beside its own', () => {
+  test('adds its parameter and its error to the declaration of the route', () => {
     const query = Type.Object({ name: Type.String() }, { additionalProperties: false });
     const declared = withOrganizationParameter({ ...facts, query });
     const { properties, ...rest } = declared.query as typeof query;
@@ -52,8 +52,11 @@ describe('acting from above', () => {
     assert.equal(withOrganizationParameter(paying), paying);
   });
 
-  test('a route that means something else by the name does not start', () => {
+  test('a route with its own organizationId parameter is rejected', () => {
     const query = Type.Object({ organizationId: Type.String() });
-    assert.throws(() => withOrganizationParameter({ ...facts, query }), /declares organizationId itself/);
+    assert.throws(
+      () => withOrganizationParameter({ ...facts, query }),
+      /declares organizationId itself/,
+    );
   });
 });

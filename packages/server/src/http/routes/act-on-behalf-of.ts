@@ -56,7 +56,8 @@ export function withOrganizationParameter(facts: RouteDeclaration): RouteDeclara
   if (!allowsActingOnBehalf(facts.permission)) return facts;
   const declaredQuery = facts.query ?? noQuery;
   const { properties = {}, ...rest }: { properties?: Record<string, TSchema> } = declaredQuery;
-  if ('organizationId' in properties) throw new TypeError(`${facts.url} declares organizationId itself`);
+  if ('organizationId' in properties)
+    throw new TypeError(`${facts.url} declares organizationId itself`);
   const all = { ...properties, organizationId: Type.Optional(organizationId) };
   const query = queryWithOrganization.get(declaredQuery) ?? Type.Object(all, rest);
   queryWithOrganization.set(declaredQuery, query);

@@ -12,7 +12,7 @@ const deprecated: Deprecation = {
   successor: '/sample/v2/things',
 };
 
-describe('an operation that will be withdrawn', () => {
+describe('a deprecated operation', () => {
   let sample: Sample;
   before(async () => {
     sample = await createSample({ tagDescriptions: { Samples: 'For tests.' } });
@@ -33,7 +33,7 @@ describe('an operation that will be withdrawn', () => {
   });
   after(() => sample.close());
 
-  it('says so with each answer, a refusal too', async () => {
+  it('has the headers in each response, also in a problem response', async () => {
     const cases: [url: string, token: string, status: number][] = [
       ['/sample/v1/old', 'all', 200],
       ['/sample/v1/old', 'nobody', 401],
@@ -49,7 +49,7 @@ describe('an operation that will be withdrawn', () => {
     }
   });
 
-  it('is marked in the document, and the others are not', async () => {
+  it('is marked in the OpenAPI document, and other operations are not', async () => {
     const document = (await sample.app.inject('/openapi.json')).json<OpenApiDocument>();
     checkDocument(document);
     type Marked = { deprecated?: boolean; description: string };
@@ -70,7 +70,7 @@ describe('an operation that will be withdrawn', () => {
     assert.equal(answer.headers['deprecation'] ?? answer.headers['sunset'], undefined);
   });
 
-  it('stays for 24 months at least, or cannot be declared', () => {
+  it('must stay for at least 24 months', () => {
     const from = (since: string, sunset: string) => () =>
       deprecationHeaders({ ...deprecated, since, sunset });
     assert.ok(from('2027-03-01', '2029-03-01')());

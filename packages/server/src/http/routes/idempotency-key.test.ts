@@ -61,7 +61,7 @@ async function claimedBy(caller: Caller) {
 }
 
 describe('a request with an idempotency key', () => {
-  test('keeps what was answered', async () => {
+  test('stores the response', async () => {
     const { steps, statusCode } = await asked(async (_request, reply) => {
       reply.code(201);
       return { made: true };
@@ -69,14 +69,14 @@ describe('a request with an idempotency key', () => {
     assert.deepEqual([steps, statusCode], [['complete'], 201]);
   });
 
-  test('lets go of the key where nothing was done', async () => {
+  test('releases the key when nothing was processed', async () => {
     const { steps } = await asked(async () => {
       throw new Refusal('already_exists', 'There is one.');
     });
     assert.deepEqual(steps, ['release']);
   });
 
-  test('leaves the key taken where nobody knows what was done', async () => {
+  test('keeps the key claimed when the outcome is unknown', async () => {
     for (const fault of [
       new Error('the disk is full'),
       new Refusal('internal_error', 'A fault.', { outcome: 'Unknown' }),
@@ -88,7 +88,7 @@ describe('a request with an idempotency key', () => {
     }
   });
 
-  test('is another one with other rights, in whichever order they are told', async () => {
+  test('differs with other permissions, but not with another order of them', async () => {
     const claim = await claimedBy(callerWith(['pay.read', 'prov.write']));
     const same = await claimedBy(callerWith(['prov.write', 'pay.read']));
     assert.deepEqual(same, claim);
@@ -105,13 +105,13 @@ describe('a request with an idempotency key', () => {
     }
   });
 
-  test('is that of a user or of an application, though one is called like the other', async () => {
+  test('belongs to a user or to an application, also when both have the same id', async () => {
     const claim = await claimedBy({ ...callerWith(), clientId: 'x' });
     const user = await claimedBy({ ...callerWith(), clientId: 'y', userId: 'x' });
     assert.notEqual(user?.callerId, claim?.callerId);
   });
 
-  test('is answered though its answer cannot be kept', async () => {
+  test('gets its response even when the response cannot be stored', async () => {
     const lost = async () => {
       throw new Error('the database is away');
     };

@@ -24,7 +24,8 @@ export const idempotencyKeyHeader = 'idempotency-key';
 
 /** Headers of a route whose body has `clientOperationId`. */
 export const operationIdempotencyHeaders = {
-  [idempotencyKeyHeader]: 'Equivalent to clientOperationId; when both are sent, they must be equal.',
+  [idempotencyKeyHeader]:
+    'Equivalent to clientOperationId; when both are sent, they must be equal.',
 };
 
 /** Headers of a route whose body has `clientTransactionId`. */
@@ -104,7 +105,10 @@ export function withIdempotencyKeyHeader(facts: RouteDeclaration): RouteDeclarat
 export function readIdempotencyKey(header: unknown): string | undefined {
   if (header === undefined) return undefined;
   if (typeof header === 'string' && keyPattern.test(header)) return header;
-  return refuse('header_invalid', 'Idempotency-Key must be 1 to 64 characters of A-Z a-z 0-9 . _ : -');
+  return refuse(
+    'header_invalid',
+    'Idempotency-Key must be 1 to 64 characters of A-Z a-z 0-9 . _ : -',
+  );
 }
 
 type Headers = Readonly<Record<string, unknown>>;
@@ -121,7 +125,10 @@ export function resolveClientIdentifier(
 ): string | undefined {
   const key = readIdempotencyKey(headers[idempotencyKeyHeader]);
   if (key !== undefined && member !== undefined && key !== member) {
-    refuse('idempotency_key_mismatch', `Idempotency-Key and ${memberName} differ; send one of them or equal values.`);
+    refuse(
+      'idempotency_key_mismatch',
+      `Idempotency-Key and ${memberName} differ; send one of them or equal values.`,
+    );
   }
   return member ?? key;
 }

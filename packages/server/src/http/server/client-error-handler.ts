@@ -8,7 +8,10 @@ import { hstsHeaderLines } from './strict-transport-security.ts';
 const errorByNodeCode: Record<string, [ErrorCode, string]> = {
   HPE_HEADER_OVERFLOW: ['headers_too_large', 'The request headers are longer than the limit.'],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: ['payload_too_large', 'The chunk extensions are too long.'],
-  ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The server did not receive the whole request in time.'],
+  ERR_HTTP_REQUEST_TIMEOUT: [
+    'request_timeout',
+    'The server did not receive the whole request in time.',
+  ],
 };
 
 export function createClientErrorHandler(

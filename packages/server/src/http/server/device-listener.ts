@@ -74,7 +74,8 @@ export function createDeviceListener(deps: Deps): DeviceListener {
       const isServed = ownRequests.has(raw)
         ? path.startsWith(prefix)
         : !exclusiveRoutes.includes(path);
-      if (!isServed) refuse('route_not_found', 'No operation has this path; check the path of the request.');
+      if (!isServed)
+        refuse('route_not_found', 'No operation has this path; check the path of the request.');
     },
 
     async listen() {

@@ -41,7 +41,7 @@ describe('http', () => {
   const pointersOf = (problem: Problem) =>
     (problem.errors ?? []).map(({ pointer, code }) => `${pointer} ${code}`);
 
-  it('hands a good request to its handler', async () => {
+  it('passes a valid request to its handler', async () => {
     const answer = await post(good);
     assert.equal(answer.statusCode, 200);
     assert.deepEqual(answer.json(), { ...good, clientId: 'client-1' });
@@ -100,7 +100,7 @@ describe('http', () => {
       problemOf(await ask({ method: 'POST', url: things, headers: all }), 'unsupported_media_type');
     });
 
-    it('takes JSON by its other spellings', async () => {
+    it('accepts other spellings of application/json', async () => {
       for (const type of ['application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"']) {
         assert.equal((await post(good, { 'content-type': type })).statusCode, 200, type);
       }
@@ -118,7 +118,7 @@ describe('http', () => {
       }
     });
 
-    it('refuses a caller that takes no JSON', async () => {
+    it('rejects a client that does not accept JSON', async () => {
       for (const accept of ['text/html', 'application/json;q=0', 'image/*, text/*;q=0.5']) {
         problemOf(await post(good, { accept }), 'not_acceptable');
       }
@@ -138,7 +138,7 @@ describe('http', () => {
       ['an expired token', 'Bearer expired', 'token_expired', 'error="invalid_token"'],
     ];
     for (const [name, authorization, code, challenge] of cases) {
-      it(`tells ${name}`, async () => {
+      it(`answers for ${name}`, async () => {
         const headers = { ...json, ...defined({ authorization }) };
         const answer = await ask({ method: 'POST', url: things, headers, payload: good });
         assert.equal(problemOf(answer, code).outcome, 'NotProcessed');
@@ -146,18 +146,18 @@ describe('http', () => {
       });
     }
 
-    it('takes any valid token where the route says so', async () => {
+    it('accepts any valid token when the route declares it', async () => {
       const headers = { authorization: 'bearer reader' };
       const url = `${things}/cup/close`;
       assert.equal((await ask({ method: 'POST', url, headers })).statusCode, 200);
     });
 
-    it('is content with one of several permissions', async () => {
+    it('accepts one of several permissions', async () => {
       const headers = { authorization: 'Bearer reader' };
       assert.equal((await ask({ url: things, headers })).statusCode, 200);
     });
 
-    it('hides a fault while it verifies, and knows that nothing happened', async () => {
+    it('hides an error during authentication, and reports that nothing was processed', async () => {
       const answer = await post(good, { authorization: 'Bearer fault' });
       assert.equal(problemOf(answer, 'internal_error').outcome, 'NotProcessed');
     });
@@ -210,7 +210,7 @@ describe('http', () => {
       });
     }
 
-    it('never repeats what was sent', async () => {
+    it('never repeats sent values', async () => {
       const pan = '4111111111111111';
       const answer = await post({
         name: pan,
@@ -225,12 +225,12 @@ describe('http', () => {
       assert.ok(!told.includes('4111'), told);
     });
 
-    it('lists at most twenty faults', async () => {
+    it('lists at most twenty errors', async () => {
       const many = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`m${n}`, n]));
       assert.equal(problemOf(await post({ ...good, ...many }), 'field_unknown').errors?.length, 20);
     });
 
-    it('answers a body of many faults as cheaply as one of one', async () => {
+    it('answers a body with many errors as cheaply as a body with one error', async () => {
       const many = Object.fromEntries(Array.from({ length: 60_000 }, (_, n) => [`m${n}`, n]));
       assert.equal(problemOf(await post({ ...good, ...many }), 'field_unknown').errors?.length, 1);
     });
@@ -256,7 +256,7 @@ describe('http', () => {
       }
     });
 
-    it('points at a part of the path', async () => {
+    it('points at a path parameter', async () => {
       const answer = await ask({ method: 'POST', url: `${things}/c/close`, headers: all });
       assert.deepEqual(pointersOf(problemOf(answer, 'field_invalid')), [':name field_invalid']);
     });
@@ -271,31 +271,31 @@ describe('http', () => {
         ...defined({ payload }),
       });
 
-    it('counts none as an empty object', async () => {
+    it('counts a missing body as an empty object', async () => {
       for (const answer of [await close(), await close('', json), await close('{}', json)]) {
         assert.deepEqual(answer.json(), { body: {}, name: 'cup' });
       }
     });
 
-    it('checks one that is sent', async () => {
+    it('validates a sent body', async () => {
       problemOf(await close('{"amount":0}', json), 'amount_zero');
       problemOf(await close('{"amount":1', json), 'malformed_json');
     });
 
-    it('refuses members where a route knows none', async () => {
+    it('rejects members when the route has no body schema', async () => {
       const url = '/sample/v1/refusal';
       const headers = { ...json, ...all };
       problemOf(await ask({ method: 'POST', url, headers, payload: '{"a":1}' }), 'field_unknown');
     });
   });
 
-  describe('addresses and methods', () => {
-    it('knows no such address, whoever asks', async () => {
+  describe('paths and methods', () => {
+    it('answers route_not_found for an unknown path, with and without a token', async () => {
       problemOf(await ask({ url: '/nowhere' }), 'route_not_found');
       problemOf(await ask({ method: 'POST', url: `${things}/`, payload: 'x' }), 'route_not_found');
     });
 
-    it('names the methods of an address', async () => {
+    it('names the methods of a path', async () => {
       const answer = await ask({ method: 'DELETE', url: things });
       problemOf(answer, 'method_not_allowed');
       assert.equal(answer.headers['allow'], 'GET, HEAD, OPTIONS, POST');
@@ -315,7 +315,7 @@ describe('http', () => {
       assert.equal((await ask({ method: 'HEAD', url: things })).statusCode, 401);
     });
 
-    it('refuses addresses that are too long or broken', async () => {
+    it('rejects URLs that are too long or malformed', async () => {
       problemOf(await ask({ url: `${things}?x=${'y'.repeat(9000)}` }), 'uri_too_long');
       problemOf(
         await ask({ method: 'POST', url: `${things}/${'y'.repeat(300)}/close` }),
@@ -325,8 +325,8 @@ describe('http', () => {
     });
   });
 
-  describe('names of requests', () => {
-    it('keeps an acceptable name and replaces others', async () => {
+  describe('request identifiers', () => {
+    it('keeps a valid X-Request-Id and replaces others', async () => {
       const kept = await post(good, { 'x-request-id': 'till-7:000123' });
       assert.equal(kept.headers['x-request-id'], 'till-7:000123');
       for (const name of ['a b', 'x'.repeat(129), 'é', '<script>', 'a4111111111111']) {
@@ -335,7 +335,7 @@ describe('http', () => {
       }
     });
 
-    it('shows the name as the instance of a problem', async () => {
+    it('uses the identifier as the instance of a problem', async () => {
       const named = problemOf(await post({}, { 'x-request-id': 'till-7' }), 'field_required');
       assert.equal(named.instance, 'urn:request:till-7');
       const made = problemOf(await post({}), 'field_required');
@@ -351,8 +351,8 @@ describe('http', () => {
     });
   });
 
-  describe('refusals and faults', () => {
-    it('shows what a refusal carries and nothing that overrides it', async () => {
+  describe('problem responses and unexpected errors', () => {
+    it('contains the extensions of a problem, which cannot override its members', async () => {
       const answer = await ask({ method: 'POST', url: '/sample/v1/refusal', headers: all });
       const problem = problemOf(answer, 'transaction_in_progress');
       assert.equal(problem.retryAfterMs, 1200);
@@ -364,7 +364,7 @@ describe('http', () => {
       assert.ok(!answer.body.includes('lane'));
     });
 
-    it('hides a fault and logs it under the name of the request', async () => {
+    it('hides an unexpected error and logs it with the identifier of the request', async () => {
       const url = '/sample/v1/fault';
       const answer = await ask({ method: 'POST', url, headers: all });
       const problem = problemOf(answer, 'internal_error');
@@ -392,13 +392,13 @@ describe('http', () => {
     });
   });
 
-  it('finds out in tests when an answer is not as declared', async () => {
+  it('reports in tests when a response is not declared', async () => {
     problemOf(await ask({ url: '/sample/v1/undeclared' }), 'internal_error');
     const line = sample.lines.findLast(({ msg }) => msg === 'unexpected error');
     assert.match(JSON.stringify(line), /getUndeclared 200 does not match its schema/);
   });
 
-  it('never answers a mutated request with a fault', async () => {
+  it('never answers a mutated request with an internal error', async () => {
     const body = JSON.stringify({
       ...good,
       shape: { kind: 'circle', radius: 2 },

@@ -250,7 +250,8 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
       streams.stop();
       upgrades.drain();
       const unfinished = app.server.listening ? await drain.waitForRequests(limitMs) : 0;
-      if (unfinished > 0) deps.log.warn({ left: unfinished }, 'the shutdown interrupted running requests');
+      if (unfinished > 0)
+        deps.log.warn({ left: unfinished }, 'the shutdown interrupted running requests');
       if (unfinished > 0) app.server.closeAllConnections();
       await deviceListener?.close();
       await app.close();
@@ -281,7 +282,10 @@ function addUpgrade(
   upgrades.add(added);
   app.get(added.path, (_request, reply) => {
     reply.header('upgrade', 'websocket').header('connection', 'Upgrade');
-    throw new Refusal('upgrade_required', 'The path is a WebSocket; connect with a WebSocket client.');
+    throw new Refusal(
+      'upgrade_required',
+      'The path is a WebSocket; connect with a WebSocket client.',
+    );
   });
 }
 
@@ -371,10 +375,7 @@ function addCommonHooks(
       drain.rejectWhileDraining(reply.raw);
       deviceListener?.check(request);
       if (request.url.length > urlLimitChars) {
-        throw new Refusal(
-          'uri_too_long',
-          `The URL is longer than ${urlLimitChars} characters.`,
-        );
+        throw new Refusal('uri_too_long', `The URL is longer than ${urlLimitChars} characters.`);
       }
       done();
     } catch (error) {

@@ -18,7 +18,7 @@ const headers = { authorization: 'Bearer all', 'content-type': 'application/json
 type Answer = { status: number; headers: Record<string, unknown>; body: string };
 
 describe('the connections of a listener', () => {
-  it('are bounded, and WebSockets have room of their own', () => {
+  it('are limited, and WebSockets have a limit of their own', () => {
     const plain = { tls: undefined, sendsHsts: false, isUpgrade: () => false };
     const options = { ...plain, newConnections: createNewConnectionLimits({}) };
     for (const webSockets of [0, 9000]) {
@@ -143,7 +143,7 @@ describe('http over TLS', () => {
     });
   }
 
-  it('takes neither of two Authorization headers', async () => {
+  it('accepts neither of two Authorization headers', async () => {
     const answer = await exchange(
       'GET /sample/v1/things HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer all\r\nAuthorization: Bearer all\r\nConnection: close\r\n\r\n',
     );
@@ -151,7 +151,7 @@ describe('http over TLS', () => {
     assert.match(answer, /token_invalid/);
   });
 
-  it('refuses a chunked body beyond the limit while it arrives', async () => {
+  it('rejects a chunked body above the limit while it is received', async () => {
     await withAgent(async (agent) => {
       const answer = await ask(agent, { body: `"${'x'.repeat(1_048_577)}"`, chunked: true });
       assert.equal(answer.status, 413);
@@ -159,7 +159,7 @@ describe('http over TLS', () => {
     });
   });
 
-  it('survives a client that leaves in the middle of a body', async () => {
+  it('survives a client that disconnects in the middle of a body', async () => {
     const lines = sample.lines.length;
     const socket = await dial();
     socket.write(
@@ -210,7 +210,7 @@ describe('stopping', () => {
 
   const slow = 'POST /slow HTTP/1.1\r\nHost: x\r\n\r\n';
 
-  it('finishes what runs and answers new requests with shutting_down', async () => {
+  it('finishes running requests and answers new ones with shutting_down', async () => {
     const certificate = await makeCertificate('server');
     const { sample, port, begins, release } = await createSlow(certificate);
     const first = connect({ port, ca: certificate.cert, servername: 'localhost' });
@@ -232,7 +232,7 @@ describe('stopping', () => {
     second.destroy();
   });
 
-  it('cuts off what does not finish within the limit', async () => {
+  it('interrupts requests that do not finish within the limit', async () => {
     const certificate = await makeCertificate('server');
     const { sample, port, begins } = await createSlow(certificate);
     const socket = connect({ port, ca: certificate.cert, servername: 'localhost' });

@@ -44,7 +44,14 @@ export function createNotFoundHandler(routes: RouteMap, sendProblem: ProblemSend
   return (request: FastifyRequest, reply: FastifyReply): void => {
     const methods = routes.methodsOf(request.url.split('?', 1)[0] ?? '');
     if (methods === undefined) {
-      sendProblem(new Refusal('route_not_found', 'No operation has this path; check the path of the request.'), request, reply);
+      sendProblem(
+        new Refusal(
+          'route_not_found',
+          'No operation has this path; check the path of the request.',
+        ),
+        request,
+        reply,
+      );
       return;
     }
     const allow = [...methods, 'OPTIONS'].sort().join(', ');

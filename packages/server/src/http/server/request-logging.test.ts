@@ -15,7 +15,7 @@ function scene(level: string) {
 }
 
 describe('the log of a request', () => {
-  it('is made with the first line that is written, and once', () => {
+  it('is created once, with the first written line', () => {
     const { log, lines, made } = scene('info');
     log.debug({ secret: 1 }, 'too quiet');
     assert.equal(made(), 0);
@@ -35,7 +35,7 @@ describe('the log of a request', () => {
     assert.equal(lines[0]?.['status'], 200);
   });
 
-  it('knows the level of its parent, and every level', () => {
+  it('has the level of its parent, and every log method', () => {
     const { log, lines } = scene('trace');
     const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
     for (const level of levels) log[level](level);

@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { createMetrics } from '../../platform/index.ts';
 import { createSample } from './sample-server.fixture.ts';
 
-it('requests are counted by operation and status, never by address', async () => {
+it('requests are counted by operation and status, never by URL', async () => {
   const metrics = createMetrics();
   const sample = await createSample({ metrics });
   try {

@@ -67,7 +67,10 @@ export function createRequestChecks(
     applyRateLimit(caller, reply);
     checkPermission(caller);
     if (facts.requiresDeviceToken === true && caller.deviceId === undefined) {
-      refuse('permission_denied', 'The operation needs the token of a device; this token belongs to an application or a user.');
+      refuse(
+        'permission_denied',
+        'The operation needs the token of a device; this token belongs to an application or a user.',
+      );
     }
     if (canActOnBehalf) request.caller = await actOnBehalf(request, caller);
   }
@@ -103,9 +106,13 @@ function createFindCaller({
   return async (request) => {
     const retryAfterMs = unauthenticatedByAddress.waitMs(request.ip);
     if (retryAfterMs !== undefined && !authenticate.isVerified(request)) {
-      throw new Refusal('rate_limited', 'Too many invalid tokens were sent from this IP address; retry after the time in Retry-After.', {
-        retryAfterMs,
-      });
+      throw new Refusal(
+        'rate_limited',
+        'Too many invalid tokens were sent from this IP address; retry after the time in Retry-After.',
+        {
+          retryAfterMs,
+        },
+      );
     }
     try {
       return await authenticate(request);
@@ -177,7 +184,10 @@ function createTransportCheck(facts: RouteDeclaration): (request: FastifyRequest
   const needsBody = readsBody && takesBody && facts.bodyOptional !== true;
   return ({ headers }) => {
     if (!acceptsMediaType(headers.accept, produces)) {
-      refuse('not_acceptable', `The operation returns ${produces.join(' or ')}; change the Accept header.`);
+      refuse(
+        'not_acceptable',
+        `The operation returns ${produces.join(' or ')}; change the Accept header.`,
+      );
     }
     if (!readsBody) return;
     const length = headers['content-length'];
@@ -188,10 +198,16 @@ function createTransportCheck(facts: RouteDeclaration): (request: FastifyRequest
     }
     const type = headers['content-type'];
     if ((hasBody || needsBody) && !isOwnType(type) && !isMediaType(type, consumes)) {
-      refuse('unsupported_media_type', `The operation accepts ${readable} in UTF-8; change the Content-Type header.`);
+      refuse(
+        'unsupported_media_type',
+        `The operation accepts ${readable} in UTF-8; change the Content-Type header.`,
+      );
     }
     if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') {
-      refuse('unsupported_media_type', 'The operation does not accept Content-Encoding; send the body uncompressed.');
+      refuse(
+        'unsupported_media_type',
+        'The operation does not accept Content-Encoding; send the body uncompressed.',
+      );
     }
   };
 }

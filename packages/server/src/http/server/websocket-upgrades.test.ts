@@ -52,8 +52,8 @@ async function openSample(trustProxy?: readonly string[]) {
 
 const by = (token: string) => ({ authorization: `Bearer ${token}` });
 
-describe('handshakes of nobody', () => {
-  it('are looked at as often as an address may show tokens, by handshakes and requests together', async (t) => {
+describe('handshakes with invalid tokens', () => {
+  it('share the limit of failed authentications of an address with HTTP requests', async (t) => {
     const { open, ask, close } = await openSample();
     t.after(() => close());
     assert.equal(await open('required/a', by('all')), 101);
@@ -70,7 +70,7 @@ describe('handshakes of nobody', () => {
     assert.equal(await open('required/a'), 401, 'whoever shows nothing costs nothing');
   });
 
-  it('at addresses that are secrets have a count of their own, behind which a live one is let in', async (t) => {
+  it('with unknown session URLs have a limit of their own, above which a verified session is accepted', async (t) => {
     const { open, ask, close } = await openSample();
     t.after(() => close());
     for (let n = 0; n < 3; n += 1) assert.equal(await open('optional/gone', by('all')), 410);
@@ -83,7 +83,7 @@ describe('handshakes of nobody', () => {
     assert.equal(await ask('all'), 200);
   });
 
-  it('leave alone what proves itself, such as tokens of devices', async (t) => {
+  it('do not block tokens that need no query, such as device tokens', async (t) => {
     const { open, close } = await openSample();
     t.after(() => close());
     for (let n = 0; n < 3; n += 1) assert.equal(await open('own/bad', by('x')), 401);
@@ -91,7 +91,7 @@ describe('handshakes of nobody', () => {
     assert.equal(await open('required/a', by('all')), 101);
   });
 
-  it('come from where a trusted proxy says, and another one says nothing', async (t) => {
+  it('are counted for the address that a trusted proxy reports', async (t) => {
     const [behind, before] = [await openSample(['127.0.0.1', '10.0.0.0/8']), await openSample()];
     t.after(async () => {
       await behind.close();

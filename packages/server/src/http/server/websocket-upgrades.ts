@@ -136,7 +136,8 @@ export function createWebSocketUpgrades(deps: Deps): WebSocketUpgrades {
   }
 
   function checkForm({ method, headers }: IncomingMessage): void {
-    if (method !== 'GET') refuse('method_not_allowed', 'A WebSocket handshake must be a GET request.');
+    if (method !== 'GET')
+      refuse('method_not_allowed', 'A WebSocket handshake must be a GET request.');
     if (headers['sec-websocket-version'] !== webSocketVersion) {
       refuse('upgrade_required', 'Sec-WebSocket-Version must be 13.');
     }
@@ -182,9 +183,13 @@ export function createWebSocketUpgrades(deps: Deps): WebSocketUpgrades {
       addressOf(request),
     );
     if (retryAfterMs === undefined) return;
-    throw new Refusal('rate_limited', 'Too many invalid tokens or sessions were sent from this IP address; retry after the time in Retry-After.', {
-      retryAfterMs,
-    });
+    throw new Refusal(
+      'rate_limited',
+      'Too many invalid tokens or sessions were sent from this IP address; retry after the time in Retry-After.',
+      {
+        retryAfterMs,
+      },
+    );
   }
 
   /** Failures are counted together with those of HTTP requests. */
@@ -220,11 +225,18 @@ export function createWebSocketUpgrades(deps: Deps): WebSocketUpgrades {
       });
     }
     if (pending >= maxPendingHandshakes) {
-      throw new Refusal('rate_limited', 'Too many WebSocket handshakes at the same time; retry later.', { retryAfterMs: 1000 });
+      throw new Refusal(
+        'rate_limited',
+        'Too many WebSocket handshakes at the same time; retry later.',
+        { retryAfterMs: 1000 },
+      );
     }
     const match = find(request);
     if (match === undefined || (isDeviceListener && !match.opened.route.isOnDeviceListener)) {
-      return refuse('route_not_found', 'No WebSocket has this path; check the path of the request.');
+      return refuse(
+        'route_not_found',
+        'No WebSocket has this path; check the path of the request.',
+      );
     }
     checkForm(request);
     certificates.removeUntrustedHeader({ raw: request });
@@ -254,14 +266,23 @@ export function createWebSocketUpgrades(deps: Deps): WebSocketUpgrades {
   }
 
   function rejectUpgrade({ request, socket }: IncomingUpgrade, id: string, error: unknown): void {
-    const refusal = refusalOf(error) ?? new Refusal('internal_error', 'An unexpected error happened in the platform; quote the requestId to its operator.');
-    if (refusal.code === 'internal_error') log.error({ err: error, requestId: id }, 'unexpected error in a WebSocket handshake');
+    const refusal =
+      refusalOf(error) ??
+      new Refusal(
+        'internal_error',
+        'An unexpected error happened in the platform; quote the requestId to its operator.',
+      );
+    if (refusal.code === 'internal_error')
+      log.error({ err: error, requestId: id }, 'unexpected error in a WebSocket handshake');
     const isPage = request.headers.origin !== undefined && errorCodes[refusal.code].status === 401;
     const shownRefusal = isPage
       ? new Refusal('origin_not_allowed', 'A page in a browser cannot open this WebSocket.')
       : refusal;
     const { code } = shownRefusal;
-    log.info({ requestId: id, path: pathOf(request).split('/', 4).join('/'), code }, 'WebSocket handshake rejected');
+    log.info(
+      { requestId: id, path: pathOf(request).split('/', 4).join('/'), code },
+      'WebSocket handshake rejected',
+    );
     writeProblem(socket, shownRefusal, id, deps);
   }
 
