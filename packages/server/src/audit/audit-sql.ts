@@ -205,7 +205,7 @@ const spanEnds = {
 };
 
 function conditionsOf(filters: RecordFilters, values: unknown[]): string {
-  const place = (value: unknown) => `$${values.push(value)}`;
+  const addParameter = (value: unknown) => `$${values.push(value)}`;
   const { from, to, upTo } = filters;
   const equal = {
     organization_id: filters.organizationId,
@@ -219,10 +219,10 @@ function conditionsOf(filters: RecordFilters, values: unknown[]): string {
   return [
     ...Object.entries(equal)
       .filter(([, value]) => value !== undefined)
-      .map(([column, value]) => `${column} = ${place(value)}`),
-    ...(from === undefined ? [] : [spanEnds.from(place(from))]),
-    ...(to === undefined ? [] : [spanEnds.to(place(to))]),
-    ...(upTo === undefined ? [] : [`sequence <= ${place(upTo)}`]),
+      .map(([column, value]) => `${column} = ${addParameter(value)}`),
+    ...(from === undefined ? [] : [spanEnds.from(addParameter(from))]),
+    ...(to === undefined ? [] : [spanEnds.to(addParameter(to))]),
+    ...(upTo === undefined ? [] : [`sequence <= ${addParameter(upTo)}`]),
   ].join(' AND ');
 }
 

@@ -34,9 +34,14 @@ export function createCheckpoints({ database, clock, jobs, signer }: Deps) {
     sign,
 
     async list(organizationId: string, page: PageRequest): Promise<FoundPage<AuditCheckpoint>> {
-      const found = await listCheckpoints(database, organizationId, page.limit + 1, page.after);
-      const items = found.slice(0, page.limit);
-      const next = found.length > page.limit ? items.at(-1)?.sequence : undefined;
+      const checkpointRows = await listCheckpoints(
+        database,
+        organizationId,
+        page.limit + 1,
+        page.after,
+      );
+      const items = checkpointRows.slice(0, page.limit);
+      const next = checkpointRows.length > page.limit ? items.at(-1)?.sequence : undefined;
       return { items, next: next === undefined ? undefined : String(next) };
     },
 

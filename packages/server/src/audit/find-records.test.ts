@@ -1,4 +1,4 @@
-// An export reads as far as somebody listens: what it holds in memory does not grow with the chain.
+// An export reads at the speed of its client, so its memory does not grow with the chain.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';

@@ -37,7 +37,7 @@ export function createRecordFinder(database: Database) {
       { order = 'NewestFirst', ...filters }: Search,
       page: PageRequest,
     ): Promise<FoundPage<AuditRecord>> {
-      const found = await listRecords(
+      const records = await listRecords(
         database,
         { ...filters, ...parseTimeRange(filters), ...visibleScope(caller) },
         {
@@ -46,8 +46,8 @@ export function createRecordFinder(database: Database) {
           ...defined({ after: page.after === undefined ? undefined : Number(page.after) }),
         },
       );
-      const items = found.slice(0, page.limit);
-      const next = found.length > page.limit ? items.at(-1)?.sequence : undefined;
+      const items = records.slice(0, page.limit);
+      const next = records.length > page.limit ? items.at(-1)?.sequence : undefined;
       return { items, next: next === undefined ? undefined : String(next) };
     },
 

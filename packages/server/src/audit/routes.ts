@@ -100,8 +100,8 @@ function registerCheckpoints(app: FastifyInstance, checkpoints: Checkpoints): vo
     priority: 'list',
     async handler({ caller, query }) {
       const page = readPageRequest(query, 'listAuditCheckpoints', sequencePattern);
-      const found = await checkpoints.list(caller.organizationId, page);
-      return pageResponse(found, query, 'listAuditCheckpoints');
+      const checkpointPage = await checkpoints.list(caller.organizationId, page);
+      return pageResponse(checkpointPage, query, 'listAuditCheckpoints');
     },
   });
 

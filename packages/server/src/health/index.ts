@@ -17,11 +17,11 @@ export function registerHealth(app: FastifyInstance, deps: HealthDeps): void {
   const queues = createWaitingWorkCounter(deps);
 
   async function componentsNow() {
-    const asked = Object.entries(deps.checks).map(async ([name, check]) => {
+    const checks = Object.entries(deps.checks).map(async ([name, check]) => {
       const isUp = await check().catch(() => false);
       return { name, isUp };
     });
-    return Promise.all(asked);
+    return Promise.all(checks);
   }
 
   route(app, {
@@ -39,7 +39,10 @@ export function registerHealth(app: FastifyInstance, deps: HealthDeps): void {
     priority: 'list',
     async handler({ caller }, reply) {
       if (caller.entityType !== 'tenant') {
-        refuse('permission_denied', 'Only a token of the organisation can call the operation, not a token of a merchant.');
+        refuse(
+          'permission_denied',
+          'Only a token of the organisation can call the operation, not a token of a merchant.',
+        );
       }
       reply.header('cache-control', 'no-store');
       const [components, waiting] = await Promise.all([

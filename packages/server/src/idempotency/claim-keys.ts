@@ -100,7 +100,10 @@ export function createIdempotencyKeys({
     async claim(request) {
       const { organizationId, callerId, key } = request;
       if (holdsCardNumber(key)) {
-        refuse('client_id_invalid', 'The Idempotency-Key contains digits that look like a card number; use a UUID.');
+        refuse(
+          'client_id_invalid',
+          'The Idempotency-Key contains digits that look like a card number; use a UUID.',
+        );
       }
       const hash = digestOf(`${callerId}\n${key}`);
       const claim = { organizationId, claimId: ids.uuid(), hash };

@@ -34,8 +34,8 @@ export function createIdempotency(deps: IdempotencyDeps): Idempotency {
   const { start, stop } = createPoller({
     pollMs: sweepEveryMs,
     async turn() {
-      const gone = await store.sweep(isoTime(clock.now() - retentionMs), keysAtOnce);
-      return gone === keysAtOnce;
+      const deletedCount = await store.sweep(isoTime(clock.now() - retentionMs), keysAtOnce);
+      return deletedCount === keysAtOnce;
     },
     onError: (error) => log.warn({ err: error }, 'old idempotency keys were not deleted'),
   });

@@ -34,7 +34,7 @@ export function createRequestFinder(store: Pick<RequestLogStore, 'list' | 'heads
   function findRows(
     caller: Caller,
     { order: _order, after, ...filters }: Search,
-    range: { isAscending: boolean; limit: number; streamPage?: number | undefined },
+    range: { isAscending: boolean; limit: number; cursor?: number | undefined },
   ): Promise<LoggedRequest[]> {
     const scope = visibleScope(caller, filters);
     if (scope === undefined) return Promise.resolve([]);
@@ -55,7 +55,7 @@ export function createRequestFinder(store: Pick<RequestLogStore, 'list' | 'heads
       const lines = await findRows(caller, search, {
         isAscending: search.order === 'OldestFirst',
         limit: page.limit + 1,
-        streamPage: page.after === undefined ? undefined : Number(page.after),
+        cursor: page.after === undefined ? undefined : Number(page.after),
       });
       const items = lines.slice(0, page.limit);
       const next = lines.length > page.limit ? items.at(-1)?.sequence : undefined;

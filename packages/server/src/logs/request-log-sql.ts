@@ -86,7 +86,7 @@ export type LineRange = {
   readonly isAscending: boolean;
   readonly limit: number;
   /** After this one in the order of the list. */
-  readonly behind?: number | undefined;
+  readonly cursor?: number | undefined;
   /** Newer than this one. */
   readonly after?: number | undefined;
 };
@@ -98,8 +98,8 @@ export type PortalClient = { readonly portalClientId: string };
 
 function conditionsOf(
   filters: RequestLogFilters,
-  { behind, after, isAscending }: LineRange,
-  { place, portalClientId }: PortalClient & { readonly place: AddParameter },
+  { cursor, after, isAscending }: LineRange,
+  { place: addParameter, portalClientId }: PortalClient & { readonly place: AddParameter },
 ) {
   const { status, path, from, to, source } = filters;
   const equal = {
@@ -112,18 +112,18 @@ function conditionsOf(
     request_id: filters.requestId,
   };
   const all = Object.entries(equal).flatMap(([column, value]) =>
-    value === undefined ? [] : [`${column} = ${place(value)}`],
+    value === undefined ? [] : [`${column} = ${addParameter(value)}`],
   );
-  if (status?.endsWith('xx')) all.push(`status / 100 = ${place(Number(status[0]))}`);
-  else if (status !== undefined) all.push(`status = ${place(Number(status))}`);
+  if (status?.endsWith('xx')) all.push(`status / 100 = ${addParameter(Number(status[0]))}`);
+  else if (status !== undefined) all.push(`status = ${addParameter(Number(status))}`);
   if (source !== undefined) {
-    all.push(`client_id ${source === 'Portal' ? '=' : '<>'} ${place(portalClientId)}`);
+    all.push(`client_id ${source === 'Portal' ? '=' : '<>'} ${addParameter(portalClientId)}`);
   }
-  if (path !== undefined) all.push(`starts_with(path, ${place(path)})`);
-  if (from !== undefined) all.push(`at >= ${place(from)}`);
-  if (to !== undefined) all.push(`at < ${place(to)}`);
-  if (after !== undefined) all.push(`sequence > ${place(after)}`);
-  if (behind !== undefined) all.push(`sequence ${isAscending ? '>' : '<'} ${place(behind)}`);
+  if (path !== undefined) all.push(`starts_with(path, ${addParameter(path)})`);
+  if (from !== undefined) all.push(`at >= ${addParameter(from)}`);
+  if (to !== undefined) all.push(`at < ${addParameter(to)}`);
+  if (after !== undefined) all.push(`sequence > ${addParameter(after)}`);
+  if (cursor !== undefined) all.push(`sequence ${isAscending ? '>' : '<'} ${addParameter(cursor)}`);
   return all.join(' AND ');
 }
 
@@ -174,11 +174,11 @@ export function createRequestLogStore(
 
     async list(filters: RequestLogFilters, cut: LineRange): Promise<LoggedRequest[]> {
       const values: unknown[] = [];
-      const place: AddParameter = (value) => `$${values.push(value)}`;
+      const addParameter: AddParameter = (value) => `$${values.push(value)}`;
       const rows = await database.query<LineRow>(
         `SELECT organization_id, sequence, at, ${columns} FROM request_log
-         WHERE ${conditionsOf(filters, cut, { ...portal, place })}
-         ORDER BY sequence ${cut.isAscending ? '' : 'DESC'} LIMIT ${place(cut.limit)}`,
+         WHERE ${conditionsOf(filters, cut, { ...portal, place: addParameter })}
+         ORDER BY sequence ${cut.isAscending ? '' : 'DESC'} LIMIT ${addParameter(cut.limit)}`,
         values,
       );
       return rows.map((row) => requestOf(row, portal));

@@ -1,4 +1,4 @@
-// What is kept and what is lost: bounded in memory and in the table, whatever the database does.
+// Kept and lost lines: the memory and the table are limited in every state of the database.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterEach, before, describe, test } from 'node:test';

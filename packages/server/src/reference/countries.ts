@@ -26,8 +26,8 @@ export function listCountries(language: Language): Country[] {
 }
 
 /** The supported language that an Accept-Language header (RFC 9110) prefers; English otherwise. */
-export function languageWanted(header: string | undefined): Language {
-  let wanted: Language = 'en';
+export function preferredLanguage(header: string | undefined): Language {
+  let preferred: Language = 'en';
   let most = 0;
   for (const range of (header ?? '').split(',')) {
     const [tag = '', ...parameters] = range
@@ -37,8 +37,8 @@ export function languageWanted(header: string | undefined): Language {
     const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2) ?? '1';
     const language = languages.find((name) => tag === name || tag.startsWith(`${name}-`));
     if (language === undefined || !(Number(weight) > most)) continue;
-    wanted = language;
+    preferred = language;
     most = Number(weight);
   }
-  return wanted;
+  return preferred;
 }

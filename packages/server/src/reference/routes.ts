@@ -15,7 +15,7 @@ import {
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { matchesIfNoneMatch, route } from '../http/index.ts';
-import { type Language, languages, languageWanted, listCountries } from './countries.ts';
+import { type Language, languages, listCountries, preferredLanguage } from './countries.ts';
 
 type Page = { readonly body: string; readonly entityTag: string };
 
@@ -98,7 +98,7 @@ function registerCountries(app: FastifyInstance): void {
     errors: [],
     priority: 'list',
     handler: async ({ headers }, reply) => {
-      const language = languageWanted(headers['accept-language']);
+      const language = preferredLanguage(headers['accept-language']);
       const page = pages.get(language) ?? countryPage(language);
       reply.headers({
         etag: page.entityTag,

@@ -21,8 +21,8 @@ const thumbprintOf = ({ cert }: MadeCertificate) =>
 const headerOf = ({ cert }: MadeCertificate) =>
   `:${new X509Certificate(cert).raw.toString('base64')}:`;
 
-/** Finds every certificate good, until it is told otherwise. */
-function createJudge() {
+/** A verifier that accepts every certificate unless a test sets another status. */
+function createVerifier() {
   const verdicts = new Map<string, 'expired' | 'revoked'>();
   const judge = {
     judged: 0,
@@ -40,13 +40,13 @@ function createJudge() {
   return judge satisfies CertificateVerifier<string>;
 }
 
-/** A server whose first route tells which certificate the token check has seen. */
+/** A server that records the thumbprints that the token check received. */
 async function createMirror(
   more: Parameters<typeof createSample>[0],
   options: { trustedProxy?: readonly string[]; now?: () => number } = {},
 ) {
   const seen: (string | undefined)[] = [];
-  const judge = createJudge();
+  const judge = createVerifier();
   const { trustedProxy, now = () => 0 } = options;
   const certificates = createCertificateReader({ trustedProxy, verifier: judge, clock: { now } });
   const sample = await createSample({
@@ -74,7 +74,7 @@ async function createMirror(
     method: 'GET',
     url: '/door/holder',
     operationId: 'holder',
-    summary: 'Say whose certificate it is',
+    summary: 'Get the holder of the certificate',
     permission: 'certificate',
     handler: async (request: FastifyRequest) => ({
       holder: (await certificates.requireCertificate(request)).holder,
@@ -83,9 +83,13 @@ async function createMirror(
   return { sample, seen, judge };
 }
 
-type Asked = { status: number | undefined; code: string | undefined; holder: string | undefined };
+type Response = {
+  status: number | undefined;
+  code: string | undefined;
+  holder: string | undefined;
+};
 
-function ask(agent: Agent, port: number, path: string, headers = {}): Promise<Asked> {
+function sendRequest(agent: Agent, port: number, path: string, headers = {}): Promise<Response> {
   const all = { authorization: 'Bearer x', ...headers };
   return new Promise((resolve, reject) => {
     get({ port, path, headers: all, agent }, (answer) => {
@@ -115,20 +119,20 @@ describe('client certificates', () => {
       ['server', 'known', 'unknown'].map(makeCertificate),
     );
     assert.ok(server && known && unknown);
-    const { sample, seen } = await createMirror({
+    const { sample, seen: thumbprints } = await createMirror({
       tls: { ...server, clientAuthorities: [known.cert] },
     });
     const { port } = await sample.listen();
     const headers = { 'client-cert': headerOf(known) };
     const codes: unknown[] = [];
     try {
-      for (const shown of [known, unknown, {}]) {
-        await withAgent({ ca: server.cert, ...shown }, async (agent) => {
-          await ask(agent, port, '/mirror', headers);
-          codes.push((await ask(agent, port, '/door/holder', headers)).code);
+      for (const certificate of [known, unknown, {}]) {
+        await withAgent({ ca: server.cert, ...certificate }, async (agent) => {
+          await sendRequest(agent, port, '/mirror', headers);
+          codes.push((await sendRequest(agent, port, '/door/holder', headers)).code);
         });
       }
-      assert.deepEqual(seen, [thumbprintOf(known), undefined, undefined]);
+      assert.deepEqual(thumbprints, [thumbprintOf(known), undefined, undefined]);
       assert.deepEqual(codes, [undefined, 'certificate_invalid', 'certificate_required']);
     } finally {
       await sample.close();
@@ -139,26 +143,26 @@ describe('client certificates', () => {
     const [server, known] = await Promise.all(['server', 'known'].map(makeCertificate));
     assert.ok(server && known);
     let now = 0;
-    const { sample, judge } = await createMirror(
+    const { sample, judge: verifier } = await createMirror(
       { tls: { ...server, clientAuthorities: [known.cert] } },
       { now: () => now },
     );
     const { port } = await sample.listen();
-    const holder = (agent: Agent) => ask(agent, port, '/door/holder');
+    const holder = (agent: Agent) => sendRequest(agent, port, '/door/holder');
     try {
       await withAgent({ ca: server.cert, ...known }, async (agent) => {
         for (let times = 0; times < 3; times += 1) {
           assert.equal((await holder(agent)).holder, 'CN=known');
         }
-        assert.equal(judge.judged, 1);
-        judge.verdicts.set(thumbprintOf(known), 'expired');
+        assert.equal(verifier.judged, 1);
+        verifier.verdicts.set(thumbprintOf(known), 'expired');
         now += 30_000;
         assert.equal((await holder(agent)).code, 'certificate_expired');
-        judge.verdicts.set(thumbprintOf(known), 'revoked');
+        verifier.verdicts.set(thumbprintOf(known), 'revoked');
         assert.equal((await holder(agent)).code, 'certificate_expired');
-        judge.changes += 1;
+        verifier.changes += 1;
         assert.equal((await holder(agent)).code, 'certificate_revoked');
-        judge.verdicts.clear();
+        verifier.verdicts.clear();
         assert.equal((await holder(agent)).code, 'certificate_revoked');
       });
       // Another connection asks for itself, though its session is resumed.
@@ -173,19 +177,19 @@ describe('client certificates', () => {
   test('a failed verification is not cached', async () => {
     const [server, known] = await Promise.all(['server', 'known'].map(makeCertificate));
     assert.ok(server && known);
-    const { sample, judge } = await createMirror({
+    const { sample, judge: verifier } = await createMirror({
       tls: { ...server, clientAuthorities: [known.cert] },
     });
     const { port } = await sample.listen();
-    const { verify: verifyBefore } = judge;
-    judge.verify = async () => {
+    const { verify: verifyBefore } = verifier;
+    verifier.verify = async () => {
       throw new Error('the database is not there');
     };
     try {
       await withAgent({ ca: server.cert, ...known }, async (agent) => {
-        assert.equal((await ask(agent, port, '/door/holder')).status, 500);
-        judge.verify = verifyBefore;
-        assert.equal((await ask(agent, port, '/door/holder')).holder, 'CN=known');
+        assert.equal((await sendRequest(agent, port, '/door/holder')).status, 500);
+        verifier.verify = verifyBefore;
+        assert.equal((await sendRequest(agent, port, '/door/holder')).holder, 'CN=known');
       });
     } finally {
       await sample.close();
@@ -195,7 +199,11 @@ describe('client certificates', () => {
   test('are read from the header of a trusted proxy, and the header of any other client is removed', async () => {
     const certificate = await makeCertificate('device');
     const trustedProxy = ['10.0.0.0/8', '::1'];
-    const { sample, seen, judge } = await createMirror(
+    const {
+      sample,
+      seen: thumbprints,
+      judge: verifier,
+    } = await createMirror(
       {
         settings: {
           host: '127.0.0.1',
@@ -216,7 +224,7 @@ describe('client certificates', () => {
     try {
       await send('10.1.2.3', headerOf(certificate));
       await send('::1', headerOf(certificate));
-      assert.equal(judge.judged, 1);
+      assert.equal(verifier.judged, 1);
       await send('10.1.2.3', 'nonsense');
       await send('10.1.2.3', ':bm9uc2Vuc2U=:');
       const stripped = await send('192.0.2.1', headerOf(certificate));
@@ -225,7 +233,7 @@ describe('client certificates', () => {
       assert.equal(refused.json().code, 'certificate_required');
       assert.match(String(refused.headers['www-authenticate']), /^Bearer /);
       const thumbprint = thumbprintOf(certificate);
-      assert.deepEqual(seen, [thumbprint, thumbprint, undefined, undefined, undefined]);
+      assert.deepEqual(thumbprints, [thumbprint, thumbprint, undefined, undefined, undefined]);
     } finally {
       await sample.close();
     }
@@ -306,25 +314,27 @@ describe('the listener for devices', () => {
     const { port, devicePort: secondPort = 0 } = await sample.listen();
     try {
       await withAgent({ ca: server.cert, ...known }, async (agent) => {
-        assert.equal((await ask(agent, secondPort, '/door/holder')).holder, 'CN=known');
+        assert.equal((await sendRequest(agent, secondPort, '/door/holder')).holder, 'CN=known');
         for (const path of ['/mirror', '/openapi.json', '/', '/nothing', '/door', '/%64oor/x']) {
-          const { status, code } = await ask(agent, secondPort, path);
+          const { status, code } = await sendRequest(agent, secondPort, path);
           assert.deepEqual([status, code], [404, 'route_not_found'], path);
         }
-        const wrongMethod = await ask(agent, secondPort, '/door/nothing');
+        const wrongMethod = await sendRequest(agent, secondPort, '/door/nothing');
         assert.equal(wrongMethod.code, 'route_not_found');
       });
       await withAgent({ ca: server.cert, ...known }, async (agent) => {
-        assert.equal((await ask(agent, port, '/mirror')).status, 200);
+        assert.equal((await sendRequest(agent, port, '/mirror')).status, 200);
         for (const path of ['/door/holder', '/door/%68older']) {
-          assert.equal((await ask(agent, port, path)).code, 'route_not_found', path);
+          assert.equal((await sendRequest(agent, port, path)).code, 'route_not_found', path);
         }
       });
     } finally {
       await sample.close();
     }
     await withAgent({ ca: server.cert, ...known }, async (agent) => {
-      await assert.rejects(ask(agent, secondPort, '/door/holder'), { code: 'ECONNREFUSED' });
+      await assert.rejects(sendRequest(agent, secondPort, '/door/holder'), {
+        code: 'ECONNREFUSED',
+      });
     });
   });
 });

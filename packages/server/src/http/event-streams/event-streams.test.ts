@@ -25,28 +25,28 @@ describe('an event stream', () => {
     const sample = await createStreamSample(t);
     sample.commit({ n: 1 });
     sample.commit({ n: 2 }, 'thing.went');
-    const heard = await listenTo(sample.url, { token });
-    assert.equal(heard.status, 200);
-    assert.equal(heard.headers['content-type'], 'text/event-stream');
-    assert.equal(heard.headers['cache-control'], 'no-store');
-    assert.equal(heard.headers['x-accel-buffering'], 'no');
-    assert.ok(heard.headers['x-request-id']);
-    await heard.has(2);
+    const stream = await listenTo(sample.url, { token });
+    assert.equal(stream.status, 200);
+    assert.equal(stream.headers['content-type'], 'text/event-stream');
+    assert.equal(stream.headers['cache-control'], 'no-store');
+    assert.equal(stream.headers['x-accel-buffering'], 'no');
+    assert.ok(stream.headers['x-request-id']);
+    await stream.has(2);
     sample.happen({ n: 3 });
-    assert.deepEqual(await heard.has(3), [
+    assert.deepEqual(await stream.has(3), [
       { id: 1, type: 'thing.happened', data: { n: 1 } },
       { id: 2, type: 'thing.went', data: { n: 2 } },
       { id: 3, type: 'thing.happened', data: { n: 3 } },
     ]);
-    const retryMs = heard.retryMs() ?? 0;
+    const retryMs = stream.retryMs() ?? 0;
     assert.ok(retryMs >= 2000 && retryMs <= 4000, `${retryMs}`);
   });
 
   it('continues after the last event that the client received', async (t) => {
     const sample = await createStreamSample(t);
     for (let n = 1; n <= 25; n += 1) sample.commit({ n });
-    const heard = await listenTo(`${sample.url}?after=2`, { token, lastEventId: 22 });
-    assert.deepEqual(idsOf(await heard.has(3)), [23, 24, 25]);
+    const stream = await listenTo(`${sample.url}?after=2`, { token, lastEventId: 22 });
+    assert.deepEqual(idsOf(await stream.has(3)), [23, 24, 25]);
     const other = await listenTo(`${sample.url}?after=23`, { token });
     const silent = await listenTo(`${sample.url}?after=25`, { token });
     await eventually('its place', () => silent.lastEventId() === 25);
@@ -66,8 +66,8 @@ describe('an event stream', () => {
     };
     const garbage = await listenTo(sample.url, { token, lastEventId: 'x' });
     assert.deepEqual(await problem(garbage), [400, 'header_invalid']);
-    const stranger = await listenTo(sample.url, { token: 'none' });
-    assert.deepEqual(await problem(stranger), [401, 'token_invalid']);
+    const otherSample = await listenTo(sample.url, { token: 'none' });
+    assert.deepEqual(await problem(otherSample), [401, 'token_invalid']);
     sample.list.fault = new Refusal('route_not_found', 'No such list.');
     assert.deepEqual(await problem(await listenTo(sample.url, { token })), [
       404,
@@ -90,22 +90,22 @@ describe('an event stream', () => {
       if (n % 50 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
     const expected = Array.from({ length: total }, (_, index) => index + 1);
-    for (const heard of listeners) assert.deepEqual(idsOf(await heard.has(total)), expected);
+    for (const stream of listeners) assert.deepEqual(idsOf(await stream.has(total)), expected);
   });
 
   it('reads once for many events that are added during a read', async (t) => {
     const sample = await createStreamSample(t);
-    const heard = await listenTo(sample.url, { token });
-    await heard.has(0);
+    const stream = await listenTo(sample.url, { token });
+    await stream.has(0);
     const before = sample.list.reads;
     for (let n = 1; n <= 10; n += 1) sample.happen({ n });
-    await heard.has(10);
+    await stream.has(10);
     assert.ok(sample.list.reads - before <= 4, `${sample.list.reads - before} reads`);
   });
 
   it('reads no further than the version of the wake-up', async (t) => {
     const sample = await createStreamSample(t);
-    const heard = await listenTo(sample.url, { token });
+    const stream = await listenTo(sample.url, { token });
     await eventually(
       'it waits',
       async () => (await sample.metric('switchyard_streams_open')) === 1,
@@ -113,16 +113,16 @@ describe('an event stream', () => {
     const before = sample.list.reads;
     for (let n = 1; n <= 5; n += 1) {
       sample.happen({ n });
-      await heard.has(n);
+      await stream.has(n);
     }
-    const looks = sample.list.looks;
-    await eventually('more looks', () => sample.list.looks > looks + 3);
+    const reads = sample.list.looks;
+    await eventually('more looks', () => sample.list.looks > reads + 3);
     assert.equal(sample.list.reads - before, 5);
   });
 
   it('misses no event that is committed during a read', async (t) => {
     const sample = await createStreamSample(t);
-    const heard = await listenTo(sample.url, { token });
+    const stream = await listenTo(sample.url, { token });
     await eventually(
       'it waits',
       async () => (await sample.metric('switchyard_streams_open')) === 1,
@@ -135,14 +135,14 @@ describe('an event stream', () => {
     sample.happen({ n: 2 });
     sample.list.held = undefined;
     gate.resolve();
-    assert.deepEqual(idsOf(await heard.has(2)), [1, 2]);
+    assert.deepEqual(idsOf(await stream.has(2)), [1, 2]);
   });
 
   it('sends heartbeats while there are no events', async (t) => {
     const sample = await createStreamSample(t, { streams: { timings: { heartbeatMs: 20 } } });
-    const heard = await listenTo(sample.url, { token });
-    await eventually('three heartbeats', () => heard.heartbeats() >= 3);
-    assert.deepEqual(heard.events, []);
+    const stream = await listenTo(sample.url, { token });
+    await eventually('three heartbeats', () => stream.heartbeats() >= 3);
+    assert.deepEqual(stream.events, []);
   });
 
   it('sends events that another process committed', async (t) => {
@@ -151,27 +151,27 @@ describe('an event stream', () => {
       await createStreamSample(t, { list }),
       await createStreamSample(t, { list }),
     ];
-    const heard = await listenTo(one.url, { token });
+    const stream = await listenTo(one.url, { token });
     const polled = fetch(`${one.url}?wait=30`, { headers: { authorization: `Bearer ${token}` } });
     await eventually(
       'both wait',
       async () => (await one.metric('switchyard_live_listeners')) === 2,
     );
     two.happen({ n: 1 });
-    assert.deepEqual(idsOf(await heard.has(1)), [1]);
+    assert.deepEqual(idsOf(await stream.has(1)), [1]);
     assert.deepEqual(await (await polled).json(), { ids: [1], next: 1 });
-    const looks = list.looks;
+    const versionReads = list.looks;
     const reads = list.reads;
-    await eventually('more looks', () => list.looks > looks + 10);
+    await eventually('more looks', () => list.looks > versionReads + 10);
     assert.equal(list.reads, reads, 'a look at what is known reads nothing');
   });
 
   it('works over TLS', async (t) => {
     const certificate = await makeCertificate('server');
     const sample = await createStreamSample(t, { tls: certificate });
-    const heard = await listenTo(sample.url, { token, ca: certificate.cert });
+    const stream = await listenTo(sample.url, { token, ca: certificate.cert });
     sample.happen({ n: 1 });
-    await heard.has(1);
+    await stream.has(1);
   });
 
   it('HEAD returns its headers and opens no stream', async (t) => {
@@ -190,11 +190,11 @@ describe('an event stream', () => {
 describe('the end of a stream', () => {
   it('comes after the last event, and 204 stops the reconnects of an EventSource', async (t) => {
     const sample = await createStreamSample(t);
-    const heard = await listenTo(sample.url, { token });
+    const stream = await listenTo(sample.url, { token });
     sample.list.isFinished = true;
     sample.happen({ n: 1 });
-    assert.equal(await heard.ended(), 'completed');
-    assert.deepEqual(idsOf(heard.events), [1]);
+    assert.equal(await stream.ended(), 'completed');
+    assert.deepEqual(idsOf(stream.events), [1]);
     const again = await listenTo(sample.url, { token, lastEventId: 1 });
     assert.equal(again.status, 204);
     const late = await listenTo(sample.url, { token });
@@ -207,20 +207,20 @@ describe('the end of a stream', () => {
     const expiresAt = performance.timeOrigin + performance.now() + 300;
     sample.judge(() => ({ ...callerWith(), expiresAt }));
     sample.commit({ n: 1 });
-    const heard = await listenTo(sample.url, { token });
-    await heard.has(1);
-    assert.equal(await heard.ended(), 'token_expired');
+    const stream = await listenTo(sample.url, { token });
+    await stream.has(1);
+    assert.equal(await stream.ended(), 'token_expired');
     assert.ok(performance.timeOrigin + performance.now() >= expiresAt);
     assert.equal(await sample.metric(endedBy('token_expired')), 1);
   });
 
   it('comes when the token is revoked or loses its permission', async (t) => {
     const sample = await createStreamSample(t, { streams: { timings: { recheckMs: 20 } } });
-    const heard = await listenTo(sample.url, { token });
+    const stream = await listenTo(sample.url, { token });
     const other = await listenTo(sample.url, { token: 'other' }).then(({ status }) => status);
     assert.equal(other, 401);
     sample.judge(() => callerWith(['pay.sale']));
-    assert.equal(await heard.ended(), 'permission_denied');
+    assert.equal(await stream.ended(), 'permission_denied');
     sample.judge(() => callerWith());
     const again = await listenTo(sample.url, { token });
     sample.judge(() => {
@@ -231,37 +231,37 @@ describe('the end of a stream', () => {
 
   it('does not come when the token cannot be checked', async (t) => {
     const sample = await createStreamSample(t, { streams: { timings: { recheckMs: 10 } } });
-    const heard = await listenTo(sample.url, { token });
-    let asked = 0;
+    const stream = await listenTo(sample.url, { token });
+    let checks = 0;
     sample.judge(() => {
-      asked += 1;
-      throw asked % 2 === 0 ? new Error('a fault') : new Refusal('overloaded', 'No database.');
+      checks += 1;
+      throw checks % 2 === 0 ? new Error('a fault') : new Refusal('overloaded', 'No database.');
     });
-    await eventually('asked', () => asked >= 4);
-    assert.equal(heard.ending(), undefined);
+    await eventually('asked', () => checks >= 4);
+    assert.equal(stream.ending(), undefined);
     sample.happen({ n: 1 });
-    await heard.has(1);
+    await stream.has(1);
   });
 
   it('does not come after one failed read, which is retried', async (t) => {
     const sample = await createStreamSample(t);
-    const heard = await listenTo(sample.url, { token });
-    await heard.has(0);
+    const stream = await listenTo(sample.url, { token });
+    await stream.has(0);
     sample.list.fault = new Error('no database');
     const before = sample.list.reads;
     sample.happen({ n: 1 });
     await eventually('two tries', () => sample.list.reads >= before + 2);
     sample.list.fault = undefined;
-    assert.deepEqual(idsOf(await heard.has(1)), [1]);
-    assert.equal(heard.ending(), undefined);
+    assert.deepEqual(idsOf(await stream.has(1)), [1]);
+    assert.equal(stream.ending(), undefined);
   });
 
   it('comes when reads fail repeatedly, or when the resource was deleted', async (t) => {
     const sample = await createStreamSample(t);
-    const heard = await listenTo(sample.url, { token });
+    const stream = await listenTo(sample.url, { token });
     sample.list.fault = new Error('no database');
     sample.happen({ n: 1 });
-    assert.equal(await heard.ended(), 'interrupted');
+    assert.equal(await stream.ended(), 'interrupted');
     assert.ok(sample.lines.some(({ msg }) => String(msg).includes('could not be read')));
     sample.list.fault = undefined;
     const again = await listenTo(sample.url, { token, lastEventId: 1 });
@@ -288,13 +288,13 @@ describe('the end of a stream', () => {
     const sample = await createStreamSample(t);
     const gate = Promise.withResolvers<void>();
     sample.list.held = gate.promise;
-    const asked = request(sample.url, {
+    const checks = request(sample.url, {
       headers: { authorization: `Bearer ${token}`, accept: 'text/event-stream' },
     });
-    asked.on('error', () => {});
-    asked.end();
+    checks.on('error', () => {});
+    checks.end();
     await eventually('the read', () => sample.list.reads === 1);
-    asked.destroy();
+    checks.destroy();
     const running = () => sample.metric('switchyard_http_requests_running');
     await eventually('the client is gone', async () => (await running()) === 0);
     gate.resolve();

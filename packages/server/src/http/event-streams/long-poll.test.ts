@@ -85,7 +85,7 @@ describe('a long poll', () => {
     await eventually('it waits', async () => (await waiting(sample)) === 1);
     control.abort();
     await assert.rejects(polled);
-    await eventually('nobody waits', async () => (await waiting(sample)) === 0);
+    await eventually('no client waits', async () => (await waiting(sample)) === 0);
   });
 
   it('returns at once when too many clients wait', async (t) => {

@@ -25,8 +25,8 @@ function head(version = '1.1', more = ''): string {
 
 type Spoken = { socket: Socket; text(): string; isOver(): boolean };
 
-/** Says it byte by byte as it is, and hears what comes. */
-async function say(sample: StreamSample, text: string, ca?: string): Promise<Spoken> {
+/** Sends the bytes unchanged, and collects the response. */
+async function openSocket(sample: StreamSample, text: string, ca?: string): Promise<Spoken> {
   const port = Number(new URL(sample.url).port);
   const socket =
     ca === undefined
@@ -69,7 +69,7 @@ describe('a stream on a connection that was taken over', () => {
     it(`is not a running request, and ends with a last chunk (${kind})`, async (t) => {
       const certificate = kind === 'TLS' ? await makeCertificate('server') : undefined;
       const sample = await createStreamSample(t, defined({ tls: certificate }));
-      const heard = await say(sample, head(), certificate?.cert);
+      const heard = await openSocket(sample, head(), certificate?.cert);
       sample.happen({ text: 'zwölf €' });
       await eventually('the event', () => heard.text().includes('zwölf €'));
       assert.equal(await running(sample), 0);
@@ -90,7 +90,7 @@ describe('a stream on a connection that was taken over', () => {
     const sample = await createStreamSample(t);
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     t.after(() => agent.destroy());
-    const ask = (accept: string) =>
+    const sendRequest = (accept: string) =>
       new Promise<{ headers: IncomingMessage['headers']; body: string }>((resolve, reject) => {
         const headers = { authorization: `Bearer ${token}`, accept };
         const asked = request(sample.url, { agent, headers }, (response) => {
@@ -107,11 +107,11 @@ describe('a stream on a connection that was taken over', () => {
     sample.commit({ n: 1 });
     sample.list.isFinished = true;
     for (let round = 0; round < 20; round += 1) {
-      const stream = await ask('text/event-stream');
+      const stream = await sendRequest('text/event-stream');
       assert.equal(stream.headers.connection, 'close');
       assert.match(stream.body, /"completed"/);
       // At once, while the server is still about to close it.
-      const next = await ask('application/json');
+      const next = await sendRequest('application/json');
       assert.deepEqual(JSON.parse(next.body).ids, [1]);
       assert.equal(next.headers.connection, 'keep-alive');
     }
@@ -119,7 +119,7 @@ describe('a stream on a connection that was taken over', () => {
 
   it('keeps no parser: a second request on the connection is ignored without harm', async (t) => {
     const sample = await createStreamSample(t);
-    const heard = await say(sample, head());
+    const heard = await openSocket(sample, head());
     sample.happen({ n: 1 });
     await eventually('the first event', () => heard.text().includes('"n":1'));
     heard.socket.write(`${head()}GET / HTTP/1.1\r\n\r\nrubbish`);
@@ -131,7 +131,7 @@ describe('a stream on a connection that was taken over', () => {
 
   it('is closed when a second request came with the first one', async (t) => {
     const sample = await createStreamSample(t);
-    const heard = await say(sample, head() + head());
+    const heard = await openSocket(sample, head() + head());
     await eventually('the connection ends', heard.isOver);
     await eventually(
       'none is open',
@@ -144,8 +144,8 @@ describe('a stream on a connection that was taken over', () => {
 
   it('serves clients that send Connection: close, and clients of HTTP/1.0', async (t) => {
     const sample = await createStreamSample(t);
-    const closing = await say(sample, head('1.1', 'Connection: close\r\n'));
-    const old = await say(sample, head('1.0'));
+    const closing = await openSocket(sample, head('1.1', 'Connection: close\r\n'));
+    const old = await openSocket(sample, head('1.0'));
     sample.happen({ n: 1 });
     for (const heard of [closing, old]) {
       await eventually('the event', () => heard.text().includes('"n":1'));
@@ -159,8 +159,8 @@ describe('a stream on a connection that was taken over', () => {
 
   it('ends when its client closes one or both directions, and has no timeout of slow headers', async (t) => {
     const sample = await createStreamSample(t);
-    const half = await say(sample, head());
-    const whole = await say(sample, head());
+    const half = await openSocket(sample, head());
+    const whole = await openSocket(sample, head());
     await eventually(
       'both wait',
       async () => (await sample.metric('switchyard_streams_open')) === 2,
@@ -176,7 +176,7 @@ describe('a stream on a connection that was taken over', () => {
 
   it('sends the reason and closes when the process stops', async (t) => {
     const sample = await createStreamSample(t);
-    const all = await Promise.all(Array.from({ length: 5 }, () => say(sample, head())));
+    const all = await Promise.all(Array.from({ length: 5 }, () => openSocket(sample, head())));
     await eventually(
       'all wait',
       async () => (await sample.metric('switchyard_streams_open')) === 5,

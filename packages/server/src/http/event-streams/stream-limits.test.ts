@@ -45,7 +45,7 @@ describe('a slow client', () => {
   });
 
   it('is disconnected when it reads nothing for long, and gets the rest after it reconnects', async (t) => {
-    // The quick one has to stay, on a machine that stands still for a while as well.
+    // The fast client must stay connected, also on a machine that pauses for a while.
     const sample = await createStreamSample(t, { streams: { timings: { slowReaderMs: 6000 } } });
     const quick = await listenTo(sample.url, { token });
     const heard = await listenTo(sample.url, { token });
@@ -129,7 +129,7 @@ describe('a shutdown', () => {
     await sample.close();
     for (const each of heard) assert.equal(await each.ended(), 'shutting_down');
     assert.deepEqual(await (await polled).json(), { ids: [], next: 0 });
-    assert.ok(performance.now() - beganMs < 20_000, 'nobody is waited for');
+    assert.ok(performance.now() - beganMs < 20_000, 'the shutdown waits for no client');
     assert.ok(!sample.lines.some(({ msg }) => String(msg).includes('cut off')));
   });
 

@@ -34,14 +34,14 @@ function createWatched() {
 describe('load shedding', () => {
   it('rejects reports first, then lists, then sales, and operations that complete a payment last', () => {
     const { state, shedding, refused } = createWatched();
-    const seen: string[] = [];
+    const errors: string[] = [];
     for (let running = 0; running <= 40; running += 1) {
       state.running = running;
-      const gone = refused();
-      assert.deepEqual(gone, order.slice(0, gone.length));
-      if (gone.length > seen.length) seen.push(...gone.slice(seen.length));
+      const rejected = refused();
+      assert.deepEqual(rejected, order.slice(0, rejected.length));
+      if (rejected.length > errors.length) errors.push(...rejected.slice(errors.length));
     }
-    assert.deepEqual(seen, order);
+    assert.deepEqual(errors, order);
     assert.deepEqual(
       order.map((priority) => pressureLimits[priority]),
       Object.values(pressureLimits).sort((one, other) => one - other),

@@ -1,5 +1,5 @@
 // Whole run: much is made, or waited for, before it shows.
-// Peers that connect and say nothing, or a byte now and then: over real sockets, with little patience.
+// Clients that connect and send nothing or single bytes: over real sockets, with short timeouts.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect as connectPlain, type Socket } from 'node:net';
@@ -25,7 +25,7 @@ const little: Partial<ConnectionTimeouts> = {
 /** Silent until it is cut off. */
 async function silence(port: number): Promise<Socket> {
   const socket = connectPlain({ port, host });
-  // Who does not read does not see the end either.
+  // A socket that is not read does not report its end.
   socket.on('error', () => {}).resume();
   await once(socket, 'connect');
   return socket;
@@ -38,15 +38,15 @@ async function dial(port: number, { cert }: MadeCertificate): Promise<TLSSocket>
   return socket;
 }
 
-/** Goes on for as long as it is let. @returns what was heard */
+/** Sends slowly until the server closes the connection. @returns the received text */
 async function drip(socket: Socket, first: string, then: string): Promise<string> {
-  const heard: Buffer[] = [];
-  socket.on('data', (part: Buffer) => heard.push(part));
+  const received: Buffer[] = [];
+  socket.on('data', (part: Buffer) => received.push(part));
   socket.write(first);
   const dripping = setInterval(() => socket.write(then), dripMs);
   await closed(socket);
   clearInterval(dripping);
-  return Buffer.concat(heard).toString();
+  return Buffer.concat(received).toString();
 }
 
 const head = 'GET /sample/v1/things HTTP/1.1\r\nHost: x\r\n';
@@ -64,32 +64,33 @@ describe('slow clients', () => {
   });
   after(() => sample.close());
 
-  async function told(text: string): Promise<number> {
+  async function metricValue(text: string): Promise<number> {
     const all = await metrics.registry.metrics();
     const found = all.split('\n').find((row) => row.startsWith(text));
     return Number(found?.split(' ').at(-1));
   }
-  const cut = (reason: string) =>
-    told(`switchyard_http_new_connections_closed_total{reason="${reason}"}`);
+  const closedBy = (reason: string) =>
+    metricValue(`switchyard_http_new_connections_closed_total{reason="${reason}"}`);
 
   /** Once the server has seen the ends as well. */
-  async function nobodyWaits(): Promise<void> {
-    while ((await told('switchyard_http_new_connections ')) > 0) await new Promise(setImmediate);
+  async function noNewConnections(): Promise<void> {
+    while ((await metricValue('switchyard_http_new_connections ')) > 0)
+      await new Promise(setImmediate);
   }
 
   it('are disconnected when they do not complete the TLS handshake', async () => {
-    const before = await cut('handshake_timeout');
+    const before = await closedBy('handshake_timeout');
     const silent = await silence(port);
     const slow = await silence(port);
     // The head of a ClientHello, and of what it announces a byte at a time.
     const hello = drip(slow, '\x16\x03\x01\x02\x00\x01', '\x00');
     await Promise.all([closed(silent), hello]);
-    assert.equal(await cut('handshake_timeout'), before + 2);
-    await nobodyWaits();
+    assert.equal(await closedBy('handshake_timeout'), before + 2);
+    await noNewConnections();
   });
 
   it('are disconnected when they do not complete the headers of a request or a WebSocket handshake', async () => {
-    const before = await cut('request_timeout');
+    const before = await closedBy('request_timeout');
     const [silent, page, socket] = await Promise.all([1, 2, 3].map(() => dial(port, certificate)));
     assert.ok(silent && page && socket);
     const ends = [closed(silent.resume()), drip(page, head, 'a'), drip(socket, upgrade, 'a')];
@@ -97,8 +98,8 @@ describe('slow clients', () => {
       assert.match(String(heard), /^HTTP\/1\.1 408 /);
       assert.match(String(heard), /request_timeout/);
     }
-    assert.equal(await cut('request_timeout'), before + 3);
-    await nobodyWaits();
+    assert.equal(await closedBy('request_timeout'), before + 3);
+    await noNewConnections();
   });
 
   it('are not clients that have sent a request: their idle connections stay open', async () => {
@@ -108,7 +109,7 @@ describe('slow clients', () => {
       return String((await once(socket, 'data'))[0]);
     };
     assert.match(await asks(), /^HTTP\/1\.1 200 /);
-    await nobodyWaits();
+    await noNewConnections();
     // Longer than the patience with the others, by the time that they are given.
     await closed(await silence(port));
     assert.match(await asks(), /^HTTP\/1\.1 200 /);
@@ -122,9 +123,9 @@ describe('more silent connections than the limit', () => {
     certificate = await makeCertificate('server');
   });
 
-  async function opened(patience: Partial<ConnectionTimeouts>) {
+  async function opened(timeouts: Partial<ConnectionTimeouts>) {
     const metrics = createMetrics();
-    const arrivals = createNewConnectionLimits({ metrics, timeouts: patience });
+    const arrivals = createNewConnectionLimits({ metrics, timeouts: timeouts });
     const few = {
       ...arrivals,
       watch: (...[server, isTls]: Parameters<typeof arrivals.watch>) =>
@@ -149,7 +150,7 @@ describe('more silent connections than the limit', () => {
     return { port, close };
   }
 
-  const ask = async (port: number): Promise<string> => {
+  const sendRequest = async (port: number): Promise<string> => {
     const socket = await dial(port, certificate);
     return drip(socket, 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', '');
   };
@@ -163,13 +164,13 @@ describe('more silent connections than the limit', () => {
       return close();
     });
     const first = closed(silent[0] as Socket);
-    assert.match(await ask(port), /served/);
+    assert.match(await sendRequest(port), /served/);
     await first;
     assert.deepEqual(
       silent.map(({ destroyed }) => destroyed),
       [true, false, false, false],
     );
-    for (let n = 0; n < 20; n += 1) assert.match(await ask(port), /served/);
+    for (let n = 0; n < 20; n += 1) assert.match(await sendRequest(port), /served/);
   });
 
   it('the newest connection is closed before that time, so that many new connections do not displace an older one', async (t) => {
@@ -184,7 +185,7 @@ describe('more silent connections than the limit', () => {
     assert.ok(silent.every(({ destroyed }) => !destroyed));
     silent[0]?.destroy();
     for (;;) {
-      const heard = await ask(port).catch(() => '');
+      const heard = await sendRequest(port).catch(() => '');
       if (heard.includes('served')) break;
     }
   });

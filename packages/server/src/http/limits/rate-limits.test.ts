@@ -21,49 +21,54 @@ const isLimited = (error: unknown) => error instanceof Refusal && error.code ===
 
 describe('rate limits', () => {
   it('sends each client its remaining requests and rejects it at its limit', async () => {
-    const take = createRateLimits({ tight: { windowSeconds: 60, limit: 2 } }).policy('tight');
+    const applyLimit = createRateLimits({ tight: { windowSeconds: 60, limit: 2 } }).policy('tight');
     const { headers, reply } = createReply();
-    take({ clientId: 'one' }, reply);
+    applyLimit({ clientId: 'one' }, reply);
     assert.equal(headers['ratelimit-policy'], '"tight";q=2;w=60');
     assert.equal(headers['ratelimit'], '"tight";r=1;t=60');
-    take({ clientId: 'one' }, reply);
-    assert.throws(() => take({ clientId: 'one' }, reply), isLimited);
+    applyLimit({ clientId: 'one' }, reply);
+    assert.throws(() => applyLimit({ clientId: 'one' }, reply), isLimited);
     assert.match(String(headers['ratelimit']), /^"tight";r=0;t=\d+$/);
-    take({ clientId: 'other' }, reply);
+    applyLimit({ clientId: 'other' }, reply);
     assert.equal(headers['ratelimit'], '"tight";r=1;t=60');
   });
 
   it('counts clients with the same id in two organisations separately', () => {
-    const take = createRateLimits({ tight: { windowSeconds: 60, limit: 1 } }).policy('tight');
+    const applyLimit = createRateLimits({ tight: { windowSeconds: 60, limit: 1 } }).policy('tight');
     const { headers, reply } = createReply();
     const caller = callerWith();
-    take(caller, reply);
-    assert.throws(() => take(caller, reply), isLimited);
-    take({ ...caller, organizationId: 'other' }, reply);
+    applyLimit(caller, reply);
+    assert.throws(() => applyLimit(caller, reply), isLimited);
+    applyLimit({ ...caller, organizationId: 'other' }, reply);
     assert.match(String(headers['ratelimit']), /^"tight";r=0;t=\d+$/);
   });
 
   it('counts stores and devices of one client separately', async () => {
-    const take = createRateLimits({
+    const applyLimit = createRateLimits({
       tight: { windowSeconds: 60, limit: 100, storeLimit: 10, deviceLimit: 1 },
     }).policy('tight');
     const { headers, reply } = createReply();
-    take({ clientId: 'one', storeId: 's1', deviceId: 'd1' }, reply);
+    applyLimit({ clientId: 'one', storeId: 's1', deviceId: 'd1' }, reply);
     assert.match(String(headers['ratelimit']), /r=0/);
-    assert.throws(() => take({ clientId: 'one', storeId: 's1', deviceId: 'd1' }, reply), isLimited);
-    take({ clientId: 'one', storeId: 's1', deviceId: 'd2' }, reply);
-    take({ clientId: 'one', storeId: 's1' }, reply);
+    assert.throws(
+      () => applyLimit({ clientId: 'one', storeId: 's1', deviceId: 'd1' }, reply),
+      isLimited,
+    );
+    applyLimit({ clientId: 'one', storeId: 's1', deviceId: 'd2' }, reply);
+    applyLimit({ clientId: 'one', storeId: 's1' }, reply);
     assert.match(String(headers['ratelimit']), /r=6/);
   });
 
   it('resets the counts with the next window', async () => {
-    const take = createRateLimits({ tight: { windowSeconds: 0.02, limit: 1 } }).policy('tight');
+    const applyLimit = createRateLimits({ tight: { windowSeconds: 0.02, limit: 1 } }).policy(
+      'tight',
+    );
     const { reply } = createReply();
-    take({ clientId: 'one' }, reply);
+    applyLimit({ clientId: 'one' }, reply);
     const endMs = performance.now() + 30_000;
     for (;;) {
       try {
-        take({ clientId: 'one' }, reply);
+        applyLimit({ clientId: 'one' }, reply);
         break;
       } catch (error) {
         assert.ok(isLimited(error) && performance.now() < endMs);
@@ -73,13 +78,15 @@ describe('rate limits', () => {
   });
 
   it('tracks no more keys than its limit, and keeps the tracked ones', async () => {
-    const take = createRateLimits({ tight: { windowSeconds: 60, limit: 3 } }, 2).policy('tight');
+    const applyLimit = createRateLimits({ tight: { windowSeconds: 60, limit: 3 } }, 2).policy(
+      'tight',
+    );
     const { reply } = createReply();
-    take({ address: '192.0.2.1' }, reply);
-    take({ address: '192.0.2.2' }, reply);
-    for (const last of [3, 4, 5]) take({ address: `192.0.2.${last}` }, reply);
-    assert.throws(() => take({ address: '192.0.2.6' }, reply), isLimited);
-    take({ address: '192.0.2.1' }, reply);
+    applyLimit({ address: '192.0.2.1' }, reply);
+    applyLimit({ address: '192.0.2.2' }, reply);
+    for (const last of [3, 4, 5]) applyLimit({ address: `192.0.2.${last}` }, reply);
+    assert.throws(() => applyLimit({ address: '192.0.2.6' }, reply), isLimited);
+    applyLimit({ address: '192.0.2.1' }, reply);
   });
 
   it('counts an IPv6 network as one address', () => {
@@ -94,9 +101,9 @@ describe('rate limits', () => {
   it('allows each client, store and device at least 5,000 payments a second', () => {
     const { limit, storeLimit, deviceLimit, windowSeconds } = defaultRatePolicies.payments;
     for (const each of [limit, storeLimit, deviceLimit]) assert.ok(each / windowSeconds >= 5000);
-    const take = createRateLimits().policy('payments');
+    const applyLimit = createRateLimits().policy('payments');
     const { reply } = createReply();
-    for (let call = 0; call < 5000; call += 1) take({ clientId: 'busy' }, reply);
+    for (let call = 0; call < 5000; call += 1) applyLimit({ clientId: 'busy' }, reply);
   });
 
   it('rejects an unknown policy name', () => {
@@ -108,22 +115,22 @@ describe('rate limits', () => {
       rateLimits: { unauthenticated: { windowSeconds: 60, limit: 2 } },
     });
     try {
-      const ask = async (token: string | undefined, remoteAddress: string) => {
+      const sendRequest = async (token: string | undefined, remoteAddress: string) => {
         const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
         const url = '/sample/v1/things';
         return sample.app.inject({ url, remoteAddress, headers: authorization });
       };
       const codesOf = async (tokens: readonly (string | undefined)[], address: string) => {
         const codes: number[] = [];
-        for (const token of tokens) codes.push((await ask(token, address)).statusCode);
+        for (const token of tokens) codes.push((await sendRequest(token, address)).statusCode);
         return codes;
       };
-      // Whoever forgot the token, and whoever may not, is no stranger.
+      // A missing token and a missing permission are not failed authentications.
       assert.deepEqual(
         await codesOf([undefined, undefined, 'all', 'forged', 'expired'], '192.0.2.1'),
         [401, 401, 200, 401, 401],
       );
-      const limited = await ask('forged', '192.0.2.1');
+      const limited = await sendRequest('forged', '192.0.2.1');
       assert.equal(limited.statusCode, 429);
       assert.equal(limited.json().code, 'rate_limited');
       assert.match(String(limited.headers['retry-after']), /^(60|59)$/);

@@ -1,4 +1,4 @@
-// The checks that every OpenAPI document of ours has to pass, whichever rooms are in it.
+// The checks of every OpenAPI document of the platform.
 import assert from 'node:assert/strict';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
@@ -37,7 +37,7 @@ function resolve(document: OpenApiDocument, pointer: string): unknown {
     .reduce<unknown>((part, name) => (part as JsonObject | undefined)?.[name], document);
 }
 
-/** References that lead somewhere, operations that are named, described and can refuse. */
+/** References resolve, and operations have a name, a description and an error response. */
 export function checkDocument(document: OpenApiDocument): void {
   assert.match(document.openapi, /^3\.1\./);
   for (const { $ref } of everyPart(document)) {
@@ -53,7 +53,7 @@ export function checkDocument(document: OpenApiDocument): void {
       assert.ok(operation.summary.length > 0 && operation.description.length > 0, name);
       const statuses = Object.keys(operation.responses);
       assert.ok(
-        // Whoever is sent on has come to an end that is no refusal.
+        // A redirect is not an error.
         statuses.some((status) => /^[23]/.test(status)),
         name,
       );
@@ -139,13 +139,13 @@ export function checkSchemas(document: OpenApiDocument): void {
     for (const { schema, example, examples } of everyPart(operation)) {
       if (schema === undefined) continue;
       const validate = compile(schema);
-      const named = Object.values((examples ?? {}) as Record<string, { value: unknown }>);
-      const shown = [
+      const namedExamples = Object.values((examples ?? {}) as Record<string, { value: unknown }>);
+      const allExamples = [
         ...(example === undefined ? [] : [example]),
-        ...named.map(({ value }) => value),
+        ...namedExamples.map(({ value }) => value),
       ];
-      for (const one of shown) {
-        assert.ok(validate(one), `${JSON.stringify(one)}: ${JSON.stringify(validate.errors)}`);
+      for (const value of allExamples) {
+        assert.ok(validate(value), `${JSON.stringify(value)}: ${JSON.stringify(validate.errors)}`);
       }
     }
   }

@@ -94,7 +94,7 @@ describe('the OpenAPI document', () => {
 
   it('contains the headers that clients use, and the rate-limit headers with each response', () => {
     const made = { ...sale, operationId: 'made', url: '/made', response: { 201: Transaction } };
-    const kept: RouteDeclaration = {
+    const cached: RouteDeclaration = {
       ...sale,
       operationId: 'kept',
       url: '/kept',
@@ -102,7 +102,7 @@ describe('the OpenAPI document', () => {
       response: { 200: Transaction, 304: null },
       responseHeaders: { 200: ['ETag', 'Location'] },
     };
-    const told: RouteDeclaration = {
+    const located: RouteDeclaration = {
       ...sale,
       operationId: 'told',
       url: '/told',
@@ -113,8 +113,8 @@ describe('the OpenAPI document', () => {
     const document = buildOpenApiDocument(facts, [
       sale,
       made,
-      kept,
-      told,
+      cached,
+      located,
     ]) as unknown as OpenApiDocument;
     checkDocument(document);
     const headersOf = (path: string, status: number) =>
@@ -134,9 +134,9 @@ describe('the OpenAPI document', () => {
 
   it('has a token URL that can be called when the user domain is known', () => {
     type Flows = { oauth2: { flows: { clientCredentials: { tokenUrl: string } } } };
-    const tokenUrl = (shownUserDomain?: string) => {
+    const tokenUrl = (exampleUserDomain?: string) => {
       const { components } = buildOpenApiDocument(
-        { ...facts, exampleUserDomain: shownUserDomain },
+        { ...facts, exampleUserDomain: exampleUserDomain },
         [sale],
       );
       const { securitySchemes } = components as { securitySchemes: Flows };

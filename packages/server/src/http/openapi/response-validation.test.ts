@@ -56,7 +56,7 @@ describe('an undeclared response is an error in tests', () => {
 
   it('a header, also of a response without JSON', async () => {
     assert.match(await faultOf('/sample/v1/tag'), /getTag 200 does not declare ETag/);
-    const held = { 'if-none-match': '"1"' };
-    assert.match(await faultOf('/sample/v1/tag', held), /getTag 304 does not declare ETag/);
+    const headers = { 'if-none-match': '"1"' };
+    assert.match(await faultOf('/sample/v1/tag', headers), /getTag 304 does not declare ETag/);
   });
 });

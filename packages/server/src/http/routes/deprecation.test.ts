@@ -59,9 +59,9 @@ describe('a deprecated operation', () => {
       old?.description ?? '',
       /since 2027-03-01.* from 2029-03-01\. Use `\/sample\/v2\/things`/,
     );
-    const told = JSON.stringify(old);
+    const operationText = JSON.stringify(old);
     for (const name of ['Deprecation', 'Sunset', 'Successor']) {
-      assert.ok(told.includes(`#/components/headers/${name}`), name);
+      assert.ok(operationText.includes(`#/components/headers/${name}`), name);
     }
     const other = document.paths['/sample/v1/things']?.['get'] as Marked | undefined;
     assert.equal(other?.deprecated, undefined);

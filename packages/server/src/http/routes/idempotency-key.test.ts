@@ -14,15 +14,18 @@ import type { RouteDeclaration } from './route-declaration.ts';
 
 const facts = { operationId: 'make' } as RouteDeclaration;
 
-/** A route with a key store that writes down what is done with the key, and what it answers. */
-async function asked(handler: RouteHandlerMethod, complete: () => Promise<void> = async () => {}) {
+/** Calls a route with a key store that records the steps of the key. */
+async function sendWithKey(
+  handler: RouteHandlerMethod,
+  complete: () => Promise<void> = async () => {},
+) {
   const steps: string[] = [];
   const step = (name: string) => async () => {
     steps.push(name);
     if (name === 'complete') await complete();
   };
-  const held = { complete: step('complete'), release: step('release'), abandon: step('abandon') };
-  const keys: IdempotencyKeys = { claim: async () => ({ state: 'Claimed', key: held }) };
+  const key = { complete: step('complete'), release: step('release'), abandon: step('abandon') };
+  const keys: IdempotencyKeys = { claim: async () => ({ state: 'Claimed', key: key }) };
   const app = Fastify();
   app.decorateRequest('caller', undefined);
   app.addHook('onRequest', async (request) => {
@@ -35,7 +38,7 @@ async function asked(handler: RouteHandlerMethod, complete: () => Promise<void> 
   return { steps, statusCode };
 }
 
-/** What has to be the same under the key, and whose key it is. */
+/** The request text and the caller id of the claimed key. */
 async function claimedBy(caller: Caller) {
   const claims: IdempotencyKeyRequest[] = [];
   const keys: IdempotencyKeys = {
@@ -62,7 +65,7 @@ async function claimedBy(caller: Caller) {
 
 describe('a request with an idempotency key', () => {
   test('stores the response', async () => {
-    const { steps, statusCode } = await asked(async (_request, reply) => {
+    const { steps, statusCode } = await sendWithKey(async (_request, reply) => {
       reply.code(201);
       return { made: true };
     });
@@ -70,7 +73,7 @@ describe('a request with an idempotency key', () => {
   });
 
   test('releases the key when nothing was processed', async () => {
-    const { steps } = await asked(async () => {
+    const { steps } = await sendWithKey(async () => {
       throw new Refusal('already_exists', 'There is one.');
     });
     assert.deepEqual(steps, ['release']);
@@ -81,7 +84,7 @@ describe('a request with an idempotency key', () => {
       new Error('the disk is full'),
       new Refusal('internal_error', 'A fault.', { outcome: 'Unknown' }),
     ]) {
-      const { steps } = await asked(async () => {
+      const { steps } = await sendWithKey(async () => {
         throw fault;
       });
       assert.deepEqual(steps, ['abandon']);
@@ -115,7 +118,7 @@ describe('a request with an idempotency key', () => {
     const lost = async () => {
       throw new Error('the database is away');
     };
-    const { statusCode } = await asked(async () => ({ made: true }), lost);
+    const { statusCode } = await sendWithKey(async () => ({ made: true }), lost);
     assert.equal(statusCode, 200);
   });
 });

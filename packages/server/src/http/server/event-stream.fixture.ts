@@ -34,9 +34,9 @@ export type StreamSample = Sample & {
   readonly live: Live;
   readonly list: SharedList;
   readonly url: string;
-  /** Commits, without telling anybody. */
+  /** Commits without a notification, as another process would. */
   commit(data: unknown, type?: string): number;
-  /** Commits, and tells the listeners of this process. */
+  /** Commits and notifies the listeners of this process. */
   happen(data: unknown, type?: string): void;
   metric(name: string): Promise<number>;
   /** What a token is worth from now on. */

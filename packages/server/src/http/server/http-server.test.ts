@@ -18,9 +18,9 @@ describe('http', () => {
   });
   after(() => sample.close());
 
-  const ask = (options: InjectOptions) => sample.app.inject(options);
+  const send = (options: InjectOptions) => sample.app.inject(options);
   const post = (payload: string | object, headers: Record<string, string> = {}) =>
-    ask({ method: 'POST', url: things, payload, headers: { ...json, ...all, ...headers } });
+    send({ method: 'POST', url: things, payload, headers: { ...json, ...all, ...headers } });
 
   function problemOf(answer: LightMyRequestResponse, code: string): Problem {
     assert.equal(answer.headers['content-type'], 'application/problem+json', answer.body);
@@ -81,7 +81,7 @@ describe('http', () => {
     for (const [name, options, code] of faults) {
       it(name, async () => {
         const handled = sample.handled();
-        problemOf(await ask({ method: 'POST', url: things, ...options }), code);
+        problemOf(await send({ method: 'POST', url: things, ...options }), code);
         assert.equal(sample.handled(), handled);
       });
     }
@@ -91,13 +91,16 @@ describe('http', () => {
     it('refuses a body without a media type', async () => {
       const headers = { ...all, 'content-length': '2' };
       problemOf(
-        await ask({ method: 'POST', url: things, headers, payload: Buffer.from('{}') }),
+        await send({ method: 'POST', url: things, headers, payload: Buffer.from('{}') }),
         'unsupported_media_type',
       );
     });
 
     it('refuses a missing body without a media type where one is expected', async () => {
-      problemOf(await ask({ method: 'POST', url: things, headers: all }), 'unsupported_media_type');
+      problemOf(
+        await send({ method: 'POST', url: things, headers: all }),
+        'unsupported_media_type',
+      );
     });
 
     it('accepts other spellings of application/json', async () => {
@@ -140,7 +143,7 @@ describe('http', () => {
     for (const [name, authorization, code, challenge] of cases) {
       it(`answers for ${name}`, async () => {
         const headers = { ...json, ...defined({ authorization }) };
-        const answer = await ask({ method: 'POST', url: things, headers, payload: good });
+        const answer = await send({ method: 'POST', url: things, headers, payload: good });
         assert.equal(problemOf(answer, code).outcome, 'NotProcessed');
         assert.ok(String(answer.headers['www-authenticate']).includes(challenge));
       });
@@ -149,12 +152,12 @@ describe('http', () => {
     it('accepts any valid token when the route declares it', async () => {
       const headers = { authorization: 'bearer reader' };
       const url = `${things}/cup/close`;
-      assert.equal((await ask({ method: 'POST', url, headers })).statusCode, 200);
+      assert.equal((await send({ method: 'POST', url, headers })).statusCode, 200);
     });
 
     it('accepts one of several permissions', async () => {
       const headers = { authorization: 'Bearer reader' };
-      assert.equal((await ask({ url: things, headers })).statusCode, 200);
+      assert.equal((await send({ url: things, headers })).statusCode, 200);
     });
 
     it('hides an error during authentication, and reports that nothing was processed', async () => {
@@ -221,8 +224,8 @@ describe('http', () => {
         shape: { kind: pan },
       });
       assert.equal(answer.statusCode, 422);
-      const told = answer.body.replaceAll(answer.json().requestId, '');
-      assert.ok(!told.includes('4111'), told);
+      const text = answer.body.replaceAll(answer.json().requestId, '');
+      assert.ok(!text.includes('4111'), text);
     });
 
     it('lists at most twenty errors', async () => {
@@ -236,7 +239,7 @@ describe('http', () => {
     });
 
     it('reads numbers out of a query and points into it', async () => {
-      const list = (query: string) => ask({ url: `${things}?${query}`, headers: all });
+      const list = (query: string) => send({ url: `${things}?${query}`, headers: all });
       assert.equal((await list('limit=3')).json<{ items: [] }>().items.length, 3);
       assert.equal((await list('')).json<{ items: [] }>().items.length, 50);
       for (const [query, expected] of [
@@ -257,14 +260,14 @@ describe('http', () => {
     });
 
     it('points at a path parameter', async () => {
-      const answer = await ask({ method: 'POST', url: `${things}/c/close`, headers: all });
+      const answer = await send({ method: 'POST', url: `${things}/c/close`, headers: all });
       assert.deepEqual(pointersOf(problemOf(answer, 'field_invalid')), [':name field_invalid']);
     });
   });
 
   describe('optional bodies', () => {
     const close = (payload?: string, headers = {}) =>
-      ask({
+      send({
         method: 'POST',
         url: `${things}/cup/close`,
         headers: { ...all, ...headers },
@@ -285,50 +288,50 @@ describe('http', () => {
     it('rejects members when the route has no body schema', async () => {
       const url = '/sample/v1/refusal';
       const headers = { ...json, ...all };
-      problemOf(await ask({ method: 'POST', url, headers, payload: '{"a":1}' }), 'field_unknown');
+      problemOf(await send({ method: 'POST', url, headers, payload: '{"a":1}' }), 'field_unknown');
     });
   });
 
   describe('paths and methods', () => {
     it('answers route_not_found for an unknown path, with and without a token', async () => {
-      problemOf(await ask({ url: '/nowhere' }), 'route_not_found');
-      problemOf(await ask({ method: 'POST', url: `${things}/`, payload: 'x' }), 'route_not_found');
+      problemOf(await send({ url: '/nowhere' }), 'route_not_found');
+      problemOf(await send({ method: 'POST', url: `${things}/`, payload: 'x' }), 'route_not_found');
     });
 
     it('names the methods of a path', async () => {
-      const answer = await ask({ method: 'DELETE', url: things });
+      const answer = await send({ method: 'DELETE', url: things });
       problemOf(answer, 'method_not_allowed');
       assert.equal(answer.headers['allow'], 'GET, HEAD, OPTIONS, POST');
-      const closing = await ask({ url: `${things}/x/close?y=1` });
+      const closing = await send({ url: `${things}/x/close?y=1` });
       problemOf(closing, 'method_not_allowed');
       assert.equal(closing.headers['allow'], 'OPTIONS, POST');
     });
 
     it('answers OPTIONS and HEAD', async () => {
-      const options = await ask({ method: 'OPTIONS', url: things });
+      const options = await send({ method: 'OPTIONS', url: things });
       assert.equal(options.statusCode, 204);
       assert.equal(options.headers['allow'], 'GET, HEAD, OPTIONS, POST');
-      problemOf(await ask({ method: 'OPTIONS', url: '/nowhere' }), 'route_not_found');
-      const head = await ask({ method: 'HEAD', url: things, headers: all });
+      problemOf(await send({ method: 'OPTIONS', url: '/nowhere' }), 'route_not_found');
+      const head = await send({ method: 'HEAD', url: things, headers: all });
       assert.equal(head.statusCode, 200);
       assert.equal(head.body, '');
-      assert.equal((await ask({ method: 'HEAD', url: things })).statusCode, 401);
+      assert.equal((await send({ method: 'HEAD', url: things })).statusCode, 401);
     });
 
     it('rejects URLs that are too long or malformed', async () => {
-      problemOf(await ask({ url: `${things}?x=${'y'.repeat(9000)}` }), 'uri_too_long');
+      problemOf(await send({ url: `${things}?x=${'y'.repeat(9000)}` }), 'uri_too_long');
       problemOf(
-        await ask({ method: 'POST', url: `${things}/${'y'.repeat(300)}/close` }),
+        await send({ method: 'POST', url: `${things}/${'y'.repeat(300)}/close` }),
         'uri_too_long',
       );
-      problemOf(await ask({ url: '/%zz' }), 'request_malformed');
+      problemOf(await send({ url: '/%zz' }), 'request_malformed');
     });
   });
 
   describe('request identifiers', () => {
     it('keeps a valid X-Request-Id and replaces others', async () => {
-      const kept = await post(good, { 'x-request-id': 'till-7:000123' });
-      assert.equal(kept.headers['x-request-id'], 'till-7:000123');
+      const keptId = await post(good, { 'x-request-id': 'till-7:000123' });
+      assert.equal(keptId.headers['x-request-id'], 'till-7:000123');
       for (const name of ['a b', 'x'.repeat(129), 'é', '<script>', 'a4111111111111']) {
         const answer = await post(good, { 'x-request-id': name });
         assert.match(String(answer.headers['x-request-id']), /^[0-9a-f-]{36}$/, name);
@@ -336,8 +339,8 @@ describe('http', () => {
     });
 
     it('uses the identifier as the instance of a problem', async () => {
-      const named = problemOf(await post({}, { 'x-request-id': 'till-7' }), 'field_required');
-      assert.equal(named.instance, 'urn:request:till-7');
+      const problem = problemOf(await post({}, { 'x-request-id': 'till-7' }), 'field_required');
+      assert.equal(problem.instance, 'urn:request:till-7');
       const made = problemOf(await post({}), 'field_required');
       assert.equal(made.instance, `urn:uuid:${made.requestId}`);
     });
@@ -353,7 +356,7 @@ describe('http', () => {
 
   describe('problem responses and unexpected errors', () => {
     it('contains the extensions of a problem, which cannot override its members', async () => {
-      const answer = await ask({ method: 'POST', url: '/sample/v1/refusal', headers: all });
+      const answer = await send({ method: 'POST', url: '/sample/v1/refusal', headers: all });
       const problem = problemOf(answer, 'transaction_in_progress');
       assert.equal(problem.retryAfterMs, 1200);
       assert.equal(problem.outcome, 'Unknown');
@@ -366,19 +369,19 @@ describe('http', () => {
 
     it('hides an unexpected error and logs it with the identifier of the request', async () => {
       const url = '/sample/v1/fault';
-      const answer = await ask({ method: 'POST', url, headers: all });
+      const answer = await send({ method: 'POST', url, headers: all });
       const problem = problemOf(answer, 'internal_error');
       assert.equal(problem.outcome, 'Unknown');
       assert.ok(!answer.body.includes('secret-of-the-house'));
       const line = sample.lines.findLast(({ msg }) => msg === 'unexpected error');
       assert.equal(line?.['requestId'], problem.requestId);
       assert.ok(JSON.stringify(line).includes('secret-of-the-house'));
-      assert.equal(problemOf(await ask({ url }), 'internal_error').outcome, 'NotProcessed');
+      assert.equal(problemOf(await send({ url }), 'internal_error').outcome, 'NotProcessed');
     });
 
     it('logs the route and never the address, the headers or the body', async () => {
       const marker = 'marker0815';
-      await ask({
+      await send({
         method: 'POST',
         url: `${things}?secret=${marker}`,
         headers: { ...json, authorization: `Bearer ${marker}`, cookie: marker },
@@ -393,7 +396,7 @@ describe('http', () => {
   });
 
   it('reports in tests when a response is not declared', async () => {
-    problemOf(await ask({ url: '/sample/v1/undeclared' }), 'internal_error');
+    problemOf(await send({ url: '/sample/v1/undeclared' }), 'internal_error');
     const line = sample.lines.findLast(({ msg }) => msg === 'unexpected error');
     assert.match(JSON.stringify(line), /getUndeclared 200 does not match its schema/);
   });

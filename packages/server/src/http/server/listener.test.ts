@@ -40,7 +40,7 @@ describe('http over TLS', () => {
   });
   after(() => sample.close());
 
-  function ask(agent: Agent, options: { path?: string; body?: string; chunked?: boolean } = {}) {
+  function send(agent: Agent, options: { path?: string; body?: string; chunked?: boolean } = {}) {
     const { path = '/sample/v1/things', body = sale, chunked = false } = options;
     return new Promise<Answer>((resolve, reject) => {
       const sent = request(
@@ -88,9 +88,9 @@ describe('http over TLS', () => {
 
   it('serves several requests on one connection', async () => {
     await withAgent(async (agent) => {
-      assert.equal((await ask(agent)).status, 200);
+      assert.equal((await send(agent)).status, 200);
       const [socket] = Object.values(agent.freeSockets).flat();
-      assert.equal((await ask(agent)).status, 200);
+      assert.equal((await send(agent)).status, 200);
       assert.ok(socket !== undefined && Object.values(agent.freeSockets).flat().includes(socket));
     });
   });
@@ -153,7 +153,7 @@ describe('http over TLS', () => {
 
   it('rejects a chunked body above the limit while it is received', async () => {
     await withAgent(async (agent) => {
-      const answer = await ask(agent, { body: `"${'x'.repeat(1_048_577)}"`, chunked: true });
+      const answer = await send(agent, { body: `"${'x'.repeat(1_048_577)}"`, chunked: true });
       assert.equal(answer.status, 413);
       assert.equal(JSON.parse(answer.body).code, 'payload_too_large');
     });
@@ -167,7 +167,7 @@ describe('http over TLS', () => {
     );
     await new Promise((resolve) => setImmediate(resolve));
     socket.destroy();
-    await withAgent(async (agent) => assert.equal((await ask(agent)).status, 200));
+    await withAgent(async (agent) => assert.equal((await send(agent)).status, 200));
     assert.ok(!JSON.stringify(sample.lines.slice(lines)).includes('unexpected error'));
   });
 });

@@ -30,7 +30,7 @@ const requests: readonly [string, number][] = [
   [upgrade('/socket', '13'), 101],
 ];
 
-async function ask(port: number, ca: string, request: string): Promise<string> {
+async function sendRequest(port: number, ca: string, request: string): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1', servername: 'localhost', ca });
   socket.write(request);
   return await readAll(socket);
@@ -56,8 +56,8 @@ async function expectLines(environment: string, count: number): Promise<void> {
   try {
     for (const [request, status] of requests) {
       const [first, second] = [
-        await ask(port, tls.cert, request),
-        await ask(secondPort, tls.cert, request),
+        await sendRequest(port, tls.cert, request),
+        await sendRequest(secondPort, tls.cert, request),
       ];
       assert.match(first, RegExp(`^HTTP/1.1 ${status} `), request.slice(0, 60));
       for (const response of [first, second]) {

@@ -1,4 +1,4 @@
-// Handshakes of nobody: how many an address may try, beside its requests.
+// The limit of failed WebSocket handshakes of an address, shared with its requests.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Refusal } from '@switchyard/contract';
@@ -50,45 +50,45 @@ async function openSample(trustProxy?: readonly string[]) {
   return { open, ask, seen, close: sample.close };
 }
 
-const by = (token: string) => ({ authorization: `Bearer ${token}` });
+const withToken = (token: string) => ({ authorization: `Bearer ${token}` });
 
 describe('handshakes with invalid tokens', () => {
   it('share the limit of failed authentications of an address with HTTP requests', async (t) => {
-    const { open, ask, close } = await openSample();
+    const { open, ask: sendRequest, close } = await openSample();
     t.after(() => close());
-    assert.equal(await open('required/a', by('all')), 101);
-    assert.equal(await open('required/a', by('forged')), 401);
-    assert.equal(await ask('forged'), 401);
-    assert.equal(await open('required/a', by('all')), 429);
-    assert.equal(await open('optional/a', by('all')), 429);
-    assert.equal(await open('page/a'), 429, 'a session that may be nobody’s');
+    assert.equal(await open('required/a', withToken('all')), 101);
+    assert.equal(await open('required/a', withToken('forged')), 401);
+    assert.equal(await sendRequest('forged'), 401);
+    assert.equal(await open('required/a', withToken('all')), 429);
+    assert.equal(await open('optional/a', withToken('all')), 429);
+    assert.equal(await open('page/a'), 429, 'a session that may be unknown');
     assert.equal(await open('page/live'), 101, 'a session that was found good before');
-    assert.equal(await open('optional/live', by('all')), 101);
+    assert.equal(await open('optional/live', withToken('all')), 101);
     assert.equal(await open('optional/a'), 101, 'addresses are counted apart from tokens');
-    assert.equal(await ask('all'), 429);
-    assert.equal(await open('required/a', by('known')), 101, 'found good before');
-    assert.equal(await open('required/a'), 401, 'whoever shows nothing costs nothing');
+    assert.equal(await sendRequest('all'), 429);
+    assert.equal(await open('required/a', withToken('known')), 101, 'found good before');
+    assert.equal(await open('required/a'), 401, 'a handshake without a token is not counted');
   });
 
   it('with unknown session URLs have a limit of their own, above which a verified session is accepted', async (t) => {
-    const { open, ask, close } = await openSample();
+    const { open, ask: sendRequest, close } = await openSample();
     t.after(() => close());
-    for (let n = 0; n < 3; n += 1) assert.equal(await open('optional/gone', by('all')), 410);
+    for (let n = 0; n < 3; n += 1) assert.equal(await open('optional/gone', withToken('all')), 410);
     assert.equal(await open('optional/gone'), 410);
     assert.equal(await open('optional/a'), 101);
     assert.equal(await open('optional/gone'), 410);
     assert.equal(await open('optional/a'), 429);
     assert.equal(await open('optional/live'), 101);
-    assert.equal(await open('required/a', by('all')), 101, 'tokens are looked at');
-    assert.equal(await ask('all'), 200);
+    assert.equal(await open('required/a', withToken('all')), 101, 'tokens are looked at');
+    assert.equal(await sendRequest('all'), 200);
   });
 
   it('do not block tokens that need no query, such as device tokens', async (t) => {
     const { open, close } = await openSample();
     t.after(() => close());
-    for (let n = 0; n < 3; n += 1) assert.equal(await open('own/bad', by('x')), 401);
-    assert.equal(await open('own/a', by('x')), 101);
-    assert.equal(await open('required/a', by('all')), 101);
+    for (let n = 0; n < 3; n += 1) assert.equal(await open('own/bad', withToken('x')), 401);
+    assert.equal(await open('own/a', withToken('x')), 101);
+    assert.equal(await open('required/a', withToken('all')), 101);
   });
 
   it('are counted for the address that a trusted proxy reports', async (t) => {
@@ -97,11 +97,14 @@ describe('handshakes with invalid tokens', () => {
       await behind.close();
       await before.close();
     });
-    const told = { 'x-forwarded-for': '203.0.113.9, 198.51.100.7, 10.1.2.3' };
+    const forwardedHeaders = { 'x-forwarded-for': '203.0.113.9, 198.51.100.7, 10.1.2.3' };
     for (const { open } of [behind, before])
-      assert.equal(await open('own/a', { ...by('x'), ...told }), 101);
+      assert.equal(await open('own/a', { ...withToken('x'), ...forwardedHeaders }), 101);
     assert.deepEqual([behind.seen, before.seen], [['198.51.100.7'], ['127.0.0.1']]);
-    const from = (last: number) => ({ ...by('forged'), 'x-forwarded-for': `198.51.100.${last}` });
+    const from = (last: number) => ({
+      ...withToken('forged'),
+      'x-forwarded-for': `198.51.100.${last}`,
+    });
     for (const status of [401, 401, 429])
       assert.equal(await behind.open('required/a', from(7)), status);
     assert.equal(await behind.open('required/a', from(8)), 401);

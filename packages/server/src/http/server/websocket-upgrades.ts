@@ -275,15 +275,15 @@ export function createWebSocketUpgrades(deps: Deps): WebSocketUpgrades {
     if (refusal.code === 'internal_error')
       log.error({ err: error, requestId: id }, 'unexpected error in a WebSocket handshake');
     const isPage = request.headers.origin !== undefined && errorCodes[refusal.code].status === 401;
-    const shownRefusal = isPage
+    const reportedRefusal = isPage
       ? new Refusal('origin_not_allowed', 'A page in a browser cannot open this WebSocket.')
       : refusal;
-    const { code } = shownRefusal;
+    const { code } = reportedRefusal;
     log.info(
       { requestId: id, path: pathOf(request).split('/', 4).join('/'), code },
       'WebSocket handshake rejected',
     );
-    writeProblem(socket, shownRefusal, id, deps);
+    writeProblem(socket, reportedRefusal, id, deps);
   }
 
   async function handleUpgrade(upgrade: IncomingUpgrade): Promise<void> {
