@@ -74,6 +74,14 @@ export const layerTable: Record<string, string[][]> = {
     ['mail'],
     ['embedded-postgres'],
   ],
+  http: [
+    ['requests', 'responses'],
+    ['authentication'],
+    ['routes'],
+    ['limits', 'openapi'],
+    ['event-streams'],
+    ['server'],
+  ],
   acquiring: [['spi'], ['keys', 'numbering', 'clearing'], ['iso8583-host', 'http-json'], ['links']],
 };
 
@@ -82,7 +90,7 @@ const basePackages: Record<string, string[]> = {
   platform: ['contract', 'money'],
   http: ['contract', 'money', 'emv'],
 };
-const startFiles = ['main.ts', 'start.ts', 'compose.ts', 'card-rooms.ts'];
+const startFiles = ['main.ts', 'start.ts', 'application.ts', 'card-modules.ts'];
 const scope = '@switchyard/';
 const serverSource = 'packages/server/src/';
 

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defined } from '@switchyard/contract';
-import { makeCertificate } from '../../packages/server/src/http/certificate.fixture.ts';
+import { makeCertificate } from '../../packages/server/src/http/authentication/certificate.fixture.ts';
 import {
   type Answer,
   type Call,

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer as createPlain, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createSecure } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
-import type { MadeCertificate } from '../../packages/server/src/http/certificate.fixture.ts';
+import type { MadeCertificate } from '../../packages/server/src/http/authentication/certificate.fixture.ts';
 
 export type Trap = { readonly port: number; countConnections(): number; close(): Promise<void> };
 

@@ -5,7 +5,7 @@ import {
   checkLintRules,
   checkPatterns,
   checkUsedComponents,
-} from '../../packages/server/src/http/document-checks.fixture.ts';
+} from '../../packages/server/src/http/openapi/document-checks.fixture.ts';
 import { acquirerSpiDocument } from './acquirer-spi.ts';
 import { asyncApiText } from './asyncapi.ts';
 import { providerSpiDocument } from './provider-spi.ts';

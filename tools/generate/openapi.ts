@@ -1,6 +1,6 @@
 // docs/reference/openapi.json: the house is built, asked for its description, and never opened.
 import { randomBytes } from 'node:crypto';
-import { composeHouse } from '../../packages/server/src/compose.ts';
+import { createApplication } from '../../packages/server/src/application.ts';
 import { createLog, openDatabase, readSettings } from '../../packages/server/src/platform/index.ts';
 
 export async function openApiDocument(): Promise<string> {
@@ -12,7 +12,7 @@ export async function openApiDocument(): Promise<string> {
   const log = createLog(settings);
   // Nothing is asked of the database: describing the routes needs no rows.
   const database = openDatabase({ url: 'postgresql://nobody@127.0.0.1:1/none', log });
-  const house = await composeHouse({ settings, database, log });
+  const house = await createApplication({ settings, database, log });
   try {
     const answer = await house.http.app.inject('/openapi.json');
     if (answer.statusCode !== 200) throw new Error(`/openapi.json answered ${answer.statusCode}`);

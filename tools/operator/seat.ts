@@ -1,6 +1,10 @@
 // Makes the seat of the platform: the operator's organisation, its user domain and its application, each once.
 import { randomUUID } from 'node:crypto';
-import { composeHouse, type House, prepareDatabase } from '../../packages/server/src/compose.ts';
+import {
+  type Application,
+  createApplication,
+  prepareDatabase,
+} from '../../packages/server/src/application.ts';
 import { openConsole } from '../../packages/server/src/onboarding/index.ts';
 import {
   type Database,
@@ -34,7 +38,7 @@ export class SeatFault extends Error {}
 const role = 'PlatformOperator';
 const applicationName = 'Operator of the platform';
 
-export type Open = { readonly house: House; readonly database: Database };
+export type Open = { readonly house: Application; readonly database: Database };
 
 /** Works beside a running platform, and before its first start: the schema is brought up to date. */
 export async function withPlatform<T>(work: (open: Open) => Promise<T>): Promise<T> {
@@ -43,7 +47,7 @@ export async function withPlatform<T>(work: (open: Open) => Promise<T>): Promise
   return withDatabase(settings, { name: 'operator', connections: 2 }, async ({ database, log }) => {
     await prepareDatabase({ settings, database, log });
     // Never started: what is ordered here, such as a mail, a running platform does.
-    const house = await composeHouse({ settings, database, log });
+    const house = await createApplication({ settings, database, log });
     try {
       return await work({ house, database });
     } finally {
@@ -70,13 +74,13 @@ async function organizationOf(database: Database, domain: string): Promise<strin
   return row?.organization_id;
 }
 
-async function demandOwn({ provisioning }: House, organizationId: string, name: string) {
+async function demandOwn({ provisioning }: Application, organizationId: string, name: string) {
   const { view } = await provisioning.organizations.get({ organizationId }, organizationId);
   if (view.name === name) return;
   throw new SeatFault(`the user domain belongs to ${view.name} already: choose another --domain`);
 }
 
-async function invite({ identity }: House, seat: Seat, email: string): Promise<void> {
+async function invite({ identity }: Application, seat: Seat, email: string): Promise<void> {
   const { organizationId, userDomainId } = seat;
   await identity.accounts.invite({
     organizationId,

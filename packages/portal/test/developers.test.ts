@@ -221,9 +221,9 @@ describe('the console', () => {
     assert.ok(!isFound(capture, 'capture webhook'));
     assert.ok(isHeld(capture, ['pay.capture']));
     assert.ok(!isHeld(capture, ['pay.read']));
-    assert.ok(isHeld(operation('getOpenApi'), []));
-    assert.ok(!isCallable(operation('getToken')), 'it wants a secret');
-    assert.ok(!isCallable(operation('listMerchantsCredentials')), 'it wants a certificate');
+    assert.ok(isHeld(operation('getOpenApiDocument'), []));
+    assert.ok(!isCallable(operation('createToken')), 'it wants a secret');
+    assert.ok(!isCallable(operation('listMerchantCredentials')), 'it wants a certificate');
   });
 
   test('leads nowhere but to the operation, whatever is typed', () => {
@@ -274,12 +274,12 @@ describe('the console', () => {
         `--data-raw '{"clientOperationId":"it'\\''s"}'`,
       ].join(' \\\n  '),
     );
-    const token = operation('getToken');
+    const token = operation('createToken');
     const form = curlOf(token, firstFilled(token, { realm: 'demo' }, {}), 'https://x');
     assert.match(form, /^curl -X POST 'https:\/\/x\/oauth2\/v1\/demo\/token'/);
     assert.match(form, /--data-urlencode 'grant_type=/);
     assert.ok(!form.includes('Authorization'));
-    const certificate = operation('listMerchantsCredentials');
+    const certificate = operation('listMerchantCredentials');
     assert.match(curlOf(certificate, firstFilled(certificate, {}, {}), 'https://x'), /--cert/);
   });
 

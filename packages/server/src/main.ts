@@ -1,4 +1,4 @@
-// Reads the settings, looks whether the ports are free, and starts the platform; nothing else.
+// The entry point: reads the settings, checks that the ports are free, and starts the platform.
 import {
   readSettings,
   requireFreePorts,
@@ -7,16 +7,16 @@ import {
   SettingsError,
 } from './platform/index.ts';
 
-/** EX_CONFIG of sysexits.h: a restart does not help, so systemd does not try one. */
+/** EX_CONFIG of sysexits.h, for which systemd is configured not to restart. */
 const configurationExitCode = 78;
 const faultExitCode = 1;
 
-async function demandPorts(settings: Settings): Promise<void> {
+async function checkPorts(settings: Settings): Promise<void> {
   try {
     await requireFreePorts(settings);
   } catch (error) {
     if (settings.environment !== 'production') {
-      // Another copy on this directory is the likelier reason, and easier to mend.
+      // Another process on the same data directory is the more likely reason.
       const { refuseSecondCopy } = await import('./demo/index.ts');
       await refuseSecondCopy(settings.dataDir);
     }
@@ -26,11 +26,11 @@ async function demandPorts(settings: Settings): Promise<void> {
 
 try {
   const settings = readSettings(process.env);
-  await demandPorts(settings);
-  // What started this process builds the portal from here on.
+  await checkPorts(settings);
+  // The parent process builds the portal from here on.
   process.send?.('ports-checked');
   process.disconnect?.();
-  // The whole platform is loaded once nothing stands against its start.
+  // The platform is imported only after these checks have passed.
   const { startPlatform } = await import('./start.ts');
   await startPlatform(settings);
 } catch (error) {

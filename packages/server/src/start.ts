@@ -1,7 +1,7 @@
-// Brings the platform up, part after part; the lifecycle takes it down in the reverse order.
+// Starts the parts of the platform in order; the lifecycle stops them in the reverse order.
 import { join } from 'node:path';
 import { defined } from '@switchyard/contract';
-import { composeHouse, prepareDatabase } from './compose.ts';
+import { createApplication, prepareDatabase } from './application.ts';
 import { type Demo, demoUserDomainId, startDemo } from './demo/index.ts';
 import {
   applicationName,
@@ -26,19 +26,19 @@ import {
   systemClock,
 } from './platform/index.ts';
 
-type Started = { settings: Settings; log: Log; lifecycle: Lifecycle };
+type StartContext = { settings: Settings; log: Log; lifecycle: Lifecycle };
 
 /**
  * Starts the whole platform and leaves it running.
  *
- * @throws Error where a part cannot start; what had started is stopped again
+ * @throws Error when a part cannot start; the started parts are stopped again
  */
 export async function startPlatform(settings: Settings): Promise<void> {
   const log = createLog(settings);
   const lifecycle = createLifecycle({ log });
   lifecycle.stopOnSignals();
   try {
-    await bringUp({ settings, log, lifecycle });
+    await startParts({ settings, log, lifecycle });
   } catch (error) {
     await lifecycle.stop('the start failed');
     throw explainPortInUse(error, settings);
@@ -49,7 +49,7 @@ async function openDatabaseOf({
   settings,
   log,
   lifecycle,
-}: Started): Promise<{ database: Database; timeline: DatabaseTimeline }> {
+}: StartContext): Promise<{ database: Database; timeline: DatabaseTimeline }> {
   let url = settings.databaseUrl;
   if (url === undefined) {
     const postgres = await startEmbeddedPostgres({
@@ -77,59 +77,59 @@ async function openDatabaseOf({
   return { database, timeline };
 }
 
-/** A process with a part of the roles joins a demo that another one has seeded. */
-const seeds = ({ roles }: Settings) => roles.has('cards') && roles.has('identity');
+/** Only a process with both roles creates the demo data; other processes use it. */
+const seedsDemo = ({ roles }: Settings) => roles.has('cards') && roles.has('identity');
 
-async function bringUp(started: Started): Promise<void> {
-  const { settings, log, lifecycle } = started;
+async function startParts(context: StartContext): Promise<void> {
+  const { settings, log, lifecycle } = context;
   for (const warning of settings.warnings) log.warn(warning);
   checkFileDescriptorLimit(settings, log);
   lowerGcThreadPriority(log);
-  const { database, timeline } = await openDatabaseOf(started);
+  const { database, timeline } = await openDatabaseOf(context);
   const certificate =
     settings.tls === 'on'
       ? await ensureListenerCertificate({ settings, clock: systemClock })
       : undefined;
-  // What ends and what begins is compared across processes, whose machines may differ by seconds.
+  // Expiry times are compared across processes, whose clocks may differ by seconds.
   const identityClock = createDatabaseClock({ database, clock: systemClock, log });
   lifecycle.onStop('clock', identityClock.stop);
   await identityClock.start();
-  const house = await composeHouse({
+  const application = await createApplication({
     settings,
     database,
     log,
     identityClock,
     timeline,
     processMetrics: true,
-    ...(settings.environment === 'production' ? {} : { shownUserDomain: demoUserDomainId }),
+    ...(settings.environment === 'production' ? {} : { exampleUserDomain: demoUserDomainId }),
     ...defined({ tls: certificate }),
   });
   let demo: Demo | undefined;
   let monitoring: MonitoringListener | undefined;
-  // Registered before all that takes its time to end, so that it tells of a stop until that is over.
+  // Registered before slow parts, so that it reports the shutdown until they have stopped.
   lifecycle.onStop('monitoring', () => monitoring?.close());
-  // Registered before the rooms, so that it ends after them: sales under way need their acquirer.
+  // Registered before the modules, so that it stops after them: running sales need their acquirer.
   lifecycle.onStop('demo', () => demo?.stop());
-  lifecycle.onStop('rooms', house.stop, house.stopLimitMs);
-  if (settings.environment !== 'production' && seeds(settings)) {
-    demo = await startDemo({ settings, house, log, caFile: certificate?.caFile });
+  lifecycle.onStop('modules', application.stop, application.stopLimitMs);
+  if (settings.environment !== 'production' && seedsDemo(settings)) {
+    demo = await startDemo({ settings, house: application, log, caFile: certificate?.caFile });
   }
-  await house.start();
-  await house.http.listen();
-  const { connector } = house;
+  await application.start();
+  await application.http.listen();
+  const { connector } = application;
   monitoring = createMonitoringListener({
     host: settings.metricsHost,
     port: settings.metricsPort,
-    metrics: house.metrics,
+    metrics: application.metrics,
     log,
     roles: [...settings.roles],
     notes: () => ({
       numbering: timeline.numbering.isRecoveryRequired() ? 'recovery_required' : 'ok',
     }),
     checks: {
-      // The start has awaited them.
+      // Migrations have run before.
       migrations: () => true,
-      ...defined({ keys: house.cards?.hasKeys }),
+      ...defined({ keys: application.cards?.hasKeys }),
     },
     dependencies: {
       database: database.healthy,
@@ -140,10 +140,10 @@ async function bringUp(started: Started): Promise<void> {
             : async () => connector.nodesAreUp() === true,
       }),
     },
-    links: house.cards?.linkHealth,
+    links: application.cards?.linkHealth,
   });
   await monitoring.listen();
-  // First of all, so that traffic goes elsewhere while the rest ends.
+  // Stops first, so that load balancers send traffic elsewhere.
   lifecycle.onStop('readiness', monitoring.drain);
   const { baseUrl, environment, roles } = settings;
   log.info({ baseUrl, environment, roles: [...roles] }, 'ready');

@@ -7,7 +7,10 @@ import { join } from 'node:path';
 import { before, describe, type TestContext, test } from 'node:test';
 import { defined } from '@switchyard/contract';
 import { startHttpAcquirer } from '@switchyard/simulators';
-import { type MadeCertificate, makeCertificate } from '../src/http/certificate.fixture.ts';
+import {
+  type MadeCertificate,
+  makeCertificate,
+} from '../src/http/authentication/certificate.fixture.ts';
 import { commandLineOf } from './command-line.ts';
 import { type DemandingServer, demandingServer } from './demanding-server.ts';
 import { testHouse, testTimeoutMs } from './house.ts';

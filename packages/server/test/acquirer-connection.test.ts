@@ -6,7 +6,10 @@ import { createServer as createTlsServer } from 'node:tls';
 import { builtInHosts, compileHost, createDeframer, encodeFrame } from '@switchyard/iso8583';
 import { openHostConnection } from '../src/acquiring/iso8583-host/host-connection.ts';
 import { createMessageFraming } from '../src/acquiring/iso8583-host/message-framing-and-mac.ts';
-import { type MadeCertificate, makeCertificate } from '../src/http/certificate.fixture.ts';
+import {
+  type MadeCertificate,
+  makeCertificate,
+} from '../src/http/authentication/certificate.fixture.ts';
 import { createAddressGuard, createLog } from '../src/platform/index.ts';
 import { eventually } from './eventually.ts';
 

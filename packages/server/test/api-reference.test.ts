@@ -4,13 +4,18 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { checkChipData, parseChipData } from '@switchyard/emv';
-import { composeHouse, type House } from '../src/compose.ts';
-import { checkDocument, checkSchemas, type OpenApiDocument } from '../src/http/openapi.fixture.ts';
+import { type Application, createApplication } from '../src/application.ts';
+import {
+  checkDocument,
+  checkNames,
+  checkSchemas,
+  type OpenApiDocument,
+} from '../src/http/openapi/openapi-document.fixture.ts';
 import { createLog, type Database, openDatabase, readSettings } from '../src/platform/index.ts';
 
 describe('the reference of the house', () => {
   let database: Database;
-  let house: House;
+  let house: Application;
   let document: OpenApiDocument;
 
   before(async () => {
@@ -22,7 +27,7 @@ describe('the reference of the house', () => {
     const log = createLog(settings);
     // Describing the routes asks nothing of the database.
     database = openDatabase({ url: 'postgresql://nobody@127.0.0.1:1/none', log });
-    house = await composeHouse({ settings, database, log, shownUserDomain: 'demo' });
+    house = await createApplication({ settings, database, log, exampleUserDomain: 'demo' });
     document = (await house.http.app.inject('/openapi.json')).json();
   });
   after(async () => {
@@ -33,6 +38,10 @@ describe('the reference of the house', () => {
   test('leads nowhere wrong, and each example fits its schema', () => {
     checkDocument(document);
     checkSchemas(document);
+  });
+
+  test('names each operation by a verb and a noun, in a summary too, and each list by its schema', () => {
+    checkNames(document);
   });
 
   test('names the token endpoint, and signs in at it', () => {

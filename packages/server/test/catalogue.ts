@@ -163,7 +163,7 @@ export async function openCatalogue(): Promise<CatalogueScene> {
     log,
     ids,
     eagerSchemas: true,
-    checksAnswers: true,
+    validatesResponses: true,
     verifyToken: callers.verify,
     loadLimits: patientLimits,
   });

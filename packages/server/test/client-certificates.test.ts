@@ -6,7 +6,10 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createClientCertificates } from '../src/acquiring/keys/load-client-certificates.ts';
 import { InvalidLinkSettingError } from '../src/acquiring/spi/acquirer-spi.ts';
-import { type MadeCertificate, makeCertificate } from '../src/http/certificate.fixture.ts';
+import {
+  type MadeCertificate,
+  makeCertificate,
+} from '../src/http/authentication/certificate.fixture.ts';
 import { createLog } from '../src/platform/index.ts';
 
 const organizationId = '00000000-0000-0000-0000-00000000000a';

@@ -225,8 +225,8 @@ describe('peers of the connector that mean no good', () => {
     });
 
     it('addresses of nobody keep no point of sale from the session that it has claimed', async (t) => {
-      const strangers = { windowSeconds: 3600, limit: 2 };
-      const on = await openConnector({ rateLimits: { strangers } });
+      const unauthenticated = { windowSeconds: 3600, limit: 2 };
+      const on = await openConnector({ rateLimits: { unauthenticated } });
       t.after(() => on.close());
       const till = await on.application();
       const { tsn } = await on.terminal();

@@ -12,7 +12,7 @@ import { BackplaneFault } from '../src/connector/backplane.ts';
 import { openNodes } from '../src/connector/nodes/index.ts';
 import { openLink } from '../src/connector/nodes/link.ts';
 import type { End } from '../src/connector/relay.ts';
-import { makeCertificate } from '../src/http/certificate.fixture.ts';
+import { makeCertificate } from '../src/http/authentication/certificate.fixture.ts';
 import { createLog, createMetrics, systemClock, systemIds } from '../src/platform/index.ts';
 import { eventually } from './eventually.ts';
 import { freePorts } from './free-ports.ts';

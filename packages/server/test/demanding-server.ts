@@ -1,7 +1,10 @@
 // A server in front of an acquirer that lets nobody in without a certificate which it knows.
 import { connect, type Socket } from 'node:net';
 import { createServer, type TLSSocket } from 'node:tls';
-import { type MadeCertificate, makeCertificate } from '../src/http/certificate.fixture.ts';
+import {
+  type MadeCertificate,
+  makeCertificate,
+} from '../src/http/authentication/certificate.fixture.ts';
 
 export type DemandingServer = {
   port: number;

@@ -7,7 +7,7 @@ import { Agent, request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { composeHouse, type House } from '../src/compose.ts';
+import { type Application, createApplication } from '../src/application.ts';
 import {
   createLog,
   ensureListenerCertificate,
@@ -42,7 +42,7 @@ describe('the listeners of a house', () => {
     const log = createLog({ logLevel: 'silent', instanceName: 'test' });
     const tls = await ensureListenerCertificate({ settings, clock: systemClock });
     ca = await readFile(tls.caFile, 'utf8');
-    const house = await composeHouse({
+    const house = await createApplication({
       settings,
       database: await testDatabase(),
       log,
@@ -53,7 +53,7 @@ describe('the listeners of a house', () => {
     return { house, port, devicePort };
   }
 
-  async function certify({ provisioning, identity }: House): Promise<Shown> {
+  async function certify({ provisioning, identity }: Application): Promise<Shown> {
     const organizationId = systemIds.uuid();
     const scope = { organizationId };
     await provisioning.organizations.create(scope, { name: 'Acquirer' }, organizationId);

@@ -8,7 +8,7 @@ import { text as readAll } from 'node:stream/consumers';
 import { PemConverter, Pkcs10CertificateRequestGenerator } from '@peculiar/x509';
 import { type DeviceCertificate, defined } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
-import { makeCertificate } from '../src/http/certificate.fixture.ts';
+import { makeCertificate } from '../src/http/authentication/certificate.fixture.ts';
 import { createHttp, type Http, type RatePolicies } from '../src/http/index.ts';
 import {
   createIdentity,
@@ -234,19 +234,19 @@ export async function openDevices(
     eagerSchemas: true,
     // Tests share a machine: a busy moment of it is no answer of ours.
     loadLimits: patientLimits,
-    checksAnswers: true,
+    validatesResponses: true,
     ...defined({ rateLimits: options.rateLimits }),
     verifyToken: identity.verifyToken,
     certificates: identity.devices.reader,
     tls,
-    secondListener: { port: 0, tls, ...deviceListener },
+    deviceListener: { port: 0, tls, ...deviceListener },
   });
   await identity.register(http.app);
   await identity.registerDevices(http.app);
   provisioning.register(http.app);
   const { upgrades } = http;
   options.register?.(http.app, { database, clock, provisioning, masterKey, identity, upgrades });
-  const { port: apiPort, secondPort: devicePort = 0 } = await http.listen();
+  const { port: apiPort, devicePort = 0 } = await http.listen();
 
   const organizationId = systemIds.uuid();
   const userDomainId = `realm-${organizationId}`;

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defined } from '@switchyard/contract';
 import { type AcquirerHost, startAcquirerHost } from '@switchyard/simulators';
-import { makeCertificate } from '../src/http/certificate.fixture.ts';
+import { makeCertificate } from '../src/http/authentication/certificate.fixture.ts';
 import { type Client, createClient } from './client.ts';
 import { testSchemaUrl } from './database.ts';
 import { freePorts } from './free-ports.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
-import { type EventPage, eventDefinitions, type FeedItem } from '@switchyard/contract';
+import { type EventList, eventDefinitions, type FeedItem } from '@switchyard/contract';
 import { Check, Errors } from 'typebox/value';
 import { testDatabase } from './database.ts';
 import { listenTo } from './event-stream.ts';
@@ -22,7 +22,7 @@ describe('the feed of events', () => {
     return on.client.call('GET', `${path}?${query}`, { token });
   }
 
-  async function page(query = '', token = on.acquirerToken): Promise<EventPage> {
+  async function page(query = '', token = on.acquirerToken): Promise<EventList> {
     const { status, body, text } = await ask(query, token);
     assert.equal(status, 200, text);
     return body;

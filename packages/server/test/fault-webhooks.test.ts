@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, test } from 'node:test';
 import type { WebhookReplay } from '@switchyard/contract';
-import { makeCertificate } from '../src/http/certificate.fixture.ts';
+import { makeCertificate } from '../src/http/authentication/certificate.fixture.ts';
 import { randomFrom } from './chance.ts';
 import { eventually } from './eventually.ts';
 import { faultSize, seed, tell } from './fault-size.ts';

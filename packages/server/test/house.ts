@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import { type AcquirerHost, startAcquirerHost } from '@switchyard/simulators';
-import { composeHouse, type House } from '../src/compose.ts';
+import { type Application, createApplication } from '../src/application.ts';
 import {
   createLog,
   type Database,
@@ -21,7 +21,7 @@ import { patientLimits } from './load-limits.ts';
 import { makeRealmKey } from './realm-key-pool.ts';
 
 export type TestHouse = {
-  house: House;
+  house: Application;
   host: AcquirerHost;
   settings: Settings;
   client: Client;
@@ -59,12 +59,12 @@ async function open(): Promise<TestHouse> {
   const tls = await ensureListenerCertificate({ settings, clock: { now: () => Date.now() } });
   const hot = new Map<string, string>();
   const database = noting(await testDatabase(), hot);
-  const house = await composeHouse({
+  const house = await createApplication({
     settings,
     database,
     log,
     tls,
-    checksAnswers: true,
+    validatesResponses: true,
     makeRealmKey,
     loadLimits: patientLimits,
   });

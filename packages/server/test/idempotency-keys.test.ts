@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
-import type { RouteFacts } from '../src/http/index.ts';
-import { createKeys } from '../src/idempotency/keys.ts';
-import { createKeyStore } from '../src/idempotency/store.ts';
+import type { RouteDeclaration } from '../src/http/index.ts';
+import { createIdempotencyKeys } from '../src/idempotency/claim-keys.ts';
+import { createKeyStore } from '../src/idempotency/idempotency-keys-sql.ts';
 import { systemClock, systemIds } from '../src/platform/index.ts';
 import { testDatabase } from './database.ts';
 import { assertRefused } from './refused.ts';
@@ -19,23 +19,23 @@ const withoutKey: Readonly<Record<string, readonly string[]>> = {
     'captureTransaction',
     'refundTransaction',
     'cancelTransaction',
-    'captureAll',
+    'captureAllTransactions',
     'refundTransactionByWeb',
     'createQrPayment',
     'refundQrPayment',
     'cancelQrPayment',
-    'tellQrEvent',
-    'importBulk',
-    'orderExport',
-    'sendToDeviceAndGoOn',
+    'reportQrPaymentEvent',
+    'createBulkImport',
+    'createExport',
+    'sendRetailMessageAsync',
   ],
   'is done once by the state of what it changes': [
     'approveSignUp',
     'rejectSignUp',
-    'makeClearingFile',
+    'createClearingFile',
     'resolveOperation',
   ],
-  'nobody is known who asks': ['signUp'],
+  'nobody is known who asks': ['createSignUp'],
   'a device takes the last one that it was given': ['createDeviceCertificate'],
   'sends a mail once more': ['resetUserPassword'],
 };
@@ -193,13 +193,13 @@ describe('idempotency keys', () => {
   test('who was cut off hears so, and a key is forgotten after a day', async () => {
     // Not behind the time of day: a house that runs beside would forget the keys.
     let now = Date.now();
-    const keys = createKeys({
+    const keys = createIdempotencyKeys({
       store: createKeyStore(await testDatabase()),
       clock: { now: () => now },
       ids: systemIds,
       masterKey: Buffer.alloc(32, 7),
     });
-    const asked = { callerId: 'me', asked: '{}', heldMs: 60_000 };
+    const asked = { callerId: 'me', requestText: '{}', claimMs: 60_000 };
     const claim = (key: string) => keys.claim({ ...asked, key, organizationId: on.organizationId });
     const answer = { status: 201, headers: {}, body: { id: 1 } };
 
@@ -207,27 +207,27 @@ describe('idempotency keys', () => {
     assert.equal((await claim('cut')).state, 'Running');
     now += 60_000;
     assert.equal((await claim('cut')).state, 'Interrupted');
-    assert.ok(cut.state === 'Held');
-    await cut.held.keep(answer);
+    assert.ok(cut.state === 'Claimed');
+    await cut.key.complete(answer);
     const told = await claim('cut');
-    assert.ok(told.state === 'Answered');
-    assert.deepEqual(told.answer, answer);
+    assert.ok(told.state === 'Completed');
+    assert.deepEqual(told.response, answer);
 
     const failed = await claim('failed');
-    assert.ok(failed.state === 'Held');
-    await failed.held.abandon();
+    assert.ok(failed.state === 'Claimed');
+    await failed.key.abandon();
     assert.equal((await claim('failed')).state, 'Interrupted');
     now += 86_400_001;
-    assert.equal((await claim('failed')).state, 'Held');
+    assert.equal((await claim('failed')).state, 'Claimed');
     // Who held it before has no say in it any more.
-    await failed.held.keep(answer);
+    await failed.key.complete(answer);
     assert.equal((await claim('failed')).state, 'Running');
   });
 
   test('a claim whose answer was lost does not stand', async () => {
     const store = createKeyStore(await testDatabase());
     const keysOver = (over: Partial<typeof store>) =>
-      createKeys({
+      createIdempotencyKeys({
         store: { ...store, ...over },
         clock: systemClock,
         ids: systemIds,
@@ -235,7 +235,7 @@ describe('idempotency keys', () => {
       });
     const asked = { organizationId: on.organizationId, callerId: 'me', key: 'lost' };
     const claimOver = (over: Partial<typeof store>) =>
-      keysOver(over).claim({ ...asked, asked: '{}', heldMs: 60_000 });
+      keysOver(over).claim({ ...asked, requestText: '{}', claimMs: 60_000 });
     await assert.rejects(
       claimOver({
         async claim(...of) {
@@ -245,7 +245,7 @@ describe('idempotency keys', () => {
       }),
       /connection is gone/,
     );
-    assert.equal((await claimOver({})).state, 'Held');
+    assert.equal((await claimOver({})).state, 'Claimed');
   });
 
   test('a key that looks like a card number is refused on every route that takes one', async () => {
@@ -256,18 +256,19 @@ describe('idempotency keys', () => {
     });
     assert.equal(await storesCalled('Card'), 0);
     for (const { facts } of on.house.http.routes) {
-      if (facts?.takesKey === true) assert.ok(facts.errors.includes('client_id_invalid'));
+      if (facts?.takesIdempotencyKey === true)
+        assert.ok(facts.errors.includes('client_id_invalid'));
     }
   });
 
   test('whatever makes something takes a key, or is named here', () => {
     const known = new Set(Object.values(withoutKey).flat());
-    const makes = ({ method, response, isHidden }: RouteFacts) =>
+    const makes = ({ method, response, isHidden }: RouteDeclaration) =>
       method === 'POST' && isHidden !== true && ('201' in response || '202' in response);
     const lacking = on.house.http.routes.flatMap(({ facts }) =>
       facts !== undefined &&
       makes(facts) &&
-      facts.takesKey !== true &&
+      facts.takesIdempotencyKey !== true &&
       !known.has(facts.operationId)
         ? [facts.operationId]
         : [],

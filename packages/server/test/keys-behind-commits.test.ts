@@ -5,13 +5,16 @@ import { Readable } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
 import { Refusal } from '@switchyard/contract';
 import Fastify, { type RouteHandlerMethod } from 'fastify';
-import type { Recorder } from '../src/audit/index.ts';
-import { withIdempotency } from '../src/http/idempotency.ts';
-import { createErrorHandler, createProblemSender } from '../src/http/problem.ts';
-import type { RouteFacts } from '../src/http/route-facts.ts';
-import { callerWith } from '../src/http/server.fixture.ts';
-import { createKeys } from '../src/idempotency/keys.ts';
-import { createKeyStore } from '../src/idempotency/store.ts';
+import type { AuditRecorder } from '../src/audit/index.ts';
+import {
+  createErrorHandler,
+  createProblemSender,
+} from '../src/http/responses/problem-responses.ts';
+import { withIdempotency } from '../src/http/routes/idempotency-key.ts';
+import type { RouteDeclaration } from '../src/http/routes/route-declaration.ts';
+import { callerWith } from '../src/http/server/sample-server.fixture.ts';
+import { createIdempotencyKeys } from '../src/idempotency/claim-keys.ts';
+import { createKeyStore } from '../src/idempotency/idempotency-keys-sql.ts';
 import { systemClock, systemIds } from '../src/platform/index.ts';
 import { createOrganizationsBelow } from '../src/provisioning/organizations.ts';
 import { createReconciliations } from '../src/reporting/reconciliation/reconciliations.ts';
@@ -27,7 +30,7 @@ async function lost(): Promise<never> {
   });
 }
 
-const facts = { operationId: 'make' } as RouteFacts;
+const facts = { operationId: 'make' } as RouteDeclaration;
 
 describe('a fault behind a commit', () => {
   let room: WebhookRoom;
@@ -40,7 +43,7 @@ describe('a fault behind a commit', () => {
   async function assertTaken(handler: RouteHandlerMethod): Promise<void> {
     const store = createKeyStore(room.database);
     const masterKey = Buffer.alloc(32, 7);
-    const keys = createKeys({ store, clock: systemClock, ids: systemIds, masterKey });
+    const keys = createIdempotencyKeys({ store, clock: systemClock, ids: systemIds, masterKey });
     const app = Fastify();
     app.decorateRequest('caller', undefined);
     app.addHook('onRequest', async (request) => {
@@ -93,7 +96,7 @@ describe('a fault behind a commit', () => {
       database,
       clock: systemClock,
       ids: systemIds,
-      audit: { record: async () => {} } as unknown as Recorder,
+      audit: { record: async () => {} } as unknown as AuditRecorder,
       jobs: { enqueue: async () => {}, wake() {} },
       store: { ...createReconciliationStore(database), find: lost },
       demandLink: async () => {},

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { composeHouse } from '../src/compose.ts';
+import { createApplication } from '../src/application.ts';
 import { createLog, openDatabase, readSettings } from '../src/platform/index.ts';
 import { eventually } from './eventually.ts';
 
@@ -22,7 +22,7 @@ async function underLoad(loopDelayMs: number, use: (pressure: () => number) => P
     SWITCHYARD_TRUST_PROXY: '127.0.0.1',
     SWITCHYARD_OVERLOAD_EVENT_LOOP_LAG_MS: String(loopDelayMs),
   });
-  const house = await composeHouse({ settings, database, log });
+  const house = await createApplication({ settings, database, log });
   try {
     await use(house.http.loadShedding.pressure);
   } finally {

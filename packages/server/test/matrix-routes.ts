@@ -5,15 +5,15 @@ import type { Things } from './matrix-world.ts';
 
 /** Open to anybody, by intent: a route that is public and not here fails the matrix. */
 export const openRoutes: ReadonlySet<string> = new Set([
-  'getOpenApi',
-  'getAsyncApi',
+  'getOpenApiDocument',
+  'getAsyncApiDocument',
   'getDocs',
   'getDocsAsset',
   'getErrorPage',
   'listErrorPages',
-  'signUp',
+  'createSignUp',
   'activateUser',
-  'confirmUserOtp',
+  'confirmUserSecondFactor',
   'listAuditKeys',
   'listConfigurationKeys',
   'listEventTypes',
@@ -45,13 +45,13 @@ export const socketPaths: readonly string[] = [
 
 /** What an address has to say besides, without which nobody is let any further; refused behind the rights. */
 export const queries: Readonly<Record<string, string>> = {
-  reconcile: `?acquirerLinkId=${randomUUID()}&from=2026-03-02&to=2026-03-01`,
+  createReconciliation: `?acquirerLinkId=${randomUUID()}&from=2026-03-02&to=2026-03-01`,
 };
 
 /** A merchant's caller is refused with 403, whatever permissions it holds. */
 export const organizationOnly: ReadonlySet<string> = new Set([
   'createOrganization',
-  'replaceOrganization',
+  'updateOrganization',
   'deleteOrganization',
   'createMerchant',
   'deleteMerchant',
@@ -59,34 +59,34 @@ export const organizationOnly: ReadonlySet<string> = new Set([
   'getAcquirerLink',
   'createAcquirerLink',
   'listAcquirerLinkStates',
-  'replaceAcquirerLink',
+  'updateAcquirerLink',
   'deleteAcquirerLink',
   'createAcquirerContract',
-  'replaceAcquirerContract',
+  'updateAcquirerContract',
   'deleteAcquirerContract',
-  'declareService',
-  'replaceService',
+  'createService',
+  'updateService',
   'publishService',
   'retireService',
   'deleteService',
-  'renewSigningSecret',
-  'answerActivation',
-  'tellQrEvent',
+  'rotateServiceSecret',
+  'answerServiceActivation',
+  'reportQrPaymentEvent',
   'listServiceUses',
-  'getServiceCalls',
+  'getServiceCallStatistics',
   'listProviderQrPayments',
   'createServicePackage',
-  'replaceServicePackage',
+  'updateServicePackage',
   'deleteServicePackage',
   'createSubscription',
   'deleteSubscription',
   'listClearingFiles',
-  'makeClearingFile',
+  'createClearingFile',
   'getClearingFile',
   'listClearingFileLines',
   'getClearingFileContent',
   'acknowledgeClearingFile',
-  'reconcile',
+  'createReconciliation',
   'listReconciliations',
   'getReconciliation',
   'listReconciliationItems',
@@ -100,7 +100,7 @@ const configurations = [
   'listConfigurableServices',
   'getConfiguration',
   'submitConfiguration',
-  'removeConfiguration',
+  'deleteConfiguration',
   'listConfigurationVersions',
   'getConfigurationVersion',
   'restoreConfigurationVersion',
@@ -108,20 +108,20 @@ const configurations = [
 
 /** A device's caller is refused with 403. */
 export const notOfDevices: ReadonlySet<string> = new Set([
-  'listActivations',
-  'getActivation',
-  'getDeviceDelivery',
-  'listDeliveries',
-  'listServicePlaces',
+  'listServiceActivations',
+  'getServiceActivation',
+  'getConfigurationDelivery',
+  'listConfigurationDeliveries',
+  'listServiceStates',
   ...configurations,
 ]);
 
 /** The application of the world has rights to payments: callers without `um.write` are refused with 403. */
-export const ofUserManagers: ReadonlySet<string> = new Set(['renewClientSecret']);
+export const ofUserManagers: ReadonlySet<string> = new Set(['rotateClientSecret']);
 
 /** What a device asks for itself: to everybody else there is no such device. */
 export const ofDevices: ReadonlySet<string> = new Set([
-  'readDeviceConfiguration',
+  'getDeviceConfiguration',
   'acknowledgeDeviceConfiguration',
 ]);
 
@@ -134,7 +134,7 @@ export const notOfItself: ReadonlySet<string> = new Set(['deleteOrganization']);
 /** Those of an organisation below are named by themselves, without acting in it. */
 export const seenFromAbove: ReadonlySet<string> = new Set([
   'getOrganization',
-  'replaceOrganization',
+  'updateOrganization',
   'deleteOrganization',
 ]);
 
@@ -158,7 +158,7 @@ export const publishedToAll: ReadonlySet<string> = new Set([
   'getService',
   'listServiceReleases',
   'createServicePackage',
-  'listServicePlaces',
+  'listServiceStates',
 ]);
 
 /** Read by the merchants of the organisation too. */
@@ -169,13 +169,16 @@ export const sharedInOrganization: ReadonlySet<string> = new Set([
 
 /** A merchant's caller is refused with 403 where it names the organisation itself. */
 export const organizationLevel: ReadonlySet<string> = new Set([
-  'createActivation',
+  'createServiceActivation',
   'deactivateService',
   ...configurations,
 ]);
 
 /** They say who sells; what contradicts the token is refused with 403, whether it exists or not. */
-export const namesSeller: ReadonlySet<string> = new Set(['processTransaction', 'captureAll']);
+export const namesSeller: ReadonlySet<string> = new Set([
+  'processTransaction',
+  'captureAllTransactions',
+]);
 
 /** What callers of one's own have asked, and so the identifiers of strangers that they sent themselves. */
 export const tellsOfRequests: ReadonlySet<string> = new Set(['listLoggedRequests']);
@@ -210,7 +213,7 @@ let told = 0;
 /** Where the example of the document names nothing of anybody, or makes too much. */
 export const bodies: Readonly<Record<string, (things: Things) => unknown>> = {
   approveAcquirerLink: () => ({ host: 'acquirer.example', port: 8583 }),
-  settleClaimConflict: () => ({ decision: 'KeepHolder' }),
+  resolveClaimConflict: () => ({ decision: 'KeepHolder' }),
   processTransaction: ({ merchantId, storeId, deviceId }) =>
     keyedSale({ merchantId, storeId, deviceId }),
   createAcquirerLink: () => ({
@@ -222,12 +225,12 @@ export const bodies: Readonly<Record<string, (things: Things) => unknown>> = {
     status: 'Disabled',
   }),
   // As text: its body is read line by line.
-  importBulk: () =>
+  createBulkImport: () =>
     JSON.stringify({ type: 'store', operation: 'delete', data: { externalId: 'x' } }),
   createAcquirerContract: contract,
-  replaceAcquirerContract: contract,
-  captureAll: ({ merchantId, storeId }) => ({ merchantId, storeId, dryRun: true }),
-  tellQrEvent: () => {
+  updateAcquirerContract: contract,
+  captureAllTransactions: ({ merchantId, storeId }) => ({ merchantId, storeId, dryRun: true }),
+  reportQrPaymentEvent: () => {
     told += 1;
     return {
       eventId: randomUUID(),
@@ -238,7 +241,7 @@ export const bodies: Readonly<Record<string, (things: Things) => unknown>> = {
     };
   },
   submitConfiguration: () => ({ values: { greeting: 'Good day' } }),
-  createActivation: activation,
+  createServiceActivation: activation,
   deactivateService: activation,
   createUser: ({ entityId, scope }) => ({
     username: `ann-${randomUUID()}`,

@@ -1,6 +1,6 @@
 // Which requests a route is tried with, and which answer the published table alone expects of each.
 import { defined } from '@switchyard/contract';
-import type { RouteFacts } from '../src/http/index.ts';
+import type { RouteDeclaration } from '../src/http/index.ts';
 import type { MatrixCaller } from './matrix-callers.ts';
 import {
   bodies,
@@ -38,7 +38,7 @@ export type Whose =
   | 'belowDirect';
 
 export type Trial = {
-  readonly facts: RouteFacts;
+  readonly facts: RouteDeclaration;
   readonly whose: Whose;
   readonly url: string;
   readonly body?: unknown;
@@ -59,7 +59,7 @@ const tenantWide: ReadonlySet<string> = new Set(['userDomainId', 'level', 'versi
 /** Those of others can be seen by everybody, or are there for everybody. */
 const unsmuggled: ReadonlySet<string> = new Set([...nobodysOwn, 'serviceId']);
 
-export const parametersOf = ({ url }: RouteFacts): string[] =>
+export const parametersOf = ({ url }: RouteDeclaration): string[] =>
   [...url.matchAll(/:(\w+)/g)].map(([, name]) => String(name));
 
 type Json = Record<string, unknown>;
@@ -86,14 +86,14 @@ function namesIn(value: unknown, things: Things): string[] {
 }
 
 /** The example of the document, or the body that is kept for the route. */
-function bodyOf(facts: RouteFacts, example: unknown, things: Things): unknown {
+function bodyOf(facts: RouteDeclaration, example: unknown, things: Things): unknown {
   const own = bodies[facts.operationId];
   if (own !== undefined) return own(things);
   return example === undefined ? undefined : filled(example, things);
 }
 
 /** What the path names beside the tenant; where that is nothing, what the body names. */
-function namedBy(facts: RouteFacts, example: unknown, { ours }: World): string[] {
+function namedBy(facts: RouteDeclaration, example: unknown, { ours }: World): string[] {
   const inPath = parametersOf(facts).filter((name) => !tenantWide.has(name));
   if (inPath.length > 0) return inPath;
   const everything = { ...ours.organization, ...ours.shop };
@@ -101,7 +101,7 @@ function namedBy(facts: RouteFacts, example: unknown, { ours }: World): string[]
   return [...new Set(namesIn(body, everything))];
 }
 
-function trial(facts: RouteFacts, example: unknown, whose: Whose, things: Things): Trial {
+function trial(facts: RouteDeclaration, example: unknown, whose: Whose, things: Things): Trial {
   const path = facts.url.replace(/:(\w+)/g, (_, name) =>
     encodeURIComponent(things[name] ?? nobody),
   );
@@ -133,7 +133,7 @@ function thingsAt(level: Whose, { organization, shop, neighbour, shared }: Tenan
 }
 
 /** Every way in which a route is asked, from one's own things to nobody's. */
-export function trialsOf(facts: RouteFacts, example: unknown, world: World): Trial[] {
+export function trialsOf(facts: RouteDeclaration, example: unknown, world: World): Trial[] {
   const { ours, theirs } = world;
   const named = namedBy(facts, example, world);
   const parameters = parametersOf(facts);
@@ -171,11 +171,11 @@ export function trialsOf(facts: RouteFacts, example: unknown, world: World): Tri
   ];
 }
 
-function isActedFromAbove({ permission }: RouteFacts): boolean {
+function isActedFromAbove({ permission }: RouteDeclaration): boolean {
   return [permission].flat().every((one) => familiesFromAbove.has(one.split('.', 1)[0] ?? ''));
 }
 
-function holds(caller: MatrixCaller, { permission }: RouteFacts): boolean {
+function holds(caller: MatrixCaller, { permission }: RouteDeclaration): boolean {
   if (permission === 'token') return true;
   return [permission].flat().some((one) => (caller.granted as ReadonlySet<string>).has(one));
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
-import type { RegisteredRoute, RouteFacts } from '../src/http/index.ts';
+import type { RegisteredRoute, RouteDeclaration } from '../src/http/index.ts';
 import { everybody, type MatrixCaller } from './matrix-callers.ts';
 import {
   last,
@@ -64,7 +64,7 @@ describe('the permission matrix', () => {
   async function askOnce(trial: Trial, token: string): Promise<Told> {
     const { facts, url, body } = trial;
     const type = 'application/json';
-    const [streamed] = facts.streams ?? [];
+    const [streamed] = facts.streamedMediaTypes ?? [];
     if (streamed !== undefined) return send(trial, streamed, token);
     const answer = await ours.on.house.http.app.inject({
       method: facts.method,
@@ -85,7 +85,7 @@ describe('the permission matrix', () => {
     return { status: answer.statusCode, code, text: answer.body };
   }
 
-  const trials = (facts: RouteFacts) =>
+  const trials = (facts: RouteDeclaration) =>
     trialsOf(facts, examples.get(facts.operationId), { ours, theirs });
 
   /** Tells what is wrong with the answer, and nothing where it is as the table says. */
@@ -125,7 +125,7 @@ describe('the permission matrix', () => {
   /** As many as fit at once; of bodies that are read as they come one, since few are let in. */
   async function askAll(who: readonly MatrixCaller[], all: readonly Trial[]) {
     const answers = new Map<MatrixCaller, readonly Told[]>();
-    const isStream = all.some(({ facts }) => facts.streams !== undefined);
+    const isStream = all.some(({ facts }) => facts.streamedMediaTypes !== undefined);
     const isDeleted = all.some(({ facts }) => facts.operationId === 'deleteExport');
     const askFor = async (caller: MatrixCaller) => {
       const told: Told[] = [];
@@ -140,7 +140,7 @@ describe('the permission matrix', () => {
     return answers;
   }
 
-  async function tryAll(who: readonly MatrixCaller[], some: readonly RouteFacts[]) {
+  async function tryAll(who: readonly MatrixCaller[], some: readonly RouteDeclaration[]) {
     const faults: string[] = [];
     let pairs = 0;
     for (const facts of some) {

@@ -10,7 +10,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { defined } from '@switchyard/contract';
-import { composeHouse, type House, type HouseDeps } from '../src/compose.ts';
+import {
+  type Application,
+  type ApplicationOptions,
+  createApplication,
+} from '../src/application.ts';
 import {
   createLog,
   ensureListenerCertificate,
@@ -25,7 +29,7 @@ import { type MovableClock, movableClock } from './movable-clock.ts';
 import { makeRealmKey } from './realm-key-pool.ts';
 
 export type PortalHouse = {
-  readonly house: House;
+  readonly house: Application;
   readonly settings: Settings;
   readonly clock: MovableClock;
   readonly ca: string;
@@ -44,7 +48,7 @@ const buildLimitMs = 300_000;
 
 type RealmFacts = { readonly userDomainId?: string; readonly persona?: string };
 export type PortalRealm = {
-  readonly identity: House['identity'];
+  readonly identity: Application['identity'];
   readonly organizationId: string;
   readonly userDomainId: string;
 };
@@ -60,7 +64,7 @@ export type PortalHouseFacts = {
   readonly roles?: string;
   /** Left out: the demo's. Its keys and certificates are those of a demo all the same. */
   readonly environment?: Settings['environment'];
-  readonly rateLimits?: HouseDeps['rateLimits'];
+  readonly rateLimits?: ApplicationOptions['rateLimits'];
 };
 
 const lookup: LookupFunction = (_host, { all }, done) => {
@@ -121,7 +125,7 @@ export async function openPortalHouse(facts: PortalHouseFacts = {}): Promise<Por
   const tls = await ensureListenerCertificate({ settings: demo, clock: { now: () => Date.now() } });
   const portalFolder = facts.isBuilt === true ? await builtPortal() : join(dataDir, 'built');
   await mkdir(portalFolder, { recursive: true });
-  const house = await composeHouse({
+  const house = await createApplication({
     settings,
     database: await testDatabase(),
     clock,

@@ -12,8 +12,8 @@ import { formsIn, submit } from './sign-in-pages.ts';
 
 describe('sessions at an address that shows tokens of nobody', () => {
   test('go on where they were found good, until they end', async (t) => {
-    const strangers = { windowSeconds: 3600, limit: 3 };
-    const on = await openPortalHouse({ rateLimits: { strangers } });
+    const unauthenticated = { windowSeconds: 3600, limit: 3 };
+    const on = await openPortalHouse({ rateLimits: { unauthenticated } });
     t.after(() => on.close());
     const realm = await on.newRealm();
     const [worker, newcomer] = [1, 2].map(() => openVisitor(on, realm.userDomainId));

@@ -389,7 +389,7 @@ describe('a page of the demo as a terminal', () => {
 });
 
 test('a page whose session is known connects as a terminal, whatever else its address has shown', async (t) => {
-  const rateLimits = { strangers: { windowSeconds: 3600, limit: 2 } };
+  const rateLimits = { unauthenticated: { windowSeconds: 3600, limit: 2 } };
   const on = await openPortalHouse({ roles: 'connector', rateLimits });
   t.after(() => on.close());
   await on.house.start();

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
-import { sealPage } from '../src/http/index.ts';
+import { pageResponse } from '../src/http/index.ts';
 import { settlementId } from '../src/reporting/settlements/settlement-id.ts';
 import { testDatabase } from './database.ts';
 import { keyedSale } from './keyed-sale.ts';
@@ -344,7 +344,8 @@ describe('the search over payments', () => {
     late.writeUIntBE(Date.parse('+047000-01-01') / 86_400_000, 0, 3);
     const payments = ['transactions', 'listReportedPayments', { order: 'NewestFirst' }] as const;
     const days = { from: '2026-01-01', to: '2026-01-02' };
-    const summary = (query: object) => ['summary', 'getSummary', { ...days, ...query }] as const;
+    const summary = (query: object) =>
+      ['summary', 'getPaymentSummary', { ...days, ...query }] as const;
     const merchants = summary({ groupBy: 'merchant', order: 'Key' });
     const stores = summary({ groupBy: 'store', order: 'Count' });
     const settlements = ['settlements', 'listSettlements', {}] as const;
@@ -361,7 +362,7 @@ describe('the search over payments', () => {
       [stores, '1|', 422],
     ] as const;
     for (const [[name, list, query], key, status] of made) {
-      const { nextCursor } = sealPage({ items: [], next: key }, query, list);
+      const { nextCursor } = pageResponse({ items: [], next: key }, query, list);
       const asked = new URLSearchParams({ ...query, cursor: nextCursor ?? '' });
       const answer = await on.client.call('GET', `/reporting/v1/${name}?${asked}`, { token });
       assert.equal(answer.status, status, `${key}: ${answer.text}`);

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { composeHouse, type House } from '../src/compose.ts';
+import { type Application, createApplication } from '../src/application.ts';
 import { createLog, deriveKey, openDatabase, readSettings } from '../src/platform/index.ts';
 import { createLocalProvider } from '../src/vault/key-providers/index.ts';
 import { createKeyStore, platformId } from '../src/vault/key-store.ts';
@@ -59,14 +59,17 @@ describe('the parts that a process opens', () => {
   });
   after(() => rm(dataDir, { recursive: true, force: true }));
 
-  async function withRoles(roles: string, use: (house: House) => Promise<void>): Promise<void> {
+  async function withRoles(
+    roles: string,
+    use: (house: Application) => Promise<void>,
+  ): Promise<void> {
     const settings = readSettings({
       SWITCHYARD_DATA_DIR: dataDir,
       SWITCHYARD_ROLES: roles,
       SWITCHYARD_LOG_LEVEL: 'silent',
     });
     const database = await testDatabase();
-    const house = await composeHouse({
+    const house = await createApplication({
       settings,
       database,
       log: createLog(settings),
@@ -79,13 +82,13 @@ describe('the parts that a process opens', () => {
     }
   }
 
-  const describedBy = async ({ http }: House) => {
+  const describedBy = async ({ http }: Application) => {
     const document = (await http.app.inject('/openapi.json')).json() as { paths: object };
     return Object.keys(document.paths);
   };
 
   /** Whether there is such a route: whoever is let in gets further than this. */
-  async function isThere({ http }: House, { method, url }: Published): Promise<boolean> {
+  async function isThere({ http }: Application, { method, url }: Published): Promise<boolean> {
     const answer = await http.app.inject({ method, url: url.replace(/\{\w+\}/g, 'x') });
     return answer.statusCode !== 404 || !answer.body.includes('"route_not_found"');
   }

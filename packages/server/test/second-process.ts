@@ -1,5 +1,5 @@
 // A second process of the platform on the database of the test house: what both do at once is decided there.
-import { composeHouse, type HouseDeps } from '../src/compose.ts';
+import { type ApplicationOptions, createApplication } from '../src/application.ts';
 import { createLog, ensureListenerCertificate, systemClock } from '../src/platform/index.ts';
 import { type Client, createClient } from './client.ts';
 import { testDatabase } from './database.ts';
@@ -17,17 +17,17 @@ export type SecondProcess = { readonly client: Client; stop(): Promise<void> };
  */
 export async function secondProcess(
   on: Scene,
-  own: Partial<Pick<HouseDeps, 'clock' | 'identityClock' | 'database' | 'timeline'>> = {},
+  own: Partial<Pick<ApplicationOptions, 'clock' | 'identityClock' | 'database' | 'timeline'>> = {},
 ): Promise<SecondProcess> {
   const [port = 0, devicePort = 0] = await freePorts(2);
   const settings = { ...on.settings, port, devicePort, roles: new Set(['cards'] as const) };
   const log = createLog(settings, { write: (line: string) => void on.logged.push(line) });
-  const house = await composeHouse({
+  const house = await createApplication({
     settings,
     log,
     database: await testDatabase(),
     tls: await ensureListenerCertificate({ settings, clock: systemClock }),
-    checksAnswers: true,
+    validatesResponses: true,
     loadLimits: patientLimits,
     ...own,
   });

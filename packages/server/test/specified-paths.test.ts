@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import type { OpenApiDocument } from '../src/http/openapi.fixture.ts';
+import type { OpenApiDocument } from '../src/http/openapi/openapi-document.fixture.ts';
 
 const file = new URL('../../../docs/reference/openapi.json', import.meta.url);
 const document: OpenApiDocument = JSON.parse(await readFile(file, 'utf8'));

@@ -54,7 +54,7 @@ export type FeedItem = Static<typeof FeedItem>;
  * @example
  * const page = (await response.json()) as EventPage;
  */
-export const EventPage = Type.Object(
+export const EventList = Type.Object(
   {
     items: Type.Array(FeedItem),
     nextAfter: Type.Integer({
@@ -74,8 +74,8 @@ export const EventPage = Type.Object(
   },
   { description: 'A part of the feed, the oldest first unless it looks back.' },
 );
-/** What the schema {@link EventPage} describes. */
-export type EventPage = Static<typeof EventPage>;
+/** What the schema {@link EventList} describes. */
+export type EventList = Static<typeof EventList>;
 
 /**
  * One line of `GET /events/v1/types`.

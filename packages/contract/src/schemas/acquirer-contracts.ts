@@ -197,7 +197,7 @@ export type AcquirerLinkApprovalInput = Static<typeof AcquirerLinkApprovalInput>
  * const { items } = (await response.json()) as AcquirerLinkStates;
  * for (const { name, alarm } of items) if (alarm) page(name);
  */
-export const AcquirerLinkStates = closed(
+export const AcquirerLinkStateList = closed(
   {
     items: Type.Array(
       closed(
@@ -258,7 +258,7 @@ export const AcquirerLinkStates = closed(
   },
   'The acquirer links of an organisation that are open, or should be.',
 );
-export type AcquirerLinkStates = Static<typeof AcquirerLinkStates>;
+export type AcquirerLinkStateList = Static<typeof AcquirerLinkStateList>;
 
 const terminalId = Type.String({
   pattern: '^[A-Z0-9]{8}$',

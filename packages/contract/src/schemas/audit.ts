@@ -86,7 +86,7 @@ export type AuditRecord = Static<typeof AuditRecord>;
  * @example
  * const { items, nextCursor } = (await response.json()) as Static<typeof AuditRecordPage>;
  */
-export const AuditRecordPage = pageOf(AuditRecord);
+export const AuditRecordList = pageOf(AuditRecord);
 
 /**
  * A signature over the chain as far as it had come: nobody can rewrite or cut what lies before it.
@@ -119,7 +119,7 @@ export type AuditCheckpoint = Static<typeof AuditCheckpoint>;
  * @example
  * const { items } = (await response.json()) as Static<typeof AuditCheckpointPage>;
  */
-export const AuditCheckpointPage = pageOf(AuditCheckpoint);
+export const AuditCheckpointList = pageOf(AuditCheckpoint);
 
 /**
  * A public key that checkpoints are signed with (RFC 8037).
@@ -149,11 +149,11 @@ export type AuditKey = Static<typeof AuditKey>;
  * @example
  * const { keys } = (await response.json()) as AuditKeys;
  */
-export const AuditKeys = closed(
+export const AuditKeyList = closed(
   { keys: Type.Array(AuditKey, { maxItems: 100 }) },
   'The public keys of the checkpoints, old ones too.',
 );
-export type AuditKeys = Static<typeof AuditKeys>;
+export type AuditKeyList = Static<typeof AuditKeyList>;
 
 const filter = (description: string) =>
   Type.Optional(Type.String({ maxLength: 128, pattern: '^[!-~]+$', description }));

@@ -253,7 +253,7 @@ export type BulkImport = Static<typeof BulkImport>;
  * @example
  * const { items, nextCursor } = (await response.json()) as Static<typeof BulkResultPage>;
  */
-export const BulkResultPage = pageOf(BulkResult);
+export const BulkResultList = pageOf(BulkResult);
 
 /**
  * What the answers that were kept can be narrowed by, beside `limit` and `cursor`.
@@ -273,4 +273,4 @@ export const bulkResultFilters = {
  * @example
  * const { items } = (await response.json()) as Static<typeof BulkImportPage>;
  */
-export const BulkImportPage = pageOf(BulkImport);
+export const BulkImportList = pageOf(BulkImport);

@@ -72,7 +72,7 @@ export const ConnectedDevice = Type.Object(
 export type ConnectedDevice = Static<typeof ConnectedDevice>;
 
 /** A page of {@link ConnectedDevice}. */
-export const ConnectedDevicePage = pageOf(ConnectedDevice);
+export const ConnectedDeviceList = pageOf(ConnectedDevice);
 
 /**
  * What somebody should look at in a fleet. A certificate is ending within 30 days, or has ended.

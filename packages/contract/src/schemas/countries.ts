@@ -26,8 +26,8 @@ export type Country = Static<typeof Country>;
  * @example
  * const countries = (await response.json()) as Countries;
  */
-export const Countries = Type.Array(Country, {
+export const CountryList = Type.Array(Country, {
   description: 'Every country of ISO 3166-1, sorted by code.',
 });
-/** What the schema {@link Countries} describes. */
-export type Countries = Static<typeof Countries>;
+/** What the schema {@link CountryList} describes. */
+export type CountryList = Static<typeof CountryList>;

@@ -94,7 +94,7 @@ export type DeviceCertificate = Static<typeof DeviceCertificate>;
  * @example
  * const { items } = (await response.json()) as Static<typeof DeviceCertificatePage>;
  */
-export const DeviceCertificatePage = pageOf(DeviceCertificateSummary);
+export const DeviceCertificateList = pageOf(DeviceCertificateSummary);
 
 /**
  * Why a device certificate is revoked.
@@ -133,3 +133,11 @@ export const MerchantCredentials = closed(
   'Credentials of a device for one merchant.',
 );
 export type MerchantCredentials = Static<typeof MerchantCredentials>;
+
+/**
+ * The merchant credentials of a device, as a bare array.
+ *
+ * @example
+ * const credentials = (await response.json()) as Static<typeof MerchantCredentialsList>;
+ */
+export const MerchantCredentialsList = Type.Array(MerchantCredentials);

@@ -170,7 +170,7 @@ export type FleetDelivery = Static<typeof FleetDelivery>;
  * @example
  * const { keys } = (await response.json()) as ConfigurationKeys;
  */
-export const ConfigurationKeys = closed(
+export const ConfigurationKeyList = closed(
   {
     keys: Type.Array(closed(AuditKey.properties, 'A public key of the device configuration.'), {
       maxItems: 100,
@@ -178,7 +178,7 @@ export const ConfigurationKeys = closed(
   },
   'The public keys of the device configuration, old ones too.',
 );
-export type ConfigurationKeys = Static<typeof ConfigurationKeys>;
+export type ConfigurationKeyList = Static<typeof ConfigurationKeyList>;
 
 /**
  * One page of a fleet.
@@ -186,7 +186,7 @@ export type ConfigurationKeys = Static<typeof ConfigurationKeys>;
  * @example
  * const { items, nextCursor } = (await response.json()) as Static<typeof FleetDeliveryPage>;
  */
-export const FleetDeliveryPage = pageOf(FleetDelivery);
+export const FleetDeliveryList = pageOf(FleetDelivery);
 
 /**
  * By what a fleet is narrowed; to be spread into the query of the list.

@@ -71,9 +71,9 @@ export const PortalTerminal = Type.Object(
 export type PortalTerminal = Static<typeof PortalTerminal>;
 
 /** A page of {@link PortalTerminal}. */
-export const PortalTerminalPage = pageOf(PortalTerminal);
-/** What the schema {@link PortalTerminalPage} describes. */
-export type PortalTerminalPage = Static<typeof PortalTerminalPage>;
+export const PortalTerminalList = pageOf(PortalTerminal);
+/** What the schema {@link PortalTerminalList} describes. */
+export type PortalTerminalList = Static<typeof PortalTerminalList>;
 
 /** How a page of the demo connects to the Cloud Connector as a terminal, once. */
 export const PortalTerminalConnection = Type.Object(

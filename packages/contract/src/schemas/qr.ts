@@ -297,7 +297,7 @@ export type QrTransactionWithEvents = Static<typeof QrTransactionWithEvents>;
  * @example
  * const { items, nextCursor } = (await response.json()) as { items: QrTransaction[]; nextCursor: string | null };
  */
-export const QrTransactionPage = pageOf(QrTransaction);
+export const QrTransactionList = pageOf(QrTransaction);
 
 /**
  * What a QR payment's terminal has not heard yet.
@@ -305,13 +305,13 @@ export const QrTransactionPage = pageOf(QrTransaction);
  * @example
  * const { events, nextAfter } = (await response.json()) as QrEvents;
  */
-export const QrEvents = Type.Object({
+export const QrEventList = Type.Object({
   events: Type.Array(QrEvent),
   nextAfter: Type.Integer({ minimum: 0, description: 'Send it as ?after= to go on.' }),
   isFinal: Type.Boolean({ description: 'The payment has ended, and nothing is under way.' }),
 });
-/** What the schema {@link QrEvents} describes. */
-export type QrEvents = Static<typeof QrEvents>;
+/** What the schema {@link QrEventList} describes. */
+export type QrEventList = Static<typeof QrEventList>;
 
 /**
  * `POST /qrcode-payment/v1/transactions/{transactionId}/cancel`.

@@ -101,4 +101,4 @@ export type Export = Static<typeof Export>;
  * @example
  * const { items, nextCursor } = (await response.json()) as Static<typeof ExportPage>;
  */
-export const ExportPage = pageOf(Export);
+export const ExportList = pageOf(Export);

@@ -218,7 +218,7 @@ export type ReconciliationDetail = Static<typeof ReconciliationDetail>;
  * @example
  * const { items } = (await response.json()) as Static<typeof ReconciliationPage>;
  */
-export const ReconciliationPage = pageOf(Reconciliation);
+export const ReconciliationList = pageOf(Reconciliation);
 
 const side = {
   type: wordOf(movementTypes, { description: 'What money moved by.' }),
@@ -297,7 +297,7 @@ export type ReconciliationItem = Static<typeof ReconciliationItem>;
  * @example
  * const { items } = (await response.json()) as Static<typeof ReconciliationItemPage>;
  */
-export const ReconciliationItemPage = pageOf(ReconciliationItem);
+export const ReconciliationItemList = pageOf(ReconciliationItem);
 
 /**
  * `POST …/items/{number}/resolve`: what was decided, and why.

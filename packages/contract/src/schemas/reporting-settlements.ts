@@ -74,7 +74,7 @@ export type Settlement = Static<typeof Settlement>;
  * @example
  * const { items, nextCursor } = (await response.json()) as Static<typeof SettlementPage>;
  */
-export const SettlementPage = pageOf(Settlement);
+export const SettlementList = pageOf(Settlement);
 
 /**
  * `GET /reporting/v1/settlements/{settlementId}`: with the clearing files that its captures went in.

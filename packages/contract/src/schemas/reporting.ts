@@ -195,7 +195,7 @@ export type ReportedPayment = Static<typeof ReportedPayment>;
  * @example
  * const { items, nextCursor } = (await response.json()) as Static<typeof ReportedPaymentPage>;
  */
-export const ReportedPaymentPage = pageOf(ReportedPayment);
+export const ReportedPaymentList = pageOf(ReportedPayment);
 
 /**
  * `GET /reporting/v1/transactions/{transactionId}`: the payment with all that belongs to it, which is in

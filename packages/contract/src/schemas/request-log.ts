@@ -87,7 +87,7 @@ export type LoggedRequest = Static<typeof LoggedRequest>;
  * @example
  * const { items, nextCursor } = (await response.json()) as Static<typeof LoggedRequestPage>;
  */
-export const LoggedRequestPage = pageOf(LoggedRequest);
+export const LoggedRequestList = pageOf(LoggedRequest);
 
 const word = (description: string, examples: readonly string[]) =>
   Type.Optional(Type.String({ maxLength: 256, pattern: '^[!-~]+$', description, examples }));

@@ -48,7 +48,7 @@ export const RetailDevice = Type.Object(
 export type RetailDevice = Static<typeof RetailDevice>;
 
 /** A page of {@link RetailDevice}. */
-export const RetailDevicePage = pageOf(RetailDevice);
+export const RetailDeviceList = pageOf(RetailDevice);
 
 /**
  * How a message stands. `Sent`: it has no answer, such as an Abort. `Failed`: no answer came, and what

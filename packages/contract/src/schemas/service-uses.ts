@@ -118,7 +118,7 @@ const place = {
  * @example
  * const off = items.filter(({ usable }) => !usable);
  */
-export const ServicePlaces = closed(
+export const ServiceStateList = closed(
   {
     above: Type.Array(
       closed(
@@ -146,9 +146,9 @@ export const ServicePlaces = closed(
   },
   'How a service stands at the entities right below a level.',
 );
-export type ServicePlaces = Static<typeof ServicePlaces>;
-/** An entity of {@link ServicePlaces}. */
-export type ServicePlace = ServicePlaces['items'][number];
+export type ServiceStateList = Static<typeof ServiceStateList>;
+/** An entity of {@link ServiceStateList}. */
+export type ServicePlace = ServiceStateList['items'][number];
 
 /**
  * Which level is looked below; without one the merchants are told.
@@ -197,4 +197,4 @@ export type ProviderQrPayment = Static<typeof ProviderQrPayment>;
  * @example
  * const { items, nextCursor } = page;
  */
-export const ProviderQrPaymentPage = pageOf(ProviderQrPayment);
+export const ProviderQrPaymentList = pageOf(ProviderQrPayment);

@@ -262,11 +262,11 @@ export const DeviceService = closed(
  * @example
  * const { items } = (await response.json()) as DeviceServices;
  */
-export const DeviceServices = closed(
+export const DeviceServiceList = closed(
   { items: Type.Array(DeviceService) },
   'The services of a device.',
 );
-export type DeviceServices = Static<typeof DeviceServices>;
+export type DeviceServiceList = Static<typeof DeviceServiceList>;
 
 /**
  * What the list of activations can be narrowed by, beside `limit` and `cursor`.

@@ -1,23 +1,23 @@
-// Signs how far a chain has come, now and then, so that nobody can rewrite or cut what lies before.
-import type { AuditCheckpoint, AuditKeys } from '@switchyard/contract';
+// Signs the end of a chain at intervals, so that earlier records cannot be changed or removed unnoticed.
+import type { AuditCheckpoint, AuditKeyList } from '@switchyard/contract';
 import type { FoundPage, PageRequest } from '../http/index.ts';
 import { type Clock, type Database, isoTime, type Jobs } from '../platform/index.ts';
-import { checkpointKind } from './record.ts';
-import type { Signer } from './signer.ts';
-import { addCheckpoint, listCheckpoints, listKeys, lockHead } from './store.ts';
+import { addCheckpoint, listCheckpoints, listKeys, lockHead } from './audit-sql.ts';
+import type { CheckpointSigner } from './checkpoint-signer.ts';
+import { checkpointKind } from './record-changes.ts';
 
 type Deps = {
   readonly database: Database;
   readonly clock: Clock;
   readonly jobs: Pick<Jobs, 'handle'>;
-  readonly signer: Signer;
+  readonly signer: CheckpointSigner;
 };
 
 export type Checkpoints = ReturnType<typeof createCheckpoints>;
 
-/** The organisation's job signs; see record.ts for when it is ordered. */
+/** A job of the organisation signs; record-changes.ts schedules it. */
 export function createCheckpoints({ database, clock, jobs, signer }: Deps) {
-  /** Under the lock of the head: a record that comes later finds that it is the first one again. */
+  /** Locks the head, so that the next record schedules the next checkpoint. */
   async function sign(organizationId: string): Promise<void> {
     await database.transaction(async (trx) => {
       const { sequence, hash, checkpointSequence } = await lockHead(trx, organizationId);
@@ -34,14 +34,19 @@ export function createCheckpoints({ database, clock, jobs, signer }: Deps) {
     sign,
 
     async list(organizationId: string, page: PageRequest): Promise<FoundPage<AuditCheckpoint>> {
-      const found = await listCheckpoints(database, organizationId, page.limit + 1, page.after);
-      const items = found.slice(0, page.limit);
-      const next = found.length > page.limit ? items.at(-1)?.sequence : undefined;
+      const checkpointRows = await listCheckpoints(
+        database,
+        organizationId,
+        page.limit + 1,
+        page.after,
+      );
+      const items = checkpointRows.slice(0, page.limit);
+      const next = checkpointRows.length > page.limit ? items.at(-1)?.sequence : undefined;
       return { items, next: next === undefined ? undefined : String(next) };
     },
 
-    /** Keys of master keys that were changed since sign no more and still verify. */
-    async keys(): Promise<AuditKeys> {
+    /** The current signing key first, then earlier keys, which still verify old checkpoints. */
+    async keys(): Promise<AuditKeyList> {
       const older = await listKeys(database, signer.key.kid);
       return { keys: [signer.key, ...older] };
     },

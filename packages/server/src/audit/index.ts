@@ -1,39 +1,39 @@
-// The door of the audit: records of every change, chained by their hashes and signed now and then.
+// The public interface of audit: records of every change in hash chains with signed checkpoints.
 import type { FastifyInstance } from 'fastify';
 import type { Kysely } from 'kysely';
 import type { Database } from '../platform/index.ts';
-import { actorOf, platformAuthor } from './actor.ts';
+import type { AuditRecorder, ChangeByRequest } from './audit-entry.ts';
+import { actorOf, platformAuthor } from './change-author.ts';
+import { createCheckpointSigner } from './checkpoint-signer.ts';
 import { createCheckpoints } from './checkpoints.ts';
-import { createFinder } from './find.ts';
-import { createRecorder, type RecorderDeps } from './record.ts';
+import { createRecordFinder } from './find-records.ts';
+import { type AuditRecorderDeps, createAuditRecorder } from './record-changes.ts';
 import { registerAuditRoutes } from './routes.ts';
-import { createSigner } from './signer.ts';
-import type { AskedChange, Recorder } from './types.ts';
 
-export { auditEvents } from './events.ts';
-export type { Actor, AuditEntry, Author, Recorder } from './types.ts';
+export type { Actor, AuditEntry, AuditRecorder, Author } from './audit-entry.ts';
+export { auditEvents } from './audit-events.ts';
 export { actorOf, platformAuthor };
 
-export type AuditDeps = RecorderDeps & {
+export type AuditDeps = AuditRecorderDeps & {
   readonly database: Database;
   /** 32 bytes; the key of the checkpoints is derived from it. */
   readonly masterKey: Buffer;
 };
 
-export type Audit = Recorder & {
+export type Audit = AuditRecorder & {
   register(app: FastifyInstance): void;
-  /** Records a change that a room tells by a port of its own. */
-  recordChange(trx: Kysely<unknown>, change: AskedChange): Promise<void>;
-  /** Signs a checkpoint now, where anything was recorded since the last one. */
+  /** Records a change of a module that does not import audit. */
+  recordChange(trx: Kysely<unknown>, change: ChangeByRequest): Promise<void>;
+  /** Signs a checkpoint now, when records were added since the last one. */
   checkpoint(organizationId: string): Promise<void>;
 };
 
 /** @example const audit = createAudit({ database, clock, jobs, masterKey }); */
 export function createAudit(deps: AuditDeps): Audit {
   const { database, masterKey } = deps;
-  const checkpoints = createCheckpoints({ ...deps, signer: createSigner(masterKey) });
-  const finder = createFinder(database);
-  const recorder = createRecorder(deps);
+  const checkpoints = createCheckpoints({ ...deps, signer: createCheckpointSigner(masterKey) });
+  const finder = createRecordFinder(database);
+  const recorder = createAuditRecorder(deps);
   return {
     ...recorder,
     recordChange: (trx, { asked, ...change }) =>

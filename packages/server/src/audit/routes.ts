@@ -1,40 +1,40 @@
-// The addresses of the audit, version 1.
+// The routes of the audit, version 1.
 import { Readable } from 'node:stream';
 import {
-  AuditCheckpointPage,
-  AuditKeys,
+  AuditCheckpointList,
+  AuditKeyList,
   AuditRecord,
-  AuditRecordPage,
+  AuditRecordList,
   auditFilters,
   auditSpan,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { openPage, pageQuery, route, sealPage } from '../http/index.ts';
+import { pageQuery, pageResponse, readPageRequest, route } from '../http/index.ts';
 import type { Checkpoints } from './checkpoints.ts';
-import { type Finder, sequenceForm } from './find.ts';
+import { type RecordFinder, sequencePattern } from './find-records.ts';
 
 const base = '/audit/v1';
 const tags = ['Audit'] as const;
 const closed = { additionalProperties: false };
 
-function registerRecords(app: FastifyInstance, finder: Finder): void {
+function registerRecords(app: FastifyInstance, finder: RecordFinder): void {
   route(app, {
     method: 'GET',
     url: `${base}/records`,
     operationId: 'listAuditRecords',
-    summary: 'List: audit record',
-    description: 'The newest first, unless asked otherwise; stable while others are added.',
+    summary: 'List the audit records',
+    description: 'The newest first by default; the order is stable while records are added.',
     tags,
     permission: 'audit.read',
     query: Type.Object({ ...pageQuery, ...auditFilters }, closed),
-    response: { 200: AuditRecordPage },
+    response: { 200: AuditRecordList },
     errors: ['cursor_invalid'],
     priority: 'list',
     async handler({ caller, query }) {
       const { limit: _limit, cursor: _cursor, ...search } = query;
-      const page = openPage(query, 'listAuditRecords', sequenceForm);
-      return sealPage(await finder.list(caller, search, page), query, 'listAuditRecords');
+      const page = readPageRequest(query, 'listAuditRecords', sequencePattern);
+      return pageResponse(await finder.list(caller, search, page), query, 'listAuditRecords');
     },
   });
 
@@ -42,25 +42,27 @@ function registerRecords(app: FastifyInstance, finder: Finder): void {
     method: 'GET',
     url: `${base}/records/:sequence`,
     operationId: 'getAuditRecord',
-    summary: 'Read: audit record',
+    summary: 'Get an audit record',
     tags,
     permission: 'audit.read',
-    params: Type.Object({ sequence: Type.String({ maxLength: 64, description: 'Its number.' }) }),
+    params: Type.Object({
+      sequence: Type.String({ maxLength: 64, description: 'The sequence number of the record.' }),
+    }),
     response: { 200: AuditRecord },
     errors: ['resource_not_found'],
     handler: ({ caller, params }) => finder.get(caller, params.sequence),
   });
 }
 
-function registerExport(app: FastifyInstance, finder: Finder): void {
+function registerExport(app: FastifyInstance, finder: RecordFinder): void {
   route(app, {
     method: 'GET',
     url: `${base}/export`,
     operationId: 'exportAuditRecords',
-    summary: 'Export the audit',
+    summary: 'Export the audit records',
     description:
-      'One record a line, in the order of the chain, up to the last record there is at the start. ' +
-      'A broken download goes on with `after`, the sequence of the last whole line.',
+      'One record per line in the order of the chain, up to the last record at the start. ' +
+      'Continue an interrupted download with `after`, the sequence of the last complete line.',
     tags,
     permission: 'audit.read',
     query: Type.Object(auditSpan, closed),
@@ -70,7 +72,7 @@ function registerExport(app: FastifyInstance, finder: Finder): void {
     priority: 'report',
     async handler({ caller, query }, reply) {
       const lines = finder.lines(caller, query);
-      // A fault of the first look is an answer still; later ones can only break the stream.
+      // An error of the first read becomes a problem response; later errors can only break the stream.
       const first = await lines.next();
       const rest = async function* () {
         if (first.done !== true) yield first.value;
@@ -87,18 +89,19 @@ function registerCheckpoints(app: FastifyInstance, checkpoints: Checkpoints): vo
     method: 'GET',
     url: `${base}/checkpoints`,
     operationId: 'listAuditCheckpoints',
-    summary: 'List: audit checkpoint',
-    description: 'The oldest first. Keep the newest elsewhere: it proves what came before it.',
+    summary: 'List the audit checkpoints',
+    description:
+      'The oldest first. Store the newest checkpoint elsewhere: it proves all earlier records.',
     tags,
     permission: 'audit.read',
     query: Type.Object(pageQuery, closed),
-    response: { 200: AuditCheckpointPage },
+    response: { 200: AuditCheckpointList },
     errors: ['cursor_invalid'],
     priority: 'list',
     async handler({ caller, query }) {
-      const page = openPage(query, 'listAuditCheckpoints', sequenceForm);
-      const found = await checkpoints.list(caller.organizationId, page);
-      return sealPage(found, query, 'listAuditCheckpoints');
+      const page = readPageRequest(query, 'listAuditCheckpoints', sequencePattern);
+      const checkpointPage = await checkpoints.list(caller.organizationId, page);
+      return pageResponse(checkpointPage, query, 'listAuditCheckpoints');
     },
   });
 
@@ -106,11 +109,11 @@ function registerCheckpoints(app: FastifyInstance, checkpoints: Checkpoints): vo
     method: 'GET',
     url: `${base}/keys`,
     operationId: 'listAuditKeys',
-    summary: 'List: key of the audit checkpoints',
-    description: 'A JSON Web Key set (RFC 7517): the key that signs now first, older ones behind.',
+    summary: 'List the keys that sign audit checkpoints',
+    description: 'A JSON Web Key set (RFC 7517): the current signing key first, then older keys.',
     tags,
     permission: 'public',
-    response: { 200: AuditKeys },
+    response: { 200: AuditKeyList },
     errors: [],
     handler: () => checkpoints.keys(),
   });
@@ -118,7 +121,7 @@ function registerCheckpoints(app: FastifyInstance, checkpoints: Checkpoints): vo
 
 export function registerAuditRoutes(
   app: FastifyInstance,
-  { finder, checkpoints }: { finder: Finder; checkpoints: Checkpoints },
+  { finder, checkpoints }: { finder: RecordFinder; checkpoints: Checkpoints },
 ): void {
   registerRecords(app, finder);
   registerExport(app, finder);

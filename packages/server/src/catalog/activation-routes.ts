@@ -4,14 +4,14 @@ import {
   AnsweredActivation,
   activationFilters,
   Deactivation,
-  DeviceServices,
+  DeviceServiceList,
   pageOf,
   ServiceActivation,
   ServiceActivationInput,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { openPage, pageQuery, route, sealPage } from '../http/index.ts';
+import { pageQuery, pageResponse, readPageRequest, route } from '../http/index.ts';
 import type { Activations } from './activations.ts';
 import { scopeOf } from './deps.ts';
 import { byOf } from './service-routes.ts';
@@ -44,8 +44,8 @@ function registerReads(app: FastifyInstance, activations: Activations, standing:
   route(app, {
     method: 'GET',
     url: `${base}/activations`,
-    operationId: 'listActivations',
-    summary: 'List: activation',
+    operationId: 'listServiceActivations',
+    summary: 'List the service activations',
     description: 'What somebody decided about; what came along with a level above has no entry.',
     tags,
     permission: readers,
@@ -54,17 +54,17 @@ function registerReads(app: FastifyInstance, activations: Activations, standing:
     errors: ['cursor_invalid'],
     priority: 'list',
     async handler({ caller, query }) {
-      const page = openPage(query, 'listActivations');
+      const page = readPageRequest(query, 'listServiceActivations');
       const found = await activations.list(scopeOf(caller), query, page);
-      return sealPage(found, query, 'listActivations');
+      return pageResponse(found, query, 'listServiceActivations');
     },
   });
 
   route(app, {
     method: 'GET',
     url: `${base}/activations/:activationId`,
-    operationId: 'getActivation',
-    summary: 'Read: activation',
+    operationId: 'getServiceActivation',
+    summary: 'Get a service activation',
     tags,
     permission: readers,
     params: Type.Object({ activationId: identifier('The activation.') }),
@@ -79,12 +79,12 @@ function registerReads(app: FastifyInstance, activations: Activations, standing:
     method: 'GET',
     url: `${base}/logical-devices/:logicalDeviceId/services`,
     operationId: 'listDeviceServices',
-    summary: 'Read: services of a device',
+    summary: 'List the services of a device',
     description: 'Which services are active at the device, and how each level above it stands.',
     tags,
     permission: readers,
     params: Type.Object({ logicalDeviceId: identifier('The logical device.') }),
-    response: { 200: DeviceServices },
+    response: { 200: DeviceServiceList },
     errors: ['device_not_found'],
     async handler({ caller, params }) {
       return standing.explain(scopeOf(caller), params.logicalDeviceId);
@@ -96,14 +96,14 @@ function registerSwitches(app: FastifyInstance, activations: Activations): void 
   route(app, {
     method: 'POST',
     url: `${base}/activations`,
-    operationId: 'createActivation',
-    summary: 'Activate: service at a level',
+    operationId: 'createServiceActivation',
+    summary: 'Create a service activation',
     description:
       'A service with a provider’s address is `Requested` until the provider has answered, others ' +
       'are `Active` at once. A device uses it once every level above is active too.',
     tags,
     permission: writers,
-    takesKey: true,
+    takesIdempotencyKey: true,
     body: ServiceActivationInput,
     response: { 201: ServiceActivation },
     errors: [...targets, 'service_state', 'service_not_subscribed', 'activation_state'],
@@ -118,7 +118,7 @@ function registerSwitches(app: FastifyInstance, activations: Activations): void 
     method: 'POST',
     url: `${base}/deactivations`,
     operationId: 'deactivateService',
-    summary: 'Deactivate: service at a level',
+    summary: 'Deactivate a service',
     description:
       'Takes effect at once, for all below too. An entity that came along with a level above is ' +
       'switched off the same way. The provider is told.',
@@ -137,8 +137,8 @@ function registerAnswer(app: FastifyInstance, activations: Activations): void {
   route(app, {
     method: 'POST',
     url: `${base}/organizations/:organizationId/activations/:activationId/answer`,
-    operationId: 'answerActivation',
-    summary: 'Answer: activation, by the provider',
+    operationId: 'answerServiceActivation',
+    summary: 'Answer a service activation as its provider',
     description:
       'For a provider that took a request with 202: its server, or a person of it. The same answer ' +
       'again changes nothing; another one is refused.',

@@ -1,6 +1,6 @@
 // What the catalogue is built with, and on whose behalf it acts.
 import { defined, type ErrorCode, refuse } from '@switchyard/contract';
-import type { Author, Recorder } from '../audit/index.ts';
+import type { AuditRecorder, Author } from '../audit/index.ts';
 import type { Caller } from '../http/index.ts';
 import type { Clock, Database, Ids, Jobs, Log, OutgoingCalls } from '../platform/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
@@ -13,7 +13,7 @@ export type CatalogDeps = {
   readonly log: Log;
   readonly masterKey: Buffer;
   readonly jobs: Pick<Jobs, 'handle' | 'enqueue' | 'wake'>;
-  readonly audit: Recorder;
+  readonly audit: AuditRecorder;
   readonly provisioning: Pick<
     Provisioning,
     'merchants' | 'stores' | 'logicalDevices' | 'findDevice'

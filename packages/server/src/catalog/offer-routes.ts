@@ -9,7 +9,14 @@ import {
 } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Type } from 'typebox';
-import { entityTag, ifMatchOf, openPage, pageQuery, route, sealPage } from '../http/index.ts';
+import {
+  entityTag,
+  pageQuery,
+  pageResponse,
+  readIfMatch,
+  readPageRequest,
+  route,
+} from '../http/index.ts';
 import { scopeOf } from './deps.ts';
 import type { Offers } from './offers.ts';
 import { byOf } from './service-routes.ts';
@@ -44,7 +51,7 @@ function registerPackageReads(app: FastifyInstance, offers: Offers): void {
     method: 'GET',
     url: packages,
     operationId: 'listServicePackages',
-    summary: 'List: package of services',
+    summary: 'List the service packages',
     tags,
     permission: 'sub.read',
     query: pages,
@@ -52,9 +59,9 @@ function registerPackageReads(app: FastifyInstance, offers: Offers): void {
     errors: ['cursor_invalid'],
     priority: 'list',
     async handler({ caller, query }) {
-      const page = openPage(query, 'listServicePackages');
+      const page = readPageRequest(query, 'listServicePackages');
       const found = await offers.listPackages(scopeOf(caller), page);
-      return sealPage(found, query, 'listServicePackages');
+      return pageResponse(found, query, 'listServicePackages');
     },
   });
 
@@ -62,12 +69,12 @@ function registerPackageReads(app: FastifyInstance, offers: Offers): void {
     method: 'GET',
     url: `${packages}/:packageId`,
     operationId: 'getServicePackage',
-    summary: 'Read: package of services',
+    summary: 'Get a service package',
     tags,
     permission: 'sub.read',
     params: ofPackage,
     response: { 200: ServicePackage },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found'],
     async handler({ caller, params }, reply) {
       return send(reply, await offers.getPackage(scopeOf(caller), params.packageId));
@@ -80,13 +87,13 @@ function registerPackageChanges(app: FastifyInstance, offers: Offers): void {
     method: 'POST',
     url: packages,
     operationId: 'createServicePackage',
-    summary: 'Create: package of services',
+    summary: 'Create a service package',
     tags,
     permission: 'sub.write',
-    takesKey: true,
+    takesIdempotencyKey: true,
     body: ServicePackageInput,
     response: { 201: ServicePackage },
-    answerHeaders: { 201: ['ETag'] },
+    responseHeaders: { 201: ['ETag'] },
     errors: ['service_not_found'],
     async handler(request, reply) {
       const made = await offers.createPackage(byOf(request), request.body);
@@ -98,15 +105,15 @@ function registerPackageChanges(app: FastifyInstance, offers: Offers): void {
   route(app, {
     method: 'PUT',
     url: `${packages}/:packageId`,
-    operationId: 'replaceServicePackage',
-    summary: 'Replace: package of services',
+    operationId: 'updateServicePackage',
+    summary: 'Update a service package',
     description: 'A service that is active through the package alone stays in it.',
     tags,
     permission: 'sub.write',
     params: ofPackage,
     body: ServicePackageReplacement,
     response: { 200: ServicePackage },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: [
       'resource_not_found',
       'service_not_found',
@@ -116,7 +123,7 @@ function registerPackageChanges(app: FastifyInstance, offers: Offers): void {
     ],
     async handler(request, reply) {
       const { params, body, headers } = request;
-      const ifMatch = ifMatchOf(headers);
+      const ifMatch = readIfMatch(headers);
       return send(
         reply,
         await offers.replacePackage(byOf(request), params.packageId, body, ifMatch),
@@ -128,7 +135,7 @@ function registerPackageChanges(app: FastifyInstance, offers: Offers): void {
     method: 'DELETE',
     url: `${packages}/:packageId`,
     operationId: 'deleteServicePackage',
-    summary: 'Delete: package of services',
+    summary: 'Delete a service package',
     description: 'Refused while it is subscribed.',
     tags,
     permission: 'sub.write',
@@ -138,7 +145,7 @@ function registerPackageChanges(app: FastifyInstance, offers: Offers): void {
     errors: ['resource_not_found', 'has_dependants', 'precondition_failed'],
     async handler(request, reply) {
       const { params, headers } = request;
-      await offers.removePackage(byOf(request), params.packageId, ifMatchOf(headers));
+      await offers.removePackage(byOf(request), params.packageId, readIfMatch(headers));
       return reply.code(204).send();
     },
   });
@@ -149,7 +156,7 @@ function registerSubscriptions(app: FastifyInstance, offers: Offers): void {
     method: 'GET',
     url: subscriptions,
     operationId: 'listSubscriptions',
-    summary: 'List: subscription',
+    summary: 'List the subscriptions',
     tags,
     permission: 'sub.read',
     query: pages,
@@ -157,9 +164,9 @@ function registerSubscriptions(app: FastifyInstance, offers: Offers): void {
     errors: ['cursor_invalid'],
     priority: 'list',
     async handler({ caller, query }) {
-      const page = openPage(query, 'listSubscriptions');
+      const page = readPageRequest(query, 'listSubscriptions');
       const found = await offers.listSubscriptions(scopeOf(caller), page);
-      return sealPage(found, query, 'listSubscriptions');
+      return pageResponse(found, query, 'listSubscriptions');
     },
   });
 
@@ -167,7 +174,7 @@ function registerSubscriptions(app: FastifyInstance, offers: Offers): void {
     method: 'GET',
     url: `${subscriptions}/:subscriptionId`,
     operationId: 'getSubscription',
-    summary: 'Read: subscription',
+    summary: 'Get a subscription',
     tags,
     permission: 'sub.read',
     params: ofSubscription,
@@ -182,11 +189,11 @@ function registerSubscriptions(app: FastifyInstance, offers: Offers): void {
     method: 'POST',
     url: subscriptions,
     operationId: 'createSubscription',
-    summary: 'Subscribe: the organisation to a package',
+    summary: 'Create a subscription',
     description: 'Nothing below the organisation subscribes; services are activated there.',
     tags,
     permission: 'sub.write',
-    takesKey: true,
+    takesIdempotencyKey: true,
     body: SubscriptionInput,
     response: { 201: Subscription },
     errors: ['resource_not_found', 'service_state', 'already_exists'],
@@ -201,7 +208,7 @@ function registerSubscriptions(app: FastifyInstance, offers: Offers): void {
     method: 'DELETE',
     url: `${subscriptions}/:subscriptionId`,
     operationId: 'deleteSubscription',
-    summary: 'End: subscription',
+    summary: 'Delete a subscription',
     description: 'Refused while a service that it alone brings is active for the organisation.',
     tags,
     permission: 'sub.write',

@@ -6,7 +6,7 @@ import {
   type ServicePackageInput,
   type Subscription,
 } from '@switchyard/contract';
-import { demandVersion, type FoundPage, type PageRequest } from '../http/index.ts';
+import { type FoundPage, type PageRequest, requireVersion } from '../http/index.ts';
 import { isoTime } from '../platform/index.ts';
 import {
   type By,
@@ -174,7 +174,7 @@ function createPackages({
       const input = spelled(given);
       const { organizationId } = by;
       const before = await locked(run, by, packageId);
-      demandVersion(ifMatch, before.version);
+      requireVersion(ifMatch, before.version);
       const { createdAt, updatedAt } = packageView(before);
       refuseChanges(input, { packageId, organizationId, createdAt, updatedAt });
       const had = new Set(before.service_ids);
@@ -200,7 +200,7 @@ function createPackages({
       const run = runIn(trx);
       const { organizationId } = by;
       const row = await locked(run, by, packageId);
-      demandVersion(ifMatch, row.version);
+      requireVersion(ifMatch, row.version);
       const subscription = await findSubscription(run, organizationId, { packageId });
       if (subscription !== undefined) {
         refuseDependants('Subscription', [{ id: subscription.subscription_id, name: row.name }]);

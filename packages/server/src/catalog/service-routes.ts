@@ -15,11 +15,11 @@ import { actorOf } from '../audit/index.ts';
 import {
   type Caller,
   entityTag,
-  ifMatchOf,
-  openPage,
   pageQuery,
+  pageResponse,
+  readIfMatch,
+  readPageRequest,
   route,
-  sealPage,
 } from '../http/index.ts';
 import { type By, scopeOf } from './deps.ts';
 import type { Services } from './services.ts';
@@ -54,7 +54,7 @@ function registerReads(app: FastifyInstance, services: Services): void {
     method: 'GET',
     url: base,
     operationId: 'listServices',
-    summary: 'List: service',
+    summary: 'List the services',
     description: 'Everybody’s published services and one’s own drafts, without logos and defaults.',
     tags,
     permission: readers,
@@ -63,8 +63,8 @@ function registerReads(app: FastifyInstance, services: Services): void {
     errors: ['cursor_invalid'],
     priority: 'list',
     async handler({ caller, query }) {
-      const page = openPage(query, 'listServices');
-      return sealPage(await services.list(scopeOf(caller), query, page), query, 'listServices');
+      const page = readPageRequest(query, 'listServices');
+      return pageResponse(await services.list(scopeOf(caller), query, page), query, 'listServices');
     },
   });
 
@@ -72,13 +72,13 @@ function registerReads(app: FastifyInstance, services: Services): void {
     method: 'GET',
     url: `${base}/:serviceId`,
     operationId: 'getService',
-    summary: 'Read: service',
+    summary: 'Get a service',
     description: 'Its provider sees the draft, others what was published last.',
     tags,
     permission: readers,
     params: ofService,
     response: { 200: Service },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: ['service_not_found'],
     async handler({ caller, params }, reply) {
       return send(reply, await services.get(scopeOf(caller), params.serviceId));
@@ -89,7 +89,7 @@ function registerReads(app: FastifyInstance, services: Services): void {
     method: 'GET',
     url: `${base}/:serviceId/releases`,
     operationId: 'listServiceReleases',
-    summary: 'List: releases of a service',
+    summary: 'List the releases of a service',
     description: 'The newest first.',
     tags,
     permission: readers,
@@ -100,8 +100,8 @@ function registerReads(app: FastifyInstance, services: Services): void {
     priority: 'list',
     async handler({ caller, params, query }) {
       const list = `releases of ${params.serviceId}`;
-      const page = openPage(query, list, releaseForm);
-      return sealPage(
+      const page = readPageRequest(query, list, releaseForm);
+      return pageResponse(
         await services.releases(scopeOf(caller), params.serviceId, page),
         query,
         list,
@@ -114,16 +114,16 @@ function registerDeclaration(app: FastifyInstance, services: Services): void {
   route(app, {
     method: 'POST',
     url: base,
-    operationId: 'declareService',
-    summary: 'Declare: service',
+    operationId: 'createService',
+    summary: 'Create a service',
     description:
       'A draft. The answer holds the secret that signs calls to the provider, this once.',
     tags,
     permission: 'svc.write',
-    takesKey: true,
+    takesIdempotencyKey: true,
     body: ServiceInput,
     response: { 201: DeclaredService },
-    answerHeaders: { 201: ['ETag'] },
+    responseHeaders: { 201: ['ETag'] },
     errors: [],
     async handler(request, reply) {
       const made = await services.declare(byOf(request), request.body);
@@ -137,20 +137,20 @@ function registerDeclaration(app: FastifyInstance, services: Services): void {
   route(app, {
     method: 'PUT',
     url: `${base}/:serviceId`,
-    operationId: 'replaceService',
-    summary: 'Replace: service',
+    operationId: 'updateService',
+    summary: 'Update a service',
     description: 'Changes the draft; others see it once it is published. If-Match takes the ETag.',
     tags,
     permission: 'svc.write',
     params: ofService,
     body: ServiceReplacement,
     response: { 200: Service },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: ['service_not_found', 'service_state', 'field_read_only', 'precondition_failed'],
     async handler(request, reply) {
       const { params, body, headers } = request;
       const by = byOf(request);
-      return send(reply, await services.replace(by, params.serviceId, body, ifMatchOf(headers)));
+      return send(reply, await services.replace(by, params.serviceId, body, readIfMatch(headers)));
     },
   });
 
@@ -158,7 +158,7 @@ function registerDeclaration(app: FastifyInstance, services: Services): void {
     method: 'DELETE',
     url: `${base}/:serviceId`,
     operationId: 'deleteService',
-    summary: 'Delete: service',
+    summary: 'Delete a service',
     description: 'A draft alone; what was published is retired.',
     tags,
     permission: 'svc.write',
@@ -167,7 +167,7 @@ function registerDeclaration(app: FastifyInstance, services: Services): void {
     response: { 204: Type.Null() },
     errors: ['service_not_found', 'service_state', 'precondition_failed'],
     async handler(request, reply) {
-      await services.remove(byOf(request), request.params.serviceId, ifMatchOf(request.headers));
+      await services.remove(byOf(request), request.params.serviceId, readIfMatch(request.headers));
       return reply.code(204).send();
     },
   });
@@ -175,11 +175,11 @@ function registerDeclaration(app: FastifyInstance, services: Services): void {
 
 const steps = {
   publish: {
-    summary: 'Publish: service',
+    summary: 'Publish a service',
     description: 'Makes the draft the release that every organisation sees.',
   },
   retire: {
-    summary: 'Retire: service',
+    summary: 'Retire a service',
     description: 'It is not offered and activated any more; what is active stays so.',
   },
 } as const;
@@ -195,12 +195,12 @@ function registerSteps(app: FastifyInstance, services: Services): void {
       permission: 'svc.write',
       params: ofService,
       response: { 200: Service },
-      answerHeaders: { 200: ['ETag'] },
+      responseHeaders: { 200: ['ETag'] },
       errors: ['service_not_found', 'service_state', 'precondition_failed'],
       async handler(request, reply) {
         const { params, headers } = request;
         const by = byOf(request);
-        return send(reply, await services[step](by, params.serviceId, ifMatchOf(headers)));
+        return send(reply, await services[step](by, params.serviceId, readIfMatch(headers)));
       },
     });
   }
@@ -208,13 +208,13 @@ function registerSteps(app: FastifyInstance, services: Services): void {
   route(app, {
     method: 'POST',
     url: `${base}/:serviceId/secret`,
-    operationId: 'renewSigningSecret',
-    summary: 'Renew: signing secret of a service',
+    operationId: 'rotateServiceSecret',
+    summary: 'Rotate the signing secret of a service',
     description:
       'Calls carry the signatures of both secrets for 24 hours, and of three secrets before the new one at the most.',
     tags,
     permission: 'svc.write',
-    takesKey: true,
+    takesIdempotencyKey: true,
     params: ofService,
     response: { 200: RenewedSigningSecret },
     errors: ['service_not_found', 'keys_renewed_often'],

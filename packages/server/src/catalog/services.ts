@@ -1,6 +1,6 @@
 // What providers declare: drafts, publications, retirement, and the keys of their calls.
 import { refuse, type Service, type ServiceInput, type ServiceRelease } from '@switchyard/contract';
-import { demandVersion, type FoundPage, type PageRequest } from '../http/index.ts';
+import { type FoundPage, type PageRequest, requireVersion } from '../http/index.ts';
 import { isoTime, listOlderKeysAfterRotation } from '../platform/index.ts';
 import {
   type By,
@@ -91,7 +91,7 @@ export function createServices(
       : undefined;
     // Others may see it, and it still is not theirs.
     if (row?.organization_id !== by.organizationId) return refuseUnknown();
-    demandVersion(ifMatch, row.version);
+    requireVersion(ifMatch, row.version);
     return row;
   }
 

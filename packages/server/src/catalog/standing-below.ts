@@ -1,5 +1,5 @@
 // How a service stands at the merchants of an organisation, the stores of a merchant, the devices of a store.
-import { defined, refuse, type ServicePlace, type ServicePlaces } from '@switchyard/contract';
+import { defined, refuse, type ServicePlace, type ServiceStateList } from '@switchyard/contract';
 import type { FoundPage, PageRequest } from '../http/index.ts';
 import { type CatalogDeps, isUuid, refuseDevices, type Scope } from './deps.ts';
 import {
@@ -14,7 +14,7 @@ import { type Run, runOn } from './sql.ts';
 import { type LevelFacts, standingOf } from './state.ts';
 
 export type PlacesBelow = {
-  readonly above: ServicePlaces['above'];
+  readonly above: ServiceStateList['above'];
   readonly found: FoundPage<ServicePlace>;
 };
 
@@ -44,7 +44,10 @@ function ownOf(row: Decided | undefined): Pick<LevelFacts, 'own'> {
   };
 }
 
-function shown({ level, entityId, name, own }: Named, active: boolean): ServicePlaces['above'][0] {
+function shown(
+  { level, entityId, name, own }: Named,
+  active: boolean,
+): ServiceStateList['above'][0] {
   const decided = own && { activationId: own.activationId, status: own.status };
   return { level, entityId, ...defined({ name }), active, ...decided };
 }

@@ -1,5 +1,5 @@
 // Answers whether a service is active at a device, from a bounded memory of a few seconds.
-import { type DeviceServices, defined, refuse } from '@switchyard/contract';
+import { type DeviceServiceList, defined, refuse } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
 import { lruCacheOptions } from '../platform/index.ts';
 import {
@@ -41,7 +41,7 @@ export type Standing = {
     devices: readonly { readonly organizationId: string; readonly logicalDeviceId: string }[],
   ): Promise<ReadonlySet<string>>;
   /** Every service with how it stands at each level; the device is in the caller's scope. */
-  explain(scope: Scope, logicalDeviceId: string): Promise<DeviceServices>;
+  explain(scope: Scope, logicalDeviceId: string): Promise<DeviceServiceList>;
   /** After a change of one organisation; without one, of what every organisation may see. */
   forget(organizationId?: string): void;
 };

@@ -2,14 +2,14 @@
 import {
   pageOf,
   ServiceCalls,
-  ServicePlaces,
+  ServiceStateList,
   ServiceUse,
   servicePlaceFilters,
   serviceUseFilters,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { openPage, pageQuery, route, sealPage } from '../http/index.ts';
+import { pageQuery, pageResponse, readPageRequest, route } from '../http/index.ts';
 import { scopeOf } from './deps.ts';
 import type { StandingBelow } from './standing-below.ts';
 import type { Watch } from './watch.ts';
@@ -27,8 +27,8 @@ export function registerWatch(app: FastifyInstance, watch: Watch, below: Standin
   route(app, {
     method: 'GET',
     url: `${base}/places`,
-    operationId: 'listServicePlaces',
-    summary: 'List: how a service stands at merchants, stores or devices',
+    operationId: 'listServiceStates',
+    summary: 'List the states of a service by merchant, store or device',
     description:
       'The merchants of the organisation, the stores of a merchant or the devices of a store, each ' +
       'with whether the service is active at it, and usable: active at every level above, too.',
@@ -36,14 +36,14 @@ export function registerWatch(app: FastifyInstance, watch: Watch, below: Standin
     permission: ['sub.read', 'conf.read'],
     params: ofService,
     query: Type.Object({ ...pageQuery, ...servicePlaceFilters }, { additionalProperties: false }),
-    response: { 200: ServicePlaces },
+    response: { 200: ServiceStateList },
     errors: ['service_not_found', 'merchant_not_found', 'store_not_found', 'cursor_invalid'],
     priority: 'list',
     async handler({ caller, params, query }) {
       const list = `places of ${params.serviceId}`;
-      const page = openPage(query, list);
+      const page = readPageRequest(query, list);
       const { above, found } = await below(scopeOf(caller), params.serviceId, query, page);
-      return { above, ...sealPage(found, query, list) };
+      return { above, ...pageResponse(found, query, list) };
     },
   });
 }
@@ -53,7 +53,7 @@ function registerProviders(app: FastifyInstance, watch: Watch): void {
     method: 'GET',
     url: `${base}/activations`,
     operationId: 'listServiceUses',
-    summary: 'List: activations of a service, by its provider',
+    summary: 'List the uses of a service',
     description:
       'The organisations that use a service of one’s own, or its activations at another level, the ' +
       'newest first, with the request that an answer names.',
@@ -66,17 +66,17 @@ function registerProviders(app: FastifyInstance, watch: Watch): void {
     priority: 'list',
     async handler({ caller, params, query }) {
       const list = `uses of ${params.serviceId}`;
-      const page = openPage(query, list);
+      const page = readPageRequest(query, list);
       const found = await watch.uses(scopeOf(caller), params.serviceId, query, page);
-      return sealPage(found, query, list);
+      return pageResponse(found, query, list);
     },
   });
 
   route(app, {
     method: 'GET',
     url: `${base}/calls`,
-    operationId: 'getServiceCalls',
-    summary: 'Read: how the server of a provider answers',
+    operationId: 'getServiceCallStatistics',
+    summary: 'Get the call statistics of a service',
     description:
       'The calls of the platform to a service of one’s own: how many were answered and how fast, by ' +
       'what was asked and by the hour. Kept for a week.',

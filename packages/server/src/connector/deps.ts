@@ -1,6 +1,6 @@
 // What the connector is given, and how patient it is.
 import { connectorLimits } from '@switchyard/contract';
-import type { Recorder } from '../audit/index.ts';
+import type { AuditRecorder } from '../audit/index.ts';
 import type { Catalog } from '../catalog/index.ts';
 import type { CertificateReader, VerifyToken } from '../http/index.ts';
 import type { CertificateHolder, Clients } from '../identity/index.ts';
@@ -63,7 +63,7 @@ export type ConnectorDeps = {
     readonly terminalClaims: Pick<Provisioning['terminalClaims'], 'rememberCode'>;
   };
   readonly catalog: Pick<Catalog, 'activeServices' | 'activeAt' | 'explain'>;
-  readonly audit: Pick<Recorder, 'record'>;
+  readonly audit: Pick<AuditRecorder, 'record'>;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;

@@ -1,7 +1,7 @@
 // The second connection of a device, which stays: it carries what devices and points of sale say to each other.
 import { connectorLimits, connectorPaths, refuse } from '@switchyard/contract';
 import { errors } from 'jose';
-import type { Handshake, UpgradeRoute } from '../http/index.ts';
+import type { Handshake, WebSocketRoute } from '../http/index.ts';
 import type { Clients } from '../identity/index.ts';
 import type { ConnectionFacts } from './connection-tokens.ts';
 import type { Devices, PlacedTerminal } from './devices.ts';
@@ -22,7 +22,7 @@ type Deps = {
 };
 
 /** @example http.upgrades.add(createDeviceConnections(deps)); */
-export function createDeviceConnections(deps: Deps): UpgradeRoute {
+export function createDeviceConnections(deps: Deps): WebSocketRoute {
   const { devices, clients, presence, peers, hub } = deps;
 
   async function checkApplication(organizationId: string, clientId: string): Promise<void> {
@@ -34,7 +34,11 @@ export function createDeviceConnections(deps: Deps): UpgradeRoute {
     }
   }
 
-  async function factsOf({ token, key, presented }: Handshake): Promise<ConnectionFacts> {
+  async function factsOf({
+    token,
+    key,
+    presentedCertificate: presented,
+  }: Handshake): Promise<ConnectionFacts> {
     let facts: ConnectionFacts;
     try {
       facts = await deps.verify(token ?? '');
@@ -45,7 +49,7 @@ export function createDeviceConnections(deps: Deps): UpgradeRoute {
     }
     const { connectionId, thumbprint, clientId, organizationId } = facts;
     if (connectionId !== key) refuse('token_invalid', 'The token is for another connection.');
-    if (thumbprint !== undefined && thumbprint !== (await presented.certificateThumbprint())) {
+    if (thumbprint !== undefined && thumbprint !== (await presented.thumbprint())) {
       refuse('token_invalid', 'The token is bound to another certificate.');
     }
     if (clientId !== undefined) await checkApplication(organizationId, clientId);
@@ -72,8 +76,8 @@ export function createDeviceConnections(deps: Deps): UpgradeRoute {
     path: `${connectorPaths.deviceConnections}/:key`,
     bearer: 'own',
     maxMessageBytes: connectorLimits.messageMaxBytes,
-    isForDevices: true,
-    async admit(handshake) {
+    isOnDeviceListener: true,
+    async accept(handshake) {
       const facts = await factsOf(handshake);
       const device = await deviceOf(facts);
       const { connectionId, order } = facts;
@@ -82,10 +86,10 @@ export function createDeviceConnections(deps: Deps): UpgradeRoute {
       }
       const { id } = handshake;
       return {
-        welcome(socket) {
+        onOpen(socket) {
           hub.attach(device, peers.take(socket, 'device', id), facts);
         },
-        abandon() {
+        onAbort() {
           presence.disconnect(device, connectionId).catch(deps.onAbandoned);
         },
       };

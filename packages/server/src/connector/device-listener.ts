@@ -6,7 +6,12 @@ import {
   Refusal,
   type RegisteredMessage,
 } from '@switchyard/contract';
-import { type Admitted, addressKey, type Handshake, type UpgradeRoute } from '../http/index.ts';
+import {
+  type AcceptedUpgrade,
+  addressKey,
+  type Handshake,
+  type WebSocketRoute,
+} from '../http/index.ts';
 import type { ConnectionFacts } from './connection-tokens.ts';
 import type { ConnectorDeps, ConnectorTimes } from './deps.ts';
 import { closeCodeOf, errorText, Fault } from './faults.ts';
@@ -86,12 +91,12 @@ export function createDeviceListener(deps: Deps) {
     }
   }
 
-  const route: UpgradeRoute = {
+  const route: WebSocketRoute = {
     path: connectorPaths.deviceListener,
     bearer: 'optional',
     maxMessageBytes: connectorLimits.controlMessageMaxBytes,
-    isForDevices: true,
-    admit: async (handshake) => {
+    isOnDeviceListener: true,
+    accept: async (handshake) => {
       const isRoom =
         peers.size() < settings.connectorConnections &&
         peers.countOf('registration') < strangersMax;
@@ -102,8 +107,8 @@ export function createDeviceListener(deps: Deps) {
     },
   };
 
-  const welcomed = (handshake: Handshake): Admitted => ({
-    welcome(socket) {
+  const welcomed = (handshake: Handshake): AcceptedUpgrade => ({
+    onOpen(socket) {
       const peer = peers.take(socket, 'registration', handshake.id);
       waiting.set(peer, clock.now() + times.registerWithinMs);
       peer.onMessage((data, isBinary) => void hear(peer, handshake, data, isBinary));

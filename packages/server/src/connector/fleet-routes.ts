@@ -1,14 +1,14 @@
 // The addresses at which the devices of an organisation are seen with their connections.
 import {
   ConnectedDevice,
-  ConnectedDevicePage,
+  ConnectedDeviceList,
   connectedDeviceFilters,
   DeviceCounts,
   refuse,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { type Caller, openPage, pageQuery, route, sealPage } from '../http/index.ts';
+import { type Caller, pageQuery, pageResponse, readPageRequest, route } from '../http/index.ts';
 import type { Fleet, FleetScope } from './fleet.ts';
 
 const base = '/cloud-connector/v1/devices';
@@ -36,7 +36,7 @@ export function registerFleet(app: FastifyInstance, fleet: Fleet): void {
     method: 'GET',
     url: base,
     operationId: listName,
-    summary: 'List: device with its connection',
+    summary: 'List the devices with their connections',
     description:
       'All devices of the organisation, by their identifiers: which are connected to the Cloud Connector, since when, and to which process.',
     tags,
@@ -46,18 +46,18 @@ export function registerFleet(app: FastifyInstance, fleet: Fleet): void {
       { ...connectedDeviceFilters, ...pageQuery },
       { additionalProperties: false },
     ),
-    response: { 200: ConnectedDevicePage },
+    response: { 200: ConnectedDeviceList },
     errors: ['cursor_invalid', 'database_unavailable'],
     async handler({ caller, query }) {
-      const page = openPage(query, listName);
-      return sealPage(await fleet.list(scopeOf(caller), query, page), query, listName);
+      const page = readPageRequest(query, listName);
+      return pageResponse(await fleet.list(scopeOf(caller), query, page), query, listName);
     },
   });
   route(app, {
     method: 'GET',
     url: `${base}/:physicalDeviceId`,
     operationId: 'getConnectedDevice',
-    summary: 'Read: device with its connection',
+    summary: 'Get a device with its connection',
     tags,
     permission: readers,
     params: Type.Object({
@@ -73,7 +73,7 @@ export function registerFleet(app: FastifyInstance, fleet: Fleet): void {
     method: 'GET',
     url: '/cloud-connector/v1/device-counts',
     operationId: 'countConnectedDevices',
-    summary: 'Count: devices by how they stand',
+    summary: 'Count the devices by connection state',
     description: 'All devices of the organisation, of a merchant or of a store, counted at once.',
     tags,
     priority: 'list',

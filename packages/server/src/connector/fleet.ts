@@ -6,7 +6,7 @@ import type {
   DeviceConnection,
   DeviceCounts,
 } from '@switchyard/contract';
-import { type FoundPage, instantOf, type PageRequest } from '../http/index.ts';
+import { type FoundPage, type PageRequest, parseTimestamp } from '../http/index.ts';
 import { type Clock, createStatementRunner, type Database, isoTime } from '../platform/index.ts';
 import { tsnOf } from '../provisioning/index.ts';
 import { type Backplane, BackplaneFault } from './backplane.ts';
@@ -206,7 +206,7 @@ export function createFleet({ database, clock, backplane }: Deps): Fleet {
   return {
     async list(scope, filter, { limit, after = beginning }) {
       const { status, storeId, merchantId, attention, q } = filter;
-      const since = filter.changedSince && instantOf(filter.changedSince, '?changedSince');
+      const since = filter.changedSince && parseTimestamp(filter.changedSince, '?changedSince');
       const found = (await run(listTexts[status ?? 'Any'], [
         ...scopeValues(scope),
         merchantId ?? null,

@@ -1,7 +1,7 @@
 // The door of the connector: WebSockets of devices and of points of sale, and what passes between them.
 import { connectorPaths } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
-import type { Upgrades } from '../http/index.ts';
+import type { WebSocketUpgrades } from '../http/index.ts';
 import { createPoller, pause } from '../platform/index.ts';
 import type { JoinedEnd } from './addresses.ts';
 import { BackplaneFault, createLocalBackplane } from './backplane.ts';
@@ -170,7 +170,7 @@ export function createConnector(deps: ConnectorDeps) {
     registerFleet(app: FastifyInstance): void {
       registerFleet(app, createFleet({ database: deps.database, clock, backplane }));
     },
-    register(upgrades: Pick<Upgrades, 'add'>): void {
+    register(upgrades: Pick<WebSocketUpgrades, 'add'>): void {
       upgrades.add(deviceListener.route);
       upgrades.add(posListener.route);
       upgrades.add(createSessions({ settings, peers, hub, far }));

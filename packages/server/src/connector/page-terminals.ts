@@ -1,6 +1,6 @@
 // Terminals that live in a page of our own: whoever knows the page lets them in, and from there on they are as all others.
 import { connectorLimits, Refusal, refuse } from '@switchyard/contract';
-import type { Admitted } from '../http/index.ts';
+import type { AcceptedUpgrade } from '../http/index.ts';
 import type { Devices, PlacedTerminal } from './devices.ts';
 import type { Hub } from './hub.ts';
 import type { Peers } from './peers.ts';
@@ -36,7 +36,7 @@ export function createPageTerminals(deps: Deps) {
       device: PlacedTerminal,
       connection: { readonly connectionId: string; readonly order: number },
       correlationId: string,
-    ): Promise<Admitted> {
+    ): Promise<AcceptedUpgrade> {
       const { connectionId } = connection;
       if (peers.size() >= deps.connectionsMost) {
         throw new Refusal('rate_limited', 'Too many connections.', { retryAfterMs: 5000 });
@@ -45,10 +45,10 @@ export function createPageTerminals(deps: Deps) {
         refuse('session_gone', 'The connection was used, or a newer one of the device stands.');
       }
       return {
-        welcome(socket) {
+        onOpen(socket) {
           hub.attach(device, peers.take(socket, 'device', correlationId), connection);
         },
-        abandon() {
+        onAbort() {
           presence.disconnect(device, connectionId).catch(deps.onAbandoned);
         },
       };

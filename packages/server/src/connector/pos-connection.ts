@@ -12,7 +12,7 @@ import {
   StatusMessage,
 } from '@switchyard/contract';
 import { Check } from 'typebox/schema';
-import { type Caller, clientKeyOf, type Presented, refusalOf } from '../http/index.ts';
+import { type Caller, clientKeyOf, type PresentedCertificate, refusalOf } from '../http/index.ts';
 import { isoTime } from '../platform/index.ts';
 import type { Message } from './backplane.ts';
 import type { Asking, Claims, DeviceState, Got } from './claims.ts';
@@ -52,8 +52,8 @@ type Deps = {
   readonly places: Places;
   readonly caller: Caller;
   readonly token: string;
-  readonly presented: Presented;
-  readonly verify: (token: string, presented: Presented) => Promise<Caller>;
+  readonly presented: PresentedCertificate;
+  readonly verify: (token: string, presented: PresentedCertificate) => Promise<Caller>;
   readonly askingOf: (caller: Caller) => Asking;
   /** When the first claim is due. */
   readonly claimBy: number;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { closeCodes, Refusal } from '@switchyard/contract';
 import { eventually } from '../../test/eventually.ts';
-import type { Admitted } from '../http/index.ts';
+import type { AcceptedUpgrade } from '../http/index.ts';
 import { BackplaneFault, type Message } from './backplane.ts';
 import { createClaims } from './claims.ts';
 import { createPosListener } from './pos-listener.ts';
@@ -23,11 +23,11 @@ function sample() {
     metrics: { claims: () => {} },
     clock: { now: () => 1000 },
   } as unknown as Deps);
-  return (organizationId: string): Promise<Admitted> =>
-    route.admit({
+  return (organizationId: string): Promise<AcceptedUpgrade> =>
+    route.accept({
       caller: { organizationId, clientId: 'till-7', permissions },
       token: 't',
-    } as unknown as Parameters<typeof route.admit>[0]);
+    } as unknown as Parameters<typeof route.accept>[0]);
 }
 
 it('clients of one name in two organisations have a rate each', async () => {
@@ -129,8 +129,8 @@ function shop(connectorConnections = 100) {
       const caller = { organizationId: 'o', clientId: name, permissions, expiresAt: 2 * day };
       const socket: Socket = { heard: () => {} };
       const came = { caller, token: name, presented: {}, id: name };
-      const admitted = await route.admit(came as unknown as Parameters<typeof route.admit>[0]);
-      admitted.welcome(socket as unknown as Parameters<typeof admitted.welcome>[0]);
+      const admitted = await route.accept(came as unknown as Parameters<typeof route.accept>[0]);
+      admitted.onOpen(socket as unknown as Parameters<typeof admitted.onOpen>[0]);
       const claim = { type: 'claim', requestId: '1', tsn: `AXIUM_DX8000-${name}` };
       socket.heard(Buffer.from(JSON.stringify(claim)), false);
       await settled();

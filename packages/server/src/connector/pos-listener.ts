@@ -1,7 +1,7 @@
 // Where points of sale connect to claim devices, with the token of an application that may do so.
 import { connectorLimits, connectorPaths, Refusal, refuse } from '@switchyard/contract';
 import { actorOf } from '../audit/index.ts';
-import { clientKeyOf, type UpgradeRoute } from '../http/index.ts';
+import { clientKeyOf, type WebSocketRoute } from '../http/index.ts';
 import type { Claims } from './claims.ts';
 import { createCuts } from './cuts.ts';
 import type { ConnectorDeps, ConnectorTimes } from './deps.ts';
@@ -42,12 +42,12 @@ export function createPosListener(deps: Deps) {
   });
   metrics.claims(places.size);
 
-  const route: UpgradeRoute = {
+  const route: WebSocketRoute = {
     path: connectorPaths.posListener,
     bearer: 'required',
     maxMessageBytes: connectorLimits.controlMessageMaxBytes,
-    isForDevices: false,
-    async admit({ caller, token, presented, id }) {
+    isOnDeviceListener: false,
+    async accept({ caller, token, presentedCertificate: presented, id }) {
       if (caller === undefined || token === undefined) {
         return refuse('token_missing', 'A point of sale shows its access token.');
       }
@@ -59,7 +59,7 @@ export function createPosListener(deps: Deps) {
         throw new Refusal('rate_limited', 'Too many connections.', { retryAfterMs: 5000 });
       }
       return {
-        welcome(socket) {
+        onOpen(socket) {
           const peer = peers.take(socket, 'pos', id);
           const messages = createRate(messagesOf);
           const connection = openPosConnection({

@@ -3,9 +3,9 @@ import { defined, type Permission, RegisterMessage } from '@switchyard/contract'
 import { Check } from 'typebox/schema';
 import {
   type CertificateReader,
-  type GoodCertificate,
   refusalOf,
   type UnclaimedCertificate,
+  type ValidCertificate,
 } from '../http/index.ts';
 import type { CertificateHolder, Clients, ProvenClient } from '../identity/index.ts';
 import type { Terminal } from '../provisioning/index.ts';
@@ -19,7 +19,7 @@ export type Registration = {
   readonly credentials?: Credentials;
   readonly claimCode?: string;
 };
-export type Good = GoodCertificate<CertificateHolder> | UnclaimedCertificate<CertificateHolder>;
+export type Good = ValidCertificate<CertificateHolder> | UnclaimedCertificate<CertificateHolder>;
 export type Registered = {
   readonly device: PlacedTerminal;
   /** What it was let in by, which has to stay good: its certificate, or an application. */
@@ -60,10 +60,10 @@ const definedMember = (name: string, value: unknown) => defined({ [name]: value 
 /** A certificate that is shown has to be good, and none need be shown. */
 export async function certificateOf(
   certificates: CertificateReader<CertificateHolder>,
-  request: Parameters<CertificateReader['demandHolder']>[0],
+  request: Parameters<CertificateReader['requireKnownCertificate']>[0],
 ): Promise<Good | undefined> {
   try {
-    return await certificates.demandHolder(request);
+    return await certificates.requireKnownCertificate(request);
   } catch (error) {
     const code = refusalOf(error)?.code;
     if (code === undefined) throw error;
@@ -96,7 +96,7 @@ export function createRegister({ devices, clients }: Deps): Register {
     const isNamed = said.tsn === serialNumber || said.tsn === terminal?.tsn;
     if (!isNamed || terminal?.serialNumber !== serialNumber) return fail('unauthorized');
     await devices.rememberCode(terminal, said.claimCode);
-    if (good.verdict === 'unclaimed') throw notClaimed();
+    if (good.status === 'unclaimed') throw notClaimed();
     const device = await devices.demand(terminal);
     if (said.credentials !== undefined) await checkBeside(good, said.credentials);
     return { device, thumbprint };

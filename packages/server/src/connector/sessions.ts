@@ -1,6 +1,6 @@
 // The connection of a point of sale to the device that it has claimed.
 import { closeCodes, connectorLimits, connectorPaths, Refusal, refuse } from '@switchyard/contract';
-import type { UpgradeRoute } from '../http/index.ts';
+import type { WebSocketRoute } from '../http/index.ts';
 import type { JoinedEnd } from './addresses.ts';
 import { BackplaneFault } from './backplane.ts';
 import type { ConnectorSettings } from './deps.ts';
@@ -19,7 +19,7 @@ type Deps = {
 const identifierForm = /^[A-Za-z0-9_-]{22,128}$/;
 
 /** @example http.upgrades.add(createSessions({ settings, peers, hub, far })); */
-export function createSessions({ settings, peers, hub, far }: Deps): UpgradeRoute {
+export function createSessions({ settings, peers, hub, far }: Deps): WebSocketRoute {
   const gone = (): never =>
     refuse('session_gone', 'The session was used, has expired, or was never yours.');
 
@@ -49,15 +49,15 @@ export function createSessions({ settings, peers, hub, far }: Deps): UpgradeRout
     path: `${connectorPaths.sessions}/:key`,
     bearer: settings.connectorSessionAuth === 'bearer' ? 'required' : 'optional',
     maxMessageBytes: connectorLimits.messageMaxBytes,
-    isForDevices: false,
-    knows: ({ key }) => hub.knows(key),
-    async admit({ key, caller, id }) {
+    isOnDeviceListener: false,
+    isVerified: ({ key }) => hub.knows(key),
+    async accept({ key, caller, id }) {
       if (!identifierForm.test(key)) return gone();
       const join = hub.useAddress(key, caller)
         ? (end: End) => hub.join(key, end)
         : await useFar(key, caller);
       return {
-        welcome(socket) {
+        onOpen(socket) {
           const peer = peers.take(socket, 'session', id);
           wire(peer, join(peer));
         },

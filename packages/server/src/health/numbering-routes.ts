@@ -1,4 +1,4 @@
-// Routes of the operator: the state of the numbering after a restored database, and the end of its recovery.
+// Routes of the operator: the state of the numbering after a restored database, and its recovery.
 import { defined, PlatformNumbering, refuse } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { type Audit, actorOf } from '../audit/index.ts';
@@ -54,8 +54,8 @@ export function registerNumbering(app: FastifyInstance, ports: Ports): void {
     ...shared,
     method: 'GET',
     url: path,
-    operationId: 'getNumbering',
-    summary: 'Read: state of the numbering',
+    operationId: 'getNumberingState',
+    summary: 'Get the state of the numbering',
     description:
       'For the operator of the platform. `RecoveryRequired`: the database was restored and lacks payments that were acknowledged.',
     response: { 200: PlatformNumbering },

@@ -1,72 +1,91 @@
-// The door of http: what the composition and the rooms may use.
+// The public interface of http for the application and its modules.
 
-export { acceptedHeaders, repeatAccepted, respondAccepted } from './accepted-response.ts';
-export type { FindOrganization } from './acting.ts';
-export type { Answered, OnAnswered } from './answered.ts';
-export { type Asset, createAsset } from './assets.ts';
-export type { SessionCallerOf } from './authenticate.ts';
+export type { Access, FindSessionCaller } from './authentication/authenticate.ts';
 export {
   type Caller,
   clientKeyOf,
   merchantOf,
-  type Presented,
+  type PresentedCertificate,
   type VerifyToken,
-} from './caller.ts';
+} from './authentication/caller.ts';
 export {
-  type CertificateJudge,
   type CertificateReader,
-  type CertificateStanding,
+  type CertificateStatus,
+  type CertificateVerifier,
   createCertificateReader,
-  type GoodCertificate,
   type UnclaimedCertificate,
-} from './client-certificates.ts';
-export { demandVersion, entityTag, ifMatchOf, isHeld } from './entity-tags.ts';
-export type { Streams, Waited } from './event-stream.ts';
-export type { ReadPage, StreamPage, StreamTimes } from './event-stream-connection.ts';
-export type { PlaceLimits } from './event-stream-places.ts';
+  type ValidCertificate,
+} from './authentication/client-certificates.ts';
+export type { ConnectionLimits } from './event-streams/connection-limits.ts';
 export {
-  cursorOf,
   eventStreamType,
+  readStreamCursor,
   type StreamEvent,
   wantsEventStream,
-} from './event-stream-text.ts';
-export { formLimitBytes, readForms } from './form-body.ts';
-export { type Html, html, pageHeaders } from './html.ts';
+} from './event-streams/event-format.ts';
+export type { EventStreams, StreamSource } from './event-streams/event-streams.ts';
+export type { ReadPage, StreamPage, StreamTimings } from './event-streams/open-stream.ts';
+export { defaultLoadLimits, type LoadLimits, type LoadShedding } from './limits/load-shedding.ts';
+export { addressKey, type RatePolicies, type RatePolicy } from './limits/rate-limits.ts';
 export {
-  type AskedKey,
-  type HeldKey,
-  type IdempotencyKeys,
-  idempotencyKeyHeader,
-  type KeptAnswer,
-  operationIdempotencyHeaders,
-  paymentIdempotencyHeaders,
-  resolveIdentifier,
-  setReplayedHeader,
-  type UsedKey,
-  withClientTransactionId,
-} from './idempotency.ts';
-export type { ListenerTls } from './listener.ts';
-export { defaultLoadLimits, type LoadLimits, type LoadShedding } from './load-shedding.ts';
+  entityTag,
+  matchesIfNoneMatch,
+  readIfMatch,
+  requireVersion,
+} from './requests/entity-tags.ts';
+export { acceptFormBodies, formLimitBytes } from './requests/form-body.ts';
 export {
   type FoundPage,
-  openPage,
   type Page,
   type PageRequest,
   pageQuery,
-  sealPage,
-} from './paging.ts';
-export { refusalOf, retryAfterOf } from './problem.ts';
-export { addressKey, type RatePolicies, type RatePolicy } from './rate-limits.ts';
-export type { Access, Priority, RouteFacts } from './route-facts.ts';
-export { type Route, type RouteRequest, route } from './routes.ts';
+  pageResponse,
+  readPageRequest,
+} from './requests/pagination.ts';
+export { createSchemaValidation } from './requests/schema-validation.ts';
+export { parseStrictJson } from './requests/strict-json.ts';
+export {
+  isTimestamp,
+  parseTimeRange,
+  parseTimestamp,
+  type TimeRange,
+} from './requests/time-range.ts';
+export {
+  acceptedHeaders,
+  respondAccepted,
+  respondAcceptedAgain,
+} from './responses/accepted-response.ts';
+export { type Html, html, pageHeaders } from './responses/html.ts';
+export { refusalOf, retryAfterHeader } from './responses/problem-responses.ts';
+export { createStaticAsset, type StaticAsset } from './responses/static-assets.ts';
+export type { FindOrganization } from './routes/act-on-behalf-of.ts';
+export { type Route, type RouteRequest, route } from './routes/declare-route.ts';
+export {
+  type ClaimedKey,
+  type ExistingKey,
+  type IdempotencyKeyRequest,
+  type IdempotencyKeys,
+  idempotencyKeyHeader,
+  operationIdempotencyHeaders,
+  paymentIdempotencyHeaders,
+  resolveClientIdentifier,
+  type StoredResponse,
+  setReplayedHeader,
+  withClientTransactionId,
+} from './routes/idempotency-key.ts';
+export type { Priority, RouteDeclaration } from './routes/route-declaration.ts';
 export {
   createHttp,
   type Http,
   type HttpDeps,
   type HttpSettings,
   type RegisteredRoute,
-} from './server.ts';
-export { instantOf, isInstant, type Span, spanOf } from './spans.ts';
-export { parseStrictJson } from './strict-json.ts';
-export type { Admitted, Handshake, UpgradeRoute, Upgrades } from './upgrades.ts';
-export { createValidation } from './validation.ts';
+} from './server/http-server.ts';
+export type { ListenerTls } from './server/listener.ts';
+export type { OnResponse, ResponseLogEntry } from './server/response-log-entry.ts';
+export type {
+  AcceptedUpgrade,
+  Handshake,
+  WebSocketRoute,
+  WebSocketUpgrades,
+} from './server/websocket-upgrades.ts';

@@ -1,4 +1,4 @@
-// The door of idempotency: keys under which something is made once, however often it is asked for.
+// The public interface of idempotency: the store of Idempotency-Keys and the deletion of expired keys.
 import type { IdempotencyKeys } from '../http/index.ts';
 import {
   type Clock,
@@ -9,8 +9,8 @@ import {
   type Log,
   type Poller,
 } from '../platform/index.ts';
-import { createKeys, keptMs } from './keys.ts';
-import { createKeyStore } from './store.ts';
+import { createIdempotencyKeys, retentionMs } from './claim-keys.ts';
+import { createKeyStore } from './idempotency-keys-sql.ts';
 
 const sweepEveryMs = 300_000;
 const keysAtOnce = 1_000;
@@ -34,10 +34,10 @@ export function createIdempotency(deps: IdempotencyDeps): Idempotency {
   const { start, stop } = createPoller({
     pollMs: sweepEveryMs,
     async poll() {
-      const gone = await store.sweep(isoTime(clock.now() - keptMs), keysAtOnce);
-      return gone === keysAtOnce;
+      const deletedCount = await store.sweep(isoTime(clock.now() - retentionMs), keysAtOnce);
+      return deletedCount === keysAtOnce;
     },
     onError: (error) => log.warn({ err: error }, 'old idempotency keys were not deleted'),
   });
-  return { keys: createKeys({ ...deps, store }), start, stop };
+  return { keys: createIdempotencyKeys({ ...deps, store }), start, stop };
 }

@@ -133,7 +133,7 @@ export async function registerAuthorizationRoutes(app: FastifyInstance, deps: De
       ['/oauth2/v1/:realm/auth', authorizationEndpoints],
       [inRealm, authorizationInRealm],
     ] as const) {
-      const config = { described: described.map((each) => ({ ...each, url })) };
+      const config = { describedRoutes: described.map((each) => ({ ...each, url })) };
       const shared = { url, exposeHeadRoute: false, handler: authorize };
       scope.route({ ...shared, method: [...methods], config });
       scope.route({ method: ['HEAD', 'PUT', 'PATCH', 'DELETE'], url, handler: refuseMethod });

@@ -2,7 +2,7 @@
 import { errorCodes, Refusal } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { decodeJwt } from 'jose';
-import { type Caller, readForms } from '../http/index.ts';
+import { acceptFormBodies, type Caller } from '../http/index.ts';
 import type { Clock } from '../platform/index.ts';
 import type { User } from './accounts/types.ts';
 import type { Applications } from './applications.ts';
@@ -182,7 +182,7 @@ export async function registerCustomToken(
   const customToken = createCustomToken(deps);
   const merchants = new WeakMap<FastifyRequest, Merchant>();
   await app.register((scope, _options, done) => {
-    readForms(scope);
+    acceptFormBodies(scope);
     scope.setErrorHandler((error, request, reply) =>
       error instanceof Refused ? sendRefused(reply, error) : answerError(error, request, reply),
     );
@@ -190,7 +190,7 @@ export async function registerCustomToken(
     scope.post<{ Params: { realm: string }; Body: Form | undefined }>(
       url,
       {
-        config: { described: { ...customTokenEndpoint, url } },
+        config: { describedRoutes: { ...customTokenEndpoint, url } },
         // Who asks comes before what they say.
         onRequest: async (request, reply) => {
           const wait = deps.limits.address(request.ip);

@@ -1,6 +1,6 @@
 // What the OpenAPI document tells of the other endpoints of a user domain, and of the one for devices.
 import { type TProperties, Type } from 'typebox';
-import type { RouteFacts } from '../http/index.ts';
+import type { RouteDeclaration } from '../http/index.ts';
 import { defaultScope, scopes } from './scopes.ts';
 import {
   type Described,
@@ -16,7 +16,7 @@ const signIn = {
   params: realmParams,
   hasOwnErrors: true,
   errors: [],
-} as const satisfies Partial<RouteFacts>;
+} as const satisfies Partial<RouteDeclaration>;
 
 const tooMany = refusal('`temporarily_unavailable`: wait as long as `Retry-After` says.');
 const noRealm = refusal('`invalid_request`: no such user domain.');
@@ -37,8 +37,8 @@ const inRealm = (described: Described): Described => ({
 const authorize: Described = {
   ...signIn,
   method: 'POST',
-  operationId: 'authorize',
-  summary: 'Send a person to sign in',
+  operationId: 'authorizeUser',
+  summary: 'Authorize a user',
   description:
     'The authorization endpoint of RFC 6749, for the browser of a person. The parameters stand in the address; by POST some may come in a form instead. An application without a secret needs PKCE. On failure or denial the callback gets `error`, `error_code` (the HTTP error code) and `state`; an unknown `client_id` or `redirect_uri` is never sent on.',
   permission: 'public',
@@ -56,7 +56,7 @@ const authorize: Described = {
     code_challenge_method: Type.Optional(Type.Enum(['S256'])),
   }),
   response: { 303: null, 400: null, 401: null, 404: null, 429: null },
-  notes: {
+  statusDescriptions: {
     303: 'Onward by `Location`: to the sign-in, or to redirect_uri with code and state, or with error, error_code and state.',
     400: page('the application or its redirect_uri is not known'),
     401: page('the secret is another one'),
@@ -64,7 +64,11 @@ const authorize: Described = {
     429: page('there were too many requests'),
   },
 };
-const authorizeByGet: Described = { ...authorize, method: 'GET', operationId: 'authorizeByGet' };
+const authorizeByGet: Described = {
+  ...authorize,
+  method: 'GET',
+  operationId: 'authorizeUserByGet',
+};
 
 export const authorizationEndpoints = [authorize, authorizeByGet];
 export const authorizationInRealm = authorizationEndpoints.map(inRealm);
@@ -87,7 +91,7 @@ export const introspectionEndpoint: Described = {
   ...signIn,
   method: 'POST',
   operationId: 'introspectToken',
-  summary: 'Look into a token',
+  summary: 'Introspect a token',
   description:
     'RFC 7662, for applications with a secret: of their own tokens and those meant for them; whoever administers the applications of the organisation looks into all.',
   permission: 'public',
@@ -131,14 +135,14 @@ export const revocationEndpoint: Described = {
     404: noRealm,
     429: tooMany,
   },
-  notes: { 200: 'It is revoked.' },
+  statusDescriptions: { 200: 'It is revoked.' },
 };
 
 const userInfo: Described = {
   ...signIn,
   method: 'GET',
-  operationId: 'readUserInfo',
-  summary: 'Read who has signed in',
+  operationId: 'getUserInfo',
+  summary: 'Get the claims of the signed-in user',
   description:
     'The user of the access token (OpenID Connect Core, 5.3), as far as its scope tells. By POST the token may come as access_token in a form.',
   permission: 'token',
@@ -166,7 +170,7 @@ const userInfo: Described = {
 
 export const userInfoEndpoints: readonly Described[] = [
   userInfo,
-  { ...userInfo, method: 'POST', operationId: 'readUserInfoByForm' },
+  { ...userInfo, method: 'POST', operationId: 'getUserInfoByPost' },
 ];
 
 const leaving = {
@@ -178,13 +182,13 @@ const leaving = {
 const signOut: Described = {
   ...signIn,
   method: 'GET',
-  operationId: 'signOut',
-  summary: 'Send a person to sign out',
+  operationId: 'signOutUser',
+  summary: 'Sign out a user',
   description: 'RP-initiated sign-out of OpenID Connect, for the browser of a person.',
   permission: 'public',
   query: Type.Object(leaving),
   response: { 200: null, 303: null, 400: null, 404: null, 429: tooMany },
-  notes: {
+  statusDescriptions: {
     200: page('asked whether to sign out, or told that it is done'),
     303: 'Onward by `Location`, to post_logout_redirect_uri with state.',
     400: page('what was asked for is not allowed'),
@@ -197,8 +201,8 @@ export const logoutEndpoints: readonly Described[] = [
   {
     ...signOut,
     method: 'POST',
-    operationId: 'signOutByForm',
-    summary: 'Sign out',
+    operationId: 'signOutUserByPost',
+    summary: 'Sign out a user',
     description:
       'As by GET; or, of an application with the refresh_token of the sign-in, without a browser, as clients of Keycloak do.',
     body: byClient({
@@ -207,7 +211,10 @@ export const logoutEndpoints: readonly Described[] = [
     }),
     readsForm: true,
     response: { ...signOut.response, 204: null, 401: noClient },
-    notes: { ...signOut.notes, 204: 'The sign-in of the refresh token has ended.' },
+    statusDescriptions: {
+      ...signOut.statusDescriptions,
+      204: 'The sign-in of the refresh token has ended.',
+    },
   },
 ];
 
@@ -215,7 +222,7 @@ export const customTokenEndpoint: Described = {
   ...signIn,
   method: 'POST',
   operationId: 'createCustomToken',
-  summary: 'Get a device token without a device',
+  summary: 'Create a device token without a device',
   description:
     'In the demo environment alone: a user of a merchant, by the token of his sign-in, gets the token of one of the merchant’s devices.',
   permission: 'token',
@@ -237,13 +244,13 @@ export const customTokenEndpoint: Described = {
 
 export const deviceTokenEndpoint: Described = {
   method: 'POST',
-  operationId: 'getDeviceToken',
-  summary: 'Get the token of a device',
+  operationId: 'createDeviceToken',
+  summary: 'Create a device token',
   description:
     'On the listener for devices, which asks for their certificates. A machine proves itself with the credentials that were looked up; with a person, the password grant has the client_id of the device application. The token is bound to the certificate (RFC 8705).',
   tags: ['Device security'],
   permission: 'certificate',
-  onDevices: true,
+  isOnDeviceListener: true,
   body: Type.Object({
     grant_type: Type.Enum(['client_credentials', 'password', 'refresh_token'], {
       description: 'A machine for itself, a person at it, or the next token of that person.',

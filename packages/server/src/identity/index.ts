@@ -75,7 +75,7 @@ export type { FindDevice, FoundDevice } from './types.ts';
 export { reservedDomainNames } from './user-domains.ts';
 
 /** What the device listener serves, and what nobody else does. */
-export const deviceListener = { prefix: devicePrefix, only: [deviceTokenPath] } as const;
+export const deviceListener = { prefix: devicePrefix, exclusiveRoutes: [deviceTokenPath] } as const;
 
 const defaultKeyDays = 90;
 
@@ -322,7 +322,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
     async register(app) {
       const findRealm = realms.find;
       const verifyRequest = (request: FastifyRequest, token: string) =>
-        verifyToken(token, devices.reader.presentedBy(request));
+        verifyToken(token, devices.reader.presentedCertificate(request));
       await registerFlows(app, {
         flows,
         findRealm,

@@ -24,8 +24,7 @@ const dead = { active: false } as const;
 
 /** The one who introspects or revokes shows no certificate for a token that is bound to one. */
 const anyCertificate = (token: string) => ({
-  certificateThumbprint: async () =>
-    decodeJwt<{ cnf?: { 'x5t#S256'?: string } }>(token).cnf?.['x5t#S256'],
+  thumbprint: async () => decodeJwt<{ cnf?: { 'x5t#S256'?: string } }>(token).cnf?.['x5t#S256'],
 });
 
 /**

@@ -1,7 +1,7 @@
 // Where browsers and applications come to sign out.
 import { errorCodes, Refusal } from '@switchyard/contract';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { html, readForms } from '../http/index.ts';
+import { acceptFormBodies, html } from '../http/index.ts';
 import { type AuthenticateClient, basicChallenge } from './client-authentication.ts';
 import { logoutEndpoints } from './endpoint-descriptions.ts';
 import type { Leave, Logout, LogoutRequest } from './logout.ts';
@@ -186,10 +186,10 @@ export async function registerLogoutRoutes(app: FastifyInstance, deps: LogoutDep
   }
 
   await app.register((scope, _options, done) => {
-    readForms(scope);
+    acceptFormBodies(scope);
     scope.setErrorHandler((error, request, reply) => show(request, reply, troubleOf(error)));
     const url = `/auth/realms/:realm${logoutPath}`;
-    const config = { described: logoutEndpoints.map((each) => ({ ...each, url })) };
+    const config = { describedRoutes: logoutEndpoints.map((each) => ({ ...each, url })) };
     scope.route({ method: ['GET', 'POST'], url, config, exposeHeadRoute: false, handler: ask });
     scope.post(`${url}/confirm`, confirm);
     done();

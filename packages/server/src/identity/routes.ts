@@ -122,7 +122,7 @@ export async function registerOauthRoutes(app: FastifyInstance, deps: Deps): Pro
     scope.setErrorHandler(answerError);
     for (const endpoint of endpoints) {
       const { url, described } = endpoint;
-      const config = described === undefined ? {} : { described: { ...described, url } };
+      const config = described === undefined ? {} : { describedRoutes: { ...described, url } };
       scope.all(url, { config }, createHandler(deps, endpoint));
     }
     done();

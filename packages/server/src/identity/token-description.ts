@@ -1,6 +1,6 @@
 // What the OpenAPI document tells of the token endpoint, which the authorization library answers.
 import { Type } from 'typebox';
-import type { RouteFacts } from '../http/index.ts';
+import type { RouteDeclaration } from '../http/index.ts';
 import { scopes } from './scopes.ts';
 
 export const text = (description: string) => Type.Optional(Type.String({ description }));
@@ -49,7 +49,7 @@ export function refusal(description: string) {
 }
 
 /** The address stands where the endpoint is mounted. */
-export type Described = Omit<RouteFacts, 'url'>;
+export type Described = Omit<RouteDeclaration, 'url'>;
 
 export const realmParams = Type.Object({
   realm: Type.String({
@@ -59,8 +59,8 @@ export const realmParams = Type.Object({
 
 export const tokenEndpoint: Described = {
   method: 'POST',
-  operationId: 'getToken',
-  summary: 'Get a token',
+  operationId: 'createToken',
+  summary: 'Create an access token',
   description:
     'The token endpoint of RFC 6749, for applications and people of one user domain. It reads a ' +
     'form, not JSON. `/auth/realms/{realm}/protocol/openid-connect/token` is the same, and ' +

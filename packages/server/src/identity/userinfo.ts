@@ -2,7 +2,7 @@
 import { errorCodes, Refusal } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { decodeJwt } from 'jose';
-import { type Caller, readForms } from '../http/index.ts';
+import { acceptFormBodies, type Caller } from '../http/index.ts';
 import type { User } from './accounts/types.ts';
 import { userInfo } from './claims.ts';
 import { userInfoEndpoints } from './endpoint-descriptions.ts';
@@ -112,10 +112,10 @@ export async function registerUserInfo(app: FastifyInstance, deps: UserInfoDeps)
   }
 
   await app.register((scope, _options, done) => {
-    readForms(scope);
+    acceptFormBodies(scope);
     scope.setErrorHandler(answerError);
     const url = `/auth/realms/:realm${userInfoPath}`;
-    const config = { described: userInfoEndpoints.map((each) => ({ ...each, url })) };
+    const config = { describedRoutes: userInfoEndpoints.map((each) => ({ ...each, url })) };
     scope.route({ method: [...methods, 'OPTIONS'], url, config, handler: handle });
     done();
   });

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { Refusal } from '@switchyard/contract';
 import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
-import type { Caller, Presented } from '../http/index.ts';
+import type { Caller, PresentedCertificate } from '../http/index.ts';
 import { type Clock, lruCacheOptions } from '../platform/index.ts';
 import type { User } from './accounts/types.ts';
 import type { Applications } from './applications.ts';
@@ -170,16 +170,20 @@ export function createVerifyToken(deps: Deps) {
 
   async function checkCertificate(
     { token, answer }: Verdict,
-    presented: Presented | undefined,
+    presented: PresentedCertificate | undefined,
   ): Promise<Caller> {
     const { certificate } = token;
-    if (certificate !== undefined && certificate !== (await presented?.certificateThumbprint())) {
+    if (certificate !== undefined && certificate !== (await presented?.thumbprint())) {
       throw invalid('bound to another certificate');
     }
     return answer;
   }
 
-  function verify(token: string, digest: string, presented?: Presented): Promise<Caller> {
+  function verify(
+    token: string,
+    digest: string,
+    presented?: PresentedCertificate,
+  ): Promise<Caller> {
     const known = cache.get(digest);
     if (known !== undefined && isFresh(known) && known.token.certificate === undefined) {
       return known.answer;
@@ -193,13 +197,13 @@ export function createVerifyToken(deps: Deps) {
     return verdict.then((found) => checkCertificate(found, presented));
   }
 
-  function prepared(token: string): (presented?: Presented) => Promise<Caller> {
+  function prepared(token: string): (presented?: PresentedCertificate) => Promise<Caller> {
     if (token.length > tokenLengthMax) return () => Promise.reject(invalid('too long'));
     const digest = hash('sha256', token, 'base64url');
     return (presented) => verify(token, digest, presented);
   }
 
-  function verifyToken(token: string, presented?: Presented): Promise<Caller> {
+  function verifyToken(token: string, presented?: PresentedCertificate): Promise<Caller> {
     if (token.length > tokenLengthMax) return Promise.reject(invalid('too long'));
     return verify(token, hash('sha256', token, 'base64url'), presented);
   }
@@ -207,5 +211,5 @@ export function createVerifyToken(deps: Deps) {
   const knows = (token: string): boolean =>
     token.length <= tokenLengthMax && cache.has(hash('sha256', token, 'base64url'));
 
-  return Object.assign(verifyToken, { prepared, knows });
+  return Object.assign(verifyToken, { prepare: prepared, isVerified: knows });
 }

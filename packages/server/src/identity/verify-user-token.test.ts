@@ -203,7 +203,7 @@ describe('the token of a person', () => {
   test('that is bound to a certificate comes with it, also where that is looked up first', async () => {
     const bound = await sign({ cnf: { 'x5t#S256': 'thumb' } }, 'ES256');
     const showing = (thumbprint: string | undefined) =>
-      realm.identity.verifyToken(bound, { certificateThumbprint: async () => thumbprint });
+      realm.identity.verifyToken(bound, { thumbprint: async () => thumbprint });
     for (let round = 0; round < 2; round += 1) {
       assert.equal(await codeOf(verify(bound)), 'token_invalid');
       assert.equal(await codeOf(showing(undefined)), 'token_invalid');
@@ -212,7 +212,7 @@ describe('the token of a person', () => {
     }
     for (const cnf of [null, {}, { jkt: 'x' }, 'thumb', []] as unknown[]) {
       const odd = await sign({ cnf });
-      const shown = { certificateThumbprint: () => undefined };
+      const shown = { thumbprint: () => undefined };
       assert.equal(await codeOf(realm.identity.verifyToken(odd, shown)), 'token_invalid');
     }
   });

@@ -1,15 +1,15 @@
-// The door of the logs: what the applications of an organisation asked, and what they were told.
+// The public interface of logs: the request log of an organisation's applications.
 import type { FastifyInstance } from 'fastify';
-import type { OnAnswered, Streams } from '../http/index.ts';
+import type { EventStreams, OnResponse } from '../http/index.ts';
 import type { ChangeNotifier, Clock, Database, Log, Metrics, Settings } from '../platform/index.ts';
-import { createFinder } from './find.ts';
-import { createRecorder } from './recorder.ts';
-import { createRetention } from './retention.ts';
+import { createOldLineDeletion } from './delete-old-lines.ts';
+import { createRequestFinder } from './find-requests.ts';
+import { logTopic, logTopicKind } from './log-topic.ts';
+import { createRequestLogStore, type Head, type PortalClient } from './request-log-sql.ts';
+import { createRequestRecorder } from './request-recorder.ts';
 import { registerLogRoutes } from './routes.ts';
-import { createLineStore, type Head, type Portal } from './store.ts';
-import { topicKind, topicOf } from './topic.ts';
 
-export type LogsDeps = Portal & {
+export type LogsDeps = PortalClient & {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;
@@ -19,10 +19,10 @@ export type LogsDeps = Portal & {
 };
 
 export type Logs = {
-  /** Undefined where no log is kept: then requests cost nothing for it. */
-  readonly note: OnAnswered | undefined;
-  register(app: FastifyInstance, streams: Streams): void;
-  /** `deletes`: lines that are too old, which one process of several sees to. */
+  /** Undefined when the request log is off, so that requests cost nothing. */
+  readonly record: OnResponse | undefined;
+  register(app: FastifyInstance, streams: EventStreams): void;
+  /** `deletes`: whether this process deletes expired lines. */
   start(on: { deletes: boolean }): void;
   stop(): Promise<void>;
 };
@@ -30,22 +30,25 @@ export type Logs = {
 /** @example const logs = createLogs({ database, clock, log, metrics, live, settings }); */
 export function createLogs(deps: LogsDeps): Logs {
   const { settings, live } = deps;
-  const { requestLog: keeps, requestLogRows: rowsMax, requestLogRetentionDays: days } = settings;
-  const store = createLineStore(deps.database, deps);
-  const retention = createRetention({ ...deps, store, days });
-  const grew = (heads: readonly Head[]) => {
+  const { requestLog: recorded, requestLogRows: maxRows, requestLogRetentionDays: days } = settings;
+  const store = createRequestLogStore(deps.database, deps);
+  const retention = createOldLineDeletion({ ...deps, store, days });
+  const onAppended = (heads: readonly Head[]) => {
     for (const { organizationId, sequence } of heads)
-      live.publish(topicOf(organizationId), sequence);
+      live.publish(logTopic(organizationId), sequence);
   };
-  live.addSource(topicKind, async (organizationIds) => {
+  live.addSource(logTopicKind, async (organizationIds) => {
     const heads = await store.heads(organizationIds);
     return new Map(heads.map(({ organizationId, sequence }) => [organizationId, sequence]));
   });
   const recorder =
-    keeps === 'off' ? undefined : createRecorder({ ...deps, store, keeps, rowsMax, grew });
+    recorded === 'off'
+      ? undefined
+      : createRequestRecorder({ ...deps, store, recorded, maxRows, onAppended });
   return {
-    note: recorder?.note,
-    register: (app, streams) => registerLogRoutes(app, { finder: createFinder(store), streams }),
+    record: recorder?.record,
+    register: (app, streams) =>
+      registerLogRoutes(app, { finder: createRequestFinder(store), streams }),
     start({ deletes }) {
       recorder?.start();
       if (deletes) retention.start();

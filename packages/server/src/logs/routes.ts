@@ -1,53 +1,56 @@
-// The addresses of the logs, version 1.
-import { LoggedRequestPage, requestLogFilters } from '@switchyard/contract';
+// The routes of the request log, version 1.
+import { LoggedRequestList, requestLogFilters } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import {
-  cursorOf,
+  type EventStreams,
   eventStreamType,
-  openPage,
   pageQuery,
+  pageResponse,
+  readPageRequest,
+  readStreamCursor,
   route,
-  type Streams,
-  sealPage,
   wantsEventStream,
 } from '../http/index.ts';
-import { type Finder, sequenceForm } from './find.ts';
-import { topicOf } from './topic.ts';
+import { type RequestFinder, sequencePattern } from './find-requests.ts';
+import { logTopic } from './log-topic.ts';
 
 const operationId = 'listLoggedRequests';
 
-export type LogRoutesDeps = { readonly finder: Finder; readonly streams: Streams };
+export type LogRoutesDeps = { readonly finder: RequestFinder; readonly streams: EventStreams };
 
 export function registerLogRoutes(app: FastifyInstance, { finder, streams }: LogRoutesDeps): void {
   route(app, {
     method: 'GET',
     url: '/logs/v1/requests',
     operationId,
-    summary: 'List: logged request',
+    summary: 'List the logged requests',
     description:
-      'What the applications of the organisation asked, the newest first: method, path, status and ' +
-      'code, never a body, a query or a header. It is written behind the answers, so a line comes a ' +
-      'moment after its request. How much is kept is a setting of the platform. With `Accept: ' +
-      'text/event-stream` lines come as they are kept, the oldest first, each as an event with its ' +
-      'sequence for an id.',
+      'The requests of the applications of the organisation, the newest first: method, path, status and ' +
+      'code, never a body, a query or a header. The platform writes a line a moment after the response. ' +
+      'A setting of the platform limits the number of lines. With `Accept: text/event-stream` the ' +
+      'platform sends new lines as events, the oldest first, with the sequence as the id.',
     tags: ['Logs'],
     permission: ['app.read', 'hook.read'],
     query: Type.Object({ ...pageQuery, ...requestLogFilters }, { additionalProperties: false }),
     produces: ['application/json', eventStreamType],
-    response: { 200: LoggedRequestPage, 204: null },
+    response: { 200: LoggedRequestList, 204: null },
     errors: ['cursor_invalid', 'header_invalid'],
     priority: 'list',
     async handler(request, reply) {
       const { caller, query } = request;
       const { limit: _limit, cursor: _cursor, ...search } = query;
       if (wantsEventStream(request)) {
-        const after = cursorOf(request, search.after ?? (await finder.headOf(caller)));
-        const read = (behind: number) => finder.behind(caller, search, behind);
-        return streams.send(request, reply, { topic: topicOf(caller.organizationId), after, read });
+        const after = readStreamCursor(request, search.after ?? (await finder.headOf(caller)));
+        const read = (behind: number) => finder.streamPage(caller, search, behind);
+        return streams.send(request, reply, {
+          topic: logTopic(caller.organizationId),
+          after,
+          read,
+        });
       }
-      const page = openPage(query, operationId, sequenceForm);
-      return sealPage(await finder.list(caller, search, page), query, operationId);
+      const page = readPageRequest(query, operationId, sequencePattern);
+      return pageResponse(await finder.list(caller, search, page), query, operationId);
     },
   });
 }

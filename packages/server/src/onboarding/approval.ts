@@ -1,6 +1,6 @@
 // What follows a decision: jobs whose steps can be done again, so that a stop in the middle costs nothing.
 import type { Kysely } from 'kysely';
-import { platformAuthor, type Recorder } from '../audit/index.ts';
+import { type AuditRecorder, platformAuthor } from '../audit/index.ts';
 import type { Identity, User } from '../identity/index.ts';
 import {
   type Clock,
@@ -29,7 +29,7 @@ export type ApprovalDeps = {
   readonly jobs: Pick<Jobs, 'handle' | 'enqueue' | 'wake'>;
   readonly mail: Pick<Mail, 'send'>;
   readonly log: Pick<Log, 'warn'>;
-  readonly audit: Pick<Recorder, 'record'>;
+  readonly audit: Pick<AuditRecorder, 'record'>;
   readonly provisioning: Pick<Provisioning, 'organizations'>;
   readonly identity: Pick<
     Identity,

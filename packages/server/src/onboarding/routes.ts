@@ -12,7 +12,7 @@ import {
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { openPage, pageQuery, route, sealPage } from '../http/index.ts';
+import { pageQuery, pageResponse, readPageRequest, route } from '../http/index.ts';
 import type { Activations } from './activations.ts';
 import { type SignUps, viewOf } from './sign-ups.ts';
 
@@ -38,7 +38,7 @@ function registerDecision(
     method: 'POST',
     url: `${collection}/:signUpId/${decision}`,
     operationId: `${decision}SignUp`,
-    summary: `Decide: ${decision} a sign-up`,
+    summary: `${decision === 'approve' ? 'Approve' : 'Reject'} a sign-up`,
     description,
     tags,
     permission: 'onb.approve',
@@ -56,8 +56,8 @@ export function registerSignUpRoutes(app: FastifyInstance, signUps: SignUps): vo
   route(app, {
     method: 'POST',
     url: collection,
-    operationId: 'signUp',
-    summary: 'Sign up',
+    operationId: 'createSignUp',
+    summary: 'Create a sign-up',
     description: 'The answer is the same whether the address is known or not; the rest is mailed.',
     tags,
     permission: 'public',
@@ -75,7 +75,7 @@ export function registerSignUpRoutes(app: FastifyInstance, signUps: SignUps): vo
     method: 'GET',
     url: collection,
     operationId: listName,
-    summary: 'List: sign-up',
+    summary: 'List the sign-ups',
     description: 'For the operator of the platform; the list of any other organisation is empty.',
     tags,
     permission: 'onb.approve',
@@ -84,9 +84,9 @@ export function registerSignUpRoutes(app: FastifyInstance, signUps: SignUps): vo
     errors: ['cursor_invalid'],
     priority: 'list',
     async handler({ caller, query }) {
-      const page = openPage(query, listName);
+      const page = readPageRequest(query, listName);
       const { items, next } = await signUps.list(caller, query.status, page);
-      return sealPage({ items: items.map(viewOf), next }, query, listName);
+      return pageResponse({ items: items.map(viewOf), next }, query, listName);
     },
   });
 
@@ -94,7 +94,7 @@ export function registerSignUpRoutes(app: FastifyInstance, signUps: SignUps): vo
     method: 'GET',
     url: `${collection}/:signUpId`,
     operationId: 'getSignUp',
-    summary: 'Read: sign-up',
+    summary: 'Get a sign-up',
     tags,
     permission: 'onb.approve',
     params: ofSignUp,
@@ -117,7 +117,7 @@ export function registerActivationRoutes(app: FastifyInstance, activations: Acti
     method: 'POST',
     url: activation,
     operationId: 'activateUser',
-    summary: 'Set the first password',
+    summary: 'Activate a user with the first password',
     description: 'Uses the mailed link up. Where a second factor is needed, its secret comes back.',
     tags,
     permission: 'public',
@@ -134,8 +134,8 @@ export function registerActivationRoutes(app: FastifyInstance, activations: Acti
   route(app, {
     method: 'POST',
     url: `${activation}/otp`,
-    operationId: 'confirmUserOtp',
-    summary: 'Confirm the second factor',
+    operationId: 'confirmUserSecondFactor',
+    summary: 'Confirm the second factor of a user',
     description: 'Takes a code of the secret that the activation gave, within an hour of it.',
     tags,
     permission: 'public',

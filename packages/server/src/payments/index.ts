@@ -1,7 +1,7 @@
 // Interface of the payments module.
 import type { FastifyInstance } from 'fastify';
 import type { Acquiring, LateResponse } from '../acquiring/index.ts';
-import type { Recorder } from '../audit/index.ts';
+import type { AuditRecorder } from '../audit/index.ts';
 import type {
   Clock,
   Database,
@@ -101,7 +101,7 @@ type Ports = {
   acquiring: Acquiring;
   vault: Vault;
   hsm: Hsm;
-  audit: Pick<Recorder, 'record'>;
+  audit: Pick<AuditRecorder, 'record'>;
   clock: Clock;
   /** Due times are compared with this clock. */
   dueClock: DueClock;

@@ -1,9 +1,9 @@
 // The door of the portal: sessions of browsers, and the built pages that live on them.
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
-import type { Recorder } from '../audit/index.ts';
+import type { AuditRecorder } from '../audit/index.ts';
 import type { Connector } from '../connector/index.ts';
-import type { SessionCallerOf, Upgrades } from '../http/index.ts';
+import type { FindSessionCaller, WebSocketUpgrades } from '../http/index.ts';
 import type { Identity } from '../identity/index.ts';
 import type { Clock, Database, Ids, Log, Settings } from '../platform/index.ts';
 import { isBuilding } from './building.ts';
@@ -33,15 +33,15 @@ export type PortalDeps = Omit<ViewDeps, 'provisioning'> & {
     Identity,
     'portal' | 'portalPlaces' | 'verifyToken' | 'accounts' | 'isUserDomain' | 'isOperator'
   >;
-  readonly audit: Pick<Recorder, 'record'>;
+  readonly audit: Pick<AuditRecorder, 'record'>;
   /** Left out: that of the repository. */
   readonly builtFolder?: string | undefined;
 };
 
 export type Portal = {
   /** The caller behind a request of the portal's pages; undefined for every other request. */
-  readonly callerOf: SessionCallerOf;
-  register(app: FastifyInstance, upgrades: Pick<Upgrades, 'add'>): void;
+  readonly callerOf: FindSessionCaller;
+  register(app: FastifyInstance, upgrades: Pick<WebSocketUpgrades, 'add'>): void;
   /** Deletes sessions whose day is over, now and then. */
   start(): void;
   stop(): Promise<void>;

@@ -2,7 +2,7 @@
 import { defined, errorCodes, PortalSession, PortalSignedOut, Refusal } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { type Caller, refusalOf, retryAfterOf, route } from '../http/index.ts';
+import { type Caller, refusalOf, retryAfterHeader, route } from '../http/index.ts';
 import {
   type PortalPlace,
   type PortalPlaces,
@@ -69,12 +69,12 @@ function isNavigation({ headers }: FastifyRequest): boolean {
 function showFault(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const refusal = refusalOf(error);
   if (refusal === undefined) {
-    request.log.error({ err: error }, 'unexpected fault');
+    request.log.error({ err: error }, 'unexpected error');
     sendNotice(request, reply, 'broken');
     return;
   }
   request.refusal = refusal;
-  const retryAfter = retryAfterOf(refusal);
+  const retryAfter = retryAfterHeader(refusal);
   const isBusy = [429, 503].includes(errorCodes[refusal.code].status);
   sendNotice(request, reply, isBusy ? 'busy' : 'stale', defined({ retryAfter }));
 }

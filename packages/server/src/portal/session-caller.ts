@@ -2,7 +2,12 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Refusal, refuse } from '@switchyard/contract';
 import type { FastifyRequest } from 'fastify';
-import type { Caller, Presented, SessionCallerOf, VerifyToken } from '../http/index.ts';
+import type {
+  Caller,
+  FindSessionCaller,
+  PresentedCertificate,
+  VerifyToken,
+} from '../http/index.ts';
 import { type FindDevice, type PortalPlaces, permissionsAt } from '../identity/index.ts';
 import { readCookie, sessionCookie } from './cookies.ts';
 import type { SessionKey } from './session-store.ts';
@@ -33,7 +38,7 @@ const manners: ReadonlyMap<unknown, Manner> = new Map([
 
 export type SessionCaller = {
   /** Undefined where the request is none of a page of ours, or brings no cookie. */
-  readonly of: SessionCallerOf;
+  readonly of: FindSessionCaller;
   /** Of a request whose caller came so. */
   sessionOf(request: FastifyRequest): PortalSession | undefined;
   /** Of a handshake, in which no header of a page's own can be. @throws Refusal for all pages but ours */
@@ -59,7 +64,7 @@ type Deps = {
 };
 
 /** No token of a session is bound to a certificate. */
-const nothingPresented: Presented = { certificateThumbprint: () => undefined };
+const nothingPresented: PresentedCertificate = { thumbprint: () => undefined };
 
 /** Both say so where both are there; one of them has to. */
 function isFromOrigin(headers: IncomingHttpHeaders, origin: string): boolean {
@@ -167,7 +172,7 @@ export function createSessionCaller(deps: Deps): SessionCaller {
   }
 
   return {
-    of: Object.assign(of, { knows }),
+    of: Object.assign(of, { isVerified: knows }),
     sessionOf: (request) => used.get(request),
 
     pageOf(handshake) {

@@ -2,7 +2,7 @@
 import type { PortalSignedOut } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Kysely } from 'kysely';
-import type { Recorder } from '../audit/index.ts';
+import type { AuditRecorder } from '../audit/index.ts';
 import {
   type Identity,
   type PortalPlace,
@@ -45,7 +45,7 @@ export type CallbackQuery = {
 
 type Deps = {
   readonly identity: Pick<Identity, 'portal'>;
-  readonly audit: Pick<Recorder, 'record'>;
+  readonly audit: Pick<AuditRecorder, 'record'>;
   readonly sessions: Sessions;
   readonly flows: Flows;
   readonly ids: Ids;

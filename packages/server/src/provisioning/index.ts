@@ -8,7 +8,7 @@ import type {
   Store,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
-import type { Recorder } from '../audit/index.ts';
+import type { AuditRecorder } from '../audit/index.ts';
 import type { AddressGuard, Clock, Database, Ids, Jobs } from '../platform/index.ts';
 import { createAcquirerContracts } from './acquirer-contracts.ts';
 import {
@@ -71,7 +71,7 @@ export type ProvisioningDeps = {
   readonly database: Database;
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly audit: Recorder;
+  readonly audit: AuditRecorder;
   /** Left out, the answers to imports are kept for ever: for tests of other things. */
   readonly jobs?: Pick<Jobs, 'handle' | 'enqueue'>;
   /** Left out, no point of sale can be made: for tests of other things. */

@@ -2,7 +2,7 @@
 import { AcquirerLinkApproval, AcquirerLinkApprovalInput, pageOf } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { openPage, pageQuery, route, sealPage } from '../http/index.ts';
+import { pageQuery, pageResponse, readPageRequest, route } from '../http/index.ts';
 import type { LinkApprovals } from './link-approvals.ts';
 
 const path = '/provisioning/v2/acquirer-link-approvals';
@@ -14,7 +14,7 @@ export function registerLinkApprovals(app: FastifyInstance, approvals: LinkAppro
     method: 'GET',
     url: path,
     operationId: listName,
-    summary: 'List: acquirer links that wait for approval',
+    summary: 'List the acquirer links that wait for approval',
     description:
       'Acquirer links of all organisations that are PendingApproval. For the operator of the platform; the list of any other organisation is empty.',
     tags,
@@ -24,7 +24,7 @@ export function registerLinkApprovals(app: FastifyInstance, approvals: LinkAppro
     errors: ['cursor_invalid'],
     priority: 'list',
     handler: async ({ caller, query }) =>
-      sealPage(await approvals.list(caller, openPage(query, listName)), query, listName),
+      pageResponse(await approvals.list(caller, readPageRequest(query, listName)), query, listName),
   });
 
   route(app, {

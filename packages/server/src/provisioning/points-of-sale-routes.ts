@@ -9,7 +9,7 @@ import {
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { ifMatchOf, route } from '../http/index.ts';
+import { readIfMatch, route } from '../http/index.ts';
 import type { PointsOfSale } from './points-of-sale.ts';
 import { registerResource, sendVersioned } from './resource-routes.ts';
 import { scopeOf } from './scope.ts';
@@ -34,20 +34,20 @@ export function registerPointsOfSale(app: FastifyInstance, pointsOfSale: PointsO
   route(app, {
     method: 'POST',
     url: `${path}/:pointOfSaleId/secret`,
-    operationId: 'renewPointOfSaleSecret',
-    summary: 'Renew the secret of a point of sale',
+    operationId: 'rotatePointOfSaleSecret',
+    summary: 'Rotate the secret of a point of sale',
     description: 'The old secret is dead at once; access tokens that were issued live on.',
     tags: ['Provisioning'],
     permission: 'prov.write',
-    takesKey: true,
+    takesIdempotencyKey: true,
     params: Type.Object({ pointOfSaleId: Type.String({ maxLength: 64 }) }),
     response: { 200: RenewedSecret },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found', 'precondition_failed'],
     async handler(request, reply) {
       const scope = scopeOf(request.caller, request.id);
       const { pointOfSaleId } = request.params;
-      const ifMatch = ifMatchOf(request.headers);
+      const ifMatch = readIfMatch(request.headers);
       const renewed = await pointsOfSale.renewSecret(scope, pointOfSaleId, ifMatch);
       reply.header('cache-control', 'no-store');
       return sendVersioned(reply, renewed);

@@ -5,11 +5,11 @@ import { type Static, type TObject, type TProperties, Type } from 'typebox';
 import {
   type Caller,
   entityTag,
-  ifMatchOf,
-  openPage,
   pageQuery,
+  pageResponse,
+  readIfMatch,
+  readPageRequest,
   route,
-  sealPage,
 } from '../http/index.ts';
 import type { NotFoundCode } from './errors.ts';
 import type { Resource, Versioned } from './resource.ts';
@@ -55,8 +55,14 @@ export function registerResource<View>(app: FastifyInstance, routes: ResourceRou
   if (routes.input !== undefined) registerRemove(app, routes);
 }
 
-function wordsOf({ singular }: { singular: string }): string {
-  return singular.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).toLowerCase();
+/** `PointsOfSale` as `points of sale`. */
+function wordsOf(name: string): string {
+  return name.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter}`).toLowerCase();
+}
+
+function withArticle(singular: string): string {
+  const words = wordsOf(singular);
+  return `${/^[aeio]/.test(words) ? 'an' : 'a'} ${words}`;
 }
 
 function paramsOf({ path, idMember }: { path: string; idMember: string }) {
@@ -96,7 +102,7 @@ function registerReads<View>(app: FastifyInstance, routes: ResourceRoutes<View>)
     method: 'GET',
     url: path,
     operationId: `list${plural}`,
-    summary: `List: ${wordsOf(routes)}`,
+    summary: `List the ${wordsOf(plural)}`,
     description: 'In the order of creation; stable while others are added.',
     tags,
     permission: 'prov.read',
@@ -107,9 +113,9 @@ function registerReads<View>(app: FastifyInstance, routes: ResourceRoutes<View>)
     priority: 'list',
     async handler(request) {
       const query = request.query as Static<TObject>;
-      const page = openPage(query, `list${plural}`);
+      const page = readPageRequest(query, `list${plural}`);
       const found = await resource.list(await scope(request), query, page);
-      return sealPage(found, query, `list${plural}`);
+      return pageResponse(found, query, `list${plural}`);
     },
   });
 
@@ -117,12 +123,12 @@ function registerReads<View>(app: FastifyInstance, routes: ResourceRoutes<View>)
     method: 'GET',
     url: `${path}/:${routes.idMember}`,
     operationId: `get${singular}`,
-    summary: `Read: ${wordsOf(routes)}`,
+    summary: `Get ${withArticle(singular)}`,
     tags,
     permission: 'prov.read',
     params: item,
     response: { 200: view },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: [routes.notFound, ...parents],
     async handler(request, reply) {
       const within = await scope(request);
@@ -142,14 +148,14 @@ function registerCreate<View>(
     method: 'POST',
     url: path,
     operationId: `create${singular}`,
-    summary: `Create: ${wordsOf(routes)}`,
+    summary: `Create ${withArticle(singular)}`,
     tags,
     permission: 'prov.write',
-    takesKey: true,
+    takesIdempotencyKey: true,
     params: paramsOf(routes).collection,
     body,
     response: { 201: created ?? view },
-    answerHeaders: { 201: ['ETag'] },
+    responseHeaders: { 201: ['ETag'] },
     errors: createErrors,
     async handler(request, reply) {
       const within = await scope(request);
@@ -172,15 +178,15 @@ function registerReplace<View>(
   route(app, {
     method: 'PUT',
     url: `${path}/:${routes.idMember}`,
-    operationId: `replace${singular}`,
-    summary: `Replace: ${wordsOf(routes)}`,
+    operationId: `update${singular}`,
+    summary: `Update ${withArticle(singular)}`,
     description: 'Members that are left out take their defaults. If-Match takes the ETag.',
     tags,
     permission: 'prov.write',
     params: paramsOf(routes).item,
     body,
     response: { 200: view },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: [
       ...new Set([
         routes.notFound,
@@ -193,7 +199,7 @@ function registerReplace<View>(
     async handler(request, reply) {
       const within = await scope(request);
       const id = idOf(routes, request.params);
-      const ifMatch = ifMatchOf(request.headers);
+      const ifMatch = readIfMatch(request.headers);
       const replaced = await resource.replace(within, id, request.body as Input, ifMatch);
       return sendVersioned(reply, replaced);
     },
@@ -207,7 +213,7 @@ function registerRemove<View>(app: FastifyInstance, routes: ResourceRoutes<View>
     method: 'DELETE',
     url: `${path}/:${routes.idMember}`,
     operationId: `delete${singular}`,
-    summary: `Delete: ${wordsOf(routes)}`,
+    summary: `Delete ${withArticle(singular)}`,
     description: 'Refused while something depends on it; payments keep what they refer to.',
     tags,
     permission: 'prov.write',
@@ -218,7 +224,7 @@ function registerRemove<View>(app: FastifyInstance, routes: ResourceRoutes<View>
     errors: [routes.notFound, 'precondition_failed', 'has_dependants', ...parentErrorsOf(routes)],
     async handler(request, reply) {
       const within = await scope(request);
-      await resource.remove(within, idOf(routes, request.params), ifMatchOf(request.headers));
+      await resource.remove(within, idOf(routes, request.params), readIfMatch(request.headers));
       return reply.code(204).send();
     },
   });

@@ -1,7 +1,7 @@
 // The five verbs that every provisioned thing has: create, list, get, replace and remove.
 import type { Kysely } from 'kysely';
-import type { Recorder } from '../audit/index.ts';
-import { demandVersion } from '../http/index.ts';
+import type { AuditRecorder } from '../audit/index.ts';
+import { requireVersion } from '../http/index.ts';
 import {
   type Clock,
   createStatementRunner,
@@ -30,7 +30,7 @@ export type Deps = {
   readonly database: Database;
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly audit: Pick<Recorder, 'record'>;
+  readonly audit: Pick<AuditRecorder, 'record'>;
   /** Called after each committed write. */
   readonly onWrite: (organizationId: string) => void;
 };
@@ -105,7 +105,7 @@ export function createResource<View>(deps: Deps, kind: Kind<View>): Resource<Vie
   async function locked(run: Run, scope: Scope, id: string, ifMatch?: string): Promise<Row> {
     const row = isUuid(id) ? await records.find(run, scope, id, 'take') : undefined;
     if (row === undefined) return refuseUnknown(kind.notFound);
-    demandVersion(ifMatch, Number(row['version']));
+    requireVersion(ifMatch, Number(row['version']));
     return row;
   }
 

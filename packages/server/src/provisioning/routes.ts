@@ -26,7 +26,7 @@ import {
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { ifMatchOf, route } from '../http/index.ts';
+import { readIfMatch, route } from '../http/index.ts';
 import { refuseUnknown } from './errors.ts';
 import type { LogicalDevices } from './logical-devices.ts';
 import type { PointsOfSale } from './points-of-sale.ts';
@@ -134,20 +134,20 @@ function registerLinks(app: FastifyInstance, logicalDevices: LogicalDevices): vo
     method: 'PUT',
     url: `${base}/logical-devices/:logicalDeviceId/physical-devices`,
     operationId: 'linkPhysicalDevices',
-    summary: 'Link the hardware of a logical device',
+    summary: 'Link physical devices to a logical device',
     description: 'None, one or two physical devices; whatever was linked before is free again.',
     tags: ['Provisioning'],
     permission: 'prov.write',
     params: Type.Object({ logicalDeviceId: Type.String({ maxLength: 64 }) }),
     body: PhysicalDeviceLinks,
     response: { 200: LogicalDevice },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: ['device_not_found', 'entity_mismatch', 'precondition_failed'],
     async handler(request, reply) {
       const { logicalDeviceId } = request.params;
       const { physicalDeviceIds } = request.body;
       const scope = scopeOf(request.caller, request.id);
-      const ifMatch = ifMatchOf(request.headers);
+      const ifMatch = readIfMatch(request.headers);
       const linked = await logicalDevices.link(scope, logicalDeviceId, physicalDeviceIds, ifMatch);
       return sendVersioned(reply, linked);
     },

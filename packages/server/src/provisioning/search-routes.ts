@@ -7,18 +7,18 @@ import {
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { openPage, pageQuery, route, sealPage } from '../http/index.ts';
+import { pageQuery, pageResponse, readPageRequest, route } from '../http/index.ts';
 import { scopeOf } from './scope.ts';
 import { type SearchProvisioned, searchKeyForm } from './search.ts';
 
-const list = 'searchProvisioned';
+const list = 'searchProvisionedEntities';
 
 export function registerSearch(app: FastifyInstance, search: SearchProvisioned): void {
   route(app, {
     method: 'GET',
     url: '/provisioning/v2/search',
     operationId: list,
-    summary: 'Search everything that is provisioned',
+    summary: 'Search the provisioned entities',
     description:
       'Type by type; with `q` by name, else in the order of creation; stable while others are ' +
       'added. One of `q`, `externalId`, `serialNumber`, `merchantId` and `storeId` is needed.',
@@ -30,10 +30,10 @@ export function registerSearch(app: FastifyInstance, search: SearchProvisioned):
     priority: 'list',
     async handler(request) {
       const { query } = request;
-      const page = openPage(query, list, searchKeyForm);
+      const page = readPageRequest(query, list, searchKeyForm);
       const criteria: ProvisioningCriteria = query;
       const found = await search(scopeOf(request.caller, request.id), criteria, page);
-      return sealPage(found, query, list);
+      return pageResponse(found, query, list);
     },
   });
 }

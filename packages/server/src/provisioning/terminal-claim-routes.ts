@@ -9,7 +9,7 @@ import {
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { openPage, pageQuery, route, sealPage } from '../http/index.ts';
+import { pageQuery, pageResponse, readPageRequest, route } from '../http/index.ts';
 import { sendVersioned } from './resource-routes.ts';
 import { scopeOf } from './scope.ts';
 import type { TerminalClaims } from './terminal-claims.ts';
@@ -27,7 +27,7 @@ export function registerTerminalClaims(app: FastifyInstance, claims: TerminalCla
     method: 'POST',
     url: `${base}/physical-devices/:physicalDeviceId/claim`,
     operationId: 'claimTerminal',
-    summary: 'Claim a terminal by the code that it shows',
+    summary: 'Claim a terminal',
     description:
       'The terminal sends its claim code to the platform and shows it; a person enters it here within 15 minutes. The device becomes Claimed. A claimed device stays as it is. Each refusal has the same code, whatever the reason.',
     tags,
@@ -37,7 +37,7 @@ export function registerTerminalClaims(app: FastifyInstance, claims: TerminalCla
     }),
     body: TerminalClaimInput,
     response: { 200: PhysicalDevice },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: ['device_not_found', 'claim_code_invalid', 'rate_limited'],
     faultOutcome: 'NotProcessed',
     async handler({ caller, id, params, body }, reply) {
@@ -53,7 +53,7 @@ export function registerTerminalClaims(app: FastifyInstance, claims: TerminalCla
     method: 'GET',
     url: conflicts,
     operationId: listName,
-    summary: 'List: claim conflict',
+    summary: 'List the claim conflicts',
     description:
       'Terminals that two organisations have proved to have. For the operator of the platform; the list of any other organisation is empty.',
     tags,
@@ -63,8 +63,8 @@ export function registerTerminalClaims(app: FastifyInstance, claims: TerminalCla
     errors: ['cursor_invalid'],
     priority: 'list',
     async handler({ caller, query }) {
-      const page = { ...openPage(query, listName), status: query.status };
-      return sealPage(await claims.conflicts.list(caller, page), query, listName);
+      const page = { ...readPageRequest(query, listName), status: query.status };
+      return pageResponse(await claims.conflicts.list(caller, page), query, listName);
     },
   });
 
@@ -72,7 +72,7 @@ export function registerTerminalClaims(app: FastifyInstance, claims: TerminalCla
     method: 'GET',
     url: `${conflicts}/:conflictId`,
     operationId: 'getClaimConflict',
-    summary: 'Read: claim conflict',
+    summary: 'Get a claim conflict',
     description: 'For the operator of the platform.',
     tags,
     permission: 'onb.approve',
@@ -85,8 +85,8 @@ export function registerTerminalClaims(app: FastifyInstance, claims: TerminalCla
   route(app, {
     method: 'POST',
     url: `${conflicts}/:conflictId/settle`,
-    operationId: 'settleClaimConflict',
-    summary: 'Settle a claim conflict',
+    operationId: 'resolveClaimConflict',
+    summary: 'Resolve a claim conflict',
     description:
       'For the operator of the platform. The same decision again changes nothing. With GiveToClaimant the terminal of the former holder loses its connections within half a minute.',
     tags,

@@ -1,7 +1,7 @@
 // The door to the QR payments: begun by terminals, made by providers of the catalogue, followed by both.
 import { createHmac } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import type { Streams } from '../http/index.ts';
+import type { EventStreams } from '../http/index.ts';
 import {
   type ChangeNotifier,
   type Clock,
@@ -29,7 +29,7 @@ export { createProviders, type Providers } from './providers/index.ts';
 export * from './reported.ts';
 
 export type Qr = {
-  register(app: FastifyInstance, streams: Streams): void;
+  register(app: FastifyInstance, streams: EventStreams): void;
   /** Begins to look at what crashed processes left, and at what is due. */
   start(): void;
   /** How full the queues of writes are, 0 to 1. */

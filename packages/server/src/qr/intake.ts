@@ -9,7 +9,7 @@ import {
   refuse,
 } from '@switchyard/contract';
 import { hideCardNumbers } from '@switchyard/emv';
-import { type Caller, instantOf } from '../http/index.ts';
+import { type Caller, parseTimestamp } from '../http/index.ts';
 import { providerEventsMax, type QrDeps } from './deps.ts';
 import { maybeServerId } from './find.ts';
 import type { EventData, LoadedQr } from './model.ts';
@@ -64,7 +64,7 @@ function providerOf(event: ProviderEvent): NonNullable<EventData['provider']> {
     eventId: event.eventId.toLowerCase(),
     type: hideCardNumbers(event.type),
     sequence: event.sequence,
-    occurredAt: instantOf(event.occurredAt, '/occurredAt'),
+    occurredAt: parseTimestamp(event.occurredAt, '/occurredAt'),
     ...read.moreOf(event, eventMembers),
   };
 }

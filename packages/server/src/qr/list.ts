@@ -1,6 +1,6 @@
 // The payments of an organisation, a merchant or a store, the newest first, a page at a time.
 import { defined, type QrTransaction } from '@switchyard/contract';
-import { type Caller, openPage, type Page, sealPage } from '../http/index.ts';
+import { type Caller, type Page, pageResponse, readPageRequest } from '../http/index.ts';
 import type { QrDeps } from './deps.ts';
 import { merchantOf } from './find.ts';
 import { viewPayment } from './view.ts';
@@ -16,7 +16,7 @@ export async function listPayments(
 ): Promise<Page<QrTransaction>> {
   const { organizationId, storeId } = caller;
   const merchantId = merchantOf(caller, query.merchantId);
-  const { limit, after } = openPage(query, name);
+  const { limit, after } = readPageRequest(query, name);
   const wanted = { organizationId, merchantId, storeId, held: query.held };
   const page = { limit: limit + 1, ...defined({ after }) };
   const found = await store.list(wanted, page);
@@ -25,5 +25,5 @@ export async function listPayments(
   const events = await store.shownEventsOf(organizationId, ids);
   const items = shown.map((each) => viewPayment(each, events.get(each.row.transactionId) ?? []));
   const next = found.length > limit ? ids.at(-1) : undefined;
-  return sealPage({ items, next }, query, name);
+  return pageResponse({ items, next }, query, name);
 }

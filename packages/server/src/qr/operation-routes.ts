@@ -12,8 +12,8 @@ import {
   acceptedHeaders,
   type Caller,
   operationIdempotencyHeaders,
-  repeatAccepted,
   respondAccepted,
+  respondAcceptedAgain,
   route,
   setReplayedHeader,
 } from '../http/index.ts';
@@ -58,7 +58,7 @@ async function run(deps: QrDeps, asked: Asked, reply: FastifyReply, verb: Verb) 
   setReplayedHeader(reply, replayed);
   if (operation !== undefined && isUndecided(operation)) respondAccepted(reply, locationOf(loaded));
   else if (replayed && operation?.details.awaited === true)
-    repeatAccepted(reply, locationOf(loaded));
+    respondAcceptedAgain(reply, locationOf(loaded));
   const { currency } = loaded.row.position;
   const events = await withUnknownOutcome(() => deps.store.shownEvents(loaded.row));
   return {
@@ -80,7 +80,7 @@ export function registerOperations(app: FastifyInstance, deps: QrDeps): void {
     params: ByTransaction,
     query: OfMerchant,
     response: { 200: QrOperationAnswer, 202: QrOperationAnswer },
-    answerHeaders: acceptedHeaders,
+    responseHeaders: acceptedHeaders,
   } as const;
   route(app, {
     ...shared,
@@ -132,7 +132,7 @@ function registerResolve(app: FastifyInstance, deps: QrDeps): void {
     method: 'POST',
     url: `${base}/:qrTransactionId/resolve`,
     operationId: 'resolveQrPayment',
-    summary: 'End the hold of a QR payment',
+    summary: 'Resolve a held QR payment',
     description:
       'Of a payment with `hold`: Accept takes what was paid as it is, where its terminal still waits; Refund gives it back; Settle says, with a note, that the matter was ended outside of the platform. Of a refund that nobody has answered, Ask has the provider asked how it stands, which may end the hold, and Retry asks for it again under its own name. Who decided stands in its events and in the audit.',
     tags,

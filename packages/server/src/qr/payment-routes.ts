@@ -4,8 +4,8 @@ import type { FastifyInstance } from 'fastify';
 import {
   acceptedHeaders,
   paymentIdempotencyHeaders,
-  repeatAccepted,
   respondAccepted,
+  respondAcceptedAgain,
   route,
   setReplayedHeader,
   withClientTransactionId,
@@ -42,19 +42,19 @@ export function registerCreate(app: FastifyInstance, deps: QrDeps): void {
     method: 'POST',
     url: base,
     operationId: 'createQrPayment',
-    summary: 'Begin a QR payment',
+    summary: 'Create a QR payment',
     description:
       'Needs the token of a device. The provider of the payment type is asked, and what it wants shown is answered; where it answers later, 202 without `display`, which follows as an event. A decline is not an error: it is answered 200 with the whole payment. The same clientTransactionId with the same request is answered again with the status of then, without a second effect.',
     tags,
     permission: 'pay.sale',
-    needsDevice: true,
+    requiresDeviceToken: true,
     rateLimit,
     faultOutcome: 'Unknown',
     headers: paymentIdempotencyHeaders,
     body: QrRequest,
     examples,
     response: { 200: QrTransaction, 202: QrTransaction },
-    answerHeaders: acceptedHeaders,
+    responseHeaders: acceptedHeaders,
     errors: [
       'client_id_reused',
       'client_id_invalid',
@@ -93,7 +93,7 @@ export function registerCreate(app: FastifyInstance, deps: QrDeps): void {
       }
       if (status === 'Created') respondAccepted(reply, locationOf(loaded));
       else if (isAnswered(events) && answeredStatus === 'Created')
-        repeatAccepted(reply, locationOf(loaded));
+        respondAcceptedAgain(reply, locationOf(loaded));
       return view;
     },
   });

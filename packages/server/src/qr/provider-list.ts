@@ -1,8 +1,8 @@
 // The QR payments of a provider's own services: what it was told itself, and how they stand.
-import { type ProviderQrPayment, ProviderQrPaymentPage, refuse } from '@switchyard/contract';
+import { type ProviderQrPayment, ProviderQrPaymentList, refuse } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { openPage, pageQuery, route, sealPage } from '../http/index.ts';
+import { pageQuery, pageResponse, readPageRequest, route } from '../http/index.ts';
 import { type Database, isoTime } from '../platform/index.ts';
 import { tags } from './route-parts.ts';
 import type { LoadedRow } from './rows.ts';
@@ -56,26 +56,26 @@ export function registerProviderList(app: FastifyInstance, database: Database): 
     method: 'GET',
     url: '/qrcode-payment/v1/provider-transactions',
     operationId: list,
-    summary: 'QR payments of one’s own services, by their provider',
+    summary: 'List the QR payments of a provider',
     description:
       'For the organisation that provides the services, whatever merchant took the payment; the ' +
       'newest first. Who paid whom is not told beyond what the provider was asked with.',
     tags,
     permission: 'svc.read',
     query: Type.Object(pageQuery, { additionalProperties: false }),
-    response: { 200: ProviderQrPaymentPage },
+    response: { 200: ProviderQrPaymentList },
     errors: ['cursor_invalid'],
     priority: 'list',
     async handler({ caller, query }) {
       if (caller.entityType !== 'tenant') {
         refuse('permission_denied', 'Only the organisation watches its services.');
       }
-      const { limit, after } = openPage(query, list);
+      const { limit, after } = readPageRequest(query, list);
       const values = [caller.organizationId, after ?? null, limit + 1];
       const rows = await database.query<Row>(listText, values);
       const shown = rows.slice(0, limit);
       const next = rows.length > limit ? shown.at(-1)?.transaction_id : undefined;
-      return sealPage({ items: shown.map(viewOf), next }, query, list);
+      return pageResponse({ items: shown.map(viewOf), next }, query, list);
     },
   });
 }

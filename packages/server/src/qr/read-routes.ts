@@ -1,13 +1,19 @@
 // The routes that only tell: one payment, the list, and what its terminal follows.
 import {
   type QrEvent,
-  QrEvents,
-  QrTransactionPage,
+  QrEventList,
+  QrTransactionList,
   QrTransactionWithEvents,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { cursorOf, pageQuery, route, type Streams, wantsEventStream } from '../http/index.ts';
+import {
+  type EventStreams,
+  pageQuery,
+  readStreamCursor,
+  route,
+  wantsEventStream,
+} from '../http/index.ts';
 import type { QrDeps } from './deps.ts';
 import { pagesOf, wholeOf } from './events.ts';
 import { findPayment } from './find.ts';
@@ -59,18 +65,18 @@ const ListQuery = Type.Object(
   { additionalProperties: false },
 );
 
-export function registerReads(app: FastifyInstance, deps: QrDeps, streams: Streams): void {
+export function registerReads(app: FastifyInstance, deps: QrDeps, streams: EventStreams): void {
   route(app, {
     method: 'GET',
     url: base,
     operationId: 'listQrPayments',
-    summary: 'QR payments, the newest first',
+    summary: 'List the QR payments',
     tags,
     rateLimit,
     priority: 'list',
     permission: 'pay.read',
     query: ListQuery,
-    response: { 200: QrTransactionPage },
+    response: { 200: QrTransactionList },
     errors: ['entity_out_of_scope', 'cursor_invalid', 'database_unavailable'],
     handler: async ({ caller, query }) => listPayments(deps, caller, query),
   });
@@ -78,7 +84,7 @@ export function registerReads(app: FastifyInstance, deps: QrDeps, streams: Strea
     method: 'GET',
     url: `${base}/:qrTransactionId`,
     operationId: 'getQrPayment',
-    summary: 'A QR payment with its events',
+    summary: 'Get a QR payment with its events',
     tags,
     rateLimit,
     priority: 'last',
@@ -95,12 +101,12 @@ export function registerReads(app: FastifyInstance, deps: QrDeps, streams: Strea
   registerEvents(app, deps, streams);
 }
 
-function registerEvents(app: FastifyInstance, deps: QrDeps, streams: Streams): void {
+function registerEvents(app: FastifyInstance, deps: QrDeps, streams: EventStreams): void {
   route(app, {
     method: 'GET',
     url: `${base}/:qrTransactionId/events`,
-    operationId: 'followQrPayment',
-    summary: 'What happens to a QR payment',
+    operationId: 'listQrPaymentEvents',
+    summary: 'List the events of a QR payment',
     description:
       'For its terminal: as JSON at once, as JSON once there is something (`wait`), or as Server-Sent Events with `Accept: text/event-stream`. A stream ends with the payment, and is told so by 204 where nothing is left to tell.',
     tags,
@@ -111,7 +117,7 @@ function registerEvents(app: FastifyInstance, deps: QrDeps, streams: Streams): v
     query: EventsQuery,
     headers: { 'last-event-id': 'The sequence that was heard last.' },
     produces: ['application/json', 'text/event-stream'],
-    response: { 200: QrEvents, 204: null },
+    response: { 200: QrEventList, 204: null },
     errors: [...ofTransaction, 'header_invalid', 'rate_limited', 'overloaded', 'shutting_down'],
     handler: async (request, reply) => {
       const { params, query } = request;
@@ -120,7 +126,7 @@ function registerEvents(app: FastifyInstance, deps: QrDeps, streams: Streams): v
       );
       const read = pagesOf(deps, request.caller, found, query.merchantId);
       const topic = topicOf(found.row);
-      const after = Math.min(cursorOf(request, query.after), sequenceMax);
+      const after = Math.min(readStreamCursor(request, query.after), sequenceMax);
       if (wantsEventStream(request)) return streams.send(request, reply, { topic, after, read });
       const waitSeconds = query.wait ?? 0;
       const page = await streams.poll(request, reply, { topic, after, read, waitSeconds });

@@ -1,7 +1,7 @@
 // What the routes of QR payments share: addresses, parameters, codes, replies.
 import type { ErrorCode } from '@switchyard/contract';
 import { Type } from 'typebox';
-import { resolveIdentifier } from '../http/index.ts';
+import { resolveClientIdentifier } from '../http/index.ts';
 import type { LoadedQr } from './model.ts';
 import { checkIdentifier } from './rules.ts';
 
@@ -46,7 +46,7 @@ export function resolveOperationId(
   headers: Record<string, unknown>,
   inBody: string | undefined,
 ): string | undefined {
-  const id = resolveIdentifier(headers, 'clientOperationId', inBody);
+  const id = resolveClientIdentifier(headers, 'clientOperationId', inBody);
   checkIdentifier(id, '/clientOperationId');
   return id;
 }

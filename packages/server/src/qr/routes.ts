@@ -2,7 +2,7 @@
 import { ProviderEvent, QrEventReceipt } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { route, type Streams } from '../http/index.ts';
+import { type EventStreams, route } from '../http/index.ts';
 import type { QrDeps } from './deps.ts';
 import { takeEvent } from './intake.ts';
 import { registerOperations } from './operation-routes.ts';
@@ -10,7 +10,7 @@ import { registerCreate } from './payment-routes.ts';
 import { registerReads } from './read-routes.ts';
 import { base, rateLimit, tags } from './route-parts.ts';
 
-export function registerQrRoutes(app: FastifyInstance, deps: QrDeps, streams: Streams): void {
+export function registerQrRoutes(app: FastifyInstance, deps: QrDeps, streams: EventStreams): void {
   registerCreate(app, deps);
   registerReads(app, deps, streams);
   registerOperations(app, deps);
@@ -23,8 +23,8 @@ function registerIntake(app: FastifyInstance, deps: QrDeps): void {
   route(app, {
     method: 'POST',
     url: `${base}/:qrTransactionId/events`,
-    operationId: 'tellQrEvent',
-    summary: 'An event of the provider',
+    operationId: 'reportQrPaymentEvent',
+    summary: 'Report an event of a QR payment as its provider',
     description:
       'For the organisation that provides the service of the payment; to everybody else there is no such payment. Answered once the event is durable: 202, and 200 for one that was here before. Unknown members and types are kept and never acted upon. What is older than an event before it, or comes after the end, changes nothing; money for a payment that has ended is refunded, and an amount that differs is held. The result says `Ignored` or `UnderReview` then.',
     tags,

@@ -1,9 +1,9 @@
-// Lists the countries of ISO 3166-1 by name, in the languages that reference data is served in.
+// The countries of ISO 3166-1 with their names in the languages of the reference data.
 import type { Country } from '@switchyard/contract';
 import english from 'i18n-iso-countries/langs/en.json' with { type: 'json' };
 import french from 'i18n-iso-countries/langs/fr.json' with { type: 'json' };
 
-/** Where several names are given, the first is the official one. */
+/** The first of several names is the official one. */
 type Names = Readonly<Record<string, string | readonly string[]>>;
 
 const namesByLanguage = { en: english.countries, fr: french.countries } satisfies Record<
@@ -14,7 +14,7 @@ const namesByLanguage = { en: english.countries, fr: french.countries } satisfie
 export type Language = keyof typeof namesByLanguage;
 export const languages = Object.keys(namesByLanguage) as Language[];
 
-/** In the data for convenience, but a code that ISO leaves to its users. */
+/** Codes of the data that ISO 3166 leaves to its users. */
 const userAssigned: ReadonlySet<string> = new Set(['XK']);
 
 export function listCountries(language: Language): Country[] {
@@ -25,9 +25,9 @@ export function listCountries(language: Language): Country[] {
     .sort((one, other) => (one.code < other.code ? -1 : 1));
 }
 
-/** The language of ours that an Accept-Language header (RFC 9110) wants most; English otherwise. */
-export function languageWanted(header: string | undefined): Language {
-  let wanted: Language = 'en';
+/** The supported language that an Accept-Language header (RFC 9110) prefers; English otherwise. */
+export function preferredLanguage(header: string | undefined): Language {
+  let preferred: Language = 'en';
   let most = 0;
   for (const range of (header ?? '').split(',')) {
     const [tag = '', ...parameters] = range
@@ -37,8 +37,8 @@ export function languageWanted(header: string | undefined): Language {
     const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2) ?? '1';
     const language = languages.find((name) => tag === name || tag.startsWith(`${name}-`));
     if (language === undefined || !(Number(weight) > most)) continue;
-    wanted = language;
+    preferred = language;
     most = Number(weight);
   }
-  return wanted;
+  return preferred;
 }

@@ -1,2 +1,2 @@
-// The door of the reference room: data that belongs to nobody and that everybody needs.
+// The public interface of reference: countries, error codes, roles and groups.
 export { registerReferenceRoutes } from './routes.ts';

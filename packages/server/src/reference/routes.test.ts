@@ -76,7 +76,7 @@ test('all countries of ISO 3166-1 come as a bare array, sorted by code', async (
   );
 });
 
-test('a token is needed, and no permission besides', async () => {
+test('a token is required, and no permission', async () => {
   const missing = await http.app.inject({ url: '/resources/v1/countries' });
   assert.equal(missing.statusCode, 401);
   assert.ok(missing.headers['www-authenticate']);
@@ -84,7 +84,7 @@ test('a token is needed, and no permission besides', async () => {
   assert.equal((await ask({ authorization: 'Bearer bad' })).json().code, 'token_invalid');
 });
 
-test('what a client holds is not sent again', async () => {
+test('a list that the client has in its cache is not sent again', async () => {
   const first = await ask();
   const tag = String(first.headers['etag']);
   assert.match(tag, /^"[\w-]{22}"$/);
@@ -115,14 +115,14 @@ test('names follow Accept-Language, and each language has its own tag', async ()
   assert.match(String(french.headers['vary']), /accept-language/i);
 });
 
-describe('what is published', () => {
+describe('public reference data', () => {
   const read = async (path: string) => {
     const answer = await http.app.inject({ url: `/resources/v1/${path}` });
     assert.equal(answer.statusCode, 200);
     return answer.json();
   };
 
-  test('every error code is listed with its facts, for whoever asks', async () => {
+  test('every error code is listed with its facts, without a token', async () => {
     const { items }: ErrorCodeList = await read('error-codes');
     assert.deepEqual(
       items.map(({ code }) => code),
@@ -132,7 +132,7 @@ describe('what is published', () => {
     assert.deepEqual(found, { code: 'payload_too_large', ...errorCodes.payload_too_large });
   });
 
-  test('every role and group is listed with what it brings', async () => {
+  test('every role and group is listed with its permissions', async () => {
     const { roles, groups }: RoleList = await read('roles');
     const till = roles.find(({ role }) => role === 'PointOfSaleTerminal');
     assert.deepEqual(till, {

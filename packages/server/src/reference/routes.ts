@@ -1,7 +1,7 @@
-// Serves reference data: the same for every caller, so it is written once and kept by clients.
+// Serves reference data, which is equal for every caller and cached by clients.
 import { createHash } from 'node:crypto';
 import {
-  Countries,
+  CountryList,
   ErrorCodeList,
   errorCodes,
   type GroupName,
@@ -14,12 +14,12 @@ import {
   roleTitles,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
-import { isHeld, route } from '../http/index.ts';
-import { type Language, languages, languageWanted, listCountries } from './countries.ts';
+import { matchesIfNoneMatch, route } from '../http/index.ts';
+import { type Language, languages, listCountries, preferredLanguage } from './countries.ts';
 
 type Page = { readonly body: string; readonly entityTag: string };
 
-/** Reference data changes with a release of ours; a day is soon enough to see it. */
+/** Reference data changes with a release only. */
 const cacheSeconds = 86_400;
 
 function countryPage(language: Language): Page {
@@ -50,7 +50,7 @@ export function registerReferenceRoutes(app: FastifyInstance): void {
   registerPublished(app);
 }
 
-/** What is published is public, as the documents of the interface are. */
+/** Error codes and roles need no token, like the OpenAPI document. */
 function registerPublished(app: FastifyInstance): void {
   const common = {
     method: 'GET',
@@ -65,7 +65,7 @@ function registerPublished(app: FastifyInstance): void {
     url: '/resources/v1/error-codes',
     operationId: 'listErrorCodes',
     summary: 'List the error codes',
-    description: 'The closed list of codes, in the order in which a request can meet them.',
+    description: 'The closed list of error codes, in the order of the checks of a request.',
     response: { 200: ErrorCodeList },
     handler: async () => codes,
   });
@@ -75,7 +75,7 @@ function registerPublished(app: FastifyInstance): void {
     url: '/resources/v1/roles',
     operationId: 'listRoles',
     summary: 'List the roles and groups',
-    description: 'The roles of applications and the groups of people, with what each may do.',
+    description: 'The roles of applications and the groups of users with their permissions.',
     response: { 200: RoleList },
     handler: async () => roles,
   });
@@ -89,16 +89,16 @@ function registerCountries(app: FastifyInstance): void {
     operationId: 'listCountries',
     summary: 'List the countries',
     description:
-      'Every country of ISO 3166-1 by its alpha-2 code, as a bare array sorted by code. Names come in English, or in French where Accept-Language prefers it. If-None-Match is answered with 304.',
+      'Every country of ISO 3166-1 by its alpha-2 code, as a bare array sorted by code. Names are in English, or in French when Accept-Language prefers it. If-None-Match with the current ETag gets 304.',
     tags: ['Reference data'],
     permission: 'token',
-    headers: { 'If-None-Match': 'The ETag of the list that the client has.' },
-    response: { 200: Countries, 304: null },
-    answerHeaders: { 200: ['ETag'] },
+    headers: { 'If-None-Match': 'The ETag of the list in the cache of the client.' },
+    response: { 200: CountryList, 304: null },
+    responseHeaders: { 200: ['ETag'] },
     errors: [],
     priority: 'list',
     handler: async ({ headers }, reply) => {
-      const language = languageWanted(headers['accept-language']);
+      const language = preferredLanguage(headers['accept-language']);
       const page = pages.get(language) ?? countryPage(language);
       reply.headers({
         etag: page.entityTag,
@@ -106,7 +106,8 @@ function registerCountries(app: FastifyInstance): void {
         vary: 'Accept-Language',
         'content-language': language,
       });
-      if (isHeld(headers['if-none-match'], page.entityTag)) return reply.code(304).send();
+      if (matchesIfNoneMatch(headers['if-none-match'], page.entityTag))
+        return reply.code(304).send();
       return reply.type('application/json; charset=utf-8').send(page.body);
     },
   });

@@ -1,6 +1,6 @@
 // The door to the reports: a search over payments, sums by day, and what is settled.
 import type { FastifyInstance } from 'fastify';
-import type { Recorder } from '../audit/index.ts';
+import type { AuditRecorder } from '../audit/index.ts';
 import type { RecentTransactions } from '../payments/index.ts';
 import type { Clock, Database, Ids, Jobs, Log, Metrics } from '../platform/index.ts';
 import { openExports } from './exports/index.ts';
@@ -28,7 +28,7 @@ export type ReportingDeps = {
   metrics: Metrics;
   ids: Ids;
   jobs: Jobs;
-  audit: Pick<Recorder, 'record'>;
+  audit: Pick<AuditRecorder, 'record'>;
   /** Sales that this process has committed; left out, all are read. */
   cards?: { readonly recent: RecentTransactions | undefined } | undefined;
   /** How long exports are kept. */

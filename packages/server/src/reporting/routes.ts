@@ -2,16 +2,16 @@
 import {
   paymentSearch,
   ReportedPaymentDetail,
-  ReportedPaymentPage,
+  ReportedPaymentList,
   SettlementDetail,
-  SettlementPage,
+  SettlementList,
   Summary,
   settlementFilters,
   summaryQuery,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { isInstant, openPage, pageQuery, route, sealPage } from '../http/index.ts';
+import { isTimestamp, pageQuery, pageResponse, readPageRequest, route } from '../http/index.ts';
 import type { Clock } from '../platform/index.ts';
 import type { Queries } from './queries.ts';
 import { scopeOf } from './scope.ts';
@@ -47,7 +47,7 @@ const placeText =
 const placeForm = {
   test(text: string): boolean {
     const at = placeText.exec(text)?.groups?.['at'];
-    return at !== undefined && isInstant(at);
+    return at !== undefined && isTimestamp(at);
   },
 };
 const lineForm = /^\d{1,15}\|[A-Za-z0-9._-]{0,80}$/;
@@ -69,29 +69,29 @@ function registerSearch(app: FastifyInstance, { queries, classes }: ReportRoutes
     ...common,
     url: `${base}/transactions`,
     operationId,
-    summary: 'Search for payments',
+    summary: 'List the reported payments',
     description:
       'Payments by cards and by codes, of everything that the token is good for, the newest first. It is ' +
       'filled behind the payments: a change is seen a moment later, and more while the platform is ' +
       'busy. A payment is listed once it has an outcome or waits for one at its provider. A page may be ' +
       'short, or empty, and lead on: the last one has no nextCursor.',
     query: Type.Object({ ...pageQuery, ...paymentSearch }, { additionalProperties: false }),
-    response: { 200: ReportedPaymentPage },
+    response: { 200: ReportedPaymentList },
     errors: [...errors, 'cursor_invalid', 'field_invalid'],
     async handler({ caller, query }) {
       const search = searchOf(scopeOf(caller, query), query);
-      const { limit, after } = openPage(query, operationId, placeForm);
+      const { limit, after } = readPageRequest(query, operationId, placeForm);
       const cut = { limit, isAscending: query.order === 'OldestFirst', after: readPlace(after) };
       const found = await queries.ask((run) => findLines(run, classes, search, cut));
       const next = found.next === undefined ? undefined : writePlace(found.next);
-      return sealPage({ items: found.lines.map(viewLine), next }, query, operationId);
+      return pageResponse({ items: found.lines.map(viewLine), next }, query, operationId);
     },
   });
   route(app, {
     ...common,
     url: `${base}/transactions/:transactionId`,
     operationId: 'getReportedPayment',
-    summary: 'A payment with its operations and events',
+    summary: 'Get a reported payment',
     params: Type.Object({ transactionId: Type.String({ format: 'uuid' }) }),
     response: { 200: ReportedPaymentDetail },
     errors: [...errors, 'transaction_not_found'],
@@ -101,12 +101,12 @@ function registerSearch(app: FastifyInstance, { queries, classes }: ReportRoutes
 }
 
 function registerSummary(app: FastifyInstance, { queries, clock }: ReportRoutesDeps): void {
-  const operationId = 'getSummary';
+  const operationId = 'getPaymentSummary';
   route(app, {
     ...common,
     url: `${base}/summary`,
     operationId,
-    summary: 'Sums of payments by day, place, scheme or answer',
+    summary: 'Get a summary of payments',
     description:
       'A payment counts on the day of its store on which it was made; money counts on the day on which ' +
       'it moved. Summed up as payments happen, and right to the minor unit.',
@@ -115,14 +115,14 @@ function registerSummary(app: FastifyInstance, { queries, clock }: ReportRoutesD
     errors: [...errors, 'cursor_invalid', 'field_invalid'],
     async handler({ caller, query }) {
       const request = requestOf(scopeOf(caller, query), query);
-      const { limit, after } = openPage(query, operationId, lineFormOf(query.groupBy));
+      const { limit, after } = readPageRequest(query, operationId, lineFormOf(query.groupBy));
       const [count = '', ...key] = after?.split('|') ?? [];
       const mark = after === undefined ? undefined : { count: Number(count), key: key.join('|') };
       const { next, items, ...rest } = await queries.ask((run) =>
         summarize(run, request, { limit, after: mark }, clock.now()),
       );
       const last = next === undefined ? undefined : `${next.count}|${next.key}`;
-      return { ...rest, ...sealPage({ items, next: last }, query, operationId) };
+      return { ...rest, ...pageResponse({ items, next: last }, query, operationId) };
     },
   });
 }
@@ -133,21 +133,21 @@ function registerSettlements(app: FastifyInstance, { queries }: ReportRoutesDeps
     ...common,
     url: `${base}/settlements`,
     operationId,
-    summary: 'What is settled, by acquirer, merchant and day',
+    summary: 'List the settlements',
     query: Type.Object({ ...pageQuery, ...settlementFilters }, { additionalProperties: false }),
-    response: { 200: SettlementPage },
+    response: { 200: SettlementList },
     errors: [...errors, 'permission_denied', 'cursor_invalid'],
     async handler({ caller, query }) {
-      const page = openPage(query, operationId, settlementIdForm);
+      const page = readPageRequest(query, operationId, settlementIdForm);
       const found = await queries.ask((run) => settlements(run, caller, query, page));
-      return sealPage(found, query, operationId);
+      return pageResponse(found, query, operationId);
     },
   });
   route(app, {
     ...common,
     url: `${base}/settlements/:settlementId`,
     operationId: 'getSettlement',
-    summary: 'A settlement with its clearing files',
+    summary: 'Get a settlement',
     params: Type.Object({ settlementId: Type.String({ maxLength: 64 }) }),
     response: { 200: SettlementDetail },
     errors: [...errors, 'permission_denied', 'settlement_not_found'],

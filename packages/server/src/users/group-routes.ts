@@ -2,7 +2,7 @@
 import { Group, groupFilters, pageOf } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { openPage, pageQuery, route, sealPage } from '../http/index.ts';
+import { pageQuery, pageResponse, readPageRequest, route } from '../http/index.ts';
 import { demandDomain, userDomainId } from './caller-scope.ts';
 import type { Groups } from './groups.ts';
 
@@ -15,7 +15,7 @@ export function registerGroupRoutes(app: FastifyInstance, groups: Groups): void 
     method: 'GET',
     url: '/user-management/v2/user-domains/:userDomainId/groups',
     operationId: listName,
-    summary: 'List: group',
+    summary: 'List the groups',
     description:
       'The predefined groups of an organisation or of a merchant, with what their users may do. ' +
       'They are made with the entity, and nobody changes them.',
@@ -28,8 +28,8 @@ export function registerGroupRoutes(app: FastifyInstance, groups: Groups): void 
     priority: 'list',
     async handler({ caller, params, query }) {
       demandDomain(caller, params);
-      const page = openPage(query, listName, keyForm);
-      return sealPage(await groups.list(caller, query, page), query, listName);
+      const page = readPageRequest(query, listName, keyForm);
+      return pageResponse(await groups.list(caller, query, page), query, listName);
     },
   });
 }

@@ -1,7 +1,7 @@
 // Creates, lists, edits and switches users, within what the caller may see and give.
 import { defined, refuse, type UserInput, type UserReplacement } from '@switchyard/contract';
-import { actorOf, type Recorder } from '../audit/index.ts';
-import { type Caller, demandVersion, type FoundPage, type PageRequest } from '../http/index.ts';
+import { type AuditRecorder, actorOf } from '../audit/index.ts';
+import { type Caller, type FoundPage, type PageRequest, requireVersion } from '../http/index.ts';
 import type { Accounts, Profile, Upon, User, Within } from '../identity/index.ts';
 import { merchantOf } from './caller-scope.ts';
 import { groupBeyond } from './rules.ts';
@@ -12,7 +12,7 @@ export type UsersDeps = {
     Accounts,
     'find' | 'invite' | 'list' | 'change' | 'setStatus' | 'sendPasswordLink' | 'resetSecondFactor'
   >;
-  readonly audit: Pick<Recorder, 'record'>;
+  readonly audit: Pick<AuditRecorder, 'record'>;
   /** Rejects where the organisation has no such merchant. */
   demandMerchant(organizationId: string, merchantId: string): Promise<void>;
 };
@@ -105,7 +105,7 @@ export function createUsers({ accounts, audit, demandMerchant }: UsersDeps) {
   function demandStanding({ caller, ifMatch }: Asked, standing: User): void {
     if (!sees(caller, standing)) refuseUnknown();
     demandGroups(caller, standing.groups);
-    demandVersion(ifMatch, standing.version);
+    requireVersion(ifMatch, standing.version);
   }
 
   /** A scope lies at or below the entity; both are the organisation's own. */

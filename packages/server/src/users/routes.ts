@@ -12,11 +12,11 @@ import { Type } from 'typebox';
 import {
   type Caller,
   entityTag,
-  ifMatchOf,
-  openPage,
   pageQuery,
+  pageResponse,
+  readIfMatch,
+  readPageRequest,
   route,
-  sealPage,
 } from '../http/index.ts';
 import type { User } from '../identity/index.ts';
 import { demandDomain, userDomainId } from './caller-scope.ts';
@@ -43,7 +43,7 @@ type Request = {
 const askedBy = ({ caller, id, headers }: Request): Asked => ({
   caller,
   requestId: id,
-  ifMatch: ifMatchOf(headers),
+  ifMatch: readIfMatch(headers),
 });
 
 function send(reply: FastifyReply, user: User, { realm }: Caller): UserView {
@@ -56,7 +56,7 @@ function registerReads(app: FastifyInstance, users: Users): void {
     method: 'GET',
     url: collection,
     operationId: listName,
-    summary: 'List: user',
+    summary: 'List the users',
     description: 'In the order of the user names; stable while others are added.',
     tags,
     permission: 'um.read',
@@ -68,10 +68,10 @@ function registerReads(app: FastifyInstance, users: Users): void {
     async handler({ caller, params, query }) {
       demandDomain(caller, params);
       const { limit: _limit, cursor: _cursor, ...filters } = query;
-      const page = openPage(query, listName, keyForm);
+      const page = readPageRequest(query, listName, keyForm);
       const { items, next } = await users.list(caller, filters, page);
       const shown = items.map((user) => viewOf(user, caller.realm));
-      return sealPage({ items: shown, next }, query, listName);
+      return pageResponse({ items: shown, next }, query, listName);
     },
   });
 
@@ -79,12 +79,12 @@ function registerReads(app: FastifyInstance, users: Users): void {
     method: 'GET',
     url: one,
     operationId: 'getUser',
-    summary: 'Read: user',
+    summary: 'Get a user',
     tags,
     permission: 'um.read',
     params: ofUser,
     response: { 200: UserView },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found'],
     async handler({ caller, params }, reply) {
       demandDomain(caller, params);
@@ -98,17 +98,17 @@ function registerWrites(app: FastifyInstance, users: Users): void {
     method: 'POST',
     url: collection,
     operationId: 'createUser',
-    summary: 'Create: user',
+    summary: 'Create a user',
     description:
       'The user gets a mail with a link, good once and for 24 hours, that verifies the address and ' +
       'sets the password. Nobody gives a group with rights to manage that he has not himself.',
     tags,
     permission: 'um.write',
-    takesKey: true,
+    takesIdempotencyKey: true,
     params: ofDomain,
     body: UserInput,
     response: { 201: UserView },
-    answerHeaders: { 201: ['ETag'] },
+    responseHeaders: { 201: ['ETag'] },
     errors: ['resource_not_found', 'merchant_not_found', 'entity_mismatch', 'already_exists'],
     async handler(request, reply) {
       const { caller, params, body, url } = request;
@@ -122,8 +122,8 @@ function registerWrites(app: FastifyInstance, users: Users): void {
   route(app, {
     method: 'PUT',
     url: one,
-    operationId: 'replaceUser',
-    summary: 'Edit: user',
+    operationId: 'updateUser',
+    summary: 'Update a user',
     description:
       'The fields of creation; `username`, `entityId` and `scope` stay as they were made. A new ' +
       'mail address takes effect once the link that is sent to it is followed; left out, address ' +
@@ -133,7 +133,7 @@ function registerWrites(app: FastifyInstance, users: Users): void {
     params: ofUser,
     body: UserReplacement,
     response: { 200: UserView },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found', 'precondition_failed', 'field_read_only'],
     async handler(request, reply) {
       const { caller, params, body } = request;
@@ -147,8 +147,8 @@ function registerStates(app: FastifyInstance, users: Users): void {
   route(app, {
     method: 'PUT',
     url: `${one}/status`,
-    operationId: 'setUserStatus',
-    summary: 'Activate or deactivate: user',
+    operationId: 'updateUserStatus',
+    summary: 'Update the status of a user',
     description:
       'Deactivated, a user is signed out at once and his access tokens are refused within a minute.',
     tags,
@@ -156,7 +156,7 @@ function registerStates(app: FastifyInstance, users: Users): void {
     params: ofUser,
     body: UserStatus,
     response: { 200: UserView },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found', 'precondition_failed'],
     async handler(request, reply) {
       const { caller, params, body } = request;
@@ -170,7 +170,7 @@ function registerStates(app: FastifyInstance, users: Users): void {
     method: 'POST',
     url: `${one}/reset-password`,
     operationId: 'resetUserPassword',
-    summary: 'Reset the password: user',
+    summary: 'Reset the password of a user',
     description:
       'Mails a link to a new password, good once and for an hour; whoever has none yet is invited ' +
       'anew. The old password stays until the link is followed.',
@@ -178,7 +178,7 @@ function registerStates(app: FastifyInstance, users: Users): void {
     permission: 'um.write',
     params: ofUser,
     response: { 202: UserView },
-    answerHeaders: { 202: ['ETag'] },
+    responseHeaders: { 202: ['ETag'] },
     errors: ['resource_not_found', 'user_deactivated', 'rate_limited'],
     async handler(request, reply) {
       const { caller, params } = request;
@@ -192,7 +192,7 @@ function registerStates(app: FastifyInstance, users: Users): void {
     method: 'POST',
     url: `${one}/reset-second-factor`,
     operationId: 'resetUserSecondFactor',
-    summary: 'Reset the second factor: user',
+    summary: 'Reset the second factor of a user',
     description:
       'For a lost phone: one-time codes, recovery codes and passkeys are gone, every session ends, ' +
       'and a new second factor is set up at the next sign-in. The user is told by mail.',
@@ -200,7 +200,7 @@ function registerStates(app: FastifyInstance, users: Users): void {
     permission: 'um.write',
     params: ofUser,
     response: { 200: UserView },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found', 'precondition_failed'],
     async handler(request, reply) {
       const { caller, params } = request;

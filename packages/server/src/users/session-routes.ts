@@ -2,7 +2,7 @@
 import { pageOf, UserSession } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { openPage, pageQuery, route, sealPage } from '../http/index.ts';
+import { pageQuery, pageResponse, readPageRequest, route } from '../http/index.ts';
 import { demandDomain, userDomainId } from './caller-scope.ts';
 import type { UserSessions } from './sessions.ts';
 
@@ -24,7 +24,7 @@ export function registerUserSessionRoutes(app: FastifyInstance, sessions: UserSe
     method: 'GET',
     url: collection,
     operationId: listName,
-    summary: 'List: session of a user',
+    summary: 'List the sessions of a user',
     description: 'Where the user is signed in, the newest first.',
     tags,
     permission: 'um.read',
@@ -35,16 +35,16 @@ export function registerUserSessionRoutes(app: FastifyInstance, sessions: UserSe
     priority: 'list',
     async handler({ caller, params, query }) {
       demandDomain(caller, params);
-      const page = openPage(query, listName, keyForm);
-      return sealPage(await sessions.list(caller, params.userId, page), query, listName);
+      const page = readPageRequest(query, listName, keyForm);
+      return pageResponse(await sessions.list(caller, params.userId, page), query, listName);
     },
   });
 
   route(app, {
     method: 'DELETE',
     url: collection,
-    operationId: 'endUserSessions',
-    summary: 'End: sessions of a user',
+    operationId: 'deleteUserSessions',
+    summary: 'Delete all sessions of a user',
     description:
       'The user is signed out everywhere, or at the one session that `sessionId` names; access ' +
       'tokens are refused within a minute.',

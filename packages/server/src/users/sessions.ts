@@ -1,6 +1,6 @@
 // Where a user is signed in: shown, and ended, by those who manage the user.
 import { refuse, type UserSession } from '@switchyard/contract';
-import { actorOf, type Recorder } from '../audit/index.ts';
+import { type AuditRecorder, actorOf } from '../audit/index.ts';
 import type { Caller, FoundPage, PageRequest } from '../http/index.ts';
 import type { Identity, User } from '../identity/index.ts';
 import { type Database, isoTime } from '../platform/index.ts';
@@ -9,7 +9,7 @@ import type { Users } from './operations.ts';
 export type UserSessionsDeps = {
   readonly users: Pick<Users, 'get' | 'demandChange'>;
   readonly sessions: Pick<Identity['sessions'], 'list' | 'end' | 'endAll'>;
-  readonly audit: Pick<Recorder, 'record'>;
+  readonly audit: Pick<AuditRecorder, 'record'>;
   readonly database: Pick<Database, 'transaction'>;
 };
 

@@ -1,6 +1,6 @@
 // The door of events: what has happened is published in a feed, and sent to whoever asked for it.
 import type { FastifyInstance } from 'fastify';
-import type { Streams } from '../http/index.ts';
+import type { EventStreams } from '../http/index.ts';
 import type {
   ChangeNotifier,
   Clock,
@@ -39,7 +39,7 @@ export type WebhooksDeps = {
 };
 
 export type Webhooks = {
-  register(app: FastifyInstance, streams: Streams): void;
+  register(app: FastifyInstance, streams: EventStreams): void;
   /** Begins what one process of many does: in those with the role `jobs`. */
   start(): void;
   stop(): Promise<void>;

@@ -20,12 +20,12 @@ import { actorOf } from '../audit/index.ts';
 import {
   type Caller,
   entityTag,
-  ifMatchOf,
   merchantOf,
-  openPage,
   pageQuery,
+  pageResponse,
+  readIfMatch,
+  readPageRequest,
   route,
-  sealPage,
 } from '../http/index.ts';
 import type { Deliveries } from './delivery/deliveries.ts';
 import type { Replays } from './delivery/replay.ts';
@@ -80,7 +80,7 @@ function registerReads(app: FastifyInstance, { endpoints }: Parts): void {
     method: 'GET',
     url: `${base}/endpoints`,
     operationId: 'listWebhookEndpoints',
-    summary: 'List: webhook endpoint',
+    summary: 'List the webhook endpoints',
     tags,
     permission: 'hook.read',
     query: Type.Object(pageQuery, closed),
@@ -88,9 +88,9 @@ function registerReads(app: FastifyInstance, { endpoints }: Parts): void {
     errors: ['cursor_invalid'],
     priority: 'list',
     async handler({ caller, query }) {
-      const page = openPage(query, 'listWebhookEndpoints');
+      const page = readPageRequest(query, 'listWebhookEndpoints');
       const found = await endpoints.list(scopeOf(caller), page);
-      return sealPage(found, query, 'listWebhookEndpoints');
+      return pageResponse(found, query, 'listWebhookEndpoints');
     },
   });
 
@@ -98,12 +98,12 @@ function registerReads(app: FastifyInstance, { endpoints }: Parts): void {
     method: 'GET',
     url: `${base}/endpoints/:endpointId`,
     operationId: 'getWebhookEndpoint',
-    summary: 'Read: webhook endpoint',
+    summary: 'Get a webhook endpoint',
     tags,
     permission: 'hook.read',
     params: ofEndpoint,
     response: { 200: WebhookEndpoint },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: ['endpoint_not_found'],
     async handler({ caller, params }, reply) {
       return send(reply, await endpoints.get(scopeOf(caller), params.endpointId));
@@ -116,14 +116,14 @@ function registerChanges(app: FastifyInstance, { endpoints }: Parts): void {
     method: 'POST',
     url: `${base}/endpoints`,
     operationId: 'createWebhookEndpoint',
-    summary: 'Create: webhook endpoint',
+    summary: 'Create a webhook endpoint',
     description: 'The answer holds the secret, this once.',
     tags,
     permission: 'hook.write',
-    takesKey: true,
+    takesIdempotencyKey: true,
     body: WebhookEndpointInput,
     response: { 201: CreatedWebhookEndpoint },
-    answerHeaders: { 201: ['ETag'] },
+    responseHeaders: { 201: ['ETag'] },
     errors: ['endpoint_limit_reached', 'merchant_not_found'],
     async handler(request, reply) {
       const made = await endpoints.create(byOf(request), request.body);
@@ -136,8 +136,8 @@ function registerChanges(app: FastifyInstance, { endpoints }: Parts): void {
   route(app, {
     method: 'PUT',
     url: `${base}/endpoints/:endpointId`,
-    operationId: 'replaceWebhookEndpoint',
-    summary: 'Replace: webhook endpoint',
+    operationId: 'updateWebhookEndpoint',
+    summary: 'Update a webhook endpoint',
     description:
       'What was planned for a disabled endpoint goes out once it is enabled; what happened meanwhile is replayed on demand. If-Match takes the ETag.',
     tags,
@@ -145,7 +145,7 @@ function registerChanges(app: FastifyInstance, { endpoints }: Parts): void {
     params: ofEndpoint,
     body: WebhookEndpointReplacement,
     response: { 200: WebhookEndpoint },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: [
       ...(['endpoint_not_found', 'endpoint_state', 'merchant_not_found'] as const),
       ...(['field_read_only', 'precondition_failed'] as const),
@@ -153,7 +153,10 @@ function registerChanges(app: FastifyInstance, { endpoints }: Parts): void {
     async handler(request, reply) {
       const { params, body, headers } = request;
       const by = byOf(request);
-      return send(reply, await endpoints.replace(by, params.endpointId, body, ifMatchOf(headers)));
+      return send(
+        reply,
+        await endpoints.replace(by, params.endpointId, body, readIfMatch(headers)),
+      );
     },
   });
 
@@ -161,7 +164,7 @@ function registerChanges(app: FastifyInstance, { endpoints }: Parts): void {
     method: 'DELETE',
     url: `${base}/endpoints/:endpointId`,
     operationId: 'deleteWebhookEndpoint',
-    summary: 'Delete: webhook endpoint',
+    summary: 'Delete a webhook endpoint',
     description: 'With its deliveries, sent or not.',
     tags,
     permission: 'hook.write',
@@ -171,7 +174,7 @@ function registerChanges(app: FastifyInstance, { endpoints }: Parts): void {
     errors: ['endpoint_not_found', 'precondition_failed'],
     async handler(request, reply) {
       const { params, headers } = request;
-      await endpoints.remove(byOf(request), params.endpointId, ifMatchOf(headers));
+      await endpoints.remove(byOf(request), params.endpointId, readIfMatch(headers));
       return reply.code(204).send();
     },
   });
@@ -185,14 +188,14 @@ function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }:
   route(app, {
     method: 'POST',
     url: `${base}/endpoints/:endpointId/secret`,
-    operationId: 'renewWebhookSecret',
-    summary: 'Renew: keys of a webhook endpoint',
+    operationId: 'rotateWebhookSecret',
+    summary: 'Rotate the secret of a webhook endpoint',
     description:
       'For 24 hours the old keys sign too, beside the new ones; three times at the most.',
     tags,
     permission,
     params,
-    takesKey: true,
+    takesIdempotencyKey: true,
     response: { 200: WebhookSecret },
     errors: ['endpoint_not_found', 'keys_renewed_often'],
     async handler(request, reply) {
@@ -205,7 +208,7 @@ function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }:
     method: 'POST',
     url: `${base}/endpoints/:endpointId/verify`,
     operationId: 'verifyWebhookEndpoint',
-    summary: 'Verify: webhook endpoint',
+    summary: 'Verify a webhook endpoint',
     description:
       'Sends a signed `endpoint.challenge`; the endpoint answers 200 with the challenge as the whole body.',
     tags,
@@ -213,7 +216,7 @@ function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }:
     params,
     rateLimit,
     response: { 200: WebhookEndpoint },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: ['endpoint_not_found', 'endpoint_state', 'endpoint_unverified'],
     async handler(request, reply) {
       return send(reply, await endpoints.verify(byOf(request), request.params.endpointId));
@@ -224,13 +227,13 @@ function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }:
     method: 'POST',
     url: `${base}/endpoints/:endpointId/test`,
     operationId: 'testWebhookEndpoint',
-    summary: 'Test: webhook endpoint',
+    summary: 'Test a webhook endpoint',
     description: 'Sends an event that has not happened, marked with `test`.',
     tags,
     permission,
     params,
     rateLimit,
-    takesKey: true,
+    takesIdempotencyKey: true,
     body: WebhookTest,
     bodyOptional: true,
     response: { 202: WebhookDelivery },
@@ -246,14 +249,14 @@ function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }:
     method: 'POST',
     url: `${base}/endpoints/:endpointId/replay`,
     operationId: 'replayWebhookEvents',
-    summary: 'Replay: events to a webhook endpoint',
+    summary: 'Replay events to a webhook endpoint',
     description:
       'With a time all events of it, delivered or not; without one those that were missed since the last acknowledged one. One replay of an endpoint runs at a time.',
     tags,
     permission,
     params,
     rateLimit,
-    takesKey: true,
+    takesIdempotencyKey: true,
     body: WebhookReplay,
     bodyOptional: true,
     response: { 202: BegunWebhookReplay },
@@ -270,7 +273,7 @@ function registerDeliveries(app: FastifyInstance, { deliveries }: Parts): void {
     method: 'GET',
     url: `${base}/deliveries`,
     operationId: 'listWebhookDeliveries',
-    summary: 'List: webhook delivery',
+    summary: 'List the webhook deliveries',
     description: 'The newest first.',
     tags,
     permission: 'hook.read',
@@ -280,9 +283,9 @@ function registerDeliveries(app: FastifyInstance, { deliveries }: Parts): void {
     priority: 'list',
     async handler({ caller, query }) {
       const { limit: _limit, cursor: _cursor, ...filters } = query;
-      const page = openPage(query, 'listWebhookDeliveries');
+      const page = readPageRequest(query, 'listWebhookDeliveries');
       const found = await deliveries.list(scopeOf(caller), filters, page);
-      return sealPage(found, query, 'listWebhookDeliveries');
+      return pageResponse(found, query, 'listWebhookDeliveries');
     },
   });
 
@@ -290,7 +293,7 @@ function registerDeliveries(app: FastifyInstance, { deliveries }: Parts): void {
     method: 'GET',
     url: `${base}/deliveries/:deliveryId`,
     operationId: 'getWebhookDelivery',
-    summary: 'Read: webhook delivery',
+    summary: 'Get a webhook delivery',
     description: 'With its tries, and the bytes that are sent.',
     tags,
     permission: 'hook.read',
@@ -304,11 +307,11 @@ function registerDeliveries(app: FastifyInstance, { deliveries }: Parts): void {
     method: 'POST',
     url: `${base}/deliveries/:deliveryId/resend`,
     operationId: 'resendWebhookDelivery',
-    summary: 'Resend: webhook delivery',
+    summary: 'Resend a webhook delivery',
     description: 'The same identifier and bytes, at once and with the whole schedule before it.',
     tags,
     permission: 'hook.write',
-    takesKey: true,
+    takesIdempotencyKey: true,
     rateLimit: 'outgoing',
     params: ofDelivery,
     response: { 202: WebhookDelivery },

@@ -1,7 +1,7 @@
 /** How an acquirer link stands, as one word: the worst of what is known of it. */
-import type { AcquirerLink, AcquirerLinkStates } from '@switchyard/contract';
+import type { AcquirerLink, AcquirerLinkStateList } from '@switchyard/contract';
 
-export type LinkFacts = AcquirerLinkStates['items'][number];
+export type LinkFacts = AcquirerLinkStateList['items'][number];
 export type LinkState =
   | 'Disabled'
   | 'PendingApproval'

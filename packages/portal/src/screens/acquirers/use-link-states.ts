@@ -1,5 +1,5 @@
 /** How the acquirer links stand, looked at again by itself. */
-import type { AcquirerLinkStates } from '@switchyard/contract';
+import type { AcquirerLinkStateList } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
 import { useCan } from '../../session/use-session.ts';
@@ -9,7 +9,7 @@ import type { LinkFacts } from './link-state.ts';
 const askAgainMs = 10_000;
 
 async function read(signal: AbortSignal): Promise<ReadonlyMap<string, LinkFacts>> {
-  const { items } = await api.get<AcquirerLinkStates>(addresses.linkStates, {
+  const { items } = await api.get<AcquirerLinkStateList>(addresses.linkStates, {
     signal,
     isBackground: true,
   });

@@ -1,5 +1,5 @@
 /** The feed as a list: looked through from its newest end, a page at a time. */
-import type { EventPage, FeedItem } from '@switchyard/contract';
+import type { EventList, FeedItem } from '@switchyard/contract';
 import { api, type Query } from '../../api/client.ts';
 import type { Page } from '../../table/row-store.ts';
 
@@ -11,7 +11,7 @@ export async function readBack(
   cursor: string | undefined,
   signal: AbortSignal | undefined,
 ): Promise<Page<FeedItem>> {
-  const { items, nextBefore } = await api.get<EventPage>(feedAddress, {
+  const { items, nextBefore } = await api.get<EventList>(feedAddress, {
     query: { ...query, before: cursor ?? 0, limit: pageMost },
     signal,
   });
@@ -23,7 +23,7 @@ export async function readEvent(
   position: number,
   signal: AbortSignal | undefined,
 ): Promise<FeedItem | undefined> {
-  const { items } = await api.get<EventPage>(feedAddress, {
+  const { items } = await api.get<EventList>(feedAddress, {
     query: { before: position + 1, limit: 1 },
     signal,
   });

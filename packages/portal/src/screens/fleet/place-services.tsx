@@ -1,6 +1,6 @@
 /** What a place is to run: the services that are active there, and how far their parameters have come. */
 
-import { type DeviceDelivery, type DeviceServices, defined } from '@switchyard/contract';
+import { type DeviceDelivery, type DeviceServiceList, defined } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
 import { EmptyState, Facts, Loading, Panel } from '../../parts/page.tsx';
@@ -24,7 +24,7 @@ export function PlaceServices({ logicalDeviceId }: { readonly logicalDeviceId: s
   const address = `/service-catalog/v1/logical-devices/${logicalDeviceId}/services`;
   const { data, error, refetch } = useQuery({
     queryKey: ['estate', address],
-    queryFn: ({ signal }) => api.get<DeviceServices>(address, { signal }),
+    queryFn: ({ signal }) => api.get<DeviceServiceList>(address, { signal }),
     enabled: maySee,
   });
   if (!maySee) return null;
@@ -59,7 +59,7 @@ export function PlaceServices({ logicalDeviceId }: { readonly logicalDeviceId: s
   );
 }
 
-type Levels = DeviceServices['items'][number]['levels'];
+type Levels = DeviceServiceList['items'][number]['levels'];
 
 /** The uppermost level at which it is not active: there it begins. */
 function heldAt(levels: Levels, t: (key: string) => string): string {

@@ -1,6 +1,6 @@
 /** Where a service is in use: merchants, then the stores of one, then the devices of a store. */
 import { Button } from '@mantine/core';
-import type { Service, ServicePlace, ServicePlaces } from '@switchyard/contract';
+import type { Service, ServicePlace, ServiceStateList } from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, type Query } from '../../api/client.ts';
@@ -127,7 +127,7 @@ export function Places({
           label={t(`places.${kinds[kind - 1] ?? 'merchants'}`)}
           listKey={['service-places', serviceId, under, round]}
           read={(cursor, signal) =>
-            api.get<ServicePlaces>(`${catalogue}/services/${serviceId}/places`, {
+            api.get<ServiceStateList>(`${catalogue}/services/${serviceId}/places`, {
               query: { ...query, cursor, limit: 200 },
               signal,
             })
@@ -152,7 +152,7 @@ export function Places({
   );
 }
 
-type Level = ServicePlaces['above'][number];
+type Level = ServiceStateList['above'][number];
 
 const wordAbove = ({ active, status }: Level): string => {
   if (active) return 'places.on';

@@ -4,7 +4,7 @@ import type {
   ServiceActivation,
   ServicePackage,
   ServicePlace,
-  ServicePlaces,
+  ServiceStateList,
   Subscription,
 } from '@switchyard/contract';
 import { useQueries, useQuery, useQueryClient } from '@tanstack/react-query';
@@ -97,7 +97,7 @@ export function useOwnActivations() {
 const placesQuery = (serviceId: string, under: Query) => ({
   queryKey: [...servicesKey, 'places', serviceId, under],
   queryFn: ({ signal }: { signal: AbortSignal }) =>
-    api.get<ServicePlaces>(`${catalogue}/services/${serviceId}/places`, {
+    api.get<ServiceStateList>(`${catalogue}/services/${serviceId}/places`, {
       query: { ...under, limit: 1 },
       signal,
     }),

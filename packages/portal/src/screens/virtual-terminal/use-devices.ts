@@ -1,5 +1,5 @@
 /** The places of the merchant where this page can stand in for a terminal. */
-import type { PortalTerminalPage } from '@switchyard/contract';
+import type { PortalTerminalList } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
 
@@ -11,7 +11,7 @@ export function useDevices() {
   const { data, error, isPending, refetch } = useQuery({
     queryKey: ['portal-terminals'],
     queryFn: () =>
-      api.get<PortalTerminalPage>('/portal/terminals', { query: { limit: devicesMost } }),
+      api.get<PortalTerminalList>('/portal/terminals', { query: { limit: devicesMost } }),
   });
   const choices: readonly Choice[] = (data?.items ?? []).map(({ deviceId, name }) => ({
     value: deviceId,

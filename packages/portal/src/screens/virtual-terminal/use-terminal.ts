@@ -1,6 +1,11 @@
 /** The terminal at work: one payment at a time, each with an identifier of its own until it has ended. */
 
-import { defined, type QrEvents, type QrTransaction, type Transaction } from '@switchyard/contract';
+import {
+  defined,
+  type QrEventList,
+  type QrTransaction,
+  type Transaction,
+} from '@switchyard/contract';
 import { useEffect, useRef, useState } from 'react';
 import { api } from '../../api/client.ts';
 import { ConnectionError, isProblem } from '../../api/problem.ts';
@@ -78,7 +83,7 @@ async function follow(
   const options = { headers: asDevice(deviceId), signal, isBackground: true };
   let after = 0;
   for (let isFinal = false; !isFinal && !signal.aborted; ) {
-    const news = await api.get<QrEvents>(`${path}/events`, {
+    const news = await api.get<QrEventList>(`${path}/events`, {
       ...options,
       query: { after, wait: waitSeconds },
       limitMs: waitLimitMs,

@@ -9,7 +9,14 @@ import {
 } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Type } from 'typebox';
-import { entityTag, ifMatchOf, openPage, pageQuery, route, sealPage } from '../../http/index.ts';
+import {
+  entityTag,
+  pageQuery,
+  pageResponse,
+  readIfMatch,
+  readPageRequest,
+  route,
+} from '../../http/index.ts';
 import { scopeOf } from '../deps.ts';
 import { byOf } from '../service-routes.ts';
 import type { Reads } from './read.ts';
@@ -80,7 +87,7 @@ function registerReads(app: FastifyInstance, room: Reads): void {
     method: 'GET',
     url: base,
     operationId: 'listConfigurableServices',
-    summary: 'List: services that can be configured',
+    summary: 'List the configurable services',
     description: 'The subscribed services that take a configuration, and what the level has set.',
     tags,
     permission: 'conf.read',
@@ -91,9 +98,9 @@ function registerReads(app: FastifyInstance, room: Reads): void {
     priority: 'list',
     async handler({ caller, params, query }) {
       const list = `configurable at ${params.entityId}`;
-      const page = openPage(query, list);
+      const page = readPageRequest(query, list);
       const found = await room.services(scopeOf(caller), entityOf(params), page);
-      return sealPage(found, query, list);
+      return pageResponse(found, query, list);
     },
   });
 
@@ -101,7 +108,7 @@ function registerReads(app: FastifyInstance, room: Reads): void {
     method: 'GET',
     url: one,
     operationId: 'getConfiguration',
-    summary: 'Read: configuration of a service at a level',
+    summary: 'Get the configuration of a service',
     description:
       'What the level has set, and the effective values with the level that each comes from. ' +
       'Secrets are named and never shown.',
@@ -109,7 +116,7 @@ function registerReads(app: FastifyInstance, room: Reads): void {
     permission: 'conf.read',
     params: ofService,
     response: { 200: ServiceConfiguration },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: targets,
     async handler({ caller, params }, reply) {
       return send(reply, await room.get(scopeOf(caller), targetOf(params)));
@@ -122,7 +129,7 @@ function registerVersions(app: FastifyInstance, room: Reads & Submissions): void
     method: 'GET',
     url: `${one}/versions`,
     operationId: 'listConfigurationVersions',
-    summary: 'List: versions of a configuration',
+    summary: 'List the versions of a configuration',
     description: 'The newest first, without values.',
     tags,
     permission: 'conf.read',
@@ -133,9 +140,9 @@ function registerVersions(app: FastifyInstance, room: Reads & Submissions): void
     priority: 'list',
     async handler({ caller, params, query }) {
       const list = `versions of ${params.serviceId} at ${params.entityId}`;
-      const page = openPage(query, list, versionForm);
+      const page = readPageRequest(query, list, versionForm);
       const found = await room.versions(scopeOf(caller), targetOf(params), page);
-      return sealPage(found, query, list);
+      return pageResponse(found, query, list);
     },
   });
 
@@ -143,7 +150,7 @@ function registerVersions(app: FastifyInstance, room: Reads & Submissions): void
     method: 'GET',
     url: `${one}/versions/:version`,
     operationId: 'getConfigurationVersion',
-    summary: 'Read: version of a configuration',
+    summary: 'Get a version of a configuration',
     description: 'What the level had set then, without secrets.',
     tags,
     permission: 'conf.read',
@@ -159,20 +166,20 @@ function registerVersions(app: FastifyInstance, room: Reads & Submissions): void
     method: 'POST',
     url: `${one}/versions/:version/restore`,
     operationId: 'restoreConfigurationVersion',
-    summary: 'Restore: version of a configuration',
+    summary: 'Restore a version of a configuration',
     description:
       'Makes a new version of the older one, secrets included, if it fits the release in force.',
     tags,
     permission: 'conf.write',
     params: ofVersion,
     response: { 200: ServiceConfiguration },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: [...targets, 'resource_not_found', 'precondition_failed'],
     async handler(request, reply) {
       const { params, headers } = request;
       const version = Number(params.version);
       const by = byOf(request);
-      const { view } = await room.restore(by, targetOf(params), version, ifMatchOf(headers));
+      const { view } = await room.restore(by, targetOf(params), version, readIfMatch(headers));
       return send(reply, view);
     },
   });
@@ -183,7 +190,7 @@ function registerChanges(app: FastifyInstance, room: Submissions): void {
     method: 'POST',
     url: one,
     operationId: 'submitConfiguration',
-    summary: 'Submit: configuration of a service at a level',
+    summary: 'Submit the configuration of a service',
     description:
       'Takes the place of all that the level had set; what is left out is inherited. A secret that ' +
       'is left out stays, `null` takes it away. The same values again make no version.',
@@ -192,12 +199,12 @@ function registerChanges(app: FastifyInstance, room: Submissions): void {
     params: ofService,
     body: ConfigurationInput,
     response: { 200: ServiceConfiguration },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: [...targets, 'precondition_failed'],
     async handler(request, reply) {
       const { params, body, headers } = request;
       const by = byOf(request);
-      const { view } = await room.submit(by, targetOf(params), body.values, ifMatchOf(headers));
+      const { view } = await room.submit(by, targetOf(params), body.values, readIfMatch(headers));
       return send(reply, view);
     },
   });
@@ -205,8 +212,8 @@ function registerChanges(app: FastifyInstance, room: Submissions): void {
   route(app, {
     method: 'DELETE',
     url: one,
-    operationId: 'removeConfiguration',
-    summary: 'Remove: configuration of a service at a level',
+    operationId: 'deleteConfiguration',
+    summary: 'Delete the configuration of a service',
     description: 'Everything is inherited from then on; the versions stay.',
     tags,
     permission: 'conf.write',
@@ -216,7 +223,7 @@ function registerChanges(app: FastifyInstance, room: Submissions): void {
     errors: [...targets, 'precondition_failed'],
     async handler(request, reply) {
       const { params, headers } = request;
-      await room.remove(byOf(request), targetOf(params), ifMatchOf(headers));
+      await room.remove(byOf(request), targetOf(params), readIfMatch(headers));
       return reply.code(204).send();
     },
   });

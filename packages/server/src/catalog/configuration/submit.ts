@@ -1,7 +1,7 @@
 // Changes what a level has set: submits, takes away, brings an older version back.
 import { type ActivationLevel, defined, type ServiceConfiguration } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
-import { demandVersion } from '../../http/index.ts';
+import { requireVersion } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
 import type { By, CatalogDeps } from '../deps.ts';
 import { holdSubscription } from '../offer-store.ts';
@@ -74,7 +74,7 @@ export function createSubmissions(
       if (!(await holdSubscription(run, organizationId, serviceId))) refuseUnsubscribed();
       const now = isoTime(clock.now());
       const row = await lockConfiguration(run, { organizationId, serviceId, place, now });
-      demandVersion(ifMatch, row.version);
+      requireVersion(ifMatch, row.version);
       const standing = levelOf(box, row);
       const line = await readLine(run, organizationId, place, serviceId);
       const above = line

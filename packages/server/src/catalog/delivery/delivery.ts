@@ -1,7 +1,7 @@
 // What devices and administrators do with deliveries: read, acknowledge, look who is behind.
 import {
   type AcknowledgedConfiguration,
-  type ConfigurationKeys,
+  type ConfigurationKeyList,
   type DeviceAcknowledgement,
   type DeviceConfigurationDocument,
   type DeviceDelivery,
@@ -61,7 +61,7 @@ export type Delivery = {
   acknowledge(scope: Scope, said: DeviceAcknowledgement): Promise<AcknowledgedConfiguration>;
   get(scope: Scope, logicalDeviceId: string): Promise<DeviceDelivery>;
   list(scope: Scope, query: FleetQuery, page: PageRequest): Promise<FoundPage<FleetDelivery>>;
-  keys(): Promise<ConfigurationKeys>;
+  keys(): Promise<ConfigurationKeyList>;
 };
 
 function statusOf(row: DeliveryRow | undefined, version: string): DeviceDelivery['status'] {

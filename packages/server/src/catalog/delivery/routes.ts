@@ -1,16 +1,22 @@
 // The addresses at which devices get their configuration, and administrators see who has it.
 import {
   AcknowledgedConfiguration,
-  ConfigurationKeys,
+  ConfigurationKeyList,
   DeviceAcknowledgement,
   DeviceConfigurationDocument,
   DeviceDelivery,
-  FleetDeliveryPage,
+  FleetDeliveryList,
   fleetFilters,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { isHeld, openPage, pageQuery, route, sealPage } from '../../http/index.ts';
+import {
+  matchesIfNoneMatch,
+  pageQuery,
+  pageResponse,
+  readPageRequest,
+  route,
+} from '../../http/index.ts';
 import { scopeOf } from '../deps.ts';
 import type { Delivery } from './delivery.ts';
 
@@ -27,8 +33,8 @@ function registerDevices(app: FastifyInstance, delivery: Delivery): void {
   route(app, {
     method: 'GET',
     url: `${base}/device`,
-    operationId: 'readDeviceConfiguration',
-    summary: 'Read: configuration of the device that asks',
+    operationId: 'getDeviceConfiguration',
+    summary: 'Get the configuration of the calling device',
     description:
       'For a token of a device. The ETag changes when the values do; with If-None-Match a device ' +
       'asks as often as it likes. Each document is signed: check it with `/configuration/v1/keys`.',
@@ -36,12 +42,12 @@ function registerDevices(app: FastifyInstance, delivery: Delivery): void {
     permission,
     headers: { 'If-None-Match': 'The ETag of the configuration that the device holds.' },
     response: { 200: DeviceConfigurationDocument, 304: null },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: ['device_not_found'],
     priority: 'list',
     async handler({ caller, headers }, reply) {
       const held = headers['if-none-match'];
-      const holds = (version: string) => isHeld(held, `"${version}"`);
+      const holds = (version: string) => matchesIfNoneMatch(held, `"${version}"`);
       const { version, document } = await delivery.read(scopeOf(caller), holds);
       // Values may hold secrets.
       reply.headers({ etag: `"${version}"`, 'cache-control': 'no-store' });
@@ -53,7 +59,7 @@ function registerDevices(app: FastifyInstance, delivery: Delivery): void {
     method: 'POST',
     url: `${base}/device/acknowledgements`,
     operationId: 'acknowledgeDeviceConfiguration',
-    summary: 'Acknowledge: configuration of the device that asks',
+    summary: 'Acknowledge the configuration of the calling device',
     description:
       'Whether the version that the device read is in use there. The last word counts; the same ' +
       'word again changes nothing. A version that the device was not told is refused.',
@@ -77,11 +83,11 @@ function registerDevices(app: FastifyInstance, delivery: Delivery): void {
     method: 'GET',
     url: `${base}/keys`,
     operationId: 'listConfigurationKeys',
-    summary: 'List: key of the device configuration',
+    summary: 'List the keys that sign device configurations',
     description: 'A JSON Web Key set (RFC 7517): the key that signs now first, older ones behind.',
     tags,
     permission: 'public',
-    response: { 200: ConfigurationKeys },
+    response: { 200: ConfigurationKeyList },
     errors: [],
     handler: () => delivery.keys(),
   });
@@ -91,8 +97,8 @@ function registerFleet(app: FastifyInstance, delivery: Delivery): void {
   route(app, {
     method: 'GET',
     url: `${base}/logical-devices/:logicalDeviceId/delivery`,
-    operationId: 'getDeviceDelivery',
-    summary: 'Read: delivery to a device',
+    operationId: 'getConfigurationDelivery',
+    summary: 'Get the configuration delivery of a device',
     description: 'What is in force for the device, what it was told, and what it uses.',
     tags,
     permission,
@@ -107,8 +113,8 @@ function registerFleet(app: FastifyInstance, delivery: Delivery): void {
   route(app, {
     method: 'GET',
     url: `${base}/delivery`,
-    operationId: 'listDeliveries',
-    summary: 'List: delivery to devices',
+    operationId: 'listConfigurationDeliveries',
+    summary: 'List the configuration deliveries',
     description:
       'The devices of the fleet by how far they have come. `Pending` finds those that are behind: ' +
       'they never asked, have not said a word yet, or something above them changed since they asked. ' +
@@ -117,13 +123,17 @@ function registerFleet(app: FastifyInstance, delivery: Delivery): void {
     tags,
     permission,
     query: Type.Object({ ...pageQuery, ...fleetFilters }, { additionalProperties: false }),
-    response: { 200: FleetDeliveryPage },
+    response: { 200: FleetDeliveryList },
     errors: ['cursor_invalid'],
     priority: 'list',
     async handler({ caller, query }) {
       const { limit: _limit, cursor: _cursor, ...wanted } = query;
-      const page = openPage(query, 'listDeliveries');
-      return sealPage(await delivery.list(scopeOf(caller), wanted, page), query, 'listDeliveries');
+      const page = readPageRequest(query, 'listConfigurationDeliveries');
+      return pageResponse(
+        await delivery.list(scopeOf(caller), wanted, page),
+        query,
+        'listConfigurationDeliveries',
+      );
     },
   });
 }

@@ -1,6 +1,6 @@
 // The Retail API: points of sale that ask by HTTP talk to terminals through the connector.
 import type { FastifyInstance } from 'fastify';
-import type { Streams } from '../../http/index.ts';
+import type { EventStreams } from '../../http/index.ts';
 import { createPoller } from '../../platform/index.ts';
 import { type RetailDeps, usualTimes } from './deps.ts';
 import { createExchange } from './exchange.ts';
@@ -14,7 +14,7 @@ export type { RetailTimes } from './deps.ts';
 export { retailEventSource as retailEvents } from './event-source.ts';
 
 type Retail = {
-  register(app: FastifyInstance, streams: Streams): void;
+  register(app: FastifyInstance, streams: EventStreams): void;
   start(): void;
   /** Before the connector stops: whoever waits is answered. */
   stop(): Promise<void>;

@@ -5,7 +5,7 @@ import {
   findable,
   NexoAnswer,
   RetailAccepted,
-  RetailDevicePage,
+  RetailDeviceList,
   RetailDeviceStatus,
   RetailMessage,
   refuse,
@@ -15,11 +15,11 @@ import { Type } from 'typebox';
 import { actorOf } from '../../audit/index.ts';
 import {
   type Caller,
-  openPage,
+  type EventStreams,
   pageQuery,
+  pageResponse,
+  readPageRequest,
   route,
-  type Streams,
-  sealPage,
 } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
 import type { Asking } from '../claims.ts';
@@ -129,7 +129,11 @@ function callOf({ caller, id, params, query, body }: Sent, reply: FastifyReply):
 }
 
 /** @example registerRetailRoutes(app, { exchange, terminals, relay }, streams); */
-export function registerRetailRoutes(app: FastifyInstance, deps: Deps, streams: Streams): void {
+export function registerRetailRoutes(
+  app: FastifyInstance,
+  deps: Deps,
+  streams: EventStreams,
+): void {
   registerReads(app, deps);
   registerMessages(app, deps, streams);
   // A message goes to the terminal as it was written, so it is not read as other bodies are.
@@ -148,7 +152,7 @@ function registerReads(app: FastifyInstance, { relay, terminals }: Deps): void {
     method: 'GET',
     url: `${base}/stores/:storeId/devices`,
     operationId: listName,
-    summary: 'List: terminal of a store',
+    summary: 'List the terminals of a store',
     description: 'With how each stands at the Cloud Connector, and what can be paid with at it.',
     tags,
     rateLimit,
@@ -156,21 +160,21 @@ function registerReads(app: FastifyInstance, { relay, terminals }: Deps): void {
     permission: 'cc.pos',
     params: Type.Object({ storeId: Type.String({ format: 'uuid' }) }),
     query: Type.Object(pageQuery, closed),
-    response: { 200: RetailDevicePage },
+    response: { 200: RetailDeviceList },
     errors: ['store_not_found', 'cursor_invalid', 'database_unavailable'],
     async handler({ caller, id, params, query }) {
-      const page = openPage(query, listName);
+      const page = readPageRequest(query, listName);
       const limit = Math.min(page.limit, listLimitMax);
       const asking = askingOf(caller, id);
       const found = await terminals.ofStore(asking, params.storeId, { ...page, limit });
-      return sealPage(found, query, listName);
+      return pageResponse(found, query, listName);
     },
   });
   route(app, {
     method: 'GET',
     url: `${base}/devices/:tsn/status`,
     operationId: 'getRetailDeviceStatus',
-    summary: 'How a terminal stands at the Cloud Connector',
+    summary: 'Get the status of a terminal',
     tags,
     rateLimit,
     permission: 'cc.pos',
@@ -200,14 +204,14 @@ function registerSending(app: FastifyInstance, { exchange }: Deps): void {
     faultOutcome: 'Unknown',
     params: OfDevice,
     query: SendQuery,
-    streams: [json],
+    streamedMediaTypes: [json],
     examples: { [json]: exampleMessage },
   } as const;
   route(app, {
     ...shared,
     url: `${base}/devices/:tsn/sync`,
-    operationId: 'sendToDevice',
-    summary: 'Send a message to a terminal and wait for its answer',
+    operationId: 'sendRetailMessage',
+    summary: 'Send a message to a terminal and wait for the response',
     description:
       'Nexo Retailer as JSON, in clear or protected, sent on as it is; up to 150 s for the response of the same ServiceID, answered as it came. What has no response, such as an Abort, is answered 200 without a body: the aborted request itself ends with its own. An error is never an answer of the terminal: with outcome Unknown ask by a TransactionStatus request.',
     response: { 200: NexoAnswer },
@@ -221,12 +225,12 @@ function registerSending(app: FastifyInstance, { exchange }: Deps): void {
   route(app, {
     ...shared,
     url: `${base}/devices/:tsn/async`,
-    operationId: 'sendToDeviceAndGoOn',
-    summary: 'Send a message to a terminal',
+    operationId: 'sendRetailMessageAsync',
+    summary: 'Send a message to a terminal without waiting',
     description:
       'Answered once it is on its way. Its end is told by the event `retail.response`, and for 48 hours at `messages/{serviceId}`.',
     response: { 202: RetailAccepted },
-    answerHeaders: { 202: ['Location'] },
+    responseHeaders: { 202: ['Location'] },
     errors: ofSending,
     async handler(request, reply) {
       const accepted = await exchange.async(callOf(request, reply));
@@ -236,13 +240,13 @@ function registerSending(app: FastifyInstance, { exchange }: Deps): void {
   });
 }
 
-function registerMessages(app: FastifyInstance, deps: Deps, streams: Streams): void {
+function registerMessages(app: FastifyInstance, deps: Deps, streams: EventStreams): void {
   const { terminals, exchange } = deps;
   route(app, {
     method: 'GET',
     url: `${base}/devices/:tsn/messages/:messageServiceId`,
     operationId: 'getRetailMessage',
-    summary: 'A message that was sent to a terminal, with its answer',
+    summary: 'Get a message to a terminal with its response',
     description: 'For 48 hours, however it was sent; with `wait` once it has its end.',
     tags,
     rateLimit,

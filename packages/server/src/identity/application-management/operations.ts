@@ -8,7 +8,7 @@ import {
   refuse,
   roleNamed,
 } from '@switchyard/contract';
-import { type Caller, demandVersion, type FoundPage, type PageRequest } from '../../http/index.ts';
+import { type Caller, type FoundPage, type PageRequest, requireVersion } from '../../http/index.ts';
 import type { Clock, Ids } from '../../platform/index.ts';
 import type { ApplicationFilters, ApplicationStore } from '../application-store.ts';
 import type { ApplicationUses } from '../application-uses.ts';
@@ -226,7 +226,7 @@ export function createApplicationManagement(deps: ManagementDeps) {
     demandOwnDoor(standing);
     demandDeviceRights(caller, standing);
     demandRoles(caller, standing.roles);
-    demandVersion(ifMatch, standing.version);
+    requireVersion(ifMatch, standing.version);
   }
 
   return {
@@ -308,7 +308,7 @@ export function createApplicationManagement(deps: ManagementDeps) {
     ): Promise<UsedApplication> {
       const approved = (standing: ApplicationRecord): Application => {
         if (!sees(asked.caller, standing)) refuseUnknown();
-        demandVersion(ifMatch, standing.version);
+        requireVersion(ifMatch, standing.version);
         if (standing.status !== 'PendingApproval') {
           refuse('application_state', `The status of the application is ${standing.status}.`);
         }

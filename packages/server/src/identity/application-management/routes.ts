@@ -15,11 +15,11 @@ import { Type } from 'typebox';
 import {
   type Caller,
   entityTag,
-  ifMatchOf,
-  openPage,
   pageQuery,
+  pageResponse,
+  readIfMatch,
+  readPageRequest,
   route,
-  sealPage,
 } from '../../http/index.ts';
 import type { ApplicationRecord, UsedApplication } from '../types.ts';
 import type { ApplicationManagement } from './operations.ts';
@@ -60,7 +60,7 @@ function registerReads(app: FastifyInstance, management: ApplicationManagement):
     method: 'GET',
     url: collection,
     operationId: listName,
-    summary: 'List: application',
+    summary: 'List the applications',
     description:
       'In the order of the client ids; stable while others are added. `status=PendingApproval` lists those ' +
       'that wait for approval.',
@@ -75,10 +75,10 @@ function registerReads(app: FastifyInstance, management: ApplicationManagement):
     async handler({ caller, params, query }) {
       demandDomain(caller, params);
       const { limit: _limit, cursor: _cursor, ...filters } = query;
-      const page = openPage(query, listName, keyForm);
+      const page = readPageRequest(query, listName, keyForm);
       const { items, next } = await management.list(caller, filters, page);
       const shown = items.map((record) => viewOf(record, caller.realm));
-      return sealPage({ items: shown, next }, query, listName);
+      return pageResponse({ items: shown, next }, query, listName);
     },
   });
 
@@ -86,13 +86,13 @@ function registerReads(app: FastifyInstance, management: ApplicationManagement):
     method: 'GET',
     url: `${collection}/:clientId`,
     operationId: 'getApplication',
-    summary: 'Read: application',
+    summary: 'Get an application',
     tags,
     // Those who approve applications read them as well.
     permission: ['app.read', 'um.write'],
     params: ofApplication,
     response: { 200: Application },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found'],
     async handler({ caller, params }, reply) {
       demandDomain(caller, params);
@@ -106,7 +106,7 @@ function registerCreate(app: FastifyInstance, management: ApplicationManagement)
     method: 'POST',
     url: collection,
     operationId: 'createApplication',
-    summary: 'Register: application',
+    summary: 'Create an application',
     description:
       'The answer holds the client secret, this once. A role is given only by somebody who has ' +
       'the rights to manage that it brings; `PlatformOperator` is never given here. With a role that has ' +
@@ -114,11 +114,11 @@ function registerCreate(app: FastifyInstance, management: ApplicationManagement)
       'it gets tokens after POST …/approve.',
     tags,
     permission: 'app.write',
-    takesKey: true,
+    takesIdempotencyKey: true,
     params: ofDomain,
     body: ApplicationInput,
     response: { 201: RegisteredApplication },
-    answerHeaders: { 201: ['ETag'] },
+    responseHeaders: { 201: ['ETag'] },
     errors: [
       'resource_not_found',
       'merchant_not_found',
@@ -143,8 +143,8 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
   route(app, {
     method: 'PUT',
     url: `${collection}/:clientId`,
-    operationId: 'replaceApplication',
-    summary: 'Replace: application',
+    operationId: 'updateApplication',
+    summary: 'Update an application',
     description:
       'Members that are left out take their defaults. If-Match takes the ETag. A caller without `um.write` ' +
       'that adds rights to payments, or enables an application with such rights, makes it `PendingApproval`.',
@@ -153,7 +153,7 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
     params: ofApplication,
     body: ApplicationReplacement,
     response: { 200: Application },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found', 'precondition_failed', 'field_read_only'],
     async handler(request, reply) {
       const { caller, params, body, headers } = request;
@@ -165,7 +165,7 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
         const stamps = { createdAt, updatedAt, secretChangedAt };
         return { ...params, entityId, storeId, clientType, organizationId, ...stamps };
       };
-      const ifMatch = ifMatchOf(headers);
+      const ifMatch = readIfMatch(headers);
       const replaced = await management.replace(request, params.clientId, body, echo, ifMatch);
       return send(reply, replaced, caller.realm);
     },
@@ -175,7 +175,7 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
     method: 'POST',
     url: `${collection}/:clientId/approve`,
     operationId: 'approveApplication',
-    summary: 'Approve: application',
+    summary: 'Approve an application',
     description:
       'Ends `PendingApproval`: the application gets tokens from now on. An administrator of the organisation ' +
       'approves every application, a manager of a merchant those of the merchant. If-Match takes the ETag, so ' +
@@ -185,12 +185,12 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
     params: ofApplication,
     bodyOptional: true,
     response: { 200: Application },
-    answerHeaders: { 200: ['ETag'] },
+    responseHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found', 'application_state', 'precondition_failed'],
     async handler(request, reply) {
       const { caller, params, headers } = request;
       demandDomain(caller, params);
-      const approved = await management.approve(request, params.clientId, ifMatchOf(headers));
+      const approved = await management.approve(request, params.clientId, readIfMatch(headers));
       return send(reply, approved, caller.realm);
     },
   });
@@ -198,14 +198,14 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
   route(app, {
     method: 'POST',
     url: `${collection}/:clientId/secret`,
-    operationId: 'renewClientSecret',
-    summary: 'Renew the client secret',
+    operationId: 'rotateClientSecret',
+    summary: 'Rotate the secret of an application',
     description:
       'The old secret is dead at once; access tokens that were issued live on. The secret of an application ' +
       'with rights to payments that does not wait for approval is renewed by callers with `um.write` only.',
     tags,
     permission: ['app.write', 'um.write'],
-    takesKey: true,
+    takesIdempotencyKey: true,
     params: ofApplication,
     response: { 200: RenewedSecret },
     errors: ['resource_not_found'],
@@ -222,7 +222,7 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
     method: 'DELETE',
     url: `${collection}/:clientId`,
     operationId: 'deleteApplication',
-    summary: 'Delete: application',
+    summary: 'Delete an application',
     description: 'Its tokens are refused within a minute, and its client id is never given again.',
     tags,
     permission: 'app.write',
@@ -233,7 +233,7 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
     async handler(request, reply) {
       const { caller, params, headers } = request;
       demandDomain(caller, params);
-      await management.remove(request, params.clientId, ifMatchOf(headers));
+      await management.remove(request, params.clientId, readIfMatch(headers));
       return reply.code(204).send();
     },
   });

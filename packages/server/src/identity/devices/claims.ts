@@ -1,7 +1,7 @@
 // A terminal asks to be claimed: by the certificate of its maker, or by sending the code that it shows.
 import type { X509Certificate } from 'node:crypto';
 import { type ClaimStatus, refuse, type TerminalClaimRequest } from '@switchyard/contract';
-import type { CertificateJudge } from '../../http/index.ts';
+import type { CertificateVerifier } from '../../http/index.ts';
 import type { Clock } from '../../platform/index.ts';
 import type { Revision } from '../revision.ts';
 import { type Authorities, issuerOf } from './authority.ts';
@@ -11,7 +11,7 @@ import type { DeviceStore } from './store.ts';
 import type { CertificateHolder, TerminalClaims } from './types.ts';
 
 type Deps = {
-  readonly judge: CertificateJudge<CertificateHolder>;
+  readonly judge: CertificateVerifier<CertificateHolder>;
   readonly authorities: Authorities;
   readonly certificates: Pick<DeviceCertificates, 'makeKnown'>;
   readonly store: Pick<DeviceStore, 'find' | 'organizationOf'>;
@@ -65,19 +65,16 @@ export function createClaimTerminal(deps: Deps): ClaimTerminal {
         errors: [{ pointer: '/userDomain', code: 'field_required', detail: 'or claimCode' }],
       });
     }
-    const standing = await judge.judge(certificate);
+    const standing = await judge.verify(certificate);
     const isOfMaker = issuerOf(certificate, await authorities.operators()) !== undefined;
     if (isOfMaker && userDomain !== undefined) {
       await demandMaker(certificate);
       return claimByCertificate(certificate, userDomain);
     }
     if (!('holder' in standing)) {
-      return standing.verdict === 'invalid'
+      return standing.status === 'invalid'
         ? refuse('certificate_invalid', 'The client certificate is not accepted.')
-        : refuse(
-            `certificate_${standing.verdict}`,
-            `The client certificate is ${standing.verdict}.`,
-          );
+        : refuse(`certificate_${standing.status}`, `The client certificate is ${standing.status}.`);
     }
     const { organizationId, physicalDeviceId, claimMethod } = standing.holder;
     if (claimMethod !== undefined) return 'Claimed';

@@ -1,7 +1,7 @@
 // The addresses below /oauth2-mtls/v1: who the device may act for, and its tokens.
 import {
   errorCodes,
-  MerchantCredentials,
+  MerchantCredentialsList,
   Refusal,
   TerminalClaim,
   TerminalClaimRequest,
@@ -52,8 +52,8 @@ function registerLookup(
   route(app, {
     method: 'GET',
     url: `${devicePrefix}merchants-credentials`,
-    operationId: 'listMerchantsCredentials',
-    summary: 'Look up the credentials of a device',
+    operationId: 'listMerchantCredentials',
+    summary: 'List the merchant credentials of a device',
     description:
       'For a device, known by its client certificate: the merchant in whose store it stands, and credentials for the device token endpoint. Each call makes a secret that is good with this certificate alone; the one before it lives on for ten minutes, older ones are dead. An array, though a device has one merchant.',
     tags: ['Device security'],
@@ -70,7 +70,7 @@ function registerLookup(
       },
       { additionalProperties: false },
     ),
-    response: { 200: Type.Array(MerchantCredentials) },
+    response: { 200: MerchantCredentialsList },
     errors: [
       'certificate_mismatch',
       'device_not_claimed',
@@ -79,7 +79,10 @@ function registerLookup(
     ],
     async handler(request, reply) {
       reply.header('cache-control', 'no-store');
-      return credentials.of(await certificates.demand(request), request.query.serial_number);
+      return credentials.of(
+        await certificates.requireCertificate(request),
+        request.query.serial_number,
+      );
     },
   });
 }
@@ -91,19 +94,22 @@ function registerClaim(
   route(app, {
     method: 'POST',
     url: `${devicePrefix}claims`,
-    operationId: 'sendTerminalClaim',
-    summary: 'Ask to be claimed, as a terminal',
+    operationId: 'createTerminalClaim',
+    summary: 'Create a claim as a terminal',
     description:
       'A terminal with the certificate of its maker names the user domain of its organisation, and becomes Claimed there at once where that organisation has a device with its serial number and no other organisation has proved the same. A terminal with a certificate of the platform sends the claim code that it shows; it becomes Claimed when a person of the organisation enters that code. Unclaimed is the answer for each reason.',
     tags: ['Device security'],
     permission: 'certificate',
-    takesUnclaimed: true,
+    acceptsUnclaimedTerminal: true,
     body: TerminalClaimRequest,
     response: { 200: TerminalClaim },
     errors: [],
     faultOutcome: 'NotProcessed',
     handler: async (request) => ({
-      claimStatus: await claimTerminal(certificates.demandProven(request), request.body),
+      claimStatus: await claimTerminal(
+        certificates.requirePresentedCertificate(request),
+        request.body,
+      ),
     }),
   });
 }
@@ -121,7 +127,7 @@ async function registerToken(app: FastifyInstance, deps: CredentialRouteDeps): P
 
   /** Of the organisation that the certificate belongs to: no path names it. */
   async function realmOf(request: FastifyRequest): Promise<Realm> {
-    const device = await findPresented(await certificates.demand(request));
+    const device = await findPresented(await certificates.requireCertificate(request));
     const realm = await findRealm(await credentials.userDomainOf(device.organizationId));
     if (realm === undefined) {
       throw new Refusal('device_not_active', 'The user domain of the device is not in use.');
@@ -162,7 +168,7 @@ async function registerToken(app: FastifyInstance, deps: CredentialRouteDeps): P
       }
       return refuseWith(reply, known.status, known.error, error.detail);
     });
-    const config = { described: { ...deviceTokenEndpoint, url: deviceTokenPath } };
+    const config = { describedRoutes: { ...deviceTokenEndpoint, url: deviceTokenPath } };
     scope.all(deviceTokenPath, { config }, handle);
     done();
   });

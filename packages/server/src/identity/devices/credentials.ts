@@ -1,7 +1,7 @@
 // Tells a device for which merchant it may act, and gives it credentials that no other device can use.
 import { type MerchantCredentials, Refusal, refuse } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
-import type { GoodCertificate } from '../../http/index.ts';
+import type { ValidCertificate } from '../../http/index.ts';
 import { lruCacheOptions } from '../../platform/index.ts';
 import type { Applications } from '../applications.ts';
 import type { Application } from '../types.ts';
@@ -91,7 +91,7 @@ export function createDeviceCredentials(deps: Deps) {
 
     /** A merchant at most: the one in whose store the device stands. */
     async of(
-      good: GoodCertificate<CertificateHolder>,
+      good: ValidCertificate<CertificateHolder>,
       serialNumber: string | undefined,
     ): Promise<MerchantCredentials[]> {
       const device = await findPresented(good);

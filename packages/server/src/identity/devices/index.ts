@@ -92,7 +92,11 @@ export function createDevices(deps: DevicesDeps): Devices {
     revision,
     requiresClaims: (settings.environment ?? 'production') === 'production',
   });
-  const reader = createCertificateReader({ trustedProxy: settings.trustProxy, judge, clock });
+  const reader = createCertificateReader({
+    trustedProxy: settings.trustProxy,
+    verifier: judge,
+    clock,
+  });
   const { recordChange = recordNothing } = deps;
   const certificates = createDeviceCertificates({
     authorities,

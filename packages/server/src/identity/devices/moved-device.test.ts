@@ -56,7 +56,7 @@ describe('a terminal at which somebody is signed in', () => {
   };
   const isGood = (token: string) => {
     const thumbprint = hash('sha256', new X509Certificate(shown.cert).raw, 'base64url');
-    const presented = { certificateThumbprint: async () => thumbprint };
+    const presented = { thumbprint: async () => thumbprint };
     return scene.identity.verifyToken(token, presented).then(
       () => true,
       () => false,

@@ -1,13 +1,13 @@
 // From a good certificate to the device that shows it: the terminal, in its place, of its merchant.
 import { Refusal, refuse } from '@switchyard/contract';
-import type { GoodCertificate } from '../../http/index.ts';
+import type { ValidCertificate } from '../../http/index.ts';
 import type { FindDevice } from '../types.ts';
 import type { PresentedDevice } from './presented.ts';
 import type { CertificateHolder, FindHardware } from './types.ts';
 
 type Deps = { readonly findDevice: FindDevice; readonly findHardware: FindHardware };
 
-export type FindPresented = (good: GoodCertificate<CertificateHolder>) => Promise<PresentedDevice>;
+export type FindPresented = (good: ValidCertificate<CertificateHolder>) => Promise<PresentedDevice>;
 
 export function createFindPresented({ findDevice, findHardware }: Deps): FindPresented {
   async function hardwareOf({ organizationId, physicalDeviceId }: CertificateHolder) {

@@ -2,13 +2,13 @@
 import {
   DeviceCertificate,
   DeviceCertificateInput,
-  DeviceCertificatePage,
+  DeviceCertificateList,
   DeviceCertificateRevocation,
   findable,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { type Caller, openPage, pageQuery, route, sealPage } from '../../http/index.ts';
+import { type Caller, pageQuery, pageResponse, readPageRequest, route } from '../../http/index.ts';
 import { certificateKeyForm, type DeviceCertificates } from './certificates.ts';
 import type { Scope } from './types.ts';
 
@@ -66,7 +66,7 @@ function registerEnrolment(app: FastifyInstance, { enrol }: DeviceCertificates):
     method: 'POST',
     url,
     operationId: 'createDeviceCertificate',
-    summary: 'Certify a device',
+    summary: 'Create a device certificate',
     description:
       'Signs a PKCS#10 request (application/pkcs10 as DER or PEM, or as PEM within JSON) after its proof of possession was checked. The key is on P-256 or P-384, or RSA of 2048 to 4096 bits. The platform sets the subject: serialNumber is the serial number of the terminal, CN its whole name. A certificate of an operator’s own authority is made known in the same way.',
     permission: writers,
@@ -104,14 +104,14 @@ function registerReads(app: FastifyInstance, { get, list }: DeviceCertificates):
     permission: readers,
     params: ofDevice,
     query: Type.Object(pageQuery, { additionalProperties: false }),
-    response: { 200: DeviceCertificatePage },
+    response: { 200: DeviceCertificateList },
     errors: ['device_not_found', 'cursor_invalid'],
     priority: 'list',
     async handler({ caller, params, query }) {
       const { physicalDeviceId } = params;
       const filters = { ...query, physicalDeviceId };
-      const page = openPage(filters, listName, certificateKeyForm);
-      return sealPage(await list(scopeOf(caller), physicalDeviceId, page), filters, listName);
+      const page = readPageRequest(filters, listName, certificateKeyForm);
+      return pageResponse(await list(scopeOf(caller), physicalDeviceId, page), filters, listName);
     },
   });
   route(app, {
@@ -119,7 +119,7 @@ function registerReads(app: FastifyInstance, { get, list }: DeviceCertificates):
     method: 'GET',
     url: `${url}/:thumbprint`,
     operationId: 'getDeviceCertificate',
-    summary: 'Read a certificate of a device',
+    summary: 'Get a device certificate',
     permission: readers,
     params: ofCertificate,
     response: { 200: DeviceCertificate },
@@ -135,7 +135,7 @@ function registerRevocation(app: FastifyInstance, { revoke }: DeviceCertificates
     method: 'POST',
     url: `${url}/:thumbprint/revoke`,
     operationId: 'revokeDeviceCertificate',
-    summary: 'Revoke a certificate of a device',
+    summary: 'Revoke a device certificate',
     description:
       'From the next connection on the certificate opens nothing, a resumed session included, and a token that is bound to it is refused. To revoke it again changes nothing.',
     permission: writers,

@@ -1,6 +1,6 @@
 // Judges the certificate of a device: who signed it, whether its time is now, whether it was revoked.
 import { hash, type X509Certificate } from 'node:crypto';
-import type { CertificateJudge } from '../../http/index.ts';
+import type { CertificateVerifier } from '../../http/index.ts';
 import type { Clock } from '../../platform/index.ts';
 import type { Revision } from '../revision.ts';
 import { type Authorities, issuerOf } from './authority.ts';
@@ -28,7 +28,7 @@ export function isForDevices({ ca, keyUsage }: X509Certificate): boolean {
   return !ca && (usages === undefined || usages.includes(clientAuthentication));
 }
 
-export function createCertificateJudge(deps: Deps): CertificateJudge<CertificateHolder> {
+export function createCertificateJudge(deps: Deps): CertificateVerifier<CertificateHolder> {
   const { authorities, store, clock, revision, requiresClaims } = deps;
 
   /** A maker's certificate is public, and anyone can make it known: the terminal itself has to have shown it. */
@@ -40,20 +40,20 @@ export function createCertificateJudge(deps: Deps): CertificateJudge<Certificate
   return {
     revision: revision.current,
 
-    async judge(certificate) {
+    async verify(certificate) {
       const issuer = issuerOf(certificate, await authorities.trusted());
       // Nothing more is told of a certificate that anybody could have made.
-      if (issuer === undefined || !isForDevices(certificate)) return { verdict: 'invalid' };
+      if (issuer === undefined || !isForDevices(certificate)) return { status: 'invalid' };
       const now = clock.now();
-      if (now < certificate.validFromDate.getTime()) return { verdict: 'invalid' };
+      if (now < certificate.validFromDate.getTime()) return { status: 'invalid' };
       const endsAt = Math.min(certificate.validToDate.getTime(), issuer.validToDate.getTime());
-      if (now >= endsAt) return { verdict: 'expired' };
+      if (now >= endsAt) return { status: 'expired' };
       const thumbprint = thumbprintOf(certificate);
       const known = await store.findKnown(thumbprint);
-      if (known === undefined) return { verdict: 'invalid' };
-      if (known.revokedAt !== undefined) return { verdict: 'revoked' };
-      const verdict = !requiresClaims || (await isClaimed(known, issuer)) ? 'good' : 'unclaimed';
-      return { verdict, certificate, thumbprint, holder: known };
+      if (known === undefined) return { status: 'invalid' };
+      if (known.revokedAt !== undefined) return { status: 'revoked' };
+      const status = !requiresClaims || (await isClaimed(known, issuer)) ? 'valid' : 'unclaimed';
+      return { status, certificate, thumbprint, holder: known };
     },
   };
 }

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { type Asset, createAsset } from '../../http/index.ts';
+import { createStaticAsset, type StaticAsset } from '../../http/index.ts';
 import type { Frame } from './layout.ts';
 
 const script = 'text/javascript; charset=utf-8';
@@ -29,7 +29,7 @@ export const assetFolder = '/auth/assets';
 export type PageAssets = Frame['assets'] & {
   readonly scripts: readonly string[];
   /** `tag` is what the address asks for; a file is kept for long only under its own. */
-  find(name: string, tag: string | undefined): Asset | undefined;
+  find(name: string, tag: string | undefined): StaticAsset | undefined;
 };
 
 /** Small files, read at the start, so that a page can name them by what is in them. */
@@ -38,7 +38,7 @@ export function createPageAssets(): PageAssets {
     const content = readFileSync(fileURLToPath(url));
     const tag = createHash('sha256').update(content).digest('base64url').slice(0, tagCharacters);
     const served = (cacheControl: string) =>
-      createAsset({ type, cacheControl, read: () => content });
+      createStaticAsset({ type, cacheControl, read: () => content });
     const lasting = served('public, max-age=31536000, immutable');
     return [name, { tag, lasting, other: served('public, no-cache') }] as const;
   });

@@ -2,7 +2,13 @@
 import { errorCodes } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type TSchema, Type } from 'typebox';
-import { formLimitBytes, readForms, refusalOf, retryAfterOf, route } from '../../http/index.ts';
+import {
+  acceptFormBodies,
+  formLimitBytes,
+  refusalOf,
+  retryAfterHeader,
+  route,
+} from '../../http/index.ts';
 import type { Answers } from './answers.ts';
 import { assetFolder, type PageAssets } from './assets.ts';
 import { type FaultKind, faultKinds, PageFault } from './faults.ts';
@@ -51,7 +57,7 @@ export function registerPageRoutes(
   deps: Deps,
 ): void {
   app.register((scope, _options, done) => {
-    readForms(scope);
+    acceptFormBodies(scope);
     // Before a body is read: what another site sends is not looked at.
     scope.addHook('preParsing', async (request) => {
       if (request.method === 'POST') deps.visits.demandOwnSite(request);
@@ -147,12 +153,12 @@ function showFault(
   const refusal = refusalOf(error);
   if (refusal === undefined) {
     const { operationId } = (request as PageRequest).routeOptions.config.facts ?? {};
-    request.log.error({ err: error, operationId }, 'unexpected fault');
+    request.log.error({ err: error, operationId }, 'unexpected error');
     show('broken', 500);
     return;
   }
   request.refusal = refusal;
-  const retryAfter = retryAfterOf(refusal);
+  const retryAfter = retryAfterHeader(refusal);
   if (retryAfter !== undefined) reply.header('retry-after', retryAfter);
   const { status } = errorCodes[refusal.code];
   show(kindOf(status), status);

@@ -9,7 +9,7 @@ import {
   refuseField,
 } from '@switchyard/contract';
 import { isActiveCurrency } from '@switchyard/money';
-import { actorOf, type Recorder } from '../../audit/index.ts';
+import { type AuditRecorder, actorOf } from '../../audit/index.ts';
 import type { Caller, FoundPage, PageRequest } from '../../http/index.ts';
 import { type Clock, type Database, type Ids, isoTime } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
@@ -47,7 +47,7 @@ function viewApprovalCode(row: CodeRow, now: number): ApprovalCode {
 type Ports = {
   database: Database;
   store: Pick<ApprovalStore, 'insert' | 'find' | 'list' | 'revoke'>;
-  audit: Pick<Recorder, 'record'>;
+  audit: Pick<AuditRecorder, 'record'>;
   clock: Clock;
   ids: Ids;
   provisioning: Pick<Provisioning, 'merchants' | 'stores'>;

@@ -8,7 +8,7 @@ import {
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { openPage, pageQuery, route, sealPage } from '../../http/index.ts';
+import { pageQuery, pageResponse, readPageRequest, route } from '../../http/index.ts';
 import type { ApprovalCodeManager } from '../approvals/manage-approval-codes.ts';
 import { idParams, optionalId, queryOf, tags } from './transaction-route-parts.ts';
 
@@ -29,10 +29,10 @@ export function registerApprovalCodes(app: FastifyInstance, codes: ApprovalCodeM
     method: 'POST',
     url: base,
     operationId: 'createApprovalCode',
-    summary: 'Make an approval code',
+    summary: 'Create an approval code',
     description:
       'With it a supervisor approves refunds and cancels at a terminal. The code is shown this once; a merchant makes codes for its own stores.',
-    takesKey: true,
+    takesIdempotencyKey: true,
     body: ApprovalCodeInput,
     examples: {
       'For one refund': { name: 'Shift lead', oneTime: true, maxAmount: 20_000, currency: 'EUR' },
@@ -51,7 +51,7 @@ export function registerApprovalCodes(app: FastifyInstance, codes: ApprovalCodeM
     method: 'GET',
     url: base,
     operationId: 'listApprovalCodes',
-    summary: 'List approval codes',
+    summary: 'List the approval codes',
     description: 'In the order of making, without the codes themselves.',
     priority: 'list',
     query: queryOf({
@@ -62,15 +62,15 @@ export function registerApprovalCodes(app: FastifyInstance, codes: ApprovalCodeM
     response: { 200: pageOf(ApprovalCode) },
     errors: [...scopeErrors, 'cursor_invalid'],
     async handler({ caller, query }) {
-      const page = await codes.list(caller, query, openPage(query, 'listApprovalCodes'));
-      return sealPage(page, query, 'listApprovalCodes');
+      const page = await codes.list(caller, query, readPageRequest(query, 'listApprovalCodes'));
+      return pageResponse(page, query, 'listApprovalCodes');
     },
   });
   route(app, {
     ...oneCode,
     method: 'GET',
     operationId: 'getApprovalCode',
-    summary: 'Read an approval code',
+    summary: 'Get an approval code',
     handler: ({ caller, params: { approvalCodeId } }) => codes.get(caller, approvalCodeId),
   });
   route(app, {

@@ -35,7 +35,7 @@ export function registerBatchCaptureRoutes(
   route(app, {
     method: 'POST',
     url: `${transactionsPath}/captureall`,
-    operationId: 'captureAll',
+    operationId: 'captureAllTransactions',
     summary: 'Capture all authorised transactions',
     description:
       'Or those named in `items`. The batch is durable and resumable. With `dryRun` nothing is stored: the answer is 200 with what would be captured, and `clientOperationId` can still be used.',
@@ -45,7 +45,7 @@ export function registerBatchCaptureRoutes(
     bodyOptional: true,
     body: CaptureAllRequest,
     response: { 200: CapturePlan, 202: Batch },
-    answerHeaders: { 202: ['Location'] },
+    responseHeaders: { 202: ['Location'] },
     errors: [
       ...identifierErrors,
       'transaction_not_found',
@@ -78,8 +78,8 @@ export function registerBatchCaptureRoutes(
     route(app, {
       ...address,
       method: 'GET',
-      operationId: 'getCaptureAll',
-      summary: 'Read a capture batch and its items',
+      operationId: 'getCaptureBatch',
+      summary: 'Get a capture batch with its items',
       description: `\`${transactionsPath}/captureall/{batchId}\` is a second address of the batch.`,
       ...paymentRoute,
       permission: ['pay.capture', 'pay.read'],

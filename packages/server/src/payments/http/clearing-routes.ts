@@ -12,7 +12,7 @@ import {
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { openPage, pageQuery, route, sealPage } from '../../http/index.ts';
+import { pageQuery, pageResponse, readPageRequest, route } from '../../http/index.ts';
 import type { ClearingFiles } from '../clearing/clearing-files.ts';
 import { idParams, optionalId, queryOf, tags } from './transaction-route-parts.ts';
 
@@ -31,7 +31,7 @@ function registerReadRoutes(app: FastifyInstance, files: ClearingFiles): void {
     ...readOptions,
     url: base,
     operationId: 'listClearingFiles',
-    summary: 'List clearing files',
+    summary: 'List the clearing files',
     description: 'The newest first.',
     priority: 'list',
     query: queryOf({
@@ -42,15 +42,15 @@ function registerReadRoutes(app: FastifyInstance, files: ClearingFiles): void {
     response: { 200: pageOf(ClearingFile) },
     errors: [...scopeErrors, 'cursor_invalid'],
     async handler({ caller, query }) {
-      const page = openPage(query, 'listClearingFiles');
-      return sealPage(await files.list(caller, query, page), query, 'listClearingFiles');
+      const page = readPageRequest(query, 'listClearingFiles');
+      return pageResponse(await files.list(caller, query, page), query, 'listClearingFiles');
     },
   });
   route(app, {
     ...readOptions,
     url: `${base}/:clearingFileId`,
     operationId: 'getClearingFile',
-    summary: 'Read a clearing file',
+    summary: 'Get a clearing file',
     description: 'What it holds and what became of it; the file itself is its content.',
     params,
     response: { 200: ClearingFile },
@@ -61,7 +61,7 @@ function registerReadRoutes(app: FastifyInstance, files: ClearingFiles): void {
     ...readOptions,
     url: `${base}/:clearingFileId/lines`,
     operationId: 'listClearingFileLines',
-    summary: 'List the captures of a clearing file',
+    summary: 'List the lines of a clearing file',
     priority: 'list',
     params,
     query: queryOf({
@@ -72,9 +72,9 @@ function registerReadRoutes(app: FastifyInstance, files: ClearingFiles): void {
     errors: [...fileErrors, 'cursor_invalid'],
     async handler({ caller, query, params: { clearingFileId } }) {
       const filters = { ...query, clearingFileId };
-      const page = openPage(filters, 'listClearingFileLines', lineNumberPattern);
+      const page = readPageRequest(filters, 'listClearingFileLines', lineNumberPattern);
       const linePage = await files.lines(caller, clearingFileId, query, page);
-      return sealPage(linePage, filters, 'listClearingFileLines');
+      return pageResponse(linePage, filters, 'listClearingFileLines');
     },
   });
   route(app, {
@@ -82,13 +82,13 @@ function registerReadRoutes(app: FastifyInstance, files: ClearingFiles): void {
     method: 'GET',
     url: `${base}/:clearingFileId/content`,
     operationId: 'getClearingFileContent',
-    summary: 'Fetch a clearing file',
+    summary: 'Get the content of a clearing file',
     description: 'As it goes to the acquirer: the same bytes however often it is fetched.',
     priority: 'report',
     params,
     produces: [plainText],
     response: { 200: Type.String() },
-    answerHeaders: { 200: ['Content-Disposition'] },
+    responseHeaders: { 200: ['Content-Disposition'] },
     errors: fileErrors,
     async handler({ caller, params: { clearingFileId } }, reply) {
       const { name, text } = await files.content(caller, clearingFileId);
@@ -107,8 +107,8 @@ export function registerClearingRoutes(app: FastifyInstance, files: ClearingFile
     ...exportOptions,
     method: 'POST',
     url: base,
-    operationId: 'makeClearingFile',
-    summary: 'Make a clearing file',
+    operationId: 'createClearingFile',
+    summary: 'Create a clearing file',
     description:
       'Of the captures of a link whose settlement day has ended; the platform makes it by itself within seconds of that.',
     body: ClearingFileRequest,

@@ -18,8 +18,8 @@ import {
   acceptedHeaders,
   operationIdempotencyHeaders,
   type RouteRequest,
-  repeatAccepted,
   respondAccepted,
+  respondAcceptedAgain,
   route,
   setReplayedHeader,
 } from '../../http/index.ts';
@@ -67,7 +67,7 @@ export function registerConfirmRoute(app: FastifyInstance, ports: ConfirmPorts &
     query: MerchantQuery,
     body: ConfirmRequest,
     response: { 200: Transaction },
-    answerHeaders: { 200: ['Idempotent-Replayed'] },
+    responseHeaders: { 200: ['Idempotent-Replayed'] },
     errors: [
       ...transactionErrors,
       'concurrent_modification',
@@ -99,7 +99,7 @@ function sendOperationResponse(reply: FastifyReply, result: OperationResult) {
   const view = viewResult(result);
   if (view.operation?.status === 'Pending') respondAccepted(reply, locationOf(transaction));
   else if (replayed && operation !== undefined && wasPending(transaction, operation)) {
-    repeatAccepted(reply, locationOf(transaction));
+    respondAcceptedAgain(reply, locationOf(transaction));
   }
   return view;
 }
@@ -150,7 +150,7 @@ const shared = {
   params: TransactionParams,
   query: MerchantQuery,
   response: { 200: OperationAnswer, 202: OperationAnswer },
-  answerHeaders: acceptedHeaders,
+  responseHeaders: acceptedHeaders,
 } as const;
 
 export function registerOperationRoutes(app: FastifyInstance, ports: RunPorts): void {
@@ -240,7 +240,7 @@ export function registerWebOperationRoutes(
     ...shared,
     url: `${transactionsPath}/:transactionId/refundbyweb`,
     operationId: 'refundTransactionByWeb',
-    summary: 'Refund or cancel by web',
+    summary: 'Refund or cancel a transaction by web',
     description: 'Refunds if a captured amount can be refunded, else cancels.',
     permission: 'pay.refundbyweb',
     body: RefundByWebRequest,
@@ -275,7 +275,7 @@ export function registerWebOperationRoutes(
     query: MerchantQuery,
     body: OperationResolveRequest,
     response: { 200: OperationAnswer },
-    answerHeaders: { 200: ['Idempotent-Replayed'] },
+    responseHeaders: { 200: ['Idempotent-Replayed'] },
     errors: [...transactionErrors, 'resolution_not_possible', 'concurrent_modification'],
     handler: async ({ caller, id, params, query: { merchantId }, body }, reply) => {
       const transaction = await findTransaction(ports, caller, params.transactionId, merchantId);

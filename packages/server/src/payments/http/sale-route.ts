@@ -118,7 +118,7 @@ export function registerSaleRoute(app: FastifyInstance, ports: SalePorts): void 
     body: ProcessRequest,
     examples: saleExamples,
     response: { 200: Transaction, 202: Transaction },
-    answerHeaders: acceptedHeaders,
+    responseHeaders: acceptedHeaders,
     errors: [
       ...identifierErrors,
       ...locationErrors,

@@ -1,6 +1,6 @@
 // Routes that read: a transaction, missing offline sales, and the state of the acquirer links.
 import {
-  AcquirerLinkStates,
+  AcquirerLinkStateList,
   Availability,
   defined,
   OfflineGap,
@@ -12,7 +12,7 @@ import {
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import type { Acquiring } from '../../acquiring/index.ts';
-import { type Caller, openPage, pageQuery, route, sealPage } from '../../http/index.ts';
+import { type Caller, pageQuery, pageResponse, readPageRequest, route } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 import { type ListGapsPorts, listGaps } from '../offline/missing-sequence-numbers.ts';
@@ -81,7 +81,7 @@ export function registerReadRoutes(
     method: 'GET',
     url: `${transactionsPath}/:transactionId`,
     operationId: 'getTransaction',
-    summary: 'A transaction with its events',
+    summary: 'Get a transaction with its events',
     ...paymentRoute,
     permission: 'pay.read',
     priority: 'last',
@@ -102,7 +102,7 @@ export function registerReadRoutes(
     method: 'GET',
     url: `${transactionsPath}/technical/isAvailable`,
     operationId: 'getAvailability',
-    summary: 'Whether payments can be taken',
+    summary: 'Get the availability of payments',
     ...paymentRoute,
     permission: ['pay.sale', 'pay.read'],
     priority: 'last',
@@ -117,7 +117,7 @@ export function registerOfflineRoutes(app: FastifyInstance, ports: ListGapsPorts
     method: 'GET',
     url: '/payment/v1/offline-gaps',
     operationId: 'listOfflineGaps',
-    summary: 'Offline sales that are missing',
+    summary: 'List the gaps in the numbers of offline sales',
     description:
       'Numbers that terminals have counted (offlineData.terminalSequence) and not uploaded, as they ' +
       'are missing now. A minute after a gap was found its upload has an event offline.gap_detected.',
@@ -133,8 +133,13 @@ export function registerOfflineRoutes(app: FastifyInstance, ports: ListGapsPorts
     response: { 200: pageOf(OfflineGap) },
     errors: ['entity_out_of_scope', 'cursor_invalid', 'database_unavailable'],
     async handler({ caller, query }) {
-      const gapPage = await listGaps(ports, caller, query, openPage(query, 'listOfflineGaps'));
-      return sealPage(gapPage, query, 'listOfflineGaps');
+      const gapPage = await listGaps(
+        ports,
+        caller,
+        query,
+        readPageRequest(query, 'listOfflineGaps'),
+      );
+      return pageResponse(gapPage, query, 'listOfflineGaps');
     },
   });
 }
@@ -174,7 +179,7 @@ export function registerLinkRoutes(app: FastifyInstance, ports: LinkPorts): void
     tags,
     permission: 'rep.read',
     priority: 'list',
-    response: { 200: AcquirerLinkStates },
+    response: { 200: AcquirerLinkStateList },
     errors: ['permission_denied', 'database_unavailable'],
     async handler({ caller }) {
       if (caller.merchantId !== undefined) {

@@ -1,7 +1,7 @@
 // Shared parts of the payment routes: paths, parameters, error codes, response headers.
 import { defined, type ErrorCode } from '@switchyard/contract';
 import { type TProperties, type TString, Type } from 'typebox';
-import { resolveIdentifier } from '../../http/index.ts';
+import { resolveClientIdentifier } from '../../http/index.ts';
 import type { Numbering } from '../../platform/index.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
 import { validateOperationId } from '../validation/validate-sale-request.ts';
@@ -79,7 +79,7 @@ export function resolveOperationId(
   headers: Record<string, unknown>,
   inBody: string | undefined,
 ): string | undefined {
-  const id = resolveIdentifier(headers, 'clientOperationId', inBody);
+  const id = resolveClientIdentifier(headers, 'clientOperationId', inBody);
   validateOperationId(id);
   return id;
 }

@@ -1,7 +1,7 @@
 // Manual resolution of an operation without a response, after a check with the acquirer.
 import { defined, type OperationResolveRequest, refuse, refuseField } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
-import { actorOf, type Recorder } from '../../audit/index.ts';
+import { type AuditRecorder, actorOf } from '../../audit/index.ts';
 import type { Caller } from '../../http/index.ts';
 import type { Clock } from '../../platform/index.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
@@ -60,7 +60,7 @@ const auditView = ({ kind, status, amount }: StoredOperation) => ({ kind, status
 
 export type ResolvePorts = {
   transactions: Pick<TransactionRepository, 'findById' | 'updateWith'>;
-  audit: Pick<Recorder, 'record'>;
+  audit: Pick<AuditRecorder, 'record'>;
   inFlightTransactions: Pick<InFlightTransactions, 'notifyChange'>;
   clock: Clock;
 };

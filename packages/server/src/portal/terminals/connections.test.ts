@@ -41,7 +41,7 @@ function stage() {
       maxMessageBytes: 1000,
       register: async () => 1,
       demand: async () => placed as never,
-      connect: async () => ({ welcome() {}, abandon() {} }),
+      connect: async () => ({ onOpen() {}, onAbort() {} }),
     },
     log: { error: (facts: unknown) => logged.push(facts) } as never,
     lookAgainMs: 1,
@@ -51,7 +51,9 @@ function stage() {
   async function open() {
     const headers = { 'sec-websocket-protocol': `switchyard-terminal, ${sealed}` };
     const handshake = { request: { headers }, id: 'r', key: connectionId } as unknown as Handshake;
-    const { welcome } = await connections.route('/portal/terminal-connections').admit(handshake);
+    const { onOpen: welcome } = await connections
+      .route('/portal/terminal-connections')
+      .accept(handshake);
     const closed: number[] = [];
     const socket = Object.assign(new EventEmitter(), {
       close: (code: number) => closed.push(code),

@@ -2,7 +2,7 @@
 import { closeCodes, defined, errorCodes, Refusal, refuse } from '@switchyard/contract';
 import type { WebSocket } from 'ws';
 import type { PageTerminals } from '../../connector/index.ts';
-import { type Handshake, refusalOf, type UpgradeRoute } from '../../http/index.ts';
+import { type Handshake, refusalOf, type WebSocketRoute } from '../../http/index.ts';
 import { createPoller, type Log } from '../../platform/index.ts';
 import type { PortalPage, SessionCaller } from '../session-caller.ts';
 import type { Ticket, Tickets } from './tickets.ts';
@@ -74,13 +74,13 @@ export function createTerminalConnections(deps: Deps) {
   }
 
   return {
-    route: (path: string): UpgradeRoute => ({
+    route: (path: string): WebSocketRoute => ({
       path: `${path}/:key`,
       bearer: 'page',
       maxMessageBytes: pages.maxMessageBytes,
-      isForDevices: false,
-      knows: ({ request }) => callers.knowsSessionOf(request),
-      async admit(handshake) {
+      isOnDeviceListener: false,
+      isVerified: ({ request }) => callers.knowsSessionOf(request),
+      async accept(handshake) {
         const page = callers.pageOf(handshake.request);
         const ticket = tickets.read(page, ticketIn(handshake));
         if (ticket === undefined || ticket.connectionId !== handshake.key) {
@@ -89,15 +89,15 @@ export function createTerminalConnections(deps: Deps) {
         if (standing.size >= standingMost) {
           throw new Refusal('rate_limited', 'Too many terminals.', { retryAfterMs: 5000 });
         }
-        const { welcome, abandon } = await connect(page, ticket, handshake.id);
+        const { onOpen, onAbort } = await connect(page, ticket, handshake.id);
         const { deviceId } = ticket;
         return {
-          welcome(socket) {
+          onOpen(socket) {
             standing.set(socket, { page, deviceId });
             socket.once('close', () => standing.delete(socket));
-            welcome(socket);
+            onOpen(socket);
           },
-          ...defined({ abandon }),
+          ...defined({ onAbort }),
         };
       },
     }),

@@ -1,6 +1,6 @@
 // Terminals in pages, in the demo alone: elsewhere none of these addresses is there (ADR 0068).
 import type { FastifyInstance } from 'fastify';
-import type { Upgrades } from '../../http/index.ts';
+import type { WebSocketUpgrades } from '../../http/index.ts';
 import type { Clock, Log } from '../../platform/index.ts';
 import type { SessionCaller } from '../session-caller.ts';
 import { createTerminalConnections } from './connections.ts';
@@ -21,7 +21,7 @@ export function createPortalTerminals(deps: Deps) {
   const tickets = createTickets(deps);
   const connections = createTerminalConnections({ ...deps, tickets });
   return {
-    register(app: FastifyInstance, upgrades: Pick<Upgrades, 'add'>): void {
+    register(app: FastifyInstance, upgrades: Pick<WebSocketUpgrades, 'add'>): void {
       registerTerminalRoutes(app, { ...deps, tickets });
       upgrades.add(connections.route(connectionsPath));
     },

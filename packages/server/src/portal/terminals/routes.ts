@@ -2,14 +2,14 @@
 import {
   defined,
   PortalTerminalConnection,
-  PortalTerminalPage,
+  PortalTerminalList,
   Refusal,
   refuse,
 } from '@switchyard/contract';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { PageTerminals } from '../../connector/index.ts';
-import { type Caller, openPage, pageQuery, route, sealPage } from '../../http/index.ts';
+import { type Caller, pageQuery, pageResponse, readPageRequest, route } from '../../http/index.ts';
 import { portalPath } from '../../identity/index.ts';
 import type { Ids } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
@@ -84,20 +84,20 @@ export function registerTerminalRoutes(app: FastifyInstance, deps: TerminalRoute
     operationId: listName,
     summary: 'Where the page can stand in for a terminal',
     query: Type.Object(pageQuery, { additionalProperties: false }),
-    response: { 200: PortalTerminalPage },
+    response: { 200: PortalTerminalList },
     async handler(request, reply) {
       const { caller } = await demandSeller(deps, request);
       reply.header('cache-control', 'no-store');
       const { organizationId, merchantId } = caller;
       const scope = { organizationId, ...defined({ merchantId }) };
-      const page = openPage(request.query, listName);
+      const page = readPageRequest(request.query, listName);
       const found = await deps.provisioning.logicalDevices.list(scope, {}, page);
       const items = found.items.map(({ logicalDeviceId: deviceId, storeId, name }) => ({
         deviceId,
         storeId,
         name,
       }));
-      return sealPage({ items, next: found.next }, request.query, listName);
+      return pageResponse({ items, next: found.next }, request.query, listName);
     },
   });
   route(app, {

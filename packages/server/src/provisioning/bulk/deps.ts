@@ -1,5 +1,5 @@
 // What an import needs, and what it was asked for.
-import type { Recorder } from '../../audit/index.ts';
+import type { AuditRecorder } from '../../audit/index.ts';
 import type { Clock, Database, Ids, Jobs } from '../../platform/index.ts';
 import type { TillApplications } from '../points-of-sale.ts';
 import type { Scope } from '../scope.ts';
@@ -9,7 +9,7 @@ export type BulkDeps = {
   readonly database: Database;
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly audit: Pick<Recorder, 'recordAll'>;
+  readonly audit: Pick<AuditRecorder, 'recordAll'>;
   /** Who gives credentials to points of sale. */
   readonly tills: () => TillApplications;
   /** Left out, what was answered is kept for ever: for tests of other things. */

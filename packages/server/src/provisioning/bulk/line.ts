@@ -8,7 +8,7 @@ import {
   Refusal,
 } from '@switchyard/contract';
 import type { TSchema } from 'typebox';
-import { createValidation } from '../../http/index.ts';
+import { createSchemaValidation } from '../../http/index.ts';
 import type { Input } from '../resource-kind.ts';
 import { type BulkKind, bulkKindOf, bulkKinds, type Parent } from './kinds.ts';
 import type { SourceLine } from './source.ts';
@@ -30,7 +30,7 @@ type Named = Pick<BulkResult, 'type' | 'externalId'>;
 
 type Check = (value: unknown) => void;
 
-const validation = createValidation();
+const validation = createSchemaValidation();
 
 /** With the codes, pointers and sentences of a body. */
 function checkOf(schema: TSchema): Check {

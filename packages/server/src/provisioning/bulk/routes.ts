@@ -3,9 +3,9 @@ import { Readable } from 'node:stream';
 import {
   BulkAnswer,
   BulkImport,
-  BulkImportPage,
+  BulkImportList,
   type BulkResult,
-  BulkResultPage,
+  BulkResultList,
   bulkLimits,
   bulkResultFilters,
   ClientIdentifier,
@@ -14,11 +14,11 @@ import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import {
   idempotencyKeyHeader,
-  openPage,
   pageQuery,
-  resolveIdentifier,
+  pageResponse,
+  readPageRequest,
+  resolveClientIdentifier,
   route,
-  sealPage,
 } from '../../http/index.ts';
 import type { Ids } from '../../platform/index.ts';
 import { refuseUnknown } from '../errors.ts';
@@ -36,7 +36,7 @@ const csv = 'text/csv';
 const answersAheadBytes = 8_388_608;
 /** A client that for so long neither sends nor reads anything is gone, and its import is let go of. */
 const silentMs = 60_000;
-const listName = 'listBulkResults';
+const listName = 'listBulkImportResults';
 const lineForm = /^[1-9]\d{0,7}$/;
 /** The answers of one page lie in so many chunks at most. */
 const chunksPerPage = 3;
@@ -71,13 +71,13 @@ function registerImport(app: FastifyInstance, bulk: Bulk, ids: Pick<Ids, 'uuid'>
   route(app, {
     method: 'POST',
     url,
-    operationId: 'importBulk',
-    summary: 'Import many things at once',
+    operationId: 'createBulkImport',
+    summary: 'Create a bulk import',
     description:
       'One thing a line, parents first; the answer has a line for each, and a summary. Chunks of lines are committed as they come. Sent again under the same name, the body is answered from what was stored as far as it went, and the rest goes on.',
     tags,
     permission: 'prov.write',
-    streams: [...jsonLines, csv],
+    streamedMediaTypes: [...jsonLines, csv],
     bodyLimitBytes: bulkLimits.bytes,
     examples,
     headers: { [idempotencyKeyHeader]: 'Names the import; means the same as bulkId.' },
@@ -92,7 +92,7 @@ function registerImport(app: FastifyInstance, bulk: Bulk, ids: Pick<Ids, 'uuid'>
     ),
     produces: ['application/jsonl'],
     response: { 200: BulkAnswer },
-    answerHeaders: { 200: ['Location'] },
+    responseHeaders: { 200: ['Location'] },
     errors: [
       'payload_too_large',
       'unsupported_media_type',
@@ -106,7 +106,7 @@ function registerImport(app: FastifyInstance, bulk: Bulk, ids: Pick<Ids, 'uuid'>
     priority: 'list',
     async handler(request, reply) {
       const { query, headers, caller } = request;
-      const bulkId = resolveIdentifier(headers, 'bulkId', query.bulkId) ?? ids.uuid();
+      const bulkId = resolveClientIdentifier(headers, 'bulkId', query.bulkId) ?? ids.uuid();
       const scope = scopeOf(caller, request.id);
       reply.raw.setTimeout(silentMs);
       const { bytes: body, close } = readAhead(request.body as Readable);
@@ -136,23 +136,23 @@ function registerImport(app: FastifyInstance, bulk: Bulk, ids: Pick<Ids, 'uuid'>
 }
 
 function registerList(app: FastifyInstance, bulk: Bulk): void {
-  const list = 'listBulks';
+  const list = 'listBulkImports';
   route(app, {
     method: 'GET',
     url,
     operationId: list,
-    summary: 'List: import',
+    summary: 'List the bulk imports',
     description: 'The newest first, of the last 30 days, without those that tried alone.',
     tags,
     permission: 'prov.read',
     query: Type.Object(pageQuery, closed),
-    response: { 200: BulkImportPage },
+    response: { 200: BulkImportList },
     errors: ['cursor_invalid'],
     priority: 'list',
     async handler({ caller, query, id }) {
-      const page = openPage(query, list, importKeyForm);
+      const page = readPageRequest(query, list, importKeyForm);
       const owner = importName(scopeOf(caller, id), '');
-      return sealPage(await bulk.list(owner, page), query, list);
+      return pageResponse(await bulk.list(owner, page), query, list);
     },
   });
 }
@@ -161,8 +161,8 @@ function registerReads(app: FastifyInstance, bulk: Bulk): void {
   route(app, {
     method: 'GET',
     url: `${url}/:bulkId`,
-    operationId: 'getBulk',
-    summary: 'Read: import',
+    operationId: 'getBulkImport',
+    summary: 'Get a bulk import',
     description: 'How far it is. What was answered is kept for 30 days.',
     tags,
     permission: 'prov.read',
@@ -179,20 +179,20 @@ function registerReads(app: FastifyInstance, bulk: Bulk): void {
     method: 'GET',
     url: `${url}/:bulkId/results`,
     operationId: listName,
-    summary: 'List: answer of an import',
+    summary: 'List the results of a bulk import',
     description: 'In the order of the lines, as far as they are committed.',
     tags,
     permission: 'prov.read',
     params: ofImport,
     query: Type.Object({ ...pageQuery, ...bulkResultFilters }, closed),
-    response: { 200: BulkResultPage },
+    response: { 200: BulkResultList },
     errors: ['batch_not_found', 'cursor_invalid'],
     priority: 'list',
     async handler({ caller, params, query, id }) {
       const name = importName(scopeOf(caller, id), params.bulkId);
       if ((await bulk.find(name)) === undefined) refuseUnknown('batch_not_found');
       const filters = { ...query, bulkId: params.bulkId };
-      const page = openPage(filters, listName, lineForm);
+      const page = readPageRequest(filters, listName, lineForm);
       const after = Number(page.after ?? 0);
       const chunks = await bulk.answersAfter(name, after, chunksPerPage);
       const results = chunks
@@ -206,7 +206,7 @@ function registerReads(app: FastifyInstance, bulk: Bulk): void {
       const isMore = left === items || chunks.length === chunksPerPage;
       const last = isMore ? left.at(-1)?.line : undefined;
       const next = last === undefined ? undefined : String(last);
-      return sealPage({ items, next }, filters, listName);
+      return pageResponse({ items, next }, filters, listName);
     },
   });
 }

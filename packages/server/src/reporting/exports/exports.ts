@@ -6,7 +6,7 @@ import {
   exportReports,
   refuse,
 } from '@switchyard/contract';
-import { actorOf, type Recorder } from '../../audit/index.ts';
+import { type AuditRecorder, actorOf } from '../../audit/index.ts';
 import type { Caller, FoundPage, PageRequest } from '../../http/index.ts';
 import { type Clock, type Database, type Ids, isoTime, type Jobs } from '../../platform/index.ts';
 import { bytesOf } from './content.ts';
@@ -27,7 +27,7 @@ export type ExportsDeps = {
   readonly database: Pick<Database, 'transaction'>;
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly audit: Pick<Recorder, 'record'>;
+  readonly audit: Pick<AuditRecorder, 'record'>;
   readonly jobs: Pick<Jobs, 'enqueue' | 'wake'>;
   readonly store: ExportStore;
   readonly sources: ExportSources;

@@ -1,6 +1,6 @@
 // The door of exports: reports that people take away.
 import type { FastifyInstance } from 'fastify';
-import type { Recorder } from '../../audit/index.ts';
+import type { AuditRecorder } from '../../audit/index.ts';
 import type { Clock, Database, Ids, Jobs, Log } from '../../platform/index.ts';
 import { whenWhole } from '../whole.ts';
 import { createExports, expiryJob } from './exports.ts';
@@ -18,7 +18,7 @@ export type ExportsRoomDeps = {
   readonly ids: Ids;
   readonly log: Log;
   readonly jobs: Jobs;
-  readonly audit: Pick<Recorder, 'record'>;
+  readonly audit: Pick<AuditRecorder, 'record'>;
   readonly sources: ExportSources;
   readonly keptDays: number;
 };

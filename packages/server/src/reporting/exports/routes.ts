@@ -1,14 +1,14 @@
 // The addresses of exports.
 import { Readable } from 'node:stream';
-import { type ErrorCode, Export, ExportPage, ExportRequest, refuse } from '@switchyard/contract';
+import { type ErrorCode, Export, ExportList, ExportRequest, refuse } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import {
   entityTag,
-  openPage,
   pageQuery,
+  pageResponse,
+  readPageRequest,
   route,
-  sealPage,
   setReplayedHeader,
 } from '../../http/index.ts';
 import { type Exports, viewExport } from './exports.ts';
@@ -28,7 +28,7 @@ function registerContent(app: FastifyInstance, exports: Exports): void {
     method: 'GET',
     url: `${base}/:exportId/content`,
     operationId: 'getExportContent',
-    summary: 'Fetch an export',
+    summary: 'Get the content of an export',
     description:
       'The whole of it, or one range of its bytes: a fetch that broke off goes on where it was. The ' +
       'audit records each fetch.',
@@ -42,7 +42,7 @@ function registerContent(app: FastifyInstance, exports: Exports): void {
     },
     produces: ['text/csv', 'application/jsonl'],
     response: { 200: Type.String(), 206: Type.String() },
-    answerHeaders: {
+    responseHeaders: {
       200: ['Content-Disposition', 'ETag'],
       206: ['Content-Disposition', 'Content-Range', 'ETag'],
     },
@@ -78,24 +78,24 @@ function registerReads(app: FastifyInstance, exports: Exports): void {
     method: 'GET',
     url: base,
     operationId,
-    summary: 'List exports',
+    summary: 'List the exports',
     description: 'The newest first.',
     tags,
     permission,
     priority: 'list',
     query: Type.Object({ ...pageQuery }, { additionalProperties: false }),
-    response: { 200: ExportPage },
+    response: { 200: ExportList },
     errors: [...scoped, 'cursor_invalid'],
     async handler({ caller, query }) {
-      const page = openPage(query, operationId);
-      return sealPage(await exports.list(caller, page), query, operationId);
+      const page = readPageRequest(query, operationId);
+      return pageResponse(await exports.list(caller, page), query, operationId);
     },
   });
   route(app, {
     method: 'GET',
     url: `${base}/:exportId`,
     operationId: 'getExport',
-    summary: 'Read an export',
+    summary: 'Get an export',
     description: 'How far it is, and when it will be deleted.',
     tags,
     permission,
@@ -112,8 +112,8 @@ export function registerExports(app: FastifyInstance, exports: Exports): void {
   route(app, {
     method: 'POST',
     url: base,
-    operationId: 'orderExport',
-    summary: 'Order an export',
+    operationId: 'createExport',
+    summary: 'Create an export',
     description:
       'Of one report, with the filters of its list. It is written in the background, over any ' +
       'restart, and kept for some days. The same `clientOperationId` is the same export.',
@@ -122,7 +122,7 @@ export function registerExports(app: FastifyInstance, exports: Exports): void {
     priority: 'report',
     body: ExportRequest,
     response: { 202: Export },
-    answerHeaders: { 202: ['Idempotent-Replayed', 'Location', 'Retry-After'] },
+    responseHeaders: { 202: ['Idempotent-Replayed', 'Location', 'Retry-After'] },
     errors: [
       ...scoped,
       ...(['merchant_not_found', 'store_not_found', 'device_not_found'] as const),

@@ -3,14 +3,14 @@ import type { Readable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Refusal, reconciliationLimits, SettlementLine } from '@switchyard/contract';
 import { CsvError, parse } from 'csv-parse';
-import { createValidation } from '../../http/index.ts';
+import { createSchemaValidation } from '../../http/index.ts';
 import { refuseCardNumber } from './card-numbers.ts';
 
 const rowBytesMax = 4_096;
 const rowsPerTurn = 200;
 const numbers: ReadonlySet<string> = new Set(['amount', 'fee']);
 const integer = /^-?\d{1,15}$/;
-const check = createValidation().compile({ schema: SettlementLine, httpPart: 'body' });
+const check = createSchemaValidation().compile({ schema: SettlementLine, httpPart: 'body' });
 const known = Object.keys(SettlementLine.properties);
 const needed = SettlementLine.required;
 

@@ -1,6 +1,6 @@
 // The door of reconciliations: an acquirer's file beside what we know.
 import type { FastifyInstance } from 'fastify';
-import type { Recorder } from '../../audit/index.ts';
+import type { AuditRecorder } from '../../audit/index.ts';
 import type { Clock, Database, Ids, Jobs } from '../../platform/index.ts';
 import { whenWhole } from '../whole.ts';
 import { abandonJob, createReconciliations, type ReconciliationsDeps } from './reconciliations.ts';
@@ -13,7 +13,7 @@ export type ReconciliationRoomDeps = Pick<ReconciliationsDeps, 'demandLink'> & {
   readonly clock: Clock;
   readonly ids: Pick<Ids, 'uuid'>;
   readonly jobs: Jobs;
-  readonly audit: Pick<Recorder, 'record'>;
+  readonly audit: Pick<AuditRecorder, 'record'>;
 };
 
 /** @example const reconciliations = openReconciliations(deps); reconciliations.register(app); */

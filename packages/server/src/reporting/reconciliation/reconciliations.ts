@@ -9,7 +9,7 @@ import {
   refuse,
   waysToResolve,
 } from '@switchyard/contract';
-import { actorOf, type Recorder } from '../../audit/index.ts';
+import { type AuditRecorder, actorOf } from '../../audit/index.ts';
 import type { Caller, FoundPage, PageRequest } from '../../http/index.ts';
 import {
   type Clock,
@@ -45,7 +45,7 @@ export type ReconciliationsDeps = {
   readonly database: Pick<Database, 'transaction'>;
   readonly clock: Clock;
   readonly ids: Pick<Ids, 'uuid'>;
-  readonly audit: Pick<Recorder, 'record'>;
+  readonly audit: Pick<AuditRecorder, 'record'>;
   readonly jobs: Pick<Jobs, 'enqueue' | 'wake'>;
   readonly store: ReconciliationStore;
   /** @throws Refusal where the organisation has no such acquirer link */

@@ -6,15 +6,15 @@ import {
   ReconciliationDecision,
   ReconciliationDetail,
   ReconciliationItem,
-  ReconciliationItemPage,
-  ReconciliationPage,
+  ReconciliationItemList,
+  ReconciliationList,
   reconciliationLimits,
   reconciliationOutcomes,
   reconciliationStates,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { openPage, pageQuery, route, sealPage } from '../../http/index.ts';
+import { pageQuery, pageResponse, readPageRequest, route } from '../../http/index.ts';
 import type { Reconciliations } from './reconciliations.ts';
 
 const base = '/reporting/v1/reconciliations';
@@ -44,16 +44,16 @@ function registerReceive(app: FastifyInstance, all: Reconciliations): void {
   route(app, {
     method: 'POST',
     url: base,
-    operationId: 'reconcile',
-    summary: 'Reconcile an acquirer’s file',
+    operationId: 'createReconciliation',
+    summary: 'Create a reconciliation',
     description:
       'A table of comma-separated values whose first row names the columns: the members of a ' +
       'settlement line. It is compared with our movements in the background.',
     tags,
     permission: 'rep.export',
-    takesKey: true,
+    takesIdempotencyKey: true,
     priority: 'report',
-    streams: [csv],
+    streamedMediaTypes: [csv],
     bodyLimitBytes: reconciliationLimits.bytes,
     examples: { [csv]: example },
     query: Type.Object(
@@ -73,7 +73,7 @@ function registerReceive(app: FastifyInstance, all: Reconciliations): void {
       closed,
     ),
     response: { 202: Reconciliation },
-    answerHeaders: { 202: ['Location'] },
+    responseHeaders: { 202: ['Location'] },
     errors: [
       ...ofOne,
       ...(['payload_too_large', 'unsupported_media_type', 'malformed_csv'] as const),
@@ -93,7 +93,7 @@ function registerReads(app: FastifyInstance, all: Reconciliations): void {
     method: 'GET',
     url: base,
     operationId: 'listReconciliations',
-    summary: 'List reconciliations',
+    summary: 'List the reconciliations',
     description: 'The newest first.',
     tags,
     permission: 'rep.read',
@@ -106,18 +106,18 @@ function registerReads(app: FastifyInstance, all: Reconciliations): void {
       },
       closed,
     ),
-    response: { 200: ReconciliationPage },
+    response: { 200: ReconciliationList },
     errors: [...scoped, 'cursor_invalid'],
     async handler({ caller, query }) {
-      const page = openPage(query, 'listReconciliations');
-      return sealPage(await all.list(caller, query, page), query, 'listReconciliations');
+      const page = readPageRequest(query, 'listReconciliations');
+      return pageResponse(await all.list(caller, query, page), query, 'listReconciliations');
     },
   });
   route(app, {
     method: 'GET',
     url: `${base}/:reconciliationId`,
     operationId: 'getReconciliation',
-    summary: 'Read a reconciliation',
+    summary: 'Get a reconciliation',
     description: 'How far it is, and what the three sides come to.',
     tags,
     permission: 'rep.read',
@@ -131,7 +131,7 @@ function registerReads(app: FastifyInstance, all: Reconciliations): void {
     method: 'GET',
     url: `${base}/:reconciliationId/items`,
     operationId: 'listReconciliationItems',
-    summary: 'List the movements of a reconciliation',
+    summary: 'List the items of a reconciliation',
     description: 'In the order of the file; what is missing there comes behind.',
     tags,
     permission: 'rep.read',
@@ -147,13 +147,13 @@ function registerReads(app: FastifyInstance, all: Reconciliations): void {
       },
       closed,
     ),
-    response: { 200: ReconciliationItemPage },
+    response: { 200: ReconciliationItemList },
     errors: [...ofOne, 'cursor_invalid'],
     async handler({ caller, query, params: { reconciliationId } }) {
       const filters = { ...query, reconciliationId };
-      const page = openPage(filters, 'listReconciliationItems', numberForm);
+      const page = readPageRequest(filters, 'listReconciliationItems', numberForm);
       const found = await all.items(caller, reconciliationId, query, page);
-      return sealPage(found, filters, 'listReconciliationItems');
+      return pageResponse(found, filters, 'listReconciliationItems');
     },
   });
 }
@@ -166,7 +166,7 @@ export function registerReconciliations(app: FastifyInstance, all: Reconciliatio
     method: 'POST',
     url: `${base}/:reconciliationId/items/:number/resolve`,
     operationId: 'resolveReconciliationItem',
-    summary: 'Resolve what does not agree',
+    summary: 'Resolve an item of a reconciliation',
     description:
       'Records what was decided, by whom and why. It moves no money: a claim is made with the acquirer.',
     tags,

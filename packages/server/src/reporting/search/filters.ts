@@ -1,6 +1,6 @@
 // What a search is for, in the words of the tables: read from a query, and checked. Pure.
 import { refuse } from '@switchyard/contract';
-import { spanOf } from '../../http/index.ts';
+import { parseTimeRange } from '../../http/index.ts';
 import type { Scope } from '../scope.ts';
 
 export type Words = {
@@ -62,5 +62,5 @@ export function searchOf(scope: Scope, query: SearchQuery): Search {
       errors: [{ pointer: '?amountMin', code: 'field_invalid', detail: 'Is more than amountMax.' }],
     });
   }
-  return { ...scope, words: wordsOf(query), ...spanOf(query), amountMin, amountMax, text };
+  return { ...scope, words: wordsOf(query), ...parseTimeRange(query), amountMin, amountMax, text };
 }

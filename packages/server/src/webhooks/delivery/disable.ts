@@ -1,6 +1,6 @@
 // Switches an endpoint off that takes no more, and tells the others of its organisation: in one commit.
 import { CompiledQuery } from 'kysely';
-import { platformAuthor, type Recorder } from '../../audit/index.ts';
+import { type AuditRecorder, platformAuthor } from '../../audit/index.ts';
 import {
   type Clock,
   type Database,
@@ -24,7 +24,7 @@ export type DisableDeps = {
   readonly database: Database;
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly audit: Recorder;
+  readonly audit: AuditRecorder;
 };
 
 /**

@@ -1,6 +1,6 @@
 // The door of deliveries: endpoints, what is planned for them, and the process that sends it.
 import type { FastifyInstance } from 'fastify';
-import type { Recorder } from '../../audit/index.ts';
+import type { AuditRecorder } from '../../audit/index.ts';
 import {
   type Clock,
   createFailPoints,
@@ -44,7 +44,7 @@ export type DeliveriesDeps = {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly jobs: Pick<Jobs, 'handle' | 'enqueue' | 'wake'>;
-  readonly audit: Recorder;
+  readonly audit: AuditRecorder;
   readonly calls: OutgoingCalls;
   readonly masterKey: Buffer;
   readonly retentionDays: number;

@@ -1,6 +1,6 @@
 // Sends events once more that an endpoint missed: walked through in the feed, some at a time, over any crash.
 import { type BegunWebhookReplay, defined, refuse, type WebhookReplay } from '@switchyard/contract';
-import { spanOf } from '../../http/index.ts';
+import { parseTimeRange } from '../../http/index.ts';
 import { type Clock, type Database, isoTime, type Job, type Jobs } from '../../platform/index.ts';
 import { refuseUnknownEndpoint } from '../endpoints/endpoints.ts';
 import {
@@ -100,7 +100,7 @@ async function eventsBetween(run: Run, organizationId: string, step: Step) {
 
 /** @returns nothing where no time is named. @throws Refusal field_invalid */
 function timesOf(span: WebhookReplay): { from: string; to?: string | undefined } | undefined {
-  const { from, to } = spanOf(span);
+  const { from, to } = parseTimeRange(span);
   if (from === undefined && to === undefined) return undefined;
   if (from !== undefined && (to === undefined || to > from)) return { from, to };
   const pointer = from === undefined ? '/from' : '/to';

@@ -8,8 +8,8 @@ import {
   type WebhookSecret,
 } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
-import type { Author, Recorder } from '../../audit/index.ts';
-import { demandVersion, type FoundPage, type PageRequest } from '../../http/index.ts';
+import type { AuditRecorder, Author } from '../../audit/index.ts';
+import { type FoundPage, type PageRequest, requireVersion } from '../../http/index.ts';
 import {
   type Clock,
   type Database,
@@ -69,7 +69,7 @@ export type EndpointsDeps = {
   readonly database: Database;
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly audit: Recorder;
+  readonly audit: AuditRecorder;
   readonly calls: Pick<OutgoingCalls, 'findAddressFault'>;
   readonly keys: EndpointKeys;
   readonly challenge: Challenge;
@@ -239,7 +239,7 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
       const { organizationId } = by;
       await demandValid(by, input);
       return changing(by, endpointId, 'endpoint.updated', async (run, row, now) => {
-        demandVersion(ifMatch, row.version);
+        requireVersion(ifMatch, row.version);
         demandUnchanged(input, endpointView(row, clock.now()));
         await changeEndpoint(run, row, changeOf(input, row.owner_merchant_id), now);
         if (input.status === 'Disabled') {
@@ -259,7 +259,7 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
       await database.transaction(async (trx) => {
         const run = runIn(trx);
         const row = await demand(run, by, endpointId);
-        demandVersion(ifMatch, row.version);
+        requireVersion(ifMatch, row.version);
         await deleteEndpoint(run, row);
         await deps.forget(organizationId, row.endpoint_id, trx);
         await audit.record(trx, {

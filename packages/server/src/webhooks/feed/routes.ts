@@ -1,7 +1,7 @@
 // The addresses of the feed, version 1: a page at a time, a long poll, or a stream.
 import {
   defined,
-  EventPage,
+  EventList,
   EventTypeList,
   eventDefinitions,
   type FeedItem,
@@ -11,10 +11,10 @@ import {
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import {
-  cursorOf,
+  type EventStreams,
   eventStreamType,
+  readStreamCursor,
   route,
-  type Streams,
   wantsEventStream,
 } from '../../http/index.ts';
 import type { FeedPart, FeedPartBack, FeedReader } from './read.ts';
@@ -109,24 +109,28 @@ function demandAlone({ after, wait }: Static<typeof query>, isStream: boolean): 
 }
 
 /** Whoever has looked back can follow what comes from here on. */
-function pageBack(part: FeedPartBack): EventPage {
+function pageBack(part: FeedPartBack): EventList {
   const { next, end } = part;
   const more = defined({ nextBefore: next });
   return { items: itemsOf(part), nextAfter: end, hasMore: next !== undefined, ...more };
 }
 
-export function registerFeed(app: FastifyInstance, reader: FeedReader, streams: Streams): void {
+export function registerFeed(
+  app: FastifyInstance,
+  reader: FeedReader,
+  streams: EventStreams,
+): void {
   route(app, {
     method: 'GET',
     url: base,
     operationId: 'listEvents',
-    summary: 'List: event',
+    summary: 'List the events',
     description,
     tags,
     permission: 'hook.read',
     query,
     headers: { 'last-event-id': 'Of a stream that comes back: the last `id` that it has seen.' },
-    response: { 200: EventPage },
+    response: { 200: EventList },
     produces: ['application/json', eventStreamType],
     errors: ['cursor_invalid', 'events_forgotten', 'entity_out_of_scope', 'header_invalid'],
     priority: 'list',
@@ -140,7 +144,7 @@ export function registerFeed(app: FastifyInstance, reader: FeedReader, streams: 
       }
       const topic = { kind: feedTopic, key: caller.organizationId };
       if (wantsEventStream(request)) {
-        const named = cursorOf(request, asked.after ?? -1);
+        const named = readStreamCursor(request, asked.after ?? -1);
         const after = named < 0 ? await reader.end(caller.organizationId) : named;
         const read = (from: number) => reader.read(wanted, from, streamedAtOnce);
         return streams.send(request, reply, { topic, after, read });
@@ -168,7 +172,7 @@ export function registerFeed(app: FastifyInstance, reader: FeedReader, streams: 
     method: 'GET',
     url: `${base}/types`,
     operationId: 'listEventTypes',
-    summary: 'List: type of event',
+    summary: 'List the event types',
     description: 'Every type that is published, with the JSON Schema of its `data`.',
     tags,
     // What is published is public, as the documents of the interface are.

@@ -1,0 +1,511 @@
+// Creates every module of the application and connects them; nothing is started here.
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { defined } from '@switchyard/contract';
+import { createHostTables, createRequestSigners } from './acquiring/index.ts';
+import { type Audit, auditEvents, createAudit } from './audit/index.ts';
+import { type CardModules, createCardModules } from './card-modules.ts';
+import { type Catalog, createCatalog, emvValueRules } from './catalog/index.ts';
+import {
+  type Connector,
+  type ConnectorTimes,
+  createConnector,
+  createRetail,
+  openNodes,
+  presenceEvents,
+  type RetailTimes,
+  retailEvents,
+} from './connector/index.ts';
+import { registerHealth, registerNumbering, registerNumberingGauges } from './health/index.ts';
+import { createHttp, defaultLoadLimits, type Http, type HttpDeps } from './http/index.ts';
+import { createIdempotency } from './idempotency/index.ts';
+import {
+  createIdentity,
+  deviceListener,
+  type Identity,
+  type IdentityDeps,
+  type Places,
+  portalClientId,
+} from './identity/index.ts';
+import { createLogs, type Logs } from './logs/index.ts';
+import { registerOnboarding } from './onboarding/index.ts';
+import { paymentEvents } from './payments/index.ts';
+import {
+  type AddressLookup,
+  acquirerLinkRules,
+  allowedAcquirerProxies,
+  type Clock,
+  createAddressGuard,
+  createChangeNotifier,
+  createDueClock,
+  createFailPoints,
+  createJobs,
+  createMail,
+  createMetrics,
+  createOutbox,
+  createOutgoingCalls,
+  type Database,
+  explainSchemaMismatch,
+  type GuardedTimeline,
+  type Ids,
+  type Jobs,
+  type Log,
+  type Metrics,
+  migrate,
+  type OutgoingCalls,
+  outgoingCallRules,
+  type Settings,
+  systemClock,
+  systemIds,
+  unguardedTimeline,
+} from './platform/index.ts';
+import { createPortal } from './portal/index.ts';
+import { createProvisioning, type Provisioning, type UserDomains } from './provisioning/index.ts';
+import { qrEvents } from './qr/index.ts';
+import { registerReferenceRoutes } from './reference/index.ts';
+import { createReporting, type Reporting } from './reporting/index.ts';
+import { registerUsers } from './users/index.ts';
+import {
+  createDeliveries,
+  createWebhooks,
+  type DeliveryTimes,
+  type Webhooks,
+} from './webhooks/index.ts';
+
+type DeviceLookups = Pick<
+  IdentityDeps,
+  'findDevice' | 'findHardware' | 'nameMerchant' | 'terminalClaims'
+>;
+
+export const migrationsDirectory = fileURLToPath(new URL('../migrations', import.meta.url));
+
+/** 15 s each for running requests, for jobs and for the other parts of a shutdown. */
+const stopMarginMs = 45_000;
+
+export type ApplicationOptions = {
+  settings: Settings;
+  database: Database;
+  log: Log;
+  tls?: HttpDeps['tls'];
+  rateLimits?: HttpDeps['rateLimits'];
+  loadLimits?: HttpDeps['loadLimits'];
+  /** The user domain in the token URL of the API reference. */
+  exampleUserDomain?: HttpDeps['exampleUserDomain'];
+  /** For tests: a response that its route does not declare becomes an internal error. */
+  validatesResponses?: boolean;
+  /** Adds metrics of memory and CPU; once per process. */
+  processMetrics?: boolean;
+  clock?: Clock;
+  identityClock?: Clock;
+  /** Left out, for tests and tools: a restored database is not detected. */
+  timeline?: GuardedTimeline;
+  ids?: Ids;
+  /** For tests: creates the private keys of realms. */
+  makeRealmKey?: IdentityDeps['makeKey'];
+  /** For tests: calls to external servers, and the delays of webhook deliveries. */
+  calls?: OutgoingCalls;
+  /** For tests: resolves hosts of acquirer links. */
+  lookup?: AddressLookup;
+  webhookTimes?: DeliveryTimes;
+  /** For tests: the timeouts of the connector. */
+  connectorTimes?: Partial<ConnectorTimes>;
+  retailTimes?: Partial<RetailTimes>;
+  /** For tests: the folder of the built portal. */
+  portalFolder?: string;
+};
+
+export type Application = {
+  http: Http;
+  identity: Identity;
+  provisioning: Provisioning;
+  catalog: Catalog;
+  /** Absent without the role `cards`. */
+  cards?: CardModules;
+  /** Absent without the role `connector`. */
+  connector?: Connector;
+  audit: Audit;
+  reporting: Reporting;
+  metrics: Metrics;
+  /** Opens new acquirer links at once instead of at the next refresh. */
+  openLinks(): Promise<void>;
+  /** Opens the acquirer links and starts the pending work in the database. */
+  start(): Promise<void>;
+  /** Finishes running work, then closes everything except the database. */
+  stop(): Promise<void>;
+  /** An upper bound of the duration of `stop`. */
+  stopLimitMs: number;
+};
+
+/**
+ * Migrates the database schema; safe while other processes do the same.
+ *
+ * @throws Error for a database of another version, with instructions to remove it
+ */
+export async function prepareDatabase({
+  settings,
+  database,
+  log,
+}: Pick<ApplicationOptions, 'settings' | 'database' | 'log'>): Promise<void> {
+  const deps = { log, clock: systemClock, ids: systemIds };
+  try {
+    await migrate(database, migrationsDirectory, deps);
+  } catch (error) {
+    throw explainSchemaMismatch(error, settings);
+  }
+}
+
+/** The queries of identity about devices, answered by provisioning. */
+function deviceLookups(provisioning: Provisioning): DeviceLookups {
+  const { findDevice, physicalDevices, merchants, terminalClaims } = provisioning;
+  return {
+    findDevice,
+    terminalClaims,
+    findHardware: async (scope, id) => (await physicalDevices.get(scope, id)).view,
+    nameMerchant: async (organizationId, id) =>
+      (await merchants.get({ organizationId }, id)).view.name,
+  };
+}
+
+/** Identity is created after provisioning, which uses it, so identity is read at each call. */
+const userDomainsOf = (identity: () => Identity): UserDomains => ({
+  of: (organizationId) => identity().userDomains.of(organizationId),
+  ofAll: (organizationIds) => identity().userDomains.ofAll(organizationIds),
+  async open(organizationId, userDomainId, trx) {
+    await identity().userDomains.open(organizationId, [userDomainId], trx);
+  },
+  close: (organizationId, trx) => identity().userDomains.close(organizationId, trx),
+  changed: (organizationId) => identity().userDomains.changed(organizationId),
+});
+
+/** The listener for devices always requests client certificates; a setting decides whether the API listener does. */
+async function listenersOf(
+  { settings, tls }: ApplicationOptions,
+  identity: Identity,
+): Promise<Pick<HttpDeps, 'tls' | 'deviceListener'>> {
+  const deviceListenerOptions = settings.roles.has('identity')
+    ? { port: settings.devicePort, ...deviceListener }
+    : undefined;
+  if (tls === undefined) return { deviceListener: deviceListenerOptions };
+  const tlsWithClientCertificates = {
+    ...tls,
+    clientAuthorities: await identity.devices.authorities(),
+  };
+  return {
+    tls: settings.clientCertificates === 'on' ? tlsWithClientCertificates : tls,
+    deviceListener: deviceListenerOptions && {
+      ...deviceListenerOptions,
+      tls: tlsWithClientCertificates,
+    },
+  };
+}
+
+/** Provisioning knows the merchants and stores of applications. */
+const merchantAndStoreLookups = ({ merchants, stores }: Provisioning): Places => ({
+  async demandMerchant(organizationId, merchantId) {
+    await merchants.get({ organizationId }, merchantId);
+  },
+  async merchantOfStore(organizationId, storeId) {
+    return (await stores.get({ organizationId }, storeId)).view.merchantId;
+  },
+});
+
+/** Without the role `jobs`, this process leaves the jobs to another process. */
+const jobsWhen = (opens: boolean, jobs: Jobs): Jobs =>
+  opens ? jobs : { ...jobs, handle: () => {} };
+
+/** Registers user management and the sign-up of organisations. */
+function registerUserManagement(
+  app: Http['app'],
+  parts: Parameters<typeof registerOnboarding>[1] & {
+    provisioning: Provisioning;
+    identity: Identity;
+  },
+) {
+  const { identity, provisioning, audit } = parts;
+  const { demandMerchant } = merchantAndStoreLookups(provisioning);
+  const { accounts, sessions } = identity;
+  registerUsers(app, { accounts, sessions, audit, demandMerchant, database: parts.database });
+  registerOnboarding(app, parts);
+}
+
+type Management = Parameters<typeof registerUserManagement>[1] & {
+  identity: Identity;
+  catalog: Catalog;
+  audit: Audit;
+  logs: Logs;
+  webhooks: Webhooks;
+};
+
+/** Registers everything except payments: identities and provisioning (ADR 0032). */
+async function registerManagement({ app, streams }: Http, parts: Management): Promise<void> {
+  const { identity, provisioning, audit, catalog, logs, webhooks } = parts;
+  await identity.register(app);
+  await identity.registerDevices(app);
+  identity.registerManagement(app, merchantAndStoreLookups(provisioning));
+  registerUserManagement(app, parts);
+  audit.register(app);
+  provisioning.register(app);
+  catalog.register(app);
+  logs.register(app, streams);
+  webhooks.register(app, streams);
+}
+
+/** Creates the modules of every process; its roles decide which routes and jobs it serves. */
+function createModules(deps: ApplicationOptions) {
+  const { settings, database, log, clock = systemClock, ids = systemIds } = deps;
+  const { platformKey: masterKey, roles } = settings;
+  const metrics = createMetrics({ processMetrics: deps.processMetrics ?? false });
+  const live = createChangeNotifier({ log, metrics });
+  const dueClock = createDueClock(clock, log);
+  const allJobs = createJobs({ database, clock, dueClock, ids, log, metrics });
+  const jobs = jobsWhen(roles.has('jobs'), allJobs);
+  const mail = createMail({ settings, clock, ids });
+  const audit = createAudit({ database, clock, jobs, masterKey });
+  const hostTables = settings.dialectsDir ?? join(settings.dataDir, 'dialects');
+  const hosts = createHostTables({ directory: hostTables, clock, log });
+  const linkGuard = createAddressGuard({ ...acquirerLinkRules(settings), lookup: deps.lookup });
+  const provisioning = createProvisioning({
+    database,
+    clock,
+    ids,
+    audit,
+    jobs,
+    acquirerProxies: allowedAcquirerProxies(settings),
+    approvesLinksAtOnce: settings.environment === 'demo',
+    linkGuard,
+    dialects: hosts.reload,
+    signingKeys: createRequestSigners(masterKey).publicKeysFor,
+    inspectLink: async (...of) => (await cards?.inspectLink(...of)) ?? [],
+    userDomains: userDomainsOf(() => identity),
+    tills: () => identity.tills,
+    isOperator: (organizationId) => identity.isOperator(organizationId),
+  });
+  const identity: Identity = createIdentity({
+    database,
+    settings,
+    ids,
+    log,
+    masterKey,
+    jobs,
+    mail,
+    clock: deps.identityClock ?? clock,
+    ...deviceLookups(provisioning),
+    recordChange: audit.recordChange,
+    ...defined({ makeKey: deps.makeRealmKey }),
+  });
+  const calls = deps.calls ?? createOutgoingCalls(outgoingCallRules(settings));
+  const catalog = createCatalog({
+    database,
+    clock,
+    ids,
+    log,
+    masterKey,
+    jobs,
+    audit,
+    provisioning,
+    calls,
+    valueRules: emvValueRules({ allowsTestKeys: settings.environment !== 'production' }),
+    baseUrl: settings.baseUrl,
+  });
+  const timeline = deps.timeline ?? unguardedTimeline;
+  const { numbering } = timeline;
+  registerNumberingGauges(metrics, timeline);
+  const parts = { settings, database, clock, dueClock, ids, log, metrics, live, numbering };
+  const logs = createLogs({ ...parts, portalClientId });
+  const cards = roles.has('cards')
+    ? createCardModules({
+        ...parts,
+        jobs: allJobs,
+        provisioning,
+        catalog,
+        calls,
+        linkGuard,
+        hosts,
+        audit,
+      })
+    : undefined;
+  const outbox = createOutbox({ database, log, metrics });
+  const retentionDays = settings.eventRetentionDays;
+  const deliveries = createDeliveries({
+    ...parts,
+    masterKey,
+    jobs,
+    audit,
+    calls,
+    retentionDays,
+    demandMerchant: merchantAndStoreLookups(provisioning).demandMerchant,
+    failPoints: createFailPoints(settings.failPoint),
+    ...defined({ times: deps.webhookTimes }),
+  });
+  const webhooks = createWebhooks({
+    ...parts,
+    outbox,
+    jobs,
+    retentionDays,
+    deliveries,
+    sources: [
+      ...paymentEvents(cards?.recent),
+      qrEvents,
+      retailEvents,
+      presenceEvents,
+      auditEvents,
+      deliveries.events,
+    ],
+  });
+  const nodes = roles.has('connector') ? openNodes(parts) : undefined;
+  const connector = roles.has('connector')
+    ? createConnector({
+        ...parts,
+        masterKey,
+        audit,
+        provisioning,
+        catalog,
+        nodes,
+        times: deps.connectorTimes,
+        verifyToken: identity.verifyToken,
+        clients: identity.clients,
+        certificates: identity.devices.reader,
+      })
+    : undefined;
+  const retail =
+    connector === undefined
+      ? undefined
+      : createRetail({
+          ...parts,
+          relay: connector,
+          masterKey,
+          provisioning,
+          catalog,
+          times: deps.retailTimes,
+        });
+  const managed = { audit, provisioning, identity, catalog, logs, webhooks, connector, retail };
+  return { ...parts, ...managed, timeline, allJobs, jobs, mail, calls, cards, outbox };
+}
+
+/** The health checks of the components that this process needs. */
+function healthChecks({ database, cards, connector }: ReturnType<typeof createModules>) {
+  return {
+    database: database.healthy,
+    ...defined({
+      keys: cards === undefined ? undefined : async () => cards.hasKeys(),
+      nats:
+        connector?.nodesAreUp() === undefined
+          ? undefined
+          : async () => connector.nodesAreUp() === true,
+    }),
+  };
+}
+
+/**
+ * Creates the application and registers the routes of its roles. A test may replace the clock and the
+ * identifiers.
+ *
+ * @example const application = await createApplication({ settings, database, log, tls }); await application.start();
+ */
+export async function createApplication(deps: ApplicationOptions): Promise<Application> {
+  const { settings, log } = deps;
+  const modules = createModules(deps);
+  const { metrics, ids, mail, audit, provisioning, identity, catalog, cards, logs } = modules;
+  const { outbox, webhooks, connector, retail } = modules;
+  const portal = createPortal({ ...modules, builtFolder: deps.portalFolder });
+  const idempotency = createIdempotency({ ...modules, masterKey: settings.platformKey });
+  const http = await createHttp({
+    settings,
+    log,
+    ids,
+    metrics,
+    live: modules.live,
+    ...defined({ clock: deps.clock }),
+    verifyToken: identity.verifyToken,
+    findOrganization: provisioning.findOrganization,
+    findSessionCaller: portal.callerOf,
+    onResponse: logs.record,
+    idempotencyKeys: idempotency.keys,
+    certificates: identity.devices.reader,
+    ...(await listenersOf(deps, identity)),
+    exampleUserDomain: deps.exampleUserDomain,
+    ...defined({ rateLimits: deps.rateLimits }),
+    loadLimits: deps.loadLimits ?? {
+      ...defaultLoadLimits,
+      loopDelayMs: settings.overloadEventLoopLagMs,
+    },
+    ...defined({ validatesResponses: deps.validatesResponses }),
+  });
+  const reporting = createReporting({
+    ...modules,
+    exportDays: settings.exportRetentionDays,
+    pressure: http.loadShedding.pressure,
+    // Tests set their own load limits, since they share their process with the platform.
+    ...defined({ busy: deps.loadLimits === undefined ? undefined : () => 0 }),
+    async demandLink(organizationId, linkId) {
+      await provisioning.acquirerLinks.get({ organizationId }, linkId);
+    },
+  });
+  registerReferenceRoutes(http.app);
+  if (settings.roles.has('identity')) {
+    await registerManagement(http, modules);
+    reporting.register(http.app);
+  }
+  registerHealth(http.app, { ...modules, checks: healthChecks(modules) });
+  registerNumbering(http.app, { ...modules, isOperator: identity.isOperator });
+  const servesPortal = settings.roles.has('portal');
+  if (servesPortal) portal.register(http.app, http.upgrades);
+  if (cards !== undefined) {
+    http.loadShedding.addPressure(cards.pressure);
+    cards.register(http.app, http.streams);
+  }
+  connector?.register(http.upgrades);
+  connector?.registerFleet(http.app);
+  retail?.register(http.app, http.streams);
+  const runsJobs = settings.roles.has('jobs');
+  return {
+    http,
+    identity,
+    provisioning,
+    catalog,
+    audit,
+    reporting,
+    metrics,
+    ...defined({ cards, connector }),
+    openLinks: async () => cards?.openLinks(),
+    async start() {
+      await cards?.start();
+      modules.allJobs.start();
+      modules.live.start();
+      catalog.callBook.start();
+      connector?.start();
+      retail?.start();
+      if (runsJobs) {
+        await mail.open();
+        outbox.start();
+        webhooks.start();
+        reporting.start();
+        idempotency.start();
+      }
+      if (servesPortal) portal.start();
+      logs.start({ deletes: runsJobs });
+    },
+    stopLimitMs: settings.acquirerTimeoutMs + stopMarginMs,
+    async stop() {
+      cards?.endWaits();
+      http.upgrades.drain();
+      await retail?.stop();
+      await connector?.stop();
+      await http.close();
+      await modules.live.stop();
+      await cards?.finish();
+      await modules.allJobs.stop();
+      await cards?.close();
+      await outbox.stop();
+      await webhooks.stop();
+      await reporting.stop();
+      await idempotency.stop();
+      modules.calls.close();
+      await catalog.callBook.stop();
+      await logs.stop();
+      await portal.stop();
+      await identity.close();
+      await mail.close();
+    },
+  };
+}

@@ -1,0 +1,35 @@
+// One change that a module records in the audit, without secrets.
+import type { AuditRecord } from '@switchyard/contract';
+import type { Kysely } from 'kysely';
+import type { Caller } from '../http/index.ts';
+
+export type Actor = AuditRecord['actor'];
+
+/** The actor of a change and its request. */
+export type Author = { readonly actor: Actor; readonly requestId?: string };
+
+export type AuditEntry = Author & {
+  readonly organizationId: string;
+  /** The entity and the change, for example `merchant.updated`. */
+  readonly action: string;
+  readonly entity: { readonly type: string; readonly id: string; readonly merchantId?: string };
+  /** The entity as the API shows it. Members with the name of a secret are redacted. */
+  readonly before?: object;
+  readonly after?: object;
+};
+
+/** The interface of the audit for other modules. */
+export type AuditRecorder = {
+  /**
+   * Records in the transaction of the change. Other writers of the organisation wait until the commit,
+   * so call it last.
+   */
+  record(trx: Kysely<unknown>, entry: AuditEntry): Promise<void>;
+  /** The same for many changes of one organisation in one statement. */
+  recordAll(trx: Kysely<unknown>, entries: readonly AuditEntry[]): Promise<void>;
+};
+
+/** A change from a module that does not import audit: `asked` is the request, undefined for the platform itself. */
+export type ChangeByRequest = Omit<AuditEntry, 'actor' | 'requestId'> & {
+  readonly asked?: { readonly caller: Caller; readonly id: string } | undefined;
+};

@@ -1,0 +1,147 @@
+// Whole run: much is made, or waited for, before it shows.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { listenTo } from '../../../test/event-stream.ts';
+import { eventually } from '../../../test/eventually.ts';
+import { createStreamSample, type StreamSample } from '../server/event-stream.fixture.ts';
+import { callerWith } from '../server/sample-server.fixture.ts';
+
+const token = 'all';
+/** More than sockets hold between two ends. */
+const bulky = 'x'.repeat(256 * 1024);
+const openCount = (sample: StreamSample) => sample.metric('switchyard_streams_open');
+const endedBy = (reason: string) => `switchyard_streams_ended_total{reason="${reason}"}`;
+
+describe('a slow client', () => {
+  it('has one page waiting, and the server reads no further page', async (t) => {
+    const sample = await createStreamSample(t, { streams: { timings: { slowReaderMs: 500 } } });
+    for (let n = 1; n <= 400; n += 1) sample.commit({ n, bulky });
+    const heard = await listenTo(sample.url, { token });
+    heard.pause();
+    await eventually('cut', async () => (await sample.metric(endedBy('slow_reader'))) === 1);
+    // Of forty pages; sockets hold some.
+    assert.ok(sample.list.reads < 20, `${sample.list.reads} reads`);
+    heard.leave();
+  });
+
+  it('gets all events in order as long as it reads from time to time', async (t) => {
+    const sample = await createStreamSample(t, { streams: { timings: { slowReaderMs: 20_000 } } });
+    for (let n = 1; n <= 100; n += 1) sample.commit({ n, bulky });
+    const heard = await listenTo(sample.url, { token });
+    for (const count of [20, 40, 60, 80]) {
+      heard.pause();
+      const before = sample.list.reads;
+      for (let turn = 0; turn < 20; turn += 1)
+        await new Promise((resolve) => setImmediate(resolve));
+      assert.ok(sample.list.reads <= before + 10);
+      heard.resume();
+      await heard.has(count);
+    }
+    assert.deepEqual(
+      (await heard.has(100)).map(({ id }) => id),
+      Array.from({ length: 100 }, (_, index) => index + 1),
+    );
+    assert.equal(heard.ending(), undefined);
+  });
+
+  it('is disconnected when it reads nothing for long, and gets the rest after it reconnects', async (t) => {
+    // The fast client must stay connected, also on a machine that pauses for a while.
+    const sample = await createStreamSample(t, { streams: { timings: { slowReaderMs: 6000 } } });
+    const quick = await listenTo(sample.url, { token });
+    const heard = await listenTo(sample.url, { token });
+    heard.pause();
+    for (let n = 1; n <= 60; n += 1) sample.happen({ n, bulky });
+    await quick.has(60);
+    await eventually('cut', async () => (await sample.metric(endedBy('slow_reader'))) === 1);
+    assert.equal(await openCount(sample), 1);
+    heard.resume();
+    assert.equal(await heard.ended(), 'cut');
+    const last = heard.events.at(-1)?.id ?? 0;
+    assert.ok(last < 60, `${last}`);
+    const again = await listenTo(sample.url, { token, lastEventId: last });
+    await again.has(60 - last);
+    const ids = [...heard.events, ...again.events].map(({ id }) => id);
+    assert.deepEqual(
+      ids,
+      Array.from({ length: 60 }, (_, index) => index + 1),
+    );
+  });
+
+  it('gets no heartbeats while it does not read', async (t) => {
+    const times = { heartbeatMs: 2, slowReaderMs: 400 };
+    const sample = await createStreamSample(t, { streams: { timings: times } });
+    for (let n = 1; n <= 100; n += 1) sample.commit({ n, bulky });
+    const heard = await listenTo(sample.url, { token });
+    heard.pause();
+    await eventually('cut', async () => (await sample.metric(endedBy('slow_reader'))) === 1);
+    heard.leave();
+  });
+});
+
+describe('the limits of waiting clients', () => {
+  const limits = { perClient: 2, perDevice: 2, perOrganization: 10, total: 4 };
+
+  it('a client above its limit gets no further stream until it closes one', async (t) => {
+    const sample = await createStreamSample(t, { streams: { limits } });
+    const first = await listenTo(sample.url, { token });
+    await listenTo(sample.url, { token });
+    const third = await listenTo(sample.url, { token });
+    assert.equal(third.status, 429);
+    assert.equal(third.headers['retry-after'], '5');
+    assert.equal(JSON.parse(await third.body()).code, 'rate_limited');
+    first.leave();
+    await eventually('one is left', async () => (await openCount(sample)) === 1);
+    assert.equal((await listenTo(sample.url, { token })).status, 200);
+    assert.equal(await sample.metric('switchyard_change_subscribers'), 2);
+  });
+
+  it('a terminal that reconnects ends its oldest stream', async (t) => {
+    const sample = await createStreamSample(t, { streams: { limits } });
+    sample.judge(() => ({ ...callerWith(), deviceId: 'device-1' }));
+    const streams = [];
+    for (let n = 0; n < 3; n += 1) streams.push(await listenTo(sample.url, { token }));
+    assert.equal(await streams[0]?.ended(), 'replaced');
+    assert.equal(await openCount(sample), 2);
+    sample.happen({ n: 1 });
+    await streams[1]?.has(1);
+    await streams[2]?.has(1);
+  });
+
+  it('all clients share a total limit', async (t) => {
+    const sample = await createStreamSample(t, { streams: { limits } });
+    sample.judge((clientId) => ({ ...callerWith(), clientId }));
+    for (const client of ['a', 'b', 'c', 'd']) await listenTo(sample.url, { token: client });
+    const fifth = await listenTo(sample.url, { token: 'e' });
+    assert.equal(fifth.status, 503);
+    assert.equal(JSON.parse(await fifth.body()).code, 'overloaded');
+  });
+});
+
+describe('a shutdown', () => {
+  it('ends all streams and long polls at once with a reason', async (t) => {
+    const sample = await createStreamSample(t);
+    const heard = await Promise.all([1, 2, 3].map(() => listenTo(sample.url, { token })));
+    const headers = { authorization: `Bearer ${token}` };
+    const polled = fetch(`${sample.url}?wait=60`, { headers });
+    const waiting = () => sample.metric('switchyard_change_subscribers');
+    await eventually('all wait', async () => (await waiting()) === 4);
+    const beganMs = performance.now();
+    await sample.close();
+    for (const each of heard) assert.equal(await each.ended(), 'shutting_down');
+    assert.deepEqual(await (await polled).json(), { ids: [], next: 0 });
+    assert.ok(performance.now() - beganMs < 20_000, 'the shutdown waits for no client');
+    assert.ok(!sample.lines.some(({ msg }) => String(msg).includes('cut off')));
+  });
+
+  it('does not wait for a client that reads nothing', async (t) => {
+    const sample = await createStreamSample(t);
+    for (let n = 1; n <= 100; n += 1) sample.commit({ n, bulky });
+    const heard = await listenTo(sample.url, { token });
+    heard.pause();
+    await eventually('some reads', () => sample.list.reads > 1);
+    const beganMs = performance.now();
+    await sample.close();
+    assert.ok(performance.now() - beganMs < 20_000);
+    heard.leave();
+  });
+});

@@ -1,0 +1,222 @@
+// Whole run: much is made, or waited for, before it shows.
+// Clients that connect and send nothing or single bytes: over real sockets, with short timeouts.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, connect as connectPlain, type Socket } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { connect, type TLSSocket } from 'node:tls';
+import { closed } from '../../../test/closed.ts';
+import { createMetrics } from '../../platform/index.ts';
+import { type MadeCertificate, makeCertificate } from '../authentication/certificate.fixture.ts';
+import { createListener } from '../server/listener.ts';
+import { createSample, type Sample } from '../server/sample-server.fixture.ts';
+import { type ConnectionTimeouts, createNewConnectionLimits } from './new-connection-limits.ts';
+
+const host = '127.0.0.1';
+const dripMs = 10;
+const little: Partial<ConnectionTimeouts> = {
+  // Time enough for those that do say something, on a busy machine as well.
+  handshakeMs: 4000,
+  headersMs: 4000,
+  requestMs: 4500,
+  checkIntervalMs: 20,
+};
+
+/** Silent until it is cut off. */
+async function silence(port: number): Promise<Socket> {
+  const socket = connectPlain({ port, host });
+  // A socket that is not read does not report its end.
+  socket.on('error', () => {}).resume();
+  await once(socket, 'connect');
+  return socket;
+}
+
+async function dial(port: number, { cert }: MadeCertificate): Promise<TLSSocket> {
+  const socket = connect({ port, host, ca: cert, servername: 'localhost' });
+  socket.on('error', () => {});
+  await once(socket, 'secureConnect');
+  return socket;
+}
+
+/** Sends slowly until the server closes the connection. @returns the received text */
+async function drip(socket: Socket, first: string, then: string): Promise<string> {
+  const received: Buffer[] = [];
+  socket.on('data', (part: Buffer) => received.push(part));
+  socket.write(first);
+  const dripping = setInterval(() => socket.write(then), dripMs);
+  await closed(socket);
+  clearInterval(dripping);
+  return Buffer.concat(received).toString();
+}
+
+const head = 'GET /sample/v1/things HTTP/1.1\r\nHost: x\r\n';
+const upgrade = `${head}Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n`;
+
+describe('slow clients', () => {
+  const metrics = createMetrics();
+  let certificate: MadeCertificate;
+  let sample: Sample;
+  let port: number;
+  before(async () => {
+    certificate = await makeCertificate('server');
+    sample = await createSample({ tls: certificate, metrics, connectionTimeouts: little });
+    ({ port } = await sample.listen());
+  });
+  after(() => sample.close());
+
+  async function metricValue(text: string): Promise<number> {
+    const all = await metrics.registry.metrics();
+    const found = all.split('\n').find((row) => row.startsWith(text));
+    return Number(found?.split(' ').at(-1));
+  }
+  const closedBy = (reason: string) =>
+    metricValue(`switchyard_http_new_connections_closed_total{reason="${reason}"}`);
+
+  /** Once the server has seen the ends as well. */
+  async function noNewConnections(): Promise<void> {
+    while ((await metricValue('switchyard_http_new_connections ')) > 0)
+      await new Promise(setImmediate);
+  }
+
+  it('are disconnected when they do not complete the TLS handshake', async () => {
+    const before = await closedBy('handshake_timeout');
+    const silent = await silence(port);
+    const slow = await silence(port);
+    // The head of a ClientHello, and of what it announces a byte at a time.
+    const hello = drip(slow, '\x16\x03\x01\x02\x00\x01', '\x00');
+    await Promise.all([closed(silent), hello]);
+    assert.equal(await closedBy('handshake_timeout'), before + 2);
+    await noNewConnections();
+  });
+
+  it('are disconnected when they do not complete the headers of a request or a WebSocket handshake', async () => {
+    const before = await closedBy('request_timeout');
+    const [silent, page, socket] = await Promise.all([1, 2, 3].map(() => dial(port, certificate)));
+    assert.ok(silent && page && socket);
+    const ends = [closed(silent.resume()), drip(page, head, 'a'), drip(socket, upgrade, 'a')];
+    for (const heard of (await Promise.all(ends)).slice(1)) {
+      assert.match(String(heard), /^HTTP\/1\.1 408 /);
+      assert.match(String(heard), /request_timeout/);
+    }
+    assert.equal(await closedBy('request_timeout'), before + 3);
+    await noNewConnections();
+  });
+
+  it('are not clients that have sent a request: their idle connections stay open', async () => {
+    const socket = await dial(port, certificate);
+    const asks = async () => {
+      socket.write(`${head}Authorization: Bearer all\r\n\r\n`);
+      return String((await once(socket, 'data'))[0]);
+    };
+    assert.match(await asks(), /^HTTP\/1\.1 200 /);
+    await noNewConnections();
+    // Longer than the patience with the others, by the time that they are given.
+    await closed(await silence(port));
+    assert.match(await asks(), /^HTTP\/1\.1 200 /);
+    socket.destroy();
+  });
+});
+
+it('a half-sent request closes after 15 seconds where no other time is set', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const newConnections = createNewConnectionLimits({});
+  assert.equal(newConnections.timeouts.requestMs, 15_000);
+  const server = createListener((request) => void request.resume(), {
+    tls: undefined,
+    newConnections,
+    isUpgrade: () => false,
+    webSockets: 0,
+    sendsHsts: false,
+  });
+  const timeouts: string[] = [];
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    timeouts.push(String(error.code));
+    socket.destroy();
+  });
+  server.listen(0, host);
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const socket = await silence((server.address() as AddressInfo).port);
+  const end = closed(socket);
+  socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf');
+  await once(server, 'request');
+  t.mock.timers.tick(14_999);
+  assert.deepEqual(timeouts, []);
+  t.mock.timers.tick(1);
+  assert.deepEqual(timeouts, ['ERR_HTTP_REQUEST_TIMEOUT']);
+  await end;
+});
+
+describe('more silent connections than the limit', () => {
+  let certificate: MadeCertificate;
+  before(async () => {
+    certificate = await makeCertificate('server');
+  });
+
+  async function opened(timeouts: Partial<ConnectionTimeouts>) {
+    const metrics = createMetrics();
+    const arrivals = createNewConnectionLimits({ metrics, timeouts: timeouts });
+    const few = {
+      ...arrivals,
+      watch: (...[server, isTls]: Parameters<typeof arrivals.watch>) =>
+        arrivals.watch(server, isTls, 4),
+    };
+    const server = createListener((_, response) => response.end('served'), {
+      tls: certificate,
+      newConnections: few,
+      isUpgrade: () => false,
+      webSockets: 0,
+      sendsHsts: false,
+    });
+    server.listen(0, host);
+    await once(server, 'listening');
+    const address = server.address();
+    assert.ok(typeof address === 'object' && address !== null);
+    const { port } = address;
+    const close = async () => {
+      server.close();
+      server.closeAllConnections();
+    };
+    return { port, close };
+  }
+
+  const sendRequest = async (port: number): Promise<string> => {
+    const socket = await dial(port, certificate);
+    return drip(socket, 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', '');
+  };
+
+  it('the oldest connection is closed after some time without a request', async (t) => {
+    const { port, close } = await opened({ evictAfterMs: 0 });
+    const silent: Socket[] = [];
+    for (let n = 0; n < 4; n += 1) silent.push(await silence(port));
+    t.after(() => {
+      for (const socket of silent) socket.destroy();
+      return close();
+    });
+    const first = closed(silent[0] as Socket);
+    assert.match(await sendRequest(port), /served/);
+    await first;
+    assert.deepEqual(
+      silent.map(({ destroyed }) => destroyed),
+      [true, false, false, false],
+    );
+    for (let n = 0; n < 20; n += 1) assert.match(await sendRequest(port), /served/);
+  });
+
+  it('the newest connection is closed before that time, so that many new connections do not displace an older one', async (t) => {
+    const { port, close } = await opened({ evictAfterMs: 60_000 });
+    const silent: Socket[] = [];
+    for (let n = 0; n < 4; n += 1) silent.push(await silence(port));
+    t.after(() => {
+      for (const socket of silent) socket.destroy();
+      return close();
+    });
+    await closed(await silence(port));
+    assert.ok(silent.every(({ destroyed }) => !destroyed));
+    silent[0]?.destroy();
+    for (;;) {
+      const heard = await sendRequest(port).catch(() => '');
+      if (heard.includes('served')) break;
+    }
+  });
+});

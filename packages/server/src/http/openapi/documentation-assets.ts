@@ -1,0 +1,86 @@
+// The files of the documentation pages: Swagger UI and a few own files.
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { createStaticAsset, type StaticAsset } from '../responses/static-assets.ts';
+
+const cacheOneHour = 'public, max-age=3600';
+
+const script = 'text/javascript; charset=utf-8';
+const style = 'text/css; charset=utf-8';
+
+/** Starts Swagger UI without external requests, in the colour scheme of the system. */
+const startScript = `'use strict';
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
+dark.addEventListener('change', follow);
+follow();
+addEventListener('DOMContentLoaded', () => {
+  SwaggerUIBundle({
+    url: 'openapi.json',
+    dom_id: '#reference',
+    deepLinking: true,
+    filter: true,
+    docExpansion: 'list',
+    defaultModelsExpandDepth: 0,
+    displayOperationId: true,
+    displayRequestDuration: true,
+    persistAuthorization: false,
+    queryConfigEnabled: false,
+    validatorUrl: null,
+  });
+});
+`;
+
+const pageStyle = `:root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --paper: #fff; --line: #d0d7de; --link: #0a58ca; --wash: #f6f8fa; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --soft: #9aa4af; --paper: #14181d; --line: #353c45; --link: #7ab7ff; --wash: #1d232a; } }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.6 system-ui, sans-serif; }
+header { display: flex; flex-wrap: wrap; gap: .5rem 2rem; align-items: baseline; padding: 1rem 1.5rem; border-bottom: 1px solid var(--line); }
+header .brand { font-weight: 700; font-size: 1.15rem; color: var(--ink); text-decoration: none; }
+nav { display: flex; gap: 1.25rem; }
+main { max-width: 62rem; margin: 0 auto; padding: 1.5rem; }
+a { color: var(--link); }
+h1 { font-size: 1.9rem; line-height: 1.25; margin: .5rem 0; overflow-wrap: anywhere; }
+h2 { font-size: 1.2rem; margin: 2.25rem 0 .5rem; }
+.lead { font-size: 1.1rem; color: var(--soft); margin: .25rem 0 1.5rem; }
+.crumb { margin: 0; }
+code { font: .95em ui-monospace, monospace; background: var(--wash); padding: .1em .3em; border-radius: 4px; }
+h1 code { background: none; padding: 0; }
+dl { display: grid; grid-template-columns: minmax(8rem, auto) 1fr; gap: .9rem 1.5rem; }
+dt { font-weight: 600; }
+dd { margin: 0; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; }
+th, td { text-align: left; padding: .45rem .75rem .45rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
+th { color: var(--soft); font-size: .9rem; }
+td:first-child { width: 20rem; }
+@media (max-width: 40rem) { dl { grid-template-columns: 1fr; gap: .2rem; } dd { margin-bottom: .9rem; } }
+.reference main { max-width: none; padding: 0; }
+.dark-mode .swagger-ui { color-scheme: dark; }
+`;
+
+const logo = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0a58ca"/><path d="M5 21h8c6 0 5-10 11-10h3M5 21h22" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round"/></svg>
+`;
+
+function fromText(type: string, text: string): StaticAsset {
+  return createStaticAsset({ type, cacheControl: cacheOneHour, read: () => Buffer.from(text) });
+}
+
+/** The npm package contains the built files. */
+function fromFile(type: string, url: string): StaticAsset {
+  return createStaticAsset({
+    type,
+    cacheControl: cacheOneHour,
+    read: () => readFile(fileURLToPath(url)),
+  });
+}
+
+export function createDocumentationAssets(): Readonly<Record<string, StaticAsset>> {
+  return {
+    'pages.css': fromText(style, pageStyle),
+    'start.js': fromText(script, startScript),
+    'mark.svg': fromText('image/svg+xml', logo),
+    'swagger-ui.css': fromFile(style, import.meta.resolve('swagger-ui-dist/swagger-ui.css')),
+    'swagger-ui.js': fromFile(script, import.meta.resolve('swagger-ui-dist/swagger-ui-bundle.js')),
+  };
+}

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { gunzipSync } from 'node:zlib';
+import { errorCodes, listErrorCodes } from '@switchyard/contract';
+import { escapeHtml, html } from '../responses/html.ts';
+import { createSample, type Sample } from '../server/sample-server.fixture.ts';
+
+describe('the documentation pages', () => {
+  let sample: Sample;
+  before(async () => {
+    sample = await createSample({ rateLimits: { public: { windowSeconds: 1, limit: 10_000 } } });
+    await sample.app.ready();
+  });
+  after(() => sample.close());
+
+  const get = (url: string, headers = {}) =>
+    sample.app.inject({ url, headers: { accept: 'text/html,*/*;q=0.1', ...headers } });
+
+  /** Every address in a page, as a browser would ask for it. */
+  const addressesIn = (page: string, url: string) =>
+    [...page.matchAll(/(?:href|src)="([^"]*)"/g)].map(
+      ([, address]) => new URL(String(address), `https://switchyard.example${url}`),
+    );
+
+  for (const url of ['/docs', '/docs/errors', '/docs/errors/amount_zero']) {
+    it(`serves ${url} with everything from this host, and nothing inline`, async () => {
+      const answer = await get(url);
+      assert.equal(answer.statusCode, 200);
+      assert.equal(answer.headers['content-type'], 'text/html; charset=utf-8');
+      const policy = String(answer.headers['content-security-policy']);
+      assert.match(policy, /^default-src 'self';/);
+      assert.ok(!policy.includes('unsafe'));
+      assert.equal(answer.headers['x-content-type-options'], 'nosniff');
+      assert.doesNotMatch(answer.body, /<style|<script>|<script [^>]*>[^<]| style=| on\w+="/);
+      for (const { origin, pathname } of addressesIn(answer.body, url)) {
+        assert.equal(origin, 'https://switchyard.example');
+        assert.ok((await get(pathname)).statusCode < 300, pathname);
+      }
+    });
+  }
+
+  it('has a page for every code, listed in the index', async () => {
+    const index = await get('/docs/errors');
+    for (const code of listErrorCodes()) {
+      assert.ok(index.body.includes(`href="errors/${code}"`), code);
+      const page = await get(`/docs/errors/${code}`);
+      assert.equal(page.statusCode, 200, code);
+      assert.ok(page.body.includes(escapeHtml(errorCodes[code].help)), code);
+      assert.ok(page.body.includes(`<dd>${errorCodes[code].status}</dd>`), code);
+    }
+  });
+
+  it('answers 404 for an unknown code or file', async () => {
+    for (const url of ['/docs/errors/nothing', '/docs/errors/toString']) {
+      const answer = await get(url);
+      assert.equal(answer.statusCode, 404, url);
+      assert.match(answer.body, /No such error code/);
+    }
+    assert.equal((await get('/docs/assets/package.json')).json().code, 'resource_not_found');
+    assert.equal((await get('/docs/assets/..%2fpackage.json')).statusCode, 404);
+  });
+
+  it('redirects the URL with a trailing slash to the page', async () => {
+    const answer = await get('/docs/');
+    assert.equal(answer.statusCode, 308);
+    assert.equal(
+      new URL(String(answer.headers.location), 'https://a.example/docs/').pathname,
+      '/docs',
+    );
+  });
+
+  it('compresses files for clients that accept gzip', async () => {
+    const plain = await get('/docs/assets/swagger-ui.js');
+    const zipped = await get('/docs/assets/swagger-ui.js', { 'accept-encoding': 'br, gzip' });
+    assert.equal(zipped.headers['content-encoding'], 'gzip');
+    assert.equal(gunzipSync(zipped.rawPayload).toString(), plain.body);
+    assert.match(String(plain.headers['content-type']), /^text\/javascript/);
+  });
+
+  it('escapes inserted values', () => {
+    const inner = html`<b>${'<&">'}</b>`;
+    assert.equal(html`${inner}${[inner]}${7}'`.html, `${inner.html}${inner.html}7'`);
+    assert.equal(inner.html, '<b>&lt;&amp;&quot;&gt;</b>');
+  });
+});

@@ -1,0 +1,109 @@
+// One page for each error code with its meaning and the action of the client.
+import {
+  type ErrorCode,
+  type ErrorCodeFacts,
+  errorCodes,
+  listErrorCodes,
+} from '@switchyard/contract';
+import { type Html, html } from '../responses/html.ts';
+
+/** What each outcome says about moved money. */
+const outcomeTexts: Record<ErrorCodeFacts['outcome'], string> = {
+  NotProcessed: 'Nothing was processed: no money has moved.',
+  Processed: 'The operation took effect although the response is a problem.',
+  Unknown:
+    'Unless the problem says otherwise, money may have moved: first read the status of the transaction by your own identifier.',
+};
+
+const reservedText = 'Reserved: no operation of this version returns it.';
+
+function adviceOf({ status, retryable, outcome }: ErrorCodeFacts): string {
+  if (outcome === 'Unknown') {
+    return 'Read the status first. You can repeat the request with the same client identifier: it takes effect once.';
+  }
+  if (retryable) {
+    return 'The same request can succeed later: repeat it unchanged after the time in Retry-After or retryAfterMs.';
+  }
+  if (status === 401) return 'Obtain a valid access token and send the request again.';
+  if (status === 403)
+    return 'Ask an administrator for the permission, or use a resource in your own scope.';
+  return 'The same request will fail again: first correct the request as detail and errors say.';
+}
+
+function layout(title: string, root: string, main: Html): Html {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title} · Switchyard</title>
+<link rel="icon" href="${root}docs/assets/mark.svg" type="image/svg+xml">
+<link rel="stylesheet" href="${root}docs/assets/pages.css">
+</head>
+<body>
+<header><a class="brand" href="${root}docs">Switchyard</a>
+<nav><a href="${root}docs">API reference</a> <a href="${root}docs/errors">Error codes</a> <a href="${root}openapi.json">OpenAPI</a></nav></header>
+<main>
+${main}
+</main>
+</body>
+</html>
+`;
+}
+
+export function errorPage(code: ErrorCode): Html {
+  const facts: ErrorCodeFacts = errorCodes[code];
+  return layout(
+    code,
+    '../../',
+    html`<p class="crumb"><a href="../errors">Error codes</a></p>
+<h1><code>${code}</code></h1>
+<p class="lead">${facts.title}.</p>
+${facts.reserved === true ? html`<p>${reservedText}</p>` : ''}
+<dl>
+<dt>HTTP status</dt><dd>${facts.status}</dd>
+<dt>Meaning</dt><dd>${facts.help}</dd>
+<dt>Outcome</dt><dd><code>${facts.outcome}</code> – ${outcomeTexts[facts.outcome]}</dd>
+<dt>Can be retried</dt><dd>${facts.retryable ? 'Yes' : 'No'}</dd>
+<dt>What to do</dt><dd>${adviceOf(facts)}</dd>
+</dl>`,
+  );
+}
+
+export function unknownErrorPage(): Html {
+  return layout(
+    'No such error code',
+    '../../',
+    html`<p class="crumb"><a href="../errors">Error codes</a></p>
+<h1>No such error code</h1>
+<p class="lead">No error code has this name. <a href="../errors">All codes</a> are on one page.</p>`,
+  );
+}
+
+function errorRow(code: ErrorCode): Html {
+  const { title, retryable, outcome, reserved }: ErrorCodeFacts = errorCodes[code];
+  const label = reserved === true ? `${title} (reserved)` : title;
+  return html`<tr><td><a href="errors/${code}"><code>${code}</code></a></td><td>${label}</td><td>${outcome}</td><td>${retryable ? 'yes' : 'no'}</td></tr>
+`;
+}
+
+export function errorIndexPage(): Html {
+  const codes = listErrorCodes();
+  const statuses = [...new Set(codes.map((code) => errorCodes[code].status))].sort((a, b) => a - b);
+  const sections = statuses.map((status) => {
+    const rows = codes.filter((code) => errorCodes[code].status === status).map(errorRow);
+    return html`<h2 id="s${status}">HTTP ${status}</h2>
+<div class="scroll"><table><thead><tr><th scope="col">Code</th><th scope="col">Title</th><th scope="col">Outcome</th><th scope="col">Retry</th></tr></thead>
+<tbody>
+${rows}</tbody></table></div>
+`;
+  });
+  return layout(
+    'Error codes',
+    '../',
+    html`<h1>Error codes</h1>
+<p class="lead">Every error response is <code>application/problem+json</code> (RFC 9457) with a <code>code</code> of this closed list. <code>outcome</code> says whether money may have moved; a declined payment is not an error.</p>
+${sections}`,
+  );
+}

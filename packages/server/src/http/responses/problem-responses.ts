@@ -1,0 +1,137 @@
+// Turns every error of a request into application/problem+json (RFC 9457).
+import { defined, errorCodes, type Outcome, type Problem, Refusal } from '@switchyard/contract';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+export const problemMediaType = 'application/problem+json';
+
+/** WWW-Authenticate of every 401 (RFC 6750). */
+const challenges: Record<string, string> = {
+  token_missing: 'Bearer realm="switchyard"',
+  token_invalid: 'Bearer realm="switchyard", error="invalid_token"',
+  token_expired:
+    'Bearer realm="switchyard", error="invalid_token", error_description="The token has expired"',
+  certificate_required: 'Bearer realm="switchyard", error="invalid_token"',
+  certificate_invalid: 'Bearer realm="switchyard", error="invalid_token"',
+  certificate_expired: 'Bearer realm="switchyard", error="invalid_token"',
+  certificate_revoked: 'Bearer realm="switchyard", error="invalid_token"',
+};
+
+export function challengeOf({ code }: Refusal): string | undefined {
+  return errorCodes[code].status === 401 ? challenges[code] : undefined;
+}
+
+/** Error codes of Fastify and Node, and the problem that each becomes. */
+const transportErrors: Record<string, () => Refusal> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
+    new Refusal('unsupported_media_type', 'The media type of the body is not supported.'),
+  FST_ERR_CTP_BODY_TOO_LARGE: () =>
+    new Refusal('payload_too_large', 'The body is longer than the limit of the operation.'),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
+    new Refusal('request_malformed', 'The length of the body differs from Content-Length.'),
+  FST_ERR_BAD_URL: () => new Refusal('request_malformed', 'The URL is not well-formed.'),
+  FST_ERR_MAX_PARAM_LENGTH: () =>
+    new Refusal('uri_too_long', 'A segment of the path is longer than the limit.'),
+  ECONNRESET: () =>
+    new Refusal('request_malformed', 'The connection closed before the whole body was received.'),
+  ERR_STREAM_PREMATURE_CLOSE: () =>
+    new Refusal('request_malformed', 'The connection closed before the whole response was sent.'),
+};
+
+/** Undefined for an unexpected error, whose details the client must not see. */
+export function refusalOf(error: unknown): Refusal | undefined {
+  if (error instanceof Refusal) return error;
+  if (!(error instanceof Error) || !('code' in error)) return undefined;
+  return transportErrors[String(error.code)]?.();
+}
+
+export function problemOf(refusal: Refusal, requestId: string, baseUrl: string): Problem {
+  const { code } = refusal;
+  const facts = errorCodes[code];
+  return {
+    ...refusal.extensions,
+    type: `${baseUrl}/docs/errors/${code}`,
+    title: facts.title,
+    status: facts.status,
+    detail: refusal.detail,
+    instance: instanceUri(requestId),
+    code,
+    requestId,
+    outcome: refusal.outcome,
+    retryable: facts.retryable,
+    ...defined({
+      retryAfterMs: refusal.retryAfterMs,
+      errors: refusal.errors === undefined ? undefined : [...refusal.errors],
+    }),
+  };
+}
+
+/** Whole seconds, rounded up, so that a client does not retry too early. */
+export function retryAfterHeader(refusal: Refusal): string | undefined {
+  if (refusal.retryAfterMs !== undefined) {
+    return String(Math.max(1, Math.ceil(refusal.retryAfterMs / 1000)));
+  }
+  const { status, retryable } = errorCodes[refusal.code];
+  return retryable && (status === 429 || status === 503) ? '1' : undefined;
+}
+
+export type ProblemSender = (
+  refusal: Refusal,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => void;
+
+export function createProblemSender(baseUrl: string): ProblemSender {
+  return (refusal, request, reply) => {
+    const { status } = errorCodes[refusal.code];
+    reply.header('x-request-id', request.id).header('cache-control', 'no-store');
+    const challenge = challengeOf(refusal);
+    if (challenge !== undefined) reply.header('www-authenticate', challenge);
+    const retryAfter = retryAfterHeader(refusal);
+    if (retryAfter !== undefined) reply.header('retry-after', retryAfter);
+    request.refusal = refusal;
+    // As bytes, since Fastify would add a charset to text.
+    reply
+      .code(status)
+      .type(problemMediaType)
+      .send(Buffer.from(JSON.stringify(problemOf(refusal, request.id, baseUrl))));
+  };
+}
+
+/**
+ * An error before the handler began moved no money. After that the route declares the outcome; by
+ * default GET moved no money, and for other methods the outcome is unknown.
+ */
+function faultOutcome(request: FastifyRequest): Outcome {
+  if (!request.isHandled) return 'NotProcessed';
+  const facts = request.routeOptions.config.facts;
+  return facts?.faultOutcome ?? (request.method === 'GET' ? 'NotProcessed' : 'Unknown');
+}
+
+export function createErrorHandler(sendProblem: ProblemSender) {
+  return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+    const refusal = refusalOf(error);
+    if (refusal !== undefined) {
+      sendProblem(refusal, request, reply);
+      return;
+    }
+    request.log.error({ err: error, operationId: operationIdOf(request) }, 'unexpected error');
+    const internalError = new Refusal(
+      'internal_error',
+      'An unexpected error happened in the platform; quote the requestId to its operator.',
+      {
+        outcome: faultOutcome(request),
+      },
+    );
+    sendProblem(internalError, request, reply);
+  };
+}
+
+function operationIdOf(request: FastifyRequest): string | undefined {
+  return request.routeOptions.config.facts?.operationId;
+}
+
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+function instanceUri(requestId: string): string {
+  return uuidPattern.test(requestId) ? `urn:uuid:${requestId}` : `urn:request:${requestId}`;
+}
