@@ -2,9 +2,9 @@
 import { refuse } from '@switchyard/contract';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Clock, Database, Environment, Ids, Jobs, Log, Mail } from '../platform/index.ts';
-import type { AttemptLimits } from './accounts/attempt-limits.ts';
 import { type Accounts, createAccounts } from './accounts/index.ts';
-import type { PasswordStrength } from './accounts/password-strength.ts';
+import type { PasswordStrength } from './accounts/passwords/password-strength.ts';
+import type { AttemptLimits } from './accounts/sign-in-attempts/attempt-limits.ts';
 import { createApplicationManagement, type Places } from './application-management/operations.ts';
 import { registerApplicationRoutes } from './application-management/routes.ts';
 import { createApplicationStore } from './application-store.ts';
@@ -29,8 +29,13 @@ import { createEntityStore } from './entity-store.ts';
 import { createFlows, registerFlows } from './flows.ts';
 import type { Interactions } from './interactions.ts';
 import { createKeyRotation, type KeyFacts } from './key-rotation.ts';
+import {
+  createPageFrame,
+  createPages,
+  type PageSettings,
+  type TakeSignUp,
+} from './login-pages/index.ts';
 import { createOrigins } from './origins.ts';
-import { createPageFrame, createPages, type PageSettings, type TakeSignUp } from './pages/index.ts';
 import { createPortalApplication } from './portal-application.ts';
 import { createPortalPlaces, type PortalPlaces } from './portal-places.ts';
 import { createPortalIdentity, type PortalIdentity } from './portal-sign-in.ts';

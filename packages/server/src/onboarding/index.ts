@@ -1,14 +1,14 @@
 // The door of onboarding: how an organisation comes onto the platform, and its first user in.
 import type { FastifyInstance } from 'fastify';
 import type { Identity } from '../identity/index.ts';
-import { createActivations } from './activations.ts';
-import { type ApprovalDeps, createApproval } from './approval.ts';
-import { createForgetting } from './forgetting.ts';
-import { createReceipts } from './receipt.ts';
+import { createReceipts } from './confirmation-email.ts';
+import { type ApprovalDeps, createApproval } from './decision-jobs.ts';
+import { createForgetting } from './delete-expired-sign-ups.ts';
 import { registerActivationRoutes, registerSignUpRoutes } from './routes.ts';
 import { createSignUps, type SignUpsDeps } from './sign-ups.ts';
+import { createActivations } from './user-activation.ts';
 
-export { openConsole } from './console.ts';
+export { openConsole } from './command-line-application.ts';
 
 /** The pages are identity's, which has the furniture; what becomes of their form is decided here. */
 export type OnboardingDeps = ApprovalDeps & {

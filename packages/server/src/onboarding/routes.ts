@@ -13,8 +13,8 @@ import {
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { openPage, pageQuery, route, sealPage } from '../http/index.ts';
-import type { Activations } from './activations.ts';
 import { type SignUps, viewOf } from './sign-ups.ts';
+import type { Activations } from './user-activation.ts';
 
 const collection = '/onboarding/v1/sign-ups';
 const activation = '/onboarding/v1/activations/:token';

@@ -12,9 +12,9 @@ import {
   openDatabase,
   systemIds,
 } from '../platform/index.ts';
-import { createForgetting } from './forgetting.ts';
+import { createForgetting } from './delete-expired-sign-ups.ts';
+import { createSignUpStore } from './sign-up-sql.ts';
 import { createSignUps, type SignUpsDeps } from './sign-ups.ts';
-import { createSignUpStore } from './store.ts';
 
 const dayMs = 86_400_000;
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });

@@ -3,10 +3,10 @@ import { defined, refuse, type SignUp, type SignUpInput } from '@switchyard/cont
 import { actorOf } from '../audit/index.ts';
 import type { Caller, FoundPage, PageRequest } from '../http/index.ts';
 import { isoTime, type Log } from '../platform/index.ts';
-import type { Approval, ApprovalDeps } from './approval.ts';
-import type { Forgetting } from './forgetting.ts';
-import type { Receipts } from './receipt.ts';
-import { createSignUpStore, type SignUpRecord, type SignUpStatus } from './store.ts';
+import type { Receipts } from './confirmation-email.ts';
+import type { Approval, ApprovalDeps } from './decision-jobs.ts';
+import type { Forgetting } from './delete-expired-sign-ups.ts';
+import { createSignUpStore, type SignUpRecord, type SignUpStatus } from './sign-up-sql.ts';
 
 /** Sign-ups of one recipient that wait or are younger than the period: each sends a mail. */
 const perRecipient = 3;

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { openPage, pageQuery, route, sealPage } from '../http/index.ts';
 import { demandDomain, userDomainId } from './caller-scope.ts';
-import type { Groups } from './groups.ts';
+import type { Groups } from './predefined-groups.ts';
 
 const listName = 'listGroups';
 /** The group without its entity, which is what the list goes on from. */

@@ -1,13 +1,13 @@
 // The door of users: those who manage the people of a user domain come in here.
 import type { FastifyInstance } from 'fastify';
 import { registerGroupRoutes } from './group-routes.ts';
-import { createGroups } from './groups.ts';
-import { createUsers, type UsersDeps } from './operations.ts';
-import { registerUserRoutes } from './routes.ts';
-import { registerUserSessionRoutes } from './session-routes.ts';
-import { createUserSessions, type UserSessionsDeps } from './sessions.ts';
+import { createGroups } from './predefined-groups.ts';
+import { createUsers, type UsersDeps } from './user-management.ts';
+import { registerUserRoutes } from './user-routes.ts';
+import { registerUserSessionRoutes } from './user-session-routes.ts';
+import { createUserSessions, type UserSessionsDeps } from './user-sessions.ts';
 
-export type { UsersDeps } from './operations.ts';
+export type { UsersDeps } from './user-management.ts';
 
 /** @example registerUsers(http.app, { accounts, sessions, demandMerchant, audit, database }); */
 export function registerUsers(

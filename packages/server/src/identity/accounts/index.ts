@@ -3,33 +3,49 @@ import { refuse } from '@switchyard/contract';
 import type { Clock, Database, Ids, Jobs, Log, Mail } from '../../platform/index.ts';
 import { createCachedLookup } from '../cached-lookup.ts';
 import type { Revision } from '../revision.ts';
-import type { Accounts } from './accounts.ts';
-import { type AttemptLimits, createAttemptLimits, defaultAttemptLimits } from './attempt-limits.ts';
-import { createEnrolment } from './enrolment.ts';
-import { createExpired } from './expired.ts';
-import { spendOthers } from './link-store.ts';
-import { createLinks } from './links.ts';
-import { makeUser } from './new-user.ts';
+import { createExpired } from './delete-expired.ts';
+import { spendOthers } from './email-links/email-link-sql.ts';
+import type { Links } from './email-links/email-links.ts';
+import { createLinks } from './email-links/email-links.ts';
+import { createPost, noJobs, noMail } from './emails/email-outbox.ts';
+import { createPasswords, type Passwords } from './passwords/password-hashing.ts';
+import { createPasswordPolicy } from './passwords/password-policy.ts';
+import { createPasswordStrength, type PasswordStrength } from './passwords/password-strength.ts';
+import type { PasswordFault } from './passwords/rules.ts';
+import type { Enrolment } from './second-factors/one-time-password-enrolment.ts';
+import { createEnrolment } from './second-factors/one-time-password-enrolment.ts';
 import {
   createOneTimePasswords,
   type OneTimePasswords,
   readOtpSecret,
-} from './one-time-passwords.ts';
-import { createPasskeys } from './passkeys.ts';
-import { createPasswordPolicy } from './password-policy.ts';
-import { createPasswordStrength, type PasswordStrength } from './password-strength.ts';
-import { createPasswords, type Passwords } from './passwords.ts';
-import { createPost, noJobs, noMail } from './post.ts';
-import { secondFactorNow, usernameKey } from './rules.ts';
-import { createSignIn } from './sign-in.ts';
-import { createSignInStore } from './sign-in-store.ts';
-import { createSignIns } from './sign-ins.ts';
-import { createUserStore, replacePassword, type UserStore } from './store.ts';
-import type { EndSessions, NewUser, User, Within } from './types.ts';
-import { createUpkeep } from './upkeep.ts';
+} from './second-factors/one-time-passwords.ts';
+import type { Passkeys } from './second-factors/passkeys.ts';
+import { createPasskeys } from './second-factors/passkeys.ts';
+import { createSignIn } from './sign-in/authenticate.ts';
+import { createSignInStore } from './sign-in/authenticate-sql.ts';
+import {
+  type AttemptLimits,
+  createAttemptLimits,
+  defaultAttemptLimits,
+} from './sign-in-attempts/attempt-limits.ts';
+import type { SignIns } from './sign-in-attempts/sign-in-history.ts';
+import { createSignIns } from './sign-in-attempts/sign-in-history.ts';
+import type {
+  Attempt,
+  EndSessions,
+  NewUser,
+  NotSignedIn,
+  SignedIn,
+  User,
+  Within,
+} from './types.ts';
+import type { Upkeep } from './user-administration.ts';
+import { createUpkeep } from './user-administration.ts';
+import { secondFactorNow, usernameKey } from './users/rules.ts';
+import { createUserStore, replacePassword, type UserStore } from './users/user-sql.ts';
+import { makeUser } from './users/validate-user.ts';
 
-export type { Accounts } from './accounts.ts';
-export type { SignInRecord } from './sign-ins.ts';
+export type { SignInRecord } from './sign-in-attempts/sign-in-history.ts';
 export type {
   Attempt,
   Method,
@@ -47,6 +63,43 @@ export type {
 export const userTtlMs = 5_000;
 const cachedUsersMax = 10_000;
 const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+export type Accounts = {
+  /** Rejects with a Refusal `already_exists` or `field_invalid`. */
+  create(user: NewUser, within?: Within): Promise<User>;
+  /** As `create`, and in the same commit the mail with the link to the first password. */
+  invite(user: NewUser, within?: Within): Promise<User>;
+  /** Up to 5 seconds old where another process made a change. */
+  find(organizationId: string, userId: string): Promise<User | undefined>;
+  findByName(organizationId: string, username: string): Promise<User | undefined>;
+  readonly list: Upkeep['list'];
+  readonly change: Upkeep['change'];
+  readonly setStatus: Upkeep['setStatus'];
+  readonly sendPasswordLink: Upkeep['sendPasswordLink'];
+  readonly resetSecondFactor: Upkeep['resetSecondFactor'];
+  /** Ends sessions and refresh families. Rejects with `field_invalid` where the policy refuses it. */
+  setPassword(organizationId: string, userId: string, password: string): Promise<void>;
+  /** Undefined: it may be used. The block list is loaded by the first who asks. */
+  passwordFault(
+    password: string,
+    user: User,
+    hasSecondFactor: boolean,
+  ): Promise<PasswordFault | undefined>;
+  /**
+   * The one door for secrets. The answer and its timing are alike for an unknown user, a wrong
+   * password, a wrong code and a lock. Rejects with `overloaded` when too many ask at once.
+   */
+  authenticate(attempt: Attempt): Promise<SignedIn | NotSignedIn>;
+  readonly beginOtp: Enrolment['begin'];
+  readonly confirmOtp: Enrolment['confirm'];
+  readonly renewRecoveryCodes: Enrolment['renewRecoveryCodes'];
+  readonly passkeys: Passkeys;
+  readonly links: Links;
+  readonly signIns: SignIns;
+  /** Deletes at most `limit` rows of each kind that nobody needs any more; tells how many it found. */
+  deleteExpired(at: number, limit: number): Promise<number>;
+  close(): Promise<void>;
+};
 
 export type AccountsDeps = {
   readonly database: Database;

@@ -1,0 +1,151 @@
+// Letters are durable: written in the commit of what they tell, sent through any failure, read nowhere.
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import PostalMime from 'postal-mime';
+import { openTestAccounts, password } from '../../../../test/accounts.ts';
+import { migrations, testCopyUrl, testDatabase } from '../../../../test/database.ts';
+import { eventually } from '../../../../test/eventually.ts';
+import { openMailServer } from '../../../../test/mail-server.ts';
+import { openPostOffice } from '../../../../test/post-office.ts';
+import {
+  createJobs,
+  createLog,
+  createMail,
+  createMetrics,
+  mailDirOf,
+  migrate,
+  openDatabase,
+  systemClock,
+  systemIds,
+} from '../../../platform/index.ts';
+
+const newer = 'eight tills under one roof';
+
+test('a link reaches its reader over a mail server that fails, and lies in the clear nowhere', async () => {
+  const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+  // A database of its own: houses of other tests would take these jobs for theirs.
+  const database = openDatabase({ url: await testCopyUrl(), log });
+  const house = { log, clock: systemClock, ids: systemIds };
+  await migrate(database, migrations, house);
+  const dataDir = await mkdtemp(join(tmpdir(), 'switchyard-post-'));
+  const settings = { dataDir, mailFrom: 'no-reply@shop.example', mailTimeoutMs: 1_000 };
+  const catcher = createMail({ settings, ...house });
+  const jobs = createJobs({ ...house, database, metrics: createMetrics(), pollMs: 20 });
+  let failures = 0;
+  const mail = {
+    async send(message: Parameters<typeof catcher.send>[0]) {
+      failures += 1;
+      if (failures < 2) throw new Error('the mail server is away');
+      await catcher.send(message);
+    },
+  };
+  try {
+    const scene = await openTestAccounts(database, { jobs, mail });
+    const user = await scene.createUser({ password: undefined, locale: 'fr' });
+    await scene.accounts.links.invite(user);
+    const [job] = await database.query('SELECT * FROM jobs');
+    assert.equal(JSON.stringify(job).includes(user.email), false);
+    jobs.start();
+    const files = () => readdir(mailDirOf({ dataDir })).catch(() => []);
+    await eventually('the mail is there', async () => (await files()).length === 1);
+    await eventually('the job is over', async () => {
+      return (await database.query('SELECT job_id FROM jobs')).length === 0;
+    });
+    assert.equal(failures, 2);
+    const [name = ''] = await files();
+    const read = await PostalMime.parse(await readFile(join(mailDirOf({ dataDir }), name)));
+    assert.equal(read.subject, 'Configurez votre compte · Switchyard');
+    assert.equal(read.to?.[0]?.address, user.email);
+    const link = /\/links\/([\w-]{43})\s/.exec(read.text ?? '')?.[1] ?? '';
+    assert.ok(read.html?.includes(`/links/${link}"`));
+    assert.equal(JSON.stringify(job).includes(link), false);
+    const { links } = scene.accounts;
+    assert.ok(await links.use(scene.organizationId, link, password));
+    assert.ok((await scene.attempt(user)).ok);
+  } finally {
+    await jobs.stop();
+    await database.close();
+    await rm(dataDir, { recursive: true, force: true });
+  }
+});
+
+test('a letter to a mailbox that is no more is given up, and others are not', async () => {
+  const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+  const database = openDatabase({ url: await testCopyUrl(), log });
+  const house = { log, clock: systemClock, ids: systemIds };
+  const server = await openMailServer([
+    [/^RCPT TO:<gone@/, '550 5.1.1 no such mailbox'],
+    [/^RCPT TO:<full@/, '452 4.2.2 full'],
+  ]);
+  const settings = {
+    dataDir: tmpdir(),
+    mailFrom: 'no-reply@shop.example',
+    mailTimeoutMs: 10_000,
+    smtpUrl: server.url,
+  };
+  const mail = createMail({ settings, ...house });
+  const jobs = createJobs({ ...house, database, metrics: createMetrics(), pollMs: 20 });
+  const left = () =>
+    database.query<{ attempts: number; kind: string; last_error: string | null }>(
+      'SELECT attempts, kind, last_error FROM jobs',
+    );
+  try {
+    const scene = await openTestAccounts(database, { jobs, mail });
+    for (const email of ['gone@shop.example', 'full@shop.example']) {
+      await scene.accounts.links.invite(await scene.createUser({ password: undefined, email }));
+    }
+    jobs.start();
+    await eventually('one is gone, and the other waits', async () => {
+      const [job, ...others] = await left();
+      return others.length === 0 && job?.last_error?.includes('EENVELOPE 452') === true;
+    });
+    // After some days of this.
+    await database.query('UPDATE jobs SET attempts = 1000, due_at = now()');
+    await eventually('this one as well', async () => (await left()).length === 0);
+  } finally {
+    await jobs.stop();
+    await mail.close();
+    await server.close();
+    await database.close();
+  }
+});
+
+test('what cannot be told by letter is not done', async () => {
+  const office = openPostOffice();
+  let isFull = false;
+  const scene = await openTestAccounts(await testDatabase(), {
+    jobs: {
+      ...office.jobs,
+      async enqueue(...asked) {
+        if (isFull) throw new Error('the jobs table is full');
+        await office.jobs.enqueue(...asked);
+      },
+    },
+  });
+  const user = await scene.createUser();
+  isFull = true;
+  const { accounts, organizationId } = scene;
+  await assert.rejects(accounts.setPassword(organizationId, user.userId, newer), /is full/);
+  assert.ok((await scene.attempt(user)).ok);
+  assert.deepEqual(scene.ended, []);
+  // Nor does a link count that nobody was sent.
+  for (let index = 0; index < 12; index += 1) {
+    await assert.rejects(accounts.links.invite(user), /is full/);
+  }
+  isFull = false;
+  await accounts.links.invite(user);
+});
+
+test('a process without mail says so, and does nothing by halves', async () => {
+  const scene = await openTestAccounts(await testDatabase(), { jobs: undefined, mail: undefined });
+  const user = await scene.createUser();
+  await assert.rejects(scene.accounts.links.invite(user), /was given no mail/);
+  await assert.rejects(
+    scene.accounts.setPassword(scene.organizationId, user.userId, newer),
+    /was given no mail/,
+  );
+  assert.ok((await scene.attempt(user)).ok);
+});

@@ -1,0 +1,104 @@
+// One-time passwords against the vectors of RFC 6238, and recovery codes as people type them.
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { describe, test } from 'node:test';
+import { systemIds } from '../../../platform/index.ts';
+import { createOneTimePasswords, readOtpSecret } from './one-time-passwords.ts';
+
+const masterKey = randomBytes(32);
+const passwords = createOneTimePasswords(masterKey, systemIds);
+const owner = { organizationId: 'o', userId: 'u' };
+
+/** Appendix B, SHA-1, of whose eight digits six are ours. */
+const secret = Buffer.from('12345678901234567890');
+const vectors: [seconds: number, code: string][] = [
+  [59, '94287082'],
+  [1_111_111_109, '07081804'],
+  [1_111_111_111, '14050471'],
+  [1_234_567_890, '89005924'],
+  [2_000_000_000, '69279037'],
+  [20_000_000_000, '65353130'],
+];
+
+describe('a one-time password', () => {
+  test('is that of RFC 6238', () => {
+    for (const [seconds, code] of vectors) {
+      const step = passwords.stepOf(secret, code.slice(2), seconds * 1000);
+      assert.equal(step, Math.floor(seconds / 30), code);
+    }
+  });
+
+  test('holds for one step before and after, and no longer', () => {
+    const [seconds, code] = [1_111_111_111, '050471'];
+    const step = Math.floor(seconds / 30);
+    const stepAt = (shift: number) => passwords.stepOf(secret, code, (step + shift) * 30_000 + 1);
+    assert.deepEqual([-2, -1, 0, 1, 2].map(stepAt), [undefined, step, step, step, undefined]);
+  });
+
+  test('is six digits, with the spaces that people put in', () => {
+    const at = 59_000;
+    assert.equal(passwords.stepOf(secret, ' 287 082 ', at), 1);
+    for (const code of [
+      '94287082',
+      '28708',
+      '2870822',
+      '28708a',
+      '',
+      '２８７０８２',
+      '-87082',
+      '2e5',
+    ]) {
+      assert.equal(passwords.stepOf(secret, code, at), undefined, code);
+    }
+    assert.equal(passwords.stepOf(secret, `287082${' '.repeat(100_000)}`, at), undefined);
+    assert.equal(passwords.stepOf(undefined, '287082', at), undefined);
+  });
+
+  test('has a secret that opens at its owner alone', () => {
+    const made = passwords.newSecret();
+    assert.equal(made.length, 20);
+    const sealed = passwords.seal(made, owner);
+    assert.deepEqual(passwords.open(sealed, owner), made);
+    assert.throws(() => passwords.open(sealed, { ...owner, userId: 'v' }));
+    assert.throws(() => passwords.open(sealed, { ...owner, organizationId: 'p' }));
+    const others = createOneTimePasswords(randomBytes(32), systemIds);
+    assert.throws(() => others.open(sealed, owner));
+  });
+
+  test('is carried by base32 and an address that applications read', () => {
+    assert.equal(passwords.textOf(secret), 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ');
+    assert.deepEqual(readOtpSecret('GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'), secret);
+    assert.equal(readOtpSecret('GEZDGNBVGY3TQOJQ'), undefined);
+    assert.equal(readOtpSecret('not base32!'), undefined);
+    const uri = new URL(passwords.uriOf(secret, 'Switchyard demo', 'ann@shop.example'));
+    assert.equal(uri.protocol, 'otpauth:');
+    assert.equal(decodeURIComponent(uri.pathname), '/Switchyard demo:ann@shop.example');
+    assert.equal(uri.searchParams.get('secret'), 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ');
+    assert.equal(uri.searchParams.get('digits'), '6');
+    assert.equal(uri.searchParams.get('period'), '30');
+  });
+});
+
+describe('recovery codes', () => {
+  test('are ten different ones, each hard to misread', () => {
+    const codes = passwords.newRecoveryCodes();
+    assert.equal(new Set(codes).size, 10);
+    for (const code of codes) {
+      assert.match(code, /^[0-9A-HJKMNP-TV-Z]{5}-[0-9A-HJKMNP-TV-Z]{5}$/);
+      assert.ok(passwords.isRecoveryCode(code));
+    }
+  });
+
+  test('are the same however they are typed, and another owner’s are others', () => {
+    const hash = passwords.recoveryHash('0A1BC-DEFGH', owner);
+    for (const typed of ['0a1bcdefgh', ' 0A1BC DEFGH', 'oAlBc-deFgh', '0aIbc-defgh']) {
+      assert.deepEqual(passwords.recoveryHash(typed, owner), hash, typed);
+    }
+    assert.notDeepEqual(passwords.recoveryHash('0A1BC-DEFGH', { ...owner, userId: 'v' }), hash);
+    const others = createOneTimePasswords(randomBytes(32), systemIds);
+    assert.notDeepEqual(others.recoveryHash('0A1BC-DEFGH', owner), hash);
+    for (const code of ['', '123456', '0A1BC-DEFG', '0A1BC-DEFGHJ', 'U'.repeat(10)]) {
+      assert.equal(passwords.isRecoveryCode(code), false, code);
+    }
+  });
+});

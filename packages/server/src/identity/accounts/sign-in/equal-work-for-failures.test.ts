@@ -1,0 +1,129 @@
+// Nobody can tell by the clock whether a user exists: the same statements and hashes for whoever is refused.
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import {
+  newOtpSecret,
+  openTestAccounts,
+  origin,
+  password,
+  type TestAccounts,
+} from '../../../../test/accounts.ts';
+import { testDatabase } from '../../../../test/database.ts';
+import { type Database, systemIds } from '../../../platform/index.ts';
+import { createPasswords } from '../passwords/password-hashing.ts';
+import { failuresMax } from './authenticate-sql.ts';
+
+const wrong = { password: 'nine tills under one roof' };
+
+describe('the work of a refusal', () => {
+  let database: Database;
+  let scene: TestAccounts;
+  /** What was asked of the database and of the hash, in turn. */
+  const work: string[] = [];
+
+  before(async () => {
+    database = await testDatabase();
+    const real = createPasswords(systemIds.secret());
+    scene = await openTestAccounts(database, {
+      database: {
+        ...database,
+        query(text, values) {
+          work.push(text.replace(/\s+/g, ' '));
+          return database.query(text, values);
+        },
+        transaction(fn) {
+          work.push('transaction');
+          return database.transaction(fn);
+        },
+      },
+      passwords: {
+        ...real,
+        hash(text) {
+          work.push('hash');
+          return real.hash(text);
+        },
+        verify(passwordHash, text) {
+          // What is hashed may differ, and how often may not.
+          work.push('verify');
+          return real.verify(passwordHash, text);
+        },
+      },
+    });
+  });
+
+  async function workOf(act: () => Promise<unknown>): Promise<string[]> {
+    work.length = 0;
+    await act();
+    return [...work];
+  }
+
+  test('is the same for unknown, wrong, locked, disabled, without password, wrong code', async () => {
+    const user = await scene.createUser();
+    const locked = await scene.createUser();
+    for (let index = 0; index < failuresMax; index += 1) await scene.attempt(locked, wrong);
+    const disabled = await scene.createUser();
+    await scene.accounts.setStatus(scene.organizationId, disabled.userId, 'Disabled');
+    const bare = await scene.createUser({ password: undefined });
+    const factor = await scene.createUser({ otpSecret: newOtpSecret() });
+    const pending = await scene.createUser({ secondFactor: 'Required' });
+    const one = await workOf(() => scene.attempt(user, wrong));
+    assert.equal(one.length, 3);
+    assert.equal(one.filter((step) => step === 'verify').length, 1);
+    const cases: [string, () => Promise<{ ok: boolean }>][] = [
+      ['unknown', () => scene.attempt({ ...user, username: 'nobody' })],
+      ['a name that nobody can have', () => scene.attempt({ ...user, username: '\0' })],
+      ['another organisation', () => scene.attempt(user, { organizationId: systemIds.uuid() })],
+      ['locked, right', () => scene.attempt(locked)],
+      ['locked, wrong', () => scene.attempt(locked, wrong)],
+      ['disabled', () => scene.attempt(disabled)],
+      ['without a password', () => scene.attempt(bare)],
+      ['a huge password', () => scene.attempt(user, { password: 'x'.repeat(1_000_000) })],
+      ['no code', () => scene.attempt(factor)],
+      ['a wrong code', () => scene.attempt(factor, { otp: '000000' })],
+      ['a wrong recovery code', () => scene.attempt(factor, { otp: 'AAAAA-AAAAA' })],
+      ['a code of nobody', () => scene.attempt({ ...user, username: 'nobody' }, { otp: '000000' })],
+      ['not set up', () => scene.attempt(pending, { kind: 'password-grant' })],
+    ];
+    for (const [name, act] of cases) {
+      let answer: unknown;
+      const done = await workOf(async () => {
+        answer = await act();
+      });
+      assert.deepEqual(done, one, name);
+      assert.deepEqual(answer, { ok: false }, name);
+    }
+  });
+
+  test('a request for a new password is one row for everybody, and names nobody in it', async () => {
+    const user = await scene.createUser();
+    const { links } = scene.accounts;
+    const payloads: unknown[] = [];
+    for (const name of [user.username, user.email, 'nobody', '\0', 'x'.repeat(10_000)]) {
+      const before = scene.office.waiting.length;
+      const done = await workOf(() => links.requestReset(scene.organizationId, name, origin));
+      assert.deepEqual(done, [], 'the job is all there is');
+      const written = scene.office.waiting.slice(before);
+      assert.equal(written.length, 1);
+      assert.deepEqual(Object.keys(written[0]?.payload ?? {}), ['sealed']);
+      payloads.push(written[0]?.payload);
+    }
+    assert.equal(JSON.stringify(payloads).includes(user.username), false);
+  });
+
+  test('nobody’s name is kept, and neither is a password or a code', async () => {
+    const user = await scene.createUser({ otpSecret: newOtpSecret() });
+    await scene.attempt({ ...user, username: 'typed-a-password-here' }, { otp: '424242' });
+    await scene.attempt(user, { otp: '424242' });
+    const records = await database.query(
+      'SELECT * FROM sign_in_records WHERE organization_id = $1',
+      [scene.organizationId],
+    );
+    assert.ok(records.some((record) => record['outcome'] === 'UnknownUser'));
+    const text = JSON.stringify(records);
+    for (const secret of ['typed-a-password-here', password, '424242']) {
+      assert.equal(text.includes(secret), false, secret);
+    }
+    const unknown = records.filter((record) => record['outcome'] === 'UnknownUser');
+    assert.ok(unknown.every((record) => record['user_id'] === null));
+  });
+});

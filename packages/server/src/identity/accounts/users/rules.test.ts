@@ -1,0 +1,100 @@
+// Names, groups, lengths and the rule of the second factor: pure, so tested without a database.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import {
+  groupsFit,
+  mustHaveSecondFactor,
+  permissionsOfGroups,
+  secondFactorNow,
+  usernameKey,
+} from './rules.ts';
+
+const organization = '0197f3a0-0000-7000-8000-000000000001';
+const merchant = '0197f3a0-0000-7000-8000-000000000002';
+
+describe('a user name', () => {
+  test('is compared in one form and one case', () => {
+    for (const name of ['Ann', 'ANN', 'ａｎｎ', 'Ａnn']) assert.equal(usernameKey(name), 'ann');
+    assert.equal(usernameKey('ann@shop.example'), 'ann@shop.example');
+    assert.equal(usernameKey('7.a_b+c-d'), '7.a_b+c-d');
+    assert.equal(usernameKey('a'.repeat(64)), 'a'.repeat(64));
+  });
+
+  test('has no letter that passes for another one, no control character and an end', () => {
+    const refused = [
+      '',
+      ' ',
+      'аnn',
+      'ann ',
+      'an\0n',
+      'ann\n',
+      '.ann',
+      '@demo',
+      'a'.repeat(65),
+      'rené',
+    ];
+    // A Cyrillic a, a Greek o, a dotless i, a joiner, a direction mark, a lone surrogate.
+    refused.push('bοb', 'tıll', 'a\u200dnn', '\u202eann', '\ud800', `ａ${'a'.repeat(300)}`);
+    for (const name of refused) assert.equal(usernameKey(name), undefined, JSON.stringify(name));
+  });
+
+  test('is one key or none, whatever comes', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 80 }), (name) => {
+        const key = usernameKey(name);
+        if (key !== undefined) assert.equal(usernameKey(key), key);
+      }),
+    );
+  });
+});
+
+describe('groups', () => {
+  test('are of the entity and the level of the user, each once', () => {
+    const fits = (group: string, type: 'tenant' | 'merchant', entity: string) =>
+      groupsFit([group], type, entity);
+    assert.ok(fits(`${organization}_org_admin`, 'tenant', organization));
+    assert.ok(fits(`${merchant}_merchant_manager`, 'merchant', merchant));
+    assert.ok(fits(`${merchant}_org_operator`, 'merchant', merchant));
+    assert.equal(fits(`${merchant}_org_admin`, 'merchant', merchant), false);
+    assert.equal(fits(`${organization}_org_operator`, 'tenant', organization), false);
+    assert.equal(fits(`${merchant}_org_admin`, 'tenant', organization), false);
+    assert.equal(fits(`${organization}_toString`, 'tenant', organization), false);
+    assert.equal(fits('org_admin', 'tenant', organization), false);
+    const twice = [`${organization}_org_admin`, `${organization}_org_admin`];
+    assert.equal(groupsFit(twice, 'tenant', organization), false);
+  });
+
+  test('give the union of what they allow, in the published order', () => {
+    const groups = [`${merchant}_org_operator`, `${merchant}_org_supervisor`];
+    const given = permissionsOfGroups(groups, 'merchant', merchant);
+    assert.deepEqual(given, ['prov.read', 'pay.sale', 'pay.read', 'pay.refundbyweb', 'rep.read']);
+    assert.deepEqual(permissionsOfGroups(groups, 'merchant', organization), []);
+  });
+});
+
+describe('the second factor', () => {
+  test('in production everybody but store staff needs one', () => {
+    const needs = (environment: string, ...groups: string[]) =>
+      mustHaveSecondFactor(
+        environment,
+        groups.map((group) => `${merchant}_${group}`),
+      );
+    assert.ok(needs('production', 'merchant_manager'));
+    assert.ok(needs('production', 'org_admin'));
+    assert.ok(needs('production', 'org_operator', 'merchant_manager'));
+    assert.ok(needs('production'));
+    assert.equal(needs('production', 'org_operator'), false);
+    assert.equal(needs('production', 'org_operator', 'org_supervisor'), false);
+    assert.equal(needs('demo', 'merchant_manager'), false);
+    assert.equal(needs('test', 'org_admin'), false);
+  });
+
+  test('a rule that became stricter holds at the next sign-in', () => {
+    const groups = [`${merchant}_merchant_manager`];
+    assert.equal(secondFactorNow('production', { groups, secondFactor: 'Off' }), 'Required');
+    assert.equal(secondFactorNow('demo', { groups, secondFactor: 'Off' }), 'Off');
+    assert.equal(secondFactorNow('demo', { groups, secondFactor: 'Required' }), 'Required');
+    assert.equal(secondFactorNow('production', { groups, secondFactor: 'On' }), 'On');
+  });
+});
