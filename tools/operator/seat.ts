@@ -1,7 +1,7 @@
 // Makes the seat of the platform: the operator's organisation, its user domain and its application, each once.
 import { randomUUID } from 'node:crypto';
 import { composeHouse, type House, prepareDatabase } from '../../packages/server/src/compose.ts';
-import { openConsole } from '../../packages/server/src/onboarding/index.ts';
+import { createCommandLineApplication } from '../../packages/server/src/onboarding/index.ts';
 import {
   type Database,
   readSettings,
@@ -104,7 +104,7 @@ export async function createSeat({ house, database }: Open, wanted: Wanted): Pro
   const { identity, provisioning } = house;
   await provisioning.organizations.createOnce({ organizationId }, { name }, organizationId);
   if (known === undefined) await identity.createUserDomain({ userDomainId, organizationId });
-  await openConsole(identity, { organizationId, userDomainId });
+  await createCommandLineApplication(identity, { organizationId, userDomainId });
   const credentials = await identity.createApplication({
     organizationId,
     userDomainId,

@@ -217,7 +217,13 @@ function registerPeople(
   const { identity, provisioning, audit } = parts;
   const { demandMerchant } = placesOf(provisioning);
   const { accounts, sessions } = identity;
-  registerUsers(app, { accounts, sessions, audit, demandMerchant, database: parts.database });
+  registerUsers(app, {
+    accounts,
+    sessions,
+    audit,
+    requireMerchant: demandMerchant,
+    database: parts.database,
+  });
   registerOnboarding(app, parts);
 }
 

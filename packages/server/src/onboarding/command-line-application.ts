@@ -1,35 +1,35 @@
-// The application by which the first people of an organisation sign in, before it has made one of its own.
+// The public application of the command line, with which the first users of an organisation sign in.
 import { Refusal } from '@switchyard/contract';
 import type { Identity } from '../identity/index.ts';
 
-/** The command line looks for it under this name; the address is the one that it listens on. */
-const consoleClientId = 'switchyard-cli';
-const origin = 'http://localhost:8976';
+/** The command line uses this client ID and listens on this address. */
+const commandLineClientId = 'switchyard-cli';
+const loopbackOrigin = 'http://localhost:8976';
 
-type Place = { readonly organizationId: string; readonly userDomainId: string };
+type UserDomainKey = { readonly organizationId: string; readonly userDomainId: string };
 
 /**
- * It has no role: whoever signs in by it has the rights of his groups and no other. An administrator
- * may delete it; once made it is never made again.
+ * It has no role, so its users have only the permissions of their groups. An administrator
+ * may delete it; it is not created again.
  */
-export async function openConsole(
+export async function createCommandLineApplication(
   { createPublicApplication }: Pick<Identity, 'createPublicApplication'>,
-  { organizationId, userDomainId }: Place,
+  { organizationId, userDomainId }: UserDomainKey,
 ): Promise<void> {
   try {
     await createPublicApplication({
       organizationId,
       userDomainId,
-      clientId: consoleClientId,
+      clientId: commandLineClientId,
       name: 'Switchyard command line',
       description:
-        'Signs people in at the command line, by the browser or with a one-time password.',
+        'Signs users in at the command line, in the browser or with a one-time password.',
       entityType: 'tenant',
       entityId: organizationId,
       roles: [],
       securityFlows: ['AuthorizationCode', 'Password'],
-      redirectUris: [`${origin}/callback`],
-      webOrigins: [origin],
+      redirectUris: [`${loopbackOrigin}/callback`],
+      webOrigins: [loopbackOrigin],
     });
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== 'already_exists') throw error;

@@ -1,4 +1,4 @@
-// Tells whoever signed up that it arrived: a job of the same commit, so that no mail is lost or for nothing.
+// The email that confirms a sign-up: its job is enqueued in the transaction of the sign-up.
 import type { Kysely } from 'kysely';
 import {
   type Database,
@@ -10,12 +10,12 @@ import {
   type Mail,
   mailsAtOnce,
 } from '../platform/index.ts';
-import { receiptNote } from './sign-up-emails.ts';
+import { renderConfirmationEmail } from './sign-up-emails.ts';
 import { createSignUpStore } from './sign-up-sql.ts';
 
-const receiptJob = 'onboarding.receipt';
+const confirmationJobKind = 'onboarding.receipt';
 
-export type ReceiptDeps = {
+export type ConfirmationEmailDependencies = {
   readonly database: Database;
   readonly ids: Ids;
   readonly jobs: Pick<Jobs, 'handle' | 'enqueue' | 'poke'>;
@@ -23,24 +23,33 @@ export type ReceiptDeps = {
   readonly log: Pick<Log, 'warn'>;
 };
 
-export type Receipts = ReturnType<typeof createReceipts>;
+export type ConfirmationEmails = ReturnType<typeof createConfirmationEmails>;
 
-export function createReceipts({ database, ids, jobs, mail, log }: ReceiptDeps) {
+export function createConfirmationEmails({
+  database,
+  ids,
+  jobs,
+  mail,
+  log,
+}: ConfirmationEmailDependencies) {
   const store = createSignUpStore(database);
 
-  async function receipt(job: Job): Promise<void> {
+  async function sendConfirmation(job: Job): Promise<void> {
     const signUp = await store.find(job.organizationId);
-    // Decided before its turn came: the answer tells more.
+    // The sign-up was decided before the job ran: the email about the decision is enough.
     if (signUp?.status !== 'Pending') return;
-    await deliverMail({ mail, log }, job, { to: signUp.email, ...receiptNote(signUp) });
+    await deliverMail({ mail, log }, job, { to: signUp.email, ...renderConfirmationEmail(signUp) });
   }
 
-  jobs.handle(receiptJob, receipt, { most: mailsAtOnce });
+  jobs.handle(confirmationJobKind, sendConfirmation, { most: mailsAtOnce });
 
   return {
-    /** Within the transaction that writes the sign-up down; poke once it holds. */
-    owed: (trx: Kysely<unknown>, organizationId: string): Promise<void> =>
-      jobs.enqueue({ organizationId, jobId: ids.uuid(), kind: receiptJob, payload: {} }, trx),
+    /** Call in the transaction that inserts the sign-up, and `poke` after the commit. */
+    enqueue: (trx: Kysely<unknown>, organizationId: string): Promise<void> =>
+      jobs.enqueue(
+        { organizationId, jobId: ids.uuid(), kind: confirmationJobKind, payload: {} },
+        trx,
+      ),
     poke: jobs.poke,
   };
 }

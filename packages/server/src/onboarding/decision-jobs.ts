@@ -1,4 +1,4 @@
-// What follows a decision: jobs whose steps can be done again, so that a stop in the middle costs nothing.
+// Jobs after the decision on a sign-up. Every step is idempotent, so that a job can run again after an interruption.
 import type { Kysely } from 'kysely';
 import { platformAuthor, type Recorder } from '../audit/index.ts';
 import type { Identity, User } from '../identity/index.ts';
@@ -14,15 +14,15 @@ import {
   mailsAtOnce,
 } from '../platform/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
-import { openConsole } from './command-line-application.ts';
-import { domainNames, localeOf, usernameOf } from './naming-rules.ts';
-import { rejectionNote } from './sign-up-emails.ts';
+import { createCommandLineApplication } from './command-line-application.ts';
+import { candidateUserDomainIds, toLocale, usernameFromEmail } from './naming-rules.ts';
+import { renderRejectionEmail } from './sign-up-emails.ts';
 import { createSignUpStore, type SignUpRecord } from './sign-up-sql.ts';
 
 const approveJob = 'onboarding.approve';
 const rejectJob = 'onboarding.reject';
 
-export type ApprovalDeps = {
+export type DecisionJobDependencies = {
   readonly database: Database;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -37,19 +37,19 @@ export type ApprovalDeps = {
   >;
 };
 
-export type Approval = ReturnType<typeof createApproval>;
+export type DecisionJobs = ReturnType<typeof createDecisionJobs>;
 
-export function createApproval(deps: ApprovalDeps) {
+export function createDecisionJobs(deps: DecisionJobDependencies) {
   const { database, clock, ids, jobs, audit, provisioning, identity } = deps;
   const store = createSignUpStore(database);
 
-  /** With the mail that invites him, in one commit: whoever is there was invited. */
-  async function inviteFirst(signUp: SignUpRecord, userDomainId: string): Promise<void> {
+  /** Creates the user and enqueues the invitation in one transaction: if the user exists, the invitation was sent. */
+  async function inviteFirstUser(signUp: SignUpRecord, userDomainId: string): Promise<void> {
     const { organizationId, email, givenName, familyName, country, language } = signUp;
-    const username = usernameOf(email);
+    const username = usernameFromEmail(email);
     const { accounts } = identity;
     if ((await accounts.findByName(organizationId, username)) !== undefined) return;
-    const wanted = {
+    const newUser = {
       organizationId,
       userDomainId,
       username,
@@ -58,17 +58,21 @@ export function createApproval(deps: ApprovalDeps) {
       familyName,
       entityType: 'tenant' as const,
       entityId: organizationId,
-      locale: localeOf(language, country),
+      locale: toLocale(language, country),
       groups: [`${organizationId}_org_admin`],
       secondFactor: 'Required' as const,
     };
-    await accounts.invite(wanted, async (trx, { after }) => {
-      await tellDomain(trx, organizationId, userDomainId);
-      await tellOf(trx, after);
+    await accounts.invite(newUser, async (trx, { after }) => {
+      await auditUserDomain(trx, organizationId, userDomainId);
+      await auditUser(trx, after);
     });
   }
 
-  const tellDomain = (trx: Kysely<unknown>, organizationId: string, id: string): Promise<void> =>
+  const auditUserDomain = (
+    trx: Kysely<unknown>,
+    organizationId: string,
+    id: string,
+  ): Promise<void> =>
     audit.record(trx, {
       ...platformAuthor,
       organizationId,
@@ -76,7 +80,7 @@ export function createApproval(deps: ApprovalDeps) {
       entity: { type: 'userDomain', id },
     });
 
-  const tellOf = (trx: Kysely<unknown>, user: User): Promise<void> =>
+  const auditUser = (trx: Kysely<unknown>, user: User): Promise<void> =>
     audit.record(trx, {
       ...platformAuthor,
       organizationId: user.organizationId,
@@ -90,32 +94,32 @@ export function createApproval(deps: ApprovalDeps) {
     if (signUp?.status !== 'Approving') return;
     const organization = { name: signUp.organizationName, labels: { persona: signUp.persona } };
     await provisioning.organizations.createOnce({ organizationId }, organization, organizationId);
-    const names = domainNames(signUp.organizationName, organizationId);
+    const names = candidateUserDomainIds(signUp.organizationName, organizationId);
     const userDomainId = await identity.userDomains.open(organizationId, names);
-    await openConsole(identity, { organizationId, userDomainId });
-    await inviteFirst(signUp, userDomainId);
+    await createCommandLineApplication(identity, { organizationId, userDomainId });
+    await inviteFirstUser(signUp, userDomainId);
     await database.transaction((trx) =>
-      store.move(trx, organizationId, 'Approved', clock.now(), userDomainId),
+      store.updateStatus(trx, organizationId, 'Approved', clock.now(), userDomainId),
     );
   });
 
-  async function reject(job: Job): Promise<void> {
+  async function sendRejection(job: Job): Promise<void> {
     const signUp = await store.find(job.organizationId);
     if (signUp?.status !== 'Rejected') return;
-    await deliverMail(deps, job, { to: signUp.email, ...rejectionNote(signUp) });
+    await deliverMail(deps, job, { to: signUp.email, ...renderRejectionEmail(signUp) });
   }
 
-  jobs.handle(rejectJob, reject, { most: mailsAtOnce });
+  jobs.handle(rejectJob, sendRejection, { most: mailsAtOnce });
 
-  const follow =
+  const enqueueJob =
     (kind: string) =>
     (trx: Kysely<unknown>, { organizationId }: SignUpRecord): Promise<void> =>
       jobs.enqueue({ organizationId, jobId: ids.uuid(), kind, payload: {} }, trx);
 
   return {
-    /** Within the transaction of the decision; poke once it holds. */
-    approved: follow(approveJob),
-    rejected: follow(rejectJob),
+    /** Call in the transaction of the decision, and `poke` after the commit. */
+    enqueueApproval: enqueueJob(approveJob),
+    enqueueRejection: enqueueJob(rejectJob),
     poke: jobs.poke,
   };
 }

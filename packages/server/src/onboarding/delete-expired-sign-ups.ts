@@ -1,45 +1,45 @@
-// Forgets sign-ups that came to nothing: a job of the same commit looks at each once its time is over.
+// Deletes pending and rejected sign-ups after their retention: each sign-up enqueues a job for its deletion.
 import type { Kysely } from 'kysely';
 import type { Clock, Database, Ids, Job, Jobs, Later } from '../platform/index.ts';
 import { createSignUpStore } from './sign-up-sql.ts';
 
-const forgetJob = 'onboarding.forget';
-/** People of whom nothing came are kept no longer, whether somebody rejected them or nobody looked. */
-const keptMs = 90 * 86_400_000;
+const deletionJobKind = 'onboarding.forget';
+/** Applies to rejected sign-ups and to sign-ups without a decision. */
+const retentionMs = 90 * 86_400_000;
 
-export type Forgetting = ReturnType<typeof createForgetting>;
+export type SignUpDeletion = ReturnType<typeof createSignUpDeletion>;
 
-type ForgettingDeps = {
+type SignUpDeletionDependencies = {
   readonly database: Database;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly jobs: Pick<Jobs, 'handle' | 'enqueue'>;
 };
 
-export function createForgetting({ database, clock, ids, jobs }: ForgettingDeps) {
+export function createSignUpDeletion({ database, clock, ids, jobs }: SignUpDeletionDependencies) {
   const store = createSignUpStore(database);
 
-  async function forget({ organizationId }: Job): Promise<Later | undefined> {
-    if (await store.forget(organizationId, clock.now() - keptMs)) return undefined;
+  async function deleteIfExpired({ organizationId }: Job): Promise<Later | undefined> {
+    if (await store.deleteExpired(organizationId, clock.now() - retentionMs)) return undefined;
     const signUp = await store.find(organizationId);
-    // Rejected since, so its time began anew; one that was approved is an organisation's by now.
+    // A rejection restarts the retention; the data of an approved sign-up belongs to its organisation.
     return signUp?.status === 'Rejected' || signUp?.status === 'Pending'
-      ? { retryAt: signUp.updatedAt + keptMs, untried: true }
+      ? { retryAt: signUp.updatedAt + retentionMs, untried: true }
       : undefined;
   }
 
-  jobs.handle(forgetJob, forget);
+  jobs.handle(deletionJobKind, deleteIfExpired);
 
   return {
-    /** Within the transaction that writes the sign-up down. */
-    planned: (trx: Kysely<unknown>, organizationId: string): Promise<void> =>
+    /** Call in the transaction that inserts the sign-up. */
+    schedule: (trx: Kysely<unknown>, organizationId: string): Promise<void> =>
       jobs.enqueue(
         {
           organizationId,
           jobId: ids.uuid(),
-          kind: forgetJob,
+          kind: deletionJobKind,
           payload: {},
-          dueAt: clock.now() + keptMs,
+          dueAt: clock.now() + retentionMs,
         },
         trx,
       ),

@@ -1,4 +1,4 @@
-// The SQL of sign-ups: of organisations that are not there yet, which the operator alone looks through.
+// SQL of sign-ups: insert with limits, list, lock, update the status, delete.
 import { CompiledQuery, type Kysely } from 'kysely';
 import { type Database, isoTime } from '../platform/index.ts';
 
@@ -25,7 +25,7 @@ export type NewSignUp = Omit<
   'status' | 'userDomainId' | 'version' | 'createdAt' | 'updatedAt'
 >;
 
-type Row = {
+type SignUpRow = {
   organization_id: string;
   organization_name: string;
   persona: SignUpRecord['persona'];
@@ -44,7 +44,7 @@ type Row = {
 const columns = `organization_id, organization_name, persona, email, given_name, family_name, country,
   language, status, user_domain_id, version, created_at, updated_at`;
 
-const recordOf = (row: Row): SignUpRecord => ({
+const recordFromRow = (row: SignUpRow): SignUpRecord => ({
   organizationId: row.organization_id,
   organizationName: row.organization_name,
   persona: row.persona,
@@ -60,36 +60,36 @@ const recordOf = (row: Row): SignUpRecord => ({
   updatedAt: row.updated_at.getTime(),
 });
 
-async function one(trx: Kysely<unknown>, text: string, values: readonly unknown[]) {
-  const { rows } = await trx.executeQuery<Row>(CompiledQuery.raw(text, [...values]));
-  return rows[0] === undefined ? undefined : recordOf(rows[0]);
+async function queryOne(trx: Kysely<unknown>, text: string, values: readonly unknown[]) {
+  const { rows } = await trx.executeQuery<SignUpRow>(CompiledQuery.raw(text, [...values]));
+  return rows[0] === undefined ? undefined : recordFromRow(rows[0]);
 }
 
-const lockRecipientText = 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))';
+const lockRecipientSql = 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))';
 
-/** Mail servers deliver "ann+anything@" to "ann@". */
-const recipientOf = (email: string): string =>
+/** Mail servers deliver `ann+anything@` to `ann@`. */
+const normalizeRecipient = (email: string): string =>
   email.toLowerCase().replace(/^([^+@]+)\+[^@]*@/, '$1@');
 
-const findText = `SELECT ${columns} FROM sign_ups WHERE organization_id = $1`;
+const findSignUpSql = `SELECT ${columns} FROM sign_ups WHERE organization_id = $1`;
 
 export function createSignUpStore(database: Database) {
   return {
-    /** Writes nothing at a limit: sign-ups per recipient ("ann+x@" is "ann@"), or all that wait. */
+    /** False at a limit: sign-ups per recipient (`ann+x@` counts as `ann@`) or pending sign-ups of all recipients. */
     async insert(
       trx: Kysely<unknown>,
-      wanted: NewSignUp,
+      signUp: NewSignUp,
       at: number,
-      most: {
-        readonly perRecipient: number;
+      limits: {
+        readonly maxPerRecipient: number;
         readonly recipientPeriodMs: number;
-        readonly ofAll: number;
+        readonly maxPending: number;
       },
     ): Promise<boolean> {
-      const recipient = recipientOf(wanted.email);
-      // Of two at once the second one counts the first.
-      await trx.executeQuery(CompiledQuery.raw(lockRecipientText, [recipient]));
-      const made = await one(
+      const recipient = normalizeRecipient(signUp.email);
+      // With the lock, the second of two concurrent calls counts the first.
+      await trx.executeQuery(CompiledQuery.raw(lockRecipientSql, [recipient]));
+      const inserted = await queryOne(
         trx,
         `INSERT INTO sign_ups (organization_id, organization_name, persona, email, given_name,
            family_name, country, language, status, version, created_at, updated_at, recipient)
@@ -100,81 +100,81 @@ export function createSignUpStore(database: Database) {
            SELECT 1 FROM sign_ups WHERE status = 'Pending' LIMIT $11) AS waiting) < $11
          RETURNING ${columns}`,
         [
-          wanted.organizationId,
-          wanted.organizationName,
-          wanted.persona,
-          wanted.email,
-          wanted.givenName,
-          wanted.familyName,
-          wanted.country,
-          wanted.language ?? null,
+          signUp.organizationId,
+          signUp.organizationName,
+          signUp.persona,
+          signUp.email,
+          signUp.givenName,
+          signUp.familyName,
+          signUp.country,
+          signUp.language ?? null,
           isoTime(at),
-          most.perRecipient,
-          most.ofAll,
+          limits.maxPerRecipient,
+          limits.maxPending,
           recipient,
-          isoTime(at - most.recipientPeriodMs),
+          isoTime(at - limits.recipientPeriodMs),
         ],
       );
-      return made !== undefined;
+      return inserted !== undefined;
     },
 
-    /** False where it is not there, came to something, or was touched since. */
-    async forget(organizationId: string, before: number): Promise<boolean> {
-      const gone = await database.query(
+    /** False if the sign-up does not exist, was approved, or was changed after `before`. */
+    async deleteExpired(organizationId: string, before: number): Promise<boolean> {
+      const deleted = await database.query(
         `DELETE FROM sign_ups WHERE organization_id = $1 AND status IN ('Pending', 'Rejected')
            AND updated_at <= $2 RETURNING organization_id`,
         [organizationId, isoTime(before)],
       );
-      return gone.length > 0;
+      return deleted.length > 0;
     },
 
-    /** Whether so many wait, of all addresses together. */
-    async isFull(most: number): Promise<boolean> {
+    /** True if at least so many sign-ups are pending. */
+    async isPendingLimitReached(maxPending: number): Promise<boolean> {
       const rows = await database.query(
         "SELECT 1 FROM sign_ups WHERE status = 'Pending' LIMIT 1 OFFSET $1",
-        [most - 1],
+        [maxPending - 1],
       );
       return rows.length > 0;
     },
 
     async find(organizationId: string): Promise<SignUpRecord | undefined> {
-      const [row] = await database.query<Row>(findText, [organizationId]);
-      return row === undefined ? undefined : recordOf(row);
+      const [row] = await database.query<SignUpRow>(findSignUpSql, [organizationId]);
+      return row === undefined ? undefined : recordFromRow(row);
     },
 
-    /** In the order in which they came. */
+    /** In the order of their arrival. */
     async list(
       status: SignUpStatus | undefined,
       page: { readonly limit: number; readonly after?: string },
     ): Promise<SignUpRecord[]> {
-      const rows = await database.query<Row>(
+      const rows = await database.query<SignUpRow>(
         `SELECT ${columns} FROM sign_ups
          WHERE ($1::text IS NULL OR status = $1) AND ($2::uuid IS NULL OR organization_id > $2)
          ORDER BY organization_id LIMIT $3`,
         [status ?? null, page.after ?? null, page.limit],
       );
-      return rows.map(recordOf);
+      return rows.map(recordFromRow);
     },
 
-    hold: (trx: Kysely<unknown>, organizationId: string): Promise<SignUpRecord | undefined> =>
-      one(trx, `${findText} FOR UPDATE`, [organizationId]),
+    lock: (trx: Kysely<unknown>, organizationId: string): Promise<SignUpRecord | undefined> =>
+      queryOne(trx, `${findSignUpSql} FOR UPDATE`, [organizationId]),
 
-    async move(
+    async updateStatus(
       trx: Kysely<unknown>,
       organizationId: string,
       status: SignUpStatus,
       at: number,
       userDomainId?: string,
     ): Promise<SignUpRecord> {
-      const moved = await one(
+      const updated = await queryOne(
         trx,
         `UPDATE sign_ups SET status = $2, updated_at = $3, version = version + 1,
            user_domain_id = coalesce($4, user_domain_id)
          WHERE organization_id = $1 RETURNING ${columns}`,
         [organizationId, status, isoTime(at), userDomainId ?? null],
       );
-      if (moved === undefined) throw new Error('a sign-up that was held is gone');
-      return moved;
+      if (updated === undefined) throw new Error('a locked sign-up no longer exists');
+      return updated;
     },
   };
 }

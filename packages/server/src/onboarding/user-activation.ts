@@ -1,17 +1,20 @@
-// Follows a mailed link by API: the first password, then a second factor where one is needed.
+// Activation of a user by API with the link from the invitation: set the first password, then the second factor.
 import { Refusal, refuse, type UserActivation } from '@switchyard/contract';
 import type { Identity, User } from '../identity/index.ts';
 
-export type Activations = ReturnType<typeof createActivations>;
+export type UserActivations = ReturnType<typeof createUserActivations>;
 
-type Origin = Parameters<Identity['accounts']['confirmOtp']>[2];
+type AttemptOrigin = Parameters<Identity['accounts']['confirmOtpEnrolment']>[2];
 
-function refuseLink(): never {
-  return refuse('resource_not_found', 'The link is used, expired or not one of ours.');
+function throwLinkNotFound(): never {
+  return refuse(
+    'resource_not_found',
+    'The activation link is unknown, used or expired. Ask your administrator for a new invitation.',
+  );
 }
 
-/** The policy speaks of the password, which here is a member of the body. */
-function withPointer(error: unknown): never {
+/** Adds the pointer of the member `password` to an error of the password policy. */
+function rethrowWithPointer(error: unknown): never {
   if (!(error instanceof Refusal) || error.code !== 'field_invalid') throw error;
   const { detail } = error;
   throw new Refusal(error.code, detail, {
@@ -19,38 +22,46 @@ function withPointer(error: unknown): never {
   });
 }
 
-export function createActivations({
+export function createUserActivations({
   accounts,
   userDomainOf,
 }: Pick<Identity, 'accounts' | 'userDomainOf'>) {
-  const { links } = accounts;
+  const { emailLinks: links } = accounts;
 
-  async function domainOf({ organizationId }: User): Promise<string> {
-    return (await userDomainOf(organizationId)) ?? refuseLink();
+  async function requireUserDomainId({ organizationId }: User): Promise<string> {
+    return (await userDomainOf(organizationId)) ?? throwLinkNotFound();
   }
 
   return {
     async activate(token: string, password: string): Promise<UserActivation> {
-      const organizationId = (await links.organizationOf(token)) ?? refuseLink();
-      const opened = await links.open(organizationId, token);
-      if (opened?.purpose !== 'activate') return refuseLink();
+      const organizationId = (await links.findOrganizationId(token)) ?? throwLinkNotFound();
+      const link = await links.find(organizationId, token);
+      if (link?.purpose !== 'activate') return throwLinkNotFound();
       const user =
-        (await links.use(organizationId, token, password).catch(withPointer)) ?? refuseLink();
+        (await links.redeem(organizationId, token, password).catch(rethrowWithPointer)) ??
+        throwLinkNotFound();
       const { userId, username, secondFactor } = user;
-      const facts = { userDomainId: await domainOf(user), organizationId, userId, username };
-      if (secondFactor !== 'Required') return facts;
-      return { ...facts, oneTimePassword: await accounts.beginOtp(user, token) };
+      const activation = {
+        userDomainId: await requireUserDomainId(user),
+        organizationId,
+        userId,
+        username,
+      };
+      if (secondFactor !== 'Required') return activation;
+      return { ...activation, oneTimePassword: await accounts.beginOtpEnrolment(user, token) };
     },
 
-    /** Good for an hour after the password was set, and until a code was right. */
-    async confirm(token: string, code: string, origin: Origin): Promise<string[]> {
-      const organizationId = (await links.organizationOf(token)) ?? refuseLink();
-      const user = (await links.activated(organizationId, token)) ?? refuseLink();
-      const confirmed = await accounts.confirmOtp(user, code, origin, { isFirst: true });
+    /** Allowed for one hour after the password was set, until a code is confirmed. */
+    async confirm(token: string, code: string, origin: AttemptOrigin): Promise<string[]> {
+      const organizationId = (await links.findOrganizationId(token)) ?? throwLinkNotFound();
+      const user = (await links.findActivatedUser(organizationId, token)) ?? throwLinkNotFound();
+      const confirmed = await accounts.confirmOtpEnrolment(user, code, origin, {
+        isFirstFactor: true,
+      });
       if (confirmed !== undefined) return confirmed.recoveryCodes;
-      const detail = 'is not the code of now';
-      const wrong = { pointer: '/code', code: 'field_invalid', detail };
-      return refuse('field_invalid', `code ${detail}.`, { errors: [wrong] });
+      const detail = 'is not the current one-time code';
+      const codeError = { pointer: '/code', code: 'field_invalid', detail };
+      return refuse('field_invalid', `code ${detail}.`, { errors: [codeError] });
     },
   };
 }

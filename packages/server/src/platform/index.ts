@@ -127,5 +127,6 @@ export {
   publicSigningKey,
   type SigningKey,
 } from './signing-key.ts';
+export { fillTemplate } from './text-template.ts';
 export { webhookHeaders, webhookKeyPair, webhookSecret } from './webhook-signature.ts';
 export { createWorks, type Works } from './works.ts';

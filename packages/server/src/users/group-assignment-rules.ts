@@ -1,4 +1,4 @@
-// Who may give, change and help back in whom: decided by groups and permissions alone.
+// Which groups a caller may assign or manage, decided only by groups and permissions.
 import {
   type GroupName,
   groupLevels,
@@ -7,12 +7,12 @@ import {
 } from '@switchyard/contract';
 
 /**
- * Permissions by which rights are given away or the house is arranged. What tills, fleets, refunds
- * and webhooks need is not among them, so that an administrator may give every group of his house.
- * `onb.approve` stands beside `org_admin` in every organisation, and means something at the
- * platform's own alone.
+ * Permissions to grant rights or to manage the organisation. Permissions for points of sale, devices,
+ * refunds and webhooks are not included, so that an administrator may assign every group of the organisation.
+ * `onb.approve` belongs to `org_admin` in every organisation, but has an effect only in the
+ * organisation of the platform operator.
  */
-const governing: ReadonlySet<Permission> = new Set<Permission>([
+const managementPermissions: ReadonlySet<Permission> = new Set<Permission>([
   'prov.write',
   'um.read',
   'um.write',
@@ -26,28 +26,28 @@ const governing: ReadonlySet<Permission> = new Set<Permission>([
 ]);
 
 /**
- * The applications of a merchant's developer wait for the approval of a user manager, so that a manager of the
- * merchant gives away no right by this group.
+ * The applications of a merchant's developer need the approval of a user manager, so a manager of the
+ * merchant grants no permission with this group.
  */
-const givenByUserManagers: GroupName = 'merchant_dev';
+const userManagerGroup: GroupName = 'merchant_dev';
 
-/** The name is the entity's identifier, a `_` and the group; undefined where it is no group. */
-function groupOf(name: string): GroupName | undefined {
+/** The group in a name of the form `{entityId}_{group}`; undefined if it is unknown. */
+function parseGroupName(name: string): GroupName | undefined {
   const group = name.slice(name.indexOf('_') + 1);
   return Object.hasOwn(groupLevels, group) ? (group as GroupName) : undefined;
 }
 
-/** The first group that somebody with these permissions may neither give nor touch. */
-export function groupBeyond(
+/** The first group that a caller with these permissions may neither assign nor manage. */
+export function findForbiddenGroup(
   groups: readonly string[],
-  held: ReadonlySet<Permission>,
+  callerPermissions: ReadonlySet<Permission>,
 ): string | undefined {
   return groups.find((name) => {
-    const group = groupOf(name);
+    const group = parseGroupName(name);
     if (group === undefined) return false;
-    if (group === givenByUserManagers) return !held.has('um.write');
+    if (group === userManagerGroup) return !callerPermissions.has('um.write');
     return groupPermissions[group].some(
-      (permission) => governing.has(permission) && !held.has(permission),
+      (permission) => managementPermissions.has(permission) && !callerPermissions.has(permission),
     );
   });
 }

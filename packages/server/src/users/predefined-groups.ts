@@ -1,4 +1,4 @@
-// Tells which groups an organisation or a merchant has: they are there from its first moment.
+// Lists the predefined groups of an organisation or a merchant; they exist from its creation.
 import {
   type Group,
   type GroupName,
@@ -8,20 +8,20 @@ import {
   refuse,
 } from '@switchyard/contract';
 import type { Caller, FoundPage, PageRequest } from '../http/index.ts';
-import { merchantOf } from './caller-scope.ts';
+import { merchantIdOf } from './caller-scope.ts';
 
-export type GroupsDeps = {
-  /** Rejects where the organisation has no such merchant. */
-  demandMerchant(organizationId: string, merchantId: string): Promise<void>;
+export type PredefinedGroupsDependencies = {
+  /** Rejects if the organisation has no such merchant. */
+  requireMerchant(organizationId: string, merchantId: string): Promise<void>;
 };
 
-export type Groups = ReturnType<typeof createGroups>;
+export type PredefinedGroups = ReturnType<typeof createPredefinedGroups>;
 
-const names = Object.keys(groupLevels) as GroupName[];
+const groupNames = Object.keys(groupLevels) as GroupName[];
 
 function groupsOf(entityId: string, level: Group['level']): Group[] {
-  const own = names.filter((group) => groupLevels[group] === level);
-  return own.sort().map((group) => ({
+  const groupsOfLevel = groupNames.filter((group) => groupLevels[group] === level);
+  return groupsOfLevel.sort().map((group) => ({
     name: `${entityId}_${group}`,
     group,
     entityId,
@@ -31,15 +31,15 @@ function groupsOf(entityId: string, level: Group['level']): Group[] {
   }));
 }
 
-export function createGroups({ demandMerchant }: GroupsDeps) {
+export function createPredefinedGroups({ requireMerchant }: PredefinedGroupsDependencies) {
   async function levelOf(caller: Caller, entityId: string): Promise<Group['level']> {
     const { organizationId } = caller;
-    const merchantId = merchantOf(caller);
+    const merchantId = merchantIdOf(caller);
     if (merchantId !== undefined && entityId !== merchantId) {
       refuse('merchant_not_found', 'No merchant in your scope has this identifier.');
     }
     if (entityId === organizationId) return 'organization';
-    await demandMerchant(organizationId, entityId);
+    await requireMerchant(organizationId, entityId);
     return 'merchant';
   }
 
@@ -49,11 +49,15 @@ export function createGroups({ demandMerchant }: GroupsDeps) {
       { entityId }: { readonly entityId?: string | undefined },
       { limit, after = '' }: PageRequest,
     ): Promise<FoundPage<Group>> {
-      const wanted = (entityId ?? merchantOf(caller) ?? caller.organizationId).toLowerCase();
-      const all = groupsOf(wanted, await levelOf(caller, wanted));
-      const left = all.filter(({ group }) => group > after);
-      const items = left.slice(0, limit);
-      return { items, next: left.length > limit ? items.at(-1)?.group : undefined };
+      const requestedEntityId = (
+        entityId ??
+        merchantIdOf(caller) ??
+        caller.organizationId
+      ).toLowerCase();
+      const all = groupsOf(requestedEntityId, await levelOf(caller, requestedEntityId));
+      const remaining = all.filter(({ group }) => group > after);
+      const items = remaining.slice(0, limit);
+      return { items, next: remaining.length > limit ? items.at(-1)?.group : undefined };
     },
   };
 }

@@ -1,64 +1,83 @@
-// Creates, lists, edits and switches users, within what the caller may see and give.
+// Creates, lists, updates, activates and deactivates users within the scope and permissions of the caller.
 import { defined, refuse, type UserInput, type UserReplacement } from '@switchyard/contract';
 import { actorOf, type Recorder } from '../audit/index.ts';
 import { type Caller, demandVersion, type FoundPage, type PageRequest } from '../http/index.ts';
-import type { Accounts, Profile, Upon, User, Within } from '../identity/index.ts';
-import { merchantOf } from './caller-scope.ts';
-import { groupBeyond } from './group-assignment-rules.ts';
-import { readOnlyOf, viewOf } from './user-view.ts';
+import type {
+  Accounts,
+  Profile,
+  TransactionHook,
+  User,
+  UserChangeHooks,
+} from '../identity/index.ts';
+import { merchantIdOf } from './caller-scope.ts';
+import { findForbiddenGroup } from './group-assignment-rules.ts';
+import { readOnlyMembers, toUserView } from './user-view.ts';
 
-export type UsersDeps = {
+export type UserManagementDependencies = {
   readonly accounts: Pick<
     Accounts,
-    'find' | 'invite' | 'list' | 'change' | 'setStatus' | 'sendPasswordLink' | 'resetSecondFactor'
+    | 'find'
+    | 'invite'
+    | 'list'
+    | 'updateProfile'
+    | 'setStatus'
+    | 'sendPasswordLink'
+    | 'resetSecondFactor'
   >;
   readonly audit: Pick<Recorder, 'record'>;
-  /** Rejects where the organisation has no such merchant. */
-  demandMerchant(organizationId: string, merchantId: string): Promise<void>;
+  /** Rejects if the organisation has no such merchant. */
+  requireMerchant(organizationId: string, merchantId: string): Promise<void>;
 };
 
-/** Who asks, by which request, and which version he has seen. */
-export type Asked = {
+/** The caller, the request ID and the version that the caller expects. */
+export type UserRequest = {
   readonly caller: Caller;
   readonly requestId: string;
   readonly ifMatch?: string | undefined;
 };
 
-export type ListFilters = {
+export type UserListFilters = {
   readonly entityId?: string | undefined;
   readonly username?: string | undefined;
   readonly status?: 'activated' | 'deactivated' | undefined;
 };
 
-export type Users = ReturnType<typeof createUsers>;
+export type UserManagement = ReturnType<typeof createUserManagement>;
 
-const statuses = { activated: 'Enabled', deactivated: 'Disabled' } as const;
+const statusByName = { activated: 'Enabled', deactivated: 'Disabled' } as const;
 
-function sees(caller: Caller, user: User): boolean {
-  const merchantId = merchantOf(caller);
+function canSee(caller: Caller, user: User): boolean {
+  const merchantId = merchantIdOf(caller);
   return merchantId === undefined || user.entityId === merchantId;
 }
 
-function refuseUnknown(): never {
+function throwUserNotFound(): never {
   return refuse('resource_not_found', 'No user in your scope has this identifier.');
 }
 
-function demandGroups({ permissions }: Caller, groups: readonly string[]): void {
-  if (groupBeyond(groups, permissions) === undefined) return;
-  refuse('permission_denied', 'A group of the user is beyond what you may give or change.');
+function requireManageableGroups({ permissions }: Caller, groups: readonly string[]): void {
+  if (findForbiddenGroup(groups, permissions) === undefined) return;
+  refuse(
+    'permission_denied',
+    'You may not assign or change a group of this user, because it has permissions that you do not have.',
+  );
 }
 
-function refuseField(member: string, code: 'field_read_only' | 'entity_mismatch', detail: string) {
+function throwFieldError(
+  member: string,
+  code: 'field_read_only' | 'entity_mismatch',
+  detail: string,
+) {
   const error = { pointer: `/${member}`, code, detail };
   return refuse(code, `${member} ${detail}.`, { errors: [error] });
 }
 
-/** The first member that came back with another value than it has. */
-function refuseChanged(input: object, user: User, userDomainId: string): void {
-  const given = input as Readonly<Record<string, unknown>>;
-  for (const [member, value] of Object.entries(readOnlyOf(user, userDomainId))) {
-    if (!(member in given) || given[member] === value) continue;
-    refuseField(member, 'field_read_only', 'is read-only');
+/** Throws for the first read-only member whose value differs from the current one. */
+function requireReadOnlyUnchanged(input: object, user: User, userDomainId: string): void {
+  const members = input as Readonly<Record<string, unknown>>;
+  for (const [member, value] of Object.entries(readOnlyMembers(user, userDomainId))) {
+    if (!(member in members) || members[member] === value) continue;
+    throwFieldError(member, 'field_read_only', 'is read-only');
   }
 }
 
@@ -77,41 +96,45 @@ function profileOf(input: Partial<Profile>, email: string, groups: readonly stri
   };
 }
 
-export function createUsers({ accounts, audit, demandMerchant }: UsersDeps) {
-  const telling =
-    ({ caller, requestId }: Asked, done: string): Within =>
+export function createUserManagement({
+  accounts,
+  audit,
+  requireMerchant,
+}: UserManagementDependencies) {
+  const auditChange =
+    ({ caller, requestId }: UserRequest, action: string): TransactionHook =>
     async (trx, { before, after }) => {
       const { organizationId, entityType, entityId, userId } = after;
       await audit.record(trx, {
         ...actorOf(caller, requestId),
         organizationId,
-        action: `user.${done}`,
+        action: `user.${action}`,
         entity: {
           type: 'user',
           id: userId,
           ...(entityType === 'merchant' ? { merchantId: entityId } : {}),
         },
-        ...defined({ before: before === undefined ? undefined : viewOf(before, caller.realm) }),
-        after: viewOf(after, caller.realm),
+        ...defined({ before: before === undefined ? undefined : toUserView(before, caller.realm) }),
+        after: toUserView(after, caller.realm),
       });
     };
 
-  /** Refuses what the caller may not touch, and tells the audit what was done. */
-  const upon = (asked: Asked, done: string): Upon => ({
-    check: (standing) => demandStanding(asked, standing),
-    within: telling(asked, done),
+  /** Throws if the caller may not change the user, and writes the audit record. */
+  const changeHooks = (request: UserRequest, action: string): UserChangeHooks => ({
+    check: (user) => requireManageable(request, user),
+    inTransaction: auditChange(request, action),
   });
 
-  function demandStanding({ caller, ifMatch }: Asked, standing: User): void {
-    if (!sees(caller, standing)) refuseUnknown();
-    demandGroups(caller, standing.groups);
-    demandVersion(ifMatch, standing.version);
+  function requireManageable({ caller, ifMatch }: UserRequest, user: User): void {
+    if (!canSee(caller, user)) throwUserNotFound();
+    requireManageableGroups(caller, user.groups);
+    demandVersion(ifMatch, user.version);
   }
 
-  /** A scope lies at or below the entity; both are the organisation's own. */
-  async function placeOf(caller: Caller, { entityId, scope }: UserInput) {
+  /** The scope must be the entity or below it; both must belong to the organisation. */
+  async function resolveEntity(caller: Caller, { entityId, scope }: UserInput) {
     const { organizationId } = caller;
-    const merchantId = merchantOf(caller);
+    const merchantId = merchantIdOf(caller);
     const levelOf = (id: string) => (id === organizationId ? 'tenant' : 'merchant');
     if (merchantId !== undefined && entityId !== merchantId) {
       refuse('merchant_not_found', 'No merchant in your scope has this identifier.');
@@ -119,42 +142,42 @@ export function createUsers({ accounts, audit, demandMerchant }: UsersDeps) {
     const entityType = levelOf(entityId);
     const scopeEntityType = levelOf(scope);
     if (entityType === 'merchant') {
-      await demandMerchant(organizationId, entityId);
-      if (scope !== entityId) refuseField('scope', 'entity_mismatch', 'is not within entityId');
+      await requireMerchant(organizationId, entityId);
+      if (scope !== entityId) throwFieldError('scope', 'entity_mismatch', 'is not within entityId');
     } else if (scopeEntityType === 'merchant') {
-      await demandMerchant(organizationId, scope);
+      await requireMerchant(organizationId, scope);
     }
     return { entityType, entityId, scopeEntityType, scopeEntityId: scope } as const;
   }
 
   async function find(caller: Caller, userId: string): Promise<User> {
     const user = await accounts.find(caller.organizationId, userId);
-    return user !== undefined && sees(caller, user) ? user : refuseUnknown();
+    return user !== undefined && canSee(caller, user) ? user : throwUserNotFound();
   }
 
   return {
     get: find,
 
-    /** The user, where the caller may change it. */
-    async demandChange(caller: Caller, userId: string): Promise<User> {
+    /** The user, if the caller may change it. */
+    async getManageable(caller: Caller, userId: string): Promise<User> {
       const user = await find(caller, userId);
-      demandGroups(caller, user.groups);
+      requireManageableGroups(caller, user.groups);
       return user;
     },
 
     async list(
       caller: Caller,
-      { entityId, username, status }: ListFilters,
+      { entityId, username, status }: UserListFilters,
       page: PageRequest,
     ): Promise<FoundPage<User>> {
-      const merchantId = merchantOf(caller);
+      const merchantId = merchantIdOf(caller);
       if (merchantId !== undefined && entityId !== undefined && entityId !== merchantId) {
         return { items: [] };
       }
       const filters = {
         entityId: merchantId ?? entityId,
         username,
-        status: status === undefined ? undefined : statuses[status],
+        status: status === undefined ? undefined : statusByName[status],
       };
       const read = { ...page, limit: page.limit + 1 };
       const rows = await accounts.list(caller.organizationId, filters, read);
@@ -163,63 +186,70 @@ export function createUsers({ accounts, audit, demandMerchant }: UsersDeps) {
       return { items, next: last?.username.toLowerCase() };
     },
 
-    /** The mail with the link to the first password goes out with the same commit. */
-    async create(asked: Asked, input: UserInput): Promise<User> {
-      const { caller } = asked;
-      const place = await placeOf(caller, input);
+    /** Enqueues the email with the link to set the first password in the same transaction. */
+    async create(request: UserRequest, input: UserInput): Promise<User> {
+      const { caller } = request;
+      const entity = await resolveEntity(caller, input);
       const { email, username, groups = [] } = input;
-      demandGroups(caller, groups);
+      requireManageableGroups(caller, groups);
       return accounts.invite(
         {
           ...profileOf(input, email, groups),
-          ...place,
+          ...entity,
           username,
           organizationId: caller.organizationId,
           userDomainId: caller.realm,
-          // Raised by the environment where a second factor is needed.
+          // Accounts changes it to `Required` if the environment requires a second factor.
           secondFactor: 'Off',
         },
-        telling(asked, 'created'),
+        auditChange(request, 'created'),
       );
     },
 
-    replace: (asked: Asked, userId: string, input: UserReplacement): Promise<User> =>
-      accounts.change(
-        asked.caller.organizationId,
+    replace: (request: UserRequest, userId: string, input: UserReplacement): Promise<User> =>
+      accounts.updateProfile(
+        request.caller.organizationId,
         userId,
-        (standing) => {
-          refuseChanged(input, standing, asked.caller.realm);
-          const { email = standing.email, groups = standing.groups } = input;
-          demandGroups(asked.caller, groups);
+        (user) => {
+          requireReadOnlyUnchanged(input, user, request.caller.realm);
+          const { email = user.email, groups = user.groups } = input;
+          requireManageableGroups(request.caller, groups);
           return profileOf(input, email, groups);
         },
-        upon(asked, 'updated'),
+        changeHooks(request, 'updated'),
       ),
 
-    setStatus: (asked: Asked, userId: string, status: keyof typeof statuses): Promise<User> =>
+    setStatus: (
+      request: UserRequest,
+      userId: string,
+      status: keyof typeof statusByName,
+    ): Promise<User> =>
       accounts.setStatus(
-        asked.caller.organizationId,
+        request.caller.organizationId,
         userId,
-        statuses[status],
-        upon(asked, status),
+        statusByName[status],
+        changeHooks(request, status),
       ),
 
-    sendPasswordLink: (asked: Asked, userId: string): Promise<User> =>
+    sendPasswordLink: (request: UserRequest, userId: string): Promise<User> =>
       accounts.sendPasswordLink(
-        asked.caller.organizationId,
+        request.caller.organizationId,
         userId,
-        upon(asked, 'passwordLinkSent'),
+        changeHooks(request, 'passwordLinkSent'),
       ),
 
-    /** Of somebody else: whoever lost his own phone asks a colleague. */
-    resetSecondFactor(asked: Asked, userId: string): Promise<User> {
-      if (asked.caller.userId === userId) {
-        refuse('permission_denied', 'Your own second factor is changed on your account page.');
+    /** Only for other users: after the loss of the phone, another administrator resets the second factor. */
+    resetSecondFactor(request: UserRequest, userId: string): Promise<User> {
+      if (request.caller.userId === userId) {
+        refuse(
+          'permission_denied',
+          'You cannot reset your own second factor here. Change it on your account page.',
+        );
       }
       return accounts.resetSecondFactor(
-        asked.caller.organizationId,
+        request.caller.organizationId,
         userId,
-        upon(asked, 'secondFactorReset'),
+        changeHooks(request, 'secondFactorReset'),
       );
     },
   };

@@ -1,4 +1,4 @@
-// The addresses of user management, version 2.
+// The HTTP routes of user management, version 2.
 import {
   pageOf,
   UserInput,
@@ -19,20 +19,20 @@ import {
   sealPage,
 } from '../http/index.ts';
 import type { User } from '../identity/index.ts';
-import { demandDomain, userDomainId } from './caller-scope.ts';
-import type { Asked, Users } from './user-management.ts';
-import { viewOf } from './user-view.ts';
+import { requireOwnUserDomain, userDomainId } from './caller-scope.ts';
+import type { UserManagement, UserRequest } from './user-management.ts';
+import { toUserView } from './user-view.ts';
 
-const collection = '/user-management/v2/user-domains/:userDomainId/users';
-const one = `${collection}/:userId`;
+const usersPath = '/user-management/v2/user-domains/:userDomainId/users';
+const userPath = `${usersPath}/:userId`;
 const tags = ['Users'] as const;
-const listName = 'listUsers';
-/** A user name as names are compared, which is what the list goes on from. */
-const keyForm = /^[a-z0-9][a-z0-9._+@-]{0,63}$/;
+const listOperationId = 'listUsers';
+/** The key of the list: a normalized user name. */
+const cursorKeyPattern = /^[a-z0-9][a-z0-9._+@-]{0,63}$/;
 
-const userId = Type.String({ maxLength: 64, description: 'The user.' });
-const ofDomain = Type.Object({ userDomainId });
-const ofUser = Type.Object({ userDomainId, userId });
+const userId = Type.String({ maxLength: 64, description: 'The identifier of the user.' });
+const domainParams = Type.Object({ userDomainId });
+const userParams = Type.Object({ userDomainId, userId });
 
 type Request = {
   readonly caller: Caller;
@@ -40,177 +40,185 @@ type Request = {
   readonly headers: Readonly<Record<string, unknown>>;
 };
 
-const askedBy = ({ caller, id, headers }: Request): Asked => ({
+const toUserRequest = ({ caller, id, headers }: Request): UserRequest => ({
   caller,
   requestId: id,
   ifMatch: ifMatchOf(headers),
 });
 
-function send(reply: FastifyReply, user: User, { realm }: Caller): UserView {
+function sendUser(reply: FastifyReply, user: User, { realm }: Caller): UserView {
   reply.header('etag', entityTag(user.version));
-  return viewOf(user, realm);
+  return toUserView(user, realm);
 }
 
-function registerReads(app: FastifyInstance, users: Users): void {
+function registerReads(app: FastifyInstance, users: UserManagement): void {
   route(app, {
     method: 'GET',
-    url: collection,
-    operationId: listName,
-    summary: 'List: user',
-    description: 'In the order of the user names; stable while others are added.',
+    url: usersPath,
+    operationId: listOperationId,
+    summary: 'List users',
+    description: 'In the order of the user names. Pages stay stable while users are added.',
     tags,
     permission: 'um.read',
-    params: ofDomain,
+    params: domainParams,
     query: Type.Object({ ...pageQuery, ...userFilters }, { additionalProperties: false }),
     response: { 200: pageOf(UserView) },
     errors: ['cursor_invalid', 'resource_not_found'],
     priority: 'list',
     async handler({ caller, params, query }) {
-      demandDomain(caller, params);
+      requireOwnUserDomain(caller, params);
       const { limit: _limit, cursor: _cursor, ...filters } = query;
-      const page = openPage(query, listName, keyForm);
+      const page = openPage(query, listOperationId, cursorKeyPattern);
       const { items, next } = await users.list(caller, filters, page);
-      const shown = items.map((user) => viewOf(user, caller.realm));
-      return sealPage({ items: shown, next }, query, listName);
+      const views = items.map((user) => toUserView(user, caller.realm));
+      return sealPage({ items: views, next }, query, listOperationId);
     },
   });
 
   route(app, {
     method: 'GET',
-    url: one,
+    url: userPath,
     operationId: 'getUser',
-    summary: 'Read: user',
+    summary: 'Get a user',
     tags,
     permission: 'um.read',
-    params: ofUser,
+    params: userParams,
     response: { 200: UserView },
     answerHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found'],
     async handler({ caller, params }, reply) {
-      demandDomain(caller, params);
-      return send(reply, await users.get(caller, params.userId), caller);
+      requireOwnUserDomain(caller, params);
+      return sendUser(reply, await users.get(caller, params.userId), caller);
     },
   });
 }
 
-function registerWrites(app: FastifyInstance, users: Users): void {
+function registerWrites(app: FastifyInstance, users: UserManagement): void {
   route(app, {
     method: 'POST',
-    url: collection,
+    url: usersPath,
     operationId: 'createUser',
-    summary: 'Create: user',
+    summary: 'Create a user',
     description:
-      'The user gets a mail with a link, good once and for 24 hours, that verifies the address and ' +
-      'sets the password. Nobody gives a group with rights to manage that he has not himself.',
+      'Sends the user an email with a link, valid once and for 24 hours, that verifies the address and ' +
+      'sets the password. Callers cannot assign a group with management permissions that they do not have.',
     tags,
     permission: 'um.write',
     takesKey: true,
-    params: ofDomain,
+    params: domainParams,
     body: UserInput,
     response: { 201: UserView },
     answerHeaders: { 201: ['ETag'] },
     errors: ['resource_not_found', 'merchant_not_found', 'entity_mismatch', 'already_exists'],
     async handler(request, reply) {
       const { caller, params, body, url } = request;
-      demandDomain(caller, params);
-      const user = await users.create(askedBy(request), body);
+      requireOwnUserDomain(caller, params);
+      const user = await users.create(toUserRequest(request), body);
       reply.code(201).header('location', `${url.split('?')[0]}/${user.userId}`);
-      return send(reply, user, caller);
+      return sendUser(reply, user, caller);
     },
   });
 
   route(app, {
     method: 'PUT',
-    url: one,
+    url: userPath,
     operationId: 'replaceUser',
-    summary: 'Edit: user',
+    summary: 'Update a user',
     description:
-      'The fields of creation; `username`, `entityId` and `scope` stay as they were made. A new ' +
-      'mail address takes effect once the link that is sent to it is followed; left out, address ' +
-      'and groups stay, and whatever else is left out is gone. If-Match takes the ETag.',
+      'Takes the members of the creation; `username`, `entityId` and `scope` are read-only. A new ' +
+      'email address takes effect when the user follows the link that is sent to it. If `email` or `groups` ' +
+      'are missing, they stay; other missing members are removed. If-Match takes the ETag.',
     tags,
     permission: 'um.write',
-    params: ofUser,
+    params: userParams,
     body: UserReplacement,
     response: { 200: UserView },
     answerHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found', 'precondition_failed', 'field_read_only'],
     async handler(request, reply) {
       const { caller, params, body } = request;
-      demandDomain(caller, params);
-      return send(reply, await users.replace(askedBy(request), params.userId, body), caller);
+      requireOwnUserDomain(caller, params);
+      return sendUser(
+        reply,
+        await users.replace(toUserRequest(request), params.userId, body),
+        caller,
+      );
     },
   });
 }
 
-function registerStates(app: FastifyInstance, users: Users): void {
+function registerStates(app: FastifyInstance, users: UserManagement): void {
   route(app, {
     method: 'PUT',
-    url: `${one}/status`,
+    url: `${userPath}/status`,
     operationId: 'setUserStatus',
-    summary: 'Activate or deactivate: user',
+    summary: 'Activate or deactivate a user',
     description:
-      'Deactivated, a user is signed out at once and his access tokens are refused within a minute.',
+      'Deactivation ends the sessions of the user at once; access tokens are rejected within a minute.',
     tags,
     permission: 'um.write',
-    params: ofUser,
+    params: userParams,
     body: UserStatus,
     response: { 200: UserView },
     answerHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found', 'precondition_failed'],
     async handler(request, reply) {
       const { caller, params, body } = request;
-      demandDomain(caller, params);
-      const user = await users.setStatus(askedBy(request), params.userId, body.status);
-      return send(reply, user, caller);
+      requireOwnUserDomain(caller, params);
+      const user = await users.setStatus(toUserRequest(request), params.userId, body.status);
+      return sendUser(reply, user, caller);
     },
   });
 
   route(app, {
     method: 'POST',
-    url: `${one}/reset-password`,
+    url: `${userPath}/reset-password`,
     operationId: 'resetUserPassword',
-    summary: 'Reset the password: user',
+    summary: 'Reset the password of a user',
     description:
-      'Mails a link to a new password, good once and for an hour; whoever has none yet is invited ' +
-      'anew. The old password stays until the link is followed.',
+      'Sends an email with a link to set a new password, valid once and for one hour. A user without a ' +
+      'password gets a new invitation. The old password stays valid until the link is used.',
     tags,
     permission: 'um.write',
-    params: ofUser,
+    params: userParams,
     response: { 202: UserView },
     answerHeaders: { 202: ['ETag'] },
     errors: ['resource_not_found', 'user_deactivated', 'rate_limited'],
     async handler(request, reply) {
       const { caller, params } = request;
-      demandDomain(caller, params);
-      const user = await users.sendPasswordLink(askedBy(request), params.userId);
-      return send(reply.code(202), user, caller);
+      requireOwnUserDomain(caller, params);
+      const user = await users.sendPasswordLink(toUserRequest(request), params.userId);
+      return sendUser(reply.code(202), user, caller);
     },
   });
 
   route(app, {
     method: 'POST',
-    url: `${one}/reset-second-factor`,
+    url: `${userPath}/reset-second-factor`,
     operationId: 'resetUserSecondFactor',
-    summary: 'Reset the second factor: user',
+    summary: 'Reset the second factor of a user',
     description:
-      'For a lost phone: one-time codes, recovery codes and passkeys are gone, every session ends, ' +
-      'and a new second factor is set up at the next sign-in. The user is told by mail.',
+      'For a lost phone: deletes one-time codes, recovery codes and passkeys and ends every session. ' +
+      'The user sets up a new second factor at the next sign-in and gets an email about the reset.',
     tags,
     permission: 'um.write',
-    params: ofUser,
+    params: userParams,
     response: { 200: UserView },
     answerHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found', 'precondition_failed'],
     async handler(request, reply) {
       const { caller, params } = request;
-      demandDomain(caller, params);
-      return send(reply, await users.resetSecondFactor(askedBy(request), params.userId), caller);
+      requireOwnUserDomain(caller, params);
+      return sendUser(
+        reply,
+        await users.resetSecondFactor(toUserRequest(request), params.userId),
+        caller,
+      );
     },
   });
 }
 
-export function registerUserRoutes(app: FastifyInstance, users: Users): void {
+export function registerUserRoutes(app: FastifyInstance, users: UserManagement): void {
   registerReads(app, users);
   registerWrites(app, users);
   registerStates(app, users);

@@ -1,10 +1,10 @@
-// Shows a user in the words of the contract; password and secrets stay inside.
+// Converts a user to the view of the API; it contains no password and no secrets.
 import type { UserView } from '@switchyard/contract';
 import type { User } from '../identity/index.ts';
 import { isoTime } from '../platform/index.ts';
 
-/** What is set by nobody who edits: it may come back as it was read. */
-export function readOnlyOf(user: User, userDomainId: string) {
+/** Members that an update cannot change; a client may send them back unchanged. */
+export function readOnlyMembers(user: User, userDomainId: string) {
   return {
     userId: user.userId,
     userDomainId,
@@ -21,12 +21,12 @@ export function readOnlyOf(user: User, userDomainId: string) {
   };
 }
 
-/** Members that have no value are left out. */
-export function viewOf(user: User, userDomainId: string): UserView {
+/** Omits members without a value. */
+export function toUserView(user: User, userDomainId: string): UserView {
   const { email, givenName, familyName, phoneNumber, address, locale } = user;
   const { zoneinfo, datetimeFormat } = user;
   const members = {
-    ...readOnlyOf(user, userDomainId),
+    ...readOnlyMembers(user, userDomainId),
     email,
     givenName,
     familyName,
@@ -37,6 +37,6 @@ export function viewOf(user: User, userDomainId: string): UserView {
     datetimeFormat,
     groups: [...user.groups],
   };
-  const told = Object.entries(members).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(told) as UserView;
+  const present = Object.entries(members).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(present) as UserView;
 }

@@ -1,67 +1,74 @@
-// Deletes what accounts no longer need: dead links and challenges, and records older than a year.
+// Deletes expired email links, passkey challenges and old sign-in records.
 import { type Database, isoTime } from '../../platform/index.ts';
 
 const dayMs = 86_400_000;
-/** PCI DSS 10.5.1 wants a year; a month more, so that a yearly audit sees a whole one. */
-export const recordsKeptMs = 396 * dayMs;
-/** Used and expired links count for the limit of an hour, and answer questions for a while. */
-const linksKeptMs = 7 * dayMs;
+/** PCI DSS 10.5.1 requires one year; one month more gives a yearly audit a full year. */
+export const signInRecordRetentionMs = 396 * dayMs;
+/** Used and expired links count for the hourly limit, and support can look them up. */
+const linkRetentionMs = 7 * dayMs;
 
-type Row = { organization_id: string; key: string };
+type ExpiredRow = { organization_id: string; key: string };
 
-/** The table, its key beside the organisation, that key as text and back, and the column of its age. */
-const tables = [
+/** Each table: its key next to the organisation, the key as text and back, and the column with its age. */
+const expiringTables = [
   {
     name: 'user_links',
-    key: 'link_hash',
-    shown: "encode(link_hash, 'hex')",
-    read: "decode(r.key, 'hex')",
-    age: 'expires_at',
-    keptMs: linksKeptMs,
+    keyColumn: 'link_hash',
+    keyAsText: "encode(link_hash, 'hex')",
+    keyFromText: "decode(r.key, 'hex')",
+    ageColumn: 'expires_at',
+    retentionMs: linkRetentionMs,
   },
   {
     name: 'user_challenges',
-    key: 'challenge_hash',
-    shown: "encode(challenge_hash, 'hex')",
-    read: "decode(r.key, 'hex')",
-    age: 'expires_at',
-    keptMs: 0,
+    keyColumn: 'challenge_hash',
+    keyAsText: "encode(challenge_hash, 'hex')",
+    keyFromText: "decode(r.key, 'hex')",
+    ageColumn: 'expires_at',
+    retentionMs: 0,
   },
   {
     name: 'sign_in_records',
-    key: 'record_id',
-    shown: 'record_id::text',
-    read: 'r.key::uuid',
-    age: 'at',
-    keptMs: recordsKeptMs,
+    keyColumn: 'record_id',
+    keyAsText: 'record_id::text',
+    keyFromText: 'r.key::uuid',
+    ageColumn: 'at',
+    retentionMs: signInRecordRetentionMs,
   },
 ] as const;
 
-export function createExpired(database: Database) {
+export function createDeleteExpired(database: Database) {
   async function deleteFrom(
-    { name, key, shown, read, age, keptMs }: (typeof tables)[number],
+    {
+      name,
+      keyColumn: key,
+      keyAsText: shown,
+      keyFromText: read,
+      ageColumn: age,
+      retentionMs: keptMs,
+    }: (typeof expiringTables)[number],
     at: number,
     limit: number,
   ): Promise<number> {
-    const rows = await database.query<Row>(
+    const rows = await database.query<ExpiredRow>(
       `SELECT organization_id, ${shown} AS key FROM ${name}
        WHERE ${age} < $1 ORDER BY ${age} LIMIT $2`,
       [isoTime(at - keptMs), limit],
     );
-    const tenants = Map.groupBy(rows, (row) => row.organization_id);
-    for (const [organizationId, expired] of tenants) {
+    const rowsByOrganization = Map.groupBy(rows, (row) => row.organization_id);
+    for (const [organizationId, expired] of rowsByOrganization) {
       await database.query(
         `DELETE FROM ${name} AS t USING jsonb_to_recordset($2::jsonb) AS r(key text)
          WHERE t.organization_id = $1 AND t.${key} = ${read}`,
         [organizationId, JSON.stringify(expired)],
       );
     }
-    // Another process may delete the same ones, and more may be behind them.
+    // Another process may delete the same rows, and there may be more expired rows.
     return rows.length;
   }
 
   return async (at: number, limit: number): Promise<number> => {
-    const counts = await Promise.all(tables.map((table) => deleteFrom(table, at, limit)));
+    const counts = await Promise.all(expiringTables.map((table) => deleteFrom(table, at, limit)));
     return Math.max(...counts);
   };
 }

@@ -1,63 +1,63 @@
-// The SQL of those who look after users: a list, a row that is held, and what changes in it.
+// SQL of user administration: list users, lock a user, replace its columns.
 import { CompiledQuery, type Kysely } from 'kysely';
 import { type Database, isoTime } from '../../platform/index.ts';
 import type { Status } from '../types.ts';
-import type { Owner } from './second-factors/one-time-passwords.ts';
-import type { Profile, SecondFactor, User } from './types.ts';
-import { type UserRow, userColumns, userOf } from './users/user-sql.ts';
+import type { UserKey } from './second-factors/one-time-passwords.ts';
+import type { Profile, SecondFactorStatus, User } from './types.ts';
+import { type UserRow, userColumns, userFromRow } from './users/user-sql.ts';
 
 export type UserFilters = {
   readonly entityId?: string | undefined;
-  /** What the user name begins with, in any case. */
+  /** Prefix of the user name; upper and lower case are equal. */
   readonly username?: string | undefined;
   readonly status?: Status | undefined;
 };
 
-/** `after` is the name of the last user of the page before, as names are compared. */
+/** `after` is the normalized name of the last user of the previous page. */
 export type UserPage = { readonly limit: number; readonly after?: string | undefined };
 
-/** Nothing but what is named here changes; `tokensNotBefore` null leaves it as it is. */
-type Columns = {
+/** The columns that an update replaces; `tokensNotBefore` undefined keeps the value. */
+type ReplacedColumns = {
   readonly status: Status;
-  readonly secondFactor: SecondFactor;
+  readonly secondFactor: SecondFactorStatus;
   readonly profile: Profile;
   readonly tokensNotBefore: number | undefined;
 };
 
-function conditionsOf(filters: UserFilters, values: unknown[]): string[] {
-  const place = (value: unknown) => `$${values.push(value)}`;
+function filterConditions(filters: UserFilters, values: unknown[]): string[] {
+  const bind = (value: unknown) => `$${values.push(value)}`;
   const { entityId, username, status } = filters;
   const prefix = username?.toLowerCase().replace(/[\\%_]/g, '\\$&');
   return [
-    ...(entityId === undefined ? [] : [`u.entity_id = ${place(entityId)}`]),
-    ...(prefix === undefined ? [] : [`u.username_key LIKE ${place(`${prefix}%`)}`]),
-    ...(status === undefined ? [] : [`u.status = ${place(status)}`]),
+    ...(entityId === undefined ? [] : [`u.entity_id = ${bind(entityId)}`]),
+    ...(prefix === undefined ? [] : [`u.username_key LIKE ${bind(`${prefix}%`)}`]),
+    ...(status === undefined ? [] : [`u.status = ${bind(status)}`]),
   ];
 }
 
-async function one(trx: Kysely<unknown>, text: string, values: readonly unknown[]) {
+async function queryUser(trx: Kysely<unknown>, text: string, values: readonly unknown[]) {
   const { rows } = await trx.executeQuery<UserRow>(CompiledQuery.raw(text, [...values]));
-  return rows[0] === undefined ? undefined : userOf(rows[0]);
+  return rows[0] === undefined ? undefined : userFromRow(rows[0]);
 }
 
-export function createUpkeepStore(database: Database) {
+export function createUserAdministrationStore(database: Database) {
   return {
-    /** In the order of their names. */
+    /** In the order of the user names. */
     async list(organizationId: string, filters: UserFilters, page: UserPage): Promise<User[]> {
       const values: unknown[] = [organizationId];
-      const clauses = ['u.organization_id = $1', ...conditionsOf(filters, values)];
+      const clauses = ['u.organization_id = $1', ...filterConditions(filters, values)];
       if (page.after !== undefined) clauses.push(`u.username_key > $${values.push(page.after)}`);
       const rows = await database.query<UserRow>(
         `SELECT ${userColumns} FROM users AS u WHERE ${clauses.join(' AND ')}
          ORDER BY u.username_key LIMIT $${values.push(page.limit)}`,
         values,
       );
-      return rows.map(userOf);
+      return rows.map(userFromRow);
     },
 
-    /** Nobody else changes the user until the transaction ends. */
-    hold: (trx: Kysely<unknown>, { organizationId, userId }: Owner): Promise<User | undefined> =>
-      one(
+    /** Other transactions cannot change the user until this one ends. */
+    lock: (trx: Kysely<unknown>, { organizationId, userId }: UserKey): Promise<User | undefined> =>
+      queryUser(
         trx,
         `SELECT ${userColumns} FROM users AS u
          WHERE u.organization_id = $1 AND u.user_id = $2 FOR UPDATE`,
@@ -66,12 +66,12 @@ export function createUpkeepStore(database: Database) {
 
     async replace(
       trx: Kysely<unknown>,
-      { organizationId, userId }: Owner,
-      { status, secondFactor, profile, tokensNotBefore }: Columns,
+      { organizationId, userId }: UserKey,
+      { status, secondFactor, profile, tokensNotBefore }: ReplacedColumns,
       at: number,
     ): Promise<User> {
       const address = profile.address === undefined ? null : JSON.stringify(profile.address);
-      const replaced = await one(
+      const replaced = await queryUser(
         trx,
         `UPDATE users AS u SET status = $3, second_factor = $4, given_name = $5, family_name = $6,
            phone_number = $7, address = $8, locale = $9, zoneinfo = $10, datetime_format = $11,
@@ -96,7 +96,7 @@ export function createUpkeepStore(database: Database) {
           isoTime(at),
         ],
       );
-      if (replaced === undefined) throw new Error('a user that was held is gone');
+      if (replaced === undefined) throw new Error('a locked user no longer exists');
       return replaced;
     },
   };

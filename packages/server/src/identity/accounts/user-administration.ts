@@ -1,157 +1,174 @@
-// Looks after users for those who may: lists them, changes them, switches them off, helps them back in.
+// Administration of users: list, update, enable or disable, send a password link, reset the second factor.
 import { refuse } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import type { Clock, Database } from '../../platform/index.ts';
 import type { Status } from '../types.ts';
-import { spendOthers } from './email-links/email-link-sql.ts';
-import type { Links } from './email-links/email-links.ts';
-import type { Post } from './emails/email-outbox.ts';
-import { forgetFactors } from './second-factors/second-factor-sql.ts';
-import type { Profile, Upon, User } from './types.ts';
-import { createUpkeepStore, type UserFilters, type UserPage } from './user-administration-sql.ts';
-import { checkProfile } from './users/validate-user.ts';
+import { invalidateLinksOfUser } from './email-links/email-link-sql.ts';
+import type { EmailLinks } from './email-links/email-links.ts';
+import type { EmailOutbox } from './emails/email-outbox.ts';
+import { deleteSecondFactors } from './second-factors/second-factor-sql.ts';
+import type { Profile, User, UserChangeHooks } from './types.ts';
+import {
+  createUserAdministrationStore,
+  type UserFilters,
+  type UserPage,
+} from './user-administration-sql.ts';
+import { requireValidProfile } from './users/validate-user.ts';
 
 const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-export type Upkeep = ReturnType<typeof createUpkeep>;
+export type UserAdministration = ReturnType<typeof createUserAdministration>;
 
 type Deps = {
   readonly database: Database;
   readonly clock: Clock;
-  readonly post: Post;
-  readonly links: Pick<Links, 'sendIn'>;
-  changed(organizationId: string, userId: string): void;
+  readonly outbox: EmailOutbox;
+  readonly emailLinks: Pick<EmailLinks, 'sendInTransaction'>;
+  invalidateUser(organizationId: string, userId: string): void;
   endSessions(organizationId: string, userId: string): Promise<void>;
 };
 
-/** Tokens tell their age in whole seconds: those of this second are dead too. */
-const afterThisSecond = (at: number) => Math.ceil(at / 1000) * 1000;
+/** Tokens have their issue time in whole seconds: this makes those of the current second invalid too. */
+const endOfSecond = (at: number) => Math.ceil(at / 1000) * 1000;
 
-export function createUpkeep(deps: Deps) {
-  const { database, clock, post, links, changed } = deps;
-  const store = createUpkeepStore(database);
+export function createUserAdministration(deps: Deps) {
+  const { database, clock, outbox, emailLinks, invalidateUser } = deps;
+  const store = createUserAdministrationStore(database);
 
-  const replace = (
+  const replaceUser = (
     trx: Kysely<unknown>,
     before: User,
     changes: Partial<Pick<User, 'status' | 'secondFactor' | 'tokensNotBefore'>>,
     profile: Profile = before,
   ): Promise<User> => {
     const { status, secondFactor } = before;
-    const kept = { status, secondFactor, tokensNotBefore: undefined };
-    return store.replace(trx, before, { ...kept, ...changes, profile }, clock.now());
+    const current = { status, secondFactor, tokensNotBefore: undefined };
+    return store.replace(trx, before, { ...current, ...changes, profile }, clock.now());
   };
 
-  /** Everything in one commit; rejects with `resource_not_found`. */
-  async function changing(
+  /** Runs everything in one transaction; rejects with `resource_not_found`. */
+  async function changeUser(
     organizationId: string,
     userId: string,
-    act: (trx: Kysely<unknown>, before: User) => Promise<User>,
-    { check, within }: Upon,
+    applyChange: (trx: Kysely<unknown>, before: User) => Promise<User>,
+    { check, inTransaction }: UserChangeHooks,
   ): Promise<User> {
     const after = await database.transaction(async (trx) => {
       const owner = { organizationId, userId };
-      const before = uuidPattern.test(userId) ? await store.hold(trx, owner) : undefined;
+      const before = uuidPattern.test(userId) ? await store.lock(trx, owner) : undefined;
       if (before === undefined) {
         return refuse('resource_not_found', 'No user in your scope has this identifier.');
       }
       check?.(before);
-      const after = await act(trx, before);
-      await within?.(trx, { before, after });
+      const after = await applyChange(trx, before);
+      await inTransaction?.(trx, { before, after });
       return after;
     });
-    changed(organizationId, userId);
-    post.poke();
+    invalidateUser(organizationId, userId);
+    outbox.poke();
     return after;
   }
 
-  /** Whoever never signed in is invited anew; the others confirm the address, and keep theirs until then. */
-  async function moveMail(trx: Kysely<unknown>, user: User, email: string): Promise<User> {
+  /** Invites a user without a password again; other users keep their address until they confirm the new one. */
+  async function startEmailChange(trx: Kysely<unknown>, user: User, email: string): Promise<User> {
     if (email === user.email || email === user.pendingEmail) return user;
     if (user.hasPassword) {
-      await links.sendIn(trx, user, 'email', email);
+      await emailLinks.sendInTransaction(trx, user, 'email', email);
     } else {
-      await spendOthers(trx, user, clock.now());
-      await links.sendIn(trx, user, 'activate', email);
+      await invalidateLinksOfUser(trx, user, clock.now());
+      await emailLinks.sendInTransaction(trx, user, 'activate', email);
     }
     return { ...user, pendingEmail: email };
   }
 
   return {
-    /** In the order of their names, which is what a page goes on from. */
+    /** In the order of the user names, which are the keys of the pages. */
     list: (organizationId: string, filters: UserFilters, page: UserPage): Promise<User[]> =>
       store.list(organizationId, filters, page),
 
-    /** `by` sees the user as nobody else can change it, and may refuse. A new address is mailed a link. */
-    change: (
+    /** `buildProfile` gets the locked user and may throw. A new address gets a link to confirm it. */
+    updateProfile: (
       organizationId: string,
       userId: string,
-      by: (standing: User) => Profile,
-      upon: Upon = {},
+      buildProfile: (user: User) => Profile,
+      hooks: UserChangeHooks = {},
     ): Promise<User> =>
-      changing(
+      changeUser(
         organizationId,
         userId,
         async (trx, before) => {
-          const wanted = by(before);
-          checkProfile(wanted, before);
-          const after = await replace(trx, before, {}, wanted);
-          return moveMail(trx, after, wanted.email);
+          const profile = buildProfile(before);
+          requireValidProfile(profile, before);
+          const after = await replaceUser(trx, before, {}, profile);
+          return startEmailChange(trx, after, profile.email);
         },
-        upon,
+        hooks,
       ),
 
-    /** Disabled: sessions and refresh families end at once, tokens within a minute. */
+    /** Disabling ends sessions and refresh token families at once, access tokens within a minute. */
     async setStatus(
       organizationId: string,
       userId: string,
       status: Status,
-      upon: Upon = {},
+      hooks: UserChangeHooks = {},
     ): Promise<User> {
-      const isEnd = status === 'Disabled';
-      const ended = isEnd ? { tokensNotBefore: afterThisSecond(clock.now()) } : {};
-      const after = await changing(
+      const isDisabled = status === 'Disabled';
+      const tokenExpiry = isDisabled ? { tokensNotBefore: endOfSecond(clock.now()) } : {};
+      const after = await changeUser(
         organizationId,
         userId,
-        (trx, before) => replace(trx, before, { status, ...ended }),
-        upon,
+        (trx, before) => replaceUser(trx, before, { status, ...tokenExpiry }),
+        hooks,
       );
-      if (isEnd) await deps.endSessions(organizationId, userId);
+      if (isDisabled) await deps.endSessions(organizationId, userId);
       return after;
     },
 
-    /** Mails a link to a new password, or to the first one. Rejects with `rate_limited`. */
-    sendPasswordLink: (organizationId: string, userId: string, upon: Upon = {}): Promise<User> =>
-      changing(
+    /** Sends a link to set a new password, or the first one. Rejects with `rate_limited`. */
+    sendPasswordLink: (
+      organizationId: string,
+      userId: string,
+      hooks: UserChangeHooks = {},
+    ): Promise<User> =>
+      changeUser(
         organizationId,
         userId,
         async (trx, user) => {
           if (user.status !== 'Enabled') {
-            refuse('user_deactivated', 'The user is deactivated, and a link would not let him in.');
+            refuse(
+              'user_deactivated',
+              'The user is deactivated and cannot sign in. Activate the user first.',
+            );
           }
-          if (user.hasPassword) await links.sendIn(trx, user, 'reset');
-          else await links.sendIn(trx, user, 'activate', user.pendingEmail ?? user.email);
+          if (user.hasPassword) await emailLinks.sendInTransaction(trx, user, 'reset');
+          else
+            await emailLinks.sendInTransaction(
+              trx,
+              user,
+              'activate',
+              user.pendingEmail ?? user.email,
+            );
           return user;
         },
-        upon,
+        hooks,
       ),
 
-    /** For a lost phone: a new second factor is set up at the next sign-in. Ends every session. */
+    /** For a lost phone: the user sets up a new second factor at the next sign-in. Ends every session. */
     async resetSecondFactor(
       organizationId: string,
       userId: string,
-      upon: Upon = {},
+      hooks: UserChangeHooks = {},
     ): Promise<User> {
-      const tokensNotBefore = afterThisSecond(clock.now());
-      const after = await changing(
+      const tokensNotBefore = endOfSecond(clock.now());
+      const after = await changeUser(
         organizationId,
         userId,
         async (trx, before) => {
-          await forgetFactors(trx, before);
-          await post.notice(trx, before, 'second-factor-reset');
-          return replace(trx, before, { secondFactor: 'Required', tokensNotBefore });
+          await deleteSecondFactors(trx, before);
+          await outbox.enqueueNotice(trx, before, 'second-factor-reset');
+          return replaceUser(trx, before, { secondFactor: 'Required', tokensNotBefore });
         },
-        upon,
+        hooks,
       );
       await deps.endSessions(organizationId, userId);
       return after;

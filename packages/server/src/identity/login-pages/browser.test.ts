@@ -103,7 +103,7 @@ describe('in a real browser', { skip: withoutChromium }, () => {
         const look = (name: string) => assertAccessible(page, `${name}, ${locale}`);
         await page.goto('/auth/sign-in');
         await look('the entry');
-        await send(page, { who: username });
+        await send(page, { identifier: username });
         await look('the entry with a fault');
         await page.goto(pages.link);
         await look('the sign-in');
@@ -163,7 +163,7 @@ describe('in a real browser', { skip: withoutChromium }, () => {
         await look('the end');
         await page.goto(`${pages.base}/forgotten-password`);
         await look('the forgotten password');
-        await send(page, { who: username });
+        await send(page, { identifier: username });
         await look('the mail on its way');
         await page.goto(`${pages.base}/links/${linkIn(await pages.post.deliver())}`);
         await look('the link');
@@ -177,7 +177,7 @@ describe('in a real browser', { skip: withoutChromium }, () => {
     test(`first password, one-time codes, sign-in, reset and account page, ${how}`, async () => {
       const person = await personWith({ secondFactor: 'Required', password: undefined });
       const { username } = person.user;
-      await pages.realm.identity.accounts.links.invite(person.user);
+      await pages.realm.identity.accounts.emailLinks.sendInvitation(person.user);
       const invitation = linkIn(await pages.post.deliver());
       const first = `fresh words for ${randomUUID()}`;
       const second = `other words for ${randomUUID()}`;
@@ -195,18 +195,18 @@ describe('in a real browser', { skip: withoutChromium }, () => {
 
         await page.goto(pages.linkWith({ prompt: 'login' }));
         await page.getByRole('link', { name: 'Forgotten your password?' }).click();
-        await send(page, { who: username });
+        await send(page, { identifier: username });
         const reset = linkIn(await pages.post.deliver());
         await page.goto(`${pages.base}/links/${reset}`);
         await send(page, { password: second, repeated: second });
         await page.getByRole('link', { name: 'Sign in' }).click();
         await send(page, { username, password: second, code: codeOf(secret) });
         await page.waitForURL(`**${pages.base}/account`);
-        await page.getByRole('link', { name: 'Make new recovery codes' }).click();
+        await page.getByRole('link', { name: 'Create new recovery codes' }).click();
         await send(page, { password: second, code: codeOf(secret) });
         await send(page);
         await saveCodes(page);
-        await page.getByText('new recovery codes are in force').waitFor();
+        await page.getByText('new recovery codes are active').waitFor();
         await page.getByRole('button', { name: 'Sign out', exact: true }).click();
         await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
       });

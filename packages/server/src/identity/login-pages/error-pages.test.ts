@@ -8,9 +8,9 @@ import {
   submit,
 } from '../../../test/sign-in-pages.ts';
 import { clientOf } from '../portal-places.ts';
-import { withoutDomain } from './handlers/sign-in.ts';
-import { policySource } from './requests/page-response.ts';
-import { deviceName, userAgentOf } from './views/device-name.ts';
+import { stripUserDomain } from './handlers/sign-in.ts';
+import { cspSource } from './requests/page-response.ts';
+import { findSessionUserAgent, parseDeviceName } from './views/device-name.ts';
 
 describe('what goes wrong', () => {
   let pages: SignInPages;
@@ -48,7 +48,7 @@ describe('what goes wrong', () => {
         /mal configurée/,
       ],
       [`${auth}?client_id=${clientId}&response_type=code`, 400, /Error/, /Erreur/],
-      [`${base}/account?lang=en&lang=fr`, 422, /not understood/, /pas été comprise/],
+      [`${base}/account?lang=en&lang=fr`, 422, /not valid/, /pas valide/],
       ['/auth/assets/none.css', 404, /Page not found/, /Page introuvable/],
     ];
     for (const [path, status, english, french] of cases) {
@@ -78,7 +78,7 @@ describe('what goes wrong', () => {
     const page = await browser.browse(pages.link);
     const seen = await submit(browser, page, { username: 'jane', password: 'any' });
     assert.equal(seen.status, 500);
-    assert.match(seen.text, /The fault is ours/);
+    assert.match(seen.text, /The error is on our side/);
     assert.equal(seen.text.includes('secret-of-the-house'), false);
   });
 
@@ -104,7 +104,7 @@ describe('what goes wrong', () => {
     const { text } = await browser.visit('/openapi.json');
     const { paths } = JSON.parse(text) as { paths: object };
     const document = await readFile('docs/concepts/sign-in.md', 'utf8');
-    const { pageTable } = await import('./page-list.ts');
+    const { listPages: pageTable } = await import('./page-list.ts');
     const anything: unknown = new Proxy(() => {}, { get: () => anything });
     const routes = pageTable(anything as Parameters<typeof pageTable>[0]);
     assert.ok(routes.length > 30);
@@ -129,7 +129,7 @@ describe('small rules of the pages', () => {
       ['nonsense', undefined],
       [undefined, undefined],
     ] as const) {
-      assert.equal(policySource(address), source, address);
+      assert.equal(cspSource(address), source, address);
     }
   });
 
@@ -156,7 +156,7 @@ describe('small rules of the pages', () => {
       ['@acme', '@acme'],
       ['jane', 'jane'],
     ] as const) {
-      assert.equal(withoutDomain(name, 'acme'), plain);
+      assert.equal(stripUserDomain(name, 'acme'), plain);
     }
   });
 
@@ -167,19 +167,22 @@ describe('small rules of the pages', () => {
       'Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) AppleWebKit/605.1.15 Version/19.0 Mobile Safari/604.1';
     const edge =
       'Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/150.0.0.0 Safari/537.36 Edg/150.0';
-    assert.deepEqual(deviceName(chrome), { browser: 'Chrome', system: 'Android' });
-    assert.deepEqual(deviceName(safari), { browser: 'Safari', system: 'iPhone' });
-    assert.deepEqual(deviceName(edge), { browser: 'Edge', system: 'Windows' });
-    assert.deepEqual(deviceName('curl/8.5'), { browser: 'curl' });
-    assert.deepEqual(deviceName('something on Linux'), { browser: 'Linux' });
+    assert.deepEqual(parseDeviceName(chrome), { browser: 'Chrome', system: 'Android' });
+    assert.deepEqual(parseDeviceName(safari), { browser: 'Safari', system: 'iPhone' });
+    assert.deepEqual(parseDeviceName(edge), { browser: 'Edge', system: 'Windows' });
+    assert.deepEqual(parseDeviceName('curl/8.5'), { browser: 'curl' });
+    assert.deepEqual(parseDeviceName('something on Linux'), { browser: 'Linux' });
     const session = { kind: 'Browser', signedInAt: 5000 } as const;
     const record = { at: 4200, outcome: 'Success', userAgent: chrome } as const;
-    assert.equal(userAgentOf(session, [record]), chrome);
-    assert.equal(userAgentOf({ ...session, kind: 'Password' }, [record]), undefined);
-    assert.equal(userAgentOf(session, [record, { ...record, userAgent: edge }]), undefined);
-    assert.equal(userAgentOf(session, [{ ...record, outcome: 'WrongCode' }]), undefined);
-    assert.equal(userAgentOf(session, [{ ...record, at: 8000 }]), undefined);
-    assert.equal(deviceName('unheard of'), undefined);
-    assert.equal(deviceName(undefined), undefined);
+    assert.equal(findSessionUserAgent(session, [record]), chrome);
+    assert.equal(findSessionUserAgent({ ...session, kind: 'Password' }, [record]), undefined);
+    assert.equal(
+      findSessionUserAgent(session, [record, { ...record, userAgent: edge }]),
+      undefined,
+    );
+    assert.equal(findSessionUserAgent(session, [{ ...record, outcome: 'WrongCode' }]), undefined);
+    assert.equal(findSessionUserAgent(session, [{ ...record, at: 8000 }]), undefined);
+    assert.equal(parseDeviceName('unheard of'), undefined);
+    assert.equal(parseDeviceName(undefined), undefined);
   });
 });

@@ -1,98 +1,173 @@
-// Every page with its address and what it is for: the table that docs/concepts/sign-in.md repeats.
-import type { createAccount } from './handlers/account.ts';
-import type { createAccountChanges } from './handlers/account-changes.ts';
-import type { createLinks } from './handlers/email-links.ts';
-import type { Enrolment, OpenEnrolment } from './handlers/one-time-code-setup.ts';
-import type { SignIn } from './handlers/sign-in.ts';
-import type { Front } from './handlers/sign-up.ts';
-import type { createEntry } from './handlers/user-domain.ts';
-import { entryPath, homePath, signedUpPath, signUpPath } from './html/page-paths.ts';
+// The list of all sign-in pages: address, operation and handler. docs/concepts/sign-in.md repeats it.
+import type { createAccountHandlers } from './handlers/account.ts';
+import type { createAccountChangeHandlers } from './handlers/account-changes.ts';
+import type { createEmailLinkHandlers } from './handlers/email-links.ts';
+import type { EnrolmentHandlers, OpenEnrolment } from './handlers/one-time-code-setup.ts';
+import type { SignInHandlers } from './handlers/sign-in.ts';
+import type { SignUpHandlers } from './handlers/sign-up.ts';
+import type { createUserDomainHandlers } from './handlers/user-domain.ts';
+import { homePath, signUpPath, signUpReceivedPath, userDomainPath } from './html/page-paths.ts';
 import type { PageHandler, PageRoute } from './page-routes.ts';
 
-type Handlers = {
-  readonly enrolment: Enrolment;
-  readonly entry: ReturnType<typeof createEntry>;
-  readonly account: ReturnType<typeof createAccount>;
-  readonly signIn: SignIn;
-  readonly links: ReturnType<typeof createLinks>;
-  readonly changes: ReturnType<typeof createAccountChanges>;
+type PageHandlers = {
+  readonly enrolment: EnrolmentHandlers;
+  readonly userDomain: ReturnType<typeof createUserDomainHandlers>;
+  readonly account: ReturnType<typeof createAccountHandlers>;
+  readonly signIn: SignInHandlers;
+  readonly links: ReturnType<typeof createEmailLinkHandlers>;
+  readonly changes: ReturnType<typeof createAccountChangeHandlers>;
 };
 
-const portalEntry = `${entryPath}/:to`;
+const portalUserDomainPath = `${userDomainPath}/:to`;
 const realm = '/auth/realms/:realm';
 const signInBase = `${realm}/sign-in/:uid`;
 const activationBase = `${realm}/activation`;
 const accountBase = `${realm}/account`;
 
-function get(url: string, operationId: string, summary: string, handler: PageHandler): PageRoute {
+function getPage(
+  url: string,
+  operationId: string,
+  summary: string,
+  handler: PageHandler,
+): PageRoute {
   return { method: 'GET', url, operationId, summary, handler };
 }
 
-function post(url: string, operationId: string, summary: string, handler: PageHandler): PageRoute {
+function postPage(
+  url: string,
+  operationId: string,
+  summary: string,
+  handler: PageHandler,
+): PageRoute {
   return { method: 'POST', url, operationId, summary, handler };
 }
 
-/** A page of setting up one-time codes, within whatever flow `open` finds. */
-const within =
-  (open: OpenEnrolment, act: Enrolment[keyof Enrolment]): PageHandler =>
+/** A page of the set-up of one-time codes, in the flow that `open` returns. */
+const withEnrolment =
+  (open: OpenEnrolment, act: EnrolmentHandlers[keyof EnrolmentHandlers]): PageHandler =>
   async (request, reply) => {
     const flow = await open(request, reply);
     return flow === undefined ? reply : act(flow);
   };
 
-function signInPages({ entry, signIn, enrolment }: Handlers): PageRoute[] {
+function signInPages({ userDomain, signIn, enrolment }: PageHandlers): PageRoute[] {
   const open = signIn.openEnrolment;
   const code = `${signInBase}/one-time-code`;
   const codes = `${signInBase}/recovery-codes`;
   return [
-    get(entryPath, 'getEntry', 'Which user domain', entry.get),
-    post(entryPath, 'postEntry', 'Go to the user domain', entry.post),
-    get(portalEntry, 'getPortalEntry', 'Which user domain, for the portal', entry.get),
-    post(portalEntry, 'postPortalEntry', 'Back to the portal', entry.post),
-    get(signInBase, 'getSignIn', 'User name, password and code', signIn.get),
-    post(signInBase, 'postSignIn', 'Sign in', signIn.post),
-    post(`${signInBase}/cancel`, 'cancelSignIn', 'Back to the application', signIn.cancel),
-    get(`${signInBase}/passkey`, 'getSignInPasskey', 'Use a passkey', signIn.getPasskey),
-    post(`${signInBase}/passkey`, 'postSignInPasskey', 'Check the passkey', signIn.postPasskey),
-    get(code, 'getSignInCode', 'Set up one-time codes', within(open, enrolment.get)),
-    post(code, 'postSignInCode', 'Confirm the first code', within(open, enrolment.post)),
-    get(codes, 'getSignInRecovery', 'Recovery codes, again', within(open, enrolment.getCodes)),
-    post(codes, 'postSignInRecovery', 'They are saved', within(open, enrolment.postCodes)),
-    post(
+    getPage(userDomainPath, 'getEntry', 'Show the user domain form', userDomain.get),
+    postPage(
+      userDomainPath,
+      'postEntry',
+      'Continue to the sign-in of the user domain',
+      userDomain.post,
+    ),
+    getPage(
+      portalUserDomainPath,
+      'getPortalEntry',
+      'Show the user domain form for the portal',
+      userDomain.get,
+    ),
+    postPage(
+      portalUserDomainPath,
+      'postPortalEntry',
+      'Return to the portal with the user domain',
+      userDomain.post,
+    ),
+    getPage(signInBase, 'getSignIn', 'Show the sign-in form', signIn.getForm),
+    postPage(signInBase, 'postSignIn', 'Sign in', signIn.postForm),
+    postPage(`${signInBase}/cancel`, 'cancelSignIn', 'Cancel the sign-in', signIn.cancel),
+    getPage(
+      `${signInBase}/passkey`,
+      'getSignInPasskey',
+      'Show the passkey page',
+      signIn.getPasskey,
+    ),
+    postPage(
+      `${signInBase}/passkey`,
+      'postSignInPasskey',
+      'Verify the passkey',
+      signIn.postPasskey,
+    ),
+    getPage(
+      code,
+      'getSignInCode',
+      'Show the set-up of one-time codes',
+      withEnrolment(open, enrolment.getSetUp),
+    ),
+    postPage(
+      code,
+      'postSignInCode',
+      'Confirm the first code',
+      withEnrolment(open, enrolment.postSetUp),
+    ),
+    getPage(
+      codes,
+      'getSignInRecovery',
+      'Show the recovery codes page',
+      withEnrolment(open, enrolment.getRecoveryCodes),
+    ),
+    postPage(
+      codes,
+      'postSignInRecovery',
+      'Confirm that the recovery codes are saved',
+      withEnrolment(open, enrolment.postRecoveryCodes),
+    ),
+    postPage(
       `${codes}/renew`,
       'renewSignInRecovery',
-      'Make new ones',
-      within(open, enrolment.renewCodes),
+      'Create new recovery codes',
+      withEnrolment(open, enrolment.renewRecoveryCodes),
     ),
   ];
 }
 
-function linkPages({ links, enrolment }: Handlers): PageRoute[] {
+function linkPages({ links, enrolment }: PageHandlers): PageRoute[] {
   const open = links.openEnrolment;
   const forgotten = `${realm}/forgotten-password`;
   const link = `${realm}/links/:link`;
   const code = `${activationBase}/one-time-code`;
   const codes = `${activationBase}/recovery-codes`;
   return [
-    get(forgotten, 'getForgotten', 'Ask for a new password', links.getForgotten),
-    post(forgotten, 'postForgotten', 'Mail the link', links.postForgotten),
-    get(link, 'getLink', 'What a mailed link is for', links.getLink),
-    post(link, 'postLink', 'Use the link', links.postLink),
-    get(activationBase, 'getActivation', 'To the sign-in', links.getActivation),
-    get(code, 'getActivationCode', 'Set up one-time codes', within(open, enrolment.get)),
-    post(code, 'postActivationCode', 'Confirm the first code', within(open, enrolment.post)),
-    get(codes, 'getActivationRecovery', 'Recovery codes, again', within(open, enrolment.getCodes)),
-    post(codes, 'postActivationRecovery', 'They are saved', within(open, enrolment.postCodes)),
-    post(
+    getPage(forgotten, 'getForgotten', 'Show the forgotten password form', links.getForgotten),
+    postPage(forgotten, 'postForgotten', 'Send the password link', links.postForgotten),
+    getPage(link, 'getLink', 'Show the page of an email link', links.getLink),
+    postPage(link, 'postLink', 'Use an email link', links.postLink),
+    getPage(activationBase, 'getActivation', 'Redirect to the sign-in', links.getActivation),
+    getPage(
+      code,
+      'getActivationCode',
+      'Show the set-up of one-time codes',
+      withEnrolment(open, enrolment.getSetUp),
+    ),
+    postPage(
+      code,
+      'postActivationCode',
+      'Confirm the first code',
+      withEnrolment(open, enrolment.postSetUp),
+    ),
+    getPage(
+      codes,
+      'getActivationRecovery',
+      'Show the recovery codes page',
+      withEnrolment(open, enrolment.getRecoveryCodes),
+    ),
+    postPage(
+      codes,
+      'postActivationRecovery',
+      'Confirm that the recovery codes are saved',
+      withEnrolment(open, enrolment.postRecoveryCodes),
+    ),
+    postPage(
       `${codes}/renew`,
       'renewActivationRecovery',
-      'Make new ones',
-      within(open, enrolment.renewCodes),
+      'Create new recovery codes',
+      withEnrolment(open, enrolment.renewRecoveryCodes),
     ),
   ];
 }
 
-function accountPages({ account, changes, enrolment }: Handlers): PageRoute[] {
+function accountPages({ account, changes, enrolment }: PageHandlers): PageRoute[] {
   const { openCode, openRecovery } = changes;
   const password = `${accountBase}/password`;
   const code = `${accountBase}/one-time-code`;
@@ -100,37 +175,72 @@ function accountPages({ account, changes, enrolment }: Handlers): PageRoute[] {
   const passkeys = `${accountBase}/passkeys`;
   const sessions = `${accountBase}/sessions`;
   return [
-    get(accountBase, 'getAccount', 'Sessions, sign-ins and ways to sign in', account.get),
-    post(`${accountBase}/confirm`, 'postConfirm', 'Type the password again', account.confirm),
-    post(`${sessions}/end`, 'endSession', 'Sign out one session', account.endSession),
-    post(`${sessions}/end-others`, 'endOtherSessions', 'Sign out the others', account.endOthers),
-    post(`${accountBase}/sign-out`, 'signOut', 'Sign out here', account.signOut),
-    get(`${realm}/signed-out`, 'getSignedOut', 'You are signed out', account.getSignedOut),
-    get(password, 'getPassword', 'A new password', changes.getPassword),
-    post(password, 'postPassword', 'Change the password', changes.postPassword),
-    get(code, 'getAccountCode', 'Set up or replace one-time codes', changes.getCode),
-    post(code, 'postAccountCode', 'Confirm the first code', within(openCode, enrolment.post)),
-    get(codes, 'getAccountRecovery', 'New recovery codes', changes.getRecovery),
-    post(codes, 'postAccountRecovery', 'They are saved', within(openRecovery, enrolment.postCodes)),
-    post(`${codes}/renew`, 'renewAccountRecovery', 'Make new ones', changes.renewRecovery),
-    get(passkeys, 'getPasskeys', 'Passkeys, and to add one', changes.getPasskeys),
-    post(passkeys, 'postPasskey', 'Add a passkey', changes.addPasskey),
-    post(`${passkeys}/remove`, 'removePasskey', 'Remove a passkey', changes.removePasskey),
+    getPage(accountBase, 'getAccount', 'Show the account page', account.getAccount),
+    postPage(`${accountBase}/confirm`, 'postConfirm', 'Confirm the password', account.confirm),
+    postPage(`${sessions}/end`, 'endSession', 'End one session', account.endSession),
+    postPage(
+      `${sessions}/end-others`,
+      'endOtherSessions',
+      'End all other sessions',
+      account.endOthers,
+    ),
+    postPage(`${accountBase}/sign-out`, 'signOut', 'Sign out', account.signOut),
+    getPage(
+      `${realm}/signed-out`,
+      'getSignedOut',
+      'Show that the user is signed out',
+      account.getSignedOut,
+    ),
+    getPage(password, 'getPassword', 'Show the password form', changes.getPassword),
+    postPage(password, 'postPassword', 'Change the password', changes.postPassword),
+    getPage(code, 'getAccountCode', 'Show the set-up of one-time codes', changes.getCode),
+    postPage(
+      code,
+      'postAccountCode',
+      'Confirm the first code',
+      withEnrolment(openCode, enrolment.postSetUp),
+    ),
+    getPage(
+      codes,
+      'getAccountRecovery',
+      'Ask before new recovery codes are created',
+      changes.getRecovery,
+    ),
+    postPage(
+      codes,
+      'postAccountRecovery',
+      'Confirm that the recovery codes are saved',
+      withEnrolment(openRecovery, enrolment.postRecoveryCodes),
+    ),
+    postPage(
+      `${codes}/renew`,
+      'renewAccountRecovery',
+      'Create new recovery codes',
+      changes.renewRecovery,
+    ),
+    getPage(passkeys, 'getPasskeys', 'Show the passkeys', changes.getPasskeys),
+    postPage(passkeys, 'postPasskey', 'Add a passkey', changes.addPasskey),
+    postPage(`${passkeys}/remove`, 'removePasskey', 'Remove a passkey', changes.removePasskey),
   ];
 }
 
-/** Before there is an account. */
-export function frontPages(front: Front): PageRoute[] {
-  const form = post(signUpPath, 'postSignUpForm', 'Send the sign-up', front.postSignUp);
+/** Pages for visitors without an account. */
+export function publicPages(front: SignUpHandlers): PageRoute[] {
+  const form = postPage(signUpPath, 'postSignUpForm', 'Send the sign-up', front.postSignUp);
   return [
-    get(homePath, 'getHome', 'What stands here', front.getHome),
-    get(signUpPath, 'getSignUpForm', 'Sign up', front.getSignUp),
-    // As often as the API takes them, counted together.
+    getPage(homePath, 'getHome', 'Show the home page', front.getHome),
+    getPage(signUpPath, 'getSignUpForm', 'Show the sign-up form', front.getSignUp),
+    // The same rate limit as the API, with a shared counter.
     { ...form, rateLimit: 'signUps' },
-    get(signedUpPath, 'getSignedUp', 'Check your mail', front.getSignedUp),
+    getPage(
+      signUpReceivedPath,
+      'getSignedUp',
+      'Show that the sign-up was received',
+      front.getSignUpReceived,
+    ),
   ];
 }
 
-export function pageTable(handlers: Handlers): PageRoute[] {
+export function listPages(handlers: PageHandlers): PageRoute[] {
   return [...signInPages(handlers), ...linkPages(handlers), ...accountPages(handlers)];
 }

@@ -1,36 +1,36 @@
-// Declares the pages: forms of at most 16 KB from our own pages alone, and faults as pages too.
+// Registers the routes of the pages: forms of at most 16 KB from the same site, and errors as pages.
 import { errorCodes } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type TSchema, Type } from 'typebox';
 import { formLimitBytes, readForms, refusalOf, retryAfterOf, route } from '../../http/index.ts';
-import { assetFolder, type PageAssets } from './html/page-assets.ts';
-import { type FaultKind, faultKinds, PageFault } from './html/page-errors.ts';
-import { forgottenPath } from './html/page-paths.ts';
-import type { PageRequest, Visit, Visits } from './requests/page-context.ts';
-import type { Answers } from './requests/page-response.ts';
-import { faultView, type Way } from './views/messages.ts';
+import { assetPath, type PageAssets } from './html/page-assets.ts';
+import { PageError, type PageErrorKind, pageErrorStatuses } from './html/page-errors.ts';
+import { forgottenPasswordPath } from './html/page-paths.ts';
+import type { PageContext, PageContexts, PageRequest } from './requests/page-context.ts';
+import type { PageResponses } from './requests/page-response.ts';
+import { type NextLink, renderErrorPage } from './views/messages.ts';
 
 export type PageHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
 export type PageRoute = {
   readonly method: 'GET' | 'POST';
   readonly url: string;
-  /** What it is for: in the document of the pages, and the name of its faults in the log. */
+  /** Describes the page in its document and in log lines of errors. */
   readonly summary: string;
   readonly operationId: string;
-  /** Left out: 'pages'. */
+  /** Default: 'pages'. */
   readonly rateLimit?: string;
   readonly handler: PageHandler;
 };
 
-type Deps = {
-  readonly visits: Visits;
-  readonly answers: Answers;
+type RenderingDependencies = {
+  readonly contexts: PageContexts;
+  readonly responses: PageResponses;
   readonly assets: PageAssets;
 };
 
-/** Known names are texts, once each; what else stands in an address is nobody's business. */
-const query = Type.Object({
+/** Known parameters occur at most once; other parameters are ignored. */
+const querySchema = Type.Object({
   lang: Type.Optional(Type.String()),
   with: Type.Optional(Type.String()),
   login_hint: Type.Optional(Type.String()),
@@ -38,9 +38,9 @@ const query = Type.Object({
   saved: Type.Optional(Type.String()),
   v: Type.Optional(Type.String()),
 });
-const body = Type.Record(Type.String(), Type.String());
+const bodySchema = Type.Record(Type.String(), Type.String());
 
-function paramsOf(url: string): TSchema {
+function pathParamsSchema(url: string): TSchema {
   const names = [...url.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
   return Type.Object(Object.fromEntries(names.map((name) => [name, Type.String()])));
 }
@@ -48,36 +48,36 @@ function paramsOf(url: string): TSchema {
 export function registerPageRoutes(
   app: FastifyInstance,
   routes: readonly PageRoute[],
-  deps: Deps,
+  deps: RenderingDependencies,
 ): void {
   app.register((scope, _options, done) => {
     readForms(scope);
-    // Before a body is read: what another site sends is not looked at.
+    // Before the body is read: forms from other sites are not parsed.
     scope.addHook('preParsing', async (request) => {
-      if (request.method === 'POST') deps.visits.demandOwnSite(request);
+      if (request.method === 'POST') deps.contexts.requireSameSite(request);
     });
-    scope.setErrorHandler((error, request, reply) => showFault(deps, error, request, reply));
-    for (const each of routes) declare(scope, each);
+    scope.setErrorHandler((error, request, reply) => sendErrorPage(deps, error, request, reply));
+    for (const each of routes) registerPage(scope, each);
     done();
   });
 }
 
-export function registerAssets(app: FastifyInstance, deps: Deps): void {
+export function registerAssets(app: FastifyInstance, deps: RenderingDependencies): void {
   app.register((scope, _options, done) => {
-    scope.setErrorHandler((error, request, reply) => showFault(deps, error, request, reply));
-    declareAssets(scope, deps.assets);
+    scope.setErrorHandler((error, request, reply) => sendErrorPage(deps, error, request, reply));
+    registerAssetRoute(scope, deps.assets);
     done();
   });
 }
 
-function declare(scope: FastifyInstance, page: PageRoute): void {
-  const { method, url, handler, rateLimit = 'pages', ...told } = page;
+function registerPage(scope: FastifyInstance, page: PageRoute): void {
+  const { method, url, handler, rateLimit = 'pages', ...documentation } = page;
   route(scope, {
-    ...told,
+    ...documentation,
     method,
     url,
-    query,
-    params: paramsOf(url),
+    query: querySchema,
+    params: pathParamsSchema(url),
     tags: ['Sign-in pages'],
     permission: 'public',
     rateLimit,
@@ -85,18 +85,20 @@ function declare(scope: FastifyInstance, page: PageRoute): void {
     produces: ['text/html'],
     response: { 200: Type.Unknown() },
     errors: [],
-    ...(method === 'POST' ? { body, readsForm: true, bodyLimitBytes: formLimitBytes } : {}),
+    ...(method === 'POST'
+      ? { body: bodySchema, readsForm: true, bodyLimitBytes: formLimitBytes }
+      : {}),
     handler: (request, reply) => handler(request, reply),
   });
 }
 
-function declareAssets(scope: FastifyInstance, assets: PageAssets): void {
+function registerAssetRoute(scope: FastifyInstance, assets: PageAssets): void {
   route(scope, {
     method: 'GET',
-    url: `${assetFolder}/:name`,
+    url: `${assetPath}/:name`,
     operationId: 'getSignInAsset',
-    summary: 'A file of the sign-in pages',
-    query,
+    summary: 'Get an asset of the sign-in pages',
+    query: querySchema,
     params: Type.Object({ name: Type.String() }),
     tags: ['Sign-in pages'],
     permission: 'public',
@@ -106,54 +108,59 @@ function declareAssets(scope: FastifyInstance, assets: PageAssets): void {
     errors: [],
     async handler(request, reply) {
       const asset = assets.find(request.params.name, request.query.v);
-      if (asset === undefined) throw new PageFault('missing');
+      if (asset === undefined) throw new PageError('pageNotFound');
       return asset.send(request, reply);
     },
   });
 }
 
-function kindOf(status: number): FaultKind {
-  if (status === 429 || status === 503) return 'busy';
-  if (status === 404) return 'missing';
-  return status < 500 ? 'request' : 'broken';
+function errorKindOfStatus(status: number): PageErrorKind {
+  if (status === 429 || status === 503) return 'tooManyRequests';
+  if (status === 404) return 'pageNotFound';
+  return status < 500 ? 'requestInvalid' : 'serverError';
 }
 
-/** Where somebody who stands before a fault may go. */
-function wayOn(kind: FaultKind, { words, path, request }: Visit): Way | undefined {
+/** The link that the error page offers. */
+function findNextLink(
+  kind: PageErrorKind,
+  { texts, path, request }: PageContext,
+): NextLink | undefined {
   const { realm } = request.params;
-  if (kind === 'link' && realm !== undefined) {
-    return { address: forgottenPath(realm), text: words.faults.newLink };
+  if (kind === 'linkInvalid' && realm !== undefined) {
+    return { address: forgottenPasswordPath(realm), text: texts.errors.newLink };
   }
-  return kind === 'form' ? { address: path, text: words.faults.reopen } : undefined;
+  return kind === 'formRejected' ? { address: path, text: texts.errors.reopen } : undefined;
 }
 
-function showFault(
-  { visits, answers }: Deps,
+function sendErrorPage(
+  { contexts, responses }: RenderingDependencies,
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  const visit = visits.open(request, reply);
-  const show = (kind: FaultKind, status: number) => {
-    const view = faultView(visit.words, kind, request.id, { way: wayOn(kind, visit) });
-    // A page that came by a form may have no other face; the way back is the browser's.
-    const path = request.method === 'GET' ? visit.path : undefined;
-    answers.page(visit, { ...view, status, path });
+  const context = contexts.create(request, reply);
+  const show = (kind: PageErrorKind, status: number) => {
+    const view = renderErrorPage(context.texts, kind, request.id, {
+      next: findNextLink(kind, context),
+    });
+    // The response to a form has no address, so it offers no other language.
+    const path = request.method === 'GET' ? context.path : undefined;
+    responses.sendPage(context, { ...view, status, path });
   };
-  if (error instanceof PageFault) {
-    show(error.kind, faultKinds[error.kind].status);
+  if (error instanceof PageError) {
+    show(error.kind, pageErrorStatuses[error.kind]);
     return;
   }
   const refusal = refusalOf(error);
   if (refusal === undefined) {
     const { operationId } = (request as PageRequest).routeOptions.config.facts ?? {};
-    request.log.error({ err: error, operationId }, 'unexpected fault');
-    show('broken', 500);
+    request.log.error({ err: error, operationId }, 'unexpected error on a sign-in page');
+    show('serverError', 500);
     return;
   }
   request.refusal = refusal;
   const retryAfter = retryAfterOf(refusal);
   if (retryAfter !== undefined) reply.header('retry-after', retryAfter);
   const { status } = errorCodes[refusal.code];
-  show(kindOf(status), status);
+  show(errorKindOfStatus(status), status);
 }

@@ -79,7 +79,7 @@ describe('the sign-in pages', () => {
     const page = await browser.browse('/auth/sign-in');
     const form = formsIn(page)[0];
     const seen = await browser.visit('/auth/sign-in', {
-      form: { ...form?.hidden, who: `a@${pages.realm.userDomainId}` },
+      form: { ...form?.hidden, identifier: `a@${pages.realm.userDomainId}` },
       isCrossSite: true,
     });
     assert.equal(seen.status, 403);
@@ -134,7 +134,9 @@ describe('the sign-in pages', () => {
     const asked = pages.linkWith({ login_hint: evil, state: evil, ui_locales: `fr ${evil}` });
     const page = await browser.browse(asked);
     const wrong = await submit(browser, page, { username: evil, password: 'x', with: evil });
-    const entry = await submit(browser, await browser.browse('/auth/sign-in'), { who: evil });
+    const entry = await submit(browser, await browser.browse('/auth/sign-in'), {
+      identifier: evil,
+    });
     const base = `${pages.base}/account`;
     const others = await Promise.all(
       [
@@ -178,9 +180,9 @@ describe('the sign-in pages', () => {
       assert.equal(sent.location?.pathname, account.url.pathname, next);
       assert.equal(sent.location?.host, account.url.host, next);
     }
-    for (const who of ['a@evil.example', 'a@//evil.example', 'a@realm\\evil']) {
-      const sent = await submit(browser, await browser.browse('/auth/sign-in'), { who });
-      assert.equal(sent.location, undefined, who);
+    for (const identifier of ['a@evil.example', 'a@//evil.example', 'a@realm\\evil']) {
+      const sent = await submit(browser, await browser.browse('/auth/sign-in'), { identifier });
+      assert.equal(sent.location, undefined, identifier);
     }
   });
 
@@ -232,10 +234,10 @@ describe('the sign-in pages', () => {
     const { token = '' } = formsIn(page)[0]?.hidden ?? {};
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
     for (const [body, type, status] of [
-      [`token=${token}&who=a%40b&who=c%40d`, headers['content-type'], 400],
-      [`token=${token}&who=${'a'.repeat(17_000)}`, headers['content-type'], 413],
-      [`token=${token}&who=%ff`, headers['content-type'], 400],
-      [JSON.stringify({ token, who: 'a@b' }), 'application/json', 415],
+      [`token=${token}&identifier=a%40b&identifier=c%40d`, headers['content-type'], 400],
+      [`token=${token}&identifier=${'a'.repeat(17_000)}`, headers['content-type'], 413],
+      [`token=${token}&identifier=%ff`, headers['content-type'], 400],
+      [JSON.stringify({ token, identifier: 'a@b' }), 'application/json', 415],
       [`token=${token}`, 'text/plain', 415],
     ] as const) {
       const seen = await browser.visit('/auth/sign-in', {

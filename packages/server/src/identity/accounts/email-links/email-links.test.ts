@@ -25,19 +25,23 @@ describe('links by mail', () => {
   });
 
   const deliver = () => scene.office.deliver();
-  const open = (link: string) => scene.accounts.links.open(scene.organizationId, link);
+  const open = (link: string) => scene.accounts.emailLinks.find(scene.organizationId, link);
   const use = (link: string, text?: string) =>
-    scene.accounts.links.use(scene.organizationId, link, text);
+    scene.accounts.emailLinks.redeem(scene.organizationId, link, text);
 
   async function invited(facts: Parameters<TestAccounts['createUser']>[0] = {}) {
     const user = await scene.createUser({ password: undefined, ...facts });
-    await scene.accounts.links.invite(user);
+    await scene.accounts.emailLinks.sendInvitation(user);
     const mails = await deliver();
     return { user, mails, link: linkIn(mails) };
   }
 
   async function resetLink(user: User): Promise<string> {
-    await scene.accounts.links.requestReset(scene.organizationId, user.username, origin);
+    await scene.accounts.emailLinks.requestPasswordReset(
+      scene.organizationId,
+      user.username,
+      origin,
+    );
     return linkIn(await deliver());
   }
 
@@ -116,16 +120,16 @@ describe('links by mail', () => {
 
   test('a reset is asked for by name or address, and nobody hears whether it exists', async () => {
     await deliver();
-    const { links } = scene.accounts;
+    const { emailLinks: links } = scene.accounts;
     const user = await scene.createUser({ email: 'carol@shop.example' });
     const twin = await scene.createUser({ email: 'Carol@shop.example' });
     const off = await scene.createUser({ email: 'carol@shop.example' });
     await scene.accounts.setStatus(scene.organizationId, off.userId, 'Disabled');
     for (const name of ['nobody', 'nobody@shop.example', '\0', '', '%', off.username]) {
-      assert.equal(await links.requestReset(scene.organizationId, name, origin), undefined);
+      assert.equal(await links.requestPasswordReset(scene.organizationId, name, origin), undefined);
     }
     assert.deepEqual(await deliver(), []);
-    await links.requestReset(scene.organizationId, 'CAROL@shop.example', origin);
+    await links.requestPasswordReset(scene.organizationId, 'CAROL@shop.example', origin);
     const mails = await deliver();
     assert.equal(mails.length, 2);
     for (const { username } of [user, twin]) {
@@ -135,21 +139,21 @@ describe('links by mail', () => {
 
   test('a user gets three in an hour, at once or in turn', async () => {
     const user = await scene.createUser();
-    const { links } = scene.accounts;
+    const { emailLinks: links } = scene.accounts;
     const asked = Array.from({ length: 6 }, () =>
-      links.requestReset(scene.organizationId, user.username, origin),
+      links.requestPasswordReset(scene.organizationId, user.username, origin),
     );
     await Promise.all(asked);
     assert.equal((await deliver()).length, 3);
     scene.clock.advance(hourMs);
-    await links.requestReset(scene.organizationId, user.username, origin);
+    await links.requestPasswordReset(scene.organizationId, user.username, origin);
     assert.equal((await deliver()).length, 1);
   });
 
   test('invitations asked for at once are counted one by one', async () => {
     const user = await scene.createUser({ password: undefined });
     const ends = await Promise.allSettled(
-      Array.from({ length: 16 }, () => scene.accounts.links.invite(user)),
+      Array.from({ length: 16 }, () => scene.accounts.emailLinks.sendInvitation(user)),
     );
     assert.equal(ends.filter(({ status }) => status === 'fulfilled').length, 10);
     assert.equal((await deliver()).length, 10);
@@ -163,8 +167,8 @@ describe('links by mail', () => {
     const guarded = await openTestAccounts(database, { limits });
     const user = await guarded.createUser();
     for (let index = 0; index < 4; index += 1) {
-      const { links } = guarded.accounts;
-      await links.requestReset(guarded.organizationId, user.username, origin);
+      const { emailLinks: links } = guarded.accounts;
+      await links.requestPasswordReset(guarded.organizationId, user.username, origin);
     }
     assert.equal((await guarded.office.deliver()).length, 2);
   });
@@ -172,9 +176,9 @@ describe('links by mail', () => {
   test('a changed address counts once its mail is answered; the old one is told', async () => {
     const user = await scene.createUser({ email: 'old@shop.example', emailVerified: true });
     const reset = await resetLink(user);
-    await scene.accounts.links.changeEmail(user, 'first@shop.example');
+    await scene.accounts.emailLinks.changeEmail(user, 'first@shop.example');
     const first = linkIn(await deliver());
-    await scene.accounts.links.changeEmail(user, 'new@shop.example');
+    await scene.accounts.emailLinks.changeEmail(user, 'new@shop.example');
     const [mail] = await deliver();
     assert.equal(mail?.to, 'new@shop.example');
     const find = () => scene.accounts.find(user.organizationId, user.userId);
@@ -188,17 +192,17 @@ describe('links by mail', () => {
     const told = await deliver();
     assert.deepEqual(
       told.map(({ to, subject }) => [to, subject]),
-      [['old@shop.example', 'Your mail address was changed · Switchyard']],
+      [['old@shop.example', 'Your email address was changed · Switchyard']],
     );
-    await assert.rejects(scene.accounts.links.changeEmail(user, 'x'), /field_invalid/);
+    await assert.rejects(scene.accounts.emailLinks.changeEmail(user, 'x'), /field_invalid/);
   });
 
   test('a link is of its organisation and its user, who must not be switched off', async () => {
     const { user, link } = await invited();
     const elsewhere = await openTestAccounts(database);
-    const { links } = elsewhere.accounts;
-    assert.equal(await links.open(elsewhere.organizationId, link), undefined);
-    assert.equal(await links.use(elsewhere.organizationId, link, password), undefined);
+    const { emailLinks: links } = elsewhere.accounts;
+    assert.equal(await links.find(elsewhere.organizationId, link), undefined);
+    assert.equal(await links.redeem(elsewhere.organizationId, link, password), undefined);
     await scene.accounts.setStatus(scene.organizationId, user.userId, 'Disabled');
     assert.equal(await open(link), undefined);
     assert.equal(await use(link, password), undefined);
@@ -210,7 +214,7 @@ describe('links by mail', () => {
 
   test('the database holds the hash alone, and no job a link that can be read', async () => {
     const user = await scene.createUser({ password: undefined });
-    await scene.accounts.links.invite(user);
+    await scene.accounts.emailLinks.sendInvitation(user);
     const jobs = JSON.stringify(scene.office.waiting);
     const link = linkIn(await deliver());
     assert.equal(link.length, 43);
@@ -226,7 +230,7 @@ describe('links by mail', () => {
 
   test('a letter whose link has expired meanwhile is not sent', async () => {
     const user = await scene.createUser({ password: undefined });
-    await scene.accounts.links.invite(user);
+    await scene.accounts.emailLinks.sendInvitation(user);
     scene.clock.advance(24 * hourMs);
     assert.deepEqual(await deliver(), []);
   });

@@ -1,62 +1,62 @@
-// Links by mail: to set the first password, a new one, or to confirm an address; each good once.
+// Single-use links in emails: to set the first password, to set a new password, or to confirm an address.
 import { refuse } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import type { Clock, Database, Ids, Job, Jobs } from '../../../platform/index.ts';
 import { hashSecret } from '../../secrets.ts';
-import type { Post } from '../emails/email-outbox.ts';
-import type { Limiter } from '../sign-in-attempts/attempt-limits.ts';
-import type { LinkPurpose, Origin, User } from '../types.ts';
-import { usernameKey } from '../users/rules.ts';
+import type { EmailOutbox } from '../emails/email-outbox.ts';
+import type { AttemptLimiter } from '../sign-in-attempts/attempt-limits.ts';
+import type { AttemptOrigin, LinkPurpose, User } from '../types.ts';
+import { toUsernameKey } from '../users/rules.ts';
 import { replacePassword, type UserStore } from '../users/user-sql.ts';
-import { isEmail } from '../users/validate-user.ts';
+import { isValidEmail } from '../users/validate-user.ts';
 import {
-  createLinkStore,
-  type FoundLink,
+  confirmPendingEmail,
+  createEmailLinkStore,
+  type EmailLink,
   insertLink,
-  markVerified,
-  moveEmail,
+  invalidateLinksOfUser,
+  markEmailVerified,
+  markLinkUsed,
   setPendingEmail,
-  spendLink,
-  spendOthers,
 } from './email-link-sql.ts';
 
 const hourMs = 3_600_000;
-const lifeMs: Readonly<Record<LinkPurpose, number>> = {
+const linkLifetimeMs: Readonly<Record<LinkPurpose, number>> = {
   activate: 24 * hourMs,
   reset: hourMs,
   email: 24 * hourMs,
 };
-/** Of one purpose to one user within an hour: enough for a lost mail, too few for a nuisance. */
-const linksPerHour = 3;
-/** An administrator may well invite somebody again and again; a link more does no harm then. */
-const invitationsPerHour = 10;
+/** Per purpose and user: enough for a lost email, too few to annoy the user. */
+const maxLinksPerHour = 3;
+/** An administrator may invite a user several times. */
+const maxInvitationsPerHour = 10;
 const linkPattern = /^[\w-]{43}$/;
 const resetJob = 'accounts.reset';
-const typedCharsMax = 320;
+const maxInputLength = 320;
 
-export type Links = ReturnType<typeof createLinks>;
+export type EmailLinks = ReturnType<typeof createEmailLinks>;
 
 type Deps = {
   readonly database: Database;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly jobs: Pick<Jobs, 'handle'>;
-  readonly post: Post;
+  readonly outbox: EmailOutbox;
   readonly users: UserStore;
-  readonly limits: Limiter;
-  /** Checks the password against the policy; rejects with a refusal, or hashes it. */
-  newHash(password: string, user: User): Promise<string>;
-  /** The user's row changed, and everybody with the old password is to go. */
-  ended(user: User): Promise<void>;
-  changed(organizationId: string, userId: string): void;
+  readonly limits: AttemptLimiter;
+  /** Checks the password against the policy and hashes it. */
+  hashNewPassword(password: string, user: User): Promise<string>;
+  /** Invalidates the cached user and ends every session. */
+  endAllSessions(user: User): Promise<void>;
+  invalidateUser(organizationId: string, userId: string): void;
 };
 
-export function createLinks(deps: Deps) {
-  const { database, clock, ids, jobs, post, users, limits } = deps;
-  const store = createLinkStore(database);
+export function createEmailLinks(deps: Deps) {
+  const { database, clock, ids, jobs, outbox, users, limits } = deps;
+  const store = createEmailLinkStore(database);
 
-  /** False where the user was sent as many as an hour may have: then nothing was written. */
-  async function writeIn(
+  /** False if the hourly limit of links is reached: then nothing was written. */
+  async function insertLinkAndEmail(
     trx: Kysely<unknown>,
     user: User,
     purpose: LinkPurpose,
@@ -64,144 +64,154 @@ export function createLinks(deps: Deps) {
   ): Promise<boolean> {
     const secret = ids.secret();
     const at = clock.now();
-    const expiresAt = at + lifeMs[purpose];
+    const expiresAt = at + linkLifetimeMs[purpose];
     const link = { linkHash: hashSecret(secret), purpose, email: to, at, expiresAt };
-    const most = purpose === 'activate' ? invitationsPerHour : linksPerHour;
-    if (!(await insertLink(trx, user, link, { since: at - hourMs, most }))) return false;
+    const maxPerHour = purpose === 'activate' ? maxInvitationsPerHour : maxLinksPerHour;
+    if (!(await insertLink(trx, user, link, { since: at - hourMs, max: maxPerHour }))) return false;
     if (purpose === 'email' || to !== user.email) await setPendingEmail(trx, user, to);
-    await post.link(trx, user, purpose, { secret, expiresAt, to });
+    await outbox.enqueueLink(trx, user, purpose, { secret, expiresAt, to });
     return true;
   }
 
-  async function send(user: User, purpose: LinkPurpose, to: string): Promise<boolean> {
-    const isSent = await database.transaction((trx) => writeIn(trx, user, purpose, to));
-    if (isSent) post.poke();
+  async function sendLink(user: User, purpose: LinkPurpose, to: string): Promise<boolean> {
+    const isSent = await database.transaction((trx) => insertLinkAndEmail(trx, user, purpose, to));
+    if (isSent) outbox.poke();
     return isSent;
   }
 
-  /** Whoever asked has his answer already: nothing of what happens here can be timed. */
-  async function answerReset(job: Job): Promise<void> {
-    const { name } = post.open<{ name: string }>(job);
-    const key = usernameKey(name);
-    const named = key === undefined ? undefined : await users.findByKey(job.organizationId, key);
-    const found =
-      named !== undefined
-        ? [named]
-        : isEmail(name)
+  /** Runs as a job after the response, so that its duration does not show whether the user exists. */
+  async function processResetRequest(job: Job): Promise<void> {
+    const { name } = outbox.decryptPayload<{ name: string }>(job);
+    const key = toUsernameKey(name);
+    const byUsername =
+      key === undefined ? undefined : await users.findByUsernameKey(job.organizationId, key);
+    const matches =
+      byUsername !== undefined
+        ? [byUsername]
+        : isValidEmail(name)
           ? await users.findByEmail(job.organizationId, name)
           : [];
-    const enabled = found.filter(({ status }) => status === 'Enabled');
-    await Promise.all(enabled.map((user) => send(user, 'reset', user.email)));
+    const enabled = matches.filter(({ status }) => status === 'Enabled');
+    await Promise.all(enabled.map((user) => sendLink(user, 'reset', user.email)));
   }
 
-  async function setPassword(found: FoundLink, hash: Buffer, password: string): Promise<boolean> {
-    const { user, email } = found;
-    // Before the link is spent, so that a refused password does not cost it.
-    const passwordHash = await deps.newHash(password, user);
+  async function setPassword(
+    link: EmailLink,
+    linkHash: Buffer,
+    password: string,
+  ): Promise<boolean> {
+    const { user, email } = link;
+    // Before the link is used, so that a forbidden password does not use it up.
+    const passwordHash = await deps.hashNewPassword(password, user);
     const at = clock.now();
     return database.transaction(async (trx) => {
-      if (!(await spendLink(trx, user.organizationId, hash, at))) return false;
-      await spendOthers(trx, user, at);
-      // Whoever was invited at another address since has proved that one.
-      const isMoved = found.purpose === 'activate' && email !== user.email;
-      if (isMoved && !(await moveEmail(trx, user, email, at))) return false;
+      if (!(await markLinkUsed(trx, user.organizationId, linkHash, at))) return false;
+      await invalidateLinksOfUser(trx, user, at);
+      // The user was invited at a new address and has proved that address.
+      const hasNewEmail = link.purpose === 'activate' && email !== user.email;
+      if (hasNewEmail && !(await confirmPendingEmail(trx, user, email, at))) return false;
       await replacePassword(trx, user, passwordHash, at);
-      await markVerified(trx, user, email);
-      if (user.hasPassword) await post.notice(trx, user, 'password-changed');
+      await markEmailVerified(trx, user, email);
+      if (user.hasPassword) await outbox.enqueueNotice(trx, user, 'password-changed');
       return true;
     });
   }
 
-  async function confirmEmail({ user, email }: FoundLink, hash: Buffer): Promise<boolean> {
+  async function confirmEmail({ user, email }: EmailLink, linkHash: Buffer): Promise<boolean> {
     const at = clock.now();
     return database.transaction(async (trx) => {
-      if (!(await spendLink(trx, user.organizationId, hash, at))) return false;
-      if (!(await moveEmail(trx, user, email, at))) return false;
-      // They lie in the mailbox that was left.
-      await spendOthers(trx, user, at);
-      if (user.email !== email) await post.notice(trx, user, 'email-changed');
+      if (!(await markLinkUsed(trx, user.organizationId, linkHash, at))) return false;
+      if (!(await confirmPendingEmail(trx, user, email, at))) return false;
+      // They are in the old mailbox.
+      await invalidateLinksOfUser(trx, user, at);
+      if (user.email !== email) await outbox.enqueueNotice(trx, user, 'email-changed');
       return true;
     });
   }
 
-  const find = async (organizationId: string, link: string): Promise<FoundLink | undefined> =>
+  const findLink = async (organizationId: string, link: string): Promise<EmailLink | undefined> =>
     linkPattern.test(link) ? store.find(organizationId, hashSecret(link), clock.now()) : undefined;
 
-  jobs.handle(resetJob, answerReset);
+  jobs.handle(resetJob, processResetRequest);
 
   return {
-    /** The same for everybody: one row in the jobs table. */
-    async requestReset(
+    /** The same work for every input: one row in the jobs table. */
+    async requestPasswordReset(
       organizationId: string,
       usernameOrEmail: string,
-      origin: Origin,
+      origin: AttemptOrigin,
     ): Promise<void> {
-      if (limits.mail(origin.address) !== undefined) return;
-      const name = usernameOrEmail.slice(0, typedCharsMax).toWellFormed();
-      await post.enqueue(resetJob, organizationId, { name });
+      if (limits.countResetRequest(origin.address) !== undefined) return;
+      const name = usernameOrEmail.slice(0, maxInputLength).toWellFormed();
+      await outbox.enqueueEncrypted(resetJob, organizationId, { name });
     },
 
-    async invite(user: User): Promise<void> {
-      if (!(await send(user, 'activate', user.email))) tooMany();
+    async sendInvitation(user: User): Promise<void> {
+      if (!(await sendLink(user, 'activate', user.email))) throwTooManyLinks();
     },
 
-    /** A link that came by mail names no organisation. Undefined: never one of ours. */
-    organizationOf: async (link: string): Promise<string | undefined> =>
-      linkPattern.test(link) ? store.organizationOf(hashSecret(link)) : undefined,
+    /** The link does not contain the organisation. Undefined if the link does not exist. */
+    findOrganizationId: async (link: string): Promise<string | undefined> =>
+      linkPattern.test(link) ? store.findOrganizationId(hashSecret(link)) : undefined,
 
-    /** Who set the first password by this link within the last hour, and has no second factor yet. */
-    activated: async (organizationId: string, link: string): Promise<User | undefined> =>
+    /** The user that set the first password with this link within the last hour and must still set up a second factor. */
+    findActivatedUser: async (organizationId: string, link: string): Promise<User | undefined> =>
       linkPattern.test(link)
-        ? store.activated(organizationId, hashSecret(link), clock.now() - hourMs)
+        ? store.findActivatedUser(organizationId, hashSecret(link), clock.now() - hourMs)
         : undefined,
 
-    /** Within the caller's transaction, who pokes the post once that holds. */
-    async sendIn(
+    /** In the caller's transaction; the caller calls `outbox.poke` after the commit. */
+    async sendInTransaction(
       trx: Kysely<unknown>,
       user: User,
       purpose: LinkPurpose,
       to = user.email,
     ): Promise<void> {
-      if (!(await writeIn(trx, user, purpose, to))) tooMany();
+      if (!(await insertLinkAndEmail(trx, user, purpose, to))) throwTooManyLinks();
     },
 
-    /** The address stays what it is until the link is followed. */
+    /** The user keeps the old address until the link is followed. */
     async changeEmail(user: User, email: string): Promise<void> {
-      if (!isEmail(email)) refuse('field_invalid', 'This is no mail address.');
-      if (!(await send(user, 'email', email))) tooMany();
+      if (!isValidEmail(email)) refuse('field_invalid', 'The email address is not valid.');
+      if (!(await sendLink(user, 'email', email))) throwTooManyLinks();
     },
 
-    /** Looks, and does not use up: mail scanners follow links, too. */
-    async open(
+    /** Does not use the link up: email scanners open links too. */
+    async find(
       organizationId: string,
       link: string,
     ): Promise<{ user: User; purpose: LinkPurpose } | undefined> {
-      const found = await find(organizationId, link);
+      const found = await findLink(organizationId, link);
       return found === undefined ? undefined : { user: found.user, purpose: found.purpose };
     },
 
-    /** Undefined: used, expired, or never ours. Rejects with `field_invalid` where the password is refused. */
-    async use(organizationId: string, link: string, password?: string): Promise<User | undefined> {
-      const found = await find(organizationId, link);
+    /** Undefined if the link is used, expired or unknown. Rejects with `field_invalid` if the password is not allowed. */
+    async redeem(
+      organizationId: string,
+      link: string,
+      password?: string,
+    ): Promise<User | undefined> {
+      const found = await findLink(organizationId, link);
       if (found === undefined) return undefined;
       const { user, purpose } = found;
       const hash = hashSecret(link);
       if (purpose === 'email') {
         if (!(await confirmEmail(found, hash))) return undefined;
-        deps.changed(organizationId, user.userId);
+        deps.invalidateUser(organizationId, user.userId);
       } else {
-        if (password === undefined) refuse('field_required', 'This link needs a password.');
+        if (password === undefined)
+          refuse('field_required', 'The field password is required for this link.');
         if (!(await setPassword(found, hash, password))) return undefined;
-        await deps.ended(user);
+        await deps.endAllSessions(user);
       }
-      post.poke();
+      outbox.poke();
       return users.find(organizationId, user.userId);
     },
   };
 }
 
-function tooMany(): never {
-  refuse('rate_limited', 'This user was sent as many links as an hour may have.', {
+function throwTooManyLinks(): never {
+  refuse('rate_limited', 'The hourly limit of links for this user is reached. Retry in one hour.', {
     retryAfterMs: hourMs,
   });
 }

@@ -45,7 +45,7 @@ test('a link reaches its reader over a mail server that fails, and lies in the c
   try {
     const scene = await openTestAccounts(database, { jobs, mail });
     const user = await scene.createUser({ password: undefined, locale: 'fr' });
-    await scene.accounts.links.invite(user);
+    await scene.accounts.emailLinks.sendInvitation(user);
     const [job] = await database.query('SELECT * FROM jobs');
     assert.equal(JSON.stringify(job).includes(user.email), false);
     jobs.start();
@@ -62,8 +62,8 @@ test('a link reaches its reader over a mail server that fails, and lies in the c
     const link = /\/links\/([\w-]{43})\s/.exec(read.text ?? '')?.[1] ?? '';
     assert.ok(read.html?.includes(`/links/${link}"`));
     assert.equal(JSON.stringify(job).includes(link), false);
-    const { links } = scene.accounts;
-    assert.ok(await links.use(scene.organizationId, link, password));
+    const { emailLinks: links } = scene.accounts;
+    assert.ok(await links.redeem(scene.organizationId, link, password));
     assert.ok((await scene.attempt(user)).ok);
   } finally {
     await jobs.stop();
@@ -95,7 +95,9 @@ test('a letter to a mailbox that is no more is given up, and others are not', as
   try {
     const scene = await openTestAccounts(database, { jobs, mail });
     for (const email of ['gone@shop.example', 'full@shop.example']) {
-      await scene.accounts.links.invite(await scene.createUser({ password: undefined, email }));
+      await scene.accounts.emailLinks.sendInvitation(
+        await scene.createUser({ password: undefined, email }),
+      );
     }
     jobs.start();
     await eventually('one is gone, and the other waits', async () => {
@@ -133,19 +135,22 @@ test('what cannot be told by letter is not done', async () => {
   assert.deepEqual(scene.ended, []);
   // Nor does a link count that nobody was sent.
   for (let index = 0; index < 12; index += 1) {
-    await assert.rejects(accounts.links.invite(user), /is full/);
+    await assert.rejects(accounts.emailLinks.sendInvitation(user), /is full/);
   }
   isFull = false;
-  await accounts.links.invite(user);
+  await accounts.emailLinks.sendInvitation(user);
 });
 
 test('a process without mail says so, and does nothing by halves', async () => {
   const scene = await openTestAccounts(await testDatabase(), { jobs: undefined, mail: undefined });
   const user = await scene.createUser();
-  await assert.rejects(scene.accounts.links.invite(user), /was given no mail/);
+  await assert.rejects(
+    scene.accounts.emailLinks.sendInvitation(user),
+    /has no email configuration/,
+  );
   await assert.rejects(
     scene.accounts.setPassword(scene.organizationId, user.userId, newer),
-    /was given no mail/,
+    /has no email configuration/,
   );
   assert.ok((await scene.attempt(user)).ok);
 });

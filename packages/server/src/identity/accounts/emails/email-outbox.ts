@@ -1,4 +1,4 @@
-// Sends letters to users: written down sealed in the same commit as what they tell, sent when it holds.
+// Emails to users: stored encrypted in the transaction of the change that they report, and sent by a job.
 import { type Kysely, sql } from 'kysely';
 import {
   type Clock,
@@ -14,21 +14,21 @@ import {
   seal,
 } from '../../../platform/index.ts';
 import type { User } from '../types.ts';
-import { type Letter, type LetterKind, writeLetter } from './email-templates.ts';
+import { type AccountEmail, type AccountEmailKind, renderAccountEmail } from './email-templates.ts';
 
-const letterKind = 'accounts.letter';
+const emailJobKind = 'accounts.letter';
 
-const noOffice = new Error('this process was given no mail');
+const noMailError = new Error('this process has no email configuration');
 
-/** For processes that write no letters. */
-export const noMail: Pick<Mail, 'send'> = { send: () => Promise.reject(noOffice) };
-export const noJobs: Pick<Jobs, 'handle' | 'enqueue' | 'poke'> = {
+/** For processes that send no emails. */
+export const unavailableMail: Pick<Mail, 'send'> = { send: () => Promise.reject(noMailError) };
+export const unavailableJobs: Pick<Jobs, 'handle' | 'enqueue' | 'poke'> = {
   handle: () => {},
-  enqueue: () => Promise.reject(noOffice),
+  enqueue: () => Promise.reject(noMailError),
   poke: () => {},
 };
 
-export type Post = ReturnType<typeof createPost>;
+export type EmailOutbox = ReturnType<typeof createEmailOutbox>;
 
 type Deps = {
   readonly jobs: Pick<Jobs, 'handle' | 'enqueue' | 'poke'>;
@@ -40,15 +40,15 @@ type Deps = {
   readonly authUrl: string;
 };
 
-/** A job as we keep it: what it says is nobody's to read in the table. */
-type SealedJob = { readonly organizationId: string; readonly jobId: string };
+/** The job of an encrypted payload: its identifiers are the associated data of the encryption. */
+type JobKey = { readonly organizationId: string; readonly jobId: string };
 
-export function createPost(deps: Deps) {
+export function createEmailOutbox(deps: Deps) {
   const { jobs, mail, clock, ids, log, masterKey, authUrl } = deps;
   const key = deriveKey(masterKey, 'account-letters');
-  const placeOf = ({ organizationId, jobId }: SealedJob) => `${organizationId}|${jobId}`;
+  const encryptionContext = ({ organizationId, jobId }: JobKey) => `${organizationId}|${jobId}`;
 
-  async function enqueue(
+  async function enqueueEncrypted(
     kind: string,
     organizationId: string,
     content: unknown,
@@ -56,70 +56,75 @@ export function createPost(deps: Deps) {
   ): Promise<void> {
     const jobId = ids.uuid();
     const bytes = Buffer.from(JSON.stringify(content));
-    const sealed = seal(key, bytes, placeOf({ organizationId, jobId })).toString('base64');
+    const sealed = seal(key, bytes, encryptionContext({ organizationId, jobId })).toString(
+      'base64',
+    );
     await jobs.enqueue({ organizationId, jobId, kind, payload: { sealed } }, trx);
   }
 
-  function open<Content>(job: Job): Content {
+  function decryptPayload<Content>(job: Job): Content {
     const sealed = Buffer.from(String(job.payload['sealed']), 'base64');
-    return JSON.parse(openSealed(key, sealed, placeOf(job)).toString()) as Content;
+    return JSON.parse(openSealed(key, sealed, encryptionContext(job)).toString()) as Content;
   }
 
-  async function write(
+  async function enqueueEmail(
     trx: Kysely<unknown>,
     user: User,
-    kind: LetterKind,
-    facts: Partial<Letter> = {},
+    kind: AccountEmailKind,
+    overrides: Partial<AccountEmail> = {},
   ): Promise<void> {
-    const { email, locale, zoneinfo, givenName, username, organizationId } = user;
-    const userDomainId = await domainOf(trx, organizationId);
-    const letter = { kind, to: email, locale, zoneinfo, givenName, username, userDomainId };
-    await enqueue(letterKind, organizationId, { ...letter, ...facts }, trx);
+    const { locale, zoneinfo, givenName, username, organizationId } = user;
+    const userDomainId = await findUserDomainId(trx, organizationId);
+    const email = { kind, to: user.email, locale, zoneinfo, givenName, username, userDomainId };
+    await enqueueEncrypted(emailJobKind, organizationId, { ...email, ...overrides }, trx);
   }
 
-  async function deliver(job: Job): Promise<void> {
-    const letter = open<Letter>(job);
-    const expiresAt = letter.link?.expiresAt ?? Number.POSITIVE_INFINITY;
+  async function deliverEmail(job: Job): Promise<void> {
+    const email = decryptPayload<AccountEmail>(job);
+    const expiresAt = email.link?.expiresAt ?? Number.POSITIVE_INFINITY;
     if (expiresAt <= clock.now()) {
-      log.warn({ jobId: job.jobId, kind: letter.kind }, 'a link expired before its mail was taken');
+      log.warn(
+        { jobId: job.jobId, kind: email.kind },
+        'an email was not sent because its link expired first',
+      );
       return;
     }
-    const { language, ...words } = writeLetter(letter);
-    await deliverMail({ mail, log }, job, { to: letter.to, language, ...words });
+    const { language, ...rendered } = renderAccountEmail(email);
+    await deliverMail({ mail, log }, job, { to: email.to, language, ...rendered });
   }
 
-  jobs.handle(letterKind, deliver, { most: mailsAtOnce });
+  jobs.handle(emailJobKind, deliverEmail, { most: mailsAtOnce });
 
   return {
-    enqueue,
-    open,
+    enqueueEncrypted,
+    decryptPayload,
 
-    /** Tells the user what was done, at the address of then. */
-    notice: (trx: Kysely<unknown>, user: User, kind: LetterKind): Promise<void> =>
-      write(trx, user, kind),
+    /** Reports a change to the user, at the address that the user had at that time. */
+    enqueueNotice: (trx: Kysely<unknown>, user: User, kind: AccountEmailKind): Promise<void> =>
+      enqueueEmail(trx, user, kind),
 
-    /** @param to another address than the user's own, where that one is to be confirmed */
-    async link(
+    /** @param link its member `to` differs from the address of the user when a new address is to be confirmed */
+    async enqueueLink(
       trx: Kysely<unknown>,
       user: User,
-      kind: LetterKind,
+      kind: AccountEmailKind,
       link: { readonly secret: string; readonly expiresAt: number; readonly to: string },
     ): Promise<void> {
-      const domain = encodeURIComponent(await domainOf(trx, user.organizationId));
+      const domain = encodeURIComponent(await findUserDomainId(trx, user.organizationId));
       const address = `${authUrl}/auth/realms/${domain}/links/${link.secret}`;
-      await write(trx, user, kind, {
+      await enqueueEmail(trx, user, kind, {
         to: link.to,
         link: { address, expiresAt: link.expiresAt },
       });
     },
 
-    /** To be called once the transaction is committed. */
+    /** To be called after the commit. */
     poke: jobs.poke,
   };
 }
 
-/** On the transaction's own connection: waiting for a second one could stop all who hold a first. */
-async function domainOf(trx: Kysely<unknown>, organizationId: string): Promise<string> {
+/** Uses the connection of the transaction: waiting for a second connection could block all transactions. */
+async function findUserDomainId(trx: Kysely<unknown>, organizationId: string): Promise<string> {
   const { rows } = await sql<{ user_domain_id: string }>`SELECT user_domain_id FROM user_domains
     WHERE organization_id = ${organizationId}`.execute(trx);
   return rows[0]?.user_domain_id ?? '';

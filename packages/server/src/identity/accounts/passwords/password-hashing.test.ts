@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Refusal } from '@switchyard/contract';
 import { systemIds } from '../../../platform/index.ts';
-import { createPasswords } from './password-hashing.ts';
+import { createPasswordHasher } from './password-hashing.ts';
 
 describe('passwords', () => {
   test('are hashed by argon2id, each with a salt of its own', async () => {
-    const passwords = createPasswords(systemIds.secret());
+    const passwords = createPasswordHasher(systemIds.secret());
     const one = await passwords.hash('seven tills');
     const other = await passwords.hash('seven tills');
     assert.match(one, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
@@ -22,13 +22,13 @@ describe('passwords', () => {
 
   test('nobody’s password is not the empty one, nor what it is made of', async () => {
     const unguessable = systemIds.secret();
-    const passwords = createPasswords(unguessable);
+    const passwords = createPasswordHasher(unguessable);
     assert.equal(await passwords.verify(undefined, unguessable), false);
     assert.equal(await passwords.verify(undefined, ''), false);
   });
 
   test('beyond the line the answer is 503, and the line moves on', async () => {
-    const passwords = createPasswords(systemIds.secret(), 3);
+    const passwords = createPasswordHasher(systemIds.secret(), 3);
     const asked = Array.from({ length: 8 }, () => passwords.verify(undefined, 'x'));
     const ends = await Promise.allSettled(asked);
     const full = ends.filter((end) => end.status === 'rejected');

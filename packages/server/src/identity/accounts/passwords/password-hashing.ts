@@ -1,59 +1,64 @@
-// Hashes passwords with argon2id: a bounded number at once, and as much work for users who do not exist.
+// Hashes passwords with argon2id: limited concurrency, and equal work for users that do not exist.
 import { hash, parseOptions, verify } from '@node-rs/argon2';
 import { refuse } from '@switchyard/contract';
-import { preparedPassword } from './rules.ts';
+import { normalizePassword } from './rules.ts';
 
-/** ADR 0016. The package's own default algorithm and version are argon2id, version 19. */
-const parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
-/** Half of libuv's four threads: files and name look-ups go through the same ones. */
-const hashesAtOnce = 2;
-/** About a second of work; who comes later is told so at once. */
-const hashesWaitingMax = 128;
+/** ADR 0016. The default algorithm and version of the package are argon2id, version 19. */
+const argon2Parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
+/** Half of libuv's four threads: file access and DNS lookups use the same threads. */
+const maxConcurrentHashes = 2;
+/** About one second of work; further calls fail at once with `overloaded`. */
+const maxWaitingHashes = 128;
 const retryAfterMs = 1_000;
 
-export type Passwords = {
+export type PasswordHasher = {
   hash(password: string): Promise<string>;
-  /** Without a hash it does the same work, and the answer is no. */
+  /** Without a hash it does the same work and returns false. */
   verify(passwordHash: string | undefined, password: string): Promise<boolean>;
-  /** Made with other parameters than today's. */
+  /** True if the hash has other parameters than new hashes. */
   isOutdated(passwordHash: string): boolean;
 };
 
-/** @param unguessable becomes the password of nobody */
-export function createPasswords(unguessable: string, waitingMax = hashesWaitingMax): Passwords {
-  const line = createLine(hashesAtOnce, waitingMax);
-  const nobody = hash(unguessable, parameters);
-  // Told to whoever verifies; the process must not end over it before.
-  nobody.catch(() => {});
+/** @param dummyPassword random; passwords of unknown users are verified against its hash */
+export function createPasswordHasher(
+  dummyPassword: string,
+  maxWaiting = maxWaitingHashes,
+): PasswordHasher {
+  const runLimited = createConcurrencyLimit(maxConcurrentHashes, maxWaiting);
+  const dummyHashReady = hash(dummyPassword, argon2Parameters);
+  // `verify` reports the error; an unhandled rejection would end the process before that.
+  dummyHashReady.catch(() => {});
 
   return {
-    hash: (password) => line(() => hash(preparedPassword(password), parameters)),
+    hash: (password) => runLimited(() => hash(normalizePassword(password), argon2Parameters)),
     async verify(passwordHash, password) {
-      const nobodysHash = await nobody;
-      const fits = await line(() =>
-        verify(passwordHash ?? nobodysHash, preparedPassword(password)),
+      const dummyHash = await dummyHashReady;
+      const matches = await runLimited(() =>
+        verify(passwordHash ?? dummyHash, normalizePassword(password)),
       );
-      return fits && passwordHash !== undefined;
+      return matches && passwordHash !== undefined;
     },
     isOutdated(passwordHash) {
-      const made = parseOptions(passwordHash);
-      return Object.entries(parameters).some(
-        ([name, value]) => made[name as keyof typeof parameters] !== value,
+      const parsedParameters = parseOptions(passwordHash);
+      return Object.entries(argon2Parameters).some(
+        ([name, value]) => parsedParameters[name as keyof typeof argon2Parameters] !== value,
       );
     },
   };
 }
 
-/** First come, first served; beyond the limit of those who wait the answer is 503. */
-function createLine(atOnceMax: number, waitingMax: number) {
+/** In order of arrival; rejects with `overloaded` (503) if too many calls wait. */
+function createConcurrencyLimit(maxConcurrent: number, maxWaiting: number) {
   const waiting: (() => void)[] = [];
   let running = 0;
   return async <Result>(work: () => Promise<Result>): Promise<Result> => {
-    if (running >= atOnceMax) {
-      if (waiting.length >= waitingMax) {
-        refuse('overloaded', 'Too many people sign in at this moment.', { retryAfterMs });
+    if (running >= maxConcurrent) {
+      if (waiting.length >= maxWaiting) {
+        refuse('overloaded', 'Too many sign-ins at the same time. Retry the request later.', {
+          retryAfterMs,
+        });
       }
-      // Whoever ends hands on the place, so that nobody slips in between.
+      // A finished call passes its slot to the next one, so that no new call takes it.
       await new Promise<void>((resolve) => waiting.push(resolve));
     } else {
       running += 1;

@@ -12,7 +12,7 @@ describe('the password policy', () => {
   let user: User;
 
   before(async () => {
-    scene = await openTestAccounts(await testDatabase(), { strength });
+    scene = await openTestAccounts(await testDatabase(), { passwordStrength: strength });
     user = await scene.createUser({
       username: 'marguerite.dubois',
       email: 'm.dubois@boulangerie-soleil.example',
@@ -24,7 +24,7 @@ describe('the password policy', () => {
   after(() => scene.accounts.close());
 
   const faultOf = (password: string, hasSecondFactor = false) =>
-    scene.accounts.passwordFault(password, user, hasSecondFactor);
+    scene.accounts.findPasswordViolation(password, user, hasSecondFactor);
 
   test('asks for length first, less beside a second factor', async () => {
     assert.equal(await faultOf('k2!8xQz0pLmn'), 'too_short');
@@ -95,7 +95,7 @@ describe('the password policy', () => {
   test('asks no list about what a machine made, but still whether it is long enough', async () => {
     const made = (password: string) => scene.createUser({ password, passwordIsRandom: true });
     await made('passwordpassword');
-    await assert.rejects(made('k2!8xQz0pLmn'), /needs 15 characters/);
+    await assert.rejects(made('k2!8xQz0pLmn'), /needs at least 15 characters/);
   });
 
   test('works again after its thread was let go', async () => {

@@ -1,53 +1,53 @@
-// Judges a new password: long enough for what stands beside it, and not among those that are tried first.
+// Checks a new password: minimum length, and not easy to guess.
 import { refuse } from '@switchyard/contract';
 import type { User } from '../types.ts';
 import type { PasswordStrength } from './password-strength.ts';
-import { type PasswordFault, passwordLengthFault, preparedPassword } from './rules.ts';
+import { findLengthViolation, normalizePassword, type PasswordViolation } from './rules.ts';
 
-const product = 'switchyard';
-/** Shorter ones stand in too many honest passwords. */
-const leastWordChars = 3;
-/** What has to be left of a password without the words of its user. */
-const leastOwnChars = 8;
+const productName = 'switchyard';
+/** Shorter words occur in too many good passwords. */
+const minWordLength = 3;
+/** Characters that a password must have besides the words of its user. */
+const minOwnCharacters = 8;
 
-type Named = Pick<User, 'username' | 'email' | 'givenName' | 'familyName' | 'phoneNumber'>;
+type UserNames = Pick<User, 'username' | 'email' | 'givenName' | 'familyName' | 'phoneNumber'>;
 
-const sentences: Readonly<Record<PasswordFault, string>> = {
-  too_short: 'The password needs 15 characters, or 12 beside a second factor.',
+const violationTexts: Readonly<Record<PasswordViolation, string>> = {
+  too_short: 'The password needs at least 15 characters, or 12 with a second factor.',
   too_long: 'The password has more than 128 characters.',
   too_common: 'The password is easy to guess.',
 };
 
 export function createPasswordPolicy(strength: PasswordStrength) {
-  /** Undefined: it may be used. What a machine made at random was nobody's choice, and is in no list. */
-  async function fault(
+  /** Undefined if the password is allowed. The block list is not checked for random passwords. */
+  async function findViolation(
     password: string,
-    user: Named,
+    user: UserNames,
     userDomainId: string,
     hasSecondFactor: boolean,
     isRandom = false,
-  ): Promise<PasswordFault | undefined> {
-    const length = passwordLengthFault(password, hasSecondFactor);
-    if (length !== undefined) return length;
-    const words = wordsOf(user, userDomainId);
-    const text = preparedPassword(password);
-    if (ownChars(text, words) < leastOwnChars) return 'too_common';
+  ): Promise<PasswordViolation | undefined> {
+    const lengthViolation = findLengthViolation(password, hasSecondFactor);
+    if (lengthViolation !== undefined) return lengthViolation;
+    const words = userWords(user, userDomainId);
+    const text = normalizePassword(password);
+    if (countOwnCharacters(text, words) < minOwnCharacters) return 'too_common';
     if (isRandom) return undefined;
     return (await strength.isCommon(text, words)) ? 'too_common' : undefined;
   }
 
   return {
-    fault,
+    findViolation,
 
-    /** Rejects with `field_invalid` and the sentence of the fault. */
-    async check(...judged: Parameters<typeof fault>): Promise<void> {
-      const found = await fault(...judged);
-      if (found !== undefined) refuse('field_invalid', sentences[found]);
+    /** Rejects with `field_invalid` and the text of the violation. */
+    async requireAllowed(...input: Parameters<typeof findViolation>): Promise<void> {
+      const violation = await findViolation(...input);
+      if (violation !== undefined) refuse('field_invalid', violationTexts[violation]);
     },
   };
 }
 
-function wordsOf(user: Named, userDomainId: string): string[] {
+function userWords(user: UserNames, userDomainId: string): string[] {
   const texts = [
     user.username,
     user.email,
@@ -55,15 +55,15 @@ function wordsOf(user: Named, userDomainId: string): string[] {
     user.familyName,
     user.phoneNumber,
     userDomainId,
-    product,
+    productName,
   ].filter((text) => text !== undefined);
   const parts = texts.flatMap((text) => [text, ...text.split(/[^\p{L}\p{N}]+/u)]);
   const words = parts.map((part) => part.toLowerCase());
-  return [...new Set(words)].filter((word) => word.length >= leastWordChars);
+  return [...new Set(words)].filter((word) => word.length >= minWordLength);
 }
 
-/** The longest word first, or a part of it would be left. */
-function ownChars(password: string, words: readonly string[]): number {
+/** Removes the longest words first; otherwise a part of a long word would remain. */
+function countOwnCharacters(password: string, words: readonly string[]): number {
   const longestFirst = words.toSorted((one, other) => other.length - one.length);
   const rest = longestFirst.reduce(
     (text, word) => text.replaceAll(word, ''),

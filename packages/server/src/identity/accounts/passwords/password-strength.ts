@@ -1,92 +1,98 @@
-// Asks a thread of its own how hard a password is to guess: started on first use, let go when idle.
+// Estimates in a worker thread how easy a password is to guess; the thread starts on first use and stops when idle.
 import { Worker } from 'node:worker_threads';
 import { refuse } from '@switchyard/contract';
-import type { StrengthAnswer, StrengthQuestion } from './password-strength-worker.ts';
+import type { StrengthRequest, StrengthResponse } from './password-strength-worker.ts';
 
-/** Each takes a few hundredths of a second; people set passwords rarely. */
-const waitingMax = 32;
-const answerMs = 20_000;
-/** The word lists take 70 MB; they are there only while somebody chooses a password. */
-const idleMs = 60_000;
-const heapMb = 160;
+/** One check takes a few hundredths of a second, and users set passwords rarely. */
+const maxPendingChecks = 32;
+const responseTimeoutMs = 20_000;
+/** The word lists take 70 MB, so the thread stops when no password is being chosen. */
+const idleTimeoutMs = 60_000;
+const workerHeapMb = 160;
 
 export type PasswordStrength = {
-  /** `words` count as known to whoever guesses: the user's and the realm's own. */
+  /** `words`: words that an attacker knows, such as names of the user and the realm. */
   isCommon(password: string, words: readonly string[]): Promise<boolean>;
   close(): Promise<void>;
 };
 
-type Waiting = { resolve(isCommon: boolean): void; reject(error: unknown): void };
+type PendingCheck = { resolve(isCommon: boolean): void; reject(error: unknown): void };
 
 export function createPasswordStrength(): PasswordStrength {
-  const waiting = new Map<number, Waiting>();
+  const pendingChecks = new Map<number, PendingCheck>();
   let worker: Worker | undefined;
   let nextId = 1;
   let timer: NodeJS.Timeout | undefined;
 
-  function open(): Worker {
-    const made = new Worker(new URL('./password-strength-worker.ts', import.meta.url), {
-      resourceLimits: { maxOldGenerationSizeMb: heapMb },
+  function startWorker(): Worker {
+    const newWorker = new Worker(new URL('./password-strength-worker.ts', import.meta.url), {
+      resourceLimits: { maxOldGenerationSizeMb: workerHeapMb },
     });
-    made.on('message', ({ id, isCommon }: StrengthAnswer) => {
-      waiting.get(id)?.resolve(isCommon);
-      waiting.delete(id);
-      // An answer shows that it works: the clock begins anew for those behind.
-      watch();
+    newWorker.on('message', ({ id, isCommon }: StrengthResponse) => {
+      pendingChecks.get(id)?.resolve(isCommon);
+      pendingChecks.delete(id);
+      // A response shows that the thread works: the time-out starts again for the next checks.
+      resetTimer();
     });
-    made.on('error', (error) => lose(made, error));
-    made.on('exit', () => lose(made, new Error('the thread for passwords ended')));
-    return made;
+    newWorker.on('error', (error) => dropWorker(newWorker, error));
+    newWorker.on('exit', () =>
+      dropWorker(newWorker, new Error('the password strength thread ended')),
+    );
+    return newWorker;
   }
 
-  function lose(lost: Worker, error: unknown): void {
-    if (worker !== lost) return;
+  function dropWorker(failedWorker: Worker, error: unknown): void {
+    if (worker !== failedWorker) return;
     worker = undefined;
     clearTimeout(timer);
-    for (const { reject } of waiting.values()) reject(error);
-    waiting.clear();
+    for (const { reject } of pendingChecks.values()) reject(error);
+    pendingChecks.clear();
   }
 
-  /** While somebody waits, the thread holds the process; idle, it holds nothing and goes in time. */
-  function watch(): void {
+  /** A pending check keeps the process alive; an idle thread does not, and stops after a while. */
+  function resetTimer(): void {
     clearTimeout(timer);
     const current = worker;
     if (current === undefined) return;
-    const isIdle = waiting.size === 0;
+    const isIdle = pendingChecks.size === 0;
     if (isIdle) current.unref();
     else current.ref();
     timer = setTimeout(
       () => {
-        lose(current, new Error('the thread for passwords did not answer'));
+        dropWorker(current, new Error('the password strength thread did not respond'));
         void current.terminate();
       },
-      isIdle ? idleMs : answerMs,
+      isIdle ? idleTimeoutMs : responseTimeoutMs,
     );
     timer.unref();
   }
 
   return {
     isCommon: (password, words) => {
-      if (waiting.size >= waitingMax) {
-        refuse('overloaded', 'Too many people choose a password at this moment.', {
-          retryAfterMs: 1_000,
-        });
+      if (pendingChecks.size >= maxPendingChecks) {
+        refuse(
+          'overloaded',
+          'Too many password checks at the same time. Retry the request later.',
+          {
+            retryAfterMs: 1_000,
+          },
+        );
       }
-      worker ??= open();
-      const question: StrengthQuestion = { id: nextId, password, words };
+      worker ??= startWorker();
+      const request: StrengthRequest = { id: nextId, password, words };
       nextId += 1;
-      const answer = new Promise<boolean>((resolve, reject) => {
-        waiting.set(question.id, { resolve, reject });
+      const response = new Promise<boolean>((resolve, reject) => {
+        pendingChecks.set(request.id, { resolve, reject });
       });
-      worker.postMessage(question);
-      watch();
-      return answer;
+      worker.postMessage(request);
+      resetTimer();
+      return response;
     },
 
     async close() {
       const current = worker;
       if (current === undefined) return;
-      lose(current, new Error('closed'));
+      dropWorker(current, new Error('closed'));
       await current.terminate();
     },
   };

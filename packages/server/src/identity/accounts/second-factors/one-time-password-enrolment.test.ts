@@ -26,22 +26,22 @@ describe('enrolment', () => {
 
   async function enrolled(): Promise<{ user: User; secret: string; recoveryCodes: string[] }> {
     const user = await scene.createUser({ secondFactor: 'Required' });
-    const { secret } = await scene.accounts.beginOtp(user);
-    const done = await scene.accounts.confirmOtp(user, codeOf(secret, now()), origin);
+    const { secret } = await scene.accounts.beginOtpEnrolment(user);
+    const done = await scene.accounts.confirmOtpEnrolment(user, codeOf(secret, now()), origin);
     scene.clock.advance(60_000);
     return { user, secret, recoveryCodes: done?.recoveryCodes ?? [] };
   }
 
   test('is over when a code shows that the secret arrived', async () => {
     const user = await scene.createUser({ secondFactor: 'Required' });
-    const { secret, uri } = await scene.accounts.beginOtp(user);
+    const { secret, uri } = await scene.accounts.beginOtpEnrolment(user);
     assert.match(secret, /^[A-Z2-7]{32}$/);
     assert.equal(new URL(uri).searchParams.get('secret'), secret);
     assert.ok(decodeURIComponent(uri).includes(`Switchyard ${scene.userDomainId}:`));
     assert.equal((await find(user))?.secondFactor, 'Required');
-    assert.equal(await scene.accounts.confirmOtp(user, '000000', origin), undefined);
+    assert.equal(await scene.accounts.confirmOtpEnrolment(user, '000000', origin), undefined);
     const code = codeOf(secret, now());
-    const done = await scene.accounts.confirmOtp(user, code, origin);
+    const done = await scene.accounts.confirmOtpEnrolment(user, code, origin);
     assert.equal(new Set(done?.recoveryCodes).size, 10);
     assert.equal((await find(user))?.secondFactor, 'On');
     assert.equal(scene.ended.at(-1), user.userId, 'who came in by the password alone is out');
@@ -69,32 +69,35 @@ describe('enrolment', () => {
 
   test('loaded again shows the same secret to the same sign-in, and to no other', async () => {
     const user = await scene.createUser({ secondFactor: 'Required' });
-    const first = await scene.accounts.beginOtp(user, 'sign-in 1');
-    assert.deepEqual(await scene.accounts.beginOtp(user, 'sign-in 1'), first);
-    const second = await scene.accounts.beginOtp(user, 'sign-in 2');
+    const first = await scene.accounts.beginOtpEnrolment(user, 'sign-in 1');
+    assert.deepEqual(await scene.accounts.beginOtpEnrolment(user, 'sign-in 1'), first);
+    const second = await scene.accounts.beginOtpEnrolment(user, 'sign-in 2');
     assert.notEqual(second.secret, first.secret);
-    assert.notEqual((await scene.accounts.beginOtp(user)).secret, second.secret);
-    assert.notEqual((await scene.accounts.beginOtp(user)).secret, second.secret);
+    assert.notEqual((await scene.accounts.beginOtpEnrolment(user)).secret, second.secret);
+    assert.notEqual((await scene.accounts.beginOtpEnrolment(user)).secret, second.secret);
     const old = codeOf(first.secret, now());
-    assert.equal(await scene.accounts.confirmOtp(user, old, origin), undefined);
+    assert.equal(await scene.accounts.confirmOtpEnrolment(user, old, origin), undefined);
   });
 
   test('that was left for an hour begins anew', async () => {
     const user = await scene.createUser({ secondFactor: 'Required' });
-    const { secret } = await scene.accounts.beginOtp(user, 'sign-in 1');
+    const { secret } = await scene.accounts.beginOtpEnrolment(user, 'sign-in 1');
     scene.clock.advance(3_600_000);
-    assert.equal(await scene.accounts.confirmOtp(user, codeOf(secret, now()), origin), undefined);
-    assert.notEqual((await scene.accounts.beginOtp(user, 'sign-in 1')).secret, secret);
+    assert.equal(
+      await scene.accounts.confirmOtpEnrolment(user, codeOf(secret, now()), origin),
+      undefined,
+    );
+    assert.notEqual((await scene.accounts.beginOtpEnrolment(user, 'sign-in 1')).secret, secret);
     const nothing = await scene.createUser();
-    assert.equal(await scene.accounts.confirmOtp(nothing, '123456', origin), undefined);
+    assert.equal(await scene.accounts.confirmOtpEnrolment(nothing, '123456', origin), undefined);
   });
 
   test('of a new phone leaves the old one in force until the code', async () => {
     const { user, secret, recoveryCodes } = await enrolled();
-    const newer = await scene.accounts.beginOtp(user);
+    const newer = await scene.accounts.beginOtpEnrolment(user);
     assert.ok((await scene.attempt(user, { otp: codeOf(secret, now()) })).ok);
     assert.equal((await scene.attempt(user, { otp: codeOf(newer.secret, now()) })).ok, false);
-    assert.ok(await scene.accounts.confirmOtp(user, codeOf(newer.secret, now()), origin));
+    assert.ok(await scene.accounts.confirmOtpEnrolment(user, codeOf(newer.secret, now()), origin));
     scene.clock.advance(30_000);
     assert.equal((await scene.attempt(user, { otp: codeOf(secret, now()) })).ok, false);
     assert.equal((await scene.attempt(user, { otp: recoveryCodes[0] ?? '' })).ok, false);
@@ -104,10 +107,10 @@ describe('enrolment', () => {
   test('confirmed many times at once gives codes once, and they are good', async () => {
     for (let round = 0; round < 8; round += 1) {
       const user = await scene.createUser({ secondFactor: 'Required' });
-      const { secret } = await scene.accounts.beginOtp(user);
+      const { secret } = await scene.accounts.beginOtpEnrolment(user);
       const code = codeOf(secret, now());
       const ends = await Promise.all(
-        Array.from({ length: 6 }, () => scene.accounts.confirmOtp(user, code, origin)),
+        Array.from({ length: 6 }, () => scene.accounts.confirmOtpEnrolment(user, code, origin)),
       );
       const [done, ...others] = ends.filter((end) => end !== undefined);
       assert.equal(others.length, 0);

@@ -1,117 +1,137 @@
-// Sets up one-time passwords: a secret to scan, a code that proves it arrived, ten codes for a lost phone.
+// Sets up one-time passwords: show a secret, confirm it with a code, return ten recovery codes.
 import type { Clock, Database } from '../../../platform/index.ts';
-import type { Post } from '../emails/email-outbox.ts';
-import type { SignIns } from '../sign-in-attempts/sign-in-history.ts';
-import type { EndSessions, Origin, User } from '../types.ts';
+import type { EmailOutbox } from '../emails/email-outbox.ts';
+import type { SignInHistory } from '../sign-in-attempts/sign-in-history.ts';
+import type { AttemptOrigin, EndSessions, User } from '../types.ts';
 import type { UserStore } from '../users/user-sql.ts';
 import type { OneTimePasswords } from './one-time-passwords.ts';
 import {
-  confirmSecret,
-  createFactorStore,
-  holdSettingUp,
+  confirmPendingSecret,
+  createSecondFactorStore,
+  enableSecondFactor,
+  lockUserForSetUp,
   replaceRecoveryCodes,
-  type SetUp,
-  turnFactorOn,
+  type SetUpConditions,
 } from './second-factor-sql.ts';
 
-/** A secret that was shown and never confirmed is forgotten. */
-const pendingMs = 3_600_000;
+/** A secret that is not confirmed in this time is no longer valid. */
+const pendingSecretLifetimeMs = 3_600_000;
 
-export type Enrolment = ReturnType<typeof createEnrolment>;
+export type OtpEnrolment = ReturnType<typeof createOtpEnrolment>;
 
 type Deps = {
   readonly database: Database;
   readonly clock: Clock;
   readonly users: UserStore;
   readonly oneTimePasswords: OneTimePasswords;
-  readonly signIns: SignIns;
-  readonly post: Post;
-  changed(organizationId: string, userId: string): void;
+  readonly signInHistory: SignInHistory;
+  readonly outbox: EmailOutbox;
+  invalidateUser(organizationId: string, userId: string): void;
   endSessions: EndSessions;
 };
 
-export function createEnrolment(deps: Deps) {
-  const { database, clock, users, oneTimePasswords, signIns, post } = deps;
-  const store = createFactorStore(database);
+export function createOtpEnrolment(deps: Deps) {
+  const { database, clock, users, oneTimePasswords, signInHistory, outbox } = deps;
+  const store = createSecondFactorStore(database);
 
-  const shown = async (user: User, secret: Buffer) => {
-    const domain = await users.domainOf(user.organizationId);
+  const describeSecret = async (user: User, secret: Buffer) => {
+    const domain = await users.findUserDomainId(user.organizationId);
     return {
-      secret: oneTimePasswords.textOf(secret),
-      uri: oneTimePasswords.uriOf(secret, `Switchyard ${domain ?? ''}`.trim(), user.username),
+      secret: oneTimePasswords.toBase32(secret),
+      uri: oneTimePasswords.toOtpauthUri(
+        secret,
+        `Switchyard ${domain ?? ''}`.trim(),
+        user.username,
+      ),
     };
   };
 
   return {
     /**
-     * Each call makes a new secret, so that nobody can show a user one that he keeps himself; only
-     * the same sign-in, loaded again, sees its own once more.
+     * Each call creates a new secret, so that an attacker cannot show a user a secret that the attacker knows.
+     * Only the same sign-in gets the same secret again when its page is reloaded.
      */
-    async begin(user: User, signIn?: string): Promise<{ secret: string; uri: string }> {
+    async begin(user: User, signInId?: string): Promise<{ secret: string; uri: string }> {
       const at = clock.now();
-      if (signIn !== undefined) {
-        const pending = await store.pending(user, at - pendingMs);
-        if (pending?.signIn === signIn) {
-          return shown(user, oneTimePasswords.open(pending.sealed, user));
+      if (signInId !== undefined) {
+        const pending = await store.findPendingSecret(user, at - pendingSecretLifetimeMs);
+        if (pending?.signInId === signInId) {
+          return describeSecret(user, oneTimePasswords.openSecret(pending.sealedSecret, user));
         }
       }
       const secret = oneTimePasswords.newSecret();
-      await store.begin(user, { sealed: oneTimePasswords.seal(secret, user), signIn }, at);
-      return shown(user, secret);
+      await store.savePendingSecret(
+        user,
+        { sealedSecret: oneTimePasswords.sealSecret(secret, user), signInId },
+        at,
+      );
+      return describeSecret(user, secret);
     },
 
     /**
-     * The codes are shown this once. Whoever came in before, with less than is asked for from now on, is
-     * signed out; but not the session that sets it up. Undefined: the code is wrong, nothing was begun, or what
-     * let the user begin was ended since (left out of `upon`: since the secret was made).
+     * Returns the recovery codes; no later call returns them. Signs all sessions out that began without the
+     * second factor, except the current one. Undefined if the code is wrong, no set-up began, or the
+     * authentication for the set-up was revoked since `since` (default: since the secret was created).
      */
     async confirm(
       user: User,
       code: string,
-      origin: Origin,
-      upon: Partial<SetUp> = {},
+      origin: AttemptOrigin,
+      setUpConditions: Partial<SetUpConditions> = {},
     ): Promise<{ recoveryCodes: string[] } | undefined> {
       const at = clock.now();
-      const pending = await store.pending(user, at - pendingMs);
+      const pending = await store.findPendingSecret(user, at - pendingSecretLifetimeMs);
       const step =
         pending === undefined
           ? undefined
-          : oneTimePasswords.stepOf(oneTimePasswords.open(pending.sealed, user), code, at);
+          : oneTimePasswords.findMatchingStep(
+              oneTimePasswords.openSecret(pending.sealedSecret, user),
+              code,
+              at,
+            );
       const recoveryCodes = oneTimePasswords.newRecoveryCodes();
-      const end =
+      const result =
         pending === undefined || step === undefined
           ? 'wrong'
           : await database.transaction(async (trx) => {
-              const since = { since: pending.at, ...upon };
-              if (!(await holdSettingUp(trx, user, since))) return 'over';
-              if (!(await confirmSecret(trx, user, pending.sealed, step, at))) return 'wrong';
-              const hashes = recoveryCodes.map((each) => oneTimePasswords.recoveryHash(each, user));
+              const conditions = { since: pending.at, ...setUpConditions };
+              if (!(await lockUserForSetUp(trx, user, conditions))) return 'revoked';
+              if (!(await confirmPendingSecret(trx, user, pending.sealedSecret, step, at)))
+                return 'wrong';
+              const hashes = recoveryCodes.map((each) =>
+                oneTimePasswords.hashRecoveryCode(each, user),
+              );
               await replaceRecoveryCodes(trx, user, hashes, at);
-              await turnFactorOn(trx, user, at);
-              await post.notice(trx, user, 'second-factor-set');
-              return 'set';
+              await enableSecondFactor(trx, user, at);
+              await outbox.enqueueNotice(trx, user, 'second-factor-set');
+              return 'confirmed';
             });
-      if (end !== 'over') {
-        await signIns.record({
+      if (result !== 'revoked') {
+        await signInHistory.record({
           organizationId: user.organizationId,
           userId: user.userId,
           kind: 'enrolment',
-          outcome: end === 'set' ? 'Success' : 'WrongCode',
-          methods: end === 'set' ? ['otp'] : [],
+          outcome: result === 'confirmed' ? 'Success' : 'WrongCode',
+          methods: result === 'confirmed' ? ['otp'] : [],
           origin,
         });
       }
-      // Where it was ended by another process, this one does not go on by what it remembers of the user.
-      if (end !== 'wrong') deps.changed(user.organizationId, user.userId);
-      if (end !== 'set') return undefined;
-      post.poke();
-      await deps.endSessions(user.organizationId, user.userId, upon.keptSessionId, true);
+      // Another process may have revoked it: do not use the cached user any more.
+      if (result !== 'wrong') deps.invalidateUser(user.organizationId, user.userId);
+      if (result !== 'confirmed') return undefined;
+      outbox.poke();
+      await deps.endSessions(
+        user.organizationId,
+        user.userId,
+        setUpConditions.currentSessionId,
+        true,
+      );
       return { recoveryCodes };
     },
 
     async renewRecoveryCodes(user: User): Promise<string[]> {
       const codes = oneTimePasswords.newRecoveryCodes();
-      const hashes = codes.map((code) => oneTimePasswords.recoveryHash(code, user));
+      const hashes = codes.map((code) => oneTimePasswords.hashRecoveryCode(code, user));
       await database.transaction((trx) => replaceRecoveryCodes(trx, user, hashes, clock.now()));
       return codes;
     },

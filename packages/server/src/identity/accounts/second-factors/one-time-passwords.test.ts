@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { systemIds } from '../../../platform/index.ts';
-import { createOneTimePasswords, readOtpSecret } from './one-time-passwords.ts';
+import { createOneTimePasswords, parseOtpSecret } from './one-time-passwords.ts';
 
 const masterKey = randomBytes(32);
 const passwords = createOneTimePasswords(masterKey, systemIds);
@@ -23,7 +23,7 @@ const vectors: [seconds: number, code: string][] = [
 describe('a one-time password', () => {
   test('is that of RFC 6238', () => {
     for (const [seconds, code] of vectors) {
-      const step = passwords.stepOf(secret, code.slice(2), seconds * 1000);
+      const step = passwords.findMatchingStep(secret, code.slice(2), seconds * 1000);
       assert.equal(step, Math.floor(seconds / 30), code);
     }
   });
@@ -31,13 +31,14 @@ describe('a one-time password', () => {
   test('holds for one step before and after, and no longer', () => {
     const [seconds, code] = [1_111_111_111, '050471'];
     const step = Math.floor(seconds / 30);
-    const stepAt = (shift: number) => passwords.stepOf(secret, code, (step + shift) * 30_000 + 1);
+    const stepAt = (shift: number) =>
+      passwords.findMatchingStep(secret, code, (step + shift) * 30_000 + 1);
     assert.deepEqual([-2, -1, 0, 1, 2].map(stepAt), [undefined, step, step, step, undefined]);
   });
 
   test('is six digits, with the spaces that people put in', () => {
     const at = 59_000;
-    assert.equal(passwords.stepOf(secret, ' 287 082 ', at), 1);
+    assert.equal(passwords.findMatchingStep(secret, ' 287 082 ', at), 1);
     for (const code of [
       '94287082',
       '28708',
@@ -48,29 +49,29 @@ describe('a one-time password', () => {
       '-87082',
       '2e5',
     ]) {
-      assert.equal(passwords.stepOf(secret, code, at), undefined, code);
+      assert.equal(passwords.findMatchingStep(secret, code, at), undefined, code);
     }
-    assert.equal(passwords.stepOf(secret, `287082${' '.repeat(100_000)}`, at), undefined);
-    assert.equal(passwords.stepOf(undefined, '287082', at), undefined);
+    assert.equal(passwords.findMatchingStep(secret, `287082${' '.repeat(100_000)}`, at), undefined);
+    assert.equal(passwords.findMatchingStep(undefined, '287082', at), undefined);
   });
 
   test('has a secret that opens at its owner alone', () => {
     const made = passwords.newSecret();
     assert.equal(made.length, 20);
-    const sealed = passwords.seal(made, owner);
-    assert.deepEqual(passwords.open(sealed, owner), made);
-    assert.throws(() => passwords.open(sealed, { ...owner, userId: 'v' }));
-    assert.throws(() => passwords.open(sealed, { ...owner, organizationId: 'p' }));
+    const sealed = passwords.sealSecret(made, owner);
+    assert.deepEqual(passwords.openSecret(sealed, owner), made);
+    assert.throws(() => passwords.openSecret(sealed, { ...owner, userId: 'v' }));
+    assert.throws(() => passwords.openSecret(sealed, { ...owner, organizationId: 'p' }));
     const others = createOneTimePasswords(randomBytes(32), systemIds);
-    assert.throws(() => others.open(sealed, owner));
+    assert.throws(() => others.openSecret(sealed, owner));
   });
 
   test('is carried by base32 and an address that applications read', () => {
-    assert.equal(passwords.textOf(secret), 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ');
-    assert.deepEqual(readOtpSecret('GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'), secret);
-    assert.equal(readOtpSecret('GEZDGNBVGY3TQOJQ'), undefined);
-    assert.equal(readOtpSecret('not base32!'), undefined);
-    const uri = new URL(passwords.uriOf(secret, 'Switchyard demo', 'ann@shop.example'));
+    assert.equal(passwords.toBase32(secret), 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ');
+    assert.deepEqual(parseOtpSecret('GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'), secret);
+    assert.equal(parseOtpSecret('GEZDGNBVGY3TQOJQ'), undefined);
+    assert.equal(parseOtpSecret('not base32!'), undefined);
+    const uri = new URL(passwords.toOtpauthUri(secret, 'Switchyard demo', 'ann@shop.example'));
     assert.equal(uri.protocol, 'otpauth:');
     assert.equal(decodeURIComponent(uri.pathname), '/Switchyard demo:ann@shop.example');
     assert.equal(uri.searchParams.get('secret'), 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ');
@@ -90,13 +91,13 @@ describe('recovery codes', () => {
   });
 
   test('are the same however they are typed, and another owner’s are others', () => {
-    const hash = passwords.recoveryHash('0A1BC-DEFGH', owner);
+    const hash = passwords.hashRecoveryCode('0A1BC-DEFGH', owner);
     for (const typed of ['0a1bcdefgh', ' 0A1BC DEFGH', 'oAlBc-deFgh', '0aIbc-defgh']) {
-      assert.deepEqual(passwords.recoveryHash(typed, owner), hash, typed);
+      assert.deepEqual(passwords.hashRecoveryCode(typed, owner), hash, typed);
     }
-    assert.notDeepEqual(passwords.recoveryHash('0A1BC-DEFGH', { ...owner, userId: 'v' }), hash);
+    assert.notDeepEqual(passwords.hashRecoveryCode('0A1BC-DEFGH', { ...owner, userId: 'v' }), hash);
     const others = createOneTimePasswords(randomBytes(32), systemIds);
-    assert.notDeepEqual(others.recoveryHash('0A1BC-DEFGH', owner), hash);
+    assert.notDeepEqual(others.hashRecoveryCode('0A1BC-DEFGH', owner), hash);
     for (const code of ['', '123456', '0A1BC-DEFG', '0A1BC-DEFGHJ', 'U'.repeat(10)]) {
       assert.equal(passwords.isRecoveryCode(code), false, code);
     }

@@ -1,7 +1,7 @@
-// The SQL of passkeys, and of the challenges that they sign.
+// SQL of passkeys and of the challenges that they sign.
 import { type Kysely, sql } from 'kysely';
 import { type Database, isoTime } from '../../../platform/index.ts';
-import type { Owner } from './one-time-passwords.ts';
+import type { UserKey } from './one-time-passwords.ts';
 
 export type ChallengePurpose = 'register' | 'sign-in';
 
@@ -15,7 +15,7 @@ export type StoredPasskey = {
   readonly lastUsedAt: number | undefined;
 };
 
-type Row = {
+type PasskeyRow = {
   credential_id: string;
   public_key: Buffer;
   counter: number;
@@ -27,8 +27,8 @@ type Row = {
 
 export function createPasskeyStore(database: Database) {
   return {
-    async list({ organizationId, userId }: Owner): Promise<StoredPasskey[]> {
-      const rows = await database.query<Row>(
+    async list({ organizationId, userId }: UserKey): Promise<StoredPasskey[]> {
+      const rows = await database.query<PasskeyRow>(
         `SELECT credential_id, public_key, counter, transports, name, created_at, last_used_at
          FROM user_passkeys WHERE organization_id = $1 AND user_id = $2
          ORDER BY created_at, credential_id`,
@@ -45,8 +45,8 @@ export function createPasskeyStore(database: Database) {
       }));
     },
 
-    async keepChallenge(
-      { organizationId, userId }: Owner,
+    async insertChallenge(
+      { organizationId, userId }: UserKey,
       challengeHash: Buffer,
       purpose: ChallengePurpose,
       expiresAt: number,
@@ -58,70 +58,70 @@ export function createPasskeyStore(database: Database) {
       );
     },
 
-    /** When it would have expired, once: the row goes with the first who asks for it. */
-    async takeChallenge(
-      { organizationId, userId }: Owner,
+    /** Deletes the challenge and returns its expiry time; the second call for it gets undefined. */
+    async consumeChallenge(
+      { organizationId, userId }: UserKey,
       challengeHash: Buffer,
       purpose: ChallengePurpose,
       at: number,
     ): Promise<number | undefined> {
-      const [taken] = await database.query<{ expires_at: Date }>(
+      const [consumed] = await database.query<{ expires_at: Date }>(
         `DELETE FROM user_challenges
          WHERE organization_id = $1 AND challenge_hash = $2 AND user_id = $3 AND purpose = $4
            AND expires_at > $5 RETURNING expires_at`,
         [organizationId, challengeHash, userId, purpose, isoTime(at)],
       );
-      return taken?.expires_at.getTime();
+      return consumed?.expires_at.getTime();
     },
 
-    /** False where the counter has not grown since; authenticators without one stay at 0. */
-    async count(
-      { organizationId, userId }: Owner,
+    /** False if the counter has not increased; authenticators without a counter stay at 0. */
+    async updateCounter(
+      { organizationId, userId }: UserKey,
       credentialId: string,
       counter: number,
       at: number,
     ): Promise<boolean> {
-      const counted = await database.query(
+      const updated = await database.query(
         `UPDATE user_passkeys SET counter = $4, last_used_at = $5
          WHERE organization_id = $1 AND user_id = $2 AND credential_id = $3
            AND (counter < $4 OR (counter = 0 AND $4 = 0)) RETURNING user_id`,
         [organizationId, userId, credentialId, counter, isoTime(at)],
       );
-      return counted.length > 0;
+      return updated.length > 0;
     },
   };
 }
 
-/** False where it is there already, or the user has as many as one may have. */
+/** False if the passkey exists already or the user has the maximum number. */
 export async function insertPasskey(
   trx: Kysely<unknown>,
-  { organizationId, userId }: Owner,
+  { organizationId, userId }: UserKey,
   passkey: Omit<StoredPasskey, 'lastUsedAt'>,
-  most: number,
+  max: number,
 ): Promise<boolean> {
   await lockUser(trx, { organizationId, userId });
   const { credentialId, publicKey, counter, transports, name, createdAt } = passkey;
-  const made = await sql`INSERT INTO user_passkeys (organization_id, user_id, credential_id,
+  const inserted = await sql`INSERT INTO user_passkeys (organization_id, user_id, credential_id,
       public_key, counter, transports, name, created_at)
     SELECT ${organizationId}, ${userId}, ${credentialId}, ${publicKey}, ${counter},
       ${JSON.stringify(transports)}::jsonb, ${name}, ${isoTime(createdAt)}
     WHERE (SELECT count(*) FROM user_passkeys
-      WHERE organization_id = ${organizationId} AND user_id = ${userId}) < ${most}
+      WHERE organization_id = ${organizationId} AND user_id = ${userId}) < ${max}
     ON CONFLICT DO NOTHING RETURNING user_id`.execute(trx);
-  return made.rows.length > 0;
+  return inserted.rows.length > 0;
 }
 
-/** Whoever loses the last factor has to set one up again. False where there was no such passkey. */
+/** Without the last factor, the user must set one up again. False if there was no such passkey. */
 export async function deletePasskey(
   trx: Kysely<unknown>,
-  { organizationId, userId }: Owner,
+  { organizationId, userId }: UserKey,
   credentialId: string,
   at: number,
 ): Promise<boolean> {
   await lockUser(trx, { organizationId, userId });
-  const gone = await sql`DELETE FROM user_passkeys WHERE organization_id = ${organizationId}
+  const deleted = await sql`DELETE FROM user_passkeys WHERE organization_id = ${organizationId}
       AND user_id = ${userId} AND credential_id = ${credentialId} RETURNING user_id`.execute(trx);
-  if (gone.rows.length === 0) return false;
+  if (deleted.rows.length === 0) return false;
   await sql`UPDATE users SET second_factor = 'Required', version = version + 1,
       updated_at = ${isoTime(at)}
     WHERE organization_id = ${organizationId} AND user_id = ${userId}
@@ -133,8 +133,8 @@ export async function deletePasskey(
   return true;
 }
 
-/** Two changes at once would each see the other's passkey. */
-async function lockUser(trx: Kysely<unknown>, { organizationId, userId }: Owner): Promise<void> {
+/** Without the lock, each of two concurrent changes would still see the passkey of the other. */
+async function lockUser(trx: Kysely<unknown>, { organizationId, userId }: UserKey): Promise<void> {
   await sql`SELECT user_id FROM users
     WHERE organization_id = ${organizationId} AND user_id = ${userId} FOR UPDATE`.execute(trx);
 }

@@ -11,7 +11,7 @@ import {
 import { type Authenticator, createAuthenticator } from '../../../../test/authenticator.ts';
 import { testDatabase } from '../../../../test/database.ts';
 import type { Database } from '../../../platform/index.ts';
-import { failuresMax } from '../sign-in/authenticate-sql.ts';
+import { maxFailures } from '../sign-in/authenticate-sql.ts';
 import type { User } from '../types.ts';
 
 const site = 'https://localhost:8443';
@@ -61,7 +61,7 @@ describe('a passkey', () => {
       createdAt: scene.clock.now() - 1_000,
       lastUsedAt: scene.clock.now(),
     });
-    const [last] = await scene.accounts.signIns.list(user, { limit: 1 });
+    const [last] = await scene.accounts.signInHistory.list(user, { limit: 1 });
     assert.deepEqual(
       [last?.kind, last?.outcome, last?.methods],
       ['passkey', 'Success', ['pwd', 'hwk']],
@@ -222,7 +222,7 @@ describe('a passkey', () => {
   test('ten failures lock as they do for codes', async () => {
     const { user, key } = await withKey();
     const other = createAuthenticator(site);
-    for (let index = 0; index < failuresMax; index += 1)
+    for (let index = 0; index < maxFailures; index += 1)
       assert.equal(await use(user, other), false);
     assert.equal(await use(user, key), false);
     assert.equal((await scene.attempt(user)).ok, false);

@@ -1,4 +1,4 @@
-// Passkeys as a second factor (WebAuthn): registered, asked for behind a right password, taken back.
+// Passkeys as a second factor (WebAuthn): register, verify after the password, remove.
 import type {
   AuthenticationResponseJSON,
   PublicKeyCredentialCreationOptionsJSON,
@@ -7,8 +7,8 @@ import type {
 } from '@simplewebauthn/server';
 import type { Clock, Database, Ids, Log } from '../../../platform/index.ts';
 import { hashSecret } from '../../secrets.ts';
-import type { Post } from '../emails/email-outbox.ts';
-import type { Origin, User } from '../types.ts';
+import type { EmailOutbox } from '../emails/email-outbox.ts';
+import type { AttemptOrigin, User } from '../types.ts';
 import {
   type ChallengePurpose,
   createPasskeyStore,
@@ -16,24 +16,24 @@ import {
   insertPasskey,
   type StoredPasskey,
 } from './passkey-sql.ts';
-import { holdSettingUp, turnFactorOn } from './second-factor-sql.ts';
+import { enableSecondFactor, lockUserForSetUp } from './second-factor-sql.ts';
 
-/** How long a person may look for the key. */
-const challengeMs = 300_000;
-const passkeysMax = 10;
-const nameCharsMax = 64;
+/** How long a user may take to use the passkey. */
+const challengeLifetimeMs = 300_000;
+const maxPasskeysPerUser = 10;
+const maxNameLength = 64;
 const defaultName = 'Passkey';
 /** WebAuthn allows 1,023 bytes. */
-const credentialIdCharsMax = 1_364;
-const publicKeyBytesMax = 2_048;
-const transportsMax = 8;
-/** ES256, EdDSA, RS256: what today's authenticators have. */
-const algorithms = [-7, -8, -257];
+const maxCredentialIdLength = 1_364;
+const maxPublicKeyBytes = 2_048;
+const maxTransports = 8;
+/** ES256, EdDSA, RS256: the algorithms of current authenticators. */
+const supportedAlgorithms = [-7, -8, -257];
 
-/** Three hundred modules, a seventh of a start: loaded where a passkey is used. */
-const webAuthn = () => import('@simplewebauthn/server');
+/** Three hundred modules, a seventh of the start-up time: loaded with the first passkey. */
+const loadWebAuthn = () => import('@simplewebauthn/server');
 
-/** The site as browsers know it: `id` is its host name, `origin` with scheme and port. */
+/** The site as browsers know it: `id` is its host name, `origin` has scheme and port. */
 export type RelyingParty = {
   readonly id: string;
   readonly name: string;
@@ -49,23 +49,28 @@ export type Passkeys = {
     rp: RelyingParty,
   ): Promise<PublicKeyCredentialCreationOptionsJSON>;
   /**
-   * False: not signed by what was asked, too late, or sessions were ended since it was asked, but for
-   * `keptSessionId`. The second factor is on from here.
+   * False if the signature is wrong, the challenge expired, or sessions were ended since the challenge,
+   * except `currentSessionId`. Turns the second factor on.
    */
   register(
     user: User,
     response: unknown,
     rp: RelyingParty,
     name?: string,
-    keptSessionId?: string,
+    currentSessionId?: string,
   ): Promise<boolean>;
   authenticationOptions(
     user: User,
     rp: RelyingParty,
   ): Promise<PublicKeyCredentialRequestOptionsJSON>;
-  /** The second half of a sign-in whose password was right: it counts and is recorded like the first. */
-  authenticate(user: User, response: unknown, rp: RelyingParty, origin: Origin): Promise<boolean>;
-  /** The last factor gone, one has to be set up at the next sign-in. False: no such passkey. */
+  /** The second step of a sign-in after a right password: counted and recorded like the first step. */
+  authenticate(
+    user: User,
+    response: unknown,
+    rp: RelyingParty,
+    origin: AttemptOrigin,
+  ): Promise<boolean>;
+  /** Without the last factor, the user must set one up at the next sign-in. False if there is no such passkey. */
   remove(user: User, credentialId: string): Promise<boolean>;
 };
 
@@ -74,70 +79,80 @@ type Deps = {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
-  readonly post: Post;
-  /** Counts and records the second half of a sign-in; false where the user is locked or off. */
-  settle(user: User, isProven: boolean, origin: Origin): Promise<boolean>;
-  changed(organizationId: string, userId: string): void;
+  readonly outbox: EmailOutbox;
+  /** Counts and records the second step of a sign-in; false if the user is locked or disabled. */
+  completeSignIn(user: User, isProven: boolean, origin: AttemptOrigin): Promise<boolean>;
+  invalidateUser(organizationId: string, userId: string): void;
 };
 
 export function createPasskeys(deps: Deps): Passkeys {
-  const { database, clock, ids, log, post } = deps;
+  const { database, clock, ids, log, outbox } = deps;
   const store = createPasskeyStore(database);
 
-  async function newChallenge(
+  async function createChallenge(
     user: User,
     purpose: ChallengePurpose,
   ): Promise<Uint8Array<ArrayBuffer>> {
     const challenge = ids.secret();
-    const expiresAt = clock.now() + challengeMs;
-    await store.keepChallenge(user, hashSecret(challenge), purpose, expiresAt);
-    return bytesOf(Buffer.from(challenge, 'base64url'));
+    const expiresAt = clock.now() + challengeLifetimeMs;
+    await store.insertChallenge(user, hashSecret(challenge), purpose, expiresAt);
+    return toUint8Array(Buffer.from(challenge, 'base64url'));
   }
 
-  /** The challenge that the answer signs, if it is one of ours that nobody has used. */
-  async function takeChallenge(
+  /** Uses the challenge that the response signs up; undefined if it is unknown, used or expired. */
+  async function consumeChallenge(
     user: User,
     response: unknown,
     purpose: ChallengePurpose,
-  ): Promise<{ challenge: string; askedAt: number } | undefined> {
-    const challenge = challengeIn(response);
+  ): Promise<{ challenge: string; issuedAt: number } | undefined> {
+    const challenge = readChallenge(response);
     if (challenge === undefined) return undefined;
     const now = clock.now();
-    const expiresAt = await store.takeChallenge(user, hashSecret(challenge), purpose, now);
-    return expiresAt === undefined ? undefined : { challenge, askedAt: expiresAt - challengeMs };
+    const expiresAt = await store.consumeChallenge(user, hashSecret(challenge), purpose, now);
+    return expiresAt === undefined
+      ? undefined
+      : { challenge, issuedAt: expiresAt - challengeLifetimeMs };
   }
 
-  /** The library throws at whatever does not fit: what clients send is no fault of ours. */
-  async function orUndefined<Result>(verified: Promise<Result>): Promise<Result | undefined> {
+  /** The library throws on invalid responses; invalid input of a client is not a server error. */
+  async function undefinedOnError<Result>(
+    verification: Promise<Result>,
+  ): Promise<Result | undefined> {
     try {
-      return await verified;
+      return await verification;
     } catch (error) {
-      log.info({ err: error }, 'a passkey was not accepted');
+      log.info({ err: error }, 'a passkey response was rejected');
       return undefined;
     }
   }
 
-  async function isSigned(user: User, response: unknown, rp: RelyingParty): Promise<boolean> {
-    const taken = await takeChallenge(user, response, 'sign-in');
-    if (taken === undefined) return false;
-    const answer = response as AuthenticationResponseJSON;
-    const passkey = (await store.list(user)).find(({ credentialId }) => credentialId === answer.id);
+  async function isValidResponse(
+    user: User,
+    response: unknown,
+    rp: RelyingParty,
+  ): Promise<boolean> {
+    const issued = await consumeChallenge(user, response, 'sign-in');
+    if (issued === undefined) return false;
+    const authentication = response as AuthenticationResponseJSON;
+    const passkey = (await store.list(user)).find(
+      ({ credentialId }) => credentialId === authentication.id,
+    );
     if (passkey === undefined) return false;
     const { credentialId, publicKey, counter } = passkey;
-    const { verifyAuthenticationResponse } = await webAuthn();
-    const checked = await orUndefined(
+    const { verifyAuthenticationResponse } = await loadWebAuthn();
+    const checked = await undefinedOnError(
       verifyAuthenticationResponse({
-        response: answer,
-        expectedChallenge: taken.challenge,
+        response: authentication,
+        expectedChallenge: issued.challenge,
         expectedOrigin: rp.origin,
         expectedRPID: rp.id,
-        credential: { id: credentialId, publicKey: bytesOf(publicKey), counter },
+        credential: { id: credentialId, publicKey: toUint8Array(publicKey), counter },
         requireUserVerification: false,
       }),
     );
     if (checked?.verified !== true) return false;
     const { newCounter } = checked.authenticationInfo;
-    return store.count(user, credentialId, newCounter, clock.now());
+    return store.updateCounter(user, credentialId, newCounter, clock.now());
   }
 
   return {
@@ -153,115 +168,115 @@ export function createPasskeys(deps: Deps): Passkeys {
 
     async registrationOptions(user, rp) {
       const passkeys = await store.list(user);
-      const { generateRegistrationOptions } = await webAuthn();
+      const { generateRegistrationOptions } = await loadWebAuthn();
       return generateRegistrationOptions({
         rpName: rp.name,
         rpID: rp.id,
         userName: user.username,
-        userID: bytesOf(Buffer.from(user.userId)),
-        challenge: await newChallenge(user, 'register'),
-        timeout: challengeMs,
+        userID: toUint8Array(Buffer.from(user.userId)),
+        challenge: await createChallenge(user, 'register'),
+        timeout: challengeLifetimeMs,
         attestationType: 'none',
-        excludeCredentials: passkeys.map(described),
-        // The password stands beside it: the key need neither be found without a name nor ask for a PIN.
+        excludeCredentials: passkeys.map(toCredentialDescriptor),
+        // The password is checked too: the passkey needs neither to be discoverable nor to ask for a PIN.
         authenticatorSelection: { residentKey: 'discouraged', userVerification: 'preferred' },
-        supportedAlgorithmIDs: algorithms,
+        supportedAlgorithmIDs: supportedAlgorithms,
       });
     },
 
-    async register(user, response, rp, name = defaultName, keptSessionId) {
-      const taken = await takeChallenge(user, response, 'register');
-      if (taken === undefined) return false;
-      const { verifyRegistrationResponse } = await webAuthn();
-      const checked = await orUndefined(
+    async register(user, response, rp, name = defaultName, currentSessionId) {
+      const issued = await consumeChallenge(user, response, 'register');
+      if (issued === undefined) return false;
+      const { verifyRegistrationResponse } = await loadWebAuthn();
+      const checked = await undefinedOnError(
         verifyRegistrationResponse({
           response: response as RegistrationResponseJSON,
-          expectedChallenge: taken.challenge,
+          expectedChallenge: issued.challenge,
           expectedOrigin: rp.origin,
           expectedRPID: rp.id,
           requireUserVerification: false,
-          supportedAlgorithmIDs: algorithms,
+          supportedAlgorithmIDs: supportedAlgorithms,
         }),
       );
       if (checked?.verified !== true) return false;
       const { id, publicKey, counter, transports } = checked.registrationInfo.credential;
-      if (id.length > credentialIdCharsMax || publicKey.length > publicKeyBytesMax) return false;
+      if (id.length > maxCredentialIdLength || publicKey.length > maxPublicKeyBytes) return false;
       const at = clock.now();
       const passkey = {
         credentialId: id,
         publicKey: Buffer.from(publicKey),
         counter,
-        transports: transportsIn(transports),
-        name: nameOf(name),
+        transports: parseTransports(transports),
+        name: cleanName(name),
         createdAt: at,
       };
-      const isKept = await database.transaction(async (trx) => {
-        const asked = { since: taken.askedAt, keptSessionId };
-        if (!(await holdSettingUp(trx, user, asked))) return false;
-        if (!(await insertPasskey(trx, user, passkey, passkeysMax))) return false;
-        await turnFactorOn(trx, user, at);
-        await post.notice(trx, user, 'second-factor-set');
+      const isSaved = await database.transaction(async (trx) => {
+        const conditions = { since: issued.issuedAt, currentSessionId };
+        if (!(await lockUserForSetUp(trx, user, conditions))) return false;
+        if (!(await insertPasskey(trx, user, passkey, maxPasskeysPerUser))) return false;
+        await enableSecondFactor(trx, user, at);
+        await outbox.enqueueNotice(trx, user, 'second-factor-set');
         return true;
       });
-      if (!isKept) return false;
-      post.poke();
-      deps.changed(user.organizationId, user.userId);
+      if (!isSaved) return false;
+      outbox.poke();
+      deps.invalidateUser(user.organizationId, user.userId);
       return true;
     },
 
     async authenticationOptions(user, rp) {
       const passkeys = await store.list(user);
-      const { generateAuthenticationOptions } = await webAuthn();
+      const { generateAuthenticationOptions } = await loadWebAuthn();
       return generateAuthenticationOptions({
         rpID: rp.id,
-        allowCredentials: passkeys.map(described),
-        challenge: await newChallenge(user, 'sign-in'),
-        timeout: challengeMs,
+        allowCredentials: passkeys.map(toCredentialDescriptor),
+        challenge: await createChallenge(user, 'sign-in'),
+        timeout: challengeLifetimeMs,
         userVerification: 'preferred',
       });
     },
 
     async authenticate(user, response, rp, origin) {
-      return deps.settle(user, await isSigned(user, response, rp), origin);
+      return deps.completeSignIn(user, await isValidResponse(user, response, rp), origin);
     },
 
     async remove(user, credentialId) {
       const at = clock.now();
-      const isGone = await database.transaction((trx) =>
+      const isRemoved = await database.transaction((trx) =>
         deletePasskey(trx, user, credentialId, at),
       );
-      if (isGone) deps.changed(user.organizationId, user.userId);
-      return isGone;
+      if (isRemoved) deps.invalidateUser(user.organizationId, user.userId);
+      return isRemoved;
     },
   };
 }
 
-function described({ credentialId, transports }: StoredPasskey) {
+function toCredentialDescriptor({ credentialId, transports }: StoredPasskey) {
   return { id: credentialId, transports: [...transports] };
 }
 
-/** Hints, which the client made: whatever is no word is left out. */
-function transportsIn(transports: unknown): string[] {
+/** Hints from the client: ignores everything that is not a word. */
+function parseTransports(transports: unknown): string[] {
   const listed: unknown[] = Array.isArray(transports) ? transports : [];
   const words = listed.filter((each): each is string => typeof each === 'string');
-  return words.filter((word) => /^[a-z-]{1,32}$/.test(word)).slice(0, transportsMax);
+  return words.filter((word) => /^[a-z-]{1,32}$/.test(word)).slice(0, maxTransports);
 }
 
-/** Of a buffer of its own, as the library's types want it. */
-function bytesOf(bytes: Buffer): Uint8Array<ArrayBuffer> {
+/** Copies to a separate buffer, as the types of the library require. */
+function toUint8Array(bytes: Buffer): Uint8Array<ArrayBuffer> {
   return new Uint8Array(bytes);
 }
 
-function nameOf(name: string): string {
+function cleanName(name: string): string {
   const plain = name
     .replace(/\p{Cc}/gu, ' ')
     .trim()
-    .slice(0, nameCharsMax)
+    .slice(0, maxNameLength)
     .toWellFormed();
   return plain === '' ? defaultName : plain;
 }
 
-function challengeIn(response: unknown): string | undefined {
+function readChallenge(response: unknown): string | undefined {
   const { response: inner } = (response ?? {}) as { response?: { clientDataJSON?: unknown } };
   if (typeof inner?.clientDataJSON !== 'string') return undefined;
   try {

@@ -1,41 +1,45 @@
-// The SQL of second factors: secrets that are being set up, and recovery codes.
+// SQL of second factors: secrets that are being set up, recovery codes, deletion.
 import { type Kysely, sql } from 'kysely';
 import { type Database, isoTime } from '../../../platform/index.ts';
-import type { Owner } from './one-time-passwords.ts';
+import type { UserKey } from './one-time-passwords.ts';
 
-type Pending = { readonly sealed: Buffer; readonly signIn: string | undefined };
+type PendingSecret = { readonly sealedSecret: Buffer; readonly signInId: string | undefined };
 
-/** What a second factor is set up on. */
-export type SetUp = {
-  /** Epoch milliseconds: of what lets the user do it. */
+/** Conditions under which a second factor may be set up. */
+export type SetUpConditions = {
+  /** Epoch milliseconds: when the user authenticated for the set-up. */
   readonly since: number;
-  /** The session that it is done in, which a sign-out of all others has kept. */
-  readonly keptSessionId?: string | undefined;
-  /** By a password alone, which is no way past a factor that is there. */
-  readonly isFirst?: boolean | undefined;
+  /** The session in which the user sets it up; a sign-out of all other sessions has kept it. */
+  readonly currentSessionId?: string | undefined;
+  /** Only a password was checked: allowed only while the user has no second factor. */
+  readonly isFirstFactor?: boolean | undefined;
 };
 
-type PendingRow = { pending_sealed: Buffer; pending_for: string | null; pending_at: Date };
+type PendingSecretRow = { pending_sealed: Buffer; pending_for: string | null; pending_at: Date };
 
-export function createFactorStore(database: Database) {
+export function createSecondFactorStore(database: Database) {
   return {
-    /** The secret that is being set up, if that began after `since`. */
-    async pending(
-      { organizationId, userId }: Owner,
+    /** The secret that is being set up, if the set-up began after `since`. */
+    async findPendingSecret(
+      { organizationId, userId }: UserKey,
       since: number,
-    ): Promise<(Pending & { readonly at: number }) | undefined> {
-      const [row] = await database.query<PendingRow>(
+    ): Promise<(PendingSecret & { readonly at: number }) | undefined> {
+      const [row] = await database.query<PendingSecretRow>(
         `SELECT pending_sealed, pending_for, pending_at FROM user_one_time_passwords
          WHERE organization_id = $1 AND user_id = $2 AND pending_at > $3`,
         [organizationId, userId, isoTime(since)],
       );
       if (row === undefined) return undefined;
       const { pending_sealed: sealed, pending_for: signIn, pending_at: at } = row;
-      return { sealed, signIn: signIn ?? undefined, at: at.getTime() };
+      return { sealedSecret: sealed, signInId: signIn ?? undefined, at: at.getTime() };
     },
 
-    /** Beside the confirmed secret, which serves until the new one is confirmed. */
-    async begin({ organizationId, userId }: Owner, begun: Pending, at: number): Promise<void> {
+    /** The confirmed secret stays valid until the new one is confirmed. */
+    async savePendingSecret(
+      { organizationId, userId }: UserKey,
+      pendingSecret: PendingSecret,
+      at: number,
+    ): Promise<void> {
       await database.query(
         `INSERT INTO user_one_time_passwords
            (organization_id, user_id, last_step, pending_sealed, pending_for, pending_at)
@@ -43,20 +47,26 @@ export function createFactorStore(database: Database) {
          ON CONFLICT (organization_id, user_id) DO UPDATE SET
            pending_sealed = EXCLUDED.pending_sealed, pending_for = EXCLUDED.pending_for,
            pending_at = EXCLUDED.pending_at`,
-        [organizationId, userId, begun.sealed, begun.signIn ?? null, isoTime(at)],
+        [
+          organizationId,
+          userId,
+          pendingSecret.sealedSecret,
+          pendingSecret.signInId ?? null,
+          isoTime(at),
+        ],
       );
     },
   };
 }
 
 /**
- * Nobody else changes the user until the transaction ends. False where what lets him set a factor up was ended
- * since: by a new password, a reset, a sign-out.
+ * Locks the user until the transaction ends. False if the authentication for the set-up was revoked
+ * since then: by a new password, a reset or a sign-out.
  */
-export async function holdSettingUp(
+export async function lockUserForSetUp(
   trx: Kysely<unknown>,
-  { organizationId, userId }: Owner,
-  { since, keptSessionId, isFirst = false }: SetUp,
+  { organizationId, userId }: UserKey,
+  { since, currentSessionId: keptSessionId, isFirstFactor: isFirst = false }: SetUpConditions,
 ): Promise<boolean> {
   const { rows } = await sql`SELECT user_id FROM users
     WHERE organization_id = ${organizationId} AND user_id = ${userId} AND status = 'Enabled'
@@ -68,11 +78,11 @@ export async function holdSettingUp(
   return rows.length > 0;
 }
 
-/** False where another secret was begun, or this one confirmed, in between. */
-export async function confirmSecret(
+/** False if another set-up began, or this secret was confirmed, in the meantime. */
+export async function confirmPendingSecret(
   trx: Kysely<unknown>,
-  { organizationId, userId }: Owner,
-  sealed: Buffer,
+  { organizationId, userId }: UserKey,
+  sealedSecret: Buffer,
   step: number,
   at: number,
 ): Promise<boolean> {
@@ -80,14 +90,14 @@ export async function confirmSecret(
       last_step = ${step}, confirmed_at = ${isoTime(at)}, pending_sealed = NULL,
       pending_for = NULL, pending_at = NULL
     WHERE organization_id = ${organizationId} AND user_id = ${userId}
-      AND pending_sealed = ${sealed} RETURNING user_id`.execute(trx);
+      AND pending_sealed = ${sealedSecret} RETURNING user_id`.execute(trx);
   return rows.length > 0;
 }
 
-/** The codes from before are worth nothing any more. */
+/** The earlier codes are no longer valid. */
 export async function replaceRecoveryCodes(
   trx: Kysely<unknown>,
-  { organizationId, userId }: Owner,
+  { organizationId, userId }: UserKey,
   hashes: readonly Buffer[],
   at: number,
 ): Promise<void> {
@@ -99,10 +109,10 @@ export async function replaceRecoveryCodes(
     FROM jsonb_to_recordset(${codes}::jsonb) AS r(code_hash text)`.execute(trx);
 }
 
-/** Everything that the user could prove himself with beside the password is gone. */
-export async function forgetFactors(
+/** Deletes everything but the password that the user can authenticate with. */
+export async function deleteSecondFactors(
   trx: Kysely<unknown>,
-  { organizationId, userId }: Owner,
+  { organizationId, userId }: UserKey,
 ): Promise<void> {
   for (const table of ['user_one_time_passwords', 'user_recovery_codes', 'user_passkeys']) {
     await sql`DELETE FROM ${sql.table(table)}
@@ -110,10 +120,10 @@ export async function forgetFactors(
   }
 }
 
-/** `On`, once something is set up. */
-export async function turnFactorOn(
+/** Sets the second factor to `On`. */
+export async function enableSecondFactor(
   trx: Kysely<unknown>,
-  { organizationId, userId }: Owner,
+  { organizationId, userId }: UserKey,
   at: number,
 ): Promise<void> {
   await sql`UPDATE users SET second_factor = 'On', version = version + 1,

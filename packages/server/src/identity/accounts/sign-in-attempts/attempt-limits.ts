@@ -1,9 +1,9 @@
-// How often one address may fail at signing in, and ask for mail: counted in this process, for a while.
+// Limits per IP address and time window, counted in this process: failed sign-ins and requested reset emails.
 import { createCounter, type Wait } from '../../counter.ts';
 import { addressBucket } from '../../rate-limits.ts';
 
 export type AttemptLimits = {
-  /** A whole chain of shops may stand behind one address, and each of its people mistypes at times. */
+  /** Many stores may share one address, and each user mistypes sometimes. */
   readonly failures: number;
   readonly mails: number;
   readonly windowSeconds: number;
@@ -15,22 +15,22 @@ export const defaultAttemptLimits: AttemptLimits = {
   windowSeconds: 600,
 };
 
-export type Limiter = ReturnType<typeof createAttemptLimits>;
+export type AttemptLimiter = ReturnType<typeof createAttemptLimiter>;
 
-/** @param salt as for the limits of tokens */
-export function createAttemptLimits(limits: AttemptLimits, salt: string) {
+/** @param salt for the hash of the address, as in the rate limits of tokens */
+export function createAttemptLimiter(limits: AttemptLimits, salt: string) {
   const { windowSeconds } = limits;
   const failures = createCounter({ limit: limits.failures, windowSeconds });
   const mails = createCounter({ limit: limits.mails, windowSeconds });
 
   return {
-    /** Each counts as failed until it succeeds: many at once cannot slip through. */
-    begin: (address: string): Wait => failures.take(addressBucket(salt, address)),
+    /** Each attempt counts as failed until it succeeds, so that concurrent attempts cannot pass the limit. */
+    countAttempt: (address: string): Wait => failures.take(addressBucket(salt, address)),
 
-    succeeded(address: string): void {
+    uncountAttempt(address: string): void {
       failures.giveBack(addressBucket(salt, address));
     },
 
-    mail: (address: string): Wait => mails.take(addressBucket(salt, address)),
+    countResetRequest: (address: string): Wait => mails.take(addressBucket(salt, address)),
   };
 }

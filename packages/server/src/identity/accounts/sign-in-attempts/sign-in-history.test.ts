@@ -16,7 +16,7 @@ import {
   systemClock,
   systemIds,
 } from '../../../platform/index.ts';
-import { recordsKeptMs } from '../delete-expired.ts';
+import { signInRecordRetentionMs } from '../delete-expired.ts';
 
 const wrong = { password: 'nine tills under one roof' };
 
@@ -37,7 +37,7 @@ describe('records of sign-ins', () => {
     await scene.attempt(user, { otp: otp() });
     await scene.accounts.setStatus(scene.organizationId, user.userId, 'Disabled');
     await scene.attempt(user, { otp: otp(), kind: 'device' });
-    const records = await scene.accounts.signIns.list(user, { limit: 10 });
+    const records = await scene.accounts.signInHistory.list(user, { limit: 10 });
     assert.deepEqual(
       records.map(({ kind, outcome, methods }) => [kind, outcome, methods.join(' ')]),
       [
@@ -61,7 +61,7 @@ describe('records of sign-ins', () => {
   test('come in pages', async () => {
     const user = await scene.createUser();
     for (let index = 0; index < 5; index += 1) await scene.attempt(user);
-    const { list } = scene.accounts.signIns;
+    const { list } = scene.accounts.signInHistory;
     const first = await list(user, { limit: 2 });
     const second = await list(user, { limit: 2, after: first.at(-1)?.recordId });
     const third = await list(user, { limit: 2, after: second.at(-1)?.recordId });
@@ -81,7 +81,7 @@ describe('records of sign-ins', () => {
       clientId: 'y'.repeat(1_000),
     };
     assert.ok((await scene.attempt(user, { origin: odd })).ok);
-    const [record] = await scene.accounts.signIns.list(user, { limit: 1 });
+    const [record] = await scene.accounts.signInHistory.list(user, { limit: 1 });
     assert.equal(record?.userAgent?.length, 200);
     assert.ok(record?.userAgent?.startsWith('a b  xx'));
     assert.equal(record?.clientId?.length, 128);
@@ -98,7 +98,7 @@ test('records go after a year and a month; dead links and challenges before', as
   const scene = await openTestAccounts(database);
   const user = await scene.createUser({ password: undefined });
   await scene.attempt(user);
-  await scene.accounts.links.invite(user);
+  await scene.accounts.emailLinks.sendInvitation(user);
   const rp = { id: 'localhost', name: 'Switchyard', origin: 'https://localhost' };
   await scene.accounts.passkeys.registrationOptions(user, rp);
   const count = async (table: string) => {
@@ -123,8 +123,8 @@ test('records go after a year and a month; dead links and challenges before', as
   assert.deepEqual(await counts(), [1, 1, 0]);
   await sweep(now + 8 * 86_400_000 + 1);
   assert.deepEqual(await counts(), [1, 0, 0]);
-  await sweep(now + recordsKeptMs);
+  await sweep(now + signInRecordRetentionMs);
   assert.deepEqual(await counts(), [1, 0, 0]);
-  await sweep(now + recordsKeptMs + 1);
+  await sweep(now + signInRecordRetentionMs + 1);
   assert.deepEqual(await counts(), [0, 0, 0]);
 });

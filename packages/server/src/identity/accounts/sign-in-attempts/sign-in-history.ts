@@ -1,16 +1,16 @@
-// Who signed in and who failed to: written down for each attempt, read by user, kept for a year.
+// The history of successful and failed sign-ins: one record for each attempt, listed by user.
 import { type Clock, type Database, type Ids, isoTime } from '../../../platform/index.ts';
-import type { Method, Origin, Outcome, RecordKind } from '../types.ts';
+import type { AttemptOrigin, Method, SignInOutcome, SignInRecordKind } from '../types.ts';
 
-const userAgentChars = 200;
-const nameChars = 128;
-const pageLimitMax = 200;
+const maxUserAgentLength = 200;
+const maxNameLength = 128;
+const maxPageSize = 200;
 
 export type SignInRecord = {
   readonly recordId: string;
   readonly at: number;
-  readonly kind: RecordKind;
-  readonly outcome: Outcome;
+  readonly kind: SignInRecordKind;
+  readonly outcome: SignInOutcome;
   readonly methods: readonly Method[];
   readonly clientId?: string | undefined;
   readonly address?: string | undefined;
@@ -18,21 +18,21 @@ export type SignInRecord = {
   readonly requestId?: string | undefined;
 };
 
-export type NewRecord = {
+export type NewSignInRecord = {
   readonly organizationId: string;
-  /** Left out where nobody has the name. */
+  /** Missing if no user has the name. */
   readonly userId?: string | undefined;
-  readonly kind: RecordKind;
-  readonly outcome: Outcome;
+  readonly kind: SignInRecordKind;
+  readonly outcome: SignInOutcome;
   readonly methods: readonly Method[];
-  readonly origin: Origin;
+  readonly origin: AttemptOrigin;
 };
 
-type Row = {
+type SignInRow = {
   record_id: string;
   at: Date;
-  kind: RecordKind;
-  outcome: Outcome;
+  kind: SignInRecordKind;
+  outcome: SignInOutcome;
   methods: Method[];
   client_id: string | null;
   address: string | null;
@@ -40,12 +40,12 @@ type Row = {
   request_id: string | null;
 };
 
-export type SignIns = ReturnType<typeof createSignIns>;
+export type SignInHistory = ReturnType<typeof createSignInHistory>;
 
-export function createSignIns(database: Database, clock: Clock, ids: Ids) {
+export function createSignInHistory(database: Database, clock: Clock, ids: Ids) {
   return {
-    async record(record: NewRecord): Promise<void> {
-      const { clientId, address, userAgent, requestId } = originTexts(record.origin);
+    async record(record: NewSignInRecord): Promise<void> {
+      const { clientId, address, userAgent, requestId } = originColumns(record.origin);
       await database.query(
         `INSERT INTO sign_in_records (organization_id, record_id, at, user_id, client_id, kind,
            outcome, methods, address, user_agent, request_id)
@@ -66,17 +66,17 @@ export function createSignIns(database: Database, clock: Clock, ids: Ids) {
       );
     },
 
-    /** The newest first; `after` is the record that the page before ended with. */
+    /** Newest first; `after` is the last record of the previous page. */
     async list(
       { organizationId, userId }: { readonly organizationId: string; readonly userId: string },
       { limit, after }: { readonly limit: number; readonly after?: string | undefined },
     ): Promise<SignInRecord[]> {
-      const rows = await database.query<Row>(
+      const rows = await database.query<SignInRow>(
         `SELECT record_id, at, kind, outcome, methods, client_id, address, user_agent, request_id
          FROM sign_in_records
          WHERE organization_id = $1 AND user_id = $2 AND ($3::uuid IS NULL OR record_id < $3)
          ORDER BY record_id DESC LIMIT $4`,
-        [organizationId, userId, after ?? null, Math.min(limit, pageLimitMax)],
+        [organizationId, userId, after ?? null, Math.min(limit, maxPageSize)],
       );
       return rows.map((row) => ({
         recordId: row.record_id,
@@ -93,17 +93,17 @@ export function createSignIns(database: Database, clock: Clock, ids: Ids) {
   };
 }
 
-/** What others sent, as far as the table takes it. */
-export function originTexts(origin: Origin) {
+/** Texts from the client, shortened to what the table accepts. */
+export function originColumns(origin: AttemptOrigin) {
   return {
-    clientId: trimmed(origin.clientId, nameChars),
-    address: trimmed(origin.address, nameChars),
-    userAgent: trimmed(origin.userAgent, userAgentChars),
-    requestId: trimmed(origin.requestId, nameChars),
+    clientId: cleanText(origin.clientId, maxNameLength),
+    address: cleanText(origin.address, maxNameLength),
+    userAgent: cleanText(origin.userAgent, maxUserAgentLength),
+    requestId: cleanText(origin.requestId, maxNameLength),
   };
 }
 
-function trimmed(text: string | undefined, chars: number): string | null {
-  const plain = text?.replace(/\p{Cc}/gu, ' ').slice(0, chars);
+function cleanText(text: string | undefined, maxLength: number): string | null {
+  const plain = text?.replace(/\p{Cc}/gu, ' ').slice(0, maxLength);
   return plain?.toWellFormed() ?? null;
 }

@@ -11,9 +11,9 @@ import {
 } from '../../../../test/accounts.ts';
 import { testDatabase } from '../../../../test/database.ts';
 import { type Database, systemIds } from '../../../platform/index.ts';
-import { createPasswords } from '../passwords/password-hashing.ts';
+import { createPasswordHasher } from '../passwords/password-hashing.ts';
 import type { SignInKind, User } from '../types.ts';
-import { failuresMax, lockMs } from './authenticate-sql.ts';
+import { lockDurationMs, maxFailures } from './authenticate-sql.ts';
 
 const refused = { ok: false };
 const wrong = { password: 'nine tills under one roof' };
@@ -129,10 +129,10 @@ describe('a sign-in', () => {
     });
 
     test('a password that is changed while it is checked no longer counts', async () => {
-      const real = createPasswords(systemIds.secret());
+      const real = createPasswordHasher(systemIds.secret());
       let meanwhile = async (): Promise<void> => {};
       const slow = await openTestAccounts(database, {
-        passwords: {
+        passwordHasher: {
           ...real,
           async verify(...asked) {
             const fits = await real.verify(...asked);
@@ -185,7 +185,7 @@ describe('a sign-in', () => {
           Array.from({ length: 8 }, () => scene.attempt(user, { otp: code })),
         );
         assert.equal(accepted(answers), 1, `round ${round}`);
-        scene.clock.advance(lockMs);
+        scene.clock.advance(lockDurationMs);
       }
     });
 
@@ -242,12 +242,12 @@ describe('a sign-in', () => {
   describe('that fails', () => {
     test('ten times locks for half an hour, and the right password is refused like a wrong one', async () => {
       const user = await scene.createUser();
-      await times(failuresMax - 1, () => scene.attempt(user, wrong));
+      await times(maxFailures - 1, () => scene.attempt(user, wrong));
       assert.ok((await scene.attempt(user)).ok, 'nine are forgiven');
-      await times(failuresMax, () => scene.attempt(user, wrong));
+      await times(maxFailures, () => scene.attempt(user, wrong));
       assert.deepEqual(await scene.attempt(user), refused);
       assert.deepEqual(await scene.attempt(user, wrong), refused, 'the eleventh');
-      scene.clock.advance(lockMs - 1);
+      scene.clock.advance(lockDurationMs - 1);
       assert.deepEqual(await scene.attempt(user), refused);
       scene.clock.advance(1);
       assert.ok((await scene.attempt(user)).ok);
@@ -258,13 +258,13 @@ describe('a sign-in', () => {
       const from = (source: string) => ({ origin: { address: '192.0.2.7', source } });
       const own = from('browser own');
       assert.ok((await scene.attempt(user, own)).ok);
-      await times(failuresMax + 2, () => scene.attempt(user, { ...wrong, ...from('browser new') }));
+      await times(maxFailures + 2, () => scene.attempt(user, { ...wrong, ...from('browser new') }));
       assert.deepEqual(await scene.attempt(user), refused);
       assert.deepEqual(await scene.attempt(user, from('browser new')), refused);
       assert.ok((await scene.attempt(user, own)).ok, 'it is counted apart');
       assert.deepEqual(await scene.attempt(user), refused, 'its success ends no lock of others');
       const neighbour = await scene.createUser();
-      await times(failuresMax, () => scene.attempt(neighbour, { ...wrong, ...own }));
+      await times(maxFailures, () => scene.attempt(neighbour, { ...wrong, ...own }));
       assert.deepEqual(await scene.attempt(neighbour, own), refused, 'it is known for one user');
     });
 
@@ -272,12 +272,12 @@ describe('a sign-in', () => {
       const user = await scene.createUser();
       const own = { origin: { address: '192.0.2.7', source: 'browser own' } };
       assert.ok((await scene.attempt(user, own)).ok);
-      await times(failuresMax - 1, () => scene.attempt(user, { ...wrong, ...own }));
+      await times(maxFailures - 1, () => scene.attempt(user, { ...wrong, ...own }));
       assert.ok((await scene.attempt(user, own)).ok, 'nine are forgiven');
-      await times(failuresMax, () => scene.attempt(user, { ...wrong, ...own }));
+      await times(maxFailures, () => scene.attempt(user, { ...wrong, ...own }));
       assert.deepEqual(await scene.attempt(user, own), refused);
       assert.ok((await scene.attempt(user)).ok, 'others are not locked by it');
-      scene.clock.advance(lockMs);
+      scene.clock.advance(lockDurationMs);
       assert.ok((await scene.attempt(user, own)).ok);
     });
 
@@ -313,9 +313,9 @@ describe('a sign-in', () => {
 
     test('a lock that has ended begins a new count', async () => {
       const user = await scene.createUser();
-      await times(failuresMax, () => scene.attempt(user, wrong));
-      scene.clock.advance(lockMs);
-      await times(failuresMax - 1, () => scene.attempt(user, wrong));
+      await times(maxFailures, () => scene.attempt(user, wrong));
+      scene.clock.advance(lockDurationMs);
+      await times(maxFailures - 1, () => scene.attempt(user, wrong));
       assert.ok((await scene.attempt(user)).ok);
     });
 
@@ -334,7 +334,7 @@ describe('a sign-in', () => {
     test('the right password alone gives no new guesses at the code', async () => {
       const { user, otp } = await withCode();
       await addPasskey(user);
-      await times(failuresMax - 1, () => scene.attempt(user, { otp: '000000' }));
+      await times(maxFailures - 1, () => scene.attempt(user, { otp: '000000' }));
       assert.ok((await scene.attempt(user)).ok);
       assert.equal((await scene.attempt(user, { otp: '000000' })).ok, false);
       assert.equal((await scene.attempt(user, { otp: otp() })).ok, false);
@@ -348,7 +348,7 @@ describe('a sign-in', () => {
           scene.attempt(user, index === 30 ? {} : wrong),
         ),
       );
-      assert.equal(await failedAttempts(user), failuresMax);
+      assert.equal(await failedAttempts(user), maxFailures);
       assert.equal(accepted(answers), 0);
     });
 

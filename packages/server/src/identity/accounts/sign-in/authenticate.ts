@@ -1,158 +1,194 @@
-// The one door for passwords and codes: the same work and the same answer for everybody who is not let in.
+// Authenticates a user by password and second factor: every failure has the same response and the same work.
 import type { Clock, Ids } from '../../../platform/index.ts';
-import type { Passwords } from '../passwords/password-hashing.ts';
-import { passwordLengthFault } from '../passwords/rules.ts';
+import type { PasswordHasher } from '../passwords/password-hashing.ts';
+import { findLengthViolation } from '../passwords/rules.ts';
 import type { OneTimePasswords } from '../second-factors/one-time-passwords.ts';
-import type { Limiter } from '../sign-in-attempts/attempt-limits.ts';
+import type { AttemptLimiter } from '../sign-in-attempts/attempt-limits.ts';
 import type {
-  Attempt,
+  AttemptOrigin,
   Method,
   NotSignedIn,
-  Origin,
-  Outcome,
   SignedIn,
+  SignInAttempt,
   SignInKind,
+  SignInOutcome,
   User,
 } from '../types.ts';
-import { secondFactorNow, usernameKey } from '../users/rules.ts';
-import type { Claim, Credentials, SignInStore } from './authenticate-sql.ts';
+import { effectiveSecondFactor, toUsernameKey } from '../users/rules.ts';
+import type { AuthenticationStore, Credentials, Proof } from './authenticate-sql.ts';
 
 type Deps = {
-  readonly store: SignInStore;
-  readonly passwords: Passwords;
+  readonly store: AuthenticationStore;
+  readonly passwordHasher: PasswordHasher;
   readonly oneTimePasswords: OneTimePasswords;
-  readonly limits: Limiter;
+  readonly attemptLimiter: AttemptLimiter;
   readonly environment: string;
   readonly clock: Clock;
   readonly ids: Ids;
 };
 
-/** What is left to find out by the statement that settles it, and how the outcome is called then. */
-type Verdict = {
-  readonly claim: Claim;
-  readonly ifProven: Outcome;
-  readonly ifNot: Outcome;
+/** The proof that the database must still check, and the outcome for each result. */
+type Decision = {
+  readonly proof: Proof;
+  readonly outcomeIfProven: SignInOutcome;
+  readonly outcomeOtherwise: SignInOutcome;
   readonly methods: readonly Method[];
   readonly needs?: 'enrolment' | 'passkey';
 };
 
-/** Nobody has this name, and asking for it costs what any other does. */
-const nobodysKey = '';
+/** No user has this name, and the query for it costs as much as for any other name. */
+const unknownUserKey = '';
 
-function failed(ifNot: Outcome): Verdict {
-  return { claim: { is: 'wrong' }, ifProven: 'Success', ifNot, methods: [] };
+function rejection(outcome: SignInOutcome): Decision {
+  return {
+    proof: { kind: 'wrong' },
+    outcomeIfProven: 'Success',
+    outcomeOtherwise: outcome,
+    methods: [],
+  };
 }
 
-export function createSignIn(deps: Deps) {
-  const { store, passwords, oneTimePasswords, limits, environment, clock, ids } = deps;
+export function createAuthentication(deps: Deps) {
+  const { store, passwordHasher, oneTimePasswords, attemptLimiter, environment, clock, ids } = deps;
 
-  /** Looked at for everybody, also where the answer is known already. */
-  function claimOf(otp: string, found: Credentials | undefined, at: number): Claim {
-    const owner = found?.user ?? { organizationId: '', userId: '' };
-    const sealed = found?.otpSealed;
-    const secret = sealed === undefined ? undefined : oneTimePasswords.open(sealed, owner);
-    const step = oneTimePasswords.stepOf(secret, otp, at);
-    const codeHash = oneTimePasswords.recoveryHash(otp, owner);
-    if (step !== undefined) return { is: 'otp', step };
-    return oneTimePasswords.isRecoveryCode(otp) ? { is: 'recovery', codeHash } : { is: 'wrong' };
+  /** Runs for every attempt, also if the result is known already, so that the timing is equal. */
+  function checkCode(otp: string, credentials: Credentials | undefined, at: number): Proof {
+    const owner = credentials?.user ?? { organizationId: '', userId: '' };
+    const sealedSecret = credentials?.sealedOtpSecret;
+    const secret =
+      sealedSecret === undefined ? undefined : oneTimePasswords.openSecret(sealedSecret, owner);
+    const step = oneTimePasswords.findMatchingStep(secret, otp, at);
+    const codeHash = oneTimePasswords.hashRecoveryCode(otp, owner);
+    if (step !== undefined) return { kind: 'otp', step };
+    return oneTimePasswords.isRecoveryCode(otp)
+      ? { kind: 'recovery', codeHash }
+      : { kind: 'wrong' };
   }
 
-  function judgeSecond(found: Credentials, otp: string, claim: Claim, kind: SignInKind): Verdict {
-    const factor = secondFactorNow(environment, found.user);
-    const onPage = kind === 'page';
+  function decideSecondFactor(
+    credentials: Credentials,
+    otp: string,
+    codeProof: Proof,
+    kind: SignInKind,
+  ): Decision {
+    const factor = effectiveSecondFactor(environment, credentials.user);
+    const isOnPage = kind === 'page';
     if (factor === 'Off') {
       return {
-        claim: { is: 'proven' },
-        ifProven: 'Success',
-        ifNot: 'WrongPassword',
+        proof: { kind: 'proven' },
+        outcomeIfProven: 'Success',
+        outcomeOtherwise: 'WrongPassword',
         methods: ['pwd'],
       };
     }
     if (factor === 'Required') {
-      if (!onPage) return failed('EnrolmentNeeded');
-      const enrolment = { needs: 'enrolment', ifProven: 'EnrolmentNeeded' } as const;
-      return { claim: { is: 'half' }, ifNot: 'WrongPassword', methods: ['pwd'], ...enrolment };
+      if (!isOnPage) return rejection('EnrolmentNeeded');
+      const enrolment = { needs: 'enrolment', outcomeIfProven: 'EnrolmentNeeded' } as const;
+      return {
+        proof: { kind: 'password-only' },
+        outcomeOtherwise: 'WrongPassword',
+        methods: ['pwd'],
+        ...enrolment,
+      };
     }
     if (otp === '') {
-      if (!onPage || !found.hasPasskey) return failed('MissingCode');
-      const passkey = { needs: 'passkey', ifProven: 'PasskeyNeeded' } as const;
-      return { claim: { is: 'half' }, ifNot: 'WrongPassword', methods: ['pwd'], ...passkey };
+      if (!isOnPage || !credentials.hasPasskey) return rejection('MissingCode');
+      const passkey = { needs: 'passkey', outcomeIfProven: 'PasskeyNeeded' } as const;
+      return {
+        proof: { kind: 'password-only' },
+        outcomeOtherwise: 'WrongPassword',
+        methods: ['pwd'],
+        ...passkey,
+      };
     }
-    const second: Method = claim.is === 'recovery' ? 'rc' : 'otp';
-    return { claim, ifProven: 'Success', ifNot: 'WrongCode', methods: ['pwd', second] };
+    const second: Method = codeProof.kind === 'recovery' ? 'rc' : 'otp';
+    return {
+      proof: codeProof,
+      outcomeIfProven: 'Success',
+      outcomeOtherwise: 'WrongCode',
+      methods: ['pwd', second],
+    };
   }
 
-  function judge(
-    found: Credentials | undefined,
-    isRight: boolean,
-    { otp = '', kind }: Attempt,
+  function decide(
+    credentials: Credentials | undefined,
+    isPasswordRight: boolean,
+    { otp = '', kind }: SignInAttempt,
     at: number,
-  ): Verdict {
-    const claim = claimOf(otp, found, at);
-    if (found === undefined) return failed('UnknownUser');
-    if (found.passwordHash === undefined) return failed('NoPassword');
-    if (!isRight) return failed('WrongPassword');
-    if (found.user.status !== 'Enabled') return failed('Disabled');
-    // Or a code would be spent for nothing.
-    if (found.lockedUntil !== undefined && found.lockedUntil > at) return failed('Locked');
-    return judgeSecond(found, otp, claim, kind);
+  ): Decision {
+    const codeProof = checkCode(otp, credentials, at);
+    if (credentials === undefined) return rejection('UnknownUser');
+    if (credentials.passwordHash === undefined) return rejection('NoPassword');
+    if (!isPasswordRight) return rejection('WrongPassword');
+    if (credentials.user.status !== 'Enabled') return rejection('Disabled');
+    // Otherwise a code would be used up without effect.
+    if (credentials.lockedUntil !== undefined && credentials.lockedUntil > at)
+      return rejection('Locked');
+    return decideSecondFactor(credentials, otp, codeProof, kind);
   }
 
-  async function check(attempt: Attempt): Promise<SignedIn | NotSignedIn> {
+  async function checkAttempt(attempt: SignInAttempt): Promise<SignedIn | NotSignedIn> {
     const { organizationId, password, origin, kind } = attempt;
-    const key = usernameKey(attempt.username) ?? nobodysKey;
-    const found = await store.credentialsOf(organizationId, key, origin.source);
-    // What nobody could have set is not worth hashing as it is.
-    const isTooLong = passwordLengthFault(password, false) === 'too_long';
-    const fits = await passwords.verify(found?.passwordHash, isTooLong ? '' : password);
+    const key = toUsernameKey(attempt.username) ?? unknownUserKey;
+    const credentials = await store.findCredentials(organizationId, key, origin.source);
+    // A password that is too long cannot be right, so it is not hashed in full length.
+    const isTooLong = findLengthViolation(password, false) === 'too_long';
+    const matches = await passwordHasher.verify(
+      credentials?.passwordHash,
+      isTooLong ? '' : password,
+    );
     const at = clock.now();
-    const verdict = judge(found, fits && !isTooLong, attempt, at);
-    const outcome = await store.settle({
+    const decision = decide(credentials, matches && !isTooLong, attempt, at);
+    const outcome = await store.recordAttempt({
       organizationId,
       recordId: ids.uuid(),
       at,
-      userId: found?.user.userId ?? ids.uuidV4(),
-      isKnown: found !== undefined,
-      passwordHash: found?.passwordHash,
-      claim: verdict.claim,
-      ifProven: verdict.ifProven,
-      ifNot: verdict.ifNot,
-      methodsIfProven: verdict.methods,
-      methodsIfNot: fits && !isTooLong ? ['pwd'] : [],
+      userId: credentials?.user.userId ?? ids.uuidV4(),
+      isKnown: credentials !== undefined,
+      passwordHash: credentials?.passwordHash,
+      proof: decision.proof,
+      outcomeIfProven: decision.outcomeIfProven,
+      outcomeOtherwise: decision.outcomeOtherwise,
+      methodsIfProven: decision.methods,
+      methodsOtherwise: matches && !isTooLong ? ['pwd'] : [],
       kind,
       origin,
     });
-    if (found === undefined || outcome !== verdict.ifProven) return { ok: false };
-    await renewHash(found, password);
-    const { needs, methods } = verdict;
-    const proven = { ok: true, user: found.user, methods, provenAt: at } as const;
-    return needs === undefined ? proven : { ...proven, needs };
+    if (credentials === undefined || outcome !== decision.outcomeIfProven) return { ok: false };
+    await upgradeHash(credentials, password);
+    const { needs, methods } = decision;
+    const signedIn = { ok: true, user: credentials.user, methods, provenAt: at } as const;
+    return needs === undefined ? signedIn : { ...signedIn, needs };
   }
 
-  async function renewHash({ user, passwordHash }: Credentials, password: string): Promise<void> {
-    if (passwordHash === undefined || !passwords.isOutdated(passwordHash)) return;
-    await store.rehash(user, passwordHash, await passwords.hash(password));
+  async function upgradeHash({ user, passwordHash }: Credentials, password: string): Promise<void> {
+    if (passwordHash === undefined || !passwordHasher.isOutdated(passwordHash)) return;
+    await store.replaceHash(user, passwordHash, await passwordHasher.hash(password));
   }
 
-  /** The other half of a sign-in whose password was right. */
-  async function settlePasskey(user: User, isProven: boolean, origin: Origin): Promise<boolean> {
-    const found = await store.credentialsOf(
+  /** The second step of a sign-in after a right password. */
+  async function completeWithPasskey(
+    user: User,
+    isProven: boolean,
+    origin: AttemptOrigin,
+  ): Promise<boolean> {
+    const credentials = await store.findCredentials(
       user.organizationId,
-      usernameKey(user.username) ?? '',
+      toUsernameKey(user.username) ?? '',
       origin.source,
     );
-    const outcome = await store.settle({
+    const outcome = await store.recordAttempt({
       organizationId: user.organizationId,
       recordId: ids.uuid(),
       at: clock.now(),
       userId: user.userId,
       isKnown: true,
-      passwordHash: found?.passwordHash,
-      claim: { is: isProven ? 'proven' : 'wrong' },
-      ifProven: 'Success',
-      ifNot: 'WrongPasskey',
+      passwordHash: credentials?.passwordHash,
+      proof: { kind: isProven ? 'proven' : 'wrong' },
+      outcomeIfProven: 'Success',
+      outcomeOtherwise: 'WrongPasskey',
       methodsIfProven: ['pwd', 'hwk'],
-      methodsIfNot: ['pwd'],
+      methodsOtherwise: ['pwd'],
       kind: 'passkey',
       origin,
     });
@@ -160,19 +196,19 @@ export function createSignIn(deps: Deps) {
   }
 
   return {
-    settlePasskey,
+    completeWithPasskey,
 
-    async authenticate(attempt: Attempt): Promise<SignedIn | NotSignedIn> {
-      const retryAfterSeconds = limits.begin(attempt.origin.address);
+    async authenticate(attempt: SignInAttempt): Promise<SignedIn | NotSignedIn> {
+      const retryAfterSeconds = attemptLimiter.countAttempt(attempt.origin.address);
       if (retryAfterSeconds !== undefined) return { ok: false, retryAfterSeconds };
-      // Neither a success nor a refusal for load is a failure of whoever asked.
+      // Neither a success nor an overload counts as a failed attempt.
       let isFailure = false;
       try {
-        const answer = await check(attempt);
-        isFailure = !answer.ok;
-        return answer;
+        const result = await checkAttempt(attempt);
+        isFailure = !result.ok;
+        return result;
       } finally {
-        if (!isFailure) limits.succeeded(attempt.origin.address);
+        if (!isFailure) attemptLimiter.uncountAttempt(attempt.origin.address);
       }
     },
   };

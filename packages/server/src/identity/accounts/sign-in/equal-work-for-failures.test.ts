@@ -10,8 +10,8 @@ import {
 } from '../../../../test/accounts.ts';
 import { testDatabase } from '../../../../test/database.ts';
 import { type Database, systemIds } from '../../../platform/index.ts';
-import { createPasswords } from '../passwords/password-hashing.ts';
-import { failuresMax } from './authenticate-sql.ts';
+import { createPasswordHasher } from '../passwords/password-hashing.ts';
+import { maxFailures } from './authenticate-sql.ts';
 
 const wrong = { password: 'nine tills under one roof' };
 
@@ -23,7 +23,7 @@ describe('the work of a refusal', () => {
 
   before(async () => {
     database = await testDatabase();
-    const real = createPasswords(systemIds.secret());
+    const real = createPasswordHasher(systemIds.secret());
     scene = await openTestAccounts(database, {
       database: {
         ...database,
@@ -36,7 +36,7 @@ describe('the work of a refusal', () => {
           return database.transaction(fn);
         },
       },
-      passwords: {
+      passwordHasher: {
         ...real,
         hash(text) {
           work.push('hash');
@@ -60,7 +60,7 @@ describe('the work of a refusal', () => {
   test('is the same for unknown, wrong, locked, disabled, without password, wrong code', async () => {
     const user = await scene.createUser();
     const locked = await scene.createUser();
-    for (let index = 0; index < failuresMax; index += 1) await scene.attempt(locked, wrong);
+    for (let index = 0; index < maxFailures; index += 1) await scene.attempt(locked, wrong);
     const disabled = await scene.createUser();
     await scene.accounts.setStatus(scene.organizationId, disabled.userId, 'Disabled');
     const bare = await scene.createUser({ password: undefined });
@@ -96,11 +96,13 @@ describe('the work of a refusal', () => {
 
   test('a request for a new password is one row for everybody, and names nobody in it', async () => {
     const user = await scene.createUser();
-    const { links } = scene.accounts;
+    const { emailLinks: links } = scene.accounts;
     const payloads: unknown[] = [];
     for (const name of [user.username, user.email, 'nobody', '\0', 'x'.repeat(10_000)]) {
       const before = scene.office.waiting.length;
-      const done = await workOf(() => links.requestReset(scene.organizationId, name, origin));
+      const done = await workOf(() =>
+        links.requestPasswordReset(scene.organizationId, name, origin),
+      );
       assert.deepEqual(done, [], 'the job is all there is');
       const written = scene.office.waiting.slice(before);
       assert.equal(written.length, 1);

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import {
-  groupsFit,
-  mustHaveSecondFactor,
+  areGroupsAllowed,
+  effectiveSecondFactor,
   permissionsOfGroups,
-  secondFactorNow,
-  usernameKey,
+  requiresSecondFactor,
+  toUsernameKey,
 } from './rules.ts';
 
 const organization = '0197f3a0-0000-7000-8000-000000000001';
@@ -15,10 +15,10 @@ const merchant = '0197f3a0-0000-7000-8000-000000000002';
 
 describe('a user name', () => {
   test('is compared in one form and one case', () => {
-    for (const name of ['Ann', 'ANN', 'ａｎｎ', 'Ａnn']) assert.equal(usernameKey(name), 'ann');
-    assert.equal(usernameKey('ann@shop.example'), 'ann@shop.example');
-    assert.equal(usernameKey('7.a_b+c-d'), '7.a_b+c-d');
-    assert.equal(usernameKey('a'.repeat(64)), 'a'.repeat(64));
+    for (const name of ['Ann', 'ANN', 'ａｎｎ', 'Ａnn']) assert.equal(toUsernameKey(name), 'ann');
+    assert.equal(toUsernameKey('ann@shop.example'), 'ann@shop.example');
+    assert.equal(toUsernameKey('7.a_b+c-d'), '7.a_b+c-d');
+    assert.equal(toUsernameKey('a'.repeat(64)), 'a'.repeat(64));
   });
 
   test('has no letter that passes for another one, no control character and an end', () => {
@@ -36,14 +36,14 @@ describe('a user name', () => {
     ];
     // A Cyrillic a, a Greek o, a dotless i, a joiner, a direction mark, a lone surrogate.
     refused.push('bοb', 'tıll', 'a\u200dnn', '\u202eann', '\ud800', `ａ${'a'.repeat(300)}`);
-    for (const name of refused) assert.equal(usernameKey(name), undefined, JSON.stringify(name));
+    for (const name of refused) assert.equal(toUsernameKey(name), undefined, JSON.stringify(name));
   });
 
   test('is one key or none, whatever comes', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 80 }), (name) => {
-        const key = usernameKey(name);
-        if (key !== undefined) assert.equal(usernameKey(key), key);
+        const key = toUsernameKey(name);
+        if (key !== undefined) assert.equal(toUsernameKey(key), key);
       }),
     );
   });
@@ -52,7 +52,7 @@ describe('a user name', () => {
 describe('groups', () => {
   test('are of the entity and the level of the user, each once', () => {
     const fits = (group: string, type: 'tenant' | 'merchant', entity: string) =>
-      groupsFit([group], type, entity);
+      areGroupsAllowed([group], type, entity);
     assert.ok(fits(`${organization}_org_admin`, 'tenant', organization));
     assert.ok(fits(`${merchant}_merchant_manager`, 'merchant', merchant));
     assert.ok(fits(`${merchant}_org_operator`, 'merchant', merchant));
@@ -62,7 +62,7 @@ describe('groups', () => {
     assert.equal(fits(`${organization}_toString`, 'tenant', organization), false);
     assert.equal(fits('org_admin', 'tenant', organization), false);
     const twice = [`${organization}_org_admin`, `${organization}_org_admin`];
-    assert.equal(groupsFit(twice, 'tenant', organization), false);
+    assert.equal(areGroupsAllowed(twice, 'tenant', organization), false);
   });
 
   test('give the union of what they allow, in the published order', () => {
@@ -76,7 +76,7 @@ describe('groups', () => {
 describe('the second factor', () => {
   test('in production everybody but store staff needs one', () => {
     const needs = (environment: string, ...groups: string[]) =>
-      mustHaveSecondFactor(
+      requiresSecondFactor(
         environment,
         groups.map((group) => `${merchant}_${group}`),
       );
@@ -92,9 +92,9 @@ describe('the second factor', () => {
 
   test('a rule that became stricter holds at the next sign-in', () => {
     const groups = [`${merchant}_merchant_manager`];
-    assert.equal(secondFactorNow('production', { groups, secondFactor: 'Off' }), 'Required');
-    assert.equal(secondFactorNow('demo', { groups, secondFactor: 'Off' }), 'Off');
-    assert.equal(secondFactorNow('demo', { groups, secondFactor: 'Required' }), 'Required');
-    assert.equal(secondFactorNow('production', { groups, secondFactor: 'On' }), 'On');
+    assert.equal(effectiveSecondFactor('production', { groups, secondFactor: 'Off' }), 'Required');
+    assert.equal(effectiveSecondFactor('demo', { groups, secondFactor: 'Off' }), 'Off');
+    assert.equal(effectiveSecondFactor('demo', { groups, secondFactor: 'Required' }), 'Required');
+    assert.equal(effectiveSecondFactor('production', { groups, secondFactor: 'On' }), 'On');
   });
 });

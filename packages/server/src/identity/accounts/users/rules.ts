@@ -1,4 +1,4 @@
-// What names, groups, passwords and second factors may be: decided here, without clock or database.
+// Rules for user names, groups and second factors, without clock or database.
 import {
   type GroupName,
   groupLevels,
@@ -7,53 +7,57 @@ import {
   permissions,
 } from '@switchyard/contract';
 import type { EntityType } from '../../types.ts';
-import type { SecondFactor, User } from '../types.ts';
+import type { SecondFactorStatus, User } from '../types.ts';
 
 /**
- * ASCII alone, so that no letter of another script can pass for one of these. `@` is there for
- * those who use their mail address; the first step of a sign-in splits at the last one.
+ * ASCII only, so that no letter of another script looks like one of these. `@` is allowed for
+ * users who take their email address; the first step of the sign-in splits at the last `@`.
  */
 const usernamePattern = /^[a-z0-9][a-z0-9._+@-]{0,63}$/;
-const uuidChars = 36;
+const uuidLength = 36;
 
-/** NFKC: what looks alike by compatibility, such as full-width letters, is the same name. */
-export function preparedUsername(name: string): string {
+/** NFKC: compatibility forms, such as full-width letters, are the same name. */
+export function normalizeUsername(name: string): string {
   return name.normalize('NFKC');
 }
 
-/** The name as it is compared and unique, or undefined where nobody can have it. */
-export function usernameKey(name: string): string | undefined {
-  // Longer than any name in any form: not worth the work of normalising.
+/** The form in which names are compared and unique; undefined if the name is not allowed. */
+export function toUsernameKey(name: string): string | undefined {
+  // Longer than any allowed name in any form: skip the cost of normalization.
   if (name.length > 256) return undefined;
-  const key = preparedUsername(name).toLowerCase();
+  const key = normalizeUsername(name).toLowerCase();
   return usernamePattern.test(key) ? key : undefined;
 }
 
-const levels: Readonly<Record<EntityType, string>> = {
+const groupLevelOfEntity: Readonly<Record<EntityType, string>> = {
   tenant: 'organization',
   merchant: 'merchant',
 };
 
-/** `{entityId}_org_admin` without the entity; undefined where it is no group of this entity. */
-function groupOf(name: string, entityType: EntityType, entityId: string): GroupName | undefined {
+/** `org_admin` from `{entityId}_org_admin`; undefined if this is not a group of the entity. */
+function parseGroupName(
+  name: string,
+  entityType: EntityType,
+  entityId: string,
+): GroupName | undefined {
   if (!name.startsWith(`${entityId}_`)) return undefined;
   const group = name.slice(entityId.length + 1);
   if (!Object.hasOwn(groupLevels, group)) return undefined;
-  const known = group as GroupName;
-  return groupLevels[known] === levels[entityType] ? known : undefined;
+  const groupName = group as GroupName;
+  return groupLevels[groupName] === groupLevelOfEntity[entityType] ? groupName : undefined;
 }
 
-/** Whether each is a group of the user's own entity and level, and none stands there twice. */
-export function groupsFit(
+/** True if every group belongs to the user's entity and level, and none is listed twice. */
+export function areGroupsAllowed(
   groups: readonly string[],
   entityType: EntityType,
   entityId: string,
 ): boolean {
   if (new Set(groups).size !== groups.length) return false;
-  return groups.every((name) => groupOf(name, entityType, entityId) !== undefined);
+  return groups.every((name) => parseGroupName(name, entityType, entityId) !== undefined);
 }
 
-/** The union of what the groups allow, in the order of the published list. */
+/** The union of the permissions of the groups, in the order of the published list. */
 export function permissionsOfGroups(
   groups: readonly string[],
   entityType: EntityType,
@@ -61,28 +65,28 @@ export function permissionsOfGroups(
 ): readonly Permission[] {
   const granted = new Set(
     groups.flatMap((name) => {
-      const group = groupOf(name, entityType, entityId);
+      const group = parseGroupName(name, entityType, entityId);
       return group === undefined ? [] : groupPermissions[group];
     }),
   );
   return permissions.filter((permission) => granted.has(permission));
 }
 
-/** They stand at a till that others look at, and sign in many times a day. */
-const storeStaff: ReadonlySet<string> = new Set(['org_operator', 'org_supervisor']);
+/** Store staff work at a shared point of sale and sign in many times a day. */
+const storeStaffGroups: ReadonlySet<string> = new Set(['org_operator', 'org_supervisor']);
 
-/** In production everybody but store staff proves a second thing; who has no group is no staff. */
-export function mustHaveSecondFactor(environment: string, groups: readonly string[]): boolean {
+/** Production requires a second factor of all users but store staff; a user without groups is not store staff. */
+export function requiresSecondFactor(environment: string, groups: readonly string[]): boolean {
   if (environment !== 'production') return false;
-  const isStaff = (name: string) => storeStaff.has(name.slice(uuidChars + 1));
+  const isStaff = (name: string) => storeStaffGroups.has(name.slice(uuidLength + 1));
   return groups.length === 0 || !groups.every(isStaff);
 }
 
-/** What counts at this sign-in: the rule may have become stricter than when the user was made. */
-export function secondFactorNow(
+/** The status at this sign-in: the rule may be stricter now than when the user was created. */
+export function effectiveSecondFactor(
   environment: string,
   user: Pick<User, 'groups' | 'secondFactor'>,
-): SecondFactor {
+): SecondFactorStatus {
   if (user.secondFactor !== 'Off') return user.secondFactor;
-  return mustHaveSecondFactor(environment, user.groups) ? 'Required' : 'Off';
+  return requiresSecondFactor(environment, user.groups) ? 'Required' : 'Off';
 }

@@ -1,8 +1,8 @@
-// The SQL of users: made, found, switched off, given a password.
+// SQL of users: insert, find, set a password.
 import { type Kysely, sql } from 'kysely';
 import { type Database, isoTime } from '../../../platform/index.ts';
 import type { EntityType, Status } from '../../types.ts';
-import type { Address, SecondFactor, User } from '../types.ts';
+import type { PostalAddress, SecondFactorStatus, User } from '../types.ts';
 import { permissionsOfGroups } from './rules.ts';
 
 export const userColumns = `u.organization_id, u.user_id, u.username, u.entity_type, u.entity_id,
@@ -26,13 +26,13 @@ export type UserRow = {
   family_name: string | null;
   phone_number: string | null;
   phone_number_verified: boolean;
-  address: Address | null;
+  address: PostalAddress | null;
   locale: string | null;
   zoneinfo: string | null;
   datetime_format: string | null;
   groups: string[];
   status: Status;
-  second_factor: SecondFactor;
+  second_factor: SecondFactorStatus;
   has_password: boolean;
   tokens_not_before: Date | null;
   last_sign_in_at: Date | null;
@@ -41,7 +41,7 @@ export type UserRow = {
   updated_at: Date;
 };
 
-export function userOf(row: UserRow): User {
+export function userFromRow(row: UserRow): User {
   return {
     organizationId: row.organization_id,
     userId: row.user_id,
@@ -74,46 +74,46 @@ export function userOf(row: UserRow): User {
   };
 }
 
-/** Who shares one address gets a letter for each of so many names. */
-const sameEmailMax = 5;
+/** A reset request for a shared address sends at most this many emails. */
+const maxUsersPerEmail = 5;
 
-export type NewRow = {
+export type NewUserRow = {
   readonly user: User;
   readonly usernameKey: string;
   readonly passwordHash?: string | undefined;
-  readonly otpSealed?: Buffer | undefined;
+  readonly sealedOtpSecret?: Buffer | undefined;
 };
 
 export type UserStore = ReturnType<typeof createUserStore>;
 
 export function createUserStore(database: Database) {
-  const one = async (where: string, values: readonly unknown[]): Promise<User | undefined> => {
+  const findOne = async (where: string, values: readonly unknown[]): Promise<User | undefined> => {
     const [row] = await database.query<UserRow>(
       `SELECT ${userColumns} FROM users AS u WHERE u.organization_id = $1 AND ${where}`,
       values,
     );
-    return row === undefined ? undefined : userOf(row);
+    return row === undefined ? undefined : userFromRow(row);
   };
 
   return {
     find: (organizationId: string, userId: string) =>
-      one('u.user_id = $2', [organizationId, userId]),
+      findOne('u.user_id = $2', [organizationId, userId]),
 
-    findByKey: (organizationId: string, usernameKey: string) =>
-      one('u.username_key = $2', [organizationId, usernameKey]),
+    findByUsernameKey: (organizationId: string, usernameKey: string) =>
+      findOne('u.username_key = $2', [organizationId, usernameKey]),
 
-    /** Those with this address who could sign in, a few at most: an address is no name. */
+    /** Enabled users with this address, a few at most: an address is not unique. */
     async findByEmail(organizationId: string, email: string): Promise<User[]> {
       const rows = await database.query<UserRow>(
         `SELECT ${userColumns} FROM users AS u
          WHERE u.organization_id = $1 AND lower(u.email) = lower($2) AND u.status = 'Enabled'
-         ORDER BY u.username_key LIMIT ${sameEmailMax}`,
+         ORDER BY u.username_key LIMIT ${maxUsersPerEmail}`,
         [organizationId, email],
       );
-      return rows.map(userOf);
+      return rows.map(userFromRow);
     },
 
-    async domainOf(organizationId: string): Promise<string | undefined> {
+    async findUserDomainId(organizationId: string): Promise<string | undefined> {
       const [row] = await database.query<{ user_domain_id: string }>(
         'SELECT user_domain_id FROM user_domains WHERE organization_id = $1',
         [organizationId],
@@ -121,28 +121,31 @@ export function createUserStore(database: Database) {
       return row?.user_domain_id;
     },
 
-    /** False where the name or the id is taken: then nothing was written, and `then` not called. */
-    insert: (row: NewRow, then: (trx: Kysely<unknown>) => Promise<void>): Promise<boolean> =>
+    /** False if the name or the ID exists already: then nothing was written and `inTransaction` was not called. */
+    insert: (
+      row: NewUserRow,
+      inTransaction: (trx: Kysely<unknown>) => Promise<void>,
+    ): Promise<boolean> =>
       database.transaction(async (trx) => {
         if (!(await insertUser(trx, row))) return false;
-        if (row.otpSealed !== undefined) {
+        if (row.sealedOtpSecret !== undefined) {
           const { organizationId, userId, createdAt } = row.user;
           await sql`INSERT INTO user_one_time_passwords
               (organization_id, user_id, secret_sealed, last_step, confirmed_at)
-            VALUES (${organizationId}, ${userId}, ${row.otpSealed}, 0, ${isoTime(createdAt)})`.execute(
+            VALUES (${organizationId}, ${userId}, ${row.sealedOtpSecret}, 0, ${isoTime(createdAt)})`.execute(
             trx,
           );
         }
-        await then(trx);
+        await inTransaction(trx);
         return true;
       }),
   };
 }
 
-async function insertUser(trx: Kysely<unknown>, row: NewRow): Promise<boolean> {
+async function insertUser(trx: Kysely<unknown>, row: NewUserRow): Promise<boolean> {
   const { user, usernameKey, passwordHash } = row;
   const at = isoTime(user.createdAt);
-  const made = await sql`INSERT INTO users (organization_id, user_id, username, username_key,
+  const inserted = await sql`INSERT INTO users (organization_id, user_id, username, username_key,
       entity_type, entity_id, scope_entity_type, scope_entity_id, email, email_verified, given_name,
       family_name, phone_number, phone_number_verified, address, locale, zoneinfo, datetime_format,
       groups, status, second_factor, password_hash, password_changed_at, failed_attempts, version,
@@ -156,17 +159,17 @@ async function insertUser(trx: Kysely<unknown>, row: NewRow): Promise<boolean> {
       ${user.status}, ${user.secondFactor}, ${passwordHash ?? null},
       ${passwordHash === undefined ? null : at}, 0, ${user.version}, ${at}, ${at})
     ON CONFLICT DO NOTHING RETURNING user_id`.execute(trx);
-  return made.rows.length > 0;
+  return inserted.rows.length > 0;
 }
 
-/** A new password ends a lock as well: whoever sets it has proved more than a password. */
+/** A new password also ends a lock: to set it, the user proved more than a password. */
 export async function replacePassword(
   trx: Kysely<unknown>,
   { organizationId, userId }: Pick<User, 'organizationId' | 'userId'>,
   passwordHash: string,
   at: number,
 ): Promise<void> {
-  // Tokens tell their age in whole seconds: a sign-in in this very second must count as later.
+  // Tokens have their issue time in whole seconds: a sign-in in the current second must count as later.
   const notBefore = isoTime(Math.floor(at / 1000) * 1000);
   await sql`UPDATE users SET password_hash = ${passwordHash}, password_changed_at = ${isoTime(at)},
       failed_attempts = 0, locked_until = NULL, tokens_not_before = ${notBefore},

@@ -5,7 +5,7 @@ import { before, describe, test } from 'node:test';
 import { openTestAccounts, password, type TestAccounts } from '../../../../test/accounts.ts';
 import { testDatabase } from '../../../../test/database.ts';
 import type { Database } from '../../../platform/index.ts';
-import { userTtlMs } from '../index.ts';
+import { userCacheTtlMs } from '../index.ts';
 import type { NewUser } from '../types.ts';
 
 describe('a user', () => {
@@ -111,7 +111,7 @@ describe('a user', () => {
     assert.equal((found?.tokensNotBefore ?? 0) % 1000, 0);
     assert.ok((found?.tokensNotBefore ?? 0) >= scene.clock.now());
     assert.equal((await scene.attempt(user)).ok, false);
-    scene.clock.advance(userTtlMs + 1);
+    scene.clock.advance(userCacheTtlMs + 1);
     assert.equal((await elsewhere.accounts.find(organizationId, userId))?.status, 'Disabled');
     await scene.accounts.setStatus(organizationId, userId, 'Enabled');
     assert.deepEqual(scene.ended, []);

@@ -1,160 +1,194 @@
-// The guarded part of the account page: password, one-time codes, recovery codes and passkeys.
+// Handlers of the protected account pages: password, one-time codes, recovery codes and passkeys.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { PageFault } from '../html/page-errors.ts';
-import type { StepPlace } from '../requests/sign-in-steps.ts';
-import { askView } from '../views/messages.ts';
-import { passkeysView } from '../views/passkeys.ts';
-import { newPasswordView } from '../views/password.ts';
-import type { Account, AccountDeps, AccountVisit, GuardedPage } from './account.ts';
+import { PageError } from '../html/page-errors.ts';
+import type { StepKey } from '../requests/sign-in-steps.ts';
+import { renderQuestionPage } from '../views/messages.ts';
+import { renderPasskeysPage } from '../views/passkeys.ts';
+import { renderNewPasswordPage } from '../views/password.ts';
+import type {
+  AccountContext,
+  AccountDependencies,
+  AccountHandlers,
+  ProtectedPage,
+} from './account.ts';
 import type { RelyingParty } from './dependencies.ts';
-import { leastLength, newPasswordFaults } from './new-password.ts';
-import type { Enrolment, EnrolmentFlow } from './one-time-code-setup.ts';
-import { readAnswer } from './passkey-response.ts';
+import { findNewPasswordErrors, minPasswordLength } from './new-password.ts';
+import type { EnrolmentFlow, EnrolmentHandlers } from './one-time-code-setup.ts';
+import { parsePasskeyResponse } from './passkey-response.ts';
 
-type Deps = AccountDeps & {
-  readonly account: Account;
-  readonly enrolment: Enrolment;
+type Deps = AccountDependencies & {
+  readonly accountHandlers: AccountHandlers;
+  readonly enrolmentHandlers: EnrolmentHandlers;
   readonly rp: RelyingParty;
 };
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
-export function createAccountChanges(deps: Deps) {
-  const { account, enrolment, accounts, sessions, clock, visits, answers, steps, rp } = deps;
+export function createAccountChangeHandlers(deps: Deps) {
+  const {
+    accountHandlers,
+    enrolmentHandlers,
+    accounts,
+    sessions,
+    clock,
+    contexts,
+    responses,
+    steps,
+    rp,
+  } = deps;
 
-  const guarded =
-    (page: GuardedPage, act: (visit: AccountVisit) => Promise<FastifyReply>): Handler =>
+  const whenProtected =
+    (page: ProtectedPage, handle: (context: AccountContext) => Promise<FastifyReply>): Handler =>
     async (request, reply) => {
-      const visit = await account.openGuarded(request, reply, page);
-      return visit === undefined ? reply : act(visit);
+      const context = await accountHandlers.openProtected(request, reply, page);
+      return context === undefined ? reply : handle(context);
     };
 
-  function begin(at: StepPlace, userId: string, name: 'enrol' | 'save'): Promise<void> {
+  function saveStep(
+    stepKey: StepKey,
+    userId: string,
+    name: 'set-up-codes' | 'save-recovery-codes',
+  ): Promise<void> {
     const since = clock.now();
-    return steps.put(at, { name, userId, methods: [], since }, since);
+    return steps.save(stepKey, { name, userId, methods: [], since }, since);
   }
 
-  function flowOf(visit: AccountVisit): EnrolmentFlow & { readonly userId: string } {
+  function toEnrolmentFlow(context: AccountContext): EnrolmentFlow & { readonly userId: string } {
     return {
-      visit,
-      at: { ...visit.at, place: `${visit.at.place} one-time-code` },
-      place: visit.place,
-      base: visit.base,
+      context,
+      stepKey: { ...context.stepKey, flowKey: `${context.stepKey.flowKey} one-time-code` },
+      flowKey: context.flowKey,
+      basePath: context.basePath,
       isRequired: false,
-      keptSessionId: visit.session.sessionId,
-      userId: visit.user.userId,
-      done: async ({ methods }) =>
-        account.saved(visit, methods.includes('otp') ? 'codes' : 'recovery'),
+      currentSessionId: context.session.sessionId,
+      userId: context.user.userId,
+      finish: async ({ methods }) =>
+        accountHandlers.redirectToSaved(context, methods.includes('otp') ? 'codes' : 'recovery'),
     };
   }
 
-  async function openCodes(request: FastifyRequest, reply: FastifyReply, page: GuardedPage) {
-    const visit = await account.openGuarded(request, reply, page);
-    return visit === undefined ? undefined : flowOf(visit);
+  async function openEnrolmentFlow(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    page: ProtectedPage,
+  ) {
+    const context = await accountHandlers.openProtected(request, reply, page);
+    return context === undefined ? undefined : toEnrolmentFlow(context);
   }
 
-  function showPassword(visit: AccountVisit, faults: Readonly<Record<string, string>>) {
-    const { words, base, user } = visit;
-    const view = newPasswordView(words, {
-      token: visits.tokenOf(visit, visit.place),
-      action: `${base}/password`,
-      title: words.password.title,
-      lead: words.password.lead,
+  function showPassword(context: AccountContext, errors: Readonly<Record<string, string>>) {
+    const { texts, basePath, user } = context;
+    const view = renderNewPasswordPage(texts, {
+      token: contexts.csrfTokenOf(context, context.flowKey),
+      action: `${basePath}/password`,
+      title: texts.password.title,
+      lead: texts.password.lead,
       username: user.username,
-      leastLength: leastLength(user),
-      back: base,
-      faults,
+      minLength: minPasswordLength(user),
+      back: basePath,
+      errors,
     });
-    return answers.page(visit, { ...view, status: view.isFaulty === true ? 422 : 200 });
+    return responses.sendPage(context, { ...view, status: view.hasErrors === true ? 422 : 200 });
   }
 
-  async function showPasskeys(visit: AccountVisit, isWrong: boolean): Promise<FastifyReply> {
-    const { words, user, base } = visit;
+  async function showPasskeys(context: AccountContext, isWrong: boolean): Promise<FastifyReply> {
+    const { texts, user, basePath } = context;
     const options = await accounts.passkeys.registrationOptions(user, rp);
-    const view = passkeysView(words, {
-      token: visits.tokenOf(visit, visit.place),
-      base,
+    const view = renderPasskeysPage(texts, {
+      token: contexts.csrfTokenOf(context, context.flowKey),
+      basePath,
       items: await accounts.passkeys.list(user),
       options,
       zone: user.zoneinfo,
       isWrong,
     });
-    return answers.page(visit, { ...view, status: isWrong ? 422 : 200 });
+    return responses.sendPage(context, { ...view, status: isWrong ? 422 : 200 });
   }
 
-  async function postPassword(visit: AccountVisit): Promise<FastifyReply> {
-    const { words, user, request, reply, realm, session } = visit;
-    const faults = await newPasswordFaults(accounts, words, user, request.body);
-    if (Object.keys(faults).length > 0) return showPassword(visit, faults);
+  async function postPassword(context: AccountContext): Promise<FastifyReply> {
+    const { texts, user, request, reply, realm, session } = context;
+    const errors = await findNewPasswordErrors(accounts, texts, user, request.body);
+    if (Object.keys(errors).length > 0) return showPassword(context, errors);
     const { organizationId, userDomainId } = realm;
     await accounts.setPassword(organizationId, user.userId, request.body['password'] ?? '');
-    // Every session has ended, this one too: a new one begins, under a new name.
+    // The change ended every session, also this one: start a new session.
     const { userId, methods } = session;
     const signedIn = { userId, methods, provenAt: clock.now() };
     const sessionId = await sessions.start(userDomainId, request.raw, reply.raw, signedIn);
-    if (sessionId === undefined) throw new PageFault('stale');
-    return account.saved(visit, 'password');
+    if (sessionId === undefined) throw new PageError('signInExpired');
+    return accountHandlers.redirectToSaved(context, 'password');
   }
 
-  async function getRecovery(visit: AccountVisit): Promise<FastifyReply> {
-    const flow = flowOf(visit);
-    if ((await steps.find(flow.at))?.name === 'save') return enrolment.getCodes(flow);
-    const { recovery } = visit.words;
-    const token = visits.tokenOf(visit, visit.place);
-    const ask = { title: recovery.renew, lead: recovery.renewLead, button: recovery.renew };
-    const back = { address: visit.base, text: visit.words.cancel };
-    return answers.page(visit, askView(ask, { action: `${visit.path}/renew`, token }, back));
+  async function getRecovery(context: AccountContext): Promise<FastifyReply> {
+    const flow = toEnrolmentFlow(context);
+    if ((await steps.find(flow.stepKey))?.name === 'save-recovery-codes')
+      return enrolmentHandlers.getRecoveryCodes(flow);
+    const { recoveryCodes } = context.texts;
+    const token = contexts.csrfTokenOf(context, context.flowKey);
+    const question = {
+      title: recoveryCodes.renew,
+      lead: recoveryCodes.renewLead,
+      button: recoveryCodes.renew,
+    };
+    const back = { address: context.basePath, text: context.texts.cancel };
+    return responses.sendPage(
+      context,
+      renderQuestionPage(question, { action: `${context.path}/renew`, token }, back),
+    );
   }
 
-  async function renewRecovery(visit: AccountVisit): Promise<FastifyReply> {
-    const flow = flowOf(visit);
-    if (visit.user.secondFactor !== 'On') return answers.goTo(visit, visit.base);
-    await begin(flow.at, visit.user.userId, 'save');
-    return enrolment.renewCodes(flow);
+  async function renewRecovery(context: AccountContext): Promise<FastifyReply> {
+    const flow = toEnrolmentFlow(context);
+    if (context.user.secondFactor !== 'On') return responses.redirect(context, context.basePath);
+    await saveStep(flow.stepKey, context.user.userId, 'save-recovery-codes');
+    return enrolmentHandlers.renewRecoveryCodes(flow);
   }
 
-  async function addPasskey(visit: AccountVisit): Promise<FastifyReply> {
-    const { user, request, words } = visit;
-    const response = readAnswer(request.body['response']);
+  async function addPasskey(context: AccountContext): Promise<FastifyReply> {
+    const { user, request, texts } = context;
+    const response = parsePasskeyResponse(request.body['response']);
     const name = request.body['name'] ?? '';
     const isAdded = await accounts.passkeys.register(
       user,
       response,
       rp,
-      name.trim() === '' ? words.passkeys.defaultName : name,
-      visit.session.sessionId,
+      name.trim() === '' ? texts.passkeys.defaultName : name,
+      context.session.sessionId,
     );
-    return isAdded ? account.saved(visit, 'passkey') : showPasskeys(visit, true);
+    return isAdded
+      ? accountHandlers.redirectToSaved(context, 'passkey')
+      : showPasskeys(context, true);
   }
 
-  async function removePasskey(visit: AccountVisit): Promise<FastifyReply> {
-    await accounts.passkeys.remove(visit.user, visit.request.body['passkey'] ?? '');
-    return account.saved(visit, 'removed');
+  async function removePasskey(context: AccountContext): Promise<FastifyReply> {
+    await accounts.passkeys.remove(context.user, context.request.body['passkey'] ?? '');
+    return accountHandlers.redirectToSaved(context, 'removed');
   }
 
   return {
-    getPassword: guarded('password', async (visit) => showPassword(visit, {})),
-    postPassword: guarded('password', postPassword),
+    getPassword: whenProtected('password', async (context) => showPassword(context, {})),
+    postPassword: whenProtected('password', postPassword),
 
-    /** Begins anew, unless it is under way or its recovery codes are still to be saved. */
+    /** Starts a set-up unless one is in progress or its recovery codes are not saved yet. */
     async getCode(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-      const flow = await openCodes(request, reply, 'one-time-code');
+      const flow = await openEnrolmentFlow(request, reply, 'one-time-code');
       if (flow === undefined) return reply;
-      if ((await steps.find(flow.at)) === undefined) await begin(flow.at, flow.userId, 'enrol');
-      return enrolment.get(flow);
+      if ((await steps.find(flow.stepKey)) === undefined)
+        await saveStep(flow.stepKey, flow.userId, 'set-up-codes');
+      return enrolmentHandlers.getSetUp(flow);
     },
 
     openCode: (request: FastifyRequest, reply: FastifyReply) =>
-      openCodes(request, reply, 'one-time-code'),
+      openEnrolmentFlow(request, reply, 'one-time-code'),
 
     openRecovery: (request: FastifyRequest, reply: FastifyReply) =>
-      openCodes(request, reply, 'recovery-codes'),
+      openEnrolmentFlow(request, reply, 'recovery-codes'),
 
-    getRecovery: guarded('recovery-codes', getRecovery),
-    renewRecovery: guarded('recovery-codes', renewRecovery),
+    getRecovery: whenProtected('recovery-codes', getRecovery),
+    renewRecovery: whenProtected('recovery-codes', renewRecovery),
 
-    getPasskeys: guarded('passkeys', async (visit) => showPasskeys(visit, false)),
-    addPasskey: guarded('passkeys', addPasskey),
-    removePasskey: guarded('passkeys', removePasskey),
+    getPasskeys: whenProtected('passkeys', async (context) => showPasskeys(context, false)),
+    addPasskey: whenProtected('passkeys', addPasskey),
+    removePasskey: whenProtected('passkeys', removePasskey),
   };
 }

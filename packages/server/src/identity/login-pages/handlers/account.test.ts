@@ -95,7 +95,7 @@ describe('the account page', () => {
       mine,
       await submit(mine, page, { session: ends[1]?.hidden['session'] ?? '' }, { to: '/end' }),
     );
-    assert.match(one.text, /Signed out there/);
+    assert.match(one.text, /The session is signed out/);
     const left = await Promise.all([second, third].map(isSignedIn));
     assert.equal(left.filter(Boolean).length, 1);
 
@@ -202,7 +202,7 @@ describe('the account page', () => {
     const renewed = await submit(last, renew, {}, { to: '/renew' });
     assert.equal(renewed.text.match(/<li><code>/g)?.length, 10);
     const done = await followed(last, await submit(last, renewed, { saved: 'yes' }));
-    assert.match(done.text, /new recovery codes are in force/);
+    assert.match(done.text, /new recovery codes are active/);
   });
 
   test('a passkey that nobody signed is not added, and one that is not there not removed', async () => {

@@ -1,212 +1,230 @@
-// The account page: what somebody may see and change of his own sign-in.
+// Handlers of the account page: the user's sign-in methods, sessions and recent sign-ins.
 import { defined } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { User } from '../../accounts/index.ts';
 import type { CurrentSession } from '../../sessions.ts';
 import { accountPath, accountSignInPath, signedOutPath } from '../html/page-paths.ts';
+import { requiredFieldText, tooManyAttemptsText } from '../locales/languages.ts';
 import {
-  originOf,
-  type RealmVisit,
+  attemptOriginOf,
+  type PageContexts,
+  type RealmPageContext,
   rememberBrowser,
-  type Visits,
 } from '../requests/page-context.ts';
-import type { Answers } from '../requests/page-response.ts';
-import type { StepPlace, Steps } from '../requests/sign-in-steps.ts';
-import { accountView, type Saved } from '../views/account.ts';
-import { doneView } from '../views/messages.ts';
-import { confirmView } from '../views/password.ts';
-import type { PagesDeps } from './dependencies.ts';
+import type { PageResponses } from '../requests/page-response.ts';
+import type { SignInSteps, StepKey } from '../requests/sign-in-steps.ts';
+import { renderAccountPage, type SavedChange } from '../views/account.ts';
+import { renderDonePage } from '../views/messages.ts';
+import { renderConfirmPasswordPage } from '../views/password.ts';
+import type { LoginPageDependencies } from './dependencies.ts';
 
-const signInsRead = 50;
-/** After that the password is asked for again. */
-const confirmedSeconds = 300;
+const maxSignInsRead = 50;
+/** After this time the user must enter the password again. */
+const passwordConfirmationSeconds = 300;
 
-/** What a password that was just typed opens. */
-const guardedPages = ['password', 'one-time-code', 'recovery-codes', 'passkeys'] as const;
-export type GuardedPage = (typeof guardedPages)[number];
+/** Pages that open only after the user has entered the password again. */
+const protectedPages = ['password', 'one-time-code', 'recovery-codes', 'passkeys'] as const;
+export type ProtectedPage = (typeof protectedPages)[number];
 
-export type AccountVisit = RealmVisit & {
+export type AccountContext = RealmPageContext & {
   readonly session: CurrentSession;
   readonly user: User;
-  readonly base: string;
-  readonly place: string;
-  readonly at: StepPlace;
+  readonly basePath: string;
+  readonly flowKey: string;
+  readonly stepKey: StepKey;
 };
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
-export type AccountDeps = Pick<PagesDeps, 'accounts' | 'sessions' | 'clock'> & {
-  readonly visits: Visits;
-  readonly answers: Answers;
-  readonly steps: Steps;
+export type AccountDependencies = Pick<LoginPageDependencies, 'accounts' | 'sessions' | 'clock'> & {
+  readonly contexts: PageContexts;
+  readonly responses: PageResponses;
+  readonly steps: SignInSteps;
 };
 
-export type Account = ReturnType<typeof createAccount>;
+export type AccountHandlers = ReturnType<typeof createAccountHandlers>;
 
-export function createAccount({ accounts, sessions, visits, answers, steps }: AccountDeps) {
-  /** Nothing where nobody is signed in: the browser is on its way to the sign-in then. */
-  async function open(
+export function createAccountHandlers({
+  accounts,
+  sessions,
+  contexts,
+  responses,
+  steps,
+}: AccountDependencies) {
+  /** Undefined if no user is signed in: then the browser is redirected to the sign-in. */
+  async function openAccount(
     request: FastifyRequest,
     reply: FastifyReply,
-  ): Promise<AccountVisit | undefined> {
-    const visit = await visits.openIn(request, reply);
-    const { organizationId, userDomainId } = visit.realm;
+  ): Promise<AccountContext | undefined> {
+    const context = await contexts.createInRealm(request, reply);
+    const { organizationId, userDomainId } = context.realm;
     const session = await sessions.current(userDomainId, request.raw, reply.raw);
     const user = session && (await accounts.find(organizationId, session.userId));
     if (session === undefined || user === undefined) {
-      answers.goTo(visit, accountSignInPath(userDomainId));
+      responses.redirect(context, accountSignInPath(userDomainId));
       return undefined;
     }
-    const place = `account ${userDomainId} ${session.sessionId}`;
-    const at = { organizationId, browser: visit.browser, place };
-    return { ...visit, session, user, base: accountPath(userDomainId), place, at };
+    const flowKey = `account ${userDomainId} ${session.sessionId}`;
+    const stepKey = { organizationId, browserId: context.browserId, flowKey };
+    return { ...context, session, user, basePath: accountPath(userDomainId), flowKey, stepKey };
   }
 
-  const confirmedPlace = ({ at }: AccountVisit): StepPlace => ({
-    ...at,
-    place: `${at.place} confirmed`,
+  const confirmationStepKey = ({ stepKey }: AccountContext): StepKey => ({
+    ...stepKey,
+    flowKey: `${stepKey.flowKey} confirmed`,
   });
 
-  function askPassword(
-    visit: AccountVisit,
-    next: GuardedPage,
-    fault?: { text: string; status: number },
+  function showPasswordPrompt(
+    context: AccountContext,
+    next: ProtectedPage,
+    error?: { text: string; status: number },
   ): FastifyReply {
-    const { words, base, place, user } = visit;
-    const view = confirmView(words, {
-      token: visits.tokenOf(visit, place),
-      action: `${base}/confirm`,
+    const { texts, basePath, flowKey, user } = context;
+    const view = renderConfirmPasswordPage(texts, {
+      token: contexts.csrfTokenOf(context, flowKey),
+      action: `${basePath}/confirm`,
       username: user.username,
       asksCode: user.secondFactor === 'On',
       next,
-      back: base,
-      faults: defined({ password: fault?.text }),
+      back: basePath,
+      errors: defined({ password: error?.text }),
     });
-    return answers.page(visit, { ...view, path: `${base}/${next}`, status: fault?.status ?? 200 });
+    return responses.sendPage(context, {
+      ...view,
+      path: `${basePath}/${next}`,
+      status: error?.status ?? 200,
+    });
   }
 
-  /** The page itself, where the password was typed a moment ago; else the question for it. */
-  async function openGuarded(
+  /** The context if the password was entered recently; otherwise sends the page that asks for it. */
+  async function openProtected(
     request: FastifyRequest,
     reply: FastifyReply,
-    page: GuardedPage,
-  ): Promise<AccountVisit | undefined> {
-    const visit = await open(request, reply);
-    if (visit === undefined) return undefined;
-    if (request.method === 'POST') visits.demandForm(visit, visit.place);
-    if ((await steps.find(confirmedPlace(visit))) !== undefined) return visit;
-    askPassword(visit, page);
+    page: ProtectedPage,
+  ): Promise<AccountContext | undefined> {
+    const context = await openAccount(request, reply);
+    if (context === undefined) return undefined;
+    if (request.method === 'POST') contexts.requireCsrfToken(context, context.flowKey);
+    if ((await steps.find(confirmationStepKey(context))) !== undefined) return context;
+    showPasswordPrompt(context, page);
     return undefined;
   }
 
-  const posted =
-    (act: (visit: AccountVisit) => Promise<FastifyReply>): Handler =>
+  const handlePost =
+    (handle: (context: AccountContext) => Promise<FastifyReply>): Handler =>
     async (request, reply) => {
-      const visit = await open(request, reply);
-      if (visit === undefined) return reply;
-      visits.demandForm(visit, visit.place);
-      return act(visit);
+      const context = await openAccount(request, reply);
+      if (context === undefined) return reply;
+      contexts.requireCsrfToken(context, context.flowKey);
+      return handle(context);
     };
 
-  const saved = (visit: AccountVisit, what: Saved): FastifyReply =>
-    answers.goTo(visit, `${visit.base}?saved=${what}`);
+  const redirectToSaved = (context: AccountContext, change: SavedChange): FastifyReply =>
+    responses.redirect(context, `${context.basePath}?saved=${change}`);
 
-  async function confirm(visit: AccountVisit): Promise<FastifyReply> {
-    const { words, user, realm, request } = visit;
+  async function confirm(context: AccountContext): Promise<FastifyReply> {
+    const { texts, user, realm, request } = context;
     const { password = '', code = '', next } = request.body;
-    const page = guardedPages.find((each) => each === next);
-    if (page === undefined) return answers.goTo(visit, visit.base);
+    const page = protectedPages.find((each) => each === next);
+    if (page === undefined) return responses.redirect(context, context.basePath);
     if (password === '') {
-      const text = words.required(words.fields.password);
-      return askPassword(visit, page, { text, status: 422 });
+      const text = requiredFieldText(texts, texts.fields.password);
+      return showPasswordPrompt(context, page, { text, status: 422 });
     }
     const result = await accounts.authenticate({
       organizationId: realm.organizationId,
       username: user.username,
       password,
       otp: code.trim() === '' ? undefined : code,
-      origin: originOf(visit),
+      origin: attemptOriginOf(context),
       kind: 'page',
     });
-    // Right, and a second factor was given when the session began: that much is needed here.
+    // The second factor was checked when the session began, so the right password is enough here.
     if (result.ok && result.user.userId === user.userId) {
-      rememberBrowser(visit);
+      rememberBrowser(context);
       const { provenAt } = result;
       const step = { userId: user.userId, methods: [], since: provenAt };
-      const place = confirmedPlace(visit);
-      await steps.put(place, { ...step, name: 'confirmed' }, provenAt, confirmedSeconds);
-      return answers.goTo(visit, `${visit.base}/${page}`);
+      const stepKey = confirmationStepKey(context);
+      await steps.save(
+        stepKey,
+        { ...step, name: 'password-confirmed' },
+        provenAt,
+        passwordConfirmationSeconds,
+      );
+      return responses.redirect(context, `${context.basePath}/${page}`);
     }
-    const wait = result.ok ? undefined : result.retryAfterSeconds;
-    if (wait === undefined)
-      return askPassword(visit, page, { text: words.confirm.wrong, status: 401 });
-    visit.reply.header('retry-after', String(wait));
-    const text = words.step.busy(Math.ceil(wait / 60));
-    return askPassword(visit, page, { text, status: 429 });
+    const retryAfterSeconds = result.ok ? undefined : result.retryAfterSeconds;
+    if (retryAfterSeconds === undefined)
+      return showPasswordPrompt(context, page, { text: texts.confirmPassword.wrong, status: 401 });
+    context.reply.header('retry-after', String(retryAfterSeconds));
+    const text = tooManyAttemptsText(texts, retryAfterSeconds);
+    return showPasswordPrompt(context, page, { text, status: 429 });
   }
 
-  async function endSession(visit: AccountVisit): Promise<FastifyReply> {
-    const { user, request, session } = visit;
+  async function endSession(context: AccountContext): Promise<FastifyReply> {
+    const { user, request, session } = context;
     const sessionId = request.body['session'] ?? '';
-    // Of this user's alone, whatever was sent.
+    // Ends only sessions of this user, whatever the client sends.
     if (sessionId !== session.sessionId) {
       await sessions.end(user.organizationId, user.userId, sessionId);
     }
-    return saved(visit, 'session');
+    return redirectToSaved(context, 'session');
   }
 
-  async function endOthers(visit: AccountVisit): Promise<FastifyReply> {
-    const { user, session } = visit;
+  async function endOthers(context: AccountContext): Promise<FastifyReply> {
+    const { user, session } = context;
     await sessions.endOthers(user.organizationId, user.userId, session.sessionId);
-    return saved(visit, 'others');
+    return redirectToSaved(context, 'others');
   }
 
-  async function signOut(visit: AccountVisit): Promise<FastifyReply> {
-    const { user, session, realm } = visit;
+  async function signOut(context: AccountContext): Promise<FastifyReply> {
+    const { user, session, realm } = context;
     await sessions.end(user.organizationId, user.userId, session.sessionId);
-    return answers.goTo(visit, signedOutPath(realm.userDomainId));
+    return responses.redirect(context, signedOutPath(realm.userDomainId));
   }
 
   return {
-    open,
-    openGuarded,
-    saved,
+    openAccount,
+    openProtected,
+    redirectToSaved,
 
-    async get(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-      const visit = await open(request, reply);
-      if (visit === undefined) return reply;
-      const { words, user, session, realm } = visit;
+    async getAccount(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+      const context = await openAccount(request, reply);
+      if (context === undefined) return reply;
+      const { texts, user, session, realm } = context;
       const { organizationId, userDomainId } = realm;
-      const [opened, signIns, passkeys] = await Promise.all([
+      const [sessionList, signIns, passkeys] = await Promise.all([
         sessions.list(organizationId, user.userId),
-        accounts.signIns.list(user, { limit: signInsRead }),
+        accounts.signInHistory.list(user, { limit: maxSignInsRead }),
         accounts.passkeys.list(user),
       ]);
-      const what = visit.request.query['saved'] ?? '';
-      const view = accountView(words, {
-        token: visits.tokenOf(visit, visit.place),
-        base: visit.base,
+      const savedName = context.request.query['saved'] ?? '';
+      const view = renderAccountPage(texts, {
+        token: contexts.csrfTokenOf(context, context.flowKey),
+        basePath: context.basePath,
         domain: userDomainId,
         user,
         sessionId: session.sessionId,
-        sessions: opened,
+        sessions: sessionList,
         signIns,
         passkeys: passkeys.length,
-        saved: Object.hasOwn(words.account.saved, what) ? (what as Saved) : undefined,
+        saved: Object.hasOwn(texts.account.saved, savedName)
+          ? (savedName as SavedChange)
+          : undefined,
       });
-      return answers.page(visit, view);
+      return responses.sendPage(context, view);
     },
 
-    confirm: posted(confirm),
-    endSession: posted(endSession),
-    endOthers: posted(endOthers),
-    signOut: posted(signOut),
+    confirm: handlePost(confirm),
+    endSession: handlePost(endSession),
+    endOthers: handlePost(endOthers),
+    signOut: handlePost(signOut),
 
     async getSignedOut(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-      const visit = await visits.openIn(request, reply);
-      const { logout } = visit.words;
-      const way = { address: accountSignInPath(visit.realm.userDomainId), text: logout.again };
-      return answers.page(visit, doneView(logout.doneTitle, [logout.done], way));
+      const context = await contexts.createInRealm(request, reply);
+      const { logout } = context.texts;
+      const next = { address: accountSignInPath(context.realm.userDomainId), text: logout.again };
+      return responses.sendPage(context, renderDonePage(logout.doneTitle, [logout.done], next));
     },
   };
 }

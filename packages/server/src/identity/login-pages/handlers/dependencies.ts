@@ -1,4 +1,4 @@
-// What the pages are given: accounts, sign-ins and sessions, of which they show the faces.
+// The dependencies and settings of the sign-in pages.
 import type { Clock, Ids } from '../../../platform/index.ts';
 import type { Accounts } from '../../accounts/index.ts';
 import type { EntityStore } from '../../entity-store.ts';
@@ -6,41 +6,41 @@ import type { Interactions } from '../../interactions.ts';
 import type { Sessions } from '../../sessions.ts';
 import type { Realm } from '../../types.ts';
 
-export type PagesDeps = {
+export type LoginPageDependencies = {
   readonly accounts: Pick<
     Accounts,
     | 'authenticate'
     | 'find'
     | 'setPassword'
-    | 'beginOtp'
-    | 'confirmOtp'
+    | 'beginOtpEnrolment'
+    | 'confirmOtpEnrolment'
     | 'renewRecoveryCodes'
     | 'passkeys'
-    | 'links'
-    | 'passwordFault'
-    | 'signIns'
+    | 'emailLinks'
+    | 'findPasswordViolation'
+    | 'signInHistory'
   >;
   readonly interactions: Interactions;
   readonly sessions: Sessions;
   readonly entities: EntityStore;
   readonly clock: Clock;
   readonly ids: Ids;
-  /** 32 bytes, of which the keys of forms and steps are derived. */
+  /** 32 bytes; the keys of CSRF tokens and sign-in steps are derived from it. */
   readonly masterKey: Buffer;
-  readonly settings: PageSettings;
+  readonly settings: LoginPageSettings;
   findRealm(userDomainId: string): Promise<Realm | undefined>;
 };
 
-/** The site as browsers and passkeys know it. */
+/** The WebAuthn relying party: the site as browsers and passkeys know it. */
 export type RelyingParty = Parameters<Accounts['passkeys']['register']>[2];
 
-export type PageSettings = {
+export type LoginPageSettings = {
   readonly authUrl: string;
-  /** Where the portal stands; left out: at the `authUrl`. */
+  /** The address of the portal; default: `authUrl`. */
   readonly baseUrl?: string;
-  /** Under which each client has its host; left out where none has. */
+  /** The domain under which each client has its portal host; missing without such hosts. */
   readonly portalDomain?: string | undefined;
-  /** Left out: the name of the product. */
+  /** Default: the name of the product. */
   readonly signInName?: string | undefined;
   readonly supportContact?: string | undefined;
 };

@@ -22,9 +22,9 @@ describe('links by mail', () => {
   const pathOf = (link: string) => `${pages.base}/links/${link}`;
   const newWords = () => `fresh words for ${randomUUID()}`;
 
-  async function askFor(browser: Browser, who: string): Promise<Seen> {
+  async function askFor(browser: Browser, identifier: string): Promise<Seen> {
     const page = await browser.browse(`${pages.base}/forgotten-password`);
-    return submit(browser, page, { who });
+    return submit(browser, page, { identifier });
   }
 
   async function resetLink(person: Person): Promise<string> {
@@ -50,7 +50,7 @@ describe('links by mail', () => {
     assert.equal((await pages.post.deliver()).length, 0);
     assert.deepEqual([known.status, known.text], [unknown.status, unknown.text]);
     assert.deepEqual([known.status, known.text], [byMail.status, byMail.text]);
-    assert.match(known.text, /If there is an account of this name, a link is on its way/);
+    assert.match(known.text, /If there is an account with this name, we have sent a link/);
     const empty = await askFor(browser, ' ');
     assert.equal(empty.status, 422);
   });
@@ -61,7 +61,7 @@ describe('links by mail', () => {
     const [, path = ''] = /href="([^"]+forgotten-password[^"]*)"/.exec(first.text) ?? [];
     const page = await browser.browse(path);
     assert.ok(page.text.includes(`href="${first.url.pathname}"`));
-    const sent = await submit(browser, page, { who: 'anybody' });
+    const sent = await submit(browser, page, { identifier: 'anybody' });
     assert.ok(sent.text.includes(`href="${first.url.pathname}"`));
   });
 
@@ -89,7 +89,7 @@ describe('links by mail', () => {
 
     const password = newWords();
     for (const [fields, says] of [
-      [{ password: '', repeated: '' }, /please fill this in/],
+      [{ password: '', repeated: '' }, /please fill in this field/],
       [{ password: 'short', repeated: 'short' }, /at least 15 characters/],
       [{ password: 'passwordpassword', repeated: 'passwordpassword' }, /Too easy to guess/],
       [{ password, repeated: `${password}x` }, /not the same/],
@@ -133,7 +133,7 @@ describe('links by mail', () => {
     ]) {
       assert.equal(seen.status, 410);
       assert.match(seen.text, /This link no longer works/);
-      assert.match(seen.text, /Request <code>[0-9a-f-]{36}<\/code>/);
+      assert.match(seen.text, /Request ID <code>[0-9a-f-]{36}<\/code>/);
     }
   });
 
@@ -142,7 +142,7 @@ describe('links by mail', () => {
       secondFactor: 'Required',
       password: undefined,
     });
-    await pages.realm.identity.accounts.links.invite(person.user);
+    await pages.realm.identity.accounts.emailLinks.sendInvitation(person.user);
     const link = linkIn(await pages.post.deliver());
     const browser = pages.openBrowser();
     pages.clock.advance(23 * 3_600_000);
@@ -177,7 +177,7 @@ describe('links by mail', () => {
 
   test('an activation without a second factor is ready at once', async () => {
     const person = await createPerson(pages.realm, { password: undefined });
-    await pages.realm.identity.accounts.links.invite(person.user);
+    await pages.realm.identity.accounts.emailLinks.sendInvitation(person.user);
     const browser = pages.openBrowser();
     const asked = await browser.browse(pathOf(linkIn(await pages.post.deliver())));
     const password = newWords();
@@ -193,11 +193,11 @@ describe('links by mail', () => {
     const person = await createPerson(pages.realm);
     const { accounts } = pages.realm.identity;
     const { organizationId, userId } = person.user;
-    await accounts.links.changeEmail(person.user, 'new@shop.example');
+    await accounts.emailLinks.changeEmail(person.user, 'new@shop.example');
     const path = pathOf(linkIn(await pages.post.deliver()));
     const browser = pages.openBrowser();
     const page = await browser.browse(path);
-    assert.match(page.text, /Confirm your e-mail address/);
+    assert.match(page.text, /Confirm your email address/);
     assert.equal((await accounts.find(organizationId, userId))?.email, person.user.email);
     const done = await submit(browser, page, {});
     assert.match(done.text, /Your address is confirmed/);

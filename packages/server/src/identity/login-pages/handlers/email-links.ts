@@ -1,173 +1,208 @@
-// What comes by mail: asking for a link, and the pages behind it. A look does not use a link up.
+// Handlers of the pages behind links in emails, and of the request for a password reset. Opening a link does not use it up.
+
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { fillTemplate } from '../../../platform/index.ts';
 import type { User } from '../../accounts/index.ts';
 import { signInPath } from '../../interactions.ts';
-import type { Faults } from '../html/form-fields.ts';
-import { PageFault } from '../html/page-errors.ts';
+import type { FieldErrors } from '../html/form-fields.ts';
+import { PageError } from '../html/page-errors.ts';
 import {
-  accountFlow,
+  accountFlowId,
   accountSignInPath,
   activationPath,
-  forgottenPath,
+  forgottenPasswordPath,
 } from '../html/page-paths.ts';
-import { originOf, type RealmVisit, type Visits } from '../requests/page-context.ts';
-import type { Answers } from '../requests/page-response.ts';
-import type { Step, StepPlace, Steps } from '../requests/sign-in-steps.ts';
-import { askView, doneView } from '../views/messages.ts';
-import { forgottenView, newPasswordView } from '../views/password.ts';
-import type { PagesDeps } from './dependencies.ts';
-import { leastLength, newPasswordFaults } from './new-password.ts';
+import { requiredFieldText } from '../locales/languages.ts';
+import {
+  attemptOriginOf,
+  type PageContexts,
+  type RealmPageContext,
+} from '../requests/page-context.ts';
+import type { PageResponses } from '../requests/page-response.ts';
+import type { SignInStep, SignInSteps, StepKey } from '../requests/sign-in-steps.ts';
+import { renderDonePage, renderQuestionPage } from '../views/messages.ts';
+import { renderForgottenPasswordPage, renderNewPasswordPage } from '../views/password.ts';
+import type { LoginPageDependencies } from './dependencies.ts';
+import { findNewPasswordErrors, minPasswordLength } from './new-password.ts';
 import type { EnrolmentFlow } from './one-time-code-setup.ts';
 
-type Deps = Pick<PagesDeps, 'accounts' | 'clock'> & {
-  readonly visits: Visits;
-  readonly answers: Answers;
-  readonly steps: Steps;
-  /** The way into the portal of a user domain. */
-  readonly portalOf: (userDomainId: string) => string;
+type Deps = Pick<LoginPageDependencies, 'accounts' | 'clock'> & {
+  readonly contexts: PageContexts;
+  readonly responses: PageResponses;
+  readonly steps: SignInSteps;
+  /** The address of the portal sign-in for a user domain. */
+  readonly portalSignInUrl: (userDomainId: string) => string;
 };
 
-type Opened = NonNullable<Awaited<ReturnType<PagesDeps['accounts']['links']['open']>>>;
-type LinkVisit = RealmVisit & Opened & { readonly link: string; readonly place: string };
+type FoundLink = NonNullable<
+  Awaited<ReturnType<LoginPageDependencies['accounts']['emailLinks']['find']>>
+>;
+type LinkContext = RealmPageContext &
+  FoundLink & { readonly link: string; readonly flowKey: string };
 
-/** As the authorization server makes them. */
-const flowPattern = /^[\w-]{1,64}$/;
+/** The format of the interaction IDs of the authorization server. */
+const flowIdPattern = /^[\w-]{1,64}$/;
 
-export function createLinks({ accounts, clock, visits, answers, steps, portalOf }: Deps) {
-  function wayBack({ realm, words }: RealmVisit, flow: string | undefined) {
-    const uid = flow !== undefined && flowPattern.test(flow) ? flow : accountFlow;
-    return { address: signInPath(realm.userDomainId, uid), text: words.forgotten.toSignIn };
+export function createEmailLinkHandlers({
+  accounts,
+  clock,
+  contexts,
+  responses,
+  steps,
+  portalSignInUrl,
+}: Deps) {
+  function backToSignIn({ realm, texts }: RealmPageContext, flow: string | undefined) {
+    const uid = flow !== undefined && flowIdPattern.test(flow) ? flow : accountFlowId;
+    return { address: signInPath(realm.userDomainId, uid), text: texts.forgottenPassword.toSignIn };
   }
 
-  function askWho(visit: RealmVisit, flow: string | undefined, faults: Faults): FastifyReply {
-    const action = forgottenPath(visit.realm.userDomainId);
-    const isKnown = flow !== undefined && flowPattern.test(flow);
-    const view = forgottenView(visit.words, {
-      token: visits.tokenOf(visit, action),
+  function showForgottenForm(
+    context: RealmPageContext,
+    flow: string | undefined,
+    errors: FieldErrors,
+  ): FastifyReply {
+    const action = forgottenPasswordPath(context.realm.userDomainId);
+    const isKnown = flow !== undefined && flowIdPattern.test(flow);
+    const view = renderForgottenPasswordPage(context.texts, {
+      token: contexts.csrfTokenOf(context, action),
       action: isKnown ? `${action}?flow=${flow}` : action,
-      back: wayBack(visit, flow).address,
-      faults,
+      back: backToSignIn(context, flow).address,
+      errors,
     });
-    return answers.page(visit, { ...view, status: view.isFaulty === true ? 422 : 200 });
+    return responses.sendPage(context, { ...view, status: view.hasErrors === true ? 422 : 200 });
   }
 
-  async function openLink(request: FastifyRequest, reply: FastifyReply): Promise<LinkVisit> {
-    const visit = await visits.openIn(request, reply);
-    const link = visit.request.params['link'] ?? '';
-    const opened = await accounts.links.open(visit.realm.organizationId, link);
-    if (opened === undefined) throw new PageFault('link');
-    return { ...visit, ...opened, link, place: `link ${link}` };
+  async function openLink(request: FastifyRequest, reply: FastifyReply): Promise<LinkContext> {
+    const context = await contexts.createInRealm(request, reply);
+    const link = context.request.params['link'] ?? '';
+    const found = await accounts.emailLinks.find(context.realm.organizationId, link);
+    if (found === undefined) throw new PageError('linkInvalid');
+    return { ...context, ...found, link, flowKey: `link ${link}` };
   }
 
-  function show(visit: LinkVisit, faults: Faults): FastifyReply {
-    const { words, purpose, user, realm, path } = visit;
-    const form = { token: visits.tokenOf(visit, visit.place), action: path };
+  function showLink(context: LinkContext, errors: FieldErrors): FastifyReply {
+    const { texts, purpose, user, realm, path } = context;
+    const form = { token: contexts.csrfTokenOf(context, context.flowKey), action: path };
     if (purpose === 'email') {
-      const { emailTitle: title, emailLead: lead, emailSubmit: button } = words.link;
-      return answers.page(visit, askView({ title, lead, button }, form));
+      const { emailTitle: title, emailLead: lead, emailSubmit: button } = texts.emailLink;
+      return responses.sendPage(context, renderQuestionPage({ title, lead, button }, form));
     }
-    const { activateTitle, resetTitle, for: lead } = words.link;
-    const view = newPasswordView(words, {
+    const { activateTitle, resetTitle, forAccount } = texts.emailLink;
+    const view = renderNewPasswordPage(texts, {
       ...form,
       title: purpose === 'activate' ? activateTitle : resetTitle,
-      lead: lead(realm.userDomainId),
+      lead: fillTemplate(forAccount, { domain: realm.userDomainId }),
       username: user.username,
-      leastLength: leastLength(user),
-      faults,
+      minLength: minPasswordLength(user),
+      errors,
     });
-    return answers.page(visit, { ...view, status: view.isFaulty === true ? 422 : 200 });
+    return responses.sendPage(context, { ...view, status: view.hasErrors === true ? 422 : 200 });
   }
 
-  function done(visit: RealmVisit, title: string, text: string): FastifyReply {
-    const { words, realm } = visit;
-    const way = { address: accountSignInPath(realm.userDomainId), text: words.signIn };
-    // The link is used up: there is no page to show again in another language.
-    return answers.page(visit, { ...doneView(title, [text], way), path: undefined });
+  function showDone(context: RealmPageContext, title: string, text: string): FastifyReply {
+    const { texts, realm } = context;
+    const next = { address: accountSignInPath(realm.userDomainId), text: texts.signIn };
+    // The link is used up, so the page cannot be shown again in another language.
+    return responses.sendPage(context, { ...renderDonePage(title, [text], next), path: undefined });
   }
 
-  /** Whoever comes for the first time wants to see the portal, and nobody's account page. */
-  function activated(visit: RealmVisit): FastifyReply {
-    const { link } = visit.words;
-    const way = { address: portalOf(visit.realm.userDomainId), text: link.toPortal };
-    const view = doneView(link.activatedTitle, [link.activated], way);
-    return answers.page(visit, { ...view, path: undefined });
+  /** After the activation, new users continue to the portal, not to their account page. */
+  function showActivated(context: RealmPageContext): FastifyReply {
+    const { emailLink } = context.texts;
+    const next = { address: portalSignInUrl(context.realm.userDomainId), text: emailLink.toPortal };
+    const view = renderDonePage(emailLink.activatedTitle, [emailLink.activated], next);
+    return responses.sendPage(context, { ...view, path: undefined });
   }
 
-  const activationPlace = (visit: RealmVisit): { place: string; at: StepPlace } => {
-    const { organizationId, userDomainId } = visit.realm;
-    const place = `activation ${userDomainId}`;
-    return { place, at: { organizationId, browser: visit.browser, place } };
+  const activationKeys = (context: RealmPageContext): { flowKey: string; stepKey: StepKey } => {
+    const { organizationId, userDomainId } = context.realm;
+    const flowKey = `activation ${userDomainId}`;
+    return { flowKey, stepKey: { organizationId, browserId: context.browserId, flowKey } };
   };
 
-  /** A second factor that is asked for is set up at once, while the person is at it. */
-  async function goOn(visit: LinkVisit, user: User): Promise<FastifyReply> {
-    const { link } = visit.words;
-    if (visit.purpose === 'reset') return done(visit, link.doneTitle, link.done);
-    if (user.secondFactor !== 'Required') return activated(visit);
+  /** If a second factor is required, the user sets it up right after the first password. */
+  async function continueAfterPassword(context: LinkContext, user: User): Promise<FastifyReply> {
+    const { emailLink } = context.texts;
+    if (context.purpose === 'reset') return showDone(context, emailLink.doneTitle, emailLink.done);
+    if (user.secondFactor !== 'Required') return showActivated(context);
     const provenAt = clock.now();
     const since = Math.max(provenAt, user.tokensNotBefore ?? 0);
-    const { at } = activationPlace(visit);
-    const step: Step = { name: 'enrol', userId: user.userId, methods: ['pwd'], since };
-    await steps.put(at, step, provenAt);
-    return answers.goTo(visit, `${activationPath(visit.realm.userDomainId)}/one-time-code`);
+    const { stepKey } = activationKeys(context);
+    const step: SignInStep = { name: 'set-up-codes', userId: user.userId, methods: ['pwd'], since };
+    await steps.save(stepKey, step, provenAt);
+    return responses.redirect(
+      context,
+      `${activationPath(context.realm.userDomainId)}/one-time-code`,
+    );
   }
 
   return {
     async getForgotten(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-      const visit = await visits.openIn(request, reply);
-      return askWho(visit, visit.request.query['flow'], {});
+      const context = await contexts.createInRealm(request, reply);
+      return showForgottenForm(context, context.request.query['flow'], {});
     },
 
     async postForgotten(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-      const visit = await visits.openIn(request, reply);
-      const { realm, words } = visit;
-      visits.demandForm(visit, forgottenPath(realm.userDomainId));
-      const who = (visit.request.body['who'] ?? '').trim();
-      const { flow } = visit.request.query;
-      const { forgotten } = words;
-      if (who === '') return askWho(visit, flow, { who: words.required(forgotten.label) });
-      await accounts.links.requestReset(realm.organizationId, who, originOf(visit));
-      const texts = [forgotten.sent, forgotten.sentHint];
-      const view = doneView(forgotten.sentTitle, texts, wayBack(visit, flow));
-      return answers.page(visit, { ...view, path: undefined });
+      const context = await contexts.createInRealm(request, reply);
+      const { realm, texts } = context;
+      contexts.requireCsrfToken(context, forgottenPasswordPath(realm.userDomainId));
+      const identifier = (context.request.body['identifier'] ?? '').trim();
+      const { flow } = context.request.query;
+      const { forgottenPassword } = texts;
+      if (identifier === '')
+        return showForgottenForm(context, flow, {
+          identifier: requiredFieldText(texts, forgottenPassword.label),
+        });
+      await accounts.emailLinks.requestPasswordReset(
+        realm.organizationId,
+        identifier,
+        attemptOriginOf(context),
+      );
+      const paragraphs = [forgottenPassword.sent, forgottenPassword.sentHint];
+      const view = renderDonePage(
+        forgottenPassword.sentTitle,
+        paragraphs,
+        backToSignIn(context, flow),
+      );
+      return responses.sendPage(context, { ...view, path: undefined });
     },
 
     async getLink(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-      return show(await openLink(request, reply), {});
+      return showLink(await openLink(request, reply), {});
     },
 
     async postLink(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-      const visit = await openLink(request, reply);
-      visits.demandForm(visit, visit.place);
-      const { words, realm, link, purpose } = visit;
+      const context = await openLink(request, reply);
+      contexts.requireCsrfToken(context, context.flowKey);
+      const { texts, realm, link, purpose } = context;
       const { organizationId } = realm;
       if (purpose === 'email') {
-        const user = await accounts.links.use(organizationId, link);
-        if (user === undefined) throw new PageFault('link');
-        return done(visit, words.link.emailDoneTitle, words.link.emailDone);
+        const user = await accounts.emailLinks.redeem(organizationId, link);
+        if (user === undefined) throw new PageError('linkInvalid');
+        return showDone(context, texts.emailLink.emailDoneTitle, texts.emailLink.emailDone);
       }
-      const { body } = visit.request;
-      const faults = await newPasswordFaults(accounts, words, visit.user, body);
-      if (Object.keys(faults).length > 0) return show(visit, faults);
-      const user = await accounts.links.use(organizationId, link, body['password']);
-      if (user === undefined) throw new PageFault('link');
-      return goOn(visit, user);
+      const { body } = context.request;
+      const errors = await findNewPasswordErrors(accounts, texts, context.user, body);
+      if (Object.keys(errors).length > 0) return showLink(context, errors);
+      const user = await accounts.emailLinks.redeem(organizationId, link, body['password']);
+      if (user === undefined) throw new PageError('linkInvalid');
+      return continueAfterPassword(context, user);
     },
 
-    /** Where the flow begins and ends: with the first password set, there is nothing to see. */
+    /** The base address of the activation flow has no page of its own. */
     async getActivation(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-      const visit = await visits.openIn(request, reply);
-      return answers.goTo(visit, accountSignInPath(visit.realm.userDomainId));
+      const context = await contexts.createInRealm(request, reply);
+      return responses.redirect(context, accountSignInPath(context.realm.userDomainId));
     },
 
     async openEnrolment(request: FastifyRequest, reply: FastifyReply): Promise<EnrolmentFlow> {
-      const visit = await visits.openIn(request, reply);
+      const context = await contexts.createInRealm(request, reply);
       return {
-        visit,
-        ...activationPlace(visit),
-        base: activationPath(visit.realm.userDomainId),
+        context,
+        ...activationKeys(context),
+        basePath: activationPath(context.realm.userDomainId),
         isRequired: true,
-        done: async () => activated(visit),
+        finish: async () => showActivated(context),
       };
     },
   };

@@ -1,29 +1,31 @@
-// Judges a new password that somebody typed twice, in the words of the page.
+// Checks a new password and its repetition, and returns the texts of the errors.
+import { fillTemplate } from '../../../platform/index.ts';
 import type { User } from '../../accounts/index.ts';
-import type { Faults } from '../html/form-fields.ts';
-import type { Words } from '../locales/languages.ts';
-import type { PagesDeps } from './dependencies.ts';
+import type { FieldErrors } from '../html/form-fields.ts';
+import { type PageTexts, requiredFieldText } from '../locales/languages.ts';
+import type { LoginPageDependencies } from './dependencies.ts';
 
-/** Alone, and where a second factor stands beside it. */
-const leastAlone = 15;
-const leastWithSecondFactor = 12;
+/** Minimum lengths of a password. */
+const minLengthWithoutSecondFactor = 15;
+const minLengthWithSecondFactor = 12;
 
 export const hasSecondFactor = ({ secondFactor }: User): boolean => secondFactor !== 'Off';
 
-export function leastLength(user: User): number {
-  return hasSecondFactor(user) ? leastWithSecondFactor : leastAlone;
+export function minPasswordLength(user: User): number {
+  return hasSecondFactor(user) ? minLengthWithSecondFactor : minLengthWithoutSecondFactor;
 }
 
-export async function newPasswordFaults(
-  accounts: PagesDeps['accounts'],
-  words: Words,
+export async function findNewPasswordErrors(
+  accounts: LoginPageDependencies['accounts'],
+  texts: PageTexts,
   user: User,
   { password = '', repeated = '' }: Readonly<Record<string, string>>,
-): Promise<Faults> {
-  const { password: says, fields, required } = words;
-  if (password === '') return { password: required(fields.newPassword) };
-  const fault = await accounts.passwordFault(password, user, hasSecondFactor(user));
-  if (fault === 'too_short') return { password: says.too_short(leastLength(user)) };
-  if (fault !== undefined) return { password: says[fault] };
-  return password === repeated ? {} : { repeated: says.different };
+): Promise<FieldErrors> {
+  const { password: passwordTexts, fields } = texts;
+  if (password === '') return { password: requiredFieldText(texts, fields.newPassword) };
+  const violation = await accounts.findPasswordViolation(password, user, hasSecondFactor(user));
+  if (violation === 'too_short')
+    return { password: fillTemplate(passwordTexts.too_short, { length: minPasswordLength(user) }) };
+  if (violation !== undefined) return { password: passwordTexts[violation] };
+  return password === repeated ? {} : { repeated: passwordTexts.different };
 }

@@ -50,7 +50,7 @@ describe('setting up one-time codes in a sign-in', () => {
     const { person, page } = await begin(browser);
     assert.match(page.url.pathname, /\/one-time-code$/);
     assert.match(page.text, /<img class="picture" src="data:image\/svg\+xml;base64,/);
-    assert.match(page.text, /alt="QR code that holds the key below"/);
+    assert.match(page.text, /alt="QR code that contains the key below"/);
     const secret = secretIn(page);
     assert.match(secret, /^[A-Z2-7]{32}$/);
     assert.ok(page.text.includes(`secret=${secret}`), 'a link for the phone itself');

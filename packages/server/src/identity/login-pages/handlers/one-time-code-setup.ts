@@ -1,24 +1,32 @@
-// Setting up one-time codes, wherever it happens: in a sign-in, after a first password, on the account page.
+// Handlers for the set-up of one-time codes: during a sign-in, after the first password, and on the account page.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { User } from '../../accounts/index.ts';
-import { PageFault } from '../html/page-errors.ts';
-import { originOf, type RealmVisit, type Visits } from '../requests/page-context.ts';
-import type { Answers } from '../requests/page-response.ts';
-import type { Step, StepPlace, Steps } from '../requests/sign-in-steps.ts';
-import { enrolView, recoveryGoneView, recoveryView } from '../views/one-time-code-setup.ts';
-import type { PagesDeps } from './dependencies.ts';
+import { PageError } from '../html/page-errors.ts';
+import {
+  attemptOriginOf,
+  type PageContexts,
+  type RealmPageContext,
+} from '../requests/page-context.ts';
+import type { PageResponses } from '../requests/page-response.ts';
+import type { SignInStep, SignInSteps, StepKey } from '../requests/sign-in-steps.ts';
+import {
+  renderCodesAlreadyShownPage,
+  renderRecoveryCodesPage,
+  renderSetUpPage,
+} from '../views/one-time-code-setup.ts';
+import type { LoginPageDependencies } from './dependencies.ts';
 
 export type EnrolmentFlow = {
-  readonly visit: RealmVisit;
-  readonly at: StepPlace;
-  readonly place: string;
-  readonly base: string;
+  readonly context: RealmPageContext;
+  readonly stepKey: StepKey;
+  readonly flowKey: string;
+  readonly basePath: string;
   readonly isRequired: boolean;
-  /** Left out where nobody is signed in yet: every session ends then. */
-  readonly keptSessionId?: string | undefined;
-  readonly leadsTo?: string | undefined;
-  /** After the recovery codes are saved; `provenAt` is of before the step was taken. */
-  done(step: Step, provenAt: number): Promise<FastifyReply>;
+  /** Missing if the user is not signed in yet: then every session ends. */
+  readonly currentSessionId?: string | undefined;
+  readonly formTarget?: string | undefined;
+  /** Called after the user has saved the recovery codes; `provenAt` is the time before the step was consumed. */
+  finish(step: SignInStep, provenAt: number): Promise<FastifyReply>;
 };
 
 export type OpenEnrolment = (
@@ -27,127 +35,147 @@ export type OpenEnrolment = (
 ) => Promise<EnrolmentFlow | undefined>;
 
 type Deps = {
-  readonly accounts: PagesDeps['accounts'];
-  readonly clock: PagesDeps['clock'];
-  readonly visits: Visits;
-  readonly answers: Answers;
-  readonly steps: Steps;
+  readonly accounts: LoginPageDependencies['accounts'];
+  readonly clock: LoginPageDependencies['clock'];
+  readonly contexts: PageContexts;
+  readonly responses: PageResponses;
+  readonly steps: SignInSteps;
 };
 
-export type Enrolment = ReturnType<typeof createEnrolment>;
+export type EnrolmentHandlers = ReturnType<typeof createEnrolmentHandlers>;
 
-export function createEnrolment({ accounts, clock, visits, answers, steps }: Deps) {
+export function createEnrolmentHandlers({ accounts, clock, contexts, responses, steps }: Deps) {
   /**
-   * A password alone sets up the first second factor, never the next one: whoever came as far as
-   * this page and waits there goes no further once the user has one.
+   * A password alone allows only the set-up of the first second factor: if the user has set one up
+   * elsewhere since this page was opened, the sign-in is over.
    */
-  async function demandUser({ at, isRequired }: EnrolmentFlow, step: Step): Promise<User> {
-    const user = await steps.demandUser(at, step);
-    if (isRequired && user.secondFactor === 'On') throw new PageFault('stale');
+  async function requireUser(
+    { stepKey, isRequired }: EnrolmentFlow,
+    step: SignInStep,
+  ): Promise<User> {
+    const user = await steps.requireActiveUser(stepKey, step);
+    if (isRequired && user.secondFactor === 'On') throw new PageError('signInExpired');
     return user;
   }
 
-  async function showSecret(flow: EnrolmentFlow, step: Step, isWrong: boolean) {
-    const { visit, at, place, base, isRequired } = flow;
-    const user = await demandUser(flow, step);
-    const { secret, uri } = await accounts.beginOtp(user, steps.nameOf(at));
-    const view = enrolView(visit.words, {
-      token: visits.tokenOf(visit, place),
-      action: `${base}/one-time-code`,
+  async function showSecret(flow: EnrolmentFlow, step: SignInStep, isWrong: boolean) {
+    const { context, stepKey, flowKey, basePath, isRequired } = flow;
+    const user = await requireUser(flow, step);
+    const { secret, uri } = await accounts.beginOtpEnrolment(user, steps.idOf(stepKey));
+    const view = renderSetUpPage(context.texts, {
+      token: contexts.csrfTokenOf(context, flowKey),
+      action: `${basePath}/one-time-code`,
       secret,
       uri,
-      picture: await qrPicture(uri),
+      picture: await qrCodeImage(uri),
       isRequired,
       isWrong,
-      back: isRequired ? undefined : base,
+      back: isRequired ? undefined : basePath,
     });
-    return answers.page(visit, { ...view, status: isWrong ? 422 : 200 });
+    return responses.sendPage(context, { ...view, status: isWrong ? 422 : 200 });
   }
 
-  function recoveryFacts({ visit, place, base, leadsTo }: EnrolmentFlow) {
-    const token = visits.tokenOf(visit, place);
-    return { token, action: `${base}/recovery-codes`, leadsTo, faults: {} };
+  function recoveryCodePageData({ context, flowKey, basePath, formTarget }: EnrolmentFlow) {
+    const token = contexts.csrfTokenOf(context, flowKey);
+    return { token, action: `${basePath}/recovery-codes`, formTarget, errors: {} };
   }
 
-  function showCodes(flow: EnrolmentFlow, codes: readonly string[]): FastifyReply {
-    return answers.page(
-      flow.visit,
-      recoveryView(flow.visit.words, { ...recoveryFacts(flow), codes }),
+  function showRecoveryCodes(flow: EnrolmentFlow, codes: readonly string[]): FastifyReply {
+    return responses.sendPage(
+      flow.context,
+      renderRecoveryCodesPage(flow.context.texts, { ...recoveryCodePageData(flow), codes }),
     );
   }
 
   return {
-    async get(flow: EnrolmentFlow): Promise<FastifyReply> {
-      const step = await steps.find(flow.at);
-      if (step?.name === 'save') return answers.goTo(flow.visit, `${flow.base}/recovery-codes`);
-      if (step?.name !== 'enrol') return answers.goTo(flow.visit, flow.base);
+    async getSetUp(flow: EnrolmentFlow): Promise<FastifyReply> {
+      const step = await steps.find(flow.stepKey);
+      if (step?.name === 'save-recovery-codes')
+        return responses.redirect(flow.context, `${flow.basePath}/recovery-codes`);
+      if (step?.name !== 'set-up-codes') return responses.redirect(flow.context, flow.basePath);
       return showSecret(flow, step, false);
     },
 
-    async post(flow: EnrolmentFlow): Promise<FastifyReply> {
-      const { visit, at, base } = flow;
-      visits.demandForm(visit, flow.place);
-      const step = await steps.find(at);
-      if (step?.name === 'save') return answers.goTo(visit, `${base}/recovery-codes`);
-      if (step?.name !== 'enrol') return answers.goTo(visit, base);
-      const user = await demandUser(flow, step);
-      const code = (visit.request.body['code'] ?? '').replaceAll(/\s/g, '');
-      const confirmed = await accounts.confirmOtp(user, code, originOf(visit), {
+    async postSetUp(flow: EnrolmentFlow): Promise<FastifyReply> {
+      const { context, stepKey, basePath } = flow;
+      contexts.requireCsrfToken(context, flow.flowKey);
+      const step = await steps.find(stepKey);
+      if (step?.name === 'save-recovery-codes')
+        return responses.redirect(context, `${basePath}/recovery-codes`);
+      if (step?.name !== 'set-up-codes') return responses.redirect(context, basePath);
+      const user = await requireUser(flow, step);
+      const code = (context.request.body['code'] ?? '').replaceAll(/\s/g, '');
+      const confirmed = await accounts.confirmOtpEnrolment(user, code, attemptOriginOf(context), {
         since: step.since,
-        keptSessionId: flow.keptSessionId,
-        isFirst: flow.isRequired,
+        currentSessionId: flow.currentSessionId,
+        isFirstFactor: flow.isRequired,
       });
       if (confirmed === undefined) {
-        if ((await steps.find(at)) === undefined) throw new PageFault('stale');
+        if ((await steps.find(stepKey)) === undefined) throw new PageError('signInExpired');
         return showSecret(flow, step, true);
       }
-      // It ended all else by itself, so only a time of after it counts; what was ended before it by
-      // somebody else shows in the user.
+      // The confirmation itself revoked all other sessions, so `provenAt` must be later. A revocation
+      // before it is found by the check of the user.
       const provenAt = clock.now();
-      await steps.demandUser(at, step);
-      const next: Step = { ...step, name: 'save', methods: [...step.methods, 'otp'] };
-      await steps.put(at, next, provenAt);
-      return showCodes(flow, confirmed.recoveryCodes);
+      await steps.requireActiveUser(stepKey, step);
+      const next: SignInStep = {
+        ...step,
+        name: 'save-recovery-codes',
+        methods: [...step.methods, 'otp'],
+      };
+      await steps.save(stepKey, next, provenAt);
+      return showRecoveryCodes(flow, confirmed.recoveryCodes);
     },
 
-    /** Loaded again: what was shown once is not shown twice. */
-    async getCodes(flow: EnrolmentFlow): Promise<FastifyReply> {
-      const step = await steps.find(flow.at);
-      if (step?.name !== 'save') return answers.goTo(flow.visit, flow.base);
-      const view = recoveryGoneView(flow.visit.words, { ...recoveryFacts(flow), codes: [] });
-      return answers.page(flow.visit, view);
+    /** After a reload: recovery codes are shown only once. */
+    async getRecoveryCodes(flow: EnrolmentFlow): Promise<FastifyReply> {
+      const step = await steps.find(flow.stepKey);
+      if (step?.name !== 'save-recovery-codes')
+        return responses.redirect(flow.context, flow.basePath);
+      const view = renderCodesAlreadyShownPage(flow.context.texts, {
+        ...recoveryCodePageData(flow),
+        codes: [],
+      });
+      return responses.sendPage(flow.context, view);
     },
 
-    async postCodes(flow: EnrolmentFlow): Promise<FastifyReply> {
-      const { visit, at } = flow;
-      visits.demandForm(visit, flow.place);
-      if (visit.request.body['saved'] !== 'yes') {
-        const { words } = visit;
-        const faults = { saved: words.recovery.savedNeeded };
-        const view = recoveryGoneView(words, { ...recoveryFacts(flow), codes: [], faults });
-        return answers.page(visit, { ...view, status: 422 });
+    async postRecoveryCodes(flow: EnrolmentFlow): Promise<FastifyReply> {
+      const { context, stepKey } = flow;
+      contexts.requireCsrfToken(context, flow.flowKey);
+      if (context.request.body['saved'] !== 'yes') {
+        const { texts } = context;
+        const errors = { saved: texts.recoveryCodes.savedNeeded };
+        const view = renderCodesAlreadyShownPage(texts, {
+          ...recoveryCodePageData(flow),
+          codes: [],
+          errors,
+        });
+        return responses.sendPage(context, { ...view, status: 422 });
       }
-      const step = await steps.find(at);
-      if (step?.name !== 'save') return answers.goTo(visit, flow.base);
-      await steps.demandUser(at, step);
+      const step = await steps.find(stepKey);
+      if (step?.name !== 'save-recovery-codes') return responses.redirect(context, flow.basePath);
+      await steps.requireActiveUser(stepKey, step);
       const provenAt = clock.now();
-      const taken = await steps.take(at);
-      return taken === undefined ? answers.goTo(visit, flow.base) : flow.done(taken, provenAt);
+      const consumed = await steps.consume(stepKey);
+      return consumed === undefined
+        ? responses.redirect(context, flow.basePath)
+        : flow.finish(consumed, provenAt);
     },
 
-    async renewCodes(flow: EnrolmentFlow): Promise<FastifyReply> {
-      visits.demandForm(flow.visit, flow.place);
-      const step = await steps.find(flow.at);
-      if (step?.name !== 'save') return answers.goTo(flow.visit, flow.base);
-      const user = await steps.demandUser(flow.at, step);
-      return showCodes(flow, await accounts.renewRecoveryCodes(user));
+    async renewRecoveryCodes(flow: EnrolmentFlow): Promise<FastifyReply> {
+      contexts.requireCsrfToken(flow.context, flow.flowKey);
+      const step = await steps.find(flow.stepKey);
+      if (step?.name !== 'save-recovery-codes')
+        return responses.redirect(flow.context, flow.basePath);
+      const user = await steps.requireActiveUser(flow.stepKey, step);
+      return showRecoveryCodes(flow, await accounts.renewRecoveryCodes(user));
     },
   };
 }
 
-/** Level M: a scratched screen may hide an eighth of it. */
-async function qrPicture(text: string): Promise<string> {
-  // Few pages show one: what draws it is loaded with the first.
+/** Error correction level M: readable if up to 15 % of the code is damaged. */
+async function qrCodeImage(text: string): Promise<string> {
+  // Few pages show a QR code: the library is loaded with the first one.
   const { toString: draw } = await import('qrcode');
   const svg = await draw(text, { type: 'svg', errorCorrectionLevel: 'M', margin: 0 });
   return `data:image/svg+xml;base64,${Buffer.from(svg).toString('base64')}`;

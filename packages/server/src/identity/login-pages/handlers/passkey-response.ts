@@ -1,7 +1,7 @@
-// Reads what a browser says of a passkey: JSON in a field of a form.
+// Parses the passkey response of a browser: JSON in a form field.
 
-/** Undefined where it is no JSON; what is in it is for the verification to judge. */
-export function readAnswer(text: string | undefined): unknown {
+/** Undefined if the text is not JSON; the verification checks the content. */
+export function parsePasskeyResponse(text: string | undefined): unknown {
   try {
     return JSON.parse(text ?? '');
   } catch {

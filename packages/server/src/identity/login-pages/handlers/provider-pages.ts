@@ -1,49 +1,55 @@
-// The pages that the authorization server shows by itself: a fault, the question before a sign-out, its end.
+// The pages that the authorization server shows: an error, the question before a sign-out, the end of a sign-out.
 import type { IncomingMessage } from 'node:http';
 import type { Fault, Page, Shown } from '../../shown.ts';
-import type { FaultKind } from '../html/page-errors.ts';
-import { type Answer, type Frame, writePage } from '../html/page-layout.ts';
+import type { PageErrorKind } from '../html/page-errors.ts';
+import { type LayoutOptions, type PageContent, renderPage } from '../html/page-layout.ts';
 import { accountSignInPath } from '../html/page-paths.ts';
-import { languages, type Words } from '../locales/languages.ts';
-import { languageOf } from '../requests/page-context.ts';
-import { headersOf } from '../requests/page-response.ts';
-import { doneView, faultView, logoutView } from '../views/messages.ts';
+import { languages, type PageTexts } from '../locales/languages.ts';
+import { requestLanguage } from '../requests/page-context.ts';
+import { pageHeadersFor } from '../requests/page-response.ts';
+import { renderDonePage, renderErrorPage, renderLogoutPage } from '../views/messages.ts';
 
-const kinds: Readonly<Record<string, FaultKind>> = {
-  access_denied: 'denied',
-  invalid_client: 'client',
-  invalid_redirect_uri: 'client',
-  unauthorized_client: 'client',
-  temporarily_unavailable: 'busy',
-  server_error: 'broken',
+const kindByOAuthError: Readonly<Record<string, PageErrorKind>> = {
+  access_denied: 'accessDenied',
+  invalid_client: 'clientInvalid',
+  invalid_redirect_uri: 'clientInvalid',
+  unauthorized_client: 'clientInvalid',
+  temporarily_unavailable: 'tooManyRequests',
+  server_error: 'serverError',
 };
 
-/** How the library says that the request to sign in is over; its word for it fits anything. */
-const overForm = /^(?:authorization request has expired|(?:authorization|interaction) session)/;
+/** Error descriptions of oidc-provider for an expired sign-in; its error code has other meanings too. */
+const expiredSessionPattern =
+  /^(?:authorization request has expired|(?:authorization|interaction) session)/;
 
-function kindOf({ error, description = '', status, realm }: Fault): FaultKind {
-  if (realm === undefined && status === 404) return 'realm';
-  return overForm.test(description) ? 'stale' : (kinds[error] ?? 'request');
+function errorKindOf({ error, description = '', status, realm }: Fault): PageErrorKind {
+  if (realm === undefined && status === 404) return 'userDomainUnknown';
+  return expiredSessionPattern.test(description)
+    ? 'signInExpired'
+    : (kindByOAuthError[error] ?? 'requestInvalid');
 }
 
-export function createShown(frame: Frame): Shown {
-  function write(raw: IncomingMessage, make: (words: Words) => Answer): Page {
+export function createProviderPages(layout: LayoutOptions): Shown {
+  function render(raw: IncomingMessage, buildContent: (texts: PageTexts) => PageContent): Page {
     const query = new URL(raw.url ?? '/', 'https://any.example').searchParams;
-    const asked = (query.get('ui_locales') ?? '').split(' ').filter((locale) => locale !== '');
-    const language = languageOf(raw, undefined, asked);
-    const answer = make(languages[language]);
-    return { html: writePage(frame, { ...answer, language }), headers: headersOf(answer) };
+    const requested = (query.get('ui_locales') ?? '').split(' ').filter((locale) => locale !== '');
+    const language = requestLanguage(raw, undefined, requested);
+    const content = buildContent(languages[language]);
+    return { html: renderPage(layout, { ...content, language }), headers: pageHeadersFor(content) };
   }
 
   return {
-    fault: (raw, facts) =>
-      write(raw, (words) => faultView(words, kindOf(facts), facts.requestId, facts)),
+    fault: (raw, data) =>
+      render(raw, (texts) => renderErrorPage(texts, errorKindOf(data), data.requestId, data)),
     logout: (raw, { form, redirectUri }) =>
-      write(raw, (words) => logoutView(words, form, redirectUri)),
+      render(raw, (texts) => renderLogoutPage(texts, form, redirectUri)),
     signedOut: (raw, { realm }) =>
-      write(raw, (words) => {
-        const { doneTitle, done, again } = words.logout;
-        return doneView(doneTitle, [done], { address: accountSignInPath(realm), text: again });
+      render(raw, (texts) => {
+        const { doneTitle, done, again } = texts.logout;
+        return renderDonePage(doneTitle, [done], {
+          address: accountSignInPath(realm),
+          text: again,
+        });
       }),
   };
 }

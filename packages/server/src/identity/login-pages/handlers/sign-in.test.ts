@@ -206,8 +206,8 @@ describe('the general entry', () => {
     const browser = pages.openBrowser();
     const person = await createPerson(pages.realm);
     const page = await browser.browse('/auth/sign-in');
-    const who = `${person.user.username}@${pages.realm.userDomainId}`;
-    const sent = await submit(browser, page, { who });
+    const identifier = `${person.user.username}@${pages.realm.userDomainId}`;
+    const sent = await submit(browser, page, { identifier });
     assert.equal(sent.status, 303);
     const step = await followed(browser, sent);
     assert.equal(step.url.pathname, `${pages.base}/sign-in/account`);
@@ -251,15 +251,15 @@ describe('the general entry', () => {
   test('says what is wrong with the name', async () => {
     const browser = pages.openBrowser();
     const page = await browser.browse('/auth/sign-in');
-    for (const [who, says] of [
-      ['', /please fill this in/],
+    for (const [identifier, says] of [
+      ['', /please fill in this field/],
       ['jane', /then @ and your user domain/],
       ['@acme', /then @ and your user domain/],
-      ['jane@nowhere', /no user domain of this name/],
-      ['jane@../../evil', /no user domain of this name/],
+      ['jane@nowhere', /no user domain with this name/],
+      ['jane@../../evil', /no user domain with this name/],
     ] as const) {
-      const seen = await submit(browser, page, { who });
-      assert.equal(seen.status, 422, who);
+      const seen = await submit(browser, page, { identifier });
+      assert.equal(seen.status, 422, identifier);
       assert.match(seen.text, says);
     }
   });

@@ -1,212 +1,250 @@
-// Signing in: name, password and code in one form, then what the password alone did not settle.
+// Handlers of the sign-in pages: user name, password and code in one form, then a passkey or the set-up of one-time codes.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type SignInRequest, signInPath } from '../../interactions.ts';
 import type { SignedInUser } from '../../sessions.ts';
-import type { Faults } from '../html/form-fields.ts';
-import { PageFault } from '../html/page-errors.ts';
-import { accountFlow, accountPath, forgottenPath } from '../html/page-paths.ts';
+import type { FieldErrors } from '../html/form-fields.ts';
+import { PageError } from '../html/page-errors.ts';
+import { accountFlowId, accountPath, forgottenPasswordPath } from '../html/page-paths.ts';
+import { requiredFieldText, tooManyAttemptsText } from '../locales/languages.ts';
 import {
-  originOf,
-  type RealmVisit,
+  attemptOriginOf,
+  type PageContexts,
+  type RealmPageContext,
   rememberBrowser,
-  type Visits,
 } from '../requests/page-context.ts';
-import type { Answers } from '../requests/page-response.ts';
-import type { Step, StepPlace, Steps } from '../requests/sign-in-steps.ts';
-import { passkeyView, type StepFacts, stepView } from '../views/sign-in.ts';
-import type { PagesDeps, RelyingParty } from './dependencies.ts';
+import type { PageResponses } from '../requests/page-response.ts';
+import type { SignInStep, SignInSteps, StepKey } from '../requests/sign-in-steps.ts';
+import { renderPasskeyPage, renderSignInPage, type SignInPageData } from '../views/sign-in.ts';
+import type { LoginPageDependencies, RelyingParty } from './dependencies.ts';
 import type { EnrolmentFlow } from './one-time-code-setup.ts';
-import { readAnswer } from './passkey-response.ts';
+import { parsePasskeyResponse } from './passkey-response.ts';
 
-/** A visit in the middle of a sign-in. */
-export type FlowVisit = RealmVisit & {
-  /** Left out where nobody but the account page asks. */
-  readonly asked?: SignInRequest | undefined;
-  readonly base: string;
-  /** Ties forms to this sign-in. */
-  readonly place: string;
-  readonly at: StepPlace;
+/** The request of a page that belongs to a sign-in. */
+export type SignInContext = RealmPageContext & {
+  /** Missing if the user signs in to see the account page. */
+  readonly authorizationRequest?: SignInRequest | undefined;
+  readonly basePath: string;
+  /** Binds forms to this sign-in. */
+  readonly flowKey: string;
+  readonly stepKey: StepKey;
 };
 
-type Deps = Pick<PagesDeps, 'accounts' | 'interactions' | 'sessions' | 'clock'> & {
-  readonly visits: Visits;
-  readonly answers: Answers;
-  readonly steps: Steps;
+type Deps = Pick<LoginPageDependencies, 'accounts' | 'interactions' | 'sessions' | 'clock'> & {
+  readonly contexts: PageContexts;
+  readonly responses: PageResponses;
+  readonly steps: SignInSteps;
   readonly rp: RelyingParty;
 };
 
-export type SignIn = ReturnType<typeof createSignIn>;
+export type SignInHandlers = ReturnType<typeof createSignInHandlers>;
 
-/** `jane@acme` in the realm `acme` is `jane`: the first step of others asks for this form. */
-export function withoutDomain(name: string, userDomainId: string): string {
+/** `jane@acme` in the realm `acme` becomes `jane`: users also type the form of the first step here. */
+export function stripUserDomain(name: string, userDomainId: string): string {
   const trimmed = name.trim();
-  const end = `@${userDomainId}`;
-  const isWhole = trimmed.toLowerCase().endsWith(end) && trimmed.length > end.length;
-  return isWhole ? trimmed.slice(0, -end.length) : trimmed;
+  const suffix = `@${userDomainId}`;
+  const hasDomain = trimmed.toLowerCase().endsWith(suffix) && trimmed.length > suffix.length;
+  return hasDomain ? trimmed.slice(0, -suffix.length) : trimmed;
 }
 
-const secondsOfMinute = 60;
+export function createSignInHandlers(deps: Deps) {
+  const { accounts, interactions, sessions, clock, contexts, responses, steps, rp } = deps;
 
-export function createSignIn(deps: Deps) {
-  const { accounts, interactions, sessions, clock, visits, answers, steps, rp } = deps;
-
-  async function open(request: FastifyRequest, reply: FastifyReply): Promise<FlowVisit> {
-    const visit = await visits.openIn(request, reply);
-    const { organizationId, userDomainId } = visit.realm;
-    const uid = visit.request.params['uid'] ?? '';
-    const place = `sign-in ${userDomainId} ${uid}`;
-    const at = { organizationId, browser: visit.browser, place };
-    const flow = { base: signInPath(userDomainId, uid), place, at };
-    if (uid === accountFlow) return { ...visit, ...flow };
-    const asked = await interactions.details(userDomainId, request.raw, reply.raw);
-    if (asked?.uid !== uid) throw new PageFault('stale');
-    return { ...visits.speaking(visit, asked.locales), ...flow, asked };
+  async function openSignIn(request: FastifyRequest, reply: FastifyReply): Promise<SignInContext> {
+    const context = await contexts.createInRealm(request, reply);
+    const { organizationId, userDomainId } = context.realm;
+    const uid = context.request.params['uid'] ?? '';
+    const flowKey = `sign-in ${userDomainId} ${uid}`;
+    const stepKey = { organizationId, browserId: context.browserId, flowKey };
+    const flow = { basePath: signInPath(userDomainId, uid), flowKey, stepKey };
+    if (uid === accountFlowId) return { ...context, ...flow };
+    const authorizationRequest = await interactions.details(userDomainId, request.raw, reply.raw);
+    if (authorizationRequest?.uid !== uid) throw new PageError('signInExpired');
+    return {
+      ...contexts.withRequestedLanguages(context, authorizationRequest.locales),
+      ...flow,
+      authorizationRequest,
+    };
   }
 
-  function show(
-    visit: FlowVisit,
-    more: Partial<Pick<StepFacts, 'username' | 'refusal'>> & { faults?: Faults; status?: number },
+  function showForm(
+    context: SignInContext,
+    changes: Partial<Pick<SignInPageData, 'username' | 'refusal'>> & {
+      errors?: FieldErrors;
+      status?: number;
+    },
   ): FastifyReply {
-    const { words, realm, base, place, asked, request } = visit;
+    const { texts, realm, basePath, flowKey, authorizationRequest, request } = context;
     const { userDomainId } = realm;
-    const back = asked === undefined ? '' : `?flow=${encodeURIComponent(asked.uid)}`;
-    const view = stepView(words, {
-      token: visits.tokenOf(visit, place),
-      base,
+    const back =
+      authorizationRequest === undefined
+        ? ''
+        : `?flow=${encodeURIComponent(authorizationRequest.uid)}`;
+    const view = renderSignInPage(texts, {
+      token: contexts.csrfTokenOf(context, flowKey),
+      basePath,
       domain: userDomainId,
-      client: asked && { name: asked.clientName, redirectUri: asked.redirectUri },
+      client: authorizationRequest && {
+        name: authorizationRequest.clientName,
+        redirectUri: authorizationRequest.redirectUri,
+      },
       usesRecoveryCode: (request.body?.['with'] ?? request.query['with']) === 'recovery',
-      forgottenPath: forgottenPath(userDomainId) + back,
-      faults: more.faults ?? {},
-      username: more.username,
-      refusal: more.refusal,
+      forgottenPath: forgottenPasswordPath(userDomainId) + back,
+      errors: changes.errors ?? {},
+      username: changes.username,
+      refusal: changes.refusal,
     });
-    return answers.page(visit, { ...view, status: more.status ?? 200 });
+    return responses.sendPage(context, { ...view, status: changes.status ?? 200 });
   }
 
-  async function finish(visit: FlowVisit, signedIn: SignedInUser): Promise<FastifyReply> {
-    const { realm, request, reply } = visit;
-    const who = [realm.userDomainId, request.raw, reply.raw] as const;
-    if (visit.asked === undefined) {
-      const sessionId = await sessions.start(...who, signedIn);
-      if (sessionId === undefined) throw new PageFault('stale');
-      return answers.goTo(visit, accountPath(realm.userDomainId));
+  async function finishSignIn(
+    context: SignInContext,
+    signedIn: SignedInUser,
+  ): Promise<FastifyReply> {
+    const { realm, request, reply } = context;
+    const exchange = [realm.userDomainId, request.raw, reply.raw] as const;
+    if (context.authorizationRequest === undefined) {
+      const sessionId = await sessions.start(...exchange, signedIn);
+      if (sessionId === undefined) throw new PageError('signInExpired');
+      return responses.redirect(context, accountPath(realm.userDomainId));
     }
-    const address = await interactions.finish(...who, signedIn);
-    if (address === undefined) throw new PageFault('stale');
-    return answers.goTo(visit, address);
+    const address = await interactions.finish(...exchange, signedIn);
+    if (address === undefined) throw new PageError('signInExpired');
+    return responses.redirect(context, address);
   }
 
-  function refuse(visit: FlowVisit, username: string, retryAfterSeconds?: number): FastifyReply {
-    const { words, reply } = visit;
+  function showFailure(
+    context: SignInContext,
+    username: string,
+    retryAfterSeconds?: number,
+  ): FastifyReply {
+    const { texts, reply } = context;
     if (retryAfterSeconds === undefined) {
-      return show(visit, { username, refusal: words.step.wrong, status: 401 });
+      return showForm(context, { username, refusal: texts.signInForm.wrong, status: 401 });
     }
     reply.header('retry-after', String(retryAfterSeconds));
-    const minutes = Math.ceil(retryAfterSeconds / secondsOfMinute);
-    return show(visit, { username, refusal: words.step.busy(minutes), status: 429 });
+    return showForm(context, {
+      username,
+      refusal: tooManyAttemptsText(texts, retryAfterSeconds),
+      status: 429,
+    });
   }
 
   return {
-    open,
+    openSignIn,
 
-    async get(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-      const visit = await open(request, reply);
-      const { asked, realm } = visit;
-      const hint = asked === undefined ? visit.request.query['login_hint'] : asked.loginHint;
-      return show(visit, { username: withoutDomain(hint ?? '', realm.userDomainId) });
+    async getForm(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+      const context = await openSignIn(request, reply);
+      const { authorizationRequest, realm } = context;
+      const hint =
+        authorizationRequest === undefined
+          ? context.request.query['login_hint']
+          : authorizationRequest.loginHint;
+      return showForm(context, { username: stripUserDomain(hint ?? '', realm.userDomainId) });
     },
 
-    async post(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-      const visit = await open(request, reply);
-      visits.demandForm(visit, visit.place);
-      const { words, realm, base, at, asked } = visit;
-      const { username = '', password = '', code = '' } = visit.request.body;
-      const { fields, required } = words;
+    async postForm(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+      const context = await openSignIn(request, reply);
+      contexts.requireCsrfToken(context, context.flowKey);
+      const { texts, realm, basePath, stepKey, authorizationRequest } = context;
+      const { username = '', password = '', code = '' } = context.request.body;
+      const { fields } = texts;
       const missing = {
-        ...(username.trim() === '' ? { username: required(fields.username) } : {}),
-        ...(password === '' ? { password: required(fields.password) } : {}),
+        ...(username.trim() === '' ? { username: requiredFieldText(texts, fields.username) } : {}),
+        ...(password === '' ? { password: requiredFieldText(texts, fields.password) } : {}),
       };
       if (Object.keys(missing).length > 0) {
-        return show(visit, { username, faults: missing, status: 422 });
+        return showForm(context, { username, errors: missing, status: 422 });
       }
       const result = await accounts.authenticate({
         organizationId: realm.organizationId,
-        username: withoutDomain(username, realm.userDomainId),
+        username: stripUserDomain(username, realm.userDomainId),
         password,
         otp: code.trim() === '' ? undefined : code,
-        origin: originOf(visit, asked?.clientId),
+        origin: attemptOriginOf(context, authorizationRequest?.clientId),
         kind: 'page',
       });
-      if (!result.ok) return refuse(visit, username, result.retryAfterSeconds);
-      rememberBrowser(visit);
+      if (!result.ok) return showFailure(context, username, result.retryAfterSeconds);
+      rememberBrowser(context);
       const { user, methods, needs, provenAt } = result;
       const { userId } = user;
-      if (needs === undefined) return finish(visit, { userId, methods, provenAt });
-      const name = needs === 'enrolment' ? 'enrol' : 'passkey';
-      await steps.put(at, { name, userId, methods, since: provenAt }, provenAt);
-      return answers.goTo(visit, `${base}/${name === 'enrol' ? 'one-time-code' : 'passkey'}`);
+      if (needs === undefined) return finishSignIn(context, { userId, methods, provenAt });
+      const needsEnrolment = needs === 'enrolment';
+      const name = needsEnrolment ? 'set-up-codes' : 'use-passkey';
+      await steps.save(stepKey, { name, userId, methods, since: provenAt }, provenAt);
+      return responses.redirect(
+        context,
+        `${basePath}/${needsEnrolment ? 'one-time-code' : 'passkey'}`,
+      );
     },
 
     async cancel(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-      const visit = await open(request, reply);
-      visits.demandForm(visit, visit.place);
-      const { userDomainId } = visit.realm;
+      const context = await openSignIn(request, reply);
+      contexts.requireCsrfToken(context, context.flowKey);
+      const { userDomainId } = context.realm;
       const address = await interactions.deny(userDomainId, request.raw, reply.raw);
-      if (address === undefined) throw new PageFault('stale');
-      return answers.goTo(visit, address);
+      if (address === undefined) throw new PageError('signInExpired');
+      return responses.redirect(context, address);
     },
 
-    /** Setting up one-time codes in the middle of a sign-in, which goes on afterwards. */
+    /** The set-up of one-time codes during a sign-in; the sign-in continues afterwards. */
     async openEnrolment(request: FastifyRequest, reply: FastifyReply): Promise<EnrolmentFlow> {
-      const visit = await open(request, reply);
+      const context = await openSignIn(request, reply);
       return {
-        visit,
-        at: visit.at,
-        place: visit.place,
-        base: visit.base,
+        context,
+        stepKey: context.stepKey,
+        flowKey: context.flowKey,
+        basePath: context.basePath,
         isRequired: true,
-        leadsTo: visit.asked?.redirectUri,
-        done: ({ userId, methods }, provenAt) => finish(visit, { userId, methods, provenAt }),
+        formTarget: context.authorizationRequest?.redirectUri,
+        finish: ({ userId, methods }, provenAt) =>
+          finishSignIn(context, { userId, methods, provenAt }),
       };
     },
 
     async getPasskey(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-      const visit = await open(request, reply);
-      const step = await steps.find(visit.at);
-      if (step?.name !== 'passkey') return answers.goTo(visit, visit.base);
-      return askPasskey(visit, step, false);
+      const context = await openSignIn(request, reply);
+      const step = await steps.find(context.stepKey);
+      if (step?.name !== 'use-passkey') return responses.redirect(context, context.basePath);
+      return showPasskeyPrompt(context, step, false);
     },
 
     async postPasskey(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-      const visit = await open(request, reply);
-      visits.demandForm(visit, visit.place);
-      const { at, asked, request: page } = visit;
-      const step = await steps.find(at);
-      if (step?.name !== 'passkey') throw new PageFault('stale');
-      const user = await steps.demandUser(at, step);
-      const response = readAnswer(page.body['response']);
-      const origin = originOf(visit, asked?.clientId);
+      const context = await openSignIn(request, reply);
+      contexts.requireCsrfToken(context, context.flowKey);
+      const { stepKey, authorizationRequest, request: page } = context;
+      const step = await steps.find(stepKey);
+      if (step?.name !== 'use-passkey') throw new PageError('signInExpired');
+      const user = await steps.requireActiveUser(stepKey, step);
+      const response = parsePasskeyResponse(page.body['response']);
+      const origin = attemptOriginOf(context, authorizationRequest?.clientId);
       const provenAt = clock.now();
       if (!(await accounts.passkeys.authenticate(user, response, rp, origin))) {
-        return askPasskey(visit, step, true);
+        return showPasskeyPrompt(context, step, true);
       }
-      if ((await steps.take(at)) === undefined) throw new PageFault('stale');
-      rememberBrowser(visit);
-      return finish(visit, { userId: user.userId, methods: [...step.methods, 'hwk'], provenAt });
+      if ((await steps.consume(stepKey)) === undefined) throw new PageError('signInExpired');
+      rememberBrowser(context);
+      return finishSignIn(context, {
+        userId: user.userId,
+        methods: [...step.methods, 'hwk'],
+        provenAt,
+      });
     },
   };
 
-  async function askPasskey(visit: FlowVisit, step: Step, isWrong: boolean): Promise<FastifyReply> {
-    const user = await steps.demandUser(visit.at, step);
+  async function showPasskeyPrompt(
+    context: SignInContext,
+    step: SignInStep,
+    isWrong: boolean,
+  ): Promise<FastifyReply> {
+    const user = await steps.requireActiveUser(context.stepKey, step);
     const options = await accounts.passkeys.authenticationOptions(user, rp);
-    const view = passkeyView(visit.words, {
-      token: visits.tokenOf(visit, visit.place),
-      base: visit.base,
+    const view = renderPasskeyPage(context.texts, {
+      token: contexts.csrfTokenOf(context, context.flowKey),
+      basePath: context.basePath,
       options,
       isWrong,
-      redirectUri: visit.asked?.redirectUri,
+      redirectUri: context.authorizationRequest?.redirectUri,
     });
-    return answers.page(visit, { ...view, status: isWrong ? 401 : 200 });
+    return responses.sendPage(context, { ...view, status: isWrong ? 401 : 200 });
   }
 }

@@ -32,7 +32,7 @@ describe('the form of the sign-up', () => {
     assert.deepEqual(pages.taken.at(-1), { ...filled, language: 'fr' });
     const done = await browser.browse(sent.location ?? '');
     assert.equal(done.status, 200);
-    assert.match(done.text, /<html lang="fr">[\s\S]*<h1>Regardez votre courrier<\/h1>/);
+    assert.match(done.text, /<html lang="fr">[\s\S]*<h1>Consultez vos e-mails<\/h1>/);
     assert.doesNotMatch(done.text, /banque/i, 'nothing of what was typed');
   });
 
@@ -155,7 +155,7 @@ describe('the sign-up in a real browser', { skip: withoutChromium }, () => {
       }
       await page.click('main button.primary');
       await page.waitForURL('**/sign-up/received');
-      assert.equal(await page.textContent('h1'), 'Check your mail');
+      assert.equal(await page.textContent('h1'), 'Check your email');
       assert.deepEqual(pages.taken, [{ ...filled, language: 'en' }]);
       await context.close();
     } finally {

@@ -1,31 +1,33 @@
-// The front of the house: what stands here, and the form by which an organisation asks to come in.
+// Handlers of the home page and of the form with which an organisation signs up.
+
 import { SignUpInput } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Check } from 'typebox/schema';
-import type { Faults } from '../html/form-fields.ts';
-import { entryPath, signedUpPath, signUpPath } from '../html/page-paths.ts';
-import type { Words } from '../locales/languages.ts';
-import type { Visit, Visits } from '../requests/page-context.ts';
-import type { Answers } from '../requests/page-response.ts';
-import { doneView } from '../views/messages.ts';
-import { homeView, type SignUpFields, signUpView } from '../views/sign-up.ts';
-import { trail } from '../views/sign-up-progress.ts';
+import { fillTemplate } from '../../../platform/index.ts';
+import type { FieldErrors } from '../html/form-fields.ts';
+import { signUpPath, signUpReceivedPath, userDomainPath } from '../html/page-paths.ts';
+import { type PageTexts, requiredFieldText } from '../locales/languages.ts';
+import type { PageContext, PageContexts } from '../requests/page-context.ts';
+import type { PageResponses } from '../requests/page-response.ts';
+import { renderDonePage } from '../views/messages.ts';
+import { renderHomePage, renderSignUpPage, type SignUpFields } from '../views/sign-up.ts';
+import { renderSignUpProgress } from '../views/sign-up-progress.ts';
 
-/** Onboarding's: takes the form as the API takes its body, and tells nothing. */
-export type TakeSignUp = (input: SignUpInput) => Promise<void>;
+/** Implemented by onboarding: accepts the form as the API accepts its body. The result is the same for every sign-up. */
+export type SubmitSignUp = (input: SignUpInput) => Promise<void>;
 
 type Deps = {
-  readonly visits: Visits;
-  readonly answers: Answers;
-  readonly take: TakeSignUp;
-  /** The address of the portal's first page. */
-  readonly portalAt: string;
+  readonly contexts: PageContexts;
+  readonly responses: PageResponses;
+  readonly submitSignUp: SubmitSignUp;
+  /** The address of the portal home page. */
+  readonly portalUrl: string;
 };
 
-export type Front = ReturnType<typeof createFront>;
+export type SignUpHandlers = ReturnType<typeof createSignUpHandlers>;
 
-/** In the order of the form: so its faults are told, and the first of them is where one types. */
-const names = [
+/** In the order of the form: errors are listed in this order, and the first field with an error gets the focus. */
+const fieldNames = [
   'organizationName',
   'persona',
   'country',
@@ -34,77 +36,91 @@ const names = [
   'email',
 ] as const;
 
-/** For programs: where everything is found. */
-const signposts = {
+/** The home page for API clients. */
+const apiLinks = {
   name: 'Switchyard',
   links: {
     documentation: '/docs',
     openapi: '/openapi.json',
     signUp: signUpPath,
-    account: entryPath,
+    account: userDomainPath,
   },
 };
 
-function typed(body: Readonly<Record<string, string>>): SignUpFields {
-  const entries = names.map((name) => [name, (body[name] ?? '').trim()]);
+function readFields(body: Readonly<Record<string, string>>): SignUpFields {
+  const entries = fieldNames.map((name) => [name, (body[name] ?? '').trim()]);
   return Object.fromEntries(entries) as SignUpFields;
 }
 
-/** The schema of the API decides; the page says it in its own words. */
-function faultOf(words: Words, name: (typeof names)[number], value: string): string | undefined {
-  const { signUp, required } = words;
+/** Checks with the schema of the API; the texts are those of the page. */
+function findFieldError(
+  texts: PageTexts,
+  name: (typeof fieldNames)[number],
+  value: string,
+): string | undefined {
+  const { signUp } = texts;
   const schema = SignUpInput.properties[name];
-  if (value === '') return required(signUp[name]);
-  const isGood: boolean = Check(schema, value);
-  if (isGood) return undefined;
-  const most = (schema as { maxLength?: number }).maxLength;
-  if (most !== undefined && value.length > most) return signUp.tooLong(signUp[name], most);
-  return name === 'email' ? signUp.emailForm : signUp.unusable(signUp[name]);
+  if (value === '') return requiredFieldText(texts, signUp[name]);
+  const isValid: boolean = Check(schema, value);
+  if (isValid) return undefined;
+  const maxLength = (schema as { maxLength?: number }).maxLength;
+  if (maxLength !== undefined && value.length > maxLength)
+    return fillTemplate(signUp.tooLong, { label: signUp[name], max: maxLength });
+  return name === 'email'
+    ? signUp.invalidEmail
+    : fillTemplate(signUp.invalid, { label: signUp[name] });
 }
 
-function faultsOf(words: Words, fields: SignUpFields): Faults {
-  const found = names.map((name) => [name, faultOf(words, name, fields[name])] as const);
-  return Object.fromEntries(found.filter(([, fault]) => fault !== undefined)) as Faults;
+function findFieldErrors(texts: PageTexts, fields: SignUpFields): FieldErrors {
+  const found = fieldNames.map(
+    (name) => [name, findFieldError(texts, name, fields[name])] as const,
+  );
+  return Object.fromEntries(found.filter(([, error]) => error !== undefined)) as FieldErrors;
 }
 
-export function createFront({ visits, answers, take, portalAt }: Deps) {
-  function show(visit: Visit, fields: SignUpFields, faults: Faults): FastifyReply {
-    const token = visits.tokenOf(visit, signUpPath);
-    const view = signUpView(visit.words, { token, language: visit.language, fields, faults });
-    return answers.page(visit, { ...view, status: view.isFaulty === true ? 422 : 200 });
+export function createSignUpHandlers({ contexts, responses, submitSignUp, portalUrl }: Deps) {
+  function showForm(context: PageContext, fields: SignUpFields, errors: FieldErrors): FastifyReply {
+    const token = contexts.csrfTokenOf(context, signUpPath);
+    const view = renderSignUpPage(context.texts, {
+      token,
+      language: context.language,
+      fields,
+      errors,
+    });
+    return responses.sendPage(context, { ...view, status: view.hasErrors === true ? 422 : 200 });
   }
 
   return {
     async getHome(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
       reply.header('vary', 'accept');
-      const isRead = (request.headers.accept ?? '').includes('text/html');
-      if (!isRead) return reply.header('cache-control', 'no-store').send(signposts);
-      const visit = visits.open(request, reply);
-      return answers.page(visit, homeView(visit.words, portalAt));
+      const wantsHtml = (request.headers.accept ?? '').includes('text/html');
+      if (!wantsHtml) return reply.header('cache-control', 'no-store').send(apiLinks);
+      const context = contexts.create(request, reply);
+      return responses.sendPage(context, renderHomePage(context.texts, portalUrl));
     },
 
     async getSignUp(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-      const visit = visits.open(request, reply);
-      return show(visit, typed({}), {});
+      const context = contexts.create(request, reply);
+      return showForm(context, readFields({}), {});
     },
 
-    /** The same way on whether the address is known or not. */
+    /** The same response whether the email address is known or not. */
     async postSignUp(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-      const visit = visits.open(request, reply);
-      visits.demandForm(visit, signUpPath);
-      const fields = typed(visit.request.body);
-      const faults = faultsOf(visit.words, fields);
-      if (Object.keys(faults).length > 0) return show(visit, fields, faults);
-      await take({ ...(fields as SignUpInput), language: visit.language });
-      return answers.goTo(visit, signedUpPath);
+      const context = contexts.create(request, reply);
+      contexts.requireCsrfToken(context, signUpPath);
+      const fields = readFields(context.request.body);
+      const errors = findFieldErrors(context.texts, fields);
+      if (Object.keys(errors).length > 0) return showForm(context, fields, errors);
+      await submitSignUp({ ...(fields as SignUpInput), language: context.language });
+      return responses.redirect(context, signUpReceivedPath);
     },
 
-    async getSignedUp(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-      const visit = visits.open(request, reply);
-      const { doneTitle, done, doneHint, doneSpam } = visit.words.signUp;
-      const above = trail(visit.words, 'answer');
-      const view = doneView(doneTitle, [done, doneHint, doneSpam], undefined, above);
-      return answers.page(visit, view);
+    async getSignUpReceived(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+      const context = contexts.create(request, reply);
+      const { doneTitle, done, doneHint, doneSpam } = context.texts.signUp;
+      const progress = renderSignUpProgress(context.texts, 'decision');
+      const view = renderDonePage(doneTitle, [done, doneHint, doneSpam], undefined, progress);
+      return responses.sendPage(context, view);
     },
   };
 }

@@ -1,75 +1,77 @@
-// The general entry: who comes without an application says first to which user domain he belongs.
+// Handlers of the first sign-in step: users without an application enter their user domain.
 import { defined } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { clientOf, portalPath } from '../../portal-places.ts';
-import { accountPath, accountSignInPath, entryPath } from '../html/page-paths.ts';
-import type { Visit, Visits } from '../requests/page-context.ts';
-import type { Answers } from '../requests/page-response.ts';
-import { entryView } from '../views/sign-in.ts';
-import type { PagesDeps } from './dependencies.ts';
+import { accountPath, accountSignInPath, userDomainPath } from '../html/page-paths.ts';
+import { requiredFieldText } from '../locales/languages.ts';
+import type { PageContext, PageContexts } from '../requests/page-context.ts';
+import type { PageResponses } from '../requests/page-response.ts';
+import { renderUserDomainPage } from '../views/sign-in.ts';
+import type { LoginPageDependencies } from './dependencies.ts';
 
-type Deps = Pick<PagesDeps, 'findRealm'> & {
-  readonly visits: Visits;
-  readonly answers: Answers;
+type Deps = Pick<LoginPageDependencies, 'findRealm'> & {
+  readonly contexts: PageContexts;
+  readonly responses: PageResponses;
   readonly portalDomain: string | undefined;
-  /** `https://login.example.com`: the portal's hosts send people on to it. */
+  /** For example `https://login.example.com`: portal hosts redirect users to it. */
   readonly origin: string;
-  /** Of the portal that asks for the user domain. */
+  /** The origin of the portal that asks for the user domain. */
   readonly portalOrigin: string;
 };
 
-/** A name may hold an `@` itself, so the domain is what follows the last one. */
-const wholeName = /^(.+)@([^@]+)$/;
+/** A user name may contain an `@`, so the domain follows the last one. */
+const qualifiedUsernamePattern = /^(.+)@([^@]+)$/;
 
-const signInAtPortal = `${portalPath}/sign-in`;
+const portalSignInPath = `${portalPath}/sign-in`;
 
-export function createEntry(deps: Deps) {
-  const { findRealm, visits, answers, portalDomain, origin, portalOrigin } = deps;
+export function createUserDomainHandlers(deps: Deps) {
+  const { findRealm, contexts, responses, portalDomain, origin, portalOrigin } = deps;
 
-  function ask(visit: Visit, who?: string, fault?: string): FastifyReply {
-    const view = entryView(visit.words, {
-      token: visits.tokenOf(visit, entryPath),
-      action: visit.path,
-      faults: defined({ who: fault }),
-      ...defined({ who }),
+  function showForm(context: PageContext, identifier?: string, error?: string): FastifyReply {
+    const view = renderUserDomainPage(context.texts, {
+      token: contexts.csrfTokenOf(context, userDomainPath),
+      action: context.path,
+      errors: defined({ identifier: error }),
+      ...defined({ identifier }),
     });
-    const status = fault === undefined ? 200 : 422;
-    const leadsTo = visit.request.params['to'] === undefined ? origin : portalOrigin;
-    return answers.page(visit, { ...view, status, leadsTo });
+    const status = error === undefined ? 200 : 422;
+    const formTarget = context.request.params['to'] === undefined ? origin : portalOrigin;
+    return responses.sendPage(context, { ...view, status, formTarget });
   }
 
-  /** Whoever comes from the portal goes back to it: it asks the user domain in its own name. */
-  function addressFor(visit: Visit, userDomainId: string, name: string): string {
-    const { to } = visit.request.params;
+  /** If the portal sent the user here, back to the portal: it starts its own authorization request. */
+  function signInUrl(context: PageContext, userDomainId: string, name: string): string {
+    const { to } = context.request.params;
     if (to === undefined) {
       const hint = new URLSearchParams({ login_hint: name });
       return `${origin}${accountSignInPath(userDomainId)}?${hint}`;
     }
-    const wanted = Buffer.from(to, 'base64url').toString();
-    const query = new URLSearchParams({ domain: userDomainId, login_hint: name, to: wanted });
-    return `${portalOrigin}${signInAtPortal}?${query}`;
+    const portalPage = Buffer.from(to, 'base64url').toString();
+    const query = new URLSearchParams({ domain: userDomainId, login_hint: name, to: portalPage });
+    return `${portalOrigin}${portalSignInPath}?${query}`;
   }
 
   return {
     async get(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-      const visit = visits.open(request, reply);
+      const context = contexts.create(request, reply);
       const client = clientOf(request.hostname, portalDomain);
       const realm = client === undefined ? undefined : await findRealm(client);
-      if (realm === undefined) return ask(visit);
-      return answers.goTo(visit, origin + accountPath(realm.userDomainId));
+      if (realm === undefined) return showForm(context);
+      return responses.redirect(context, origin + accountPath(realm.userDomainId));
     },
 
     async post(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-      const visit = visits.open(request, reply);
-      visits.demandForm(visit, entryPath);
-      const { words } = visit;
-      const who = (visit.request.body['who'] ?? '').trim();
-      if (who === '') return ask(visit, who, words.required(words.entry.label));
-      const [, name, domain = ''] = wholeName.exec(who) ?? [];
-      if (name === undefined) return ask(visit, who, words.entry.form);
+      const context = contexts.create(request, reply);
+      contexts.requireCsrfToken(context, userDomainPath);
+      const { texts } = context;
+      const identifier = (context.request.body['identifier'] ?? '').trim();
+      if (identifier === '')
+        return showForm(context, identifier, requiredFieldText(texts, texts.userDomain.label));
+      const [, name, domain = ''] = qualifiedUsernamePattern.exec(identifier) ?? [];
+      if (name === undefined) return showForm(context, identifier, texts.userDomain.invalidFormat);
       const realm = await findRealm(domain.toLowerCase());
-      if (realm === undefined) return ask(visit, who, words.entry.unknown);
-      return answers.goTo(visit, addressFor(visit, realm.userDomainId, name));
+      if (realm === undefined) return showForm(context, identifier, texts.userDomain.unknown);
+      return responses.redirect(context, signInUrl(context, realm.userDomainId, name));
     },
   };
 }

@@ -1,40 +1,40 @@
-// The frame of every page: head, wordmark, one column, the languages, and whom to ask for help.
+// The HTML layout of every page: head, brand, content, language links and support contact.
 import { type Html, html } from '../../../http/index.ts';
-import { type Language, languages, type Words } from '../locales/languages.ts';
+import { type Language, languages, type PageTexts } from '../locales/languages.ts';
 
 export type Brand = {
-  /** Stands at the top of every page. */
+  /** Shown at the top of every page. */
   readonly name: string;
-  /** An address of mail or web, or a number to call. */
+  /** An email address, a web address or a phone number. */
   readonly support?: string | undefined;
 };
 
-export type Frame = {
+export type LayoutOptions = {
   readonly brand: Brand;
-  /** Where the style and the picture lie, with the tag that makes them last. */
-  readonly assets: { readonly style: string; readonly mark: string };
+  /** Addresses of style sheet and logo, with a content hash, so that browsers cache them. */
+  readonly assets: { readonly style: string; readonly logo: string };
 };
 
-export type Shown = {
+export type PageView = {
   readonly language: Language;
   readonly title: string;
   readonly body: Html;
-  /** Where the same page is found in the other languages; left out where it is shown only once. */
+  /** The address of the page for the language links; missing if the page is shown only once. */
   readonly path?: string | undefined;
-  readonly isFaulty?: boolean | undefined;
-  /** More than one column's worth. */
+  readonly hasErrors?: boolean | undefined;
+  /** Uses the wide layout. */
   readonly isWide?: boolean | undefined;
   readonly scripts?: readonly string[] | undefined;
 };
 
-export type Answer = Omit<Shown, 'language'> & {
+export type PageContent = Omit<PageView, 'language'> & {
   readonly status?: number | undefined;
-  /** Where a form of it ends after our own redirect, besides ourselves. */
-  readonly leadsTo?: string | undefined;
+  /** The address outside this site to which the redirect after a form leads. */
+  readonly formTarget?: string | undefined;
   readonly usesPasskey?: boolean | undefined;
 };
 
-export const nothing: Html = { html: '' };
+export const emptyHtml: Html = { html: '' };
 
 function languageLinks(path: string, current: Language): Html {
   const links = (Object.keys(languages) as Language[]).map((language) => {
@@ -45,20 +45,20 @@ function languageLinks(path: string, current: Language): Html {
   return html`<nav aria-label="${languages[current].languages}"><ul class="languages">${links}</ul></nav>`;
 }
 
-const webAddress = /^https:\/\/[^\s]+$/;
-const mailAddress = /^[^\s@:/]+@[^\s@:/]+$/;
+const urlPattern = /^https:\/\/[^\s]+$/;
+const emailPattern = /^[^\s@:/]+@[^\s@:/]+$/;
 
-function supportLine({ support }: Brand, words: Words): Html {
-  if (support === undefined) return nothing;
+function supportLine({ support }: Brand, texts: PageTexts): Html {
+  if (support === undefined) return emptyHtml;
   let contact = html`${support}`;
-  if (webAddress.test(support)) contact = html`<a href="${support}">${support}</a>`;
-  if (mailAddress.test(support)) contact = html`<a href="mailto:${support}">${support}</a>`;
-  return html`<p class="support">${words.support} ${contact}</p>`;
+  if (urlPattern.test(support)) contact = html`<a href="${support}">${support}</a>`;
+  if (emailPattern.test(support)) contact = html`<a href="mailto:${support}">${support}</a>`;
+  return html`<p class="support">${texts.support} ${contact}</p>`;
 }
 
-export function writePage({ brand, assets }: Frame, shown: Shown): string {
-  const { language, title, body, path, isFaulty = false, isWide = false, scripts = [] } = shown;
-  const words = languages[language];
+export function renderPage({ brand, assets }: LayoutOptions, view: PageView): string {
+  const { language, title, body, path, hasErrors = false, isWide = false, scripts = [] } = view;
+  const texts = languages[language];
   const page = html`<!doctype html>
 <html lang="${language}">
 <head>
@@ -66,18 +66,18 @@ export function writePage({ brand, assets }: Frame, shown: Shown): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
-<title>${isFaulty ? `${words.errorTitle} · ` : ''}${title} · ${brand.name}</title>
-<link rel="icon" href="${assets.mark}" type="image/svg+xml">
+<title>${hasErrors ? `${texts.errorTitle} · ` : ''}${title} · ${brand.name}</title>
+<link rel="icon" href="${assets.logo}" type="image/svg+xml">
 <link rel="stylesheet" href="${assets.style}">
 ${scripts.map((script) => html`<script src="${script}" defer></script>\n`)}</head>
-<body${isWide ? { html: ' class="wide"' } : nothing}>
-<header><p class="brand"><img src="${assets.mark}" alt="" width="32" height="32">${brand.name}</p></header>
+<body${isWide ? { html: ' class="wide"' } : emptyHtml}>
+<header><p class="brand"><img src="${assets.logo}" alt="" width="32" height="32">${brand.name}</p></header>
 <main>
 ${body}
 </main>
 <footer>
-${path === undefined ? nothing : languageLinks(path, language)}
-${supportLine(brand, words)}
+${path === undefined ? emptyHtml : languageLinks(path, language)}
+${supportLine(brand, texts)}
 </footer>
 </body>
 </html>

@@ -1,19 +1,19 @@
-// Where each page lies, so that pages, mails and redirects agree.
+// The paths of the pages, used by pages, emails and redirects.
 import { signInPath } from '../../interactions.ts';
 
-export const entryPath = '/auth/sign-in';
+export const userDomainPath = '/auth/sign-in';
 export const homePath = '/';
 export const signUpPath = '/sign-up';
-export const signedUpPath = '/sign-up/received';
+export const signUpReceivedPath = '/sign-up/received';
 
-/** In place of a request of an application: somebody signs in to see the account. */
-export const accountFlow = 'account';
+/** Stands for the interaction ID if the user signs in to see the account page. */
+export const accountFlowId = 'account';
 
 const realmPath = (userDomainId: string) => `/auth/realms/${userDomainId}`;
 
 export const accountPath = (userDomainId: string) => `${realmPath(userDomainId)}/account`;
-export const accountSignInPath = (userDomainId: string) => signInPath(userDomainId, accountFlow);
+export const accountSignInPath = (userDomainId: string) => signInPath(userDomainId, accountFlowId);
 export const activationPath = (userDomainId: string) => `${realmPath(userDomainId)}/activation`;
-export const forgottenPath = (userDomainId: string) =>
+export const forgottenPasswordPath = (userDomainId: string) =>
   `${realmPath(userDomainId)}/forgotten-password`;
 export const signedOutPath = (userDomainId: string) => `${realmPath(userDomainId)}/signed-out`;

@@ -1,19 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { openSignInPages, submit } from '../../../../test/sign-in-pages.ts';
+import { assertFrenchSpaces, assertSameTexts, textsByPath } from '../../../../test/translations.ts';
 import { chooseLanguage, languages } from './languages.ts';
 
-/** Every text with the way to it; functions are asked for one. */
-function textsIn(value: unknown, path = ''): [string, string][] {
-  if (typeof value === 'string') return [[path, value]];
-  if (typeof value === 'function') return [[path, String(value(7, 'x'))]];
-  return Object.entries(value as object).flatMap(([key, part]) => textsIn(part, `${path}.${key}`));
-}
-
 /** The same word as in English. */
-const alike = {
-  fr: new Set(['.fields.code', '.account.kinds.CustomToken']),
-  de: new Set([
+const equalToEnglish = {
+  fr: [],
+  de: [
     '.passkeys.title',
     '.passkeys.name',
     '.passkeys.defaultName',
@@ -21,36 +15,28 @@ const alike = {
     '.account.kinds.Browser',
     '.signUp.organizationName',
     '.colon',
-  ]),
-} as const;
+  ],
+};
 
-describe('the words of the pages', () => {
-  test('are there in each language, and nowhere left in English', () => {
-    const english = new Map(textsIn(languages.en));
-    assert.ok(english.size > 150);
-    for (const language of ['fr', 'de'] as const) {
-      const texts = textsIn(languages[language]);
-      const same: ReadonlySet<string> = alike[language];
-      for (const [path, text] of texts) {
-        assert.notEqual(text.trim(), '', path);
-        if (!same.has(path)) assert.notEqual(text, english.get(path), `${language} ${path}`);
-      }
-      assert.deepEqual(texts.map(([path]) => path).sort(), [...english.keys()].sort());
-    }
+describe('the texts of the sign-in pages', () => {
+  test('have the same keys and placeholders in each language, and none is left in English', () => {
+    assert.ok(textsByPath(languages.en).length > 150);
+    assertSameTexts(languages, equalToEnglish);
   });
 
-  test('French sets a no-break space before its double signs', () => {
-    for (const [path, text] of textsIn(languages.fr)) {
-      assert.equal(/[^\s\u00a0][:;?!](?:\s|$)| [:;?!»]|« /.test(text), false, `${path}: ${text}`);
-    }
+  test('French has no-break spaces before double punctuation marks', () => {
+    assertFrenchSpaces(languages.fr);
   });
 
-  test('the language is the chosen one, the asked one, the kept one, the accepted one', () => {
-    const all = { chosen: 'fr', asked: ['en'], kept: 'en', accept: 'en' };
+  test('the language is the one chosen on the page, else the requested, the remembered or the accepted one', () => {
+    const all = { chosen: 'fr', requested: ['en'], remembered: 'en', acceptLanguage: 'en' };
     assert.equal(chooseLanguage(all), 'fr');
-    assert.equal(chooseLanguage({ ...all, chosen: 'xx', asked: ['it', 'FR-ca'] }), 'fr');
-    assert.equal(chooseLanguage({ asked: ['it'], kept: 'fr', accept: 'en' }), 'fr');
-    for (const [accept, language] of [
+    assert.equal(chooseLanguage({ ...all, chosen: 'xx', requested: ['it', 'FR-ca'] }), 'fr');
+    assert.equal(
+      chooseLanguage({ requested: ['it'], remembered: 'fr', acceptLanguage: 'en' }),
+      'fr',
+    );
+    for (const [acceptLanguage, language] of [
       ['fr', 'fr'],
       ['fr-CH, en;q=0.9', 'fr'],
       ['it, en;q=0.4, fr;q=0.8', 'fr'],
@@ -61,11 +47,11 @@ describe('the words of the pages', () => {
       [`${'x,'.repeat(500)}fr`, 'en'],
       ['constructor', 'en'],
     ] as const) {
-      assert.equal(chooseLanguage({ accept }), language, accept.slice(0, 40));
+      assert.equal(chooseLanguage({ acceptLanguage }), language, acceptLanguage.slice(0, 40));
     }
   });
 
-  test('a choice on the page holds for the flow, and is kept for later ones', async () => {
+  test('a choice on the page applies to the flow and to later flows without a requested language', async () => {
     const pages = await openSignInPages();
     try {
       const browser = pages.openBrowser();
@@ -77,9 +63,9 @@ describe('the words of the pages', () => {
       const wrong = await submit(browser, chosen, { username: 'jeanne', password: 'x' });
       assert.match(wrong.text, /<html lang="fr">/, 'although the application asks for English');
       const entry = await browser.browse('/auth/sign-in');
-      assert.match(entry.text, /Dites-nous d’abord qui vous êtes/, 'later');
+      assert.match(entry.text, /Saisissez votre nom d’utilisateur et votre domaine/, 'later');
       const asked = await browser.browse(pages.linkWith({ ui_locales: 'en' }));
-      assert.match(asked.text, /<html lang="en">/, 'another flow asks anew');
+      assert.match(asked.text, /<html lang="en">/, 'another flow requests English again');
       const accepted = await pages
         .openBrowser()
         .browse('/auth/sign-in', { headers: { 'accept-language': 'fr-FR,fr;q=0.9' } });

@@ -1,34 +1,35 @@
-// The languages of the pages, and which of them a browser gets.
-import { english, type Words } from './english.ts';
-import { french } from './french.ts';
-import { german } from './german.ts';
+// The texts of the sign-in pages by language, and the choice of the language for a browser.
+import { fillTemplate } from '../../../platform/index.ts';
+import german from './de.json' with { type: 'json' };
+import english from './en.json' with { type: 'json' };
+import french from './fr.json' with { type: 'json' };
 
-export type { Words };
+export type PageTexts = typeof english;
 
 export const languages = { en: english, fr: french, de: german } as const satisfies Record<
   string,
-  Words
+  PageTexts
 >;
 export type Language = keyof typeof languages;
 
-/** Where nothing else is asked for. */
-const fallback: Language = 'en';
-/** Of a header that a client writes as long as it likes. */
-const rangeLimit = 20;
+/** Used if the request names no supported language. */
+const fallbackLanguage: Language = 'en';
+/** Limits the work for a long header. */
+const maxLanguageRanges = 20;
 
 export function isLanguage(text: string | undefined): text is Language {
   return text !== undefined && Object.hasOwn(languages, text);
 }
 
-/** `fr-CA` is served with French; the first tag that fits decides. */
-function firstOf(tags: readonly string[]): Language | undefined {
+/** `fr-CA` matches French; the first supported tag wins. */
+function findFirstSupported(tags: readonly string[]): Language | undefined {
   return tags.map((tag) => tag.toLowerCase().split('-', 1)[0]).find(isLanguage);
 }
 
-/** Accept-Language (RFC 9110, 12.5.4), best first. */
-function accepted(header: string): string[] {
+/** Parses Accept-Language (RFC 9110, 12.5.4), most preferred first. */
+function parseAcceptLanguage(header: string): string[] {
   return header
-    .split(',', rangeLimit)
+    .split(',', maxLanguageRanges)
     .map((entry) => {
       const [tag = '', ...parameters] = entry.split(';').map((part) => part.trim());
       const weight = parameters.find((parameter) => parameter.startsWith('q='));
@@ -39,22 +40,40 @@ function accepted(header: string): string[] {
     .map(({ tag }) => tag);
 }
 
-export type LanguageWishes = {
-  /** Chosen on the page itself, in this very flow. */
+export type LanguagePreferences = {
+  /** Chosen by the user on a page of this flow. */
   readonly chosen?: string | undefined;
   /** `ui_locales` of the authorization request. */
-  readonly asked?: readonly string[] | undefined;
-  /** Chosen in this browser some time ago. */
-  readonly kept?: string | undefined;
-  readonly accept?: string | undefined;
+  readonly requested?: readonly string[] | undefined;
+  /** Chosen earlier in this browser. */
+  readonly remembered?: string | undefined;
+  readonly acceptLanguage?: string | undefined;
 };
 
-export function chooseLanguage({ chosen, asked, kept, accept }: LanguageWishes): Language {
+export function chooseLanguage({
+  chosen,
+  requested,
+  remembered,
+  acceptLanguage,
+}: LanguagePreferences): Language {
   if (isLanguage(chosen)) return chosen;
   return (
-    firstOf(asked ?? []) ??
-    (isLanguage(kept) ? kept : undefined) ??
-    firstOf(accepted(accept ?? '')) ??
-    fallback
+    findFirstSupported(requested ?? []) ??
+    (isLanguage(remembered) ? remembered : undefined) ??
+    findFirstSupported(parseAcceptLanguage(acceptLanguage ?? '')) ??
+    fallbackLanguage
   );
+}
+
+const secondsPerMinute = 60;
+
+/** A field that must be filled in. */
+export function requiredFieldText(texts: PageTexts, label: string): string {
+  return fillTemplate(texts.required, { label });
+}
+
+export function tooManyAttemptsText({ signInForm }: PageTexts, retryAfterSeconds: number): string {
+  const minutes = Math.ceil(retryAfterSeconds / secondsPerMinute);
+  if (minutes <= 1) return signInForm.tryInOneMinute;
+  return fillTemplate(signInForm.tryInMinutes, { minutes });
 }

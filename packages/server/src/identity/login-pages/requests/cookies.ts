@@ -1,23 +1,23 @@
-// Reads and writes the cookies of the pages: which browser this is, whether it has signed in, and its language.
+// Reads and writes the cookies of the sign-in pages: browser ID, ID of a known browser, language.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { homePath } from '../html/page-paths.ts';
 
-/** The prefix makes browsers refuse one that another host or an unsafe page has set. */
+/** With this prefix, browsers reject a cookie that another host or an insecure page has set. */
 export const browserCookie = '__Host-switchyard-browser';
-/** Of a browser that has signed in: its failed attempts are counted apart, and it grants nothing else. */
+/** For browsers from which a user has signed in: their failed attempts are counted separately. It grants no access. */
 export const knownBrowserCookie = '__Host-switchyard-known-browser';
 export const languageCookie = 'switchyard-language';
-/** Set beside the other one for a single flow: there it is stronger than what the application asks. */
+/** Set in addition for one flow: there it overrides the language that the application requests. */
 export const flowLanguageCookie = 'switchyard-flow-language';
 
 const yearSeconds = 31_536_000;
-/** Further cookies are not ours; a header is never longer than Node lets in. */
-const cookieLimit = 100;
+/** More cookies are ignored; Node limits the length of the header. */
+const maxCookies = 100;
 
-/** The first of a name wins: browsers send the one with the longest path first. */
+/** The first cookie of a name wins: browsers send the one with the longest path first. */
 export function readCookies({ headers }: IncomingMessage): ReadonlyMap<string, string> {
   const cookies = new Map<string, string>();
-  for (const pair of (headers.cookie ?? '').split(';', cookieLimit)) {
+  for (const pair of (headers.cookie ?? '').split(';', maxCookies)) {
     const end = pair.indexOf('=');
     if (end === -1) continue;
     const name = pair.slice(0, end).trim();
@@ -26,25 +26,29 @@ export function readCookies({ headers }: IncomingMessage): ReadonlyMap<string, s
   return cookies;
 }
 
-/** Added to what the authorization server sets, never in its place. */
-function set(response: ServerResponse, cookie: string): void {
+/** Adds to the cookies of the authorization server and never replaces them. */
+function appendCookie(response: ServerResponse, cookie: string): void {
   response.appendHeader('set-cookie', `${cookie}; Secure; HttpOnly; SameSite=Lax`);
 }
 
-/** Ends with the browser: it names nobody, and grants nothing by itself. */
-export function setBrowser(response: ServerResponse, browser: string): void {
-  set(response, `${browserCookie}=${browser}; Path=/`);
+/** A session cookie; it identifies no user and grants no access. */
+export function setBrowserCookie(response: ServerResponse, browserId: string): void {
+  appendCookie(response, `${browserCookie}=${browserId}; Path=/`);
 }
 
-export function setKnownBrowser(response: ServerResponse, knownBrowser: string): void {
-  set(response, `${knownBrowserCookie}=${knownBrowser}; Path=/; Max-Age=${yearSeconds}`);
+export function setKnownBrowserCookie(response: ServerResponse, knownBrowserId: string): void {
+  appendCookie(response, `${knownBrowserCookie}=${knownBrowserId}; Path=/; Max-Age=${yearSeconds}`);
 }
 
-export function setLanguage(response: ServerResponse, language: string, flowPath: string): void {
-  set(response, `${languageCookie}=${language}; Path=/; Max-Age=${yearSeconds}`);
-  // No path of ours has one, and in a cookie it would begin an attribute that somebody else chose.
+export function setLanguageCookies(
+  response: ServerResponse,
+  language: string,
+  flowPath: string,
+): void {
+  appendCookie(response, `${languageCookie}=${language}; Path=/; Max-Age=${yearSeconds}`);
+  // A `;` in the path would let an attacker add cookie attributes; no path of the server has one.
   if (flowPath.includes(';')) return;
-  // There every other page would be within the flow.
+  // With this path the cookie would apply to every page.
   if (flowPath === homePath) return;
-  set(response, `${flowLanguageCookie}=${language}; Path=${flowPath}`);
+  appendCookie(response, `${flowLanguageCookie}=${language}; Path=${flowPath}`);
 }

@@ -1,22 +1,22 @@
-// Ties a form to the browser and the place it was made for, so that no other site can send it.
+// CSRF tokens: bind a form to the browser and the flow it was created for, so that no other site can send it.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-export type FormTokens = {
-  /** `place` names a flow or a session: a token of one is of no use in another. */
-  tokenOf(browser: string, place: string): string;
-  isGood(token: string | undefined, browser: string, place: string): boolean;
+export type CsrfTokens = {
+  /** `flowKey` identifies a flow or a session: the token of one is not valid in another. */
+  create(browserId: string, flowKey: string): string;
+  isValid(token: string | undefined, browserId: string, flowKey: string): boolean;
 };
 
-export function createFormTokens(key: Buffer): FormTokens {
-  function tokenOf(browser: string, place: string): string {
-    return createHmac('sha256', key).update(`${browser}\n${place}`).digest('base64url');
+export function createCsrfTokens(key: Buffer): CsrfTokens {
+  function create(browserId: string, flowKey: string): string {
+    return createHmac('sha256', key).update(`${browserId}\n${flowKey}`).digest('base64url');
   }
   return {
-    tokenOf,
-    isGood(token = '', browser, place) {
-      const given = Buffer.from(token);
-      const wanted = Buffer.from(tokenOf(browser, place));
-      return given.length === wanted.length && timingSafeEqual(given, wanted);
+    create,
+    isValid(token = '', browserId, flowKey) {
+      const received = Buffer.from(token);
+      const expected = Buffer.from(create(browserId, flowKey));
+      return received.length === expected.length && timingSafeEqual(received, expected);
     },
   };
 }
@@ -24,10 +24,10 @@ export function createFormTokens(key: Buffer): FormTokens {
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /**
- * Whether a browser says that another site sends the form. A page that hides its address from others
- * sends the origin "null", which says nothing: then the token alone decides.
+ * True if the headers say that another site sends the form. A page without a referrer
+ * sends the origin "null", which proves nothing: then only the token is checked.
  */
-export function isFromElsewhere(headers: Headers, origin: string): boolean {
+export function isCrossSite(headers: Headers, origin: string): boolean {
   const site = headers['sec-fetch-site'];
   if (site !== undefined) return site !== 'same-origin';
   const sender = headers['origin'];

@@ -1,15 +1,15 @@
-// What every page needs to know of a request: the realm, the browser, the language.
+// The context of a page request: realm, browser, language and texts.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Ids } from '../../../platform/index.ts';
-import type { Origin } from '../../accounts/index.ts';
+import type { AttemptOrigin } from '../../accounts/index.ts';
 import type { Realm } from '../../types.ts';
-import { PageFault } from '../html/page-errors.ts';
+import { PageError } from '../html/page-errors.ts';
 import {
   chooseLanguage,
   isLanguage,
   type Language,
   languages,
-  type Words,
+  type PageTexts,
 } from '../locales/languages.ts';
 import {
   browserCookie,
@@ -17,11 +17,11 @@ import {
   knownBrowserCookie,
   languageCookie,
   readCookies,
-  setBrowser,
-  setKnownBrowser,
-  setLanguage,
+  setBrowserCookie,
+  setKnownBrowserCookie,
+  setLanguageCookies,
 } from './cookies.ts';
-import { type FormTokens, isFromElsewhere } from './csrf-tokens.ts';
+import { type CsrfTokens, isCrossSite } from './csrf-tokens.ts';
 
 export type PageRequest = FastifyRequest<{
   Params: Record<string, string>;
@@ -29,127 +29,139 @@ export type PageRequest = FastifyRequest<{
   Body: Record<string, string>;
 }>;
 
-/** A request to a page, with what was found out about it. */
-export type Visit = {
+/** A request to a page, with the data derived from it. */
+export type PageContext = {
   readonly request: PageRequest;
   readonly reply: FastifyReply;
-  /** Random and of this browser's own: forms and half-finished sign-ins hang on it. */
-  readonly browser: string;
-  /** Random: of a browser that has signed in before the value of its cookie, else a new one. */
-  readonly knownBrowser: string;
+  /** Random per browser: forms and unfinished sign-ins belong to it. */
+  readonly browserId: string;
+  /** Random: the cookie value of a browser that has signed in before, otherwise a new value. */
+  readonly knownBrowserId: string;
   readonly language: Language;
-  readonly words: Words;
-  /** Without its query: where the page is found again. */
+  readonly texts: PageTexts;
+  /** The path without the query. */
   readonly path: string;
 };
 
-export type RealmVisit = Visit & { readonly realm: Realm };
+export type RealmPageContext = PageContext & { readonly realm: Realm };
 
 /** 43 characters of base64url: 32 random bytes. */
-const browserPattern = /^[\w-]{43}$/;
+const browserIdPattern = /^[\w-]{43}$/;
 
-export type Visits = ReturnType<typeof createVisits>;
+export type PageContexts = ReturnType<typeof createPageContexts>;
 
 type Deps = {
   readonly ids: Ids;
-  readonly tokens: FormTokens;
-  /** `https://login.example.com` */
+  readonly tokens: CsrfTokens;
+  /** For example `https://login.example.com`. */
   readonly origin: string;
   findRealm(userDomainId: string): Promise<Realm | undefined>;
 };
 
-export function pathOf({ url }: FastifyRequest): string {
+export function pathWithoutQuery({ url }: FastifyRequest): string {
   return url.split('?', 1)[0] ?? url;
 }
 
-type Raw = FastifyRequest['raw'];
+type RawRequest = FastifyRequest['raw'];
 
-/** `now`: chosen with this very request. */
-export function languageOf(raw: Raw, now?: string, asked?: readonly string[]): Language {
+/** `chosen`: the language that the user chooses with this request. */
+export function requestLanguage(
+  raw: RawRequest,
+  chosen?: string,
+  requested?: readonly string[],
+): Language {
   const cookies = readCookies(raw);
   return chooseLanguage({
-    chosen: isLanguage(now) ? now : cookies.get(flowLanguageCookie),
-    asked,
-    kept: cookies.get(languageCookie),
-    accept: raw.headers['accept-language'],
+    chosen: isLanguage(chosen) ? chosen : cookies.get(flowLanguageCookie),
+    requested,
+    remembered: cookies.get(languageCookie),
+    acceptLanguage: raw.headers['accept-language'],
   });
 }
 
-export function createVisits({ ids, tokens, origin, findRealm }: Deps) {
-  function browserOf({ raw }: FastifyRequest, reply: FastifyReply): string {
-    const known = readCookies(raw).get(browserCookie);
-    if (known !== undefined && browserPattern.test(known)) return known;
-    const browser = ids.secret();
-    setBrowser(reply.raw, browser);
-    return browser;
+export function createPageContexts({ ids, tokens, origin, findRealm }: Deps) {
+  function readOrCreateBrowserId({ raw }: FastifyRequest, reply: FastifyReply): string {
+    const existing = readCookies(raw).get(browserCookie);
+    if (existing !== undefined && browserIdPattern.test(existing)) return existing;
+    const browserId = ids.secret();
+    setBrowserCookie(reply.raw, browserId);
+    return browserId;
   }
 
-  function knownBrowserOf({ raw }: FastifyRequest): string {
-    const known = readCookies(raw).get(knownBrowserCookie);
-    return known !== undefined && browserPattern.test(known) ? known : ids.secret();
+  function readOrCreateKnownBrowserId({ raw }: FastifyRequest): string {
+    const existing = readCookies(raw).get(knownBrowserCookie);
+    return existing !== undefined && browserIdPattern.test(existing) ? existing : ids.secret();
   }
 
-  /** `asked`: what the application wishes, which counts less than a choice on the page. */
-  function speak(request: PageRequest, asked?: readonly string[]) {
-    const language = languageOf(request.raw, request.query['lang'], asked);
-    return { language, words: languages[language] };
+  /** `requested`: the languages that the application requests; the choice of the user overrides them. */
+  function chooseTexts(request: PageRequest, requested?: readonly string[]) {
+    const language = requestLanguage(request.raw, request.query['lang'], requested);
+    return { language, texts: languages[language] };
   }
 
-  function open(request: FastifyRequest, reply: FastifyReply): Visit {
+  function create(request: FastifyRequest, reply: FastifyReply): PageContext {
     const page = request as PageRequest;
     const { lang } = page.query;
-    // A choice is kept: for this flow, and for later ones that ask for nothing.
-    if (isLanguage(lang)) setLanguage(reply.raw, lang, pathOf(request));
+    // The choice applies to this flow, and to later flows whose application requests no language.
+    if (isLanguage(lang)) setLanguageCookies(reply.raw, lang, pathWithoutQuery(request));
     return {
       request: page,
       reply,
-      browser: browserOf(request, reply),
-      knownBrowser: knownBrowserOf(request),
-      path: pathOf(request),
-      ...speak(page),
+      browserId: readOrCreateBrowserId(request, reply),
+      knownBrowserId: readOrCreateKnownBrowserId(request),
+      path: pathWithoutQuery(request),
+      ...chooseTexts(page),
     };
   }
 
   return {
-    open,
+    create,
 
-    async openIn(request: FastifyRequest, reply: FastifyReply): Promise<RealmVisit> {
-      const visit = open(request, reply);
-      const realm = await findRealm(visit.request.params['realm'] ?? '');
-      if (realm === undefined) throw new PageFault('realm');
-      return { ...visit, realm };
+    async createInRealm(request: FastifyRequest, reply: FastifyReply): Promise<RealmPageContext> {
+      const context = create(request, reply);
+      const realm = await findRealm(context.request.params['realm'] ?? '');
+      if (realm === undefined) throw new PageError('userDomainUnknown');
+      return { ...context, realm };
     },
 
-    speaking: <Kind extends Visit>(visit: Kind, asked: readonly string[]): Kind => ({
-      ...visit,
-      ...speak(visit.request, asked),
+    withRequestedLanguages: <Kind extends PageContext>(
+      context: Kind,
+      requested: readonly string[],
+    ): Kind => ({
+      ...context,
+      ...chooseTexts(context.request, requested),
     }),
 
-    tokenOf: ({ browser }: Visit, place: string): string => tokens.tokenOf(browser, place),
+    csrfTokenOf: ({ browserId }: PageContext, flowKey: string): string =>
+      tokens.create(browserId, flowKey),
 
-    /** @throws PageFault where the form was not made for this browser and this place */
-    demandForm({ request, browser }: Visit, place: string): void {
-      if (!tokens.isGood(request.body['token'], browser, place)) throw new PageFault('form');
+    /** @throws PageError if the form was not created for this browser and flow */
+    requireCsrfToken({ request, browserId }: PageContext, flowKey: string): void {
+      if (!tokens.isValid(request.body['token'], browserId, flowKey))
+        throw new PageError('formRejected');
     },
 
-    /** Before anything else is looked at: no other site sends forms here. */
-    demandOwnSite(request: FastifyRequest): void {
-      if (isFromElsewhere(request.headers, origin)) throw new PageFault('form');
+    /** Runs before the body is parsed: rejects forms from other sites. */
+    requireSameSite(request: FastifyRequest): void {
+      if (isCrossSite(request.headers, origin)) throw new PageError('formRejected');
     },
   };
 }
 
-/** Where an attempt comes from, for limits and audit. */
-export function originOf({ request, knownBrowser }: Visit, clientId?: string): Origin {
+/** The origin of a sign-in attempt, for limits and the sign-in history. */
+export function attemptOriginOf(
+  { request, knownBrowserId }: PageContext,
+  clientId?: string,
+): AttemptOrigin {
   return {
     address: request.ip,
     userAgent: request.headers['user-agent'],
     requestId: request.id,
     clientId,
-    source: `browser ${knownBrowser}`,
+    source: `browser ${knownBrowserId}`,
   };
 }
 
-/** The browser was let in with the password: it is recognised when it comes again. */
-export const rememberBrowser = ({ reply, knownBrowser }: Visit): void =>
-  setKnownBrowser(reply.raw, knownBrowser);
+/** After a right password: marks the browser as known for later sign-ins. */
+export const rememberBrowser = ({ reply, knownBrowserId }: PageContext): void =>
+  setKnownBrowserCookie(reply.raw, knownBrowserId);

@@ -1,37 +1,41 @@
-// Remembers what somebody has proven so far, between two pages of one sign-in: in this browser alone.
+// Stores which steps of a sign-in a user has completed, between two pages and only for one browser.
 import { createHmac } from 'node:crypto';
 import type { Clock } from '../../../platform/index.ts';
 import type { Accounts, Method, User } from '../../accounts/index.ts';
 import type { EntityStore } from '../../entity-store.ts';
 import { pageStepModel as model } from '../../sessions.ts';
 import { isStanding } from '../../standing.ts';
-import { PageFault } from '../html/page-errors.ts';
+import { PageError } from '../html/page-errors.ts';
 
 /**
- * `enrol`: to set up one-time codes. `save`: has recovery codes on the screen. `passkey`: to use
- * one. `confirmed`: has just typed the password again.
+ * `set-up-codes`: the user sets up one-time codes. `save-recovery-codes`: the page shows recovery codes.
+ * `use-passkey`: the user must use a passkey. `password-confirmed`: the user has entered the password again.
  */
-export type StepName = 'enrol' | 'save' | 'passkey' | 'confirmed';
+export type StepName =
+  | 'set-up-codes'
+  | 'save-recovery-codes'
+  | 'use-passkey'
+  | 'password-confirmed';
 
-export type Step = {
+export type SignInStep = {
   readonly name: StepName;
   readonly userId: string;
   readonly methods: readonly Method[];
-  /** Epoch milliseconds; a user who was stopped since then goes no further. */
+  /** Epoch milliseconds; the step is invalid if the user was disabled or signed out after this time. */
   readonly since: number;
 };
 
-/** Long enough to install an application on a phone. */
-export const stepSeconds = 900;
+/** Long enough to install an authenticator app. */
+export const stepLifetimeSeconds = 900;
 
-/** The organisation, the browser, and the flow or session in it. */
-export type StepPlace = {
+/** The organisation, the browser, and the flow or session in that browser. */
+export type StepKey = {
   readonly organizationId: string;
-  readonly browser: string;
-  readonly place: string;
+  readonly browserId: string;
+  readonly flowKey: string;
 };
 
-export type Steps = ReturnType<typeof createSteps>;
+export type SignInSteps = ReturnType<typeof createSignInSteps>;
 
 type Deps = {
   readonly entities: EntityStore;
@@ -40,51 +44,65 @@ type Deps = {
   readonly key: Buffer;
 };
 
-export function createSteps({ entities, accounts, clock, key }: Deps) {
-  // A copy of the database leads nobody back into a sign-in.
-  const idOf = ({ browser, place }: StepPlace): string =>
-    createHmac('sha256', key).update(`${browser}\n${place}`).digest('base64url');
+export function createSignInSteps({ entities, accounts, clock, key }: Deps) {
+  // The ID is an HMAC, so that a copy of the database does not allow to continue a sign-in.
+  const idOf = ({ browserId, flowKey }: StepKey): string =>
+    createHmac('sha256', key).update(`${browserId}\n${flowKey}`).digest('base64url');
 
-  async function find(at: StepPlace): Promise<Step | undefined> {
-    const found = await entities.find(at.organizationId, model, idOf(at), clock.now());
-    return found === undefined || found.consumedAt !== undefined
+  async function find(stepKey: StepKey): Promise<SignInStep | undefined> {
+    const entity = await entities.find(stepKey.organizationId, model, idOf(stepKey), clock.now());
+    return entity === undefined || entity.consumedAt !== undefined
       ? undefined
-      : (found.payload as Step);
+      : (entity.payload as SignInStep);
   }
 
   return {
     find,
 
-    /** Says nothing of the browser, and is the same as long as the step stands. */
-    nameOf: idOf,
+    /** Does not reveal the browser ID, and stays the same for the whole step. */
+    idOf,
 
-    /** @throws PageFault where the user was stopped, or the password changed, meanwhile */
-    async demandUser({ organizationId }: StepPlace, { userId, since }: Step): Promise<User> {
+    /** @throws PageError if the user was disabled or the password changed since the step began */
+    async requireActiveUser(
+      { organizationId }: StepKey,
+      { userId, since }: SignInStep,
+    ): Promise<User> {
       const user = await accounts.find(organizationId, userId);
-      if (!isStanding(user, since)) throw new PageFault('stale');
+      if (!isStanding(user, since)) throw new PageError('signInExpired');
       return user;
     },
 
     /**
-     * `provenAt`: of what leads to this step, epoch milliseconds.
-     * @throws PageFault where that was ended meanwhile
+     * `provenAt`: when the user authenticated for this step, epoch milliseconds.
+     * @throws PageError if that authentication was revoked since then
      */
-    async put(at: StepPlace, step: Step, provenAt: number, seconds = stepSeconds): Promise<void> {
+    async save(
+      stepKey: StepKey,
+      step: SignInStep,
+      provenAt: number,
+      seconds = stepLifetimeSeconds,
+    ): Promise<void> {
       const now = clock.now();
-      const entity = { model, entityId: idOf(at), payload: step, accountId: step.userId, provenAt };
+      const entity = {
+        model,
+        entityId: idOf(stepKey),
+        payload: step,
+        accountId: step.userId,
+        provenAt,
+      };
       const expiresAt = now + seconds * 1000;
-      const isKept = await entities.upsert(at.organizationId, { ...entity, expiresAt }, now);
-      if (!isKept) throw new PageFault('stale');
+      const isSaved = await entities.upsert(stepKey.organizationId, { ...entity, expiresAt }, now);
+      if (!isSaved) throw new PageError('signInExpired');
     },
 
-    /** For exactly one of any number of requests: what it stands for happens once. */
-    async take(at: StepPlace): Promise<Step | undefined> {
-      const step = await find(at);
+    /** Of many concurrent requests exactly one gets the step, so that its effect happens once. */
+    async consume(stepKey: StepKey): Promise<SignInStep | undefined> {
+      const step = await find(stepKey);
       if (step === undefined) return undefined;
-      if (!(await entities.consume(at.organizationId, model, idOf(at), clock.now()))) {
+      if (!(await entities.consume(stepKey.organizationId, model, idOf(stepKey), clock.now()))) {
         return undefined;
       }
-      await entities.destroy(at.organizationId, model, idOf(at));
+      await entities.destroy(stepKey.organizationId, model, idOf(stepKey));
       return step;
     },
   };

@@ -1,44 +1,49 @@
-// The view of the account page: how somebody signs in, where he is signed in, and who tried lately.
+// HTML of the account page: sign-in methods, sessions and recent sign-ins.
+
 import { type Html, html } from '../../../http/index.ts';
+import { fillTemplate } from '../../../platform/index.ts';
 import type { SignInRecord, User } from '../../accounts/index.ts';
 import type { SessionFacts } from '../../sessions.ts';
-import { form, hidden, lesser } from '../html/form-fields.ts';
-import type { Answer } from '../html/page-layout.ts';
-import { nothing } from '../html/page-layout.ts';
-import type { Words } from '../locales/languages.ts';
-import { deviceName, userAgentOf } from './device-name.ts';
+import { hiddenField, renderForm, secondaryButton } from '../html/form-fields.ts';
+import type { PageContent } from '../html/page-layout.ts';
+import { emptyHtml } from '../html/page-layout.ts';
+import type { PageTexts } from '../locales/languages.ts';
+import { findSessionUserAgent, parseDeviceName } from './device-name.ts';
 
-const signInsShown = 10;
+const maxSignInsShown = 10;
 
-export type Saved = keyof Words['account']['saved'];
+export type SavedChange = keyof PageTexts['account']['saved'];
 
-export type AccountFacts = {
+export type AccountPageData = {
   readonly token: string;
-  readonly base: string;
+  readonly basePath: string;
   readonly domain: string;
   readonly user: User;
   readonly sessionId: string;
   readonly sessions: readonly SessionFacts[];
-  /** More than are shown: they tell which device a session is of. */
+  /** More records than the page shows: they identify the devices of the sessions. */
   readonly signIns: readonly SignInRecord[];
   readonly passkeys: number;
-  readonly saved?: Saved | undefined;
+  readonly saved?: SavedChange | undefined;
 };
 
-/** In the words of the language and the hours of the user. */
-export function timeWriter(words: Words, zone: string | undefined): (at: number) => string {
+/** Formats times in the language of the page and the time zone of the user. */
+export function createTimeFormatter(
+  texts: PageTexts,
+  zone: string | undefined,
+): (at: number) => string {
   const options = { dateStyle: 'medium', timeStyle: 'short' } as const;
-  const write = (timeZone: string) =>
-    new Intl.DateTimeFormat(words.language === 'en' ? 'en-GB' : words.language, {
+  const formatIn = (timeZone: string) =>
+    new Intl.DateTimeFormat(texts.language === 'en' ? 'en-GB' : texts.language, {
       ...options,
       timeZone,
     });
   let format: Intl.DateTimeFormat;
   try {
-    format = write(zone ?? 'UTC');
+    format = formatIn(zone ?? 'UTC');
   } catch {
-    // A zone that this machine does not know.
-    format = write('UTC');
+    // This machine does not know the time zone.
+    format = formatIn('UTC');
   }
   return (at) => format.format(at);
 }
@@ -48,109 +53,117 @@ function fullName({ givenName, familyName, username }: User): string {
   return name === '' ? username : name;
 }
 
-function row(title: string, text: string, way: Html): Html {
-  return html`<li><div class="what"><h3>${title}</h3><p>${text}</p></div>${way}</li>
+function renderRow(title: string, text: string, action: Html): Html {
+  return html`<li><div class="what"><h3>${title}</h3><p>${text}</p></div>${action}</li>
 `;
 }
 
-function linkTo(address: string, text: string, told: string): Html {
-  return html`<a class="button lesser" href="${address}" aria-label="${told}">${text}</a>`;
+function linkButton(address: string, text: string, ariaLabel: string): Html {
+  return html`<a class="button lesser" href="${address}" aria-label="${ariaLabel}">${text}</a>`;
 }
 
-function methodRows(words: Words, { base, user, passkeys }: AccountFacts): Html[] {
-  const { account } = words;
+function renderSignInMethods(
+  texts: PageTexts,
+  { basePath, user, passkeys }: AccountPageData,
+): Html[] {
+  const { account } = texts;
   const hasCodes = user.secondFactor === 'On';
-  const password = row(
+  const password = renderRow(
     account.password,
     account.passwordText,
-    linkTo(`${base}/password`, account.change, account.changePassword),
+    linkButton(`${basePath}/password`, account.change, account.changePassword),
   );
   const codes = hasCodes
-    ? linkTo(`${base}/one-time-code`, account.replace, account.replaceCodes)
-    : linkTo(`${base}/one-time-code`, account.setUp, account.setUpCodes);
-  const codesRow = row(account.codes, hasCodes ? account.codesOn : account.codesOff, codes);
+    ? linkButton(`${basePath}/one-time-code`, account.replace, account.replaceCodes)
+    : linkButton(`${basePath}/one-time-code`, account.setUp, account.setUpCodes);
+  const codesRow = renderRow(account.codes, hasCodes ? account.codesOn : account.codesOff, codes);
   if (!hasCodes)
-    return [password, codesRow, row(account.passkeys, account.passkeysNeedCodes, nothing)];
+    return [password, codesRow, renderRow(account.passkeys, account.passkeysNeedCodes, emptyHtml)];
   return [
     password,
     codesRow,
-    row(
+    renderRow(
       account.recovery,
       account.recoveryText,
-      linkTo(`${base}/recovery-codes`, account.renew, account.renewCodes),
+      linkButton(`${basePath}/recovery-codes`, account.renew, account.renewCodes),
     ),
-    row(
+    renderRow(
       passkeys === 0 ? account.passkeys : `${account.passkeys} (${passkeys})`,
       account.passkeysText,
-      linkTo(`${base}/passkeys`, account.manage, account.managePasskeys),
+      linkButton(`${basePath}/passkeys`, account.manage, account.managePasskeys),
     ),
   ];
 }
 
-function deviceText({ account }: Words, userAgent: string | undefined): string | undefined {
-  const device = deviceName(userAgent);
+function describeDevice({ account }: PageTexts, userAgent: string | undefined): string | undefined {
+  const device = parseDeviceName(userAgent);
   if (device === undefined) return undefined;
   const { browser, system } = device;
-  return system === undefined ? browser : account.device(browser, system);
+  return system === undefined ? browser : fillTemplate(account.device, { browser, system });
 }
 
-function sessionRow(words: Words, facts: AccountFacts, session: SessionFacts): Html {
-  const { account } = words;
-  const { base, token, sessionId, user, signIns } = facts;
-  const time = timeWriter(words, user.zoneinfo);
-  const isThis = session.sessionId === sessionId;
-  const userAgent = userAgentOf(session, signIns);
-  const name = deviceText(words, userAgent) ?? account.kinds[session.kind];
-  const since = account.since(time(session.signedInAt));
-  const lastSeen = account.lastSeen(time(session.lastSeenAt));
+function renderSession(texts: PageTexts, data: AccountPageData, session: SessionFacts): Html {
+  const { account } = texts;
+  const { basePath, token, sessionId, user, signIns } = data;
+  const time = createTimeFormatter(texts, user.zoneinfo);
+  const isCurrent = session.sessionId === sessionId;
+  const userAgent = findSessionUserAgent(session, signIns);
+  const name = describeDevice(texts, userAgent) ?? account.kinds[session.kind];
+  const since = fillTemplate(account.since, { time: time(session.signedInAt) });
+  const lastSeen = fillTemplate(account.lastSeen, { time: time(session.lastSeenAt) });
   const tag = html`<span class="tag">${account.thisSession}</span>`;
-  const end = form({
-    action: `${base}/sessions/end`,
+  const end = renderForm({
+    action: `${basePath}/sessions/end`,
     token,
     isInline: true,
     parts: [
-      hidden('session', session.sessionId),
-      lesser(words.signOut, account.endSession(`${name}, ${since}`)),
+      hiddenField('session', session.sessionId),
+      secondaryButton(
+        texts.signOut,
+        fillTemplate(account.endSession, { name: `${name}, ${since}` }),
+      ),
     ],
   });
-  return html`<li><div class="what"><h3>${name}${isThis ? tag : nothing}</h3><p>${since} · ${lastSeen}</p></div>${isThis ? nothing : end}</li>
+  return html`<li><div class="what"><h3>${name}${isCurrent ? tag : emptyHtml}</h3><p>${since} · ${lastSeen}</p></div>${isCurrent ? emptyHtml : end}</li>
 `;
 }
 
-function sessionSection(words: Words, facts: AccountFacts): Html {
-  const { account } = words;
-  const { sessions, sessionId, base, token } = facts;
-  const isThis = (each: SessionFacts) => each.sessionId === sessionId;
-  const ordered = [...sessions].sort((one, other) => Number(isThis(other)) - Number(isThis(one)));
-  const others = form({
-    action: `${base}/sessions/end-others`,
+function renderSessions(texts: PageTexts, data: AccountPageData): Html {
+  const { account } = texts;
+  const { sessions, sessionId, basePath, token } = data;
+  const isCurrent = (each: SessionFacts) => each.sessionId === sessionId;
+  const ordered = [...sessions].sort(
+    (one, other) => Number(isCurrent(other)) - Number(isCurrent(one)),
+  );
+  const others = renderForm({
+    action: `${basePath}/sessions/end-others`,
     token,
-    parts: [lesser(account.endOthers)],
+    parts: [secondaryButton(account.endOthers)],
   });
   return html`<section aria-labelledby="sessions"><h2 id="sessions">${account.sessions}</h2>
 <ul class="rows">
-${ordered.map((session) => sessionRow(words, facts, session))}</ul>
-${sessions.length < 2 ? nothing : html`<div class="below">${others}</div>`}</section>
+${ordered.map((session) => renderSession(texts, data, session))}</ul>
+${sessions.length < 2 ? emptyHtml : html`<div class="below">${others}</div>`}</section>
 `;
 }
 
-/** Why exactly an attempt was refused is for the audit: here it would help a thief. */
-function outcomeOf({ kind, outcome }: SignInRecord): keyof Words['account']['outcomes'] {
+/** The page does not show why an attempt was refused: this would help an attacker. */
+function displayedOutcome({ kind, outcome }: SignInRecord): keyof PageTexts['account']['outcomes'] {
   if (outcome === 'EnrolmentNeeded' || outcome === 'PasskeyNeeded') return 'passwordRight';
   if (outcome !== 'Success') return 'refused';
   return kind === 'enrolment' ? 'codesSetUp' : 'signedIn';
 }
 
-function signInSection(words: Words, { signIns, user }: AccountFacts): Html {
-  const { account } = words;
-  const time = timeWriter(words, user.zoneinfo);
-  const rows = signIns.slice(0, signInsShown).map((record) => {
+function renderSignIns(texts: PageTexts, { signIns, user }: AccountPageData): Html {
+  const { account } = texts;
+  const time = createTimeFormatter(texts, user.zoneinfo);
+  const rows = signIns.slice(0, maxSignInsShown).map((record) => {
     const { at, address, userAgent } = record;
-    const what = outcomeOf(record);
-    const mark = what === 'refused' ? { html: ' class="refused"' } : nothing;
-    const device = deviceText(words, userAgent) ?? account.unknownDevice;
-    const told = [time(at), device, address].filter(Boolean).join(' · ');
-    return html`<li><div class="what"><strong${mark}>${account.outcomes[what]}</strong><p>${told}</p></div></li>
+    const outcome = displayedOutcome(record);
+    const refusedClass = outcome === 'refused' ? { html: ' class="refused"' } : emptyHtml;
+    const device = describeDevice(texts, userAgent) ?? account.unknownDevice;
+    const details = [time(at), device, address].filter(Boolean).join(' · ');
+    return html`<li><div class="what"><strong${refusedClass}>${account.outcomes[outcome]}</strong><p>${details}</p></div></li>
 `;
   });
   return html`<section aria-labelledby="sign-ins"><h2 id="sign-ins">${account.signIns}</h2>
@@ -158,28 +171,28 @@ ${rows.length === 0 ? html`<p class="lead">${account.none}</p>` : html`<ul class
 `;
 }
 
-export function accountView(words: Words, facts: AccountFacts): Answer {
-  const { account } = words;
-  const { base, token, domain, user, saved } = facts;
+export function renderAccountPage(texts: PageTexts, data: AccountPageData): PageContent {
+  const { account } = texts;
+  const { basePath, token, domain, user, saved } = data;
   const notice =
     saved === undefined
-      ? nothing
+      ? emptyHtml
       : html`<div class="notice" role="status"><p>${account.saved[saved]}</p></div>
 `;
-  const out = form({
-    action: `${base}/sign-out`,
+  const signOutForm = renderForm({
+    action: `${basePath}/sign-out`,
     token,
-    parts: [lesser(words.signOut)],
+    parts: [secondaryButton(texts.signOut)],
     isInline: true,
   });
   return {
     title: account.title,
     isWide: true,
     body: html`${notice}<div class="title"><div><h1>${account.title}</h1>
-<p class="lead">${account.signedInAs} <strong>${fullName(user)}</strong> (${user.username}@${domain})</p></div>${out}</div>
+<p class="lead">${account.signedInAs} <strong>${fullName(user)}</strong> (${user.username}@${domain})</p></div>${signOutForm}</div>
 <section aria-labelledby="methods"><h2 id="methods">${account.methods}</h2>
 <ul class="rows">
-${methodRows(words, facts)}</ul></section>
-${sessionSection(words, facts)}${signInSection(words, facts)}`,
+${renderSignInMethods(texts, data)}</ul></section>
+${renderSessions(texts, data)}${renderSignIns(texts, data)}`,
   };
 }

@@ -1,8 +1,8 @@
-// Names a device by its User-Agent, so that people know theirs again; a guess, and never more than words.
+// Derives a device name from the User-Agent header, so that users recognise their devices; only a guess.
 import type { SignInRecord } from '../../accounts/index.ts';
 import type { SessionFacts } from '../../sessions.ts';
 
-const browsers: readonly (readonly [RegExp, string])[] = [
+const browserPatterns: readonly (readonly [RegExp, string])[] = [
   [/\bEdgA?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],
   [/\bSamsungBrowser\//, 'Samsung Internet'],
@@ -12,7 +12,7 @@ const browsers: readonly (readonly [RegExp, string])[] = [
   [/^curl\//, 'curl'],
 ];
 
-const systems: readonly (readonly [RegExp, string])[] = [
+const systemPatterns: readonly (readonly [RegExp, string])[] = [
   [/\bWindows NT\b/, 'Windows'],
   [/\biPad\b/, 'iPad'],
   [/\biPhone\b/, 'iPhone'],
@@ -22,37 +22,37 @@ const systems: readonly (readonly [RegExp, string])[] = [
   [/\bLinux\b/, 'Linux'],
 ];
 
-function named(
+function findName(
   userAgent: string,
   table: readonly (readonly [RegExp, string])[],
 ): string | undefined {
   return table.find(([form]) => form.test(userAgent))?.[1];
 }
 
-export function deviceName(
+export function parseDeviceName(
   userAgent: string | undefined,
 ): { readonly browser: string; readonly system?: string } | undefined {
   if (userAgent === undefined) return undefined;
-  const browser = named(userAgent, browsers);
-  const system = named(userAgent, systems);
+  const browser = findName(userAgent, browserPatterns);
+  const system = findName(userAgent, systemPatterns);
   if (browser === undefined) return system === undefined ? undefined : { browser: system };
   return system === undefined ? { browser } : { browser, system };
 }
 
-/** By a passkey it begins a moment before the record is written. */
-const nearMs = 1500;
+/** With a passkey, the session begins shortly before the record is written. */
+const maxSessionStartGapMs = 1500;
 
 /**
- * A session keeps no trace of the browser; the attempt that began it does. Only where one device
- * alone signed in at that moment is it named.
+ * A session does not store the User-Agent, but the sign-in record does. Undefined unless exactly one device
+ * signed in at that moment.
  */
-export function userAgentOf(
+export function findSessionUserAgent(
   { kind, signedInAt }: Pick<SessionFacts, 'kind' | 'signedInAt'>,
   signIns: readonly Pick<SignInRecord, 'at' | 'outcome' | 'userAgent'>[],
 ): string | undefined {
   if (kind !== 'Browser') return undefined;
   const near = signIns.filter(
-    ({ at, outcome }) => outcome === 'Success' && Math.abs(at - signedInAt) <= nearMs,
+    ({ at, outcome }) => outcome === 'Success' && Math.abs(at - signedInAt) <= maxSessionStartGapMs,
   );
   const agents = new Set(near.map(({ userAgent }) => userAgent));
   return agents.size === 1 ? near[0]?.userAgent : undefined;

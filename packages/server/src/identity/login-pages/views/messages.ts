@@ -1,82 +1,86 @@
-// The views of one message: what stopped a page, what is done, and the question before a sign-out.
+// HTML of pages with one message: an error, a completed action, a question, a sign-out.
 import { type Html, html } from '../../../http/index.ts';
-import { form, submit } from '../html/form-fields.ts';
-import { type FaultKind, faultKinds } from '../html/page-errors.ts';
-import type { Answer } from '../html/page-layout.ts';
-import { nothing } from '../html/page-layout.ts';
-import type { Words } from '../locales/languages.ts';
+import { renderForm, submitButton } from '../html/form-fields.ts';
+import { type PageErrorKind, pageErrorStatuses } from '../html/page-errors.ts';
+import type { PageContent } from '../html/page-layout.ts';
+import { emptyHtml } from '../html/page-layout.ts';
+import type { PageTexts } from '../locales/languages.ts';
 
-export type Way = { readonly address: string; readonly text: string };
+export type NextLink = { readonly address: string; readonly text: string };
 
-function wayOn(way: Way | undefined): Html {
-  if (way === undefined) return nothing;
-  return html`<p class="way"><a class="button primary" href="${way.address}">${way.text}</a></p>`;
+function renderNextLink(next: NextLink | undefined): Html {
+  if (next === undefined) return emptyHtml;
+  return html`<p class="way"><a class="button primary" href="${next.address}">${next.text}</a></p>`;
 }
 
-/** With the request's name: whoever helps finds it in the log. */
-export function faultView(
-  words: Words,
-  kind: FaultKind,
+/** Contains the request ID, so that support can find the request in the log. */
+export function renderErrorPage(
+  texts: PageTexts,
+  kind: PageErrorKind,
   requestId: string,
-  { way, error }: { readonly way?: Way | undefined; readonly error?: string } = {},
-): Answer {
-  const { status, title, text } = faultKinds[kind];
-  // For those who run the application: RFC 6749's word.
-  const word = error === undefined ? nothing : html` · <code>${error}</code>`;
+  { next, error }: { readonly next?: NextLink | undefined; readonly error?: string } = {},
+): PageContent {
+  const { title, text } = texts.errors[kind];
+  // The error code of RFC 6749, for the operator of the application.
+  const oauthError = error === undefined ? emptyHtml : html` · <code>${error}</code>`;
   return {
-    status,
-    title: title(words),
-    isFaulty: true,
-    body: html`<h1>${title(words)}</h1>
-<p class="lead">${text(words)}</p>
-${wayOn(way)}
-<p class="request">${words.faults.request} <code>${requestId}</code>${word}</p>`,
+    status: pageErrorStatuses[kind],
+    title,
+    hasErrors: true,
+    body: html`<h1>${title}</h1>
+<p class="lead">${text}</p>
+${renderNextLink(next)}
+<p class="request">${texts.errors.requestId} <code>${requestId}</code>${oauthError}</p>`,
   };
 }
 
-/** `above`: where on a longer way this is. */
-export function doneView(
+/** `header`: HTML above the title, for example the steps of the sign-up. */
+export function renderDonePage(
   title: string,
-  texts: readonly string[],
-  way?: Way,
-  above: Html = nothing,
-): Answer {
-  const [lead = '', ...others] = texts;
+  paragraphs: readonly string[],
+  next?: NextLink,
+  header: Html = emptyHtml,
+): PageContent {
+  const [lead = '', ...others] = paragraphs;
   return {
     title,
-    body: html`${above}<h1>${title}</h1>
+    body: html`${header}<h1>${title}</h1>
 <p class="lead">${lead}</p>
 ${others.map((text) => html`<p>${text}</p>`)}
-${wayOn(way)}`,
+${renderNextLink(next)}`,
   };
 }
 
 /** A question with one button. */
-export function askView(
+export function renderQuestionPage(
   { title, lead, button }: { title: string; lead: string; button: string },
   { action, token }: { action: string; token: string },
-  back?: Way,
-): Answer {
+  back?: NextLink,
+): PageContent {
   return {
     title,
     body: html`<h1>${title}</h1>
 <p class="lead">${lead}</p>
-${form({ action, token, parts: [submit(button)] })}
-${back === undefined ? nothing : html`<div class="more"><a href="${back.address}">${back.text}</a></div>`}`,
+${renderForm({ action, token, parts: [submitButton(button)] })}
+${back === undefined ? emptyHtml : html`<div class="more"><a href="${back.address}">${back.text}</a></div>`}`,
   };
 }
 
-/** `hiddenForm` is the authorization server's own; the button belongs to it by its name. */
-export function logoutView(words: Words, hiddenForm: string, stay: string | undefined): Answer {
-  const { logout } = words;
+/** `hiddenForm` comes from the authorization server; the buttons refer to it by its ID. */
+export function renderLogoutPage(
+  texts: PageTexts,
+  hiddenForm: string,
+  stay: string | undefined,
+): PageContent {
+  const { logout } = texts;
   return {
     title: logout.title,
     path: undefined,
-    leadsTo: stay,
+    formTarget: stay,
     body: html`<h1>${logout.title}</h1>
 <p class="lead">${logout.lead}</p>
 ${{ html: hiddenForm }}
-<button type="submit" class="primary" form="op.logoutForm" name="logout" value="yes" autofocus>${words.signOut}</button>
+<button type="submit" class="primary" form="op.logoutForm" name="logout" value="yes" autofocus>${texts.signOut}</button>
 <div class="more"><button type="submit" class="lesser" form="op.logoutForm">${logout.stay}</button></div>`,
   };
 }

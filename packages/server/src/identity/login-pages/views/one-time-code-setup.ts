@@ -1,35 +1,35 @@
-// The views of setting up one-time codes: the picture and the key, then the recovery codes, once.
+// HTML for the set-up of one-time codes: QR code and key, then the recovery codes, once.
 import { html } from '../../../http/index.ts';
 import {
-  checkbox,
-  type Faults,
-  faultSummary,
-  field,
-  form,
-  lesser,
-  submit,
+  checkboxField,
+  errorSummary,
+  type FieldErrors,
+  renderForm,
+  secondaryButton,
+  submitButton,
+  textField,
 } from '../html/form-fields.ts';
-import type { Answer } from '../html/page-layout.ts';
-import { nothing } from '../html/page-layout.ts';
-import type { Words } from '../locales/languages.ts';
+import type { PageContent } from '../html/page-layout.ts';
+import { emptyHtml } from '../html/page-layout.ts';
+import type { PageTexts } from '../locales/languages.ts';
 
-export type EnrolFacts = {
+export type SetUpPageData = {
   readonly token: string;
   readonly action: string;
   readonly secret: string;
   readonly uri: string;
-  /** A data: address. */
+  /** A `data:` URL. */
   readonly picture: string;
   readonly isRequired: boolean;
   readonly isWrong: boolean;
-  /** Left out where nothing goes on without it. */
+  /** Missing if the user cannot skip the set-up. */
   readonly back?: string | undefined;
 };
 
-export function enrolView(words: Words, facts: EnrolFacts): Answer {
-  const { enrolment, fields } = words;
-  const faults: Faults = facts.isWrong ? { code: enrolment.wrong } : {};
-  const code = field(
+export function renderSetUpPage(texts: PageTexts, data: SetUpPageData): PageContent {
+  const { oneTimeCodeSetUp, fields } = texts;
+  const errors: FieldErrors = data.isWrong ? { code: oneTimeCodeSetUp.wrong } : {};
+  const code = textField(
     {
       name: 'code',
       label: fields.sixDigits,
@@ -38,71 +38,80 @@ export function enrolView(words: Words, facts: EnrolFacts): Answer {
       isCode: true,
       maxLength: 16,
     },
-    faults,
-    words,
+    errors,
+    texts,
   );
-  const key = facts.secret.match(/.{1,4}/g)?.join(' ') ?? facts.secret;
+  const key = data.secret.match(/.{1,4}/g)?.join(' ') ?? data.secret;
   return {
-    title: enrolment.title,
-    isFaulty: facts.isWrong,
-    body: html`${faultSummary(faults, words)}<h1>${enrolment.title}</h1>
-<p class="lead">${facts.isRequired ? enrolment.required : enrolment.optional}</p>
+    title: oneTimeCodeSetUp.title,
+    hasErrors: data.isWrong,
+    body: html`${errorSummary(errors, texts)}<h1>${oneTimeCodeSetUp.title}</h1>
+<p class="lead">${data.isRequired ? oneTimeCodeSetUp.required : oneTimeCodeSetUp.optional}</p>
 <ol class="steps">
-<li><p>${enrolment.install}</p></li>
-<li><p>${enrolment.scan}</p>
-<img class="picture" src="${facts.picture}" alt="${enrolment.picture}" width="192" height="192">
-<p>${enrolment.type}</p>
+<li><p>${oneTimeCodeSetUp.install}</p></li>
+<li><p>${oneTimeCodeSetUp.scan}</p>
+<img class="picture" src="${data.picture}" alt="${oneTimeCodeSetUp.picture}" width="192" height="192">
+<p>${oneTimeCodeSetUp.typeKey}</p>
 <code class="key">${key}</code>
-<p><a href="${facts.uri}">${enrolment.open}</a></p></li>
-<li><p>${enrolment.confirm}</p>
-${form({ action: facts.action, token: facts.token, parts: [code, submit(enrolment.submit)] })}</li>
+<p><a href="${data.uri}">${oneTimeCodeSetUp.openApp}</a></p></li>
+<li><p>${oneTimeCodeSetUp.confirm}</p>
+${renderForm({ action: data.action, token: data.token, parts: [code, submitButton(oneTimeCodeSetUp.submit)] })}</li>
 </ol>
-${facts.back === undefined ? nothing : html`<div class="more"><a href="${facts.back}">${words.cancel}</a></div>`}`,
+${data.back === undefined ? emptyHtml : html`<div class="more"><a href="${data.back}">${texts.cancel}</a></div>`}`,
   };
 }
 
-export type RecoveryFacts = {
+export type RecoveryCodesPageData = {
   readonly token: string;
   readonly action: string;
-  /** Empty where they were shown already. */
+  /** Empty if they were shown already. */
   readonly codes: readonly string[];
-  readonly faults: Faults;
-  /** Where the sign-in ends after this. */
-  readonly leadsTo?: string | undefined;
+  readonly errors: FieldErrors;
+  /** The address to which the sign-in leads after this page. */
+  readonly formTarget?: string | undefined;
 };
 
-function confirmForm(words: Words, { token, action, faults }: RecoveryFacts) {
-  const parts = [checkbox('saved', words.recovery.saved, faults), submit(words.continue)];
-  return form({ action, token, isChecked: true, parts });
+function renderConfirmForm(texts: PageTexts, { token, action, errors }: RecoveryCodesPageData) {
+  const parts = [
+    checkboxField('saved', texts.recoveryCodes.saved, errors),
+    submitButton(texts.continue),
+  ];
+  return renderForm({ action, token, isChecked: true, parts });
 }
 
-/** Shown as the answer to a form, and never again: no way to another language from here. */
-export function recoveryView(words: Words, facts: RecoveryFacts): Answer {
-  const { recovery } = words;
-  const { codes, leadsTo } = facts;
+/** Shown once as the response to a form, so there are no links to other languages. */
+export function renderRecoveryCodesPage(
+  texts: PageTexts,
+  data: RecoveryCodesPageData,
+): PageContent {
+  const { recoveryCodes } = texts;
+  const { codes, formTarget } = data;
   const items = codes.map((code) => html`<li><code>${code}</code></li>`);
   return {
-    title: recovery.title,
+    title: recoveryCodes.title,
     path: undefined,
-    leadsTo,
-    body: html`<h1>${recovery.title}</h1>
-<p class="lead">${recovery.lead}</p>
-<p>${recovery.once}</p>
-<ol class="codes" aria-label="${recovery.list}">${items}</ol>
-${confirmForm(words, facts)}`,
+    formTarget,
+    body: html`<h1>${recoveryCodes.title}</h1>
+<p class="lead">${recoveryCodes.lead}</p>
+<p>${recoveryCodes.once}</p>
+<ol class="codes" aria-label="${recoveryCodes.list}">${items}</ol>
+${renderConfirmForm(texts, data)}`,
   };
 }
 
-export function recoveryGoneView(words: Words, facts: RecoveryFacts): Answer {
-  const { recovery } = words;
-  const { token, action, faults, leadsTo } = facts;
+export function renderCodesAlreadyShownPage(
+  texts: PageTexts,
+  data: RecoveryCodesPageData,
+): PageContent {
+  const { recoveryCodes } = texts;
+  const { token, action, errors, formTarget } = data;
   return {
-    title: recovery.goneTitle,
-    isFaulty: Object.keys(faults).length > 0,
-    leadsTo,
-    body: html`${faultSummary(faults, words)}<h1>${recovery.goneTitle}</h1>
-<p class="lead">${recovery.gone}</p>
-${confirmForm(words, facts)}
-<div class="more">${form({ action: `${action}/renew`, token, parts: [lesser(recovery.renew)] })}</div>`,
+    title: recoveryCodes.alreadyShownTitle,
+    hasErrors: Object.keys(errors).length > 0,
+    formTarget,
+    body: html`${errorSummary(errors, texts)}<h1>${recoveryCodes.alreadyShownTitle}</h1>
+<p class="lead">${recoveryCodes.alreadyShown}</p>
+${renderConfirmForm(texts, data)}
+<div class="more">${renderForm({ action: `${action}/renew`, token, parts: [secondaryButton(recoveryCodes.renew)] })}</div>`,
   };
 }

@@ -1,10 +1,18 @@
-// The view of somebody's passkeys: which there are, to add one, to remove one.
+// HTML of the passkeys page: list, add and remove passkeys.
+
 import { html } from '../../../http/index.ts';
-import { type Faults, field, form, hidden, lesser } from '../html/form-fields.ts';
-import type { Answer } from '../html/page-layout.ts';
-import type { Words } from '../locales/languages.ts';
-import { timeWriter } from './account.ts';
-import { passkeyParts } from './passkey-form.ts';
+import { fillTemplate } from '../../../platform/index.ts';
+import {
+  type FieldErrors,
+  hiddenField,
+  renderForm,
+  secondaryButton,
+  textField,
+} from '../html/form-fields.ts';
+import type { PageContent } from '../html/page-layout.ts';
+import type { PageTexts } from '../locales/languages.ts';
+import { createTimeFormatter } from './account.ts';
+import { renderPasskeyForm } from './passkey-form.ts';
 
 export type PasskeyItem = {
   readonly credentialId: string;
@@ -14,34 +22,38 @@ export type PasskeyItem = {
   readonly lastUsedAt?: number | undefined;
 };
 
-export type PasskeysFacts = {
+export type PasskeysPageData = {
   readonly token: string;
-  readonly base: string;
+  readonly basePath: string;
   readonly items: readonly PasskeyItem[];
   readonly options: unknown;
   readonly zone: string | undefined;
   readonly isWrong: boolean;
 };
 
-const noFaults: Faults = {};
+const noErrors: FieldErrors = {};
 
-export function passkeysView(words: Words, facts: PasskeysFacts): Answer {
-  const { passkeys } = words;
-  const { token, base, items, options, zone, isWrong } = facts;
-  const time = timeWriter(words, zone);
+export function renderPasskeysPage(texts: PageTexts, data: PasskeysPageData): PageContent {
+  const { passkeys } = texts;
+  const { token, basePath, items, options, zone, isWrong } = data;
+  const time = createTimeFormatter(texts, zone);
   const rows = items.map(({ credentialId, name, createdAt, lastUsedAt }) => {
-    const told = [passkeys.added(time(createdAt))];
-    if (lastUsedAt !== undefined) told.push(passkeys.used(time(lastUsedAt)));
-    const remove = form({
-      action: `${base}/passkeys/remove`,
+    const details = [fillTemplate(passkeys.added, { time: time(createdAt) })];
+    if (lastUsedAt !== undefined)
+      details.push(fillTemplate(passkeys.used, { time: time(lastUsedAt) }));
+    const remove = renderForm({
+      action: `${basePath}/passkeys/remove`,
       token,
       isInline: true,
-      parts: [hidden('passkey', credentialId), lesser(passkeys.removeShort, passkeys.remove(name))],
+      parts: [
+        hiddenField('passkey', credentialId),
+        secondaryButton(passkeys.removeShort, fillTemplate(passkeys.remove, { name })),
+      ],
     });
-    return html`<li><div class="what"><strong>${name}</strong><p>${told.join(' · ')}</p></div>${remove}</li>
+    return html`<li><div class="what"><strong>${name}</strong><p>${details.join(' · ')}</p></div>${remove}</li>
 `;
   });
-  const name = field(
+  const name = textField(
     {
       name: 'name',
       label: passkeys.name,
@@ -50,8 +62,8 @@ export function passkeysView(words: Words, facts: PasskeysFacts): Answer {
       isOptional: true,
       maxLength: 64,
     },
-    noFaults,
-    words,
+    noErrors,
+    texts,
   );
   const list =
     rows.length === 0
@@ -60,15 +72,15 @@ export function passkeysView(words: Words, facts: PasskeysFacts): Answer {
 ${rows}</ul>`;
   return {
     title: passkeys.title,
-    isFaulty: isWrong,
+    hasErrors: isWrong,
     usesPasskey: true,
     body: html`<h1>${passkeys.title}</h1>
 <p class="lead">${passkeys.lead}</p>
 ${list}
 <section aria-labelledby="add"><h2 id="add">${passkeys.add}</h2>
-${passkeyParts({
+${renderPasskeyForm({
   token,
-  action: `${base}/passkeys`,
+  action: `${basePath}/passkeys`,
   options,
   kind: 'new',
   button: passkeys.add,
@@ -77,6 +89,6 @@ ${passkeyParts({
   needsScript: passkeys.needsScript,
   fields: [name],
 })}</section>
-<div class="more"><a href="${base}">${words.back}</a></div>`,
+<div class="more"><a href="${basePath}">${texts.back}</a></div>`,
   };
 }

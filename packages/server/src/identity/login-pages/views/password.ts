@@ -1,63 +1,88 @@
-// The views of passwords: asking for a link, choosing one, and typing it again before a change.
+// HTML of the password pages: request a link, set a new password, enter the password again before a change.
+
 import { type Html, html } from '../../../http/index.ts';
-import { type Faults, faultSummary, field, form, hidden, submit } from '../html/form-fields.ts';
-import type { Answer } from '../html/page-layout.ts';
-import { nothing } from '../html/page-layout.ts';
-import type { Words } from '../locales/languages.ts';
+import { fillTemplate } from '../../../platform/index.ts';
+import {
+  errorSummary,
+  type FieldErrors,
+  hiddenField,
+  renderForm,
+  submitButton,
+  textField,
+} from '../html/form-fields.ts';
+import type { PageContent } from '../html/page-layout.ts';
+import { emptyHtml } from '../html/page-layout.ts';
+import type { PageTexts } from '../locales/languages.ts';
 
-type Common = { readonly token: string; readonly action: string; readonly faults: Faults };
+type PasswordFormData = {
+  readonly token: string;
+  readonly action: string;
+  readonly errors: FieldErrors;
+};
 
-function titled(words: Words, title: string, lead: string, faults: Faults, rest: Html): Answer {
+function renderTitledPage(
+  texts: PageTexts,
+  title: string,
+  lead: string,
+  errors: FieldErrors,
+  rest: Html,
+): PageContent {
   return {
     title,
-    isFaulty: Object.keys(faults).length > 0,
-    body: html`${faultSummary(faults, words)}<h1>${title}</h1>
+    hasErrors: Object.keys(errors).length > 0,
+    body: html`${errorSummary(errors, texts)}<h1>${title}</h1>
 <p class="lead">${lead}</p>
 ${rest}`,
   };
 }
 
-export type ForgottenFacts = Common & { readonly who?: string | undefined; readonly back: string };
+export type ForgottenPasswordPageData = PasswordFormData & {
+  readonly identifier?: string | undefined;
+  readonly back: string;
+};
 
-export function forgottenView(words: Words, facts: ForgottenFacts): Answer {
-  const { forgotten } = words;
-  const { token, action, faults, who, back } = facts;
+export function renderForgottenPasswordPage(
+  texts: PageTexts,
+  data: ForgottenPasswordPageData,
+): PageContent {
+  const { forgottenPassword } = texts;
+  const { token, action, errors, identifier, back } = data;
   const parts = [
-    field(
+    textField(
       {
-        name: 'who',
-        label: forgotten.label,
-        value: who,
+        name: 'identifier',
+        label: forgottenPassword.label,
+        value: identifier,
         autocomplete: 'username',
         inputmode: 'email',
         isFocused: true,
       },
-      faults,
-      words,
+      errors,
+      texts,
     ),
-    submit(forgotten.submit),
+    submitButton(forgottenPassword.submit),
   ];
-  const rest = html`${form({ action, token, parts })}
-<div class="more"><a href="${back}">${forgotten.toSignIn}</a></div>`;
-  return titled(words, forgotten.title, forgotten.lead, faults, rest);
+  const rest = html`${renderForm({ action, token, parts })}
+<div class="more"><a href="${back}">${forgottenPassword.toSignIn}</a></div>`;
+  return renderTitledPage(texts, forgottenPassword.title, forgottenPassword.lead, errors, rest);
 }
 
-export type NewPasswordFacts = Common & {
+export type NewPasswordPageData = PasswordFormData & {
   readonly title: string;
   readonly lead: string;
-  /** So that a password manager knows whose it is. */
+  /** Shown so that password managers store it with the password. */
   readonly username: string;
-  readonly leastLength: number;
-  /** Where somebody goes who wants to keep the old one. */
+  readonly minLength: number;
+  /** The link for users that do not want to change the password. */
   readonly back?: string | undefined;
 };
 
-export function newPasswordView(words: Words, facts: NewPasswordFacts): Answer {
-  const { fields, link } = words;
-  const { token, action, faults, username, leastLength } = facts;
+export function renderNewPasswordPage(texts: PageTexts, data: NewPasswordPageData): PageContent {
+  const { fields, emailLink } = texts;
+  const { token, action, errors, username, minLength } = data;
   const secret = { type: 'password', autocomplete: 'new-password', maxLength: 1024 } as const;
   const parts = [
-    field(
+    textField(
       {
         name: 'username',
         label: fields.username,
@@ -66,54 +91,57 @@ export function newPasswordView(words: Words, facts: NewPasswordFacts): Answer {
         isFixed: true,
       },
       {},
-      words,
+      texts,
     ),
-    field(
+    textField(
       {
         ...secret,
         name: 'password',
         label: fields.newPassword,
-        hint: link.rule(leastLength),
+        hint: fillTemplate(emailLink.rule, { length: minLength }),
         isFocused: true,
       },
-      faults,
-      words,
+      errors,
+      texts,
     ),
-    field({ ...secret, name: 'repeated', label: fields.repeatPassword }, faults, words),
-    submit(link.submit),
+    textField({ ...secret, name: 'repeated', label: fields.repeatPassword }, errors, texts),
+    submitButton(emailLink.submit),
   ];
-  const { back } = facts;
-  const rest = html`${form({ action, token, parts })}
-${back === undefined ? nothing : html`<div class="more"><a href="${back}">${words.cancel}</a></div>`}`;
-  return titled(words, facts.title, facts.lead, faults, rest);
+  const { back } = data;
+  const rest = html`${renderForm({ action, token, parts })}
+${back === undefined ? emptyHtml : html`<div class="more"><a href="${back}">${texts.cancel}</a></div>`}`;
+  return renderTitledPage(texts, data.title, data.lead, errors, rest);
 }
 
-export type ConfirmFacts = Common & {
+export type ConfirmPasswordPageData = PasswordFormData & {
   readonly username: string;
   readonly asksCode: boolean;
-  /** Which page follows. */
+  /** The page that follows. */
   readonly next: string;
   readonly back: string;
 };
 
-export function confirmView(words: Words, facts: ConfirmFacts): Answer {
-  const { confirm, fields } = words;
-  const { token, action, faults, username, asksCode, next, back } = facts;
-  const code = field(
+export function renderConfirmPasswordPage(
+  texts: PageTexts,
+  data: ConfirmPasswordPageData,
+): PageContent {
+  const { confirmPassword, fields } = texts;
+  const { token, action, errors, username, asksCode, next, back } = data;
+  const code = textField(
     {
       name: 'code',
       label: fields.code,
-      hint: confirm.codeHint,
+      hint: confirmPassword.codeHint,
       autocomplete: 'one-time-code',
       isCode: true,
       maxLength: 64,
     },
-    faults,
-    words,
+    errors,
+    texts,
   );
   const parts = [
-    hidden('next', next),
-    field(
+    hiddenField('next', next),
+    textField(
       {
         name: 'username',
         label: fields.username,
@@ -122,9 +150,9 @@ export function confirmView(words: Words, facts: ConfirmFacts): Answer {
         isFixed: true,
       },
       {},
-      words,
+      texts,
     ),
-    field(
+    textField(
       {
         name: 'password',
         label: fields.password,
@@ -132,13 +160,13 @@ export function confirmView(words: Words, facts: ConfirmFacts): Answer {
         autocomplete: 'current-password',
         isFocused: true,
       },
-      faults,
-      words,
+      errors,
+      texts,
     ),
     ...(asksCode ? [code] : []),
-    submit(words.continue),
+    submitButton(texts.continue),
   ];
-  const rest = html`${form({ action, token, parts })}
-<div class="more"><a href="${back}">${words.cancel}</a></div>`;
-  return titled(words, confirm.title, confirm.lead, faults, rest);
+  const rest = html`${renderForm({ action, token, parts })}
+<div class="more"><a href="${back}">${texts.cancel}</a></div>`;
+  return renderTitledPage(texts, confirmPassword.title, confirmPassword.lead, errors, rest);
 }

@@ -1,78 +1,83 @@
-// The views of the sign-in: which user domain, then name, password and code, and the passkey.
-import { type Html, html } from '../../../http/index.ts';
-import {
-  type Faults,
-  faultSummary,
-  field,
-  form,
-  hidden,
-  lesser,
-  submit,
-} from '../html/form-fields.ts';
-import type { Answer } from '../html/page-layout.ts';
-import { nothing } from '../html/page-layout.ts';
-import { signUpPath } from '../html/page-paths.ts';
-import type { Words } from '../locales/languages.ts';
-import { passkeyParts } from './passkey-form.ts';
+// HTML of the sign-in pages: user domain; user name, password and code; passkey.
 
-export type EntryFacts = {
+import { type Html, html } from '../../../http/index.ts';
+import { fillTemplate } from '../../../platform/index.ts';
+import {
+  errorSummary,
+  type FieldErrors,
+  hiddenField,
+  renderForm,
+  secondaryButton,
+  submitButton,
+  textField,
+} from '../html/form-fields.ts';
+import type { PageContent } from '../html/page-layout.ts';
+import { emptyHtml } from '../html/page-layout.ts';
+import { signUpPath } from '../html/page-paths.ts';
+import type { PageTexts } from '../locales/languages.ts';
+import { renderPasskeyForm } from './passkey-form.ts';
+
+export type UserDomainPageData = {
   readonly token: string;
   readonly action: string;
-  readonly who?: string;
-  readonly faults: Faults;
+  readonly identifier?: string;
+  readonly errors: FieldErrors;
 };
 
-export function entryView(words: Words, { token, action, who, faults }: EntryFacts): Answer {
-  const { entry } = words;
+export function renderUserDomainPage(
+  texts: PageTexts,
+  { token, action, identifier, errors }: UserDomainPageData,
+): PageContent {
+  const { userDomain } = texts;
   const parts = [
-    field(
+    textField(
       {
-        name: 'who',
-        label: entry.label,
-        hint: entry.hint,
-        value: who,
+        name: 'identifier',
+        label: userDomain.label,
+        hint: userDomain.hint,
+        value: identifier,
         autocomplete: 'username',
         inputmode: 'email',
         isFocused: true,
       },
-      faults,
-      words,
+      errors,
+      texts,
     ),
-    submit(words.continue),
+    submitButton(texts.continue),
   ];
   return {
-    title: entry.title,
-    isFaulty: Object.keys(faults).length > 0,
-    body: html`${faultSummary(faults, words)}<h1>${entry.title}</h1>
-<p class="lead">${entry.lead}</p>
-${form({ action, token, parts })}
-<div class="more"><a href="${signUpPath}">${entry.signUp}</a></div>`,
+    title: userDomain.title,
+    hasErrors: Object.keys(errors).length > 0,
+    body: html`${errorSummary(errors, texts)}<h1>${userDomain.title}</h1>
+<p class="lead">${userDomain.lead}</p>
+${renderForm({ action, token, parts })}
+<div class="more"><a href="${signUpPath}">${userDomain.signUp}</a></div>`,
   };
 }
 
-export type StepFacts = {
+export type SignInPageData = {
   readonly token: string;
-  /** Of the flow: what its forms and links start with. */
-  readonly base: string;
+  /** The path of the flow: prefix of its forms and links. */
+  readonly basePath: string;
   readonly domain: string;
-  /** The application, or nothing where somebody signs in to see the account. */
+  /** The application; missing if the user signs in to see the account page. */
   readonly client?: { readonly name: string; readonly redirectUri: string } | undefined;
   readonly username?: string | undefined;
   readonly usesRecoveryCode: boolean;
-  readonly faults: Faults;
-  /** Above the form, and not about one field. */
+  readonly errors: FieldErrors;
+  /** An error of the whole form, shown above it. */
   readonly refusal?: string | undefined;
   readonly forgottenPath: string;
 };
 
-function credentialFields(words: Words, facts: StepFacts): Html[] {
-  const { step, fields } = words;
-  const { base, username = '', usesRecoveryCode, faults } = facts;
+function renderCredentialFields(texts: PageTexts, data: SignInPageData): Html[] {
+  const { signInForm, fields } = texts;
+  const { basePath, username = '', usesRecoveryCode, errors } = data;
   const other = usesRecoveryCode
-    ? html`<a href="${base}">${step.useCode}</a>`
-    : html`<a href="${base}?with=recovery">${step.useRecovery}</a>`;
+    ? html`<a href="${basePath}">${signInForm.useCode}</a>`
+    : html`<a href="${basePath}?with=recovery">${signInForm.useRecovery}</a>`;
   return [
-    field(
+    textField(
       {
         name: 'username',
         label: fields.username,
@@ -80,84 +85,87 @@ function credentialFields(words: Words, facts: StepFacts): Html[] {
         autocomplete: 'username',
         isFocused: username === '',
       },
-      faults,
-      words,
+      errors,
+      texts,
     ),
-    field(
+    textField(
       {
         name: 'password',
         label: fields.password,
         type: 'password',
         autocomplete: 'current-password',
         isFocused: username !== '',
-        after: html`<p class="after"><a href="${facts.forgottenPath}">${step.forgotten}</a></p>`,
+        belowField: html`<p class="after"><a href="${data.forgottenPath}">${signInForm.forgotten}</a></p>`,
       },
-      faults,
-      words,
+      errors,
+      texts,
     ),
-    field(
+    textField(
       {
         name: 'code',
         label: usesRecoveryCode ? fields.recoveryCode : fields.code,
-        hint: usesRecoveryCode ? step.recoveryHint : step.codeHint,
+        hint: usesRecoveryCode ? signInForm.recoveryHint : signInForm.codeHint,
         autocomplete: usesRecoveryCode ? 'off' : 'one-time-code',
         inputmode: usesRecoveryCode ? 'text' : 'numeric',
         isOptional: true,
         isCode: true,
         maxLength: 64,
-        after: html`<p class="after">${other}</p>`,
+        belowField: html`<p class="after">${other}</p>`,
       },
-      faults,
-      words,
+      errors,
+      texts,
     ),
-    ...(usesRecoveryCode ? [hidden('with', 'recovery')] : []),
-    submit(words.signIn),
+    ...(usesRecoveryCode ? [hiddenField('with', 'recovery')] : []),
+    submitButton(texts.signIn),
   ];
 }
 
-export function stepView(words: Words, facts: StepFacts): Answer {
-  const { step } = words;
-  const { token, base, domain, client, refusal } = facts;
-  // Said once, at the top: beside a field it would tell which of them is right.
-  const faults: Faults = refusal === undefined ? facts.faults : { username: refusal };
-  const lead = client === undefined ? step.toAccount : step.to(client.name);
-  // The application named the domain; only somebody who came by himself can have meant another.
+export function renderSignInPage(texts: PageTexts, data: SignInPageData): PageContent {
+  const { signInForm } = texts;
+  const { token, basePath, domain, client, refusal } = data;
+  // Shown once, at the top: next to a field it would reveal which value is wrong.
+  const errors: FieldErrors = refusal === undefined ? data.errors : { username: refusal };
+  const lead =
+    client === undefined
+      ? signInForm.toAccount
+      : fillTemplate(signInForm.toApplication, { name: client.name });
+  // The application has chosen the user domain; only without an application can the user change it.
   const other =
-    client === undefined ? html` <a href="/auth/sign-in">${step.otherDomain}</a>` : nothing;
-  const cancel = html`<div class="more">${form({ action: `${base}/cancel`, token, parts: [lesser(words.cancel)], isInline: true })}</div>`;
+    client === undefined ? html` <a href="/auth/sign-in">${signInForm.otherDomain}</a>` : emptyHtml;
+  const cancel = html`<div class="more">${renderForm({ action: `${basePath}/cancel`, token, parts: [secondaryButton(texts.cancel)], isInline: true })}</div>`;
   return {
-    title: step.title,
-    isFaulty: Object.keys(faults).length > 0,
-    leadsTo: client?.redirectUri,
-    body: html`${faultSummary(faults, words)}<h1>${step.title}</h1>
+    title: signInForm.title,
+    hasErrors: Object.keys(errors).length > 0,
+    formTarget: client?.redirectUri,
+    body: html`${errorSummary(errors, texts)}<h1>${signInForm.title}</h1>
 <p class="lead">${lead}</p>
-<p class="domain"><span class="what">${step.domain}</span> <strong>${domain}</strong>${other}</p>
-${form({ action: base, token, parts: credentialFields(words, facts) })}
-${client === undefined ? nothing : cancel}`,
+<p class="domain"><span class="what">${signInForm.domain}</span> <strong>${domain}</strong>${other}</p>
+${renderForm({ action: basePath, token, parts: renderCredentialFields(texts, data) })}
+${client === undefined ? emptyHtml : cancel}`,
   };
 }
 
-export type PasskeyFacts = {
+export type PasskeyPageData = {
   readonly token: string;
-  readonly base: string;
+  readonly basePath: string;
   readonly options: unknown;
   readonly isWrong: boolean;
   readonly redirectUri: string | undefined;
 };
 
-export function passkeyView(words: Words, facts: PasskeyFacts): Answer {
-  const { passkey } = words;
-  const { token, base, options, isWrong, redirectUri } = facts;
+export function renderPasskeyPage(texts: PageTexts, data: PasskeyPageData): PageContent {
+  const { passkey } = texts;
+  const { token, basePath, options, isWrong, redirectUri } = data;
   return {
     title: passkey.title,
-    isFaulty: isWrong,
+    hasErrors: isWrong,
     usesPasskey: true,
-    leadsTo: redirectUri,
+    formTarget: redirectUri,
     body: html`<h1>${passkey.title}</h1>
 <p class="lead">${passkey.lead}</p>
-${passkeyParts({
+${renderPasskeyForm({
   token,
-  action: `${base}/passkey`,
+  action: `${basePath}/passkey`,
   options,
   kind: 'known',
   button: passkey.submit,
@@ -166,6 +174,6 @@ ${passkeyParts({
   needsScript: passkey.needsScript,
   fields: [],
 })}
-<div class="more"><a class="button lesser" href="${base}">${passkey.useCode}</a></div>`,
+<div class="more"><a class="button lesser" href="${basePath}">${passkey.useCode}</a></div>`,
   };
 }

@@ -1,15 +1,18 @@
-// The way of an organisation onto the platform, and where on it somebody is.
+// HTML of the steps of a sign-up, with the current step.
 import { type Html, html } from '../../../http/index.ts';
-import type { Words } from '../locales/languages.ts';
+import type { PageTexts } from '../locales/languages.ts';
 
-const steps = ['request', 'answer', 'password', 'portal'] as const;
+const progressSteps = ['request', 'decision', 'password', 'portal'] as const;
 
-export function trail({ trail: words }: Words, at: (typeof steps)[number]): Html {
-  const items = steps.map((step, place) => {
-    if (step === at) return html`<li aria-current="step">${words[step]}</li>`;
-    const isDone = place < steps.indexOf(at);
-    return html`<li${isDone ? { html: ' class="done"' } : { html: '' }}>${words[step]}</li>`;
+export function renderSignUpProgress(
+  { progress: texts }: PageTexts,
+  currentStep: (typeof progressSteps)[number],
+): Html {
+  const items = progressSteps.map((step, place) => {
+    if (step === currentStep) return html`<li aria-current="step">${texts[step]}</li>`;
+    const isDone = place < progressSteps.indexOf(currentStep);
+    return html`<li${isDone ? { html: ' class="done"' } : { html: '' }}>${texts[step]}</li>`;
   });
-  return html`<ol class="trail" aria-label="${words.label}">${items}</ol>
+  return html`<ol class="trail" aria-label="${texts.label}">${items}</ol>
 `;
 }

@@ -1,16 +1,23 @@
-// The views of the front: the first page, and the form of the sign-up.
+// HTML of the home page and of the sign-up form.
 import german from 'i18n-iso-countries/langs/de.json' with { type: 'json' };
 import english from 'i18n-iso-countries/langs/en.json' with { type: 'json' };
 import french from 'i18n-iso-countries/langs/fr.json' with { type: 'json' };
 import { type Html, html } from '../../../http/index.ts';
-import { choice, type Faults, faultSummary, field, form, submit } from '../html/form-fields.ts';
-import type { Answer } from '../html/page-layout.ts';
-import { entryPath, signUpPath } from '../html/page-paths.ts';
-import type { Language, Words } from '../locales/languages.ts';
-import { trail } from './sign-up-progress.ts';
+import {
+  errorSummary,
+  type FieldErrors,
+  renderForm,
+  selectField,
+  submitButton,
+  textField,
+} from '../html/form-fields.ts';
+import type { PageContent } from '../html/page-layout.ts';
+import { signUpPath, userDomainPath } from '../html/page-paths.ts';
+import type { Language, PageTexts } from '../locales/languages.ts';
+import { renderSignUpProgress } from './sign-up-progress.ts';
 
-/** `portalAt`: the portal may stand at another address than its sign-in. */
-export function homeView({ home }: Words, portalAt: string): Answer {
+/** `portalUrl`: the portal may have another address than the sign-in pages. */
+export function renderHomePage({ home }: PageTexts, portalUrl: string): PageContent {
   const row = (address: string, name: string, text: string): Html =>
     html`<li><div class="what"><strong><a href="${address}">${name}</a></strong><p>${text}</p></div></li>
 `;
@@ -20,9 +27,9 @@ export function homeView({ home }: Words, portalAt: string): Answer {
 <p class="lead">${home.lead}</p>
 <ul class="rows">
 ${[
-  row(portalAt, home.portal, home.portalText),
+  row(portalUrl, home.portal, home.portalText),
   row(signUpPath, home.signUp, home.signUpText),
-  row(entryPath, home.account, home.accountText),
+  row(userDomainPath, home.account, home.accountText),
   row('/docs', home.documentation, home.documentationText),
 ]}</ul>`,
   };
@@ -32,64 +39,64 @@ export type SignUpFields = Readonly<
   Record<'organizationName' | 'persona' | 'givenName' | 'familyName' | 'email' | 'country', string>
 >;
 
-type Names = Readonly<Record<string, string | readonly string[]>>;
-type Options = readonly (readonly [string, string])[];
+type CountryNames = Readonly<Record<string, string | readonly string[]>>;
+type SelectOptions = readonly (readonly [string, string])[];
 
-/** In the data for convenience, but a code that ISO leaves to its users. */
+/** The library lists this code, but ISO 3166 leaves it to its users. */
 const userAssigned = 'XK';
 
-function countriesOf(names: Names, language: Language): Options {
+function countryOptions(names: CountryNames, language: Language): SelectOptions {
   return Object.entries(names)
     .filter(([code]) => code !== userAssigned)
     .map(([code, name]) => [code, typeof name === 'string' ? name : (name[0] ?? code)] as const)
     .sort(([, one], [, other]) => one.localeCompare(other, language));
 }
 
-const countries: Readonly<Record<Language, Options>> = {
-  en: countriesOf(english.countries, 'en'),
-  fr: countriesOf(french.countries, 'fr'),
-  de: countriesOf(german.countries, 'de'),
+const countriesByLanguage: Readonly<Record<Language, SelectOptions>> = {
+  en: countryOptions(english.countries, 'en'),
+  fr: countryOptions(french.countries, 'fr'),
+  de: countryOptions(german.countries, 'de'),
 };
 
-const nameLimit = 100;
-const addressLimit = 254;
+const maxNameLength = 100;
+const maxEmailLength = 254;
 
-export type SignUpFacts = {
+export type SignUpPageData = {
   readonly token: string;
   readonly language: Language;
   readonly fields: SignUpFields;
-  readonly faults: Faults;
+  readonly errors: FieldErrors;
 };
 
-function parts(words: Words, { language, fields, faults }: SignUpFacts): Html[] {
-  const { signUp } = words;
+function renderFields(texts: PageTexts, { language, fields, errors }: SignUpPageData): Html[] {
+  const { signUp } = texts;
   const name = (which: 'organizationName' | 'givenName' | 'familyName', autocomplete: string) =>
-    field(
+    textField(
       {
         name: which,
         label: signUp[which],
         value: fields[which],
         autocomplete,
-        maxLength: nameLimit,
+        maxLength: maxNameLength,
         isName: true,
         isFocused: which === 'organizationName',
       },
-      faults,
-      words,
+      errors,
+      texts,
     );
-  const pick = (which: 'persona' | 'country', autocomplete: string, options: Options) =>
-    choice(
+  const pick = (which: 'persona' | 'country', autocomplete: string, options: SelectOptions) =>
+    selectField(
       { name: which, label: signUp[which], value: fields[which], autocomplete, options },
-      faults,
-      words,
+      errors,
+      texts,
     );
   return [
     name('organizationName', 'organization'),
     pick('persona', 'off', Object.entries(signUp.personas)),
-    pick('country', 'country', countries[language]),
+    pick('country', 'country', countriesByLanguage[language]),
     name('givenName', 'given-name'),
     name('familyName', 'family-name'),
-    field(
+    textField(
       {
         name: 'email',
         label: signUp.email,
@@ -97,24 +104,24 @@ function parts(words: Words, { language, fields, faults }: SignUpFacts): Html[] 
         value: fields.email,
         autocomplete: 'email',
         inputmode: 'email',
-        maxLength: addressLimit,
+        maxLength: maxEmailLength,
       },
-      faults,
-      words,
+      errors,
+      texts,
     ),
-    submit(signUp.submit),
+    submitButton(signUp.submit),
   ];
 }
 
-export function signUpView(words: Words, facts: SignUpFacts): Answer {
-  const { signUp, entry } = words;
-  const { token, faults } = facts;
+export function renderSignUpPage(texts: PageTexts, data: SignUpPageData): PageContent {
+  const { signUp, userDomain } = texts;
+  const { token, errors } = data;
   return {
     title: signUp.title,
-    isFaulty: Object.keys(faults).length > 0,
-    body: html`${faultSummary(faults, words)}${trail(words, 'request')}<h1>${signUp.title}</h1>
+    hasErrors: Object.keys(errors).length > 0,
+    body: html`${errorSummary(errors, texts)}${renderSignUpProgress(texts, 'request')}<h1>${signUp.title}</h1>
 <p class="lead">${signUp.lead}</p>
-${form({ action: signUpPath, token, parts: parts(words, facts) })}
-<div class="more"><a href="${entryPath}">${entry.title}</a></div>`,
+${renderForm({ action: signUpPath, token, parts: renderFields(texts, data) })}
+<div class="more"><a href="${userDomainPath}">${userDomain.title}</a></div>`,
   };
 }

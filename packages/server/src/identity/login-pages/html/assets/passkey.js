@@ -1,4 +1,4 @@
-// Asks the browser for a passkey and sends its answer with the form; everything else works without it.
+// Asks the browser for a passkey and sends its response with the form; all other pages work without JavaScript.
 (() => {
   const { startAuthentication, startRegistration } = window.SimpleWebAuthnBrowser;
   const form = document.querySelector('form#passkey');
@@ -17,7 +17,7 @@
     try {
       answer.value = JSON.stringify(await ask({ optionsJSON }));
     } catch {
-      // Refused, cancelled or too slow: the words for it stand in the page.
+      // Rejected, cancelled or timed out: the page contains the text for this.
       problem.hidden = false;
       button.disabled = false;
       button.focus();
