@@ -79,7 +79,7 @@ export function createSignUpStore(database: Database) {
     async insert(
       trx: Kysely<unknown>,
       signUp: NewSignUp,
-      at: number,
+      now: number,
       limits: {
         readonly maxPerRecipient: number;
         readonly recipientPeriodMs: number;
@@ -108,11 +108,11 @@ export function createSignUpStore(database: Database) {
           signUp.familyName,
           signUp.country,
           signUp.language ?? null,
-          isoTime(at),
+          isoTime(now),
           limits.maxPerRecipient,
           limits.maxPending,
           recipient,
-          isoTime(at - limits.recipientPeriodMs),
+          isoTime(now - limits.recipientPeriodMs),
         ],
       );
       return inserted !== undefined;
@@ -163,7 +163,7 @@ export function createSignUpStore(database: Database) {
       trx: Kysely<unknown>,
       organizationId: string,
       status: SignUpStatus,
-      at: number,
+      now: number,
       userDomainId?: string,
     ): Promise<SignUpRecord> {
       const updated = await queryOne(
@@ -171,7 +171,7 @@ export function createSignUpStore(database: Database) {
         `UPDATE sign_ups SET status = $2, updated_at = $3, version = version + 1,
            user_domain_id = coalesce($4, user_domain_id)
          WHERE organization_id = $1 RETURNING ${columns}`,
-        [organizationId, status, isoTime(at), userDomainId ?? null],
+        [organizationId, status, isoTime(now), userDomainId ?? null],
       );
       if (updated === undefined) throw new Error('a locked sign-up no longer exists');
       return updated;

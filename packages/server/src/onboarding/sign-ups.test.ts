@@ -20,7 +20,7 @@ import { createSignUps, type SignUpsDependencies } from './sign-ups.ts';
 
 const dayMs = 86_400_000;
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
-/** Its own database: sign-ups are counted over all organisations. */
+/** A separate database: sign-ups are counted over all organisations. */
 let database: Database;
 
 before(async () => {
@@ -97,15 +97,19 @@ test('the emails have the same texts in each language, and none is left in Engli
   assertFrenchSpaces(signUpEmailTexts.fr);
 });
 
-test('so many wait in all, and whoever comes then hears nothing of it', async () => {
+test('the number of pending sign-ups is limited, and the response does not show it', async () => {
   await database.query('DELETE FROM sign_ups');
   const scene = open(3);
   for (const name of ['a', 'b', 'c', 'd', 'e']) await scene.take(`${name}@bank.example`);
   assert.deepEqual(await stored(), ['a@bank.example', 'b@bank.example', 'c@bank.example']);
-  assert.deepEqual([scene.confirmed.length, scene.orders.length], [3, 3], 'no mail for nothing');
+  assert.deepEqual(
+    [scene.confirmed.length, scene.orders.length],
+    [3, 3],
+    'no email for an ignored sign-up',
+  );
   assert.equal(scene.warnings.length, 2);
 
-  // There is room again once one of them is decided.
+  // A decision makes room for the next sign-up.
   const [first] = scene.confirmed;
   await database.transaction((trx) =>
     scene.store.updateStatus(trx, String(first), 'Rejected', scene.time.now),
@@ -114,14 +118,14 @@ test('so many wait in all, and whoever comes then hears nothing of it', async ()
   assert.equal((await stored()).at(-1), 'f@bank.example');
 });
 
-test('one address that waits too often is no reason to warn of a full house', async () => {
+test('the limit of one address logs no warning', async () => {
   await database.query('DELETE FROM sign_ups');
   const scene = open();
   for (let times = 0; times < 4; times += 1) await scene.take('often@bank.example');
   assert.deepEqual([(await stored()).length, scene.warnings.length], [3, 0]);
 });
 
-test('what came of nothing is forgotten after ninety days, and what came of something stays', async () => {
+test('pending and rejected sign-ups are deleted after 90 days, approved ones stay', async () => {
   await database.query('DELETE FROM sign_ups');
   const scene = open();
   const names = ['waits', 'rejected', 'approving', 'approved'];
@@ -142,7 +146,7 @@ test('what came of nothing is forgotten after ninety days, and what came of some
   assert.deepEqual(await scene.look(waits), { retryAt: scene.time.now + 1, untried: true });
   scene.time.now += 1;
   assert.equal(await scene.look(waits), undefined);
-  // Its ninety days began with the decision.
+  // The 90 days start with the decision.
   const later = { retryAt: scene.time.now + 30 * dayMs, untried: true };
   assert.deepEqual(await scene.look(rejected), later);
   assert.deepEqual(await stored(), [

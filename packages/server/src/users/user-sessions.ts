@@ -71,7 +71,7 @@ export function createUserSessions({ users, sessions, audit, database }: UserSes
         await sessions.endAll(organizationId, userId);
         return;
       }
-      if (!(await listSessions(user)).some((one) => one.sessionId === sessionId)) {
+      if (!(await listSessions(user)).some((session) => session.sessionId === sessionId)) {
         refuse('resource_not_found', 'The user has no session with this identifier.');
       }
       await auditSessionEnd(request, user, { sessionId });

@@ -47,13 +47,13 @@ export function createDeleteExpired(database: Database) {
       ageColumn: age,
       retentionMs: keptMs,
     }: (typeof expiringTables)[number],
-    at: number,
+    now: number,
     limit: number,
   ): Promise<number> {
     const rows = await database.query<ExpiredRow>(
       `SELECT organization_id, ${shown} AS key FROM ${name}
        WHERE ${age} < $1 ORDER BY ${age} LIMIT $2`,
-      [isoTime(at - keptMs), limit],
+      [isoTime(now - keptMs), limit],
     );
     const rowsByOrganization = Map.groupBy(rows, (row) => row.organization_id);
     for (const [organizationId, expired] of rowsByOrganization) {
@@ -67,8 +67,8 @@ export function createDeleteExpired(database: Database) {
     return rows.length;
   }
 
-  return async (at: number, limit: number): Promise<number> => {
-    const counts = await Promise.all(expiringTables.map((table) => deleteFrom(table, at, limit)));
+  return async (now: number, limit: number): Promise<number> => {
+    const counts = await Promise.all(expiringTables.map((table) => deleteFrom(table, now, limit)));
     return Math.max(...counts);
   };
 }

@@ -97,7 +97,7 @@ export type Accounts = {
   readonly emailLinks: EmailLinks;
   readonly signInHistory: SignInHistory;
   /** Deletes at most `limit` expired rows of each kind and returns how many it found. */
-  deleteExpired(at: number, limit: number): Promise<number>;
+  deleteExpired(now: number, limit: number): Promise<number>;
   close(): Promise<void>;
 };
 
@@ -208,10 +208,10 @@ export function createAccounts(deps: AccountsDependencies): Accounts {
     async setPassword(organizationId, userId, password) {
       const user = (await users.find(organizationId, userId)) ?? throwUserNotFound();
       const passwordHash = await hashNewPassword(password, user);
-      const at = clock.now();
+      const now = clock.now();
       await database.transaction(async (trx) => {
-        await replacePassword(trx, user, passwordHash, at);
-        await invalidateLinksOfUser(trx, user, at);
+        await replacePassword(trx, user, passwordHash, now);
+        await invalidateLinksOfUser(trx, user, now);
         await outbox.enqueueNotice(trx, user, 'password-changed');
       });
       outbox.poke();

@@ -68,7 +68,7 @@ export function createUserAdministrationStore(database: Database) {
       trx: Kysely<unknown>,
       { organizationId, userId }: UserKey,
       { status, secondFactor, profile, tokensNotBefore }: ReplacedColumns,
-      at: number,
+      now: number,
     ): Promise<User> {
       const address = profile.address === undefined ? null : JSON.stringify(profile.address);
       const replaced = await queryUser(
@@ -93,7 +93,7 @@ export function createUserAdministrationStore(database: Database) {
           profile.datetimeFormat ?? null,
           JSON.stringify(profile.groups),
           tokensNotBefore === undefined ? null : isoTime(tokensNotBefore),
-          isoTime(at),
+          isoTime(now),
         ],
       );
       if (replaced === undefined) throw new Error('a locked user no longer exists');

@@ -29,7 +29,7 @@ type Deps = {
 };
 
 /** Tokens have their issue time in whole seconds: this makes those of the current second invalid too. */
-const endOfSecond = (at: number) => Math.ceil(at / 1000) * 1000;
+const endOfSecond = (timestamp: number) => Math.ceil(timestamp / 1000) * 1000;
 
 export function createUserAdministration(deps: Deps) {
   const { database, clock, outbox, emailLinks, invalidateUser } = deps;
@@ -113,11 +113,11 @@ export function createUserAdministration(deps: Deps) {
       hooks: UserChangeHooks = {},
     ): Promise<User> {
       const isDisabled = status === 'Disabled';
-      const tokenExpiry = isDisabled ? { tokensNotBefore: endOfSecond(clock.now()) } : {};
+      const tokenInvalidation = isDisabled ? { tokensNotBefore: endOfSecond(clock.now()) } : {};
       const after = await changeUser(
         organizationId,
         userId,
-        (trx, before) => replaceUser(trx, before, { status, ...tokenExpiry }),
+        (trx, before) => replaceUser(trx, before, { status, ...tokenInvalidation }),
         hooks,
       );
       if (isDisabled) await deps.endSessions(organizationId, userId);

@@ -1,5 +1,5 @@
 // Whole run: pages in a browser.
-// The whole sign-in in a real browser: with and without JavaScript, in both languages, light and dark.
+// The sign-in in a real browser: with and without JavaScript, in two languages, light and dark.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -12,10 +12,10 @@ import { linkIn } from '../../../test/post-office.ts';
 import { openSignInPages, redirectUri, type SignInPages } from '../../../test/sign-in-pages.ts';
 
 const callback = `${redirectUri}?**`;
-/** For a machine that has much else to do. */
+/** Long enough for a busy machine. */
 const waitLimitMs = 90_000;
 
-test('without a browser its tests are skipped, unless one is required', () => {
+test('without a browser the tests are skipped, unless a browser is required', () => {
   assert.match(String(reasonToSkip(undefined, undefined)), /no Chromium/);
   assert.match(String(reasonToSkip(undefined, '0')), /no Chromium/);
   assert.equal(reasonToSkip(undefined, '1'), false, 'then they fail');
@@ -28,7 +28,7 @@ describe('in a real browser', { skip: withoutChromium }, () => {
 
   before(async () => {
     pages = await openSignInPages({ listens: true, clock: movableClock(Date.now()) });
-    // The application is somebody else's site, and the policies have to let the browser get there.
+    // The application is another site, and the content security policy must allow the redirect.
     const shop = {
       names: [new URL(redirectUri).host],
       at: `127.0.0.1:${new URL(pages.authUrl).port}`,
@@ -65,7 +65,7 @@ describe('in a real browser', { skip: withoutChromium }, () => {
       assert.deepEqual(complaints, []);
       asked.delete('null');
       asked.delete(new URL(redirectUri).origin);
-      assert.deepEqual([...asked], [pages.authUrl], 'nobody else is asked');
+      assert.deepEqual([...asked], [pages.authUrl], 'no request to another host');
     } finally {
       await context.close();
     }
@@ -100,26 +100,29 @@ describe('in a real browser', { skip: withoutChromium }, () => {
       const { username } = person.user;
       const { password } = person;
       await walk({ locale }, async (page) => {
-        const look = (name: string) => assertAccessible(page, `${name}, ${locale}`);
+        const colorScheme = (name: string) => assertAccessible(page, `${name}, ${locale}`);
         await page.goto('/auth/sign-in');
-        await look('the entry');
+        await colorScheme('the entry');
         await send(page, { identifier: username });
-        await look('the entry with a fault');
+        await colorScheme('the entry with a fault');
         await page.goto(pages.link);
-        await look('the sign-in');
+        await colorScheme('the sign-in');
         await send(page, { username, password: 'wrong' });
-        await look('the sign-in with a fault');
+        await colorScheme('the sign-in with a fault');
         await page.click('a[href$="with=recovery"]');
-        await look('the sign-in with a recovery code');
+        await colorScheme('the sign-in with a recovery code');
         await send(page, { username, password });
-        await look('the enrolment');
+        await colorScheme('the enrolment');
         await send(page, { code: '000000' });
-        await look('the enrolment with a fault');
+        await colorScheme('the enrolment with a fault');
         await send(page, { code: codeOf(await keyOn(page)) });
-        await look('the recovery codes');
+        await colorScheme('the recovery codes');
         await saveCodes(page);
         await page.waitForURL(callback);
-        assert.ok(new URL(page.url()).searchParams.get('code'), 'back at the application');
+        assert.ok(
+          new URL(page.url()).searchParams.get('code'),
+          'the browser is back at the application',
+        );
         for (const [name, path] of [
           ['a stale sign-in', `${pages.base}/sign-in/stale`],
           ['a used link', `${pages.base}/links/used`],
@@ -127,10 +130,10 @@ describe('in a real browser', { skip: withoutChromium }, () => {
           ['the sign-out', `${pages.base}/protocol/openid-connect/logout`],
         ] as const) {
           await page.goto(path);
-          await look(name);
+          await colorScheme(name);
         }
         await page.click('main button.primary');
-        await look('the end of the sign-out');
+        await colorScheme('the end of the sign-out');
       });
     });
 
@@ -139,34 +142,34 @@ describe('in a real browser', { skip: withoutChromium }, () => {
       const { otpSecret = '', password } = person;
       const { username } = person.user;
       await walk({ locale }, async (page) => {
-        const look = (name: string) => assertAccessible(page, `${name}, ${locale}`);
+        const colorScheme = (name: string) => assertAccessible(page, `${name}, ${locale}`);
         const account = `${pages.base}/account`;
         await page.goto(account);
         await send(page, { username, password, code: codeOf(otpSecret) });
         await page.waitForURL(`**${account}`);
-        await look('the account');
+        await colorScheme('the account');
         await page.goto(`${account}/password`);
-        await look('the confirmation');
+        await colorScheme('the confirmation');
         await send(page, { password: 'wrong', code: '000000' });
-        await look('the confirmation with a fault');
+        await colorScheme('the confirmation with a fault');
         await send(page, { password, code: codeOf(otpSecret) });
-        await look('the new password');
+        await colorScheme('the new password');
         await send(page, { password: 'short', repeated: 'other' });
-        await look('the new password with a fault');
+        await colorScheme('the new password with a fault');
         for (const what of ['one-time-code', 'recovery-codes', 'passkeys']) {
           await page.goto(`${account}/${what}`);
-          await look(what);
+          await colorScheme(what);
         }
         await page.goto(account);
         await page.click('.title button');
         await page.waitForURL('**/signed-out');
-        await look('the end');
+        await colorScheme('the end');
         await page.goto(`${pages.base}/forgotten-password`);
-        await look('the forgotten password');
+        await colorScheme('the forgotten password');
         await send(page, { identifier: username });
-        await look('the mail on its way');
+        await colorScheme('the mail on its way');
         await page.goto(`${pages.base}/links/${linkIn(await pages.post.deliver())}`);
-        await look('the link');
+        await colorScheme('the link');
       });
     });
   }
@@ -213,12 +216,12 @@ describe('in a real browser', { skip: withoutChromium }, () => {
     });
   }
 
-  test('the keyboard alone is enough, and an unticked box loses no codes', async () => {
+  test('the keyboard is enough, and an unchecked box loses no codes', async () => {
     const person = await personWith({ secondFactor: 'Required' });
     await walk({ locale: 'en-GB' }, async (page) => {
       await page.goto(pages.link);
       const { keyboard } = page;
-      // The page puts the cursor there by itself, once it is drawn.
+      // The page focuses the field after it is rendered.
       await page.locator('#username:focus').waitFor();
       await keyboard.type(person.user.username);
       await keyboard.press('Tab');
@@ -232,7 +235,7 @@ describe('in a real browser', { skip: withoutChromium }, () => {
       await page.focus('#saved');
       await keyboard.press('Tab');
       await keyboard.press('Enter');
-      assert.equal(await page.locator('.codes code').count(), 10, 'the browser asks for the tick');
+      assert.equal(await page.locator('.codes code').count(), 10, 'the browser requires the box');
       await page.focus('#saved');
       await keyboard.press('Space');
       await keyboard.press('Tab');
@@ -283,7 +286,7 @@ describe('in a real browser', { skip: withoutChromium }, () => {
     });
   });
 
-  test('without JavaScript the passkey page says what to do instead', async () => {
+  test('without JavaScript the passkey page offers an alternative', async () => {
     const person = await personWith({ hasOneTimePassword: true });
     const { otpSecret = '', password } = person;
     const { username } = person.user;

@@ -12,7 +12,7 @@ import { stripUserDomain } from './handlers/sign-in.ts';
 import { cspSource } from './requests/page-response.ts';
 import { findSessionUserAgent, parseDeviceName } from './views/device-name.ts';
 
-describe('what goes wrong', () => {
+describe('error pages', () => {
   let pages: SignInPages;
 
   before(async () => {
@@ -20,7 +20,7 @@ describe('what goes wrong', () => {
   });
   after(() => pages.close());
 
-  test('is told as a page with the name of the request, in both languages', async () => {
+  test('show the error and the request ID, in two languages', async () => {
     const { base, clientId, linkWith } = pages;
     const auth = `${base}/protocol/openid-connect/auth`;
     const cases: [string, number, RegExp, RegExp][] = [
@@ -57,32 +57,32 @@ describe('what goes wrong', () => {
         ['fr', french],
       ] as const) {
         const browser = pages.openBrowser();
-        const seen = await browser.visit(path, { headers: { 'accept-language': language } });
-        assert.equal(seen.status, status, path);
-        assert.equal(seen.location, undefined, `${path} leads nowhere`);
-        assert.match(seen.text, says, path);
-        assert.match(seen.text, new RegExp(`<html lang="${language}">`), path);
-        const requestId = String(seen.headers['x-request-id']);
-        assert.ok(seen.text.includes(`<code>${requestId}</code>`), path);
-        assert.equal(seen.text.includes('evil.example'), false);
+        const response = await browser.visit(path, { headers: { 'accept-language': language } });
+        assert.equal(response.status, status, path);
+        assert.equal(response.location, undefined, `${path} leads nowhere`);
+        assert.match(response.text, says, path);
+        assert.match(response.text, new RegExp(`<html lang="${language}">`), path);
+        const requestId = String(response.headers['x-request-id']);
+        assert.ok(response.text.includes(`<code>${requestId}</code>`), path);
+        assert.equal(response.text.includes('evil.example'), false);
       }
     }
   });
 
-  test('a fault of ours says nothing about it', async (t) => {
+  test('do not show details of an internal error', async (t) => {
     const broken = async () => {
       throw new Error('secret-of-the-house');
     };
     t.mock.method(pages.realm.identity.accounts, 'authenticate', broken);
     const browser = pages.openBrowser();
     const page = await browser.browse(pages.link);
-    const seen = await submit(browser, page, { username: 'jane', password: 'any' });
-    assert.equal(seen.status, 500);
-    assert.match(seen.text, /The error is on our side/);
-    assert.equal(seen.text.includes('secret-of-the-house'), false);
+    const response = await submit(browser, page, { username: 'jane', password: 'any' });
+    assert.equal(response.status, 500);
+    assert.match(response.text, /The error is on our side/);
+    assert.equal(response.text.includes('secret-of-the-house'), false);
   });
 
-  test('the files of the pages last, under their own name alone', async () => {
+  test('assets are cached for long only under their content hash', async () => {
     const browser = pages.openBrowser();
     const { text } = await browser.browse('/auth/sign-in');
     const [, style = ''] = /href="(\/auth\/assets\/pages\.css\?v=[\w-]+)"/.exec(text) ?? [];
@@ -99,7 +99,7 @@ describe('what goes wrong', () => {
     }
   });
 
-  test('pages are no part of the API, and stand in their own document', async () => {
+  test('pages are not part of the API document', async () => {
     const browser = pages.openBrowser();
     const { text } = await browser.visit('/openapi.json');
     const { paths } = JSON.parse(text) as { paths: object };
@@ -116,8 +116,8 @@ describe('what goes wrong', () => {
   });
 });
 
-describe('small rules of the pages', () => {
-  test('a policy names the origin of an address, or its scheme, or nothing', () => {
+describe('helpers of the pages', () => {
+  test('a content security policy contains the origin of an address, or its scheme, or nothing', () => {
     for (const [address, source] of [
       ['https://shop.example/callback?a=b', 'https://shop.example'],
       ['http://127.0.0.1:5173/cb', 'http://127.0.0.1:5173'],
@@ -133,7 +133,7 @@ describe('small rules of the pages', () => {
     }
   });
 
-  test('a host of the portal names its client', () => {
+  test('a portal host contains its client', () => {
     for (const [host, domain, client] of [
       ['acme.portal.example', 'portal.example', 'acme'],
       ['ACME.Portal.Example', 'portal.example', 'acme'],
@@ -147,7 +147,7 @@ describe('small rules of the pages', () => {
     }
   });
 
-  test('a name loses the user domain that it stands in, and no other', () => {
+  test('only the own user domain is removed from a user name', () => {
     for (const [name, plain] of [
       ['jane@acme', 'jane'],
       [' jane@ACME ', 'jane'],
@@ -160,7 +160,7 @@ describe('small rules of the pages', () => {
     }
   });
 
-  test('a device is named by its browser and system', () => {
+  test('a device name contains browser and operating system', () => {
     const chrome =
       'Mozilla/5.0 (Linux; Android 16) AppleWebKit/537.36 Chrome/150.0.0.0 Mobile Safari/537.36';
     const safari =
@@ -173,7 +173,7 @@ describe('small rules of the pages', () => {
     assert.deepEqual(parseDeviceName('curl/8.5'), { browser: 'curl' });
     assert.deepEqual(parseDeviceName('something on Linux'), { browser: 'Linux' });
     const session = { kind: 'Browser', signedInAt: 5000 } as const;
-    const record = { at: 4200, outcome: 'Success', userAgent: chrome } as const;
+    const record = { attemptedAt: 4200, outcome: 'Success', userAgent: chrome } as const;
     assert.equal(findSessionUserAgent(session, [record]), chrome);
     assert.equal(findSessionUserAgent({ ...session, kind: 'Password' }, [record]), undefined);
     assert.equal(
@@ -181,7 +181,7 @@ describe('small rules of the pages', () => {
       undefined,
     );
     assert.equal(findSessionUserAgent(session, [{ ...record, outcome: 'WrongCode' }]), undefined);
-    assert.equal(findSessionUserAgent(session, [{ ...record, at: 8000 }]), undefined);
+    assert.equal(findSessionUserAgent(session, [{ ...record, attemptedAt: 8000 }]), undefined);
     assert.equal(parseDeviceName('unheard of'), undefined);
     assert.equal(parseDeviceName(undefined), undefined);
   });

@@ -59,10 +59,10 @@ export function createLoginPages(
   const shared = { ...deps, contexts, responses, steps, rp, origin };
   const enrolmentHandlers = createEnrolmentHandlers(shared);
   const accountHandlers = createAccountHandlers(shared);
-  const places = createPortalPlaces({ baseUrl, portalDomain: settings.portalDomain });
+  const portalAddresses = createPortalPlaces({ baseUrl, portalDomain: settings.portalDomain });
   /** The sign-in of the portal that already knows the user domain. */
   const portalSignInUrl = (userDomainId: string): string => {
-    const signIn = `${places.originsOf(userDomainId).at(-1)}${portalPath}/sign-in`;
+    const signIn = `${portalAddresses.originsOf(userDomainId).at(-1)}${portalPath}/sign-in`;
     return `${signIn}?${new URLSearchParams({ domain: userDomainId, to: portalPath })}`;
   };
   const pages = listPages({

@@ -55,22 +55,22 @@ function signInPages({ userDomain, signIn, enrolment }: PageHandlers): PageRoute
   const code = `${signInBase}/one-time-code`;
   const codes = `${signInBase}/recovery-codes`;
   return [
-    getPage(userDomainPath, 'getEntry', 'Show the user domain form', userDomain.get),
+    getPage(userDomainPath, 'getUserDomainForm', 'Show the user domain form', userDomain.get),
     postPage(
       userDomainPath,
-      'postEntry',
+      'postUserDomainForm',
       'Continue to the sign-in of the user domain',
       userDomain.post,
     ),
     getPage(
       portalUserDomainPath,
-      'getPortalEntry',
+      'getPortalUserDomainForm',
       'Show the user domain form for the portal',
       userDomain.get,
     ),
     postPage(
       portalUserDomainPath,
-      'postPortalEntry',
+      'postPortalUserDomainForm',
       'Return to the portal with the user domain',
       userDomain.post,
     ),

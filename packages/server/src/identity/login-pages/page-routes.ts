@@ -57,7 +57,7 @@ export function registerPageRoutes(
       if (request.method === 'POST') deps.contexts.requireSameSite(request);
     });
     scope.setErrorHandler((error, request, reply) => sendErrorPage(deps, error, request, reply));
-    for (const each of routes) registerPage(scope, each);
+    for (const page of routes) registerPage(scope, page);
     done();
   });
 }

@@ -1,4 +1,4 @@
-// What others could do with the pages: each way in is tried here, and closed.
+// Attacks on the sign-in pages: each one is tried and must fail.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Seen } from '../../../test/browser.ts';
@@ -14,7 +14,7 @@ import { browserCookie, flowLanguageCookie, languageCookie } from './requests/co
 
 const evil = `"><script>alert(1)</script>`;
 
-describe('the sign-in pages', () => {
+describe('the protection of the sign-in pages', () => {
   let pages: SignInPages;
   let person: Person;
 
@@ -34,7 +34,7 @@ describe('the sign-in pages', () => {
   const sessionOf = (browser: Browser) =>
     browser.cookies.find(({ name }) => name.startsWith('__Host-switchyard-session'))?.value;
 
-  test('a form is good in the browser and the flow that it was made for alone', async () => {
+  test('a form is valid only in the browser and the flow it was created for', async () => {
     const browser = pages.openBrowser();
     const page = await browser.browse(pages.link);
     const other = await browser.browse(pages.link);
@@ -46,16 +46,16 @@ describe('the sign-in pages', () => {
       ['of another flow', tokenOf(other)],
       ['of another browser', tokenOf(strange)],
     ] as const) {
-      const seen = await submit(browser, page, { ...credentials(), token });
-      assert.equal(seen.status, 403, what);
-      assert.match(seen.text, /Please try again/, what);
+      const response = await submit(browser, page, { ...credentials(), token });
+      assert.equal(response.status, 403, what);
+      assert.match(response.text, /Please try again/, what);
       assert.equal(sessionOf(browser), undefined);
     }
     const sent = await submit(browser, page, credentials());
-    assert.equal(sent.status, 303, 'with its own token it works');
+    assert.equal(sent.status, 303, 'it works with its own token');
   });
 
-  test('a form that another site sends is refused, whatever it holds', async () => {
+  test('a form from another site is rejected, whatever it contains', async () => {
     const browser = pages.openBrowser();
     const page = await browser.browse(pages.link);
     const foreign: Record<string, string>[] = [
@@ -74,18 +74,18 @@ describe('the sign-in pages', () => {
     assert.equal((await old({ origin: pages.authUrl })).status, 303);
   });
 
-  test('a form without the cookie is refused, as SameSite makes it', async () => {
+  test('a form without the browser cookie is rejected', async () => {
     const browser = pages.openBrowser();
     const page = await browser.browse('/auth/sign-in');
     const form = formsIn(page)[0];
-    const seen = await browser.visit('/auth/sign-in', {
+    const response = await browser.visit('/auth/sign-in', {
       form: { ...form?.hidden, identifier: `a@${pages.realm.userDomainId}` },
       isCrossSite: true,
     });
-    assert.equal(seen.status, 403);
+    assert.equal(response.status, 403);
   });
 
-  test('every page keeps out of frames and caches, runs no inline code, tells no address on', async () => {
+  test('no page can be framed or cached, runs inline code or sends a referrer', async () => {
     const browser = pages.openBrowser();
     await signedIn(browser);
     for (const path of [
@@ -114,25 +114,29 @@ describe('the sign-in pages', () => {
       assert.equal(headers['x-content-type-options'], 'nosniff', path);
       assert.match(String(headers['content-type']), /^text\/html; charset=utf-8$/, path);
       assert.equal(/<style|style="|<script>| on\w+="/.test(text), false, path);
-      assert.equal(/(?:src|href)="(?:https?:)?\/\//.test(text), false, 'nothing from elsewhere');
+      assert.equal(
+        /(?:src|href)="(?:https?:)?\/\//.test(text),
+        false,
+        'no resources from other hosts',
+      );
     }
   });
 
-  test('the policy lets the form lead to the application, and to nobody else', async () => {
+  test('the content security policy allows only the redirect to the application', async () => {
     const page = await pages.openBrowser().browse(pages.link);
     const policy = String(page.headers['content-security-policy']);
     assert.match(policy, /form-action 'self' https:\/\/shop\.example;/);
     const entry = await pages.openBrowser().browse('/auth/sign-in');
-    const own = String(entry.headers['content-security-policy']);
-    assert.ok(own.includes(`form-action 'self' ${pages.authUrl};`), own);
+    const ownToken = String(entry.headers['content-security-policy']);
+    assert.ok(ownToken.includes(`form-action 'self' ${pages.authUrl};`), ownToken);
     const account = await pages.openBrowser().browse(`${pages.base}/account`);
     assert.match(String(account.headers['content-security-policy']), /form-action 'self';/);
   });
 
-  test('what others may write into a page stays text', async () => {
+  test('input in a page is escaped', async () => {
     const browser = pages.openBrowser();
-    const asked = pages.linkWith({ login_hint: evil, state: evil, ui_locales: `fr ${evil}` });
-    const page = await browser.browse(asked);
+    const request = pages.linkWith({ login_hint: evil, state: evil, ui_locales: `fr ${evil}` });
+    const page = await browser.browse(request);
     const wrong = await submit(browser, page, { username: evil, password: 'x', with: evil });
     const entry = await submit(browser, await browser.browse('/auth/sign-in'), {
       identifier: evil,
@@ -148,9 +152,9 @@ describe('the sign-in pages', () => {
         `${pages.base}/links/${encodeURIComponent(evil)}`,
       ].map((path) => pages.openBrowser().browse(path)),
     );
-    for (const seen of [page, wrong, entry, ...others]) {
-      assert.match(String(seen.headers['content-type']), /^text\/html/);
-      assert.equal(seen.text.includes('<script>alert'), false, seen.url.pathname);
+    for (const response of [page, wrong, entry, ...others]) {
+      assert.match(String(response.headers['content-type']), /^text\/html/);
+      assert.equal(response.text.includes('<script>alert'), false, response.url.pathname);
     }
     assert.match(
       page.text,
@@ -160,7 +164,7 @@ describe('the sign-in pages', () => {
     assert.ok(wrong.text.includes('value="&quot;&gt;&lt;script&gt;'), 'the name');
   });
 
-  test('no parameter sends a browser elsewhere', async () => {
+  test('no parameter redirects to another site', async () => {
     const browser = pages.openBrowser();
     for (const flow of [
       'https://evil.example',
@@ -171,7 +175,10 @@ describe('the sign-in pages', () => {
       const path = `${pages.base}/forgotten-password?flow=${encodeURIComponent(flow)}`;
       const { text } = await browser.browse(path);
       assert.equal(text.includes('evil'), false, flow);
-      assert.ok(text.includes(`href="${pages.base}/sign-in/account"`), 'the own sign-in instead');
+      assert.ok(
+        text.includes(`href="${pages.base}/sign-in/account"`),
+        'a link to the own sign-in instead',
+      );
     }
     const account = await signedIn(browser);
     const guarded = await browser.browse(`${pages.base}/account/password`);
@@ -186,7 +193,7 @@ describe('the sign-in pages', () => {
     }
   });
 
-  test('a sign-in makes a new session, whatever the browser brought along', async () => {
+  test('a sign-in creates a new session, whatever cookies the browser sends', async () => {
     const attacker = pages.openBrowser();
     await signedIn(attacker);
     const planted = sessionOf(attacker);
@@ -200,18 +207,18 @@ describe('the sign-in pages', () => {
     const before = sessionOf(victim);
     await followed(victim, await submit(victim, page, credentials()));
     assert.notEqual(sessionOf(victim), before, 'by an application');
-    const seen = await attacker.visit(`${pages.base}/account`);
-    assert.equal(seen.status, 303, 'the old one is over');
+    const response = await attacker.visit(`${pages.base}/account`);
+    assert.equal(response.status, 303, 'the old session has ended');
   });
 
-  test('a sign-in that began in one browser cannot be finished in another', async () => {
+  test('a sign-in cannot be continued in another browser', async () => {
     const attacker = pages.openBrowser();
     const page = await attacker.browse(pages.link);
     const victim = pages.openBrowser();
     const opened = await victim.browse(page.url);
     assert.equal(opened.status, 410);
     assert.match(opened.text, /began in another browser/);
-    // Even with the attacker's own name for the browser, so that his form would fit.
+    // Even with the browser ID of the attacker, so that the form token matches.
     for (const cookie of attacker.cookies.filter(({ name }) => name === browserCookie)) {
       victim.plant(cookie);
     }
@@ -220,7 +227,7 @@ describe('the sign-in pages', () => {
     assert.equal(sessionOf(victim), undefined);
   });
 
-  test('a second sign-in in the same flow leads nowhere', async () => {
+  test('a second sign-in in the same flow fails', async () => {
     const browser = pages.openBrowser();
     const page = await browser.browse(pages.link);
     await followed(browser, await submit(browser, page, credentials()));
@@ -228,7 +235,7 @@ describe('the sign-in pages', () => {
     assert.equal(again.status, 410);
   });
 
-  test('a form that is too long, twice there, or no form at all is not read', async () => {
+  test('a form that is too long, has duplicate fields or another media type is rejected', async () => {
     const browser = pages.openBrowser();
     const page = await browser.browse('/auth/sign-in');
     const { token = '' } = formsIn(page)[0]?.hidden ?? {};
@@ -240,41 +247,41 @@ describe('the sign-in pages', () => {
       [JSON.stringify({ token, identifier: 'a@b' }), 'application/json', 415],
       [`token=${token}`, 'text/plain', 415],
     ] as const) {
-      const seen = await browser.visit('/auth/sign-in', {
+      const response = await browser.visit('/auth/sign-in', {
         body,
         headers: { 'content-type': type, 'sec-fetch-site': 'same-origin' },
       });
-      assert.equal(seen.status, status, body.slice(0, 80));
-      assert.match(String(seen.headers['content-type']), /^text\/html/);
+      assert.equal(response.status, status, body.slice(0, 80));
+      assert.match(String(response.headers['content-type']), /^text\/html/);
     }
   });
 
-  test('who asks too often gets a page that says so, and when to come again', async () => {
+  test('too many requests get an error page with Retry-After', async () => {
     const few = await openSignInPages({ pagesPerMinute: 2 });
     try {
       const browser = few.openBrowser();
       await browser.visit('/auth/sign-in');
       await browser.visit('/auth/sign-in');
-      const seen = await browser.visit('/auth/sign-in');
-      assert.equal(seen.status, 429);
-      assert.match(seen.text, /Too many requests/);
-      assert.ok(Number(seen.headers['retry-after']) > 0);
+      const response = await browser.visit('/auth/sign-in');
+      assert.equal(response.status, 429);
+      assert.match(response.text, /Too many requests/);
+      assert.ok(Number(response.headers['retry-after']) > 0);
       const style = await browser.visit('/auth/assets/pages.css');
-      assert.equal(style.status, 200, 'files are counted apart');
+      assert.equal(style.status, 200, 'assets have a separate limit');
     } finally {
       await few.close();
     }
   });
 
-  test('an address gives a cookie no attribute', async () => {
+  test('a path cannot add cookie attributes', async () => {
     const browser = pages.openBrowser();
     await browser.visit(`${pages.base}/links/x;Domain=localhost?lang=fr`);
     const names = browser.cookies.map(({ name }) => name);
-    assert.ok(names.includes(languageCookie), 'the choice is kept all the same');
+    assert.ok(names.includes(languageCookie), 'the choice is remembered nevertheless');
     assert.equal(names.includes(flowLanguageCookie), false);
   });
 
-  test('no cookie is for scripts, for other hosts, or for plain connections', async () => {
+  test('cookies are HttpOnly, Secure and only for this host', async () => {
     const browser = pages.openBrowser();
     await browser.browse(`${pages.link}&ui_locales=fr`);
     await browser.browse('/auth/sign-in?lang=fr');

@@ -1,4 +1,4 @@
-// A sign-in that is between two pages, or at the last one, while all that was proven is ended.
+// A sign-in in progress whose authentication is revoked between two pages.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
@@ -24,7 +24,7 @@ function secretIn({ text }: Seen): string {
   return key.replaceAll(' ', '');
 }
 
-describe('a sign-in whose password is replaced meanwhile ends', () => {
+describe('a sign-in ends if the password is replaced', () => {
   let pages: SignInPages;
   let hook: Interrupted;
   let person: Person;
@@ -63,7 +63,7 @@ describe('a sign-in whose password is replaced meanwhile ends', () => {
     return submit(browser, page, { code: codeAt(secretIn(page), pages.clock.now()) });
   };
 
-  async function checkNobodyIsIn(): Promise<void> {
+  async function assertNoSession(): Promise<void> {
     assert.ok(hook.isDone());
     const { organizationId, userId } = person.user;
     assert.deepEqual(await pages.realm.identity.sessions.list(organizationId, userId), []);
@@ -75,51 +75,51 @@ describe('a sign-in whose password is replaced meanwhile ends', () => {
     assert.equal(user?.secondFactor, 'Required');
   }
 
-  test('where the password was right', async () => {
+  test('after the right password', async () => {
     hook.before(writes('PageStep'), replacePassword());
     assert.equal((await typePassword()).status, 410);
-    await checkNobodyIsIn();
+    await assertNoSession();
   });
 
-  test('where the code is being looked at', async () => {
+  test('while the code is checked', async () => {
     const page = await followed(browser, await typePassword());
     hook.before(readsPending, replacePassword(2000));
     assert.equal((await sendCode(page)).status, 410);
-    await checkNobodyIsIn();
+    await assertNoSession();
     await checkNothingIsSetUp();
   });
 
-  test('where the code is being looked at, in the second of the reset', async () => {
+  test('while the code is checked, in the same second as the reset', async () => {
     pages.clock.advance(1000 - (pages.clock.now() % 1000));
     const page = await followed(browser, await typePassword());
     hook.before(readsPending, replacePassword());
     pages.clock.advance(-stepMs);
     assert.equal((await sendCode(page)).status, 410);
-    await checkNobodyIsIn();
+    await assertNoSession();
     await checkNothingIsSetUp();
   });
 
-  test('where the code was right', async () => {
+  test('after the right code', async () => {
     const page = await followed(browser, await typePassword());
     hook.before(writes('PageStep'), replacePassword());
     assert.equal((await sendCode(page)).status, 410);
-    await checkNobodyIsIn();
+    await assertNoSession();
   });
 
-  test('where the recovery codes are saved', async () => {
-    const shown = await sendCode(await followed(browser, await typePassword()));
+  test('while the recovery codes are saved', async () => {
+    const codesPage = await sendCode(await followed(browser, await typePassword()));
     hook.before(deletesStep, replacePassword());
-    assert.equal((await submit(browser, shown, { saved: 'yes' })).status, 410);
-    await checkNobodyIsIn();
+    assert.equal((await submit(browser, codesPage, { saved: 'yes' })).status, 410);
+    await assertNoSession();
   });
 
-  test('where the session of the account page begins', async () => {
+  test('while the session of the account page starts', async () => {
     person = await createPerson(pages.realm, { secondFactor: 'Off' });
-    const asked = await browser.browse(`${pages.base}/account`);
+    const formPage = await browser.browse(`${pages.base}/account`);
     hook.before(writes('Session'), replacePassword());
     const { username } = person.user;
-    const sent = await submit(browser, asked, { username, password: person.password });
+    const sent = await submit(browser, formPage, { username, password: person.password });
     assert.equal(sent.status, 410);
-    await checkNobodyIsIn();
+    await assertNoSession();
   });
 });

@@ -11,7 +11,7 @@ export type NewEmailLink = {
   readonly purpose: LinkPurpose;
   /** The recipient; following the link proves that the user reads this address. */
   readonly email: string;
-  readonly at: number;
+  readonly createdAt: number;
   readonly expiresAt: number;
 };
 
@@ -28,14 +28,14 @@ export function createEmailLinkStore(database: Database) {
     async find(
       organizationId: string,
       linkHash: Buffer,
-      at: number,
+      now: number,
     ): Promise<EmailLink | undefined> {
       const [row] = await database.query<EmailLinkRow>(
         `SELECT ${userColumns}, l.purpose, l.payload FROM user_links AS l JOIN users AS u
            ON u.organization_id = $1 AND u.user_id = l.user_id
          WHERE l.organization_id = $1 AND l.link_hash = $2 AND l.used_at IS NULL
            AND l.expires_at > $3 AND u.status = 'Enabled'`,
-        [organizationId, linkHash, isoTime(at)],
+        [organizationId, linkHash, isoTime(now)],
       );
       if (row === undefined) return undefined;
       return { user: userFromRow(row), purpose: row.purpose, email: row.payload.email };
@@ -78,7 +78,7 @@ export async function insertLink(
   const inserted = await sql`INSERT INTO user_links
       (organization_id, link_hash, user_id, purpose, payload, created_at, expires_at)
     SELECT ${organizationId}, ${link.linkHash}, ${userId}, ${link.purpose},
-      ${JSON.stringify({ email: link.email })}::jsonb, ${isoTime(link.at)},
+      ${JSON.stringify({ email: link.email })}::jsonb, ${isoTime(link.createdAt)},
       ${isoTime(link.expiresAt)}
     WHERE (SELECT count(*) FROM user_links
       WHERE organization_id = ${organizationId} AND user_id = ${userId}
@@ -92,11 +92,11 @@ export async function markLinkUsed(
   trx: Kysely<unknown>,
   organizationId: string,
   linkHash: Buffer,
-  at: number,
+  now: number,
 ): Promise<boolean> {
-  const updated = await sql`UPDATE user_links SET used_at = ${isoTime(at)}
+  const updated = await sql`UPDATE user_links SET used_at = ${isoTime(now)}
     WHERE organization_id = ${organizationId} AND link_hash = ${linkHash} AND used_at IS NULL
-      AND expires_at > ${isoTime(at)} RETURNING user_id`.execute(trx);
+      AND expires_at > ${isoTime(now)} RETURNING user_id`.execute(trx);
   return updated.rows.length > 0;
 }
 
@@ -104,9 +104,9 @@ export async function markLinkUsed(
 export async function invalidateLinksOfUser(
   trx: Kysely<unknown>,
   { organizationId, userId }: UserKey,
-  at: number,
+  now: number,
 ): Promise<void> {
-  await sql`UPDATE user_links SET used_at = ${isoTime(at)}
+  await sql`UPDATE user_links SET used_at = ${isoTime(now)}
     WHERE organization_id = ${organizationId} AND user_id = ${userId}
       AND used_at IS NULL`.execute(trx);
 }
@@ -125,10 +125,10 @@ export async function confirmPendingEmail(
   trx: Kysely<unknown>,
   { organizationId, userId }: UserKey,
   email: string,
-  at: number,
+  now: number,
 ): Promise<boolean> {
   const updated = await sql`UPDATE users SET email = ${email}, email_verified = true,
-      pending_email = NULL, version = version + 1, updated_at = ${isoTime(at)}
+      pending_email = NULL, version = version + 1, updated_at = ${isoTime(now)}
     WHERE organization_id = ${organizationId} AND user_id = ${userId}
       AND pending_email = ${email} RETURNING user_id`.execute(trx);
   return updated.rows.length > 0;

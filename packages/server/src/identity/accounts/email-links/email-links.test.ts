@@ -1,4 +1,4 @@
-// Links by mail: good once, for a while, for one thing, and silent about who exists.
+// Email links: single use, limited lifetime, one purpose, and no hint whether a user exists.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import {
@@ -15,7 +15,7 @@ import type { User } from '../types.ts';
 const hourMs = 3_600_000;
 const newer = 'eight tills under one roof';
 
-describe('links by mail', () => {
+describe('email links', () => {
   let database: Database;
   let scene: TestAccounts;
 
@@ -45,7 +45,7 @@ describe('links by mail', () => {
     return linkIn(await deliver());
   }
 
-  test('an invitation sets the first password, and shows that the address is read', async () => {
+  test('an invitation sets the first password and verifies the email address', async () => {
     const { user, mails, link } = await invited({ email: 'Bob@Shop.example' });
     assert.equal(mails.length, 1);
     assert.equal(mails[0]?.to, 'Bob@Shop.example');
@@ -62,7 +62,7 @@ describe('links by mail', () => {
     assert.equal(await use(link, newer), undefined);
   });
 
-  test('looking does not use a link up, nor does a password that is refused', async () => {
+  test('opening a link does not use it up, and neither does a forbidden password', async () => {
     const { link } = await invited();
     for (let index = 0; index < 3; index += 1) assert.ok(await open(link));
     await assert.rejects(use(link, 'too short'), /field_invalid/);
@@ -70,7 +70,7 @@ describe('links by mail', () => {
     assert.ok(await use(link, password));
   });
 
-  test('an invitation lasts a day, a reset an hour', async () => {
+  test('an invitation link is valid for 24 hours, a reset link for one hour', async () => {
     const invitation = await invited();
     const user = await scene.createUser();
     const reset = await resetLink(user);
@@ -85,13 +85,13 @@ describe('links by mail', () => {
     assert.equal(await open(invitation.link), undefined);
   });
 
-  test('of many who follow a link at once one gets in', async () => {
+  test('of many concurrent requests with one link, one succeeds', async () => {
     const { link } = await invited();
     const ends = await Promise.all(Array.from({ length: 8 }, () => use(link, password)));
     assert.equal(ends.filter((end) => end !== undefined).length, 1);
   });
 
-  test('a reset changes the password, ends sessions and other links, and tells the user', async () => {
+  test('a reset changes the password, ends sessions and other links, and sends the user an email', async () => {
     const user = await scene.createUser();
     const first = await resetLink(user);
     const second = await resetLink(user);
@@ -109,7 +109,7 @@ describe('links by mail', () => {
     );
   });
 
-  test('a reset ends a lock, and leaves the second factor', async () => {
+  test('a reset ends a lock and keeps the second factor', async () => {
     const user = await scene.createUser({ secondFactor: 'Required' });
     for (let index = 0; index < 10; index += 1) await scene.attempt(user, { password: 'x' });
     assert.equal((await scene.attempt(user)).ok, false);
@@ -118,14 +118,14 @@ describe('links by mail', () => {
     assert.equal(answer.ok && answer.needs, 'enrolment');
   });
 
-  test('a reset is asked for by name or address, and nobody hears whether it exists', async () => {
+  test('a reset is requested by user name or email address, and the response does not show whether it exists', async () => {
     await deliver();
     const { emailLinks: links } = scene.accounts;
     const user = await scene.createUser({ email: 'carol@shop.example' });
     const twin = await scene.createUser({ email: 'Carol@shop.example' });
-    const off = await scene.createUser({ email: 'carol@shop.example' });
-    await scene.accounts.setStatus(scene.organizationId, off.userId, 'Disabled');
-    for (const name of ['nobody', 'nobody@shop.example', '\0', '', '%', off.username]) {
+    const disabledUser = await scene.createUser({ email: 'carol@shop.example' });
+    await scene.accounts.setStatus(scene.organizationId, disabledUser.userId, 'Disabled');
+    for (const name of ['nobody', 'nobody@shop.example', '\0', '', '%', disabledUser.username]) {
       assert.equal(await links.requestPasswordReset(scene.organizationId, name, origin), undefined);
     }
     assert.deepEqual(await deliver(), []);
@@ -137,20 +137,20 @@ describe('links by mail', () => {
     }
   });
 
-  test('a user gets three in an hour, at once or in turn', async () => {
+  test('a user gets at most three reset links per hour, concurrent or not', async () => {
     const user = await scene.createUser();
     const { emailLinks: links } = scene.accounts;
-    const asked = Array.from({ length: 6 }, () =>
+    const requests = Array.from({ length: 6 }, () =>
       links.requestPasswordReset(scene.organizationId, user.username, origin),
     );
-    await Promise.all(asked);
+    await Promise.all(requests);
     assert.equal((await deliver()).length, 3);
     scene.clock.advance(hourMs);
     await links.requestPasswordReset(scene.organizationId, user.username, origin);
     assert.equal((await deliver()).length, 1);
   });
 
-  test('invitations asked for at once are counted one by one', async () => {
+  test('concurrent invitations are all counted', async () => {
     const user = await scene.createUser({ password: undefined });
     const ends = await Promise.allSettled(
       Array.from({ length: 16 }, () => scene.accounts.emailLinks.sendInvitation(user)),
@@ -162,7 +162,7 @@ describe('links by mail', () => {
     }
   });
 
-  test('an address may ask so often, and hears no difference', async () => {
+  test('reset requests per IP address are limited without a different response', async () => {
     const limits = { failures: 5, mails: 2, windowSeconds: 600 };
     const guarded = await openTestAccounts(database, { limits });
     const user = await guarded.createUser();
@@ -173,7 +173,7 @@ describe('links by mail', () => {
     assert.equal((await guarded.office.deliver()).length, 2);
   });
 
-  test('a changed address counts once its mail is answered; the old one is told', async () => {
+  test('a new email address takes effect when its link is followed, and the old address gets an email', async () => {
     const user = await scene.createUser({ email: 'old@shop.example', emailVerified: true });
     const reset = await resetLink(user);
     await scene.accounts.emailLinks.changeEmail(user, 'first@shop.example');
@@ -183,21 +183,21 @@ describe('links by mail', () => {
     assert.equal(mail?.to, 'new@shop.example');
     const find = () => scene.accounts.find(user.organizationId, user.userId);
     assert.equal((await find())?.email, 'old@shop.example');
-    assert.equal(await use(first), undefined, 'another one was asked for since');
+    assert.equal(await use(first), undefined, 'a newer change was requested');
     const link = linkIn(mail === undefined ? [] : [mail]);
     assert.equal((await open(link))?.purpose, 'email');
     assert.equal((await use(link))?.email, 'new@shop.example');
     assert.equal((await find())?.emailVerified, true);
-    assert.equal(await use(reset, newer), undefined, 'it lies in the old mailbox');
-    const told = await deliver();
+    assert.equal(await use(reset, newer), undefined, 'it was sent to the old address');
+    const emails = await deliver();
     assert.deepEqual(
-      told.map(({ to, subject }) => [to, subject]),
+      emails.map(({ to, subject }) => [to, subject]),
       [['old@shop.example', 'Your email address was changed · Switchyard']],
     );
     await assert.rejects(scene.accounts.emailLinks.changeEmail(user, 'x'), /field_invalid/);
   });
 
-  test('a link is of its organisation and its user, who must not be switched off', async () => {
+  test('a link works only in its organisation and for an enabled user', async () => {
     const { user, link } = await invited();
     const elsewhere = await openTestAccounts(database);
     const { emailLinks: links } = elsewhere.accounts;
@@ -212,7 +212,7 @@ describe('links by mail', () => {
     }
   });
 
-  test('the database holds the hash alone, and no job a link that can be read', async () => {
+  test('the database contains only the hash of a link, and no job a readable link', async () => {
     const user = await scene.createUser({ password: undefined });
     await scene.accounts.emailLinks.sendInvitation(user);
     const jobs = JSON.stringify(scene.office.waiting);
@@ -228,7 +228,7 @@ describe('links by mail', () => {
     assert.equal(JSON.stringify(rows).includes(link), false);
   });
 
-  test('a letter whose link has expired meanwhile is not sent', async () => {
+  test('an email is not sent if its link has expired', async () => {
     const user = await scene.createUser({ password: undefined });
     await scene.accounts.emailLinks.sendInvitation(user);
     scene.clock.advance(24 * hourMs);

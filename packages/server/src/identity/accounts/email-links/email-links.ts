@@ -63,11 +63,12 @@ export function createEmailLinks(deps: Deps) {
     to: string,
   ): Promise<boolean> {
     const secret = ids.secret();
-    const at = clock.now();
-    const expiresAt = at + linkLifetimeMs[purpose];
-    const link = { linkHash: hashSecret(secret), purpose, email: to, at, expiresAt };
+    const now = clock.now();
+    const expiresAt = now + linkLifetimeMs[purpose];
+    const link = { linkHash: hashSecret(secret), purpose, email: to, createdAt: now, expiresAt };
     const maxPerHour = purpose === 'activate' ? maxInvitationsPerHour : maxLinksPerHour;
-    if (!(await insertLink(trx, user, link, { since: at - hourMs, max: maxPerHour }))) return false;
+    if (!(await insertLink(trx, user, link, { since: now - hourMs, max: maxPerHour })))
+      return false;
     if (purpose === 'email' || to !== user.email) await setPendingEmail(trx, user, to);
     await outbox.enqueueLink(trx, user, purpose, { secret, expiresAt, to });
     return true;
@@ -103,14 +104,14 @@ export function createEmailLinks(deps: Deps) {
     const { user, email } = link;
     // Before the link is used, so that a forbidden password does not use it up.
     const passwordHash = await deps.hashNewPassword(password, user);
-    const at = clock.now();
+    const now = clock.now();
     return database.transaction(async (trx) => {
-      if (!(await markLinkUsed(trx, user.organizationId, linkHash, at))) return false;
-      await invalidateLinksOfUser(trx, user, at);
+      if (!(await markLinkUsed(trx, user.organizationId, linkHash, now))) return false;
+      await invalidateLinksOfUser(trx, user, now);
       // The user was invited at a new address and has proved that address.
       const hasNewEmail = link.purpose === 'activate' && email !== user.email;
-      if (hasNewEmail && !(await confirmPendingEmail(trx, user, email, at))) return false;
-      await replacePassword(trx, user, passwordHash, at);
+      if (hasNewEmail && !(await confirmPendingEmail(trx, user, email, now))) return false;
+      await replacePassword(trx, user, passwordHash, now);
       await markEmailVerified(trx, user, email);
       if (user.hasPassword) await outbox.enqueueNotice(trx, user, 'password-changed');
       return true;
@@ -118,12 +119,12 @@ export function createEmailLinks(deps: Deps) {
   }
 
   async function confirmEmail({ user, email }: EmailLink, linkHash: Buffer): Promise<boolean> {
-    const at = clock.now();
+    const now = clock.now();
     return database.transaction(async (trx) => {
-      if (!(await markLinkUsed(trx, user.organizationId, linkHash, at))) return false;
-      if (!(await confirmPendingEmail(trx, user, email, at))) return false;
+      if (!(await markLinkUsed(trx, user.organizationId, linkHash, now))) return false;
+      if (!(await confirmPendingEmail(trx, user, email, now))) return false;
       // They are in the old mailbox.
-      await invalidateLinksOfUser(trx, user, at);
+      await invalidateLinksOfUser(trx, user, now);
       if (user.email !== email) await outbox.enqueueNotice(trx, user, 'email-changed');
       return true;
     });
@@ -181,8 +182,10 @@ export function createEmailLinks(deps: Deps) {
       organizationId: string,
       link: string,
     ): Promise<{ user: User; purpose: LinkPurpose } | undefined> {
-      const found = await findLink(organizationId, link);
-      return found === undefined ? undefined : { user: found.user, purpose: found.purpose };
+      const existing = await findLink(organizationId, link);
+      return existing === undefined
+        ? undefined
+        : { user: existing.user, purpose: existing.purpose };
     },
 
     /** Undefined if the link is used, expired or unknown. Rejects with `field_invalid` if the password is not allowed. */
@@ -191,17 +194,17 @@ export function createEmailLinks(deps: Deps) {
       link: string,
       password?: string,
     ): Promise<User | undefined> {
-      const found = await findLink(organizationId, link);
-      if (found === undefined) return undefined;
-      const { user, purpose } = found;
+      const existing = await findLink(organizationId, link);
+      if (existing === undefined) return undefined;
+      const { user, purpose } = existing;
       const hash = hashSecret(link);
       if (purpose === 'email') {
-        if (!(await confirmEmail(found, hash))) return undefined;
+        if (!(await confirmEmail(existing, hash))) return undefined;
         deps.invalidateUser(organizationId, user.userId);
       } else {
         if (password === undefined)
           refuse('field_required', 'The field password is required for this link.');
-        if (!(await setPassword(found, hash, password))) return undefined;
+        if (!(await setPassword(existing, hash, password))) return undefined;
         await deps.endAllSessions(user);
       }
       outbox.poke();

@@ -1,4 +1,4 @@
-// Letters are durable: written in the commit of what they tell, sent through any failure, read nowhere.
+// Emails are durable: stored in the transaction of the change that they report, sent despite failures, and encrypted.
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -24,16 +24,16 @@ import {
 
 const newer = 'eight tills under one roof';
 
-test('a link reaches its reader over a mail server that fails, and lies in the clear nowhere', async () => {
+test('a link arrives although the mail server fails at first, and is stored in plain text nowhere', async () => {
   const log = createLog({ logLevel: 'silent', instanceName: 'test' });
-  // A database of its own: houses of other tests would take these jobs for theirs.
+  // A separate database: other tests would run these jobs.
   const database = openDatabase({ url: await testCopyUrl(), log });
-  const house = { log, clock: systemClock, ids: systemIds };
-  await migrate(database, migrations, house);
+  const shared = { log, clock: systemClock, ids: systemIds };
+  await migrate(database, migrations, shared);
   const dataDir = await mkdtemp(join(tmpdir(), 'switchyard-post-'));
   const settings = { dataDir, mailFrom: 'no-reply@shop.example', mailTimeoutMs: 1_000 };
-  const catcher = createMail({ settings, ...house });
-  const jobs = createJobs({ ...house, database, metrics: createMetrics(), pollMs: 20 });
+  const catcher = createMail({ settings, ...shared });
+  const jobs = createJobs({ ...shared, database, metrics: createMetrics(), pollMs: 20 });
   let failures = 0;
   const mail = {
     async send(message: Parameters<typeof catcher.send>[0]) {
@@ -72,10 +72,10 @@ test('a link reaches its reader over a mail server that fails, and lies in the c
   }
 });
 
-test('a letter to a mailbox that is no more is given up, and others are not', async () => {
+test('an email to a removed mailbox is given up, other emails are retried', async () => {
   const log = createLog({ logLevel: 'silent', instanceName: 'test' });
   const database = openDatabase({ url: await testCopyUrl(), log });
-  const house = { log, clock: systemClock, ids: systemIds };
+  const shared = { log, clock: systemClock, ids: systemIds };
   const server = await openMailServer([
     [/^RCPT TO:<gone@/, '550 5.1.1 no such mailbox'],
     [/^RCPT TO:<full@/, '452 4.2.2 full'],
@@ -86,9 +86,9 @@ test('a letter to a mailbox that is no more is given up, and others are not', as
     mailTimeoutMs: 10_000,
     smtpUrl: server.url,
   };
-  const mail = createMail({ settings, ...house });
-  const jobs = createJobs({ ...house, database, metrics: createMetrics(), pollMs: 20 });
-  const left = () =>
+  const mail = createMail({ settings, ...shared });
+  const jobs = createJobs({ ...shared, database, metrics: createMetrics(), pollMs: 20 });
+  const remainingJobs = () =>
     database.query<{ attempts: number; kind: string; last_error: string | null }>(
       'SELECT attempts, kind, last_error FROM jobs',
     );
@@ -101,12 +101,12 @@ test('a letter to a mailbox that is no more is given up, and others are not', as
     }
     jobs.start();
     await eventually('one is gone, and the other waits', async () => {
-      const [job, ...others] = await left();
+      const [job, ...others] = await remainingJobs();
       return others.length === 0 && job?.last_error?.includes('EENVELOPE 452') === true;
     });
-    // After some days of this.
+    // After several days of retries.
     await database.query('UPDATE jobs SET attempts = 1000, due_at = now()');
-    await eventually('this one as well', async () => (await left()).length === 0);
+    await eventually('this one as well', async () => (await remainingJobs()).length === 0);
   } finally {
     await jobs.stop();
     await mail.close();
@@ -115,7 +115,7 @@ test('a letter to a mailbox that is no more is given up, and others are not', as
   }
 });
 
-test('what cannot be told by letter is not done', async () => {
+test('a change whose email cannot be enqueued is rolled back', async () => {
   const office = openPostOffice();
   let isFull = false;
   const scene = await openTestAccounts(await testDatabase(), {
@@ -133,7 +133,7 @@ test('what cannot be told by letter is not done', async () => {
   await assert.rejects(accounts.setPassword(organizationId, user.userId, newer), /is full/);
   assert.ok((await scene.attempt(user)).ok);
   assert.deepEqual(scene.ended, []);
-  // Nor does a link count that nobody was sent.
+  // A link that was not sent does not count for the limit.
   for (let index = 0; index < 12; index += 1) {
     await assert.rejects(accounts.emailLinks.sendInvitation(user), /is full/);
   }
@@ -141,7 +141,7 @@ test('what cannot be told by letter is not done', async () => {
   await accounts.emailLinks.sendInvitation(user);
 });
 
-test('a process without mail says so, and does nothing by halves', async () => {
+test('a process without email configuration rejects the change and leaves no partial result', async () => {
   const scene = await openTestAccounts(await testDatabase(), { jobs: undefined, mail: undefined });
   const user = await scene.createUser();
   await assert.rejects(

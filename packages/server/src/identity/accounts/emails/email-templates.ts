@@ -71,7 +71,7 @@ export function renderAccountEmail(email: AccountEmail): RenderedEmail {
   };
 }
 
-function formatTime(at: number, language: LanguageName, zone = 'UTC'): string {
+function formatTime(timestamp: number, language: LanguageName, zone = 'UTC'): string {
   return new Intl.DateTimeFormat(dateLocales[language], {
     day: 'numeric',
     month: 'long',
@@ -80,7 +80,7 @@ function formatTime(at: number, language: LanguageName, zone = 'UTC'): string {
     minute: '2-digit',
     timeZone: zone,
     timeZoneName: 'short',
-  }).format(at);
+  }).format(timestamp);
 }
 
 /** No images, style sheets or other resources that a mail client would have to load. */

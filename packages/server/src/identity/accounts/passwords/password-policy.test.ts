@@ -1,4 +1,4 @@
-// What may be a password: the real word lists in their own thread.
+// The password policy with the real word lists in their worker thread.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { openTestAccounts, type TestAccounts } from '../../../../test/accounts.ts';
@@ -26,14 +26,14 @@ describe('the password policy', () => {
   const faultOf = (password: string, hasSecondFactor = false) =>
     scene.accounts.findPasswordViolation(password, user, hasSecondFactor);
 
-  test('asks for length first, less beside a second factor', async () => {
+  test('checks the length first, and requires less with a second factor', async () => {
     assert.equal(await faultOf('k2!8xQz0pLmn'), 'too_short');
     assert.equal(await faultOf('k2!8xQz0pLmn', true), undefined);
     assert.equal(await faultOf('k2!8xQz0pLm', true), 'too_short');
     assert.equal(await faultOf('x'.repeat(129)), 'too_long');
   });
 
-  test('refuses what is tried first, in two languages', async () => {
+  test('rejects common passwords in two languages', async () => {
     const common = [
       'aaaaaaaaaaaaaaaa',
       '123456789012345',
@@ -50,8 +50,8 @@ describe('the password policy', () => {
       assert.equal(await faultOf(password, true), 'too_common', password);
   });
 
-  test('refuses the words of the user, the realm and the product', async () => {
-    const own = [
+  test('rejects passwords made of words of the user, the realm and the product', async () => {
+    const ownPolicy = [
       'Marguerite-Dubois',
       'dubois.marguerite1',
       'boulangerie-soleil',
@@ -59,10 +59,11 @@ describe('the password policy', () => {
       `${scene.userDomainId}-1`,
       'DuboisDuboisDubois12',
     ];
-    for (const password of own) assert.equal(await faultOf(password, true), 'too_common', password);
+    for (const password of ownPolicy)
+      assert.equal(await faultOf(password, true), 'too_common', password);
   });
 
-  test('takes what people can remember and nobody tries, without asking for signs', async () => {
+  test('accepts long memorable passwords without special characters', async () => {
     const fine = [
       'seven tills under one roof',
       'le chat mange la souris',
@@ -74,15 +75,15 @@ describe('the password policy', () => {
     for (const password of fine) assert.equal(await faultOf(password), undefined, password);
   });
 
-  test('answers many at once, and takes the longest in bounded time', async () => {
+  test('checks many passwords concurrently, and the longest in bounded time', async () => {
     const hard = Array.from({ length: 128 }, (_, index) =>
       String.fromCodePoint(33 + ((index * 37) % 94)),
     );
-    const asked = Array.from({ length: 6 }, () => faultOf(hard.join('')));
-    assert.deepEqual(await Promise.all(asked), Array.from({ length: 6 }).fill(undefined));
+    const pending = Array.from({ length: 6 }, () => faultOf(hard.join('')));
+    assert.deepEqual(await Promise.all(pending), Array.from({ length: 6 }).fill(undefined));
   });
 
-  test('holds for new users, set passwords and links', async () => {
+  test('applies to new users, changed passwords and email links', async () => {
     await assert.rejects(scene.createUser({ password: 'passwordpassword' }), /easy to guess/);
     const { accounts, organizationId } = scene;
     await assert.rejects(
@@ -92,18 +93,18 @@ describe('the password policy', () => {
     await accounts.setPassword(organizationId, user.userId, 'seven tills under one roof');
   });
 
-  test('asks no list about what a machine made, but still whether it is long enough', async () => {
+  test('checks only the length of random passwords', async () => {
     const made = (password: string) => scene.createUser({ password, passwordIsRandom: true });
     await made('passwordpassword');
     await assert.rejects(made('k2!8xQz0pLmn'), /needs at least 15 characters/);
   });
 
-  test('works again after its thread was let go', async () => {
+  test('works again after its thread was stopped', async () => {
     await strength.close();
     assert.equal(await faultOf('passwordpassword'), 'too_common');
   });
 
-  test('beyond the line the answer is 503', async () => {
+  test('a full queue of password checks answers 503', async () => {
     const ends = await Promise.allSettled(
       Array.from({ length: 40 }, async () => strength.isCommon('seven tills under one roof', [])),
     );

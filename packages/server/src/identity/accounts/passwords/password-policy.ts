@@ -64,7 +64,7 @@ function userWords(user: UserNames, userDomainId: string): string[] {
 
 /** Removes the longest words first; otherwise a part of a long word would remain. */
 function countOwnCharacters(password: string, words: readonly string[]): number {
-  const longestFirst = words.toSorted((one, other) => other.length - one.length);
+  const longestFirst = words.toSorted((first, second) => second.length - first.length);
   const rest = longestFirst.reduce(
     (text, word) => text.replaceAll(word, ''),
     password.toLowerCase(),

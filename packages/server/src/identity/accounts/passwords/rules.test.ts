@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { findLengthViolation, normalizePassword } from './rules.ts';
 
-describe('the length of a password', () => {
-  test('counts code points of the prepared form', () => {
+describe('the length and form of a password', () => {
+  test('counts code points of the normalized form', () => {
     assert.equal(findLengthViolation('x'.repeat(14), false), 'too_short');
     assert.equal(findLengthViolation('x'.repeat(15), false), undefined);
     assert.equal(findLengthViolation('x'.repeat(11), true), 'too_short');
@@ -17,7 +17,7 @@ describe('the length of a password', () => {
     assert.equal(findLengthViolation('x'.repeat(10_000_000), false), 'too_long');
   });
 
-  test('one text typed on two machines is one password', () => {
+  test('the same text from different keyboards is the same password', () => {
     assert.equal(normalizePassword('cafe\u0301\u00a0noir'), 'café noir');
     assert.notEqual(normalizePassword('ﬁn'), 'fin');
     assert.notEqual(normalizePassword('a\0b'), normalizePassword('a'));

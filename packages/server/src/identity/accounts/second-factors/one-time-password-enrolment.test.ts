@@ -1,4 +1,4 @@
-// Setting up one-time passwords, and the ten codes for a lost phone.
+// Set-up of one-time passwords, and the ten recovery codes for a lost phone.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import {
@@ -12,7 +12,7 @@ import { testDatabase } from '../../../../test/database.ts';
 import type { Database } from '../../../platform/index.ts';
 import type { User } from '../types.ts';
 
-describe('enrolment', () => {
+describe('the set-up of one-time passwords', () => {
   let database: Database;
   let scene: TestAccounts;
 
@@ -32,7 +32,7 @@ describe('enrolment', () => {
     return { user, secret, recoveryCodes: done?.recoveryCodes ?? [] };
   }
 
-  test('is over when a code shows that the secret arrived', async () => {
+  test('is complete when the user enters a code of the secret', async () => {
     const user = await scene.createUser({ secondFactor: 'Required' });
     const { secret, uri } = await scene.accounts.beginOtpEnrolment(user);
     assert.match(secret, /^[A-Z2-7]{32}$/);
@@ -44,15 +44,15 @@ describe('enrolment', () => {
     const done = await scene.accounts.confirmOtpEnrolment(user, code, origin);
     assert.equal(new Set(done?.recoveryCodes).size, 10);
     assert.equal((await find(user))?.secondFactor, 'On');
-    assert.equal(scene.ended.at(-1), user.userId, 'who came in by the password alone is out');
-    assert.equal((await scene.attempt(user, { otp: code })).ok, false, 'the code is spent');
+    assert.equal(scene.ended.at(-1), user.userId, 'sessions without a second factor are ended');
+    assert.equal((await scene.attempt(user, { otp: code })).ok, false, 'the code is used up');
     scene.clock.advance(30_000);
     assert.ok((await scene.attempt(user, { otp: codeOf(secret, now()) })).ok);
     const [mail] = await scene.office.deliver();
     assert.equal(mail?.subject, 'A second factor was set up · Switchyard');
   });
 
-  test('keeps neither the secret nor the recovery codes readable', async () => {
+  test('stores neither the secret nor the recovery codes in plain text', async () => {
     const { user, secret, recoveryCodes } = await enrolled();
     const rows = await database.query(
       `SELECT o.*, encode(o.secret_sealed, 'escape') AS sealed_text, r.*,
@@ -67,7 +67,7 @@ describe('enrolment', () => {
     for (const each of [secret, ...recoveryCodes]) assert.equal(text.includes(each), false);
   });
 
-  test('loaded again shows the same secret to the same sign-in, and to no other', async () => {
+  test('returns the same secret again to the same sign-in, and to no other', async () => {
     const user = await scene.createUser({ secondFactor: 'Required' });
     const first = await scene.accounts.beginOtpEnrolment(user, 'sign-in 1');
     assert.deepEqual(await scene.accounts.beginOtpEnrolment(user, 'sign-in 1'), first);
@@ -79,7 +79,7 @@ describe('enrolment', () => {
     assert.equal(await scene.accounts.confirmOtpEnrolment(user, old, origin), undefined);
   });
 
-  test('that was left for an hour begins anew', async () => {
+  test('starts again with a new secret after an hour', async () => {
     const user = await scene.createUser({ secondFactor: 'Required' });
     const { secret } = await scene.accounts.beginOtpEnrolment(user, 'sign-in 1');
     scene.clock.advance(3_600_000);
@@ -92,7 +92,7 @@ describe('enrolment', () => {
     assert.equal(await scene.accounts.confirmOtpEnrolment(nothing, '123456', origin), undefined);
   });
 
-  test('of a new phone leaves the old one in force until the code', async () => {
+  test('of a new phone keeps the old secret valid until the new one is confirmed', async () => {
     const { user, secret, recoveryCodes } = await enrolled();
     const newer = await scene.accounts.beginOtpEnrolment(user);
     assert.ok((await scene.attempt(user, { otp: codeOf(secret, now()) })).ok);
@@ -104,7 +104,7 @@ describe('enrolment', () => {
     assert.ok((await scene.attempt(user, { otp: codeOf(newer.secret, now()) })).ok);
   });
 
-  test('confirmed many times at once gives codes once, and they are good', async () => {
+  test('returns valid recovery codes once for concurrent confirmations', async () => {
     for (let round = 0; round < 8; round += 1) {
       const user = await scene.createUser({ secondFactor: 'Required' });
       const { secret } = await scene.accounts.beginOtpEnrolment(user);
@@ -120,7 +120,7 @@ describe('enrolment', () => {
     }
   });
 
-  test('a recovery code stands for a phone once, also for many at once', async () => {
+  test('a recovery code works once, also for concurrent sign-ins', async () => {
     const { user, recoveryCodes } = await enrolled();
     const [first = '', second = ''] = recoveryCodes;
     const answer = await scene.attempt(user, { otp: first.toLowerCase().replace('-', ' ') });
@@ -133,7 +133,7 @@ describe('enrolment', () => {
     assert.equal(answers.filter(({ ok }) => ok).length, 1);
   });
 
-  test('a recovery code is its owner’s alone, and a wrong password spends none', async () => {
+  test('a recovery code works only for its user, and a wrong password does not use it up', async () => {
     const ann = await enrolled();
     const bob = await scene.createUser({ otpSecret: newOtpSecret() });
     const otp = ann.recoveryCodes[0] ?? '';
@@ -142,7 +142,7 @@ describe('enrolment', () => {
     assert.ok((await scene.attempt(ann.user, { otp })).ok);
   });
 
-  test('new recovery codes end the old ones', async () => {
+  test('new recovery codes replace the old ones', async () => {
     const { user, recoveryCodes } = await enrolled();
     const newer = await scene.accounts.renewRecoveryCodes(user);
     assert.equal(newer.length, 10);

@@ -52,9 +52,9 @@ export function createOtpEnrolment(deps: Deps) {
      * Only the same sign-in gets the same secret again when its page is reloaded.
      */
     async begin(user: User, signInId?: string): Promise<{ secret: string; uri: string }> {
-      const at = clock.now();
+      const now = clock.now();
       if (signInId !== undefined) {
-        const pending = await store.findPendingSecret(user, at - pendingSecretLifetimeMs);
+        const pending = await store.findPendingSecret(user, now - pendingSecretLifetimeMs);
         if (pending?.signInId === signInId) {
           return describeSecret(user, oneTimePasswords.openSecret(pending.sealedSecret, user));
         }
@@ -63,7 +63,7 @@ export function createOtpEnrolment(deps: Deps) {
       await store.savePendingSecret(
         user,
         { sealedSecret: oneTimePasswords.sealSecret(secret, user), signInId },
-        at,
+        now,
       );
       return describeSecret(user, secret);
     },
@@ -79,30 +79,30 @@ export function createOtpEnrolment(deps: Deps) {
       origin: AttemptOrigin,
       setUpConditions: Partial<SetUpConditions> = {},
     ): Promise<{ recoveryCodes: string[] } | undefined> {
-      const at = clock.now();
-      const pending = await store.findPendingSecret(user, at - pendingSecretLifetimeMs);
+      const now = clock.now();
+      const pending = await store.findPendingSecret(user, now - pendingSecretLifetimeMs);
       const step =
         pending === undefined
           ? undefined
           : oneTimePasswords.findMatchingStep(
               oneTimePasswords.openSecret(pending.sealedSecret, user),
               code,
-              at,
+              now,
             );
       const recoveryCodes = oneTimePasswords.newRecoveryCodes();
       const result =
         pending === undefined || step === undefined
           ? 'wrong'
           : await database.transaction(async (trx) => {
-              const conditions = { since: pending.at, ...setUpConditions };
+              const conditions = { since: pending.startedAt, ...setUpConditions };
               if (!(await lockUserForSetUp(trx, user, conditions))) return 'revoked';
-              if (!(await confirmPendingSecret(trx, user, pending.sealedSecret, step, at)))
+              if (!(await confirmPendingSecret(trx, user, pending.sealedSecret, step, now)))
                 return 'wrong';
-              const hashes = recoveryCodes.map((each) =>
-                oneTimePasswords.hashRecoveryCode(each, user),
+              const hashes = recoveryCodes.map((recoveryCode) =>
+                oneTimePasswords.hashRecoveryCode(recoveryCode, user),
               );
-              await replaceRecoveryCodes(trx, user, hashes, at);
-              await enableSecondFactor(trx, user, at);
+              await replaceRecoveryCodes(trx, user, hashes, now);
+              await enableSecondFactor(trx, user, now);
               await outbox.enqueueNotice(trx, user, 'second-factor-set');
               return 'confirmed';
             });

@@ -1,4 +1,4 @@
-// One-time passwords against the vectors of RFC 6238, and recovery codes as people type them.
+// One-time passwords with the test vectors of RFC 6238, and recovery codes in typed variants.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
@@ -9,7 +9,7 @@ const masterKey = randomBytes(32);
 const passwords = createOneTimePasswords(masterKey, systemIds);
 const owner = { organizationId: 'o', userId: 'u' };
 
-/** Appendix B, SHA-1, of whose eight digits six are ours. */
+/** Appendix B, SHA-1; the last six of the eight digits are used. */
 const secret = Buffer.from('12345678901234567890');
 const vectors: [seconds: number, code: string][] = [
   [59, '94287082'],
@@ -21,14 +21,14 @@ const vectors: [seconds: number, code: string][] = [
 ];
 
 describe('a one-time password', () => {
-  test('is that of RFC 6238', () => {
+  test('matches the test vectors of RFC 6238', () => {
     for (const [seconds, code] of vectors) {
       const step = passwords.findMatchingStep(secret, code.slice(2), seconds * 1000);
       assert.equal(step, Math.floor(seconds / 30), code);
     }
   });
 
-  test('holds for one step before and after, and no longer', () => {
+  test('is valid one step before and after, and no longer', () => {
     const [seconds, code] = [1_111_111_111, '050471'];
     const step = Math.floor(seconds / 30);
     const stepAt = (shift: number) =>
@@ -36,7 +36,7 @@ describe('a one-time password', () => {
     assert.deepEqual([-2, -1, 0, 1, 2].map(stepAt), [undefined, step, step, step, undefined]);
   });
 
-  test('is six digits, with the spaces that people put in', () => {
+  test('has six digits, and spaces are ignored', () => {
     const at = 59_000;
     assert.equal(passwords.findMatchingStep(secret, ' 287 082 ', at), 1);
     for (const code of [
@@ -55,7 +55,7 @@ describe('a one-time password', () => {
     assert.equal(passwords.findMatchingStep(undefined, '287082', at), undefined);
   });
 
-  test('has a secret that opens at its owner alone', () => {
+  test('has a secret that can be decrypted only for its user', () => {
     const made = passwords.newSecret();
     assert.equal(made.length, 20);
     const sealed = passwords.sealSecret(made, owner);
@@ -66,7 +66,7 @@ describe('a one-time password', () => {
     assert.throws(() => others.openSecret(sealed, owner));
   });
 
-  test('is carried by base32 and an address that applications read', () => {
+  test('has a base32 secret and a URI for authenticator apps', () => {
     assert.equal(passwords.toBase32(secret), 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ');
     assert.deepEqual(parseOtpSecret('GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'), secret);
     assert.equal(parseOtpSecret('GEZDGNBVGY3TQOJQ'), undefined);
@@ -81,7 +81,7 @@ describe('a one-time password', () => {
 });
 
 describe('recovery codes', () => {
-  test('are ten different ones, each hard to misread', () => {
+  test('are ten different codes without ambiguous characters', () => {
     const codes = passwords.newRecoveryCodes();
     assert.equal(new Set(codes).size, 10);
     for (const code of codes) {
@@ -90,7 +90,7 @@ describe('recovery codes', () => {
     }
   });
 
-  test('are the same however they are typed, and another owner’s are others', () => {
+  test('have one hash for all typed variants, and a different hash for another user', () => {
     const hash = passwords.hashRecoveryCode('0A1BC-DEFGH', owner);
     for (const typed of ['0a1bcdefgh', ' 0A1BC DEFGH', 'oAlBc-deFgh', '0aIbc-defgh']) {
       assert.deepEqual(passwords.hashRecoveryCode(typed, owner), hash, typed);

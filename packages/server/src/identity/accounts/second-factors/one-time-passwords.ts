@@ -39,7 +39,7 @@ export function createOneTimePasswords(masterKey: Buffer, ids: Ids) {
       openSealed(secretKey, sealed, encryptionContext(owner)),
 
     /** The 30-second step of this code, or undefined. Without a secret it does the same work. */
-    findMatchingStep(secret: Buffer | undefined, code: string, at: number): number | undefined {
+    findMatchingStep(secret: Buffer | undefined, code: string, now: number): number | undefined {
       const token = code.length > maxTypedLength ? '' : code.replaceAll(/\s/g, '');
       const delta = TOTP.validate({
         token: codePattern.test(token) ? token : 'not a code',
@@ -47,11 +47,11 @@ export function createOneTimePasswords(masterKey: Buffer, ids: Ids) {
         algorithm: 'SHA1',
         digits,
         period: periodSeconds,
-        timestamp: at,
+        timestamp: now,
         window: toleratedSteps,
       });
       if (delta === null || secret === undefined) return undefined;
-      return Math.floor(at / 1000 / periodSeconds) + delta;
+      return Math.floor(now / 1000 / periodSeconds) + delta;
     },
 
     /** The URI in the QR code that authenticator apps read. */

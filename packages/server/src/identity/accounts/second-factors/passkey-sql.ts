@@ -63,13 +63,13 @@ export function createPasskeyStore(database: Database) {
       { organizationId, userId }: UserKey,
       challengeHash: Buffer,
       purpose: ChallengePurpose,
-      at: number,
+      now: number,
     ): Promise<number | undefined> {
       const [consumed] = await database.query<{ expires_at: Date }>(
         `DELETE FROM user_challenges
          WHERE organization_id = $1 AND challenge_hash = $2 AND user_id = $3 AND purpose = $4
            AND expires_at > $5 RETURNING expires_at`,
-        [organizationId, challengeHash, userId, purpose, isoTime(at)],
+        [organizationId, challengeHash, userId, purpose, isoTime(now)],
       );
       return consumed?.expires_at.getTime();
     },
@@ -79,13 +79,13 @@ export function createPasskeyStore(database: Database) {
       { organizationId, userId }: UserKey,
       credentialId: string,
       counter: number,
-      at: number,
+      now: number,
     ): Promise<boolean> {
       const updated = await database.query(
         `UPDATE user_passkeys SET counter = $4, last_used_at = $5
          WHERE organization_id = $1 AND user_id = $2 AND credential_id = $3
            AND (counter < $4 OR (counter = 0 AND $4 = 0)) RETURNING user_id`,
-        [organizationId, userId, credentialId, counter, isoTime(at)],
+        [organizationId, userId, credentialId, counter, isoTime(now)],
       );
       return updated.length > 0;
     },
@@ -116,14 +116,14 @@ export async function deletePasskey(
   trx: Kysely<unknown>,
   { organizationId, userId }: UserKey,
   credentialId: string,
-  at: number,
+  now: number,
 ): Promise<boolean> {
   await lockUser(trx, { organizationId, userId });
   const deleted = await sql`DELETE FROM user_passkeys WHERE organization_id = ${organizationId}
       AND user_id = ${userId} AND credential_id = ${credentialId} RETURNING user_id`.execute(trx);
   if (deleted.rows.length === 0) return false;
   await sql`UPDATE users SET second_factor = 'Required', version = version + 1,
-      updated_at = ${isoTime(at)}
+      updated_at = ${isoTime(now)}
     WHERE organization_id = ${organizationId} AND user_id = ${userId}
       AND NOT EXISTS (SELECT 1 FROM user_passkeys AS p
         WHERE p.organization_id = ${organizationId} AND p.user_id = ${userId})

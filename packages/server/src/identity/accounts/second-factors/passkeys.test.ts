@@ -1,4 +1,4 @@
-// Passkeys, judged against an authenticator of our own that shares no code with the library.
+// Passkeys, tested with an authenticator of this project that shares no code with the library.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import {
@@ -45,10 +45,10 @@ describe('a passkey', () => {
     return passkeys().authenticate(user, key.get(options, faults), rp, origin);
   }
 
-  test('is registered, asked for behind the password, and lets its user in', async () => {
+  test('is registered, required after the password, and completes the sign-in', async () => {
     const { user, key } = await withKey();
-    const found = await scene.accounts.find(user.organizationId, user.userId);
-    assert.equal(found?.secondFactor, 'On');
+    const passkey = await scene.accounts.find(user.organizationId, user.userId);
+    assert.equal(passkey?.secondFactor, 'On');
     const half = await scene.attempt(user);
     assert.equal(half.ok && half.needs, 'passkey');
     scene.clock.advance(1_000);
@@ -70,7 +70,7 @@ describe('a passkey', () => {
     assert.equal(mails.at(-1)?.subject, 'A second factor was set up · Switchyard');
   });
 
-  test('is not registered on what was asked before a reset, and is on what is asked behind it', async () => {
+  test('is not registered with a challenge from before a reset, but with one from after it', async () => {
     const user = await scene.createUser({ secondFactor: 'Required' });
     const { organizationId, userId } = user;
     const { accounts, clock } = scene;
@@ -90,7 +90,7 @@ describe('a passkey', () => {
     assert.ok(await register(user, createAuthenticator(site)));
   });
 
-  test('is asked for in words that fit a second factor', async () => {
+  test('is requested with options that fit a second factor', async () => {
     const { user, key } = await withKey();
     const again = await passkeys().registrationOptions(user, rp);
     assert.deepEqual(
@@ -106,7 +106,7 @@ describe('a passkey', () => {
     assert.ok(Buffer.from(options.challenge, 'base64url').length >= 16);
   });
 
-  test('a challenge is good once, for its user and purpose, for five minutes', async () => {
+  test('a challenge is valid once, for its user and purpose, for five minutes', async () => {
     const { user, key } = await withKey();
     const other = await withKey();
     const options = await passkeys().authenticationOptions(user, rp);
@@ -120,11 +120,11 @@ describe('a passkey', () => {
     const creation = await passkeys().registrationOptions(user, rp);
     const misused = key.get(options, { challenge: creation.challenge });
     assert.equal(await passkeys().authenticate(user, misused, rp, origin), false);
-    const own = key.get(options, { challenge: Buffer.alloc(32, 7).toString('base64url') });
-    assert.equal(await passkeys().authenticate(user, own, rp, origin), false);
+    const ownPasskey = key.get(options, { challenge: Buffer.alloc(32, 7).toString('base64url') });
+    assert.equal(await passkeys().authenticate(user, ownPasskey, rp, origin), false);
   });
 
-  test('of many with one answer at once one is let in', async () => {
+  test('of many concurrent requests with one response, one succeeds', async () => {
     const { user, key } = await withKey();
     const options = await passkeys().authenticationOptions(user, rp);
     const answer = key.get(options);
@@ -134,7 +134,7 @@ describe('a passkey', () => {
     assert.equal(ends.filter((end) => end).length, 1);
   });
 
-  test('is refused from another site, for another site, without a touch, or with another key', async () => {
+  test('is rejected from another site, for another site, without user presence, or with another key', async () => {
     const { user, key } = await withKey();
     assert.equal(await use(user, key, { origin: 'https://localhost.evil.example' }), false);
     assert.equal(await use(user, key, { origin: 'http://localhost:8443' }), false);
@@ -147,7 +147,7 @@ describe('a passkey', () => {
     assert.equal(await use(user, key), true);
   });
 
-  test('a counter that does not grow is a copied key; none at all is fine', async () => {
+  test('is rejected if its counter does not increase; authenticators without a counter are accepted', async () => {
     const { user, key } = await withKey();
     assert.equal(await use(user, key, { counter: 7 }), true);
     assert.equal(await use(user, key, { counter: 7 }), false);
@@ -159,7 +159,7 @@ describe('a passkey', () => {
     assert.equal(await use(phone.user, phone.key), true);
   });
 
-  test('is not registered from another site, without a touch, or twice', async () => {
+  test('is not registered from another site, without user presence, or twice', async () => {
     const user = await scene.createUser();
     const key = createAuthenticator(site);
     const refusals = [
@@ -181,7 +181,7 @@ describe('a passkey', () => {
     );
   });
 
-  test('takes any answer for what it is', async () => {
+  test('rejects every malformed response', async () => {
     const { user, key } = await withKey();
     const options = await passkeys().authenticationOptions(user, rp);
     const good = key.get(options);
@@ -204,7 +204,7 @@ describe('a passkey', () => {
     for (const answer of answers) {
       assert.equal(await passkeys().authenticate(user, answer, rp, origin), false);
       assert.equal(await passkeys().register(user, answer, rp), false);
-      // Thirteen failures would lock the user in between.
+      // Thirteen failures would lock the user.
       await database.query('UPDATE users SET failed_attempts = 0 WHERE user_id = $1', [
         user.userId,
       ]);
@@ -214,12 +214,12 @@ describe('a passkey', () => {
     const transports = [{}, '\0', 'x'.repeat(10_000), 'nfc'];
     const answer = { ...odd, response: { ...odd.response, transports } };
     assert.equal(await passkeys().register(user, answer, rp), true);
-    const kept = await passkeys().authenticationOptions(user, rp);
-    const listed = kept.allowCredentials?.find(({ id }) => id === odd.id);
+    const currentSessionId = await passkeys().authenticationOptions(user, rp);
+    const listed = currentSessionId.allowCredentials?.find(({ id }) => id === odd.id);
     assert.deepEqual(listed?.transports, ['nfc']);
   });
 
-  test('ten failures lock as they do for codes', async () => {
+  test('locks the user after ten failures, as with codes', async () => {
     const { user, key } = await withKey();
     const other = createAuthenticator(site);
     for (let index = 0; index < maxFailures; index += 1)
@@ -228,7 +228,7 @@ describe('a passkey', () => {
     assert.equal((await scene.attempt(user)).ok, false);
   });
 
-  test('a user has ten at most', async () => {
+  test('a user has at most ten passkeys', async () => {
     const user = await scene.createUser();
     for (let index = 0; index < 10; index += 1) {
       assert.ok(await register(user, createAuthenticator(site)));
@@ -236,7 +236,7 @@ describe('a passkey', () => {
     assert.equal(await register(user, createAuthenticator(site)), false);
   });
 
-  test('the last one removed, a factor must be set up again; one-time passwords are one', async () => {
+  test('after the last factor is removed, a new one is required; one-time passwords count as a factor', async () => {
     const find = (user: User) => scene.accounts.find(user.organizationId, user.userId);
     const { user, key } = await withKey();
     const second = createAuthenticator(site);
@@ -248,15 +248,15 @@ describe('a passkey', () => {
     const half = await scene.attempt(user);
     assert.equal(half.ok && half.needs, 'enrolment');
     const otpSecret = newOtpSecret();
-    const both = await scene.createUser({ otpSecret });
-    assert.ok(await register(both, key));
-    assert.ok(await passkeys().remove(both, key.id));
-    assert.equal((await find(both))?.secondFactor, 'On');
+    const factors = await scene.createUser({ otpSecret });
+    assert.ok(await register(factors, key));
+    assert.ok(await passkeys().remove(factors, key.id));
+    assert.equal((await find(factors))?.secondFactor, 'On');
     const otp = codeOf(otpSecret, scene.clock.now());
-    assert.ok((await scene.attempt(both, { otp })).ok);
+    assert.ok((await scene.attempt(factors, { otp })).ok);
   });
 
-  test('a recovery code stands for a lost key', async () => {
+  test('a recovery code replaces a lost passkey', async () => {
     const { user } = await withKey();
     const [code = ''] = await scene.accounts.renewRecoveryCodes(user);
     const answer = await scene.attempt(user, { otp: code });

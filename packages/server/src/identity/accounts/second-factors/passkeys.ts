@@ -201,20 +201,20 @@ export function createPasskeys(deps: Deps): Passkeys {
       if (checked?.verified !== true) return false;
       const { id, publicKey, counter, transports } = checked.registrationInfo.credential;
       if (id.length > maxCredentialIdLength || publicKey.length > maxPublicKeyBytes) return false;
-      const at = clock.now();
+      const now = clock.now();
       const passkey = {
         credentialId: id,
         publicKey: Buffer.from(publicKey),
         counter,
         transports: parseTransports(transports),
         name: cleanName(name),
-        createdAt: at,
+        createdAt: now,
       };
       const isSaved = await database.transaction(async (trx) => {
         const conditions = { since: issued.issuedAt, currentSessionId };
         if (!(await lockUserForSetUp(trx, user, conditions))) return false;
         if (!(await insertPasskey(trx, user, passkey, maxPasskeysPerUser))) return false;
-        await enableSecondFactor(trx, user, at);
+        await enableSecondFactor(trx, user, now);
         await outbox.enqueueNotice(trx, user, 'second-factor-set');
         return true;
       });
@@ -241,9 +241,9 @@ export function createPasskeys(deps: Deps): Passkeys {
     },
 
     async remove(user, credentialId) {
-      const at = clock.now();
+      const now = clock.now();
       const isRemoved = await database.transaction((trx) =>
-        deletePasskey(trx, user, credentialId, at),
+        deletePasskey(trx, user, credentialId, now),
       );
       if (isRemoved) deps.invalidateUser(user.organizationId, user.userId);
       return isRemoved;
@@ -258,7 +258,7 @@ function toCredentialDescriptor({ credentialId, transports }: StoredPasskey) {
 /** Hints from the client: ignores everything that is not a word. */
 function parseTransports(transports: unknown): string[] {
   const listed: unknown[] = Array.isArray(transports) ? transports : [];
-  const words = listed.filter((each): each is string => typeof each === 'string');
+  const words = listed.filter((transport): transport is string => typeof transport === 'string');
   return words.filter((word) => /^[a-z-]{1,32}$/.test(word)).slice(0, maxTransports);
 }
 

@@ -23,22 +23,22 @@ export function createSecondFactorStore(database: Database) {
     async findPendingSecret(
       { organizationId, userId }: UserKey,
       since: number,
-    ): Promise<(PendingSecret & { readonly at: number }) | undefined> {
+    ): Promise<(PendingSecret & { readonly startedAt: number }) | undefined> {
       const [row] = await database.query<PendingSecretRow>(
         `SELECT pending_sealed, pending_for, pending_at FROM user_one_time_passwords
          WHERE organization_id = $1 AND user_id = $2 AND pending_at > $3`,
         [organizationId, userId, isoTime(since)],
       );
       if (row === undefined) return undefined;
-      const { pending_sealed: sealed, pending_for: signIn, pending_at: at } = row;
-      return { sealedSecret: sealed, signInId: signIn ?? undefined, at: at.getTime() };
+      const { pending_sealed: sealedSecret, pending_for: signInId, pending_at: startedAt } = row;
+      return { sealedSecret, signInId: signInId ?? undefined, startedAt: startedAt.getTime() };
     },
 
     /** The confirmed secret stays valid until the new one is confirmed. */
     async savePendingSecret(
       { organizationId, userId }: UserKey,
       pendingSecret: PendingSecret,
-      at: number,
+      now: number,
     ): Promise<void> {
       await database.query(
         `INSERT INTO user_one_time_passwords
@@ -52,7 +52,7 @@ export function createSecondFactorStore(database: Database) {
           userId,
           pendingSecret.sealedSecret,
           pendingSecret.signInId ?? null,
-          isoTime(at),
+          isoTime(now),
         ],
       );
     },
@@ -66,14 +66,14 @@ export function createSecondFactorStore(database: Database) {
 export async function lockUserForSetUp(
   trx: Kysely<unknown>,
   { organizationId, userId }: UserKey,
-  { since, currentSessionId: keptSessionId, isFirstFactor: isFirst = false }: SetUpConditions,
+  { since, currentSessionId, isFirstFactor = false }: SetUpConditions,
 ): Promise<boolean> {
   const { rows } = await sql`SELECT user_id FROM users
     WHERE organization_id = ${organizationId} AND user_id = ${userId} AND status = 'Enabled'
       AND (tokens_not_before IS NULL OR tokens_not_before <= ${isoTime(since)})
       AND (sessions_ended_at IS NULL OR sessions_ended_at <= ${isoTime(since)}
-        OR sessions_ended_but = ${keptSessionId ?? null})
-      AND (second_factor <> 'On' OR NOT ${isFirst}::boolean)
+        OR sessions_ended_but = ${currentSessionId ?? null})
+      AND (second_factor <> 'On' OR NOT ${isFirstFactor}::boolean)
     FOR UPDATE`.execute(trx);
   return rows.length > 0;
 }
@@ -84,10 +84,10 @@ export async function confirmPendingSecret(
   { organizationId, userId }: UserKey,
   sealedSecret: Buffer,
   step: number,
-  at: number,
+  now: number,
 ): Promise<boolean> {
   const { rows } = await sql`UPDATE user_one_time_passwords SET secret_sealed = pending_sealed,
-      last_step = ${step}, confirmed_at = ${isoTime(at)}, pending_sealed = NULL,
+      last_step = ${step}, confirmed_at = ${isoTime(now)}, pending_sealed = NULL,
       pending_for = NULL, pending_at = NULL
     WHERE organization_id = ${organizationId} AND user_id = ${userId}
       AND pending_sealed = ${sealedSecret} RETURNING user_id`.execute(trx);
@@ -99,13 +99,13 @@ export async function replaceRecoveryCodes(
   trx: Kysely<unknown>,
   { organizationId, userId }: UserKey,
   hashes: readonly Buffer[],
-  at: number,
+  now: number,
 ): Promise<void> {
   const codes = JSON.stringify(hashes.map((hash) => ({ code_hash: hash.toString('hex') })));
   await sql`DELETE FROM user_recovery_codes
     WHERE organization_id = ${organizationId} AND user_id = ${userId}`.execute(trx);
   await sql`INSERT INTO user_recovery_codes (organization_id, user_id, code_hash, created_at)
-    SELECT ${organizationId}, ${userId}, decode(r.code_hash, 'hex'), ${isoTime(at)}
+    SELECT ${organizationId}, ${userId}, decode(r.code_hash, 'hex'), ${isoTime(now)}
     FROM jsonb_to_recordset(${codes}::jsonb) AS r(code_hash text)`.execute(trx);
 }
 
@@ -124,9 +124,9 @@ export async function deleteSecondFactors(
 export async function enableSecondFactor(
   trx: Kysely<unknown>,
   { organizationId, userId }: UserKey,
-  at: number,
+  now: number,
 ): Promise<void> {
   await sql`UPDATE users SET second_factor = 'On', version = version + 1,
-      updated_at = ${isoTime(at)}
+      updated_at = ${isoTime(now)}
     WHERE organization_id = ${organizationId} AND user_id = ${userId}`.execute(trx);
 }

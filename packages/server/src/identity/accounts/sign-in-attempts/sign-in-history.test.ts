@@ -1,4 +1,4 @@
-// The audit of sign-ins: each attempt, its outcome and where it came from; a year of it.
+// The sign-in history: each attempt with outcome and origin, retained for a year.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import {
@@ -20,14 +20,14 @@ import { signInRecordRetentionMs } from '../delete-expired.ts';
 
 const wrong = { password: 'nine tills under one roof' };
 
-describe('records of sign-ins', () => {
+describe('the sign-in history', () => {
   let scene: TestAccounts;
 
   before(async () => {
     scene = await openTestAccounts(await testDatabase());
   });
 
-  test('tell every attempt, the newest first', async () => {
+  test('lists every attempt, newest first', async () => {
     const otpSecret = newOtpSecret();
     const user = await scene.createUser({ otpSecret });
     const otp = () => codeOf(otpSecret, scene.clock.now());
@@ -50,7 +50,7 @@ describe('records of sign-ins', () => {
     );
     const [{ recordId: _id, ...newest } = {}] = records;
     assert.deepEqual(newest, {
-      at: scene.clock.now(),
+      attemptedAt: scene.clock.now(),
       kind: 'device',
       outcome: 'Disabled',
       methods: ['pwd'],
@@ -58,7 +58,7 @@ describe('records of sign-ins', () => {
     });
   });
 
-  test('come in pages', async () => {
+  test('is returned in pages', async () => {
     const user = await scene.createUser();
     for (let index = 0; index < 5; index += 1) await scene.attempt(user);
     const { list } = scene.accounts.signInHistory;
@@ -72,7 +72,7 @@ describe('records of sign-ins', () => {
     assert.deepEqual(await list(other, { limit: 2 }), []);
   });
 
-  test('hold what the client said of itself, trimmed', async () => {
+  test('contains texts of the client, shortened', async () => {
     const user = await scene.createUser();
     const odd = {
       address: '2001:db8::1',
@@ -89,9 +89,9 @@ describe('records of sign-ins', () => {
   });
 });
 
-test('records go after a year and a month; dead links and challenges before', async (t) => {
+test('sign-in records are deleted after 13 months, expired links and challenges earlier', async (t) => {
   const log = createLog({ logLevel: 'silent', instanceName: 'test' });
-  // A database of its own: this sweep comes from the future, and spares nobody.
+  // A separate database: this clean-up runs with a future date and deletes everything.
   const database = openDatabase({ url: await testCopyUrl(), log });
   t.after(() => database.close());
   await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });

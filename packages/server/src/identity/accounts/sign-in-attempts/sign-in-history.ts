@@ -8,7 +8,7 @@ const maxPageSize = 200;
 
 export type SignInRecord = {
   readonly recordId: string;
-  readonly at: number;
+  readonly attemptedAt: number;
   readonly kind: SignInRecordKind;
   readonly outcome: SignInOutcome;
   readonly methods: readonly Method[];
@@ -80,7 +80,7 @@ export function createSignInHistory(database: Database, clock: Clock, ids: Ids) 
       );
       return rows.map((row) => ({
         recordId: row.record_id,
-        at: row.at.getTime(),
+        attemptedAt: row.at.getTime(),
         kind: row.kind,
         outcome: row.outcome,
         methods: row.methods,

@@ -40,7 +40,7 @@ export type Proof =
 export type AttemptResult = {
   readonly organizationId: string;
   readonly recordId: string;
-  readonly at: number;
+  readonly attemptedAt: number;
   /** For an unknown user a random ID, so that the statement does the same work. */
   readonly userId: string;
   readonly isKnown: boolean;
@@ -176,18 +176,18 @@ export function createAuthenticationStore(database: Database) {
     },
 
     async recordAttempt(result: AttemptResult): Promise<SignInOutcome> {
-      const { proof, at } = result;
+      const { proof, attemptedAt } = result;
       const origin = originColumns(result.origin);
       const [row] = await database.query<{ outcome: SignInOutcome }>(recordAttemptSql, [
         result.organizationId,
         result.userId,
-        isoTime(at),
+        isoTime(attemptedAt),
         proof.kind,
         proof.kind === 'otp' ? proof.step : null,
         proof.kind === 'recovery' ? proof.codeHash : null,
         result.passwordHash ?? null,
         maxFailures,
-        isoTime(at + lockDurationMs),
+        isoTime(attemptedAt + lockDurationMs),
         result.recordId,
         result.isKnown,
         origin.clientId,

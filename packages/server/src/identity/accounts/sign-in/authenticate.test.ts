@@ -1,4 +1,4 @@
-// The door for secrets: who comes in, who does not, and what many attempts at once can do.
+// Authentication by password and second factor: success, failure, locks and concurrent attempts.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { hash, parseOptions } from '@node-rs/argon2';
@@ -56,32 +56,32 @@ describe('a sign-in', () => {
   }
 
   describe('with a password alone', () => {
-    test('is let in, whatever the case of the name', async () => {
+    test('succeeds in upper and lower case of the user name', async () => {
       const user = await scene.createUser();
       const answer = await scene.attempt({ ...user, username: user.username.toUpperCase() });
       assert.ok(answer.ok);
       assert.equal(answer.user.userId, user.userId);
       assert.deepEqual(answer.methods, ['pwd']);
       assert.equal('needs' in answer, false);
-      const found = await scene.accounts.findByName(scene.organizationId, user.username);
-      assert.equal(found?.lastSignInAt, scene.clock.now());
+      const storedHash = await scene.accounts.findByName(scene.organizationId, user.username);
+      assert.equal(storedHash?.lastSignInAt, scene.clock.now());
     });
 
-    test('is refused alike: wrong, unknown, disabled, without a password, of another organisation', async () => {
+    test('fails equally for wrong, unknown, disabled, without a password, and of another organisation', async () => {
       const user = await scene.createUser();
       const disabled = await scene.createUser();
       await scene.accounts.setStatus(scene.organizationId, disabled.userId, 'Disabled');
-      const bare = await scene.createUser({ password: undefined });
+      const withoutPassword = await scene.createUser({ password: undefined });
       const elsewhere = await openTestAccounts(database);
       assert.deepEqual(await scene.attempt(user, wrong), refused);
       assert.deepEqual(await scene.attempt({ ...user, username: 'nobody' }), refused);
       assert.deepEqual(await scene.attempt(disabled), refused);
-      assert.deepEqual(await scene.attempt(bare), refused);
-      assert.deepEqual(await scene.attempt(bare, { password: '' }), refused);
+      assert.deepEqual(await scene.attempt(withoutPassword), refused);
+      assert.deepEqual(await scene.attempt(withoutPassword, { password: '' }), refused);
       assert.deepEqual(await elsewhere.attempt(user), refused);
     });
 
-    test('takes any text for a name, a password and a code', async () => {
+    test('accepts any text as name, password and code', async () => {
       const user = await scene.createUser();
       for (const name of ['', '\0', 'а', '\ud800', "' OR 1=1 --", `${user.username}\0`]) {
         assert.deepEqual(await scene.attempt({ ...user, username: name }), refused);
@@ -103,7 +103,7 @@ describe('a sign-in', () => {
       assert.ok((await scene.attempt(user)).ok);
     });
 
-    test('a password set with NUL and accents is that password, and no shorter one', async () => {
+    test('a password with NUL and accents is compared in full', async () => {
       const text = 'caf\u00e9\0noir sept caisses';
       const user = await scene.createUser({ password: text });
       assert.ok((await scene.attempt(user, { password: text })).ok);
@@ -111,7 +111,7 @@ describe('a sign-in', () => {
       assert.equal((await scene.attempt(user, { password: 'caf\u00e9' })).ok, false);
     });
 
-    test('a hash with other parameters is renewed by the sign-in', async () => {
+    test('a hash with outdated parameters is replaced at the sign-in', async () => {
       const user = await scene.createUser();
       const old = await hash(password, { memoryCost: 8_192, timeCost: 1, parallelism: 1 });
       const set = 'UPDATE users SET password_hash = $2 WHERE user_id = $1';
@@ -128,7 +128,7 @@ describe('a sign-in', () => {
       assert.ok((await scene.attempt(user)).ok);
     });
 
-    test('a password that is changed while it is checked no longer counts', async () => {
+    test('a password that is changed during the check is rejected', async () => {
       const real = createPasswordHasher(systemIds.secret());
       let meanwhile = async (): Promise<void> => {};
       const slow = await openTestAccounts(database, {
@@ -154,7 +154,7 @@ describe('a sign-in', () => {
   });
 
   describe('with a second factor', () => {
-    test('needs the code, and each code is good once', async () => {
+    test('requires the code, and accepts each code once', async () => {
       const { user, otp } = await withCode();
       for (const kind of ['page', 'password-grant', 'device'] satisfies SignInKind[]) {
         assert.deepEqual(await scene.attempt(user, { kind }), refused);
@@ -168,7 +168,7 @@ describe('a sign-in', () => {
       assert.ok((await scene.attempt(user, { otp: otp(), kind: 'password-grant' })).ok);
     });
 
-    test('an older code than the last one is refused, and a wrong password spends none', async () => {
+    test('rejects an older code than the last one, and a wrong password uses no code up', async () => {
       const { user, otp } = await withCode();
       const older = otp();
       scene.clock.advance(30_000);
@@ -177,7 +177,7 @@ describe('a sign-in', () => {
       assert.equal((await scene.attempt(user, { otp: older })).ok, false);
     });
 
-    test('of many with the same code at once one is let in', async () => {
+    test('of many concurrent sign-ins with the same code, one succeeds', async () => {
       const { user, otp } = await withCode();
       for (let round = 0; round < 5; round += 1) {
         const code = otp();
@@ -189,13 +189,13 @@ describe('a sign-in', () => {
       }
     });
 
-    test('the code of one user is no code of another', async () => {
+    test('rejects the code of another user', async () => {
       const ann = await withCode();
       const bob = await withCode();
       assert.equal((await scene.attempt(bob.user, { otp: ann.otp() })).ok, false);
     });
 
-    test('not yet set up: on a page it comes next, elsewhere nobody is let in', async () => {
+    test('if it is not set up yet, continues with the set-up on pages and fails elsewhere', async () => {
       const user = await scene.createUser({ secondFactor: 'Required' });
       const answer = await scene.attempt(user);
       assert.ok(answer.ok);
@@ -205,7 +205,7 @@ describe('a sign-in', () => {
       assert.deepEqual(await scene.attempt(user, wrong), refused);
     });
 
-    test('production asks it of a manager, whatever was wished, and not of an operator', async () => {
+    test('production requires it of a manager although it was off, and not of an operator', async () => {
       const strict = await openTestAccounts(database, { environment: 'production' });
       const merchantId = systemIds.uuid();
       const at = { entityType: 'merchant', entityId: merchantId } as const;
@@ -225,7 +225,7 @@ describe('a sign-in', () => {
       assert.ok((await strict.attempt(operator, { kind: 'password-grant' })).ok);
     });
 
-    test('a passkey is asked for where no code was typed, on pages alone', async () => {
+    test('requires a passkey if no code was entered, only on pages', async () => {
       const { user, otp } = await withCode();
       await addPasskey(user);
       const answer = await scene.attempt(user);
@@ -240,10 +240,10 @@ describe('a sign-in', () => {
   });
 
   describe('that fails', () => {
-    test('ten times locks for half an hour, and the right password is refused like a wrong one', async () => {
+    test('ten times locks for 30 minutes, and the right password then fails like a wrong one', async () => {
       const user = await scene.createUser();
       await times(maxFailures - 1, () => scene.attempt(user, wrong));
-      assert.ok((await scene.attempt(user)).ok, 'nine are forgiven');
+      assert.ok((await scene.attempt(user)).ok, 'nine failures cause no lock');
       await times(maxFailures, () => scene.attempt(user, wrong));
       assert.deepEqual(await scene.attempt(user), refused);
       assert.deepEqual(await scene.attempt(user, wrong), refused, 'the eleventh');
@@ -256,62 +256,72 @@ describe('a sign-in', () => {
     test('failed sign-ins of unknown sources do not lock a known source', async () => {
       const user = await scene.createUser();
       const from = (source: string) => ({ origin: { address: '192.0.2.7', source } });
-      const own = from('browser own');
-      assert.ok((await scene.attempt(user, own)).ok);
+      const knownOrigin = from('browser own');
+      assert.ok((await scene.attempt(user, knownOrigin)).ok);
       await times(maxFailures + 2, () => scene.attempt(user, { ...wrong, ...from('browser new') }));
       assert.deepEqual(await scene.attempt(user), refused);
       assert.deepEqual(await scene.attempt(user, from('browser new')), refused);
-      assert.ok((await scene.attempt(user, own)).ok, 'it is counted apart');
-      assert.deepEqual(await scene.attempt(user), refused, 'its success ends no lock of others');
+      assert.ok((await scene.attempt(user, knownOrigin)).ok, 'it is counted separately');
+      assert.deepEqual(
+        await scene.attempt(user),
+        refused,
+        'its success does not end the lock of other sources',
+      );
       const neighbour = await scene.createUser();
-      await times(maxFailures, () => scene.attempt(neighbour, { ...wrong, ...own }));
-      assert.deepEqual(await scene.attempt(neighbour, own), refused, 'it is known for one user');
+      await times(maxFailures, () => scene.attempt(neighbour, { ...wrong, ...knownOrigin }));
+      assert.deepEqual(
+        await scene.attempt(neighbour, knownOrigin),
+        refused,
+        'it is known only for one user',
+      );
     });
 
     test('a known source has as many attempts as all unknown sources together', async () => {
       const user = await scene.createUser();
-      const own = { origin: { address: '192.0.2.7', source: 'browser own' } };
-      assert.ok((await scene.attempt(user, own)).ok);
-      await times(maxFailures - 1, () => scene.attempt(user, { ...wrong, ...own }));
-      assert.ok((await scene.attempt(user, own)).ok, 'nine are forgiven');
-      await times(maxFailures, () => scene.attempt(user, { ...wrong, ...own }));
-      assert.deepEqual(await scene.attempt(user, own), refused);
-      assert.ok((await scene.attempt(user)).ok, 'others are not locked by it');
+      const knownOrigin = { origin: { address: '192.0.2.7', source: 'browser own' } };
+      assert.ok((await scene.attempt(user, knownOrigin)).ok);
+      await times(maxFailures - 1, () => scene.attempt(user, { ...wrong, ...knownOrigin }));
+      assert.ok((await scene.attempt(user, knownOrigin)).ok, 'nine failures cause no lock');
+      await times(maxFailures, () => scene.attempt(user, { ...wrong, ...knownOrigin }));
+      assert.deepEqual(await scene.attempt(user, knownOrigin), refused);
+      assert.ok((await scene.attempt(user)).ok, 'it does not lock other sources');
       scene.clock.advance(lockDurationMs);
-      assert.ok((await scene.attempt(user, own)).ok);
+      assert.ok((await scene.attempt(user, knownOrigin)).ok);
     });
 
-    test('a failure makes no source known, and a new password forgets all of them', async () => {
+    test('a failure makes no source known, and a new password deletes all known sources', async () => {
       const { user } = await withCode();
-      const own = { origin: { address: '192.0.2.7', source: 'browser own' } };
-      const known = async () =>
+      const knownOrigin = { origin: { address: '192.0.2.7', source: 'browser own' } };
+      const countKnownSources = async () =>
         (await database.query('SELECT 1 FROM user_known_sources WHERE user_id = $1', [user.userId]))
           .length;
-      await scene.attempt(user, { ...own, otp: '000000' });
-      assert.equal(await known(), 0, 'a failure makes no source known');
+      await scene.attempt(user, { ...knownOrigin, otp: '000000' });
+      assert.equal(await countKnownSources(), 0, 'a failure makes no source known');
       const other = await scene.createUser();
-      assert.ok((await scene.attempt(other, own)).ok);
+      assert.ok((await scene.attempt(other, knownOrigin)).ok);
       await scene.accounts.setPassword(scene.organizationId, other.userId, `new ${other.userId}`);
-      const kept = await database.query('SELECT 1 FROM user_known_sources WHERE user_id = $1', [
-        other.userId,
-      ]);
-      assert.equal(kept.length, 0);
+      const keptSources = await database.query(
+        'SELECT 1 FROM user_known_sources WHERE user_id = $1',
+        [other.userId],
+      );
+      assert.equal(keptSources.length, 0);
     });
 
-    test('of each user the sources that were used last are kept', async () => {
+    test('the last used sources of each user stay known', async () => {
       const user = await scene.createUser();
       for (let n = 0; n < 25; n += 1) {
         scene.clock.advance(1000);
         const origin = { address: '192.0.2.7', source: `browser ${n}` };
         assert.ok((await scene.attempt(user, { origin })).ok);
       }
-      const kept = await database.query('SELECT 1 FROM user_known_sources WHERE user_id = $1', [
-        user.userId,
-      ]);
-      assert.equal(kept.length, 20);
+      const keptSources = await database.query(
+        'SELECT 1 FROM user_known_sources WHERE user_id = $1',
+        [user.userId],
+      );
+      assert.equal(keptSources.length, 20);
     });
 
-    test('a lock that has ended begins a new count', async () => {
+    test('the count starts again after a lock has ended', async () => {
       const user = await scene.createUser();
       await times(maxFailures, () => scene.attempt(user, wrong));
       scene.clock.advance(lockDurationMs);
@@ -319,7 +329,7 @@ describe('a sign-in', () => {
       assert.ok((await scene.attempt(user)).ok);
     });
 
-    test('wrong and missing codes count as well, and spend no code while the lock lasts', async () => {
+    test('wrong and missing codes count too, and no code is used up during a lock', async () => {
       const { user, otp } = await withCode();
       await times(5, () => scene.attempt(user, { otp: '000000' }));
       await times(5, () => scene.attempt(user));
@@ -331,7 +341,7 @@ describe('a sign-in', () => {
       assert.equal(row?.['last_step'], 0);
     });
 
-    test('the right password alone gives no new guesses at the code', async () => {
+    test('the right password alone does not reset the count of wrong codes', async () => {
       const { user, otp } = await withCode();
       await addPasskey(user);
       await times(maxFailures - 1, () => scene.attempt(user, { otp: '000000' }));
@@ -340,11 +350,11 @@ describe('a sign-in', () => {
       assert.equal((await scene.attempt(user, { otp: otp() })).ok, false);
     });
 
-    test('many at once are each counted, and no more than ten', async () => {
+    test('concurrent attempts are all counted, and at most ten are checked', async () => {
       const user = await scene.createUser();
       const answers = await Promise.all(
         Array.from({ length: 40 }, (_, index) =>
-          // The right one comes in the middle: whoever guesses may have ten guesses, not forty.
+          // The right code is in the middle: an attacker gets ten guesses, not forty.
           scene.attempt(user, index === 30 ? {} : wrong),
         ),
       );
@@ -352,7 +362,7 @@ describe('a sign-in', () => {
       assert.equal(accepted(answers), 0);
     });
 
-    test('too often from one address is refused without a look; others go on', async () => {
+    test('too often from one IP address is rejected without a check; other addresses are not affected', async () => {
       const limits = { failures: 5, mails: 5, windowSeconds: 600 };
       const guarded = await openTestAccounts(database, { limits });
       const user = await guarded.createUser();

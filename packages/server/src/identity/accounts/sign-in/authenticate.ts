@@ -52,12 +52,12 @@ export function createAuthentication(deps: Deps) {
   const { store, passwordHasher, oneTimePasswords, attemptLimiter, environment, clock, ids } = deps;
 
   /** Runs for every attempt, also if the result is known already, so that the timing is equal. */
-  function checkCode(otp: string, credentials: Credentials | undefined, at: number): Proof {
+  function checkCode(otp: string, credentials: Credentials | undefined, now: number): Proof {
     const owner = credentials?.user ?? { organizationId: '', userId: '' };
     const sealedSecret = credentials?.sealedOtpSecret;
     const secret =
       sealedSecret === undefined ? undefined : oneTimePasswords.openSecret(sealedSecret, owner);
-    const step = oneTimePasswords.findMatchingStep(secret, otp, at);
+    const step = oneTimePasswords.findMatchingStep(secret, otp, now);
     const codeHash = oneTimePasswords.hashRecoveryCode(otp, owner);
     if (step !== undefined) return { kind: 'otp', step };
     return oneTimePasswords.isRecoveryCode(otp)
@@ -114,15 +114,15 @@ export function createAuthentication(deps: Deps) {
     credentials: Credentials | undefined,
     isPasswordRight: boolean,
     { otp = '', kind }: SignInAttempt,
-    at: number,
+    now: number,
   ): Decision {
-    const codeProof = checkCode(otp, credentials, at);
+    const codeProof = checkCode(otp, credentials, now);
     if (credentials === undefined) return rejection('UnknownUser');
     if (credentials.passwordHash === undefined) return rejection('NoPassword');
     if (!isPasswordRight) return rejection('WrongPassword');
     if (credentials.user.status !== 'Enabled') return rejection('Disabled');
     // Otherwise a code would be used up without effect.
-    if (credentials.lockedUntil !== undefined && credentials.lockedUntil > at)
+    if (credentials.lockedUntil !== undefined && credentials.lockedUntil > now)
       return rejection('Locked');
     return decideSecondFactor(credentials, otp, codeProof, kind);
   }
@@ -137,12 +137,12 @@ export function createAuthentication(deps: Deps) {
       credentials?.passwordHash,
       isTooLong ? '' : password,
     );
-    const at = clock.now();
-    const decision = decide(credentials, matches && !isTooLong, attempt, at);
+    const now = clock.now();
+    const decision = decide(credentials, matches && !isTooLong, attempt, now);
     const outcome = await store.recordAttempt({
       organizationId,
       recordId: ids.uuid(),
-      at,
+      attemptedAt: now,
       userId: credentials?.user.userId ?? ids.uuidV4(),
       isKnown: credentials !== undefined,
       passwordHash: credentials?.passwordHash,
@@ -157,7 +157,7 @@ export function createAuthentication(deps: Deps) {
     if (credentials === undefined || outcome !== decision.outcomeIfProven) return { ok: false };
     await upgradeHash(credentials, password);
     const { needs, methods } = decision;
-    const signedIn = { ok: true, user: credentials.user, methods, provenAt: at } as const;
+    const signedIn = { ok: true, user: credentials.user, methods, provenAt: now } as const;
     return needs === undefined ? signedIn : { ...signedIn, needs };
   }
 
@@ -180,7 +180,7 @@ export function createAuthentication(deps: Deps) {
     const outcome = await store.recordAttempt({
       organizationId: user.organizationId,
       recordId: ids.uuid(),
-      at: clock.now(),
+      attemptedAt: clock.now(),
       userId: user.userId,
       isKnown: true,
       passwordHash: credentials?.passwordHash,

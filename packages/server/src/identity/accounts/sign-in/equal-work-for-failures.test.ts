@@ -1,4 +1,4 @@
-// Nobody can tell by the clock whether a user exists: the same statements and hashes for whoever is refused.
+// The timing does not show whether a user exists: the same statements and hashes for every failed sign-in.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import {
@@ -15,7 +15,7 @@ import { maxFailures } from './authenticate-sql.ts';
 
 const wrong = { password: 'nine tills under one roof' };
 
-describe('the work of a refusal', () => {
+describe('the work of a failed sign-in', () => {
   let database: Database;
   let scene: TestAccounts;
   /** What was asked of the database and of the hash, in turn. */
@@ -43,7 +43,7 @@ describe('the work of a refusal', () => {
           return real.hash(text);
         },
         verify(passwordHash, text) {
-          // What is hashed may differ, and how often may not.
+          // The hashed text may differ, the number of hashes may not.
           work.push('verify');
           return real.verify(passwordHash, text);
         },
@@ -57,18 +57,18 @@ describe('the work of a refusal', () => {
     return [...work];
   }
 
-  test('is the same for unknown, wrong, locked, disabled, without password, wrong code', async () => {
+  test('is equal for unknown, wrong, locked, disabled, without password, and wrong code', async () => {
     const user = await scene.createUser();
     const locked = await scene.createUser();
     for (let index = 0; index < maxFailures; index += 1) await scene.attempt(locked, wrong);
     const disabled = await scene.createUser();
     await scene.accounts.setStatus(scene.organizationId, disabled.userId, 'Disabled');
-    const bare = await scene.createUser({ password: undefined });
+    const withoutPassword = await scene.createUser({ password: undefined });
     const factor = await scene.createUser({ otpSecret: newOtpSecret() });
     const pending = await scene.createUser({ secondFactor: 'Required' });
-    const one = await workOf(() => scene.attempt(user, wrong));
-    assert.equal(one.length, 3);
-    assert.equal(one.filter((step) => step === 'verify').length, 1);
+    const work = await workOf(() => scene.attempt(user, wrong));
+    assert.equal(work.length, 3);
+    assert.equal(work.filter((step) => step === 'verify').length, 1);
     const cases: [string, () => Promise<{ ok: boolean }>][] = [
       ['unknown', () => scene.attempt({ ...user, username: 'nobody' })],
       ['a name that nobody can have', () => scene.attempt({ ...user, username: '\0' })],
@@ -76,7 +76,7 @@ describe('the work of a refusal', () => {
       ['locked, right', () => scene.attempt(locked)],
       ['locked, wrong', () => scene.attempt(locked, wrong)],
       ['disabled', () => scene.attempt(disabled)],
-      ['without a password', () => scene.attempt(bare)],
+      ['without a password', () => scene.attempt(withoutPassword)],
       ['a huge password', () => scene.attempt(user, { password: 'x'.repeat(1_000_000) })],
       ['no code', () => scene.attempt(factor)],
       ['a wrong code', () => scene.attempt(factor, { otp: '000000' })],
@@ -89,12 +89,12 @@ describe('the work of a refusal', () => {
       const done = await workOf(async () => {
         answer = await act();
       });
-      assert.deepEqual(done, one, name);
+      assert.deepEqual(done, work, name);
       assert.deepEqual(answer, { ok: false }, name);
     }
   });
 
-  test('a request for a new password is one row for everybody, and names nobody in it', async () => {
+  test('a password reset request inserts one encrypted row for every input', async () => {
     const user = await scene.createUser();
     const { emailLinks: links } = scene.accounts;
     const payloads: unknown[] = [];
@@ -103,7 +103,7 @@ describe('the work of a refusal', () => {
       const done = await workOf(() =>
         links.requestPasswordReset(scene.organizationId, name, origin),
       );
-      assert.deepEqual(done, [], 'the job is all there is');
+      assert.deepEqual(done, [], 'only a job is inserted');
       const written = scene.office.waiting.slice(before);
       assert.equal(written.length, 1);
       assert.deepEqual(Object.keys(written[0]?.payload ?? {}), ['sealed']);
@@ -112,7 +112,7 @@ describe('the work of a refusal', () => {
     assert.equal(JSON.stringify(payloads).includes(user.username), false);
   });
 
-  test('nobody’s name is kept, and neither is a password or a code', async () => {
+  test('stores no unknown user name, no password and no code', async () => {
     const user = await scene.createUser({ otpSecret: newOtpSecret() });
     await scene.attempt({ ...user, username: 'typed-a-password-here' }, { otp: '424242' });
     await scene.attempt(user, { otp: '424242' });

@@ -1,4 +1,4 @@
-// Names, groups, lengths and the rule of the second factor: pure, so tested without a database.
+// User names, groups and the requirement of a second factor: pure, so tested without a database.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
@@ -14,14 +14,14 @@ const organization = '0197f3a0-0000-7000-8000-000000000001';
 const merchant = '0197f3a0-0000-7000-8000-000000000002';
 
 describe('a user name', () => {
-  test('is compared in one form and one case', () => {
+  test('is compared in one Unicode form and in lower case', () => {
     for (const name of ['Ann', 'ANN', 'ａｎｎ', 'Ａnn']) assert.equal(toUsernameKey(name), 'ann');
     assert.equal(toUsernameKey('ann@shop.example'), 'ann@shop.example');
     assert.equal(toUsernameKey('7.a_b+c-d'), '7.a_b+c-d');
     assert.equal(toUsernameKey('a'.repeat(64)), 'a'.repeat(64));
   });
 
-  test('has no letter that passes for another one, no control character and an end', () => {
+  test('rejects look-alike letters, control characters and long names', () => {
     const refused = [
       '',
       ' ',
@@ -39,7 +39,7 @@ describe('a user name', () => {
     for (const name of refused) assert.equal(toUsernameKey(name), undefined, JSON.stringify(name));
   });
 
-  test('is one key or none, whatever comes', () => {
+  test('gives a stable key or none for any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 80 }), (name) => {
         const key = toUsernameKey(name);
@@ -50,7 +50,7 @@ describe('a user name', () => {
 });
 
 describe('groups', () => {
-  test('are of the entity and the level of the user, each once', () => {
+  test('must belong to the entity and level of the user, each once', () => {
     const fits = (group: string, type: 'tenant' | 'merchant', entity: string) =>
       areGroupsAllowed([group], type, entity);
     assert.ok(fits(`${organization}_org_admin`, 'tenant', organization));
@@ -65,16 +65,22 @@ describe('groups', () => {
     assert.equal(areGroupsAllowed(twice, 'tenant', organization), false);
   });
 
-  test('give the union of what they allow, in the published order', () => {
+  test('give the union of their permissions, in the published order', () => {
     const groups = [`${merchant}_org_operator`, `${merchant}_org_supervisor`];
-    const given = permissionsOfGroups(groups, 'merchant', merchant);
-    assert.deepEqual(given, ['prov.read', 'pay.sale', 'pay.read', 'pay.refundbyweb', 'rep.read']);
+    const permissions = permissionsOfGroups(groups, 'merchant', merchant);
+    assert.deepEqual(permissions, [
+      'prov.read',
+      'pay.sale',
+      'pay.read',
+      'pay.refundbyweb',
+      'rep.read',
+    ]);
     assert.deepEqual(permissionsOfGroups(groups, 'merchant', organization), []);
   });
 });
 
 describe('the second factor', () => {
-  test('in production everybody but store staff needs one', () => {
+  test('is required in production of all users but store staff', () => {
     const needs = (environment: string, ...groups: string[]) =>
       requiresSecondFactor(
         environment,
@@ -90,7 +96,7 @@ describe('the second factor', () => {
     assert.equal(needs('test', 'org_admin'), false);
   });
 
-  test('a rule that became stricter holds at the next sign-in', () => {
+  test('a stricter rule applies at the next sign-in', () => {
     const groups = [`${merchant}_merchant_manager`];
     assert.equal(effectiveSecondFactor('production', { groups, secondFactor: 'Off' }), 'Required');
     assert.equal(effectiveSecondFactor('demo', { groups, secondFactor: 'Off' }), 'Off');

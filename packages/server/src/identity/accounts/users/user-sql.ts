@@ -144,7 +144,7 @@ export function createUserStore(database: Database) {
 
 async function insertUser(trx: Kysely<unknown>, row: NewUserRow): Promise<boolean> {
   const { user, usernameKey, passwordHash } = row;
-  const at = isoTime(user.createdAt);
+  const createdAt = isoTime(user.createdAt);
   const inserted = await sql`INSERT INTO users (organization_id, user_id, username, username_key,
       entity_type, entity_id, scope_entity_type, scope_entity_id, email, email_verified, given_name,
       family_name, phone_number, phone_number_verified, address, locale, zoneinfo, datetime_format,
@@ -157,7 +157,7 @@ async function insertUser(trx: Kysely<unknown>, row: NewUserRow): Promise<boolea
       ${user.address === undefined ? null : JSON.stringify(user.address)}, ${user.locale ?? null},
       ${user.zoneinfo ?? null}, ${user.datetimeFormat ?? null}, ${JSON.stringify(user.groups)},
       ${user.status}, ${user.secondFactor}, ${passwordHash ?? null},
-      ${passwordHash === undefined ? null : at}, 0, ${user.version}, ${at}, ${at})
+      ${passwordHash === undefined ? null : createdAt}, 0, ${user.version}, ${createdAt}, ${createdAt})
     ON CONFLICT DO NOTHING RETURNING user_id`.execute(trx);
   return inserted.rows.length > 0;
 }
@@ -167,14 +167,14 @@ export async function replacePassword(
   trx: Kysely<unknown>,
   { organizationId, userId }: Pick<User, 'organizationId' | 'userId'>,
   passwordHash: string,
-  at: number,
+  now: number,
 ): Promise<void> {
   // Tokens have their issue time in whole seconds: a sign-in in the current second must count as later.
-  const notBefore = isoTime(Math.floor(at / 1000) * 1000);
-  await sql`UPDATE users SET password_hash = ${passwordHash}, password_changed_at = ${isoTime(at)},
+  const notBefore = isoTime(Math.floor(now / 1000) * 1000);
+  await sql`UPDATE users SET password_hash = ${passwordHash}, password_changed_at = ${isoTime(now)},
       failed_attempts = 0, locked_until = NULL, tokens_not_before = ${notBefore},
-      sessions_ended_at = greatest(sessions_ended_at, ${isoTime(at)}), sessions_ended_but = NULL,
-      version = version + 1, updated_at = ${isoTime(at)}
+      sessions_ended_at = greatest(sessions_ended_at, ${isoTime(now)}), sessions_ended_but = NULL,
+      version = version + 1, updated_at = ${isoTime(now)}
     WHERE organization_id = ${organizationId} AND user_id = ${userId}`.execute(trx);
   await sql`DELETE FROM user_known_sources
     WHERE organization_id = ${organizationId} AND user_id = ${userId}`.execute(trx);

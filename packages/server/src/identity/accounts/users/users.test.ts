@@ -1,4 +1,4 @@
-// Users: made with checked names, entities and groups; switched off; given a new password.
+// Users: create with validation, disable, set a new password.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
@@ -17,7 +17,7 @@ describe('a user', () => {
     scene = await openTestAccounts(database);
   });
 
-  test('is found as it was made', async () => {
+  test('is found as it was created', async () => {
     const merchantId = randomUUID();
     const facts = {
       username: `Ann.${randomUUID()}`,
@@ -35,17 +35,17 @@ describe('a user', () => {
     } as const;
     const made = await scene.createUser(facts);
     assert.match(made.userId, /^[0-9a-f]{8}-[0-9a-f]{4}-4/);
-    const found = await scene.accounts.find(scene.organizationId, made.userId);
-    assert.deepEqual(found, { ...made, lastSignInAt: undefined, tokensNotBefore: undefined });
-    assert.deepEqual(found?.permissions, ['pay.sale', 'pay.read']);
-    assert.equal(found?.scopeEntityId, merchantId);
+    const user = await scene.accounts.find(scene.organizationId, made.userId);
+    assert.deepEqual(user, { ...made, lastSignInAt: undefined, tokensNotBefore: undefined });
+    assert.deepEqual(user?.permissions, ['pay.sale', 'pay.read']);
+    assert.equal(user?.scopeEntityId, merchantId);
     assert.deepEqual(
       await scene.accounts.findByName(scene.organizationId, facts.username.toLowerCase()),
-      found,
+      user,
     );
   });
 
-  test('has its name alone in its organisation, in any case', async () => {
+  test('has a unique name in its organisation, in upper and lower case', async () => {
     const { username } = await scene.createUser();
     await assert.rejects(scene.createUser({ username: username.toUpperCase() }), /already_exists/);
     const elsewhere = await openTestAccounts(database);
@@ -55,7 +55,7 @@ describe('a user', () => {
     assert.equal(ends.filter(({ status }) => status === 'fulfilled').length, 1);
   });
 
-  test('is refused where its facts make no sense', async () => {
+  test('is rejected with inconsistent data', async () => {
     const { organizationId } = scene;
     const merchantId = randomUUID();
     const ofMerchant = { entityType: 'merchant', entityId: merchantId, groups: [] } as const;
@@ -90,14 +90,14 @@ describe('a user', () => {
     }
   });
 
-  test('of the organisation may act on one merchant of it', async () => {
+  test('of the organisation may act on one of its merchants', async () => {
     const scope = { scopeEntityType: 'merchant', scopeEntityId: randomUUID() } as const;
     const user = await scene.createUser(scope);
     assert.equal(user.entityId, scene.organizationId);
     assert.equal(user.scopeEntityId, scope.scopeEntityId);
   });
 
-  test('switched off is out at once, here; elsewhere within seconds', async () => {
+  test('is disabled at once in this process, and within seconds in others', async () => {
     const user = await scene.createUser();
     const { organizationId, userId } = user;
     const elsewhere = await openTestAccounts(database, { clock: scene.clock });
@@ -106,10 +106,10 @@ describe('a user', () => {
     scene.clock.advance(250);
     await scene.accounts.setStatus(organizationId, userId, 'Disabled');
     assert.deepEqual(scene.ended.splice(0), [userId]);
-    const found = await scene.accounts.find(organizationId, userId);
-    assert.equal(found?.status, 'Disabled');
-    assert.equal((found?.tokensNotBefore ?? 0) % 1000, 0);
-    assert.ok((found?.tokensNotBefore ?? 0) >= scene.clock.now());
+    const current = await scene.accounts.find(organizationId, userId);
+    assert.equal(current?.status, 'Disabled');
+    assert.equal((current?.tokensNotBefore ?? 0) % 1000, 0);
+    assert.ok((current?.tokensNotBefore ?? 0) >= scene.clock.now());
     assert.equal((await scene.attempt(user)).ok, false);
     scene.clock.advance(userCacheTtlMs + 1);
     assert.equal((await elsewhere.accounts.find(organizationId, userId))?.status, 'Disabled');
@@ -118,7 +118,7 @@ describe('a user', () => {
     assert.ok((await scene.attempt(user)).ok);
   });
 
-  test('with a new password is signed out everywhere, told so, and no longer locked', async () => {
+  test('with a new password is signed out everywhere, gets an email, and is no longer locked', async () => {
     const user = await scene.createUser();
     const { organizationId, userId } = user;
     for (let index = 0; index < 10; index += 1) await scene.attempt(user, { password: 'x' });
@@ -131,14 +131,14 @@ describe('a user', () => {
     assert.deepEqual(scene.ended.splice(0), [userId]);
     assert.equal((await scene.attempt(user, { password })).ok, false);
     assert.ok((await scene.attempt(user, { password: newer })).ok);
-    const found = await scene.accounts.find(organizationId, userId);
-    assert.ok((found?.tokensNotBefore ?? Number.POSITIVE_INFINITY) <= scene.clock.now());
+    const current = await scene.accounts.find(organizationId, userId);
+    assert.ok((current?.tokensNotBefore ?? Number.POSITIVE_INFINITY) <= scene.clock.now());
     const [mail] = await scene.office.deliver();
     assert.equal(mail?.subject, 'Your password was changed · Switchyard');
     assert.equal(mail?.to, user.email);
   });
 
-  test('that does not exist is not found, and cannot be changed', async () => {
+  test('that does not exist is not found and cannot be changed', async () => {
     const { accounts, organizationId } = scene;
     for (const id of [randomUUID(), 'x', '\0', '']) {
       assert.equal(await accounts.find(organizationId, id), undefined);

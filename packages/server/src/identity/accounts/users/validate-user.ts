@@ -20,7 +20,7 @@ const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export type BuiltUser = { readonly user: User; readonly usernameKey: string };
 
-export function buildUser(newUser: NewUser, environment: string, ids: Ids, at: number): BuiltUser {
+export function buildUser(newUser: NewUser, environment: string, ids: Ids, now: number): BuiltUser {
   const key = toUsernameKey(newUser.username);
   if (key === undefined) {
     refuse(
@@ -46,8 +46,8 @@ export function buildUser(newUser: NewUser, environment: string, ids: Ids, at: n
     secondFactor: initialSecondFactor(newUser, environment),
     hasPassword: newUser.password !== undefined,
     version: 1,
-    createdAt: at,
-    updatedAt: at,
+    createdAt: now,
+    updatedAt: now,
   };
   return { user, usernameKey: key };
 }

@@ -85,7 +85,7 @@ export function createAccountChangeHandlers(deps: Deps) {
       lead: texts.password.lead,
       username: user.username,
       minLength: minPasswordLength(user),
-      back: basePath,
+      backUrl: basePath,
       errors,
     });
     return responses.sendPage(context, { ...view, status: view.hasErrors === true ? 422 : 200 });
@@ -130,10 +130,10 @@ export function createAccountChangeHandlers(deps: Deps) {
       lead: recoveryCodes.renewLead,
       button: recoveryCodes.renew,
     };
-    const back = { address: context.basePath, text: context.texts.cancel };
+    const backLink = { address: context.basePath, text: context.texts.cancel };
     return responses.sendPage(
       context,
-      renderQuestionPage(question, { action: `${context.path}/renew`, token }, back),
+      renderQuestionPage(question, { action: `${context.path}/renew`, token }, backLink),
     );
   }
 

@@ -30,7 +30,7 @@ describe('the account page', () => {
   async function signIn(person: Person, password = person.password): Promise<[Browser, Seen]> {
     const browser = pages.openBrowser();
     const page = await browser.browse(base);
-    assert.equal(page.url.pathname, `${pages.base}/sign-in/account`, 'nobody is signed in');
+    assert.equal(page.url.pathname, `${pages.base}/sign-in/account`, 'no user is signed in');
     const { username } = person.user;
     const sent = await submit(browser, page, { username, password, code: codeOf(person) });
     return [browser, await followed(browser, sent)];
@@ -46,11 +46,11 @@ describe('the account page', () => {
 
   const isSignedIn = async (browser: Browser) => (await browser.visit(base)).status === 200;
 
-  test('tells who is signed in, where, and who tried', async () => {
+  test('shows the user, the sessions and the recent sign-ins', async () => {
     const person = await createPerson(pages.realm, { zoneinfo: 'Asia/Tokyo' });
-    const stranger = pages.openBrowser();
+    const otherBrowser = pages.openBrowser();
     const { username } = person.user;
-    await submit(stranger, await stranger.browse(base), { username, password: 'wrong' });
+    await submit(otherBrowser, await otherBrowser.browse(base), { username, password: 'wrong' });
     const browser = pages.openBrowser();
     const page = await browser.browse(base);
     const userAgent = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Firefox/140.0';
@@ -82,7 +82,7 @@ describe('the account page', () => {
     const [second] = await signIn(person);
     const [third] = await signIn(person);
     const other = await createPerson(pages.realm);
-    const [theirs, theirPage] = await signIn(other);
+    const [otherPage, theirPage] = await signIn(other);
     assert.equal(
       formsIn(theirPage).some(({ action }) => action.endsWith('/end')),
       false,
@@ -90,19 +90,19 @@ describe('the account page', () => {
 
     const page = await mine.browse(base);
     const ends = formsIn(page).filter(({ action }) => action.endsWith('/sessions/end'));
-    assert.equal(ends.length, 2, 'this one has no such button');
-    const one = await followed(
+    assert.equal(ends.length, 2, 'the current session has no such button');
+    const endedPage = await followed(
       mine,
       await submit(mine, page, { session: ends[1]?.hidden['session'] ?? '' }, { to: '/end' }),
     );
-    assert.match(one.text, /The session is signed out/);
-    const left = await Promise.all([second, third].map(isSignedIn));
-    assert.equal(left.filter(Boolean).length, 1);
+    assert.match(endedPage.text, /The session is signed out/);
+    const signedInStates = await Promise.all([second, third].map(isSignedIn));
+    assert.equal(signedInStates.filter(Boolean).length, 1);
 
     const { sessions } = pages.realm.identity;
     const [foreign] = await sessions.list(pages.realm.organizationId, other.user.userId);
-    await submit(mine, one, { session: foreign?.sessionId ?? '' }, { to: '/sessions/end' });
-    assert.equal(await isSignedIn(theirs), true, "nobody ends another user's");
+    await submit(mine, endedPage, { session: foreign?.sessionId ?? '' }, { to: '/sessions/end' });
+    assert.equal(await isSignedIn(otherPage), true, "nobody ends another user's");
 
     const [fourth] = await signIn(person);
     const now = await mine.browse(base);
@@ -116,40 +116,40 @@ describe('the account page', () => {
     assert.equal(await isSignedIn(mine), false);
   });
 
-  test('asks for the password before anything that matters, and for five minutes no more', async () => {
+  test('asks for the password before a change, and again after five minutes', async () => {
     const person = await createPerson(pages.realm, { hasOneTimePassword: true });
     const [browser] = await signIn(person);
     for (const page of ['password', 'one-time-code', 'recovery-codes', 'passkeys']) {
-      const seen = await browser.browse(`${base}/${page}`);
-      assert.match(seen.text, /Confirm that it is you/, page);
+      const response = await browser.browse(`${base}/${page}`);
+      assert.match(response.text, /Confirm that it is you/, page);
     }
-    const asked = await browser.browse(`${base}/password`);
-    assert.ok(asked.text.includes('name="code"'), 'the code too, where there is one');
+    const confirmPage = await browser.browse(`${base}/password`);
+    assert.ok(confirmPage.text.includes('name="code"'), 'also for the code if there is one');
     for (const [fields, status] of [
       [{ password: '' }, 422],
       [{ password: 'wrong', code: codeOf(person) }, 401],
       [{ password: person.password }, 401],
       [{ password: person.password, code: '000000' }, 401],
     ] as const) {
-      assert.equal((await submit(browser, asked, fields)).status, status);
+      assert.equal((await submit(browser, confirmPage, fields)).status, status);
     }
     const words = `fresh words for ${randomUUID()}`;
     const early = await browser.visit(`${base}/password`, {
-      form: { ...formsIn(asked)[0]?.hidden, password: words, repeated: words },
+      form: { ...formsIn(confirmPage)[0]?.hidden, password: words, repeated: words },
     });
-    assert.match(early.text, /Confirm that it is you/, 'a form alone does not get around it');
+    assert.match(early.text, /Confirm that it is you/, 'a form does not bypass it');
 
     assert.match((await unlock(browser, person, 'password')).text, /Change your password/);
     const passkeys = await browser.browse(`${base}/passkeys`);
-    assert.match(passkeys.text, /Add a passkey/, 'once for all of them');
+    assert.match(passkeys.text, /Add a passkey/, 'one confirmation opens all protected pages');
     const [other] = await signIn(person);
-    const theirs = await other.browse(`${base}/password`);
-    assert.match(theirs.text, /Confirm that it is you/, 'of this session alone');
+    const otherPage = await other.browse(`${base}/password`);
+    assert.match(otherPage.text, /Confirm that it is you/, 'only for this session');
     pages.clock.advance(5 * 60_000 + 1);
     assert.match((await browser.browse(`${base}/password`)).text, /Confirm that it is you/);
   });
 
-  test('a new password signs out everywhere else and goes on under a new session', async () => {
+  test('a new password signs out everywhere else and starts a new session', async () => {
     const person = await createPerson(pages.realm);
     const [browser] = await signIn(person);
     const [other] = await signIn(person);
@@ -168,19 +168,19 @@ describe('the account page', () => {
     assert.equal(again.status, 200);
   });
 
-  test('one-time codes are set up, replaced, and the recovery codes renewed', async () => {
+  test('one-time codes are set up and replaced, and recovery codes are renewed', async () => {
     const person = await createPerson(pages.realm);
     const [browser, account] = await signIn(person);
-    assert.match(account.text, /Set up one-time codes first/, 'passkeys come after');
+    assert.match(account.text, /Set up one-time codes first/, 'passkeys need one-time codes first');
     const [byPassword] = await signIn(person);
     const page = await unlock(browser, person, 'one-time-code');
     const [, key = ''] = /<code class="key">([^<]+)</.exec(page.text) ?? [];
     const otpSecret = key.replaceAll(' ', '');
-    const shown = await submit(browser, page, { code: codeOf({ otpSecret }) });
-    assert.match(shown.text, /Save your recovery codes/);
-    const both = await Promise.all([byPassword, browser].map(isSignedIn));
-    assert.deepEqual(both, [false, true], 'a password alone is no longer enough');
-    const on = await followed(browser, await submit(browser, shown, { saved: 'yes' }));
+    const codesPage = await submit(browser, page, { code: codeOf({ otpSecret }) });
+    assert.match(codesPage.text, /Save your recovery codes/);
+    const signedInBrowsers = await Promise.all([byPassword, browser].map(isSignedIn));
+    assert.deepEqual(signedInBrowsers, [false, true], 'sessions without a second factor are ended');
+    const on = await followed(browser, await submit(browser, codesPage, { saved: 'yes' }));
     assert.match(on.text, /One-time codes are set up/);
     assert.match(on.text, /aria-label="Replace one-time codes"/);
 
@@ -190,7 +190,7 @@ describe('the account page', () => {
     const [, newKey = ''] = /<code class="key">([^<]+)</.exec(replace.text) ?? [];
     assert.notEqual(newKey, key);
     const [meanwhile] = await signIn(withCodes);
-    assert.equal(await isSignedIn(meanwhile), true, 'the old ones serve until then');
+    assert.equal(await isSignedIn(meanwhile), true, 'the old codes stay valid until then');
     const fresh = { ...person, otpSecret: newKey.replaceAll(' ', '') };
     const codes = await submit(later, replace, { code: codeOf(fresh) });
     await followed(later, await submit(later, codes, { saved: 'yes' }));
@@ -205,7 +205,7 @@ describe('the account page', () => {
     assert.match(done.text, /new recovery codes are active/);
   });
 
-  test('a passkey that nobody signed is not added, and one that is not there not removed', async () => {
+  test('a passkey without a valid signature is not added, and an unknown one is not removed', async () => {
     const person = await createPerson(pages.realm, { hasOneTimePassword: true });
     const [browser] = await signIn(person);
     const page = await unlock(browser, person, 'passkeys');
@@ -213,14 +213,14 @@ describe('the account page', () => {
     assert.match(page.text, /<noscript>/);
     assert.match(String(page.headers['content-security-policy']), /script-src 'self'/);
     for (const response of ['', 'x', '{}', '[]', 'null', '{"id":"a","response":{}}']) {
-      const seen = await submit(browser, page, { response, name: 'Mine' }, { to: '/passkeys' });
-      assert.equal(seen.status, 422, response);
+      const refused = await submit(browser, page, { response, name: 'Mine' }, { to: '/passkeys' });
+      assert.equal(refused.status, 422, response);
     }
     const { accounts } = pages.realm.identity;
     assert.deepEqual(await accounts.passkeys.list(person.user), []);
-    const gone = await browser.visit(`${base}/passkeys/remove`, {
+    const removedPage = await browser.visit(`${base}/passkeys/remove`, {
       form: { ...formsIn(page)[0]?.hidden, passkey: 'nothing' },
     });
-    assert.equal(gone.status, 303);
+    assert.equal(removedPage.status, 303);
   });
 });

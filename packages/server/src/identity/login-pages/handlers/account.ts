@@ -86,7 +86,7 @@ export function createAccountHandlers({
       username: user.username,
       asksCode: user.secondFactor === 'On',
       next,
-      back: basePath,
+      backUrl: basePath,
       errors: defined({ password: error?.text }),
     });
     return responses.sendPage(context, {
@@ -125,7 +125,7 @@ export function createAccountHandlers({
   async function confirm(context: AccountContext): Promise<FastifyReply> {
     const { texts, user, realm, request } = context;
     const { password = '', code = '', next } = request.body;
-    const page = protectedPages.find((each) => each === next);
+    const page = protectedPages.find((candidate) => candidate === next);
     if (page === undefined) return responses.redirect(context, context.basePath);
     if (password === '') {
       const text = requiredFieldText(texts, texts.fields.password);

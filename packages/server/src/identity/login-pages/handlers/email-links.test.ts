@@ -11,7 +11,7 @@ import {
   submit,
 } from '../../../../test/sign-in-pages.ts';
 
-describe('links by mail', () => {
+describe('email links', () => {
   let pages: SignInPages;
 
   before(async () => {
@@ -39,23 +39,32 @@ describe('links by mail', () => {
     return (await submit(browser, page, { username, password })).status === 303;
   }
 
-  test('whoever asks gets the same page, and mail goes to those who exist', async () => {
+  test('every request gets the same page, and only existing users get an email', async () => {
     const person = await createPerson(pages.realm, { email: `${randomUUID()}@shop.example` });
     const browser = pages.openBrowser();
-    const known = await askFor(browser, person.user.username);
+    const existingResponse = await askFor(browser, person.user.username);
     assert.equal((await pages.post.deliver()).length, 1);
     const byMail = await askFor(browser, ` ${person.user.email} `);
     assert.equal((await pages.post.deliver()).length, 1);
     const unknown = await askFor(browser, `nobody-${randomUUID()}`);
     assert.equal((await pages.post.deliver()).length, 0);
-    assert.deepEqual([known.status, known.text], [unknown.status, unknown.text]);
-    assert.deepEqual([known.status, known.text], [byMail.status, byMail.text]);
-    assert.match(known.text, /If there is an account with this name, we have sent a link/);
+    assert.deepEqual(
+      [existingResponse.status, existingResponse.text],
+      [unknown.status, unknown.text],
+    );
+    assert.deepEqual(
+      [existingResponse.status, existingResponse.text],
+      [byMail.status, byMail.text],
+    );
+    assert.match(
+      existingResponse.text,
+      /If there is an account with this name, we have sent a link/,
+    );
     const empty = await askFor(browser, ' ');
     assert.equal(empty.status, 422);
   });
 
-  test('the way back leads to the sign-in that asked', async () => {
+  test('the link back leads to the sign-in that the user came from', async () => {
     const browser = pages.openBrowser();
     const first = await browser.browse(pages.link);
     const [, path = ''] = /href="([^"]+forgotten-password[^"]*)"/.exec(first.text) ?? [];
@@ -65,7 +74,7 @@ describe('links by mail', () => {
     assert.ok(sent.text.includes(`href="${first.url.pathname}"`));
   });
 
-  test('a reset sets the password once, a look before it uses nothing up', async () => {
+  test('a reset link sets the password once, and opening it does not use it up', async () => {
     const person = await createPerson(pages.realm);
     const before = pages.openBrowser();
     const page = await before.browse(`${pages.base}/sign-in/account`);
@@ -74,18 +83,18 @@ describe('links by mail', () => {
 
     const link = await resetLink(person);
     const scanner = pages.openBrowser();
-    for (let look = 0; look < 3; look += 1) {
+    for (let openedPage = 0; openedPage < 3; openedPage += 1) {
       assert.equal((await scanner.visit(pathOf(link))).status, 200);
     }
     assert.equal((await scanner.visit(pathOf(link), { method: 'HEAD' })).status, 200);
 
     const browser = pages.openBrowser();
-    const asked = await browser.browse(pathOf(link));
-    assert.match(asked.text, /Choose a new password/);
-    assert.ok(asked.text.includes(`value="${username}"`), 'for password managers');
-    assert.equal(asked.text.match(/autocomplete="new-password"/g)?.length, 2);
-    assert.equal(asked.headers['referrer-policy'], 'no-referrer');
-    assert.equal(asked.headers['cache-control'], 'no-store');
+    const formPage = await browser.browse(pathOf(link));
+    assert.match(formPage.text, /Choose a new password/);
+    assert.ok(formPage.text.includes(`value="${username}"`), 'for password managers');
+    assert.equal(formPage.text.match(/autocomplete="new-password"/g)?.length, 2);
+    assert.equal(formPage.headers['referrer-policy'], 'no-referrer');
+    assert.equal(formPage.headers['cache-control'], 'no-store');
 
     const password = newWords();
     for (const [fields, says] of [
@@ -95,49 +104,60 @@ describe('links by mail', () => {
       [{ password, repeated: `${password}x` }, /not the same/],
       [{ password: 'x'.repeat(600), repeated: 'x' }, /Too long/],
     ] as const) {
-      const seen = await submit(browser, asked, fields);
-      assert.equal(seen.status, 422);
-      assert.match(seen.text, says);
-      assert.equal(seen.text.includes('value="short"'), false, 'no password comes back');
+      const response = await submit(browser, formPage, fields);
+      assert.equal(response.status, 422);
+      assert.match(response.text, says);
+      assert.equal(
+        response.text.includes('value="short"'),
+        false,
+        'the page does not contain the password',
+      );
     }
-    const done = await submit(browser, asked, { password, repeated: password });
+    const done = await submit(browser, formPage, { password, repeated: password });
     assert.equal(done.status, 200, done.text);
     assert.match(done.text, /Your password is saved/);
     assert.equal(await canSignIn(person, password), true);
     assert.equal(await canSignIn(person, person.password), false);
-    assert.equal((await before.visit(`${pages.base}/account`)).status, 303, 'signed out elsewhere');
+    assert.equal(
+      (await before.visit(`${pages.base}/account`)).status,
+      303,
+      'signed out in other browsers',
+    );
 
-    const again = await submit(browser, asked, { password, repeated: password });
+    const again = await submit(browser, formPage, { password, repeated: password });
     assert.equal(again.status, 410);
-    assert.ok(again.text.includes(`href="${pages.base}/forgotten-password"`), 'the way to another');
+    assert.ok(
+      again.text.includes(`href="${pages.base}/forgotten-password"`),
+      'a link to request another one',
+    );
   });
 
-  test('an expired, unknown or foreign link says so', async () => {
+  test('an expired, unknown or foreign link shows an error page', async () => {
     const person = await createPerson(pages.realm);
     const link = await resetLink(person);
     const other = await openSignInPages();
     try {
-      const seen = await other.openBrowser().visit(`${other.base}/links/${link}`);
-      assert.equal(seen.status, 410, 'in another realm');
+      const response = await other.openBrowser().visit(`${other.base}/links/${link}`);
+      assert.equal(response.status, 410, 'in another realm');
     } finally {
       await other.close();
     }
     const browser = pages.openBrowser();
     const page = await browser.browse(pathOf(link));
     pages.clock.advance(3_600_001);
-    for (const seen of [
+    for (const response of [
       await browser.visit(pathOf(link)),
       await browser.visit(pathOf('x'.repeat(43))),
       await browser.visit(pathOf('short')),
       await submit(browser, page, { password: newWords(), repeated: newWords() }),
     ]) {
-      assert.equal(seen.status, 410);
-      assert.match(seen.text, /This link no longer works/);
-      assert.match(seen.text, /Request ID <code>[0-9a-f-]{36}<\/code>/);
+      assert.equal(response.status, 410);
+      assert.match(response.text, /This link no longer works/);
+      assert.match(response.text, /Request ID <code>[0-9a-f-]{36}<\/code>/);
     }
   });
 
-  test('an activation sets the first password and one-time codes in one go', async () => {
+  test('an activation sets the first password and then one-time codes', async () => {
     const person = await createPerson(pages.realm, {
       secondFactor: 'Required',
       password: undefined,
@@ -146,23 +166,27 @@ describe('links by mail', () => {
     const link = linkIn(await pages.post.deliver());
     const browser = pages.openBrowser();
     pages.clock.advance(23 * 3_600_000);
-    const asked = await browser.browse(pathOf(link));
-    assert.match(asked.text, /Choose your password/);
-    assert.match(asked.text, /At least 12 characters/);
+    const formPage = await browser.browse(pathOf(link));
+    assert.match(formPage.text, /Choose your password/);
+    assert.match(formPage.text, /At least 12 characters/);
     const password = newWords();
-    const sent = await submit(browser, asked, { password, repeated: password });
+    const sent = await submit(browser, formPage, { password, repeated: password });
     const page = await followed(browser, sent);
     assert.equal(page.url.pathname, `${pages.base}/activation/one-time-code`);
     const [, key = ''] = /<code class="key">([^<]+)</.exec(page.text) ?? [];
     const secret = key.replaceAll(' ', '');
     const code = codeAt(secret, pages.clock.now());
-    const shown = await submit(browser, page, { code });
-    assert.match(shown.text, /Save your recovery codes/);
-    const ready = await submit(browser, shown, { saved: 'yes' });
+    const codesPage = await submit(browser, page, { code });
+    assert.match(codesPage.text, /Save your recovery codes/);
+    const ready = await submit(browser, codesPage, { saved: 'yes' });
     assert.match(ready.text, /Your account is ready/);
-    const stranger = pages.openBrowser();
-    const none = await stranger.visit(page.url);
-    assert.equal(none.location?.pathname, `${pages.base}/activation`, 'of this browser alone');
+    const otherBrowser = pages.openBrowser();
+    const otherResponse = await otherBrowser.visit(page.url);
+    assert.equal(
+      otherResponse.location?.pathname,
+      `${pages.base}/activation`,
+      'only in this browser',
+    );
 
     pages.clock.advance(30_000);
     const first = pages.openBrowser();
@@ -175,21 +199,21 @@ describe('links by mail', () => {
     assert.equal(login.status, 303);
   });
 
-  test('an activation without a second factor is ready at once', async () => {
+  test('an activation without a second factor is complete after the password', async () => {
     const person = await createPerson(pages.realm, { password: undefined });
     await pages.realm.identity.accounts.emailLinks.sendInvitation(person.user);
     const browser = pages.openBrowser();
-    const asked = await browser.browse(pathOf(linkIn(await pages.post.deliver())));
+    const formPage = await browser.browse(pathOf(linkIn(await pages.post.deliver())));
     const password = newWords();
-    const done = await submit(browser, asked, { password, repeated: password });
+    const done = await submit(browser, formPage, { password, repeated: password });
     assert.match(done.text, /Your account is ready/);
     const realm = pages.base.slice('/auth/realms/'.length);
     const way = `/portal/sign-in?domain=${realm}&amp;to=%2Fportal`;
-    assert.ok(done.text.includes(way), 'to the portal, which knows the user domain');
+    assert.ok(done.text.includes(way), 'a link to the portal with the user domain');
     assert.equal(await canSignIn(person, password), true);
   });
 
-  test('a changed address is confirmed by a button, not by a look', async () => {
+  test('a new email address is confirmed with a button, not by opening the link', async () => {
     const person = await createPerson(pages.realm);
     const { accounts } = pages.realm.identity;
     const { organizationId, userId } = person.user;

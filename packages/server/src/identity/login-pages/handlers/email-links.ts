@@ -66,7 +66,7 @@ export function createEmailLinkHandlers({
     const view = renderForgottenPasswordPage(context.texts, {
       token: contexts.csrfTokenOf(context, action),
       action: isKnown ? `${action}?flow=${flow}` : action,
-      back: backToSignIn(context, flow).address,
+      backUrl: backToSignIn(context, flow).address,
       errors,
     });
     return responses.sendPage(context, { ...view, status: view.hasErrors === true ? 422 : 200 });
@@ -75,9 +75,9 @@ export function createEmailLinkHandlers({
   async function openLink(request: FastifyRequest, reply: FastifyReply): Promise<LinkContext> {
     const context = await contexts.createInRealm(request, reply);
     const link = context.request.params['link'] ?? '';
-    const found = await accounts.emailLinks.find(context.realm.organizationId, link);
-    if (found === undefined) throw new PageError('linkInvalid');
-    return { ...context, ...found, link, flowKey: `link ${link}` };
+    const existing = await accounts.emailLinks.find(context.realm.organizationId, link);
+    if (existing === undefined) throw new PageError('linkInvalid');
+    return { ...context, ...existing, link, flowKey: `link ${link}` };
   }
 
   function showLink(context: LinkContext, errors: FieldErrors): FastifyReply {

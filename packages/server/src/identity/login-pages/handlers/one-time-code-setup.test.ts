@@ -12,7 +12,7 @@ import {
 
 const stepMs = 30_000;
 
-/** The key as the page writes it, in groups of four. */
+/** The key as the page shows it, in groups of four. */
 function secretIn({ text }: Seen): string {
   const [, key = ''] = /<code class="key">([A-Z2-7 ]+)<\/code>/.exec(text) ?? [];
   return key.replaceAll(' ', '');
@@ -22,7 +22,7 @@ function codesIn({ text }: Seen): string[] {
   return [...text.matchAll(/<li><code>([0-9A-Z-]+)<\/code><\/li>/g)].map(([, code = '']) => code);
 }
 
-describe('setting up one-time codes in a sign-in', () => {
+describe('the set-up of one-time codes in a sign-in', () => {
   let pages: SignInPages;
 
   before(async () => {
@@ -45,7 +45,7 @@ describe('setting up one-time codes in a sign-in', () => {
     return { person, page: await followed(browser, sent) };
   }
 
-  test('shows picture and key, asks for a code, shows ten codes once, and the sign-in goes on', async () => {
+  test('shows QR code and key, requires a code, shows ten recovery codes once, and continues the sign-in', async () => {
     const browser = pages.openBrowser();
     const { person, page } = await begin(browser);
     assert.match(page.url.pathname, /\/one-time-code$/);
@@ -53,46 +53,48 @@ describe('setting up one-time codes in a sign-in', () => {
     assert.match(page.text, /alt="QR code that contains the key below"/);
     const secret = secretIn(page);
     assert.match(secret, /^[A-Z2-7]{32}$/);
-    assert.ok(page.text.includes(`secret=${secret}`), 'a link for the phone itself');
+    assert.ok(page.text.includes(`secret=${secret}`), 'a link for the same phone');
     assert.equal((await browser.visit(page.url)).text.includes(secret.slice(0, 4)), true, 'again');
 
     const wrong = await submit(browser, page, { code: '000000' });
     assert.equal(wrong.status, 422);
-    assert.equal(secretIn(wrong), secret, 'the same key: it may be scanned already');
+    assert.equal(secretIn(wrong), secret, 'the same key, because it may be scanned already');
     assert.match(wrong.text, /<a href="#code">/);
 
-    const shown = await submit(browser, wrong, { code: ` ${codeOf(secret)} ` });
-    assert.equal(shown.status, 200);
-    assert.equal(codesIn(shown).length, 10);
-    assert.equal(shown.text.includes('hreflang'), false, 'no way out of the page by accident');
+    const codesPage = await submit(browser, wrong, { code: ` ${codeOf(secret)} ` });
+    assert.equal(codesPage.status, 200);
+    assert.equal(codesIn(codesPage).length, 10);
+    assert.equal(codesPage.text.includes('hreflang'), false, 'no language links on the page');
 
     const again = await followed(browser, await browser.visit(page.url));
     assert.deepEqual(codesIn(again), [], 'shown once');
     assert.match(again.text, /already shown/);
 
-    const unsaved = await submit(browser, shown, {});
+    const unsaved = await submit(browser, codesPage, {});
     assert.equal(unsaved.status, 422);
     assert.match(unsaved.text, /Confirm that you have saved the codes/);
-    const back = await followed(browser, await submit(browser, shown, { saved: 'yes' }));
-    assert.equal(back.location?.href.split('?')[0], redirectUri);
+    const redirected = await followed(browser, await submit(browser, codesPage, { saved: 'yes' }));
+    assert.equal(redirected.location?.href.split('?')[0], redirectUri);
     const { sessions, accounts } = pages.realm.identity;
     const { organizationId } = pages.realm;
     const [session] = await sessions.list(organizationId, person.user.userId);
     assert.deepEqual(session?.methods, ['pwd', 'otp']);
     assert.equal((await accounts.find(organizationId, person.user.userId))?.secondFactor, 'On');
 
-    const late = await submit(browser, shown, { saved: 'yes' });
+    const late = await submit(browser, codesPage, { saved: 'yes' });
     assert.equal(late.status, 410, 'once');
   });
 
-  test('who did not save the codes makes new ones, and the old ones end', async () => {
+  test('the user can create new codes, and the old ones become invalid', async () => {
     const browser = pages.openBrowser();
     const { person, page } = await begin(browser);
     const secret = secretIn(page);
-    const shown = await submit(browser, page, { code: codeOf(secret) });
-    const [old = ''] = codesIn(shown);
-    const gone = await browser.visit(page.url.pathname.replace('one-time-code', 'recovery-codes'));
-    const renewed = await submit(browser, gone, {}, { to: '/renew' });
+    const codesPage = await submit(browser, page, { code: codeOf(secret) });
+    const [old = ''] = codesIn(codesPage);
+    const goneResponse = await browser.visit(
+      page.url.pathname.replace('one-time-code', 'recovery-codes'),
+    );
+    const renewed = await submit(browser, goneResponse, {}, { to: '/renew' });
     const [code = ''] = codesIn(renewed);
     assert.equal(codesIn(renewed).length, 10);
     await followed(browser, await submit(browser, renewed, { saved: 'yes' }));
@@ -108,46 +110,46 @@ describe('setting up one-time codes in a sign-in', () => {
     }
   });
 
-  test('is for the browser that typed the password, and nobody gets around it', async () => {
+  test('works only in the browser that entered the password, and cannot be bypassed', async () => {
     const browser = pages.openBrowser();
     const { page } = await begin(browser);
     const base = page.url.pathname.replace('/one-time-code', '');
     const other = pages.openBrowser();
     assert.equal((await other.visit(page.url)).status, 410, 'another browser');
     for (const path of ['recovery-codes', 'passkey']) {
-      const seen = await browser.visit(`${base}/${path}`);
-      assert.equal(seen.location?.pathname, base, path);
+      const response = await browser.visit(`${base}/${path}`);
+      assert.equal(response.location?.pathname, base, path);
     }
     const saved = await submit(browser, page, { saved: 'yes' }, { to: '/one-time-code' });
-    assert.equal(saved.status, 422, 'no code is a wrong code');
+    assert.equal(saved.status, 422, 'a missing code is a wrong code');
     const fresh = pages.openBrowser();
     const first = await fresh.browse(pages.link);
     const early = await fresh.visit(`${first.url.pathname}/one-time-code`);
     assert.equal(early.location?.pathname, first.url.pathname, 'the password comes first');
   });
 
-  test('ends where the user has set up codes meanwhile: a password is no way past them', async () => {
+  test('ends if the user has set up codes elsewhere: the password alone is not enough then', async () => {
     const waiting = pages.openBrowser();
     const { person, page } = await begin(waiting);
-    const own = pages.openBrowser();
+    const ownBrowser = pages.openBrowser();
     const fields = { username: person.user.username, password: person.password };
-    const sent = await submit(own, await own.browse(pages.link), fields);
-    const mine = await followed(own, sent);
-    const theirs = await waiting.visit(page.url);
-    const secret = secretIn(await own.visit(mine.url));
-    const shown = await submit(own, mine, { code: codeOf(secret) });
-    assert.equal(codesIn(shown).length, 10, shown.text);
+    const sent = await submit(ownBrowser, await ownBrowser.browse(pages.link), fields);
+    const ownSecret = await followed(ownBrowser, sent);
+    const otherSecret = await waiting.visit(page.url);
+    const secret = secretIn(await ownBrowser.visit(ownSecret.url));
+    const codesPage = await submit(ownBrowser, ownSecret, { code: codeOf(secret) });
+    assert.equal(codesIn(codesPage).length, 10, codesPage.text);
 
     assert.equal((await waiting.visit(page.url)).status, 410);
-    const late = await submit(waiting, theirs, { code: codeOf(secretIn(theirs)) });
+    const late = await submit(waiting, otherSecret, { code: codeOf(secretIn(otherSecret)) });
     assert.equal(late.status, 410);
     const next = pages.openBrowser();
     const again = { ...fields, code: codeOf(secret) };
     const { location } = await submit(next, await next.browse(pages.link), again);
-    assert.ok(location !== undefined, 'the codes that were set up are the ones that count');
+    assert.ok(location !== undefined, 'the codes that were set up first are valid');
   });
 
-  test('ends where the user is stopped meanwhile, and after a quarter of an hour', async () => {
+  test('ends if the user is disabled, and after 15 minutes', async () => {
     const browser = pages.openBrowser();
     const { person, page } = await begin(browser);
     const { organizationId, identity } = pages.realm;
@@ -162,7 +164,7 @@ describe('setting up one-time codes in a sign-in', () => {
     const slow = pages.openBrowser();
     const { page: late } = await begin(slow);
     pages.clock.advance(15 * 60_000 + 1);
-    const seen = await submit(slow, late, { code: codeOf(secretIn(late)) });
-    assert.equal(seen.location?.pathname, late.url.pathname.replace('/one-time-code', ''));
+    const response = await submit(slow, late, { code: codeOf(secretIn(late)) });
+    assert.equal(response.location?.pathname, late.url.pathname.replace('/one-time-code', ''));
   });
 });

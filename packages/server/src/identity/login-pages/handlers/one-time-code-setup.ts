@@ -70,7 +70,7 @@ export function createEnrolmentHandlers({ accounts, clock, contexts, responses, 
       picture: await qrCodeImage(uri),
       isRequired,
       isWrong,
-      back: isRequired ? undefined : basePath,
+      backUrl: isRequired ? undefined : basePath,
     });
     return responses.sendPage(context, { ...view, status: isWrong ? 422 : 200 });
   }

@@ -13,7 +13,7 @@ import {
 
 const stepMs = 30_000;
 
-describe('signing in', () => {
+describe('the protection of the sign-in pages', () => {
   let pages: SignInPages;
   let person: Person;
 
@@ -35,13 +35,13 @@ describe('signing in', () => {
     return back.location as URL;
   }
 
-  const right = (who: Person) => ({
-    username: who.user.username,
-    password: who.password,
-    code: nextCode(who),
+  const right = (person: Person) => ({
+    username: person.user.username,
+    password: person.password,
+    code: nextCode(person),
   });
 
-  test('name, password and code lead back to the application with a code', async () => {
+  test('user name, password and code lead back to the application with an authorization code', async () => {
     const browser = pages.openBrowser();
     const page = await browser.browse(pages.link);
     assert.equal(page.status, 200);
@@ -67,21 +67,21 @@ describe('signing in', () => {
     assert.deepEqual(session?.methods, ['pwd', 'otp']);
   });
 
-  test('a recovery code serves in place of a one-time code, typed into a field for letters', async () => {
+  test('a recovery code works in place of a one-time code, in a text field', async () => {
     const { identity } = pages.realm;
-    const who = await createPerson(pages.realm, { hasOneTimePassword: true });
-    const [recovery = ''] = await identity.accounts.renewRecoveryCodes(who.user);
+    const person = await createPerson(pages.realm, { hasOneTimePassword: true });
+    const [recovery = ''] = await identity.accounts.renewRecoveryCodes(person.user);
     const browser = pages.openBrowser();
     const first = await browser.browse(pages.link);
     const page = await browser.visit(`${first.url.pathname}?with=recovery`);
     assert.match(page.text, /id="code"[^>]* inputmode="text"/);
-    const wrong = await submit(browser, page, { ...right(who), code: 'AAAAA-AAAAA' });
+    const wrong = await submit(browser, page, { ...right(person), code: 'AAAAA-AAAAA' });
     assert.equal(wrong.status, 401);
     assert.match(wrong.text, /<label for="code">Recovery code/, 'the same field again');
-    await callback(browser, await submit(browser, wrong, { ...right(who), code: recovery }));
+    await callback(browser, await submit(browser, wrong, { ...right(person), code: recovery }));
     const again = pages.openBrowser();
     const refused = await submit(again, await again.browse(pages.link), {
-      ...right(who),
+      ...right(person),
       code: recovery,
     });
     assert.equal(refused.status, 401, 'once');
@@ -96,7 +96,7 @@ describe('signing in', () => {
       .replaceAll(username, 'NAME');
   }
 
-  test('whatever is wrong, the page says the same and keeps the name', async () => {
+  test('every failure shows the same page and keeps the user name', async () => {
     const disabled = await createPerson(pages.realm);
     const { accounts } = pages.realm.identity;
     await accounts.setStatus(pages.realm.organizationId, disabled.user.userId, 'Disabled');
@@ -117,50 +117,54 @@ describe('signing in', () => {
     const answers = new Set<string>();
     for (const [what, fields] of attempts) {
       const browser = pages.openBrowser();
-      const seen = await submit(browser, await browser.browse(pages.link), fields);
-      assert.equal(seen.status, 401, what);
-      assert.match(String(seen.headers['www-authenticate']), /^Form realm=/, what);
+      const response = await submit(browser, await browser.browse(pages.link), fields);
+      assert.equal(response.status, 401, what);
+      assert.match(String(response.headers['www-authenticate']), /^Form realm=/, what);
       const name = fields['username'] ?? '';
-      assert.ok(seen.text.includes(`value="${name}"`), `${what}: the name stays`);
-      assert.equal(seen.text.includes(`value="${fields['password']}"`), false, what);
-      assert.match(seen.text, /<title>Error · Sign in/, what);
-      assert.match(seen.text, /role="alert"/, what);
-      answers.add(comparable(seen, name));
+      assert.ok(response.text.includes(`value="${name}"`), `${what}: the name stays`);
+      assert.equal(response.text.includes(`value="${fields['password']}"`), false, what);
+      assert.match(response.text, /<title>Error · Sign in/, what);
+      assert.match(response.text, /role="alert"/, what);
+      answers.add(comparable(response, name));
     }
-    assert.equal(answers.size, 1, 'five refusals, one page');
+    assert.equal(answers.size, 1, 'five failures, one page');
   });
 
-  test('12 wrong passwords from anywhere do not lock a browser out that has signed in before', async () => {
-    const who = await createPerson(pages.realm);
-    const { username } = who.user;
+  test('12 wrong passwords from other browsers do not lock a browser that has signed in before', async () => {
+    const person = await createPerson(pages.realm);
+    const { username } = person.user;
     const signInWith = async (browser: Browser, password: string) =>
       submit(browser, await browser.browse(pages.linkWith({ prompt: 'login' })), {
         username,
         password,
       });
-    const own = pages.openBrowser();
-    await callback(own, await signInWith(own, who.password));
+    const knownBrowser = pages.openBrowser();
+    await callback(knownBrowser, await signInWith(knownBrowser, person.password));
     for (let n = 0; n < 12; n += 1) await signInWith(pages.openBrowser(), 'wrong');
-    assert.equal((await signInWith(pages.openBrowser(), who.password)).status, 401);
-    await callback(own, await signInWith(own, who.password));
-    for (let n = 0; n < 10; n += 1) await signInWith(own, 'wrong');
-    assert.equal((await signInWith(own, who.password)).status, 401, 'it has a lock of its own');
+    assert.equal((await signInWith(pages.openBrowser(), person.password)).status, 401);
+    await callback(knownBrowser, await signInWith(knownBrowser, person.password));
+    for (let n = 0; n < 10; n += 1) await signInWith(knownBrowser, 'wrong');
+    assert.equal(
+      (await signInWith(knownBrowser, person.password)).status,
+      401,
+      'it has its own lock',
+    );
   });
 
-  test('what is missing is named beside its field, and nothing is counted', async () => {
+  test('a missing field is reported next to it, and no attempt is counted', async () => {
     const browser = pages.openBrowser();
     const page = await browser.browse(pages.link);
-    const seen = await submit(browser, page, { username: ' ', password: '' });
-    assert.equal(seen.status, 422);
+    const response = await submit(browser, page, { username: ' ', password: '' });
+    assert.equal(response.status, 422);
     for (const name of ['username', 'password']) {
-      assert.match(seen.text, new RegExp(`<a href="#${name}">`));
-      assert.match(seen.text, new RegExp(`id="${name}"[^>]* aria-describedby="${name}-fault"`));
-      assert.match(seen.text, new RegExp(`id="${name}"[^>]* aria-invalid="true"`));
+      assert.match(response.text, new RegExp(`<a href="#${name}">`));
+      assert.match(response.text, new RegExp(`id="${name}"[^>]* aria-describedby="${name}-fault"`));
+      assert.match(response.text, new RegExp(`id="${name}"[^>]* aria-invalid="true"`));
     }
-    assert.equal(seen.text.match(/ autofocus/g)?.length, 1, 'one field has the focus');
+    assert.equal(response.text.match(/ autofocus/g)?.length, 1, 'one field has the focus');
   });
 
-  test('the user domain may stand behind the name, and the hint of the application before it', async () => {
+  test('the user name may include the user domain, also in the login hint', async () => {
     const { userDomainId } = pages.realm;
     const { username } = person.user;
     const whole = `${username}@${userDomainId.toUpperCase()}`;
@@ -171,7 +175,7 @@ describe('signing in', () => {
     await callback(browser, await submit(browser, page, { ...right(person), username: whole }));
   });
 
-  test('who cancels goes back to the application with a denial', async () => {
+  test('cancelling returns access_denied to the application', async () => {
     const browser = pages.openBrowser();
     const page = await browser.browse(pages.link);
     const { searchParams } = await callback(
@@ -182,19 +186,19 @@ describe('signing in', () => {
     assert.equal(searchParams.get('state'), 'a-state');
   });
 
-  test('an address that fails too often waits, and is told how long', async (t) => {
+  test('an IP address with too many failures must wait, and the page shows how long', async (t) => {
     const browser = pages.openBrowser();
     const page = await browser.browse(pages.link);
     const tooOften = async () => ({ ok: false, retryAfterSeconds: 541 }) as const;
     t.mock.method(pages.realm.identity.accounts, 'authenticate', tooOften);
-    const seen = await submit(browser, page, { username: 'jane', password: 'any' });
-    assert.equal(seen.status, 429);
-    assert.equal(seen.headers['retry-after'], '541');
-    assert.match(seen.text, /Too many attempts\. Try again in 10 minutes\./);
+    const response = await submit(browser, page, { username: 'jane', password: 'any' });
+    assert.equal(response.status, 429);
+    assert.equal(response.headers['retry-after'], '541');
+    assert.match(response.text, /Too many attempts\. Try again in 10 minutes\./);
   });
 });
 
-describe('the general entry', () => {
+describe('the user domain page', () => {
   let pages: SignInPages;
 
   before(async () => {
@@ -202,7 +206,7 @@ describe('the general entry', () => {
   });
   after(() => pages.close());
 
-  test('asks for name and user domain, and goes on to the account page of that realm', async () => {
+  test('asks for user name and user domain, and continues to the account page of that realm', async () => {
     const browser = pages.openBrowser();
     const person = await createPerson(pages.realm);
     const page = await browser.browse('/auth/sign-in');
@@ -211,7 +215,7 @@ describe('the general entry', () => {
     assert.equal(sent.status, 303);
     const step = await followed(browser, sent);
     assert.equal(step.url.pathname, `${pages.base}/sign-in/account`);
-    assert.ok(step.text.includes(`value="${person.user.username}"`), 'asked once');
+    assert.ok(step.text.includes(`value="${person.user.username}"`), 'the user name is filled in');
     assert.match(step.text, /to see your account/);
     const { username } = person.user;
     const account = await followed(
@@ -222,7 +226,7 @@ describe('the general entry', () => {
     assert.match(account.text, /Ada Byron/);
   });
 
-  test('a host of the portal selects the domain, and nobody is asked', async () => {
+  test('a portal host selects the user domain without a form', async () => {
     const portal = await openSignInPages({
       settings: {
         portalDomain: 'portal.example',
@@ -233,22 +237,22 @@ describe('the general entry', () => {
     try {
       const browser = portal.openBrowser();
       const { userDomainId } = portal.realm;
-      const seen = await browser.visit('/auth/sign-in', {
+      const response = await browser.visit('/auth/sign-in', {
         headers: { host: `${userDomainId}.portal.example` },
       });
-      assert.equal(seen.location?.href, `${portal.authUrl}${portal.base}/account`);
+      assert.equal(response.location?.href, `${portal.authUrl}${portal.base}/account`);
       for (const host of ['nobody.portal.example', 'portal.example', 'localhost']) {
-        const asked = await browser.visit('/auth/sign-in', { headers: { host } });
-        assert.equal(asked.status, 200, host);
-        assert.match(asked.text, /<title>Sign in · Northbank<\/title>/);
-        assert.match(asked.text, /<a href="mailto:help@northbank\.example">/);
+        const formPage = await browser.visit('/auth/sign-in', { headers: { host } });
+        assert.equal(formPage.status, 200, host);
+        assert.match(formPage.text, /<title>Sign in · Northbank<\/title>/);
+        assert.match(formPage.text, /<a href="mailto:help@northbank\.example">/);
       }
     } finally {
       await portal.close();
     }
   });
 
-  test('says what is wrong with the name', async () => {
+  test('shows the error of the user name', async () => {
     const browser = pages.openBrowser();
     const page = await browser.browse('/auth/sign-in');
     for (const [identifier, says] of [
@@ -258,9 +262,9 @@ describe('the general entry', () => {
       ['jane@nowhere', /no user domain with this name/],
       ['jane@../../evil', /no user domain with this name/],
     ] as const) {
-      const seen = await submit(browser, page, { identifier });
-      assert.equal(seen.status, 422, identifier);
-      assert.match(seen.text, says);
+      const response = await submit(browser, page, { identifier });
+      assert.equal(response.status, 422, identifier);
+      assert.match(response.text, says);
     }
   });
 });

@@ -75,7 +75,7 @@ export function createSignInHandlers(deps: Deps) {
   ): FastifyReply {
     const { texts, realm, basePath, flowKey, authorizationRequest, request } = context;
     const { userDomainId } = realm;
-    const back =
+    const flowQuery =
       authorizationRequest === undefined
         ? ''
         : `?flow=${encodeURIComponent(authorizationRequest.uid)}`;
@@ -88,7 +88,7 @@ export function createSignInHandlers(deps: Deps) {
         redirectUri: authorizationRequest.redirectUri,
       },
       usesRecoveryCode: (request.body?.['with'] ?? request.query['with']) === 'recovery',
-      forgottenPath: forgottenPasswordPath(userDomainId) + back,
+      forgottenPath: forgottenPasswordPath(userDomainId) + flowQuery,
       errors: changes.errors ?? {},
       username: changes.username,
       refusal: changes.refusal,

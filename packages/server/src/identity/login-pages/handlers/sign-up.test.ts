@@ -1,5 +1,5 @@
 // Whole run: pages in a browser.
-// The form of the sign-up and the first page: without script, in every language, light and dark.
+// The sign-up form and the home page: without JavaScript, in every language, light and dark.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { assertAccessible } from '../../../../test/accessible.ts';
@@ -16,14 +16,14 @@ const filled = {
   email: 'ann@banque.example',
 };
 
-describe('the form of the sign-up', () => {
+describe('the sign-up form', () => {
   let pages: SignInPages;
   before(async () => {
     pages = await openSignInPages();
   });
   after(() => pages.close());
 
-  test('is filled in, and handed on with the language of the page', async () => {
+  test('submits the fields and the language of the page', async () => {
     const browser = pages.openBrowser();
     const page = await browser.browse('/sign-up?lang=fr');
     assert.equal(page.status, 200);
@@ -33,18 +33,18 @@ describe('the form of the sign-up', () => {
     const done = await browser.browse(sent.location ?? '');
     assert.equal(done.status, 200);
     assert.match(done.text, /<html lang="fr">[\s\S]*<h1>Consultez vos e-mails<\/h1>/);
-    assert.doesNotMatch(done.text, /banque/i, 'nothing of what was typed');
+    assert.doesNotMatch(done.text, /banque/i, 'the page contains no input');
   });
 
-  test('tells faults by field, and keeps what was typed', async () => {
+  test('shows errors per field and keeps the input', async () => {
     const browser = pages.openBrowser();
     const count = pages.taken.length;
     const page = await browser.browse('/sign-up');
-    const none = await submit(browser, page, {});
-    assert.equal(none.status, 422);
+    const missing = await submit(browser, page, {});
+    assert.equal(missing.status, 422);
     for (const name of Object.keys(filled)) {
-      assert.match(none.text, new RegExp(`<a href="#${name}">`), name);
-      assert.match(none.text, new RegExp(`id="${name}-fault"`), name);
+      assert.match(missing.text, new RegExp(`<a href="#${name}">`), name);
+      assert.match(missing.text, new RegExp(`id="${name}-fault"`), name);
     }
     const wrong = {
       ...filled,
@@ -54,7 +54,7 @@ describe('the form of the sign-up', () => {
       persona: 'King',
       givenName: 'A\tB',
     };
-    const again = await submit(browser, none, wrong);
+    const again = await submit(browser, missing, wrong);
     assert.equal(again.status, 422);
     const faults = [...again.text.matchAll(/id="(\w+)-fault"/g)].map(([, name]) => name);
     assert.deepEqual(faults, ['organizationName', 'persona', 'country', 'givenName', 'email']);
@@ -68,21 +68,21 @@ describe('the form of the sign-up', () => {
     assert.match(chosen.text, /<option value="FR" selected>France<\/option>/);
   });
 
-  test('takes nothing from another site, nor without the token of this browser', async () => {
+  test('rejects forms from another site and without a CSRF token', async () => {
     const browser = pages.openBrowser();
     const count = pages.taken.length;
     const page = await browser.browse('/sign-up');
     const headers = { 'sec-fetch-site': 'cross-site' };
     assert.equal((await submit(browser, page, filled, { headers })).status, 403);
-    const stranger = pages.openBrowser();
-    await stranger.browse('/sign-up');
-    assert.equal((await submit(stranger, page, filled)).status, 403);
-    const bare = await browser.visit('/sign-up', { form: filled });
-    assert.equal(bare.status, 403);
+    const otherBrowser = pages.openBrowser();
+    await otherBrowser.browse('/sign-up');
+    assert.equal((await submit(otherBrowser, page, filled)).status, 403);
+    const plainPage = await browser.visit('/sign-up', { form: filled });
+    assert.equal(plainPage.status, 403);
     assert.equal(pages.taken.length, count);
   });
 
-  test('runs no script, goes nowhere else, and is kept by nobody', async () => {
+  test('contains no script, no other host and is not cached', async () => {
     for (const path of ['/', '/sign-up', '/sign-up/received']) {
       const { headers, text } = await pages.openBrowser().browse(path);
       const policy = String(headers['content-security-policy']);
@@ -93,42 +93,42 @@ describe('the form of the sign-up', () => {
     }
   });
 
-  test('is counted together with the sign-ups of the API', async () => {
+  test('shares its rate limit with the sign-ups of the API', async () => {
     const browser = pages.openBrowser();
     const page = await browser.browse('/sign-up');
     const answer = await submit(browser, page, filled);
     assert.match(String(answer.headers['ratelimit-policy']), /^"signUps";q=60;w=3600/);
   });
 
-  test('is found from the sign-in and from the first page, which tells programs the same', async () => {
+  test('is linked from the sign-in and from the home page, also for API clients', async () => {
     const browser = pages.openBrowser();
     assert.match((await browser.browse('/auth/sign-in')).text, /<a href="\/sign-up">/);
     const home = await browser.browse('/');
     for (const path of ['/docs', '/sign-up', '/auth/sign-in']) {
       assert.ok(home.text.includes(`<a href="${path}">`), path);
     }
-    const told = await browser.visit('/', { headers: { accept: 'application/json' } });
-    const { links } = told.json() as { links: Record<string, string> };
+    const apiResponse = await browser.visit('/', { headers: { accept: 'application/json' } });
+    const { links } = apiResponse.json() as { links: Record<string, string> };
     assert.deepEqual(links, {
       documentation: '/docs',
       openapi: '/openapi.json',
       signUp: '/sign-up',
       account: '/auth/sign-in',
     });
-    assert.equal(told.headers['vary'], 'accept');
+    assert.equal(apiResponse.headers['vary'], 'accept');
   });
 
-  test('a language that is chosen on the first page is kept, and is no application’s', async () => {
+  test('a language that is chosen on the home page is remembered and overrides no application', async () => {
     const browser = pages.openBrowser();
     await browser.browse('/?lang=fr');
     assert.match((await browser.browse('/sign-up')).text, /<html lang="fr">/);
-    const asked = await browser.browse(pages.linkWith({ ui_locales: 'en' }));
-    assert.match(asked.text, /<html lang="en">/);
+    const formPage = await browser.browse(pages.linkWith({ ui_locales: 'en' }));
+    assert.match(formPage.text, /<html lang="en">/);
   });
 });
 
 describe('the sign-up in a real browser', { skip: withoutChromium }, () => {
-  test('is accessible in every language, and works without script', async () => {
+  test('is accessible in every language and works without JavaScript', async () => {
     const pages = await openSignInPages({ listens: true, clock: movableClock(Date.now()) });
     const chromium = await openChromium({ certificate: pages.certificate });
     try {

@@ -72,10 +72,10 @@ function findFieldError(
 }
 
 function findFieldErrors(texts: PageTexts, fields: SignUpFields): FieldErrors {
-  const found = fieldNames.map(
+  const entries = fieldNames.map(
     (name) => [name, findFieldError(texts, name, fields[name])] as const,
   );
-  return Object.fromEntries(found.filter(([, error]) => error !== undefined)) as FieldErrors;
+  return Object.fromEntries(entries.filter(([, error]) => error !== undefined)) as FieldErrors;
 }
 
 export function createSignUpHandlers({ contexts, responses, submitSignUp, portalUrl }: Deps) {

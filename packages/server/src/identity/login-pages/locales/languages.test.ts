@@ -61,11 +61,11 @@ describe('the texts of the sign-in pages', () => {
       const chosen = await browser.visit(`${page.url.pathname}?lang=fr`);
       assert.match(chosen.text, /<html lang="fr">/);
       const wrong = await submit(browser, chosen, { username: 'jeanne', password: 'x' });
-      assert.match(wrong.text, /<html lang="fr">/, 'although the application asks for English');
+      assert.match(wrong.text, /<html lang="fr">/, 'although the application requests English');
       const entry = await browser.browse('/auth/sign-in');
       assert.match(entry.text, /Saisissez votre nom d’utilisateur et votre domaine/, 'later');
-      const asked = await browser.browse(pages.linkWith({ ui_locales: 'en' }));
-      assert.match(asked.text, /<html lang="en">/, 'another flow requests English again');
+      const requestedPage = await browser.browse(pages.linkWith({ ui_locales: 'en' }));
+      assert.match(requestedPage.text, /<html lang="en">/, 'another flow requests English again');
       const accepted = await pages
         .openBrowser()
         .browse('/auth/sign-in', { headers: { 'accept-language': 'fr-FR,fr;q=0.9' } });

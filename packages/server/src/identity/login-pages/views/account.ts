@@ -10,7 +10,7 @@ import { emptyHtml } from '../html/page-layout.ts';
 import type { PageTexts } from '../locales/languages.ts';
 import { findSessionUserAgent, parseDeviceName } from './device-name.ts';
 
-const maxSignInsShown = 10;
+const displayedSignIns = 10;
 
 export type SavedChange = keyof PageTexts['account']['saved'];
 
@@ -31,7 +31,7 @@ export type AccountPageData = {
 export function createTimeFormatter(
   texts: PageTexts,
   zone: string | undefined,
-): (at: number) => string {
+): (timestamp: number) => string {
   const options = { dateStyle: 'medium', timeStyle: 'short' } as const;
   const formatIn = (timeZone: string) =>
     new Intl.DateTimeFormat(texts.language === 'en' ? 'en-GB' : texts.language, {
@@ -45,7 +45,7 @@ export function createTimeFormatter(
     // This machine does not know the time zone.
     format = formatIn('UTC');
   }
-  return (at) => format.format(at);
+  return (timestamp) => format.format(timestamp);
 }
 
 function fullName({ givenName, familyName, username }: User): string {
@@ -131,9 +131,9 @@ function renderSession(texts: PageTexts, data: AccountPageData, session: Session
 function renderSessions(texts: PageTexts, data: AccountPageData): Html {
   const { account } = texts;
   const { sessions, sessionId, basePath, token } = data;
-  const isCurrent = (each: SessionFacts) => each.sessionId === sessionId;
+  const isCurrent = (session: SessionFacts) => session.sessionId === sessionId;
   const ordered = [...sessions].sort(
-    (one, other) => Number(isCurrent(other)) - Number(isCurrent(one)),
+    (first, second) => Number(isCurrent(second)) - Number(isCurrent(first)),
   );
   const others = renderForm({
     action: `${basePath}/sessions/end-others`,
@@ -157,12 +157,12 @@ function displayedOutcome({ kind, outcome }: SignInRecord): keyof PageTexts['acc
 function renderSignIns(texts: PageTexts, { signIns, user }: AccountPageData): Html {
   const { account } = texts;
   const time = createTimeFormatter(texts, user.zoneinfo);
-  const rows = signIns.slice(0, maxSignInsShown).map((record) => {
-    const { at, address, userAgent } = record;
+  const rows = signIns.slice(0, displayedSignIns).map((record) => {
+    const { attemptedAt, address, userAgent } = record;
     const outcome = displayedOutcome(record);
     const refusedClass = outcome === 'refused' ? { html: ' class="refused"' } : emptyHtml;
     const device = describeDevice(texts, userAgent) ?? account.unknownDevice;
-    const details = [time(at), device, address].filter(Boolean).join(' · ');
+    const details = [time(attemptedAt), device, address].filter(Boolean).join(' · ');
     return html`<li><div class="what"><strong${refusedClass}>${account.outcomes[outcome]}</strong><p>${details}</p></div></li>
 `;
   });

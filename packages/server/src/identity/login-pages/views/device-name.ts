@@ -48,11 +48,12 @@ const maxSessionStartGapMs = 1500;
  */
 export function findSessionUserAgent(
   { kind, signedInAt }: Pick<SessionFacts, 'kind' | 'signedInAt'>,
-  signIns: readonly Pick<SignInRecord, 'at' | 'outcome' | 'userAgent'>[],
+  signIns: readonly Pick<SignInRecord, 'attemptedAt' | 'outcome' | 'userAgent'>[],
 ): string | undefined {
   if (kind !== 'Browser') return undefined;
   const near = signIns.filter(
-    ({ at, outcome }) => outcome === 'Success' && Math.abs(at - signedInAt) <= maxSessionStartGapMs,
+    ({ attemptedAt, outcome }) =>
+      outcome === 'Success' && Math.abs(attemptedAt - signedInAt) <= maxSessionStartGapMs,
   );
   const agents = new Set(near.map(({ userAgent }) => userAgent));
   return agents.size === 1 ? near[0]?.userAgent : undefined;

@@ -55,14 +55,14 @@ ${renderNextLink(next)}`,
 export function renderQuestionPage(
   { title, lead, button }: { title: string; lead: string; button: string },
   { action, token }: { action: string; token: string },
-  back?: NextLink,
+  backLink?: NextLink,
 ): PageContent {
   return {
     title,
     body: html`<h1>${title}</h1>
 <p class="lead">${lead}</p>
 ${renderForm({ action, token, parts: [submitButton(button)] })}
-${back === undefined ? emptyHtml : html`<div class="more"><a href="${back.address}">${back.text}</a></div>`}`,
+${backLink === undefined ? emptyHtml : html`<div class="more"><a href="${backLink.address}">${backLink.text}</a></div>`}`,
   };
 }
 

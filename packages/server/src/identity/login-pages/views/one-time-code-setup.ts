@@ -23,7 +23,7 @@ export type SetUpPageData = {
   readonly isRequired: boolean;
   readonly isWrong: boolean;
   /** Missing if the user cannot skip the set-up. */
-  readonly back?: string | undefined;
+  readonly backUrl?: string | undefined;
 };
 
 export function renderSetUpPage(texts: PageTexts, data: SetUpPageData): PageContent {
@@ -57,7 +57,7 @@ export function renderSetUpPage(texts: PageTexts, data: SetUpPageData): PageCont
 <li><p>${oneTimeCodeSetUp.confirm}</p>
 ${renderForm({ action: data.action, token: data.token, parts: [code, submitButton(oneTimeCodeSetUp.submit)] })}</li>
 </ol>
-${data.back === undefined ? emptyHtml : html`<div class="more"><a href="${data.back}">${texts.cancel}</a></div>`}`,
+${data.backUrl === undefined ? emptyHtml : html`<div class="more"><a href="${data.backUrl}">${texts.cancel}</a></div>`}`,
   };
 }
 

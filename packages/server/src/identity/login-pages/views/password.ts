@@ -38,7 +38,7 @@ ${rest}`,
 
 export type ForgottenPasswordPageData = PasswordFormData & {
   readonly identifier?: string | undefined;
-  readonly back: string;
+  readonly backUrl: string;
 };
 
 export function renderForgottenPasswordPage(
@@ -46,7 +46,7 @@ export function renderForgottenPasswordPage(
   data: ForgottenPasswordPageData,
 ): PageContent {
   const { forgottenPassword } = texts;
-  const { token, action, errors, identifier, back } = data;
+  const { token, action, errors, identifier, backUrl } = data;
   const parts = [
     textField(
       {
@@ -63,7 +63,7 @@ export function renderForgottenPasswordPage(
     submitButton(forgottenPassword.submit),
   ];
   const rest = html`${renderForm({ action, token, parts })}
-<div class="more"><a href="${back}">${forgottenPassword.toSignIn}</a></div>`;
+<div class="more"><a href="${backUrl}">${forgottenPassword.toSignIn}</a></div>`;
   return renderTitledPage(texts, forgottenPassword.title, forgottenPassword.lead, errors, rest);
 }
 
@@ -74,7 +74,7 @@ export type NewPasswordPageData = PasswordFormData & {
   readonly username: string;
   readonly minLength: number;
   /** The link for users that do not want to change the password. */
-  readonly back?: string | undefined;
+  readonly backUrl?: string | undefined;
 };
 
 export function renderNewPasswordPage(texts: PageTexts, data: NewPasswordPageData): PageContent {
@@ -107,9 +107,9 @@ export function renderNewPasswordPage(texts: PageTexts, data: NewPasswordPageDat
     textField({ ...secret, name: 'repeated', label: fields.repeatPassword }, errors, texts),
     submitButton(emailLink.submit),
   ];
-  const { back } = data;
+  const { backUrl } = data;
   const rest = html`${renderForm({ action, token, parts })}
-${back === undefined ? emptyHtml : html`<div class="more"><a href="${back}">${texts.cancel}</a></div>`}`;
+${backUrl === undefined ? emptyHtml : html`<div class="more"><a href="${backUrl}">${texts.cancel}</a></div>`}`;
   return renderTitledPage(texts, data.title, data.lead, errors, rest);
 }
 
@@ -118,7 +118,7 @@ export type ConfirmPasswordPageData = PasswordFormData & {
   readonly asksCode: boolean;
   /** The page that follows. */
   readonly next: string;
-  readonly back: string;
+  readonly backUrl: string;
 };
 
 export function renderConfirmPasswordPage(
@@ -126,7 +126,7 @@ export function renderConfirmPasswordPage(
   data: ConfirmPasswordPageData,
 ): PageContent {
   const { confirmPassword, fields } = texts;
-  const { token, action, errors, username, asksCode, next, back } = data;
+  const { token, action, errors, username, asksCode, next, backUrl } = data;
   const code = textField(
     {
       name: 'code',
@@ -167,6 +167,6 @@ export function renderConfirmPasswordPage(
     submitButton(texts.continue),
   ];
   const rest = html`${renderForm({ action, token, parts })}
-<div class="more"><a href="${back}">${texts.cancel}</a></div>`;
+<div class="more"><a href="${backUrl}">${texts.cancel}</a></div>`;
   return renderTitledPage(texts, confirmPassword.title, confirmPassword.lead, errors, rest);
 }

@@ -8,9 +8,9 @@ export function renderSignUpProgress(
   { progress: texts }: PageTexts,
   currentStep: (typeof progressSteps)[number],
 ): Html {
-  const items = progressSteps.map((step, place) => {
+  const items = progressSteps.map((step, index) => {
     if (step === currentStep) return html`<li aria-current="step">${texts[step]}</li>`;
-    const isDone = place < progressSteps.indexOf(currentStep);
+    const isDone = index < progressSteps.indexOf(currentStep);
     return html`<li${isDone ? { html: ' class="done"' } : { html: '' }}>${texts[step]}</li>`;
   });
   return html`<ol class="trail" aria-label="${texts.label}">${items}</ol>
