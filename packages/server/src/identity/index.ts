@@ -54,10 +54,10 @@ import { createVerifyToken } from './verify-token.ts';
 
 export type {
   Accounts,
-  Profile,
   TransactionHook,
   User,
   UserChangeHooks,
+  UserProfile,
 } from './accounts/index.ts';
 export type { Places } from './application-management/operations.ts';
 export type { NewApplication } from './applications.ts';

@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 import type { Caller } from '../http/index.ts';
 
 /** The first part of every path of user management. */
-export const userDomainId = Type.String({
+export const userDomainIdSchema = Type.String({
   minLength: 1,
   maxLength: 64,
   description: 'The user domain of the caller, or of the organisation that the caller acts for.',

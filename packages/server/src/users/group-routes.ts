@@ -3,7 +3,7 @@ import { Group, groupFilters, pageOf } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { openPage, pageQuery, route, sealPage } from '../http/index.ts';
-import { requireOwnUserDomain, userDomainId } from './caller-scope.ts';
+import { requireOwnUserDomain, userDomainIdSchema } from './caller-scope.ts';
 import type { PredefinedGroups } from './predefined-groups.ts';
 
 const listOperationId = 'listGroups';
@@ -21,7 +21,7 @@ export function registerGroupRoutes(app: FastifyInstance, groups: PredefinedGrou
       'They exist from the creation of the entity and cannot be changed.',
     tags: ['Users'],
     permission: 'um.read',
-    params: Type.Object({ userDomainId }),
+    params: Type.Object({ userDomainId: userDomainIdSchema }),
     query: Type.Object({ ...pageQuery, ...groupFilters }, { additionalProperties: false }),
     response: { 200: pageOf(Group) },
     errors: ['cursor_invalid', 'resource_not_found', 'merchant_not_found'],

@@ -4,10 +4,10 @@ import { actorOf, type Recorder } from '../audit/index.ts';
 import { type Caller, demandVersion, type FoundPage, type PageRequest } from '../http/index.ts';
 import type {
   Accounts,
-  Profile,
   TransactionHook,
   User,
   UserChangeHooks,
+  UserProfile,
 } from '../identity/index.ts';
 import { merchantIdOf } from './caller-scope.ts';
 import { findForbiddenGroup } from './group-assignment-rules.ts';
@@ -81,7 +81,11 @@ function requireReadOnlyUnchanged(input: object, user: User, userDomainId: strin
   }
 }
 
-function profileOf(input: Partial<Profile>, email: string, groups: readonly string[]): Profile {
+function profileOf(
+  input: Partial<UserProfile>,
+  email: string,
+  groups: readonly string[],
+): UserProfile {
   const { givenName, familyName, phoneNumber, address, locale, zoneinfo, datetimeFormat } = input;
   return {
     email,

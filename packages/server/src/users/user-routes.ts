@@ -19,7 +19,7 @@ import {
   sealPage,
 } from '../http/index.ts';
 import type { User } from '../identity/index.ts';
-import { requireOwnUserDomain, userDomainId } from './caller-scope.ts';
+import { requireOwnUserDomain, userDomainIdSchema } from './caller-scope.ts';
 import type { UserManagement, UserRequest } from './user-management.ts';
 import { toUserView } from './user-view.ts';
 
@@ -31,8 +31,8 @@ const listOperationId = 'listUsers';
 const cursorKeyPattern = /^[a-z0-9][a-z0-9._+@-]{0,63}$/;
 
 const userId = Type.String({ maxLength: 64, description: 'The identifier of the user.' });
-const domainParams = Type.Object({ userDomainId });
-const userParams = Type.Object({ userDomainId, userId });
+const domainParams = Type.Object({ userDomainId: userDomainIdSchema });
+const userParams = Type.Object({ userDomainId: userDomainIdSchema, userId });
 
 type Request = {
   readonly caller: Caller;

@@ -3,7 +3,7 @@ import { pageOf, UserSession } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { openPage, pageQuery, route, sealPage } from '../http/index.ts';
-import { requireOwnUserDomain, userDomainId } from './caller-scope.ts';
+import { requireOwnUserDomain, userDomainIdSchema } from './caller-scope.ts';
 import type { UserSessions } from './user-sessions.ts';
 
 const sessionsPath = '/user-management/v2/user-domains/:userDomainId/users/:userId/sessions';
@@ -17,7 +17,7 @@ const sessionId = Type.String({
   maxLength: 64,
   description: 'The session to end; if missing, all sessions of the user end.',
 });
-const userParams = Type.Object({ userDomainId, userId });
+const userParams = Type.Object({ userDomainId: userDomainIdSchema, userId });
 
 export function registerUserSessionRoutes(app: FastifyInstance, sessions: UserSessions): void {
   route(app, {

@@ -37,7 +37,7 @@ const expiringTables = [
   },
 ] as const;
 
-export function createDeleteExpired(database: Database) {
+export function createExpiredDataDeletion(database: Database) {
   async function deleteFrom(
     {
       name,

@@ -3,7 +3,7 @@ import { refuse } from '@switchyard/contract';
 import type { Clock, Database, Ids, Jobs, Log, Mail } from '../../platform/index.ts';
 import { createCachedLookup } from '../cached-lookup.ts';
 import type { Revision } from '../revision.ts';
-import { createDeleteExpired } from './delete-expired.ts';
+import { createExpiredDataDeletion } from './delete-expired.ts';
 import { invalidateLinksOfUser } from './email-links/email-link-sql.ts';
 import type { EmailLinks } from './email-links/email-links.ts';
 import { createEmailLinks } from './email-links/email-links.ts';
@@ -51,12 +51,12 @@ export type {
   Method,
   NewUser,
   NotSignedIn,
-  Profile,
   SignedIn,
   SignInAttempt,
   TransactionHook,
   User,
   UserChangeHooks,
+  UserProfile,
 } from './types.ts';
 
 /** How long another process may still use the old version of a changed user. */
@@ -233,7 +233,7 @@ export function createAccounts(deps: AccountsDependencies): Accounts {
     passkeys,
     emailLinks,
     signInHistory,
-    deleteExpired: createDeleteExpired(database),
+    deleteExpired: createExpiredDataDeletion(database),
     close: passwordStrength.close,
   };
 }

@@ -110,7 +110,7 @@ export type NewUser = {
 };
 
 /** The members of a user that an update can change. */
-export type Profile = Pick<
+export type UserProfile = Pick<
   User,
   | 'email'
   | 'givenName'
@@ -182,4 +182,4 @@ export type SignInOutcome =
   | 'Locked';
 
 /** `activate`: set the first password. `reset`: set a new password. `email`: confirm a new address. */
-export type LinkPurpose = 'activate' | 'reset' | 'email';
+export type EmailLinkPurpose = 'activate' | 'reset' | 'email';

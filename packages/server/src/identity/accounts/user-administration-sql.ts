@@ -3,8 +3,8 @@ import { CompiledQuery, type Kysely } from 'kysely';
 import { type Database, isoTime } from '../../platform/index.ts';
 import type { Status } from '../types.ts';
 import type { UserKey } from './second-factors/one-time-passwords.ts';
-import type { Profile, SecondFactorStatus, User } from './types.ts';
-import { type UserRow, userColumns, userFromRow } from './users/user-sql.ts';
+import type { SecondFactorStatus, User, UserProfile } from './types.ts';
+import { type UserRow, userColumnsSql, userFromRow } from './users/user-sql.ts';
 
 export type UserFilters = {
   readonly entityId?: string | undefined;
@@ -20,7 +20,7 @@ export type UserPage = { readonly limit: number; readonly after?: string | undef
 type ReplacedColumns = {
   readonly status: Status;
   readonly secondFactor: SecondFactorStatus;
-  readonly profile: Profile;
+  readonly profile: UserProfile;
   readonly tokensNotBefore: number | undefined;
 };
 
@@ -48,7 +48,7 @@ export function createUserAdministrationStore(database: Database) {
       const clauses = ['u.organization_id = $1', ...filterConditions(filters, values)];
       if (page.after !== undefined) clauses.push(`u.username_key > $${values.push(page.after)}`);
       const rows = await database.query<UserRow>(
-        `SELECT ${userColumns} FROM users AS u WHERE ${clauses.join(' AND ')}
+        `SELECT ${userColumnsSql} FROM users AS u WHERE ${clauses.join(' AND ')}
          ORDER BY u.username_key LIMIT $${values.push(page.limit)}`,
         values,
       );
@@ -59,7 +59,7 @@ export function createUserAdministrationStore(database: Database) {
     lock: (trx: Kysely<unknown>, { organizationId, userId }: UserKey): Promise<User | undefined> =>
       queryUser(
         trx,
-        `SELECT ${userColumns} FROM users AS u
+        `SELECT ${userColumnsSql} FROM users AS u
          WHERE u.organization_id = $1 AND u.user_id = $2 FOR UPDATE`,
         [organizationId, userId],
       ),
@@ -78,7 +78,7 @@ export function createUserAdministrationStore(database: Database) {
            groups = $12, tokens_not_before = coalesce($13, u.tokens_not_before),
            phone_number_verified = u.phone_number_verified AND u.phone_number IS NOT DISTINCT FROM $7,
            updated_at = $14, version = u.version + 1
-         WHERE u.organization_id = $1 AND u.user_id = $2 RETURNING ${userColumns}`,
+         WHERE u.organization_id = $1 AND u.user_id = $2 RETURNING ${userColumnsSql}`,
         [
           organizationId,
           userId,

@@ -7,7 +7,7 @@ import { invalidateLinksOfUser } from './email-links/email-link-sql.ts';
 import type { EmailLinks } from './email-links/email-links.ts';
 import type { EmailOutbox } from './emails/email-outbox.ts';
 import { deleteSecondFactors } from './second-factors/second-factor-sql.ts';
-import type { Profile, User, UserChangeHooks } from './types.ts';
+import type { User, UserChangeHooks, UserProfile } from './types.ts';
 import {
   createUserAdministrationStore,
   type UserFilters,
@@ -39,7 +39,7 @@ export function createUserAdministration(deps: Deps) {
     trx: Kysely<unknown>,
     before: User,
     changes: Partial<Pick<User, 'status' | 'secondFactor' | 'tokensNotBefore'>>,
-    profile: Profile = before,
+    profile: UserProfile = before,
   ): Promise<User> => {
     const { status, secondFactor } = before;
     const current = { status, secondFactor, tokensNotBefore: undefined };
@@ -90,7 +90,7 @@ export function createUserAdministration(deps: Deps) {
     updateProfile: (
       organizationId: string,
       userId: string,
-      buildProfile: (user: User) => Profile,
+      buildProfile: (user: User) => UserProfile,
       hooks: UserChangeHooks = {},
     ): Promise<User> =>
       changeUser(

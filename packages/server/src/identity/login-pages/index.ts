@@ -14,8 +14,8 @@ import { createSignUpHandlers, type SubmitSignUp } from './handlers/sign-up.ts';
 import { createUserDomainHandlers } from './handlers/user-domain.ts';
 import { createPageAssets, type PageAssets } from './html/page-assets.ts';
 import type { LayoutOptions } from './html/page-layout.ts';
-import { listPages, publicPages } from './page-list.ts';
-import { registerAssets, registerPageRoutes } from './page-routes.ts';
+import { listPages, listPublicPages } from './page-list.ts';
+import { registerAssetRoutes, registerPageRoutes } from './page-routes.ts';
 import { createCsrfTokens } from './requests/csrf-tokens.ts';
 import { createPageContexts } from './requests/page-context.ts';
 import { createPageResponses } from './requests/page-response.ts';
@@ -82,12 +82,12 @@ export function createLoginPages(
   return {
     register(app) {
       registerPageRoutes(app, pages, rendering);
-      registerAssets(app, rendering);
+      registerAssetRoutes(app, rendering);
     },
     registerPublicPages(app, submitSignUp) {
       registerPageRoutes(
         app,
-        publicPages(createSignUpHandlers({ contexts, responses, submitSignUp, portalUrl })),
+        listPublicPages(createSignUpHandlers({ contexts, responses, submitSignUp, portalUrl })),
         rendering,
       );
     },

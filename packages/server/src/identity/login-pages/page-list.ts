@@ -225,7 +225,7 @@ function accountPages({ account, changes, enrolment }: PageHandlers): PageRoute[
 }
 
 /** Pages for visitors without an account. */
-export function publicPages(front: SignUpHandlers): PageRoute[] {
+export function listPublicPages(front: SignUpHandlers): PageRoute[] {
   const form = postPage(signUpPath, 'postSignUpForm', 'Send the sign-up', front.postSignUp);
   return [
     getPage(homePath, 'getHome', 'Show the home page', front.getHome),

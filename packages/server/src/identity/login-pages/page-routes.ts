@@ -62,7 +62,7 @@ export function registerPageRoutes(
   });
 }
 
-export function registerAssets(app: FastifyInstance, deps: RenderingDependencies): void {
+export function registerAssetRoutes(app: FastifyInstance, deps: RenderingDependencies): void {
   app.register((scope, _options, done) => {
     scope.setErrorHandler((error, request, reply) => sendErrorPage(deps, error, request, reply));
     registerAssetRoute(scope, deps.assets);

@@ -1,14 +1,14 @@
 // SQL of email links: stored as hashes, single use, with an expiry time.
 import { type Kysely, sql } from 'kysely';
 import { type Database, isoTime } from '../../../platform/index.ts';
-import type { LinkPurpose, User } from '../types.ts';
-import { type UserRow, userColumns, userFromRow } from '../users/user-sql.ts';
+import type { EmailLinkPurpose, User } from '../types.ts';
+import { type UserRow, userColumnsSql, userFromRow } from '../users/user-sql.ts';
 
 type UserKey = Pick<User, 'organizationId' | 'userId'>;
 
 export type NewEmailLink = {
   readonly linkHash: Buffer;
-  readonly purpose: LinkPurpose;
+  readonly purpose: EmailLinkPurpose;
   /** The recipient; following the link proves that the user reads this address. */
   readonly email: string;
   readonly createdAt: number;
@@ -17,11 +17,11 @@ export type NewEmailLink = {
 
 export type EmailLink = {
   readonly user: User;
-  readonly purpose: LinkPurpose;
+  readonly purpose: EmailLinkPurpose;
   readonly email: string;
 };
 
-type EmailLinkRow = UserRow & { purpose: LinkPurpose; payload: { email: string } };
+type EmailLinkRow = UserRow & { purpose: EmailLinkPurpose; payload: { email: string } };
 
 export function createEmailLinkStore(database: Database) {
   return {
@@ -31,7 +31,7 @@ export function createEmailLinkStore(database: Database) {
       now: number,
     ): Promise<EmailLink | undefined> {
       const [row] = await database.query<EmailLinkRow>(
-        `SELECT ${userColumns}, l.purpose, l.payload FROM user_links AS l JOIN users AS u
+        `SELECT ${userColumnsSql}, l.purpose, l.payload FROM user_links AS l JOIN users AS u
            ON u.organization_id = $1 AND u.user_id = l.user_id
          WHERE l.organization_id = $1 AND l.link_hash = $2 AND l.used_at IS NULL
            AND l.expires_at > $3 AND u.status = 'Enabled'`,
@@ -55,7 +55,7 @@ export function createEmailLinkStore(database: Database) {
       since: number,
     ): Promise<User | undefined> {
       const [row] = await database.query<UserRow>(
-        `SELECT ${userColumns} FROM user_links AS l JOIN users AS u
+        `SELECT ${userColumnsSql} FROM user_links AS l JOIN users AS u
            ON u.organization_id = $1 AND u.user_id = l.user_id
          WHERE l.organization_id = $1 AND l.link_hash = $2 AND l.purpose = 'activate'
            AND l.used_at > $3 AND u.status = 'Enabled' AND u.second_factor = 'Required'`,

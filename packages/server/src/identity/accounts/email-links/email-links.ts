@@ -5,7 +5,7 @@ import type { Clock, Database, Ids, Job, Jobs } from '../../../platform/index.ts
 import { hashSecret } from '../../secrets.ts';
 import type { EmailOutbox } from '../emails/email-outbox.ts';
 import type { AttemptLimiter } from '../sign-in-attempts/attempt-limits.ts';
-import type { AttemptOrigin, LinkPurpose, User } from '../types.ts';
+import type { AttemptOrigin, EmailLinkPurpose, User } from '../types.ts';
 import { toUsernameKey } from '../users/rules.ts';
 import { replacePassword, type UserStore } from '../users/user-sql.ts';
 import { isValidEmail } from '../users/validate-user.ts';
@@ -21,7 +21,7 @@ import {
 } from './email-link-sql.ts';
 
 const hourMs = 3_600_000;
-const linkLifetimeMs: Readonly<Record<LinkPurpose, number>> = {
+const linkLifetimeMs: Readonly<Record<EmailLinkPurpose, number>> = {
   activate: 24 * hourMs,
   reset: hourMs,
   email: 24 * hourMs,
@@ -59,7 +59,7 @@ export function createEmailLinks(deps: Deps) {
   async function insertLinkAndEmail(
     trx: Kysely<unknown>,
     user: User,
-    purpose: LinkPurpose,
+    purpose: EmailLinkPurpose,
     to: string,
   ): Promise<boolean> {
     const secret = ids.secret();
@@ -74,7 +74,7 @@ export function createEmailLinks(deps: Deps) {
     return true;
   }
 
-  async function sendLink(user: User, purpose: LinkPurpose, to: string): Promise<boolean> {
+  async function sendLink(user: User, purpose: EmailLinkPurpose, to: string): Promise<boolean> {
     const isSent = await database.transaction((trx) => insertLinkAndEmail(trx, user, purpose, to));
     if (isSent) outbox.poke();
     return isSent;
@@ -165,7 +165,7 @@ export function createEmailLinks(deps: Deps) {
     async sendInTransaction(
       trx: Kysely<unknown>,
       user: User,
-      purpose: LinkPurpose,
+      purpose: EmailLinkPurpose,
       to = user.email,
     ): Promise<void> {
       if (!(await insertLinkAndEmail(trx, user, purpose, to))) throwTooManyLinks();
@@ -181,7 +181,7 @@ export function createEmailLinks(deps: Deps) {
     async find(
       organizationId: string,
       link: string,
-    ): Promise<{ user: User; purpose: LinkPurpose } | undefined> {
+    ): Promise<{ user: User; purpose: EmailLinkPurpose } | undefined> {
       const existing = await findLink(organizationId, link);
       return existing === undefined
         ? undefined

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { type Database, isoTime } from '../../../platform/index.ts';
 import { originColumns } from '../sign-in-attempts/sign-in-history.ts';
 import type { AttemptOrigin, Method, SignInOutcome, SignInRecordKind, User } from '../types.ts';
-import { type UserRow, userColumns, userFromRow } from '../users/user-sql.ts';
+import { type UserRow, userColumnsSql, userFromRow } from '../users/user-sql.ts';
 
 export const maxFailures = 10;
 /** PCI DSS 8.3.4. */
@@ -32,7 +32,7 @@ type CredentialsRow = UserRow & {
  * been used before. `password-only`: the password was right and the second factor follows, so the
  * attempt counts neither as a success nor as a failure. `wrong`: the attempt has failed already.
  */
-export type Proof =
+export type FactorProof =
   | { readonly kind: 'proven' | 'password-only' | 'wrong' }
   | { readonly kind: 'otp'; readonly step: number }
   | { readonly kind: 'recovery'; readonly codeHash: Buffer };
@@ -46,7 +46,7 @@ export type AttemptResult = {
   readonly isKnown: boolean;
   /** It must still be the current hash: a reset may have replaced it. */
   readonly passwordHash: string | undefined;
-  readonly proof: Proof;
+  readonly proof: FactorProof;
   readonly outcomeIfProven: SignInOutcome;
   readonly outcomeOtherwise: SignInOutcome;
   readonly methodsIfProven: readonly Method[];
@@ -154,7 +154,7 @@ export function createAuthenticationStore(database: Database) {
       source: string | undefined,
     ): Promise<Credentials | undefined> {
       const [row] = await database.query<CredentialsRow>(
-        `SELECT ${userColumns}, u.password_hash, o.secret_sealed,
+        `SELECT ${userColumnsSql}, u.password_hash, o.secret_sealed,
            CASE WHEN k.user_id IS NULL THEN u.locked_until ELSE k.locked_until END AS locked_until,
            EXISTS (SELECT 1 FROM user_passkeys AS p WHERE p.organization_id = $1
              AND p.user_id = u.user_id) AS has_passkey

@@ -15,7 +15,7 @@ import type {
   User,
 } from '../types.ts';
 import { effectiveSecondFactor, toUsernameKey } from '../users/rules.ts';
-import type { AuthenticationStore, Credentials, Proof } from './authenticate-sql.ts';
+import type { AuthenticationStore, Credentials, FactorProof } from './authenticate-sql.ts';
 
 type Deps = {
   readonly store: AuthenticationStore;
@@ -29,7 +29,7 @@ type Deps = {
 
 /** The proof that the database must still check, and the outcome for each result. */
 type Decision = {
-  readonly proof: Proof;
+  readonly proof: FactorProof;
   readonly outcomeIfProven: SignInOutcome;
   readonly outcomeOtherwise: SignInOutcome;
   readonly methods: readonly Method[];
@@ -52,7 +52,7 @@ export function createAuthentication(deps: Deps) {
   const { store, passwordHasher, oneTimePasswords, attemptLimiter, environment, clock, ids } = deps;
 
   /** Runs for every attempt, also if the result is known already, so that the timing is equal. */
-  function checkCode(otp: string, credentials: Credentials | undefined, now: number): Proof {
+  function checkCode(otp: string, credentials: Credentials | undefined, now: number): FactorProof {
     const owner = credentials?.user ?? { organizationId: '', userId: '' };
     const sealedSecret = credentials?.sealedOtpSecret;
     const secret =
@@ -68,7 +68,7 @@ export function createAuthentication(deps: Deps) {
   function decideSecondFactor(
     credentials: Credentials,
     otp: string,
-    codeProof: Proof,
+    codeProof: FactorProof,
     kind: SignInKind,
   ): Decision {
     const factor = effectiveSecondFactor(environment, credentials.user);

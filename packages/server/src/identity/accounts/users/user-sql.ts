@@ -5,7 +5,7 @@ import type { EntityType, Status } from '../../types.ts';
 import type { PostalAddress, SecondFactorStatus, User } from '../types.ts';
 import { permissionsOfGroups } from './rules.ts';
 
-export const userColumns = `u.organization_id, u.user_id, u.username, u.entity_type, u.entity_id,
+export const userColumnsSql = `u.organization_id, u.user_id, u.username, u.entity_type, u.entity_id,
   u.scope_entity_type, u.scope_entity_id, u.email, u.email_verified, u.pending_email, u.given_name, u.family_name,
   u.phone_number, u.phone_number_verified, u.address, u.locale, u.zoneinfo, u.datetime_format,
   u.groups, u.status, u.second_factor, u.password_hash IS NOT NULL AS has_password,
@@ -89,7 +89,7 @@ export type UserStore = ReturnType<typeof createUserStore>;
 export function createUserStore(database: Database) {
   const findOne = async (where: string, values: readonly unknown[]): Promise<User | undefined> => {
     const [row] = await database.query<UserRow>(
-      `SELECT ${userColumns} FROM users AS u WHERE u.organization_id = $1 AND ${where}`,
+      `SELECT ${userColumnsSql} FROM users AS u WHERE u.organization_id = $1 AND ${where}`,
       values,
     );
     return row === undefined ? undefined : userFromRow(row);
@@ -105,7 +105,7 @@ export function createUserStore(database: Database) {
     /** Enabled users with this address, a few at most: an address is not unique. */
     async findByEmail(organizationId: string, email: string): Promise<User[]> {
       const rows = await database.query<UserRow>(
-        `SELECT ${userColumns} FROM users AS u
+        `SELECT ${userColumnsSql} FROM users AS u
          WHERE u.organization_id = $1 AND lower(u.email) = lower($2) AND u.status = 'Enabled'
          ORDER BY u.username_key LIMIT ${maxUsersPerEmail}`,
         [organizationId, email],

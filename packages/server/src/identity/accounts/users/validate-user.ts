@@ -1,7 +1,7 @@
 // Validates new users and profiles: user name, entity, scope, groups, and the fields of the profile.
 import { refuse } from '@switchyard/contract';
 import type { Ids } from '../../../platform/index.ts';
-import type { NewUser, Profile, SecondFactorStatus, User } from '../types.ts';
+import type { NewUser, SecondFactorStatus, User, UserProfile } from '../types.ts';
 import {
   areGroupsAllowed,
   normalizeUsername,
@@ -89,7 +89,7 @@ export function isValidEmail(text: string): boolean {
 
 /** The second argument is the entity of the user; it decides which groups are allowed. */
 export function requireValidProfile(
-  profile: Profile,
+  profile: UserProfile,
   { entityType, entityId }: Pick<User, 'entityType' | 'entityId'>,
 ): void {
   if (!areGroupsAllowed(profile.groups, entityType, entityId)) {

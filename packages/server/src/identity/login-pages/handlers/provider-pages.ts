@@ -4,7 +4,7 @@ import type { Fault, Page, Shown } from '../../shown.ts';
 import type { PageErrorKind } from '../html/page-errors.ts';
 import { type LayoutOptions, type PageContent, renderPage } from '../html/page-layout.ts';
 import { accountSignInPath } from '../html/page-paths.ts';
-import { languages, type PageTexts } from '../locales/languages.ts';
+import { type PageTexts, textsByLanguage } from '../locales/languages.ts';
 import { requestLanguage } from '../requests/page-context.ts';
 import { pageHeadersFor } from '../requests/page-response.ts';
 import { renderDonePage, renderErrorPage, renderLogoutPage } from '../views/messages.ts';
@@ -34,7 +34,7 @@ export function createProviderPages(layout: LayoutOptions): Shown {
     const query = new URL(raw.url ?? '/', 'https://any.example').searchParams;
     const requested = (query.get('ui_locales') ?? '').split(' ').filter((locale) => locale !== '');
     const language = requestLanguage(raw, undefined, requested);
-    const content = buildContent(languages[language]);
+    const content = buildContent(textsByLanguage[language]);
     return { html: renderPage(layout, { ...content, language }), headers: pageHeadersFor(content) };
   }
 

@@ -3,7 +3,7 @@ import { type Html, html } from '../../../http/index.ts';
 import type { PageTexts } from '../locales/languages.ts';
 import { emptyHtml } from './page-layout.ts';
 
-export type Field = {
+export type TextFieldOptions = {
   readonly name: string;
   readonly label: string;
   readonly type?: 'text' | 'password' | undefined;
@@ -36,7 +36,7 @@ function booleanAttribute(name: string, isSet: boolean | undefined): Html {
   return isSet === true ? { html: ` ${name}` } : emptyHtml;
 }
 
-type FieldLabel = Pick<Field, 'name' | 'label' | 'hint' | 'belowField'>;
+type FieldLabel = Pick<TextFieldOptions, 'name' | 'label' | 'hint' | 'belowField'>;
 
 /** Puts label, hint and error around the control. */
 function wrapField(
@@ -74,7 +74,7 @@ function autofocusAttribute(name: string, errors: FieldErrors, isFirstChoice?: b
   return booleanAttribute('autofocus', first === undefined ? isFirstChoice : first === name);
 }
 
-export function textField(options: Field, errors: FieldErrors, texts: PageTexts): Html {
+export function textField(options: TextFieldOptions, errors: FieldErrors, texts: PageTexts): Html {
   const { name, type = 'text', isName = false } = options;
   const error = errorOfField(errors, name);
   const control = html`<input id="${name}" name="${name}" type="${type}" maxlength="${options.maxLength ?? maxFieldLength}" autocomplete="${options.autocomplete}"${[
@@ -89,7 +89,7 @@ export function textField(options: Field, errors: FieldErrors, texts: PageTexts)
   return wrapField(options, control, { error, texts });
 }
 
-export type SelectField = FieldLabel & {
+export type SelectFieldOptions = FieldLabel & {
   readonly value: string;
   readonly autocomplete: string;
   /** The value that is sent and the text that is shown. */
@@ -97,7 +97,11 @@ export type SelectField = FieldLabel & {
 };
 
 /** A selection; its first line asks the user to choose. */
-export function selectField(select: SelectField, errors: FieldErrors, texts: PageTexts): Html {
+export function selectField(
+  select: SelectFieldOptions,
+  errors: FieldErrors,
+  texts: PageTexts,
+): Html {
   const { name, value, autocomplete, options } = select;
   const error = errorOfField(errors, name);
   const lines = [['', texts.choose] as const, ...options].map(
@@ -124,7 +128,7 @@ export function errorSummary(errors: FieldErrors, texts: PageTexts): Html {
 `;
 }
 
-export type Form = {
+export type FormOptions = {
   readonly action: string;
   readonly token: string;
   readonly parts: readonly Html[];
@@ -134,7 +138,7 @@ export type Form = {
   readonly isInline?: boolean | undefined;
 };
 
-export function renderForm({ action, token, parts, isChecked, id, isInline }: Form): Html {
+export function renderForm({ action, token, parts, isChecked, id, isInline }: FormOptions): Html {
   return html`<form method="post" action="${action}"${[
     attribute('id', id),
     attribute('class', isInline === true ? 'inline' : undefined),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { openSignInPages, submit } from '../../../../test/sign-in-pages.ts';
 import { assertFrenchSpaces, assertSameTexts, textsByPath } from '../../../../test/translations.ts';
-import { chooseLanguage, languages } from './languages.ts';
+import { chooseLanguage, textsByLanguage } from './languages.ts';
 
 /** The same word as in English. */
 const equalToEnglish = {
@@ -20,12 +20,12 @@ const equalToEnglish = {
 
 describe('the texts of the sign-in pages', () => {
   test('have the same keys and placeholders in each language, and none is left in English', () => {
-    assert.ok(textsByPath(languages.en).length > 150);
-    assertSameTexts(languages, equalToEnglish);
+    assert.ok(textsByPath(textsByLanguage.en).length > 150);
+    assertSameTexts(textsByLanguage, equalToEnglish);
   });
 
   test('French has no-break spaces before double punctuation marks', () => {
-    assertFrenchSpaces(languages.fr);
+    assertFrenchSpaces(textsByLanguage.fr);
   });
 
   test('the language is the one chosen on the page, else the requested, the remembered or the accepted one', () => {

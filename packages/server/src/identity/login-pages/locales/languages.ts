@@ -6,11 +6,11 @@ import french from './fr.json' with { type: 'json' };
 
 export type PageTexts = typeof english;
 
-export const languages = { en: english, fr: french, de: german } as const satisfies Record<
+export const textsByLanguage = { en: english, fr: french, de: german } as const satisfies Record<
   string,
   PageTexts
 >;
-export type Language = keyof typeof languages;
+export type Language = keyof typeof textsByLanguage;
 
 /** Used if the request names no supported language. */
 const fallbackLanguage: Language = 'en';
@@ -18,7 +18,7 @@ const fallbackLanguage: Language = 'en';
 const maxLanguageRanges = 20;
 
 export function isLanguage(text: string | undefined): text is Language {
-  return text !== undefined && Object.hasOwn(languages, text);
+  return text !== undefined && Object.hasOwn(textsByLanguage, text);
 }
 
 /** `fr-CA` matches French; the first supported tag wins. */

@@ -8,8 +8,8 @@ import {
   chooseLanguage,
   isLanguage,
   type Language,
-  languages,
   type PageTexts,
+  textsByLanguage,
 } from '../locales/languages.ts';
 import {
   browserCookie,
@@ -96,7 +96,7 @@ export function createPageContexts({ ids, tokens, origin, findRealm }: Deps) {
   /** `requested`: the languages that the application requests; the choice of the user overrides them. */
   function chooseTexts(request: PageRequest, requested?: readonly string[]) {
     const language = requestLanguage(request.raw, request.query['lang'], requested);
-    return { language, texts: languages[language] };
+    return { language, texts: textsByLanguage[language] };
   }
 
   function create(request: FastifyRequest, reply: FastifyReply): PageContext {

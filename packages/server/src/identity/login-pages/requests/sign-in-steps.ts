@@ -11,14 +11,14 @@ import { PageError } from '../html/page-errors.ts';
  * `set-up-codes`: the user sets up one-time codes. `save-recovery-codes`: the page shows recovery codes.
  * `use-passkey`: the user must use a passkey. `password-confirmed`: the user has entered the password again.
  */
-export type StepName =
+export type SignInStepName =
   | 'set-up-codes'
   | 'save-recovery-codes'
   | 'use-passkey'
   | 'password-confirmed';
 
 export type SignInStep = {
-  readonly name: StepName;
+  readonly name: SignInStepName;
   readonly userId: string;
   readonly methods: readonly Method[];
   /** Epoch milliseconds; the step is invalid if the user was disabled or signed out after this time. */
