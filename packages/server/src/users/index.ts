@@ -9,7 +9,7 @@ import { createUserSessions, type UserSessionsDependencies } from './user-sessio
 
 export type { UserManagementDependencies } from './user-management.ts';
 
-/** @example registerUsers(http.app, { accounts, sessions, demandMerchant, audit, database }); */
+/** @example registerUsers(http.app, { accounts, sessions, requireMerchant, audit, database }); */
 export function registerUsers(
   app: FastifyInstance,
   deps: UserManagementDependencies & Omit<UserSessionsDependencies, 'users'>,
