@@ -29,7 +29,11 @@ test('a use is named with its algorithms and its purpose', () => {
 
 test('the inventory holds what seals cards, passwords and tokens', () => {
   const text = cryptographyDocument();
-  for (const file of ['platform/seal.ts', 'accounts/passwords/password-hashing.ts', 'pin/src/ciphers.ts']) {
+  for (const file of [
+    'platform/seal.ts',
+    'accounts/passwords/password-hashing.ts',
+    'pin/src/ciphers.ts',
+  ]) {
     assert.ok(text.includes(file), file);
   }
   assert.doesNotMatch(text, /\.test\.ts/);

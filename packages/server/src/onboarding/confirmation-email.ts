@@ -13,7 +13,7 @@ import {
 import { renderConfirmationEmail } from './sign-up-emails.ts';
 import { createSignUpStore } from './sign-up-sql.ts';
 
-const confirmationJobKind = 'onboarding.receipt';
+const confirmationJobKind = 'onboarding.confirmation';
 
 export type ConfirmationEmailDependencies = {
   readonly database: Database;

@@ -19,8 +19,8 @@ import { candidateUserDomainIds, toLocale, usernameFromEmail } from './naming-ru
 import { renderRejectionEmail } from './sign-up-emails.ts';
 import { createSignUpStore, type SignUpRecord } from './sign-up-sql.ts';
 
-const approveJob = 'onboarding.approve';
-const rejectJob = 'onboarding.reject';
+const approvalJobKind = 'onboarding.approve';
+const rejectionJobKind = 'onboarding.reject';
 
 export type DecisionJobDependencies = {
   readonly database: Database;
@@ -89,7 +89,7 @@ export function createDecisionJobs(deps: DecisionJobDependencies) {
       after: { userId: user.userId, username: user.username, groups: user.groups },
     });
 
-  jobs.handle(approveJob, async ({ organizationId }) => {
+  jobs.handle(approvalJobKind, async ({ organizationId }) => {
     const signUp = await store.find(organizationId);
     if (signUp?.status !== 'Approving') return;
     const organization = { name: signUp.organizationName, labels: { persona: signUp.persona } };
@@ -109,7 +109,7 @@ export function createDecisionJobs(deps: DecisionJobDependencies) {
     await deliverMail(deps, job, { to: signUp.email, ...renderRejectionEmail(signUp) });
   }
 
-  jobs.handle(rejectJob, sendRejection, { most: mailsAtOnce });
+  jobs.handle(rejectionJobKind, sendRejection, { most: mailsAtOnce });
 
   const enqueueJob =
     (kind: string) =>
@@ -118,8 +118,8 @@ export function createDecisionJobs(deps: DecisionJobDependencies) {
 
   return {
     /** Call in the transaction of the decision, and `poke` after the commit. */
-    enqueueApproval: enqueueJob(approveJob),
-    enqueueRejection: enqueueJob(rejectJob),
+    enqueueApproval: enqueueJob(approvalJobKind),
+    enqueueRejection: enqueueJob(rejectionJobKind),
     poke: jobs.poke,
   };
 }

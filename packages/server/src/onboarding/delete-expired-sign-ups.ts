@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import type { Clock, Database, Ids, Job, Jobs, Later } from '../platform/index.ts';
 import { createSignUpStore } from './sign-up-sql.ts';
 
-const deletionJobKind = 'onboarding.forget';
+const deletionJobKind = 'onboarding.delete_sign_up';
 /** Applies to rejected sign-ups and to sign-ups without a decision. */
 const retentionMs = 90 * 86_400_000;
 

@@ -31,7 +31,7 @@ const maxLinksPerHour = 3;
 /** An administrator may invite a user several times. */
 const maxInvitationsPerHour = 10;
 const linkPattern = /^[\w-]{43}$/;
-const resetJob = 'accounts.reset';
+const resetJobKind = 'accounts.password_reset';
 const maxInputLength = 320;
 
 export type EmailLinks = ReturnType<typeof createEmailLinks>;
@@ -133,7 +133,7 @@ export function createEmailLinks(deps: Deps) {
   const findLink = async (organizationId: string, link: string): Promise<EmailLink | undefined> =>
     linkPattern.test(link) ? store.find(organizationId, hashSecret(link), clock.now()) : undefined;
 
-  jobs.handle(resetJob, processResetRequest);
+  jobs.handle(resetJobKind, processResetRequest);
 
   return {
     /** The same work for every input: one row in the jobs table. */
@@ -144,7 +144,7 @@ export function createEmailLinks(deps: Deps) {
     ): Promise<void> {
       if (limits.countResetRequest(origin.address) !== undefined) return;
       const name = usernameOrEmail.slice(0, maxInputLength).toWellFormed();
-      await outbox.enqueueEncrypted(resetJob, organizationId, { name });
+      await outbox.enqueueEncrypted(resetJobKind, organizationId, { name });
     },
 
     async sendInvitation(user: User): Promise<void> {

@@ -16,7 +16,7 @@ import {
 import type { User } from '../types.ts';
 import { type AccountEmail, type AccountEmailKind, renderAccountEmail } from './email-templates.ts';
 
-const emailJobKind = 'accounts.letter';
+const emailJobKind = 'accounts.email';
 
 const noMailError = new Error('this process has no email configuration');
 
