@@ -9,7 +9,7 @@ import {
 } from '../../../test/sign-in-pages.ts';
 import { clientOf } from '../portal-places.ts';
 import { stripUserDomain } from './handlers/sign-in.ts';
-import { cspSource } from './requests/page-response.ts';
+import { cspSource } from './http/page-response.ts';
 import { findSessionUserAgent, parseDeviceName } from './views/device-name.ts';
 
 describe('error pages', () => {

@@ -14,12 +14,12 @@ import { createSignUpHandlers, type SubmitSignUp } from './handlers/sign-up.ts';
 import { createUserDomainHandlers } from './handlers/user-domain.ts';
 import { createPageAssets, type PageAssets } from './html/page-assets.ts';
 import type { LayoutOptions } from './html/page-layout.ts';
+import { createCsrfTokens } from './http/csrf-tokens.ts';
+import { createPageContexts } from './http/page-context.ts';
+import { createPageResponses } from './http/page-response.ts';
+import { createSignInSteps } from './http/sign-in-steps.ts';
 import { listPages, listPublicPages } from './page-list.ts';
 import { registerAssetRoutes, registerPageRoutes } from './page-routes.ts';
-import { createCsrfTokens } from './requests/csrf-tokens.ts';
-import { createPageContexts } from './requests/page-context.ts';
-import { createPageResponses } from './requests/page-response.ts';
-import { createSignInSteps } from './requests/sign-in-steps.ts';
 
 export type { LoginPageSettings } from './handlers/dependencies.ts';
 export type { SubmitSignUp } from './handlers/sign-up.ts';

@@ -6,8 +6,8 @@ import { formLimitBytes, readForms, refusalOf, retryAfterOf, route } from '../..
 import { assetPath, type PageAssets } from './html/page-assets.ts';
 import { PageError, type PageErrorKind, pageErrorStatuses } from './html/page-errors.ts';
 import { forgottenPasswordPath } from './html/page-paths.ts';
-import type { PageContext, PageContexts, PageRequest } from './requests/page-context.ts';
-import type { PageResponses } from './requests/page-response.ts';
+import type { PageContext, PageContexts, PageRequest } from './http/page-context.ts';
+import type { PageResponses } from './http/page-response.ts';
 import { type NextLink, renderErrorPage } from './views/messages.ts';
 
 export type PageHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;

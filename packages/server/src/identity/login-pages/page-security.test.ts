@@ -10,7 +10,7 @@ import {
   type SignInPages,
   submit,
 } from '../../../test/sign-in-pages.ts';
-import { browserCookie, flowLanguageCookie, languageCookie } from './requests/cookies.ts';
+import { browserCookie, flowLanguageCookie, languageCookie } from './http/cookies.ts';
 
 const evil = `"><script>alert(1)</script>`;
 

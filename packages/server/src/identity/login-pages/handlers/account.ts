@@ -4,15 +4,15 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { User } from '../../accounts/index.ts';
 import type { CurrentSession } from '../../sessions.ts';
 import { accountPath, accountSignInPath, signedOutPath } from '../html/page-paths.ts';
-import { requiredFieldText, tooManyAttemptsText } from '../locales/languages.ts';
 import {
   attemptOriginOf,
   type PageContexts,
   type RealmPageContext,
   rememberBrowser,
-} from '../requests/page-context.ts';
-import type { PageResponses } from '../requests/page-response.ts';
-import type { SignInSteps, StepKey } from '../requests/sign-in-steps.ts';
+} from '../http/page-context.ts';
+import type { PageResponses } from '../http/page-response.ts';
+import type { SignInSteps, StepKey } from '../http/sign-in-steps.ts';
+import { requiredFieldText, tooManyAttemptsText } from '../locales/languages.ts';
 import { renderAccountPage, type SavedChange } from '../views/account.ts';
 import { renderDonePage } from '../views/messages.ts';
 import { renderConfirmPasswordPage } from '../views/password.ts';

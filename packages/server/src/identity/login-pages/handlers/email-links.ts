@@ -12,14 +12,10 @@ import {
   activationPath,
   forgottenPasswordPath,
 } from '../html/page-paths.ts';
+import { attemptOriginOf, type PageContexts, type RealmPageContext } from '../http/page-context.ts';
+import type { PageResponses } from '../http/page-response.ts';
+import type { SignInStep, SignInSteps, StepKey } from '../http/sign-in-steps.ts';
 import { requiredFieldText } from '../locales/languages.ts';
-import {
-  attemptOriginOf,
-  type PageContexts,
-  type RealmPageContext,
-} from '../requests/page-context.ts';
-import type { PageResponses } from '../requests/page-response.ts';
-import type { SignInStep, SignInSteps, StepKey } from '../requests/sign-in-steps.ts';
 import { renderDonePage, renderQuestionPage } from '../views/messages.ts';
 import { renderForgottenPasswordPage, renderNewPasswordPage } from '../views/password.ts';
 import type { LoginPageDependencies } from './dependencies.ts';

@@ -2,13 +2,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { User } from '../../accounts/index.ts';
 import { PageError } from '../html/page-errors.ts';
-import {
-  attemptOriginOf,
-  type PageContexts,
-  type RealmPageContext,
-} from '../requests/page-context.ts';
-import type { PageResponses } from '../requests/page-response.ts';
-import type { SignInStep, SignInSteps, StepKey } from '../requests/sign-in-steps.ts';
+import { attemptOriginOf, type PageContexts, type RealmPageContext } from '../http/page-context.ts';
+import type { PageResponses } from '../http/page-response.ts';
+import type { SignInStep, SignInSteps, StepKey } from '../http/sign-in-steps.ts';
 import {
   renderCodesAlreadyShownPage,
   renderRecoveryCodesPage,

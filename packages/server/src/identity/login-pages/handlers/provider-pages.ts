@@ -4,9 +4,9 @@ import type { Fault, Page, Shown } from '../../shown.ts';
 import type { PageErrorKind } from '../html/page-errors.ts';
 import { type LayoutOptions, type PageContent, renderPage } from '../html/page-layout.ts';
 import { accountSignInPath } from '../html/page-paths.ts';
+import { requestLanguage } from '../http/page-context.ts';
+import { pageHeadersFor } from '../http/page-response.ts';
 import { type PageTexts, textsByLanguage } from '../locales/languages.ts';
-import { requestLanguage } from '../requests/page-context.ts';
-import { pageHeadersFor } from '../requests/page-response.ts';
 import { renderDonePage, renderErrorPage, renderLogoutPage } from '../views/messages.ts';
 
 const kindByOAuthError: Readonly<Record<string, PageErrorKind>> = {

@@ -5,15 +5,15 @@ import type { SignedInUser } from '../../sessions.ts';
 import type { FieldErrors } from '../html/form-fields.ts';
 import { PageError } from '../html/page-errors.ts';
 import { accountFlowId, accountPath, forgottenPasswordPath } from '../html/page-paths.ts';
-import { requiredFieldText, tooManyAttemptsText } from '../locales/languages.ts';
 import {
   attemptOriginOf,
   type PageContexts,
   type RealmPageContext,
   rememberBrowser,
-} from '../requests/page-context.ts';
-import type { PageResponses } from '../requests/page-response.ts';
-import type { SignInStep, SignInSteps, StepKey } from '../requests/sign-in-steps.ts';
+} from '../http/page-context.ts';
+import type { PageResponses } from '../http/page-response.ts';
+import type { SignInStep, SignInSteps, StepKey } from '../http/sign-in-steps.ts';
+import { requiredFieldText, tooManyAttemptsText } from '../locales/languages.ts';
 import { renderPasskeyPage, renderSignInPage, type SignInPageData } from '../views/sign-in.ts';
 import type { LoginPageDependencies, RelyingParty } from './dependencies.ts';
 import type { EnrolmentFlow } from './one-time-code-setup.ts';

@@ -3,9 +3,9 @@ import { defined } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { clientOf, portalPath } from '../../portal-places.ts';
 import { accountPath, accountSignInPath, userDomainPath } from '../html/page-paths.ts';
+import type { PageContext, PageContexts } from '../http/page-context.ts';
+import type { PageResponses } from '../http/page-response.ts';
 import { requiredFieldText } from '../locales/languages.ts';
-import type { PageContext, PageContexts } from '../requests/page-context.ts';
-import type { PageResponses } from '../requests/page-response.ts';
 import { renderUserDomainPage } from '../views/sign-in.ts';
 import type { LoginPageDependencies } from './dependencies.ts';
 
