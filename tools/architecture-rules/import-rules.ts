@@ -192,7 +192,8 @@ function folderInModule(path: string): string {
 }
 
 const isPure = (path: string): boolean =>
-  path.startsWith(serverSource) && /\/(?:state|state-machine|rules)\.ts$/.test(path);
+  path.startsWith(serverSource) &&
+  /\/(?:state|state-machine|(?:naming-|group-assignment-)?rules)\.ts$/.test(path);
 
 function pureFault({ path }: SourceFile, { from, typeOnly }: Import): string | undefined {
   if (!isPure(path)) return undefined;
@@ -212,7 +213,7 @@ function isImpure(path: string, from: string): boolean {
 
 /** Doors that a pure file may use for a list of names behind them. */
 const namesBehindDoors: Readonly<Record<string, readonly string[]>> = {
-  [`${serverSource}onboarding/rules.ts`]: ['../identity/index.ts'],
+  [`${serverSource}onboarding/naming-rules.ts`]: ['../identity/index.ts'],
 };
 
 /** What a file loads that is not pure; the index.ts of another module loads the whole module. */

@@ -31,7 +31,7 @@ test('the inventory holds what seals cards, passwords and tokens', () => {
   const text = cryptographyDocument();
   for (const file of [
     'crypto/authenticated-encryption.ts',
-    'accounts/passwords.ts',
+    'accounts/passwords/password-hashing.ts',
     'pin/src/ciphers.ts',
   ]) {
     assert.ok(text.includes(file), file);

@@ -5,7 +5,7 @@ import {
   createApplication,
   prepareDatabase,
 } from '../../packages/server/src/application.ts';
-import { openConsole } from '../../packages/server/src/onboarding/index.ts';
+import { createCommandLineApplication } from '../../packages/server/src/onboarding/index.ts';
 import {
   type Database,
   omitCardSettings,
@@ -108,7 +108,7 @@ export async function createSeat({ house, database }: Open, wanted: Wanted): Pro
   const { identity, provisioning } = house;
   await provisioning.organizations.createOnce({ organizationId }, { name }, organizationId);
   if (known === undefined) await identity.createUserDomain({ userDomainId, organizationId });
-  await openConsole(identity, { organizationId, userDomainId });
+  await createCommandLineApplication(identity, { organizationId, userDomainId });
   const credentials = await identity.createApplication({
     organizationId,
     userDomainId,

@@ -224,7 +224,13 @@ function registerUserManagement(
   const { identity, provisioning, audit } = parts;
   const { demandMerchant } = merchantAndStoreLookups(provisioning);
   const { accounts, sessions } = identity;
-  registerUsers(app, { accounts, sessions, audit, demandMerchant, database: parts.database });
+  registerUsers(app, {
+    accounts,
+    sessions,
+    audit,
+    requireMerchant: demandMerchant,
+    database: parts.database,
+  });
   registerOnboarding(app, parts);
 }
 

@@ -3,12 +3,12 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import {
   type Accounts,
-  type AccountsDeps,
-  type Attempt,
+  type AccountsDependencies,
   createAccounts,
   type NewUser,
   type NotSignedIn,
   type SignedIn,
+  type SignInAttempt,
   type User,
 } from '../src/identity/accounts/index.ts';
 import { createRevision } from '../src/identity/revision.ts';
@@ -43,12 +43,12 @@ export type TestAccounts = {
   readonly office: PostOffice;
   createUser(facts?: Partial<NewUser>): Promise<User>;
   /** With the right password, on a page, unless told otherwise. */
-  attempt(user: User, facts?: Partial<Attempt>): Promise<SignedIn | NotSignedIn>;
+  attempt(user: User, facts?: Partial<SignInAttempt>): Promise<SignedIn | NotSignedIn>;
 };
 
 export async function openTestAccounts(
   database: Database,
-  deps: Partial<AccountsDeps> = {},
+  deps: Partial<AccountsDependencies> = {},
 ): Promise<TestAccounts> {
   const clock = movableClock();
   const organizationId = randomUUID();
@@ -68,7 +68,7 @@ export async function openTestAccounts(
     masterKey: randomBytes(32),
     environment: 'test',
     authUrl: 'https://localhost:8443',
-    strength: anyStrength,
+    passwordStrength: anyStrength,
     jobs: office.jobs,
     mail: office.mail,
     revision: createRevision(),

@@ -2,7 +2,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { defined } from '@switchyard/contract';
 import Fastify, { type FastifyInstance } from 'fastify';
-import { createPasswordStrength } from '../src/identity/accounts/password-strength.ts';
+import { createPasswordStrength } from '../src/identity/accounts/passwords/password-strength.ts';
 import {
   createIdentity,
   type FindDevice,

@@ -49,7 +49,7 @@ describe('the portal in a real browser', { skip: withoutChromium }, () => {
   }
 
   async function signIn(page: Page, { user, password }: Person): Promise<void> {
-    await page.fill('#who', `${user.username}@${realm.userDomainId}`);
+    await page.fill('#identifier', `${user.username}@${realm.userDomainId}`);
     await page.click('main button.primary');
     await page.waitForSelector('#password');
     assert.equal(await page.inputValue('#username'), user.username);

@@ -109,12 +109,12 @@ describe('the hosts of the portal', () => {
     assert.match(first.url.pathname, /^\/auth\/sign-in\/[\w-]+$/);
     const french = await browser.visit(`${first.url.pathname}?lang=fr`);
     assert.match(french.text, /<html lang="fr"/);
-    const empty = await submit(browser, french, { who: '' });
+    const empty = await submit(browser, french, { identifier: '' });
     assert.equal(empty.status, 422);
-    const unknown = await submit(browser, french, { who: 'ada@nobody-at-all' });
+    const unknown = await submit(browser, french, { identifier: 'ada@nobody-at-all' });
     assert.equal(unknown.status, 422);
-    const who = `${person.user.username}@${acme.userDomainId}`;
-    const sent = await submit(browser, french, { who });
+    const identifier = `${person.user.username}@${acme.userDomainId}`;
+    const sent = await submit(browser, french, { identifier });
     assert.equal(sent.status, 303, sent.text);
     assert.equal(sent.location?.origin, on.settings.baseUrl);
     const second = await follow(browser, sent);

@@ -352,7 +352,7 @@ describe('the services of the portals', { skip: withoutChromium }, () => {
     stranger.setDefaultTimeout(waitLimitMs);
     const page = await stranger.newPage();
     await page.goto('/sign-up');
-    await page.getByRole('heading', { name: 'Organisation anmelden' }).waitFor();
+    await page.getByRole('heading', { name: 'Organisation registrieren' }).waitFor();
     await assertAccessible(page, 'the sign-up');
     await page.fill('#organizationName', 'Brightwave Wallets');
     await page.selectOption('#persona', 'ServiceProvider');
@@ -361,7 +361,7 @@ describe('the services of the portals', { skip: withoutChromium }, () => {
     await page.fill('#familyName', 'Kern');
     await page.fill('#email', 'berta@brightwave.example');
     await page.click('main button.primary');
-    await page.getByRole('heading', { name: 'Sehen Sie in Ihr Postfach' }).waitFor();
+    await page.getByRole('heading', { name: 'Prüfen Sie Ihre E-Mails' }).waitFor();
     await look(acquirer, '/portal/sign-ups', async (tab) => {
       await tab.getByRole('button', { name: 'Approve Brightwave Wallets' }).click();
       await tab.getByRole('dialog').getByRole('button', { name: 'Approve' }).dblclick();

@@ -255,7 +255,7 @@ describe('a session of the portal', () => {
     assert.equal((await ask(path)).status, 200);
     const groups = [`${realm.organizationId}_org_dfo`];
     const { accounts } = on.house.identity;
-    await accounts.change(realm.organizationId, person.user.userId, (standing) => ({
+    await accounts.updateProfile(realm.organizationId, person.user.userId, (standing) => ({
       ...standing,
       groups,
     }));

@@ -148,7 +148,10 @@ describe('the time of a session of the portal', () => {
     assert.equal((await there.ask(path())).status, 200);
     const { accounts } = on.house.identity;
     const groups = [`${realm.organizationId}_org_dfo`];
-    await accounts.change(realm.organizationId, here.userId, (user) => ({ ...user, groups }));
+    await accounts.updateProfile(realm.organizationId, here.userId, (user) => ({
+      ...user,
+      groups,
+    }));
     advance(minuteMs);
     assert.equal((await there.ask(path())).status, 403);
     await accounts.setStatus(realm.organizationId, here.userId, 'Disabled');

@@ -64,7 +64,7 @@ describe('users', () => {
     /\/links\/([\w-]{43})/.exec(mail.replaceAll(/=\r?\n/g, ''))?.[1] ?? '';
 
   const follow = (link: string, organizationId = on.organizationId) =>
-    on.house.identity.accounts.links.use(organizationId, link, password);
+    on.house.identity.accounts.emailLinks.redeem(organizationId, link, password);
 
   const form = (fields: Record<string, string>, realm = on.realm) =>
     on.client.call('POST', `/oauth2/v1/${realm}/token`, {
@@ -227,7 +227,7 @@ describe('users', () => {
     await follow(linkIn(await mailTo(email)));
     const { body: moved } = await call('GET', `/${user.userId}`);
     assert.deepEqual([moved.email, moved.pendingEmail], [email, undefined]);
-    assert.match(await mailTo(user.email, 2), /Your mail address was changed/);
+    assert.match(await mailTo(user.email, 2), /Your email address was changed/);
   });
 
   test('whoever never signed in is invited anew at the changed address', async () => {
@@ -282,7 +282,7 @@ describe('users', () => {
     );
     const newer = 'ten tills under one longer roof';
     const { accounts } = on.house.identity;
-    await accounts.links.use(on.organizationId, link, newer);
+    await accounts.emailLinks.redeem(on.organizationId, link, newer);
     assert.equal((await signIn(user.username, newer)).status, 200);
     assert.equal((await signIn(user.username, password)).status, 400);
     await reset();

@@ -142,7 +142,7 @@ async function renewSecrets(
   if (user === undefined) throw new Error(`${person.username} exists and cannot be found`);
   await accounts.setPassword(organizationId, user.userId, password);
   if (!person.hasOneTimePassword) return { password };
-  const { secret: otpSecret } = await accounts.beginOtp(user);
-  await accounts.confirmOtp(user, oneTimePasswordAt(otpSecret, clock.now()), origin);
+  const { secret: otpSecret } = await accounts.beginOtpEnrolment(user);
+  await accounts.confirmOtpEnrolment(user, oneTimePasswordAt(otpSecret, clock.now()), origin);
   return { password, otpSecret };
 }

@@ -2,9 +2,9 @@
 import { refuse } from '@switchyard/contract';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Clock, Database, Environment, Ids, Jobs, Log, Mail } from '../platform/index.ts';
-import type { AttemptLimits } from './accounts/attempt-limits.ts';
 import { type Accounts, createAccounts } from './accounts/index.ts';
-import type { PasswordStrength } from './accounts/password-strength.ts';
+import type { PasswordStrength } from './accounts/passwords/password-strength.ts';
+import type { AttemptLimits } from './accounts/sign-in-attempts/attempt-limits.ts';
 import { createApplicationManagement, type Places } from './application-management/operations.ts';
 import { registerApplicationRoutes } from './application-management/routes.ts';
 import { createApplicationStore } from './application-store.ts';
@@ -29,8 +29,13 @@ import { createEntityStore } from './entity-store.ts';
 import { createFlows, registerFlows } from './flows.ts';
 import type { Interactions } from './interactions.ts';
 import { createKeyRotation, type KeyFacts } from './key-rotation.ts';
+import {
+  createLoginPageFrame,
+  createLoginPages,
+  type LoginPageSettings,
+  type SubmitSignUp,
+} from './login-pages/index.ts';
 import { createOrigins } from './origins.ts';
-import { createPageFrame, createPages, type PageSettings, type TakeSignUp } from './pages/index.ts';
 import { createPortalApplication } from './portal-application.ts';
 import { createPortalPlaces, type PortalPlaces } from './portal-places.ts';
 import { createPortalIdentity, type PortalIdentity } from './portal-sign-in.ts';
@@ -47,7 +52,13 @@ import type { FindDevice } from './types.ts';
 import { createUserDomains, type NewUserDomain } from './user-domains.ts';
 import { createVerifyToken } from './verify-token.ts';
 
-export type { Accounts, Profile, Upon, User, Within } from './accounts/index.ts';
+export type {
+  Accounts,
+  TransactionHook,
+  User,
+  UserChangeHooks,
+  UserProfile,
+} from './accounts/index.ts';
 export type { Places } from './application-management/operations.ts';
 export type { NewApplication } from './applications.ts';
 export type { Asked, Change, RecordChange } from './changes.ts';
@@ -82,7 +93,7 @@ const defaultKeyDays = 90;
 export type IdentityDeps = {
   readonly database: Database;
   readonly settings: DeviceSettings &
-    PageSettings & {
+    LoginPageSettings & {
       readonly authUrl: string;
       /** Where devices get their tokens; for the discovery documents. */
       readonly deviceAuthUrl?: string;
@@ -140,7 +151,7 @@ export type Identity = {
   /** The routes by which clients manage their applications. */
   registerManagement(app: FastifyInstance, places: Places): void;
   /** The pages for whoever has no account yet; `take` is what becomes of the form. */
-  registerFront(app: FastifyInstance, take: TakeSignUp): void;
+  registerFront(app: FastifyInstance, take: SubmitSignUp): void;
   /** A user domain is a realm: one of each organisation, with signing keys of its own. */
   createRealm(domain: NewUserDomain): Promise<void>;
   createUserDomain(domain: NewUserDomain): Promise<void>;
@@ -243,7 +254,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
     mail: deps.mail,
     limits: deps.attemptLimits,
     environment,
-    strength: deps.passwordStrength,
+    passwordStrength: deps.passwordStrength,
     endSessions: (...which) => flows.sessions.endAll(...which),
   });
   const findUser = accounts.find;
@@ -257,8 +268,8 @@ export function createIdentity(deps: IdentityDeps): Identity {
   });
   const limits = createRateLimits(deps.tokenLimits ?? defaultTokenLimits, ids.secret());
   const origins = createOrigins({ database, clock });
-  const frame = createPageFrame(settings);
-  const { shown } = frame;
+  const frame = createLoginPageFrame(settings);
+  const { providerPages: shown } = frame;
   const devices = createDevices({ ...deps, applications });
   const flows = createFlows({
     database,
@@ -278,7 +289,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
     checkDeviceSecret: devices.checkSecret,
   });
   const { families, sessions, interactions } = flows;
-  const pages = createPages({
+  const pages = createLoginPages({
     accounts,
     interactions,
     sessions,
@@ -349,7 +360,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
       pages.register(app);
       sweep.start();
     },
-    registerFront: pages.registerFront,
+    registerFront: pages.registerPublicPages,
     registerDevices: (app) =>
       devices.register(app, { findRealm: realms.find, listenerOf: flows.listenerOf, limits }),
     registerManagement(app, places) {

@@ -1,28 +1,28 @@
-// The door of onboarding: how an organisation comes onto the platform, and its first user in.
+// The interface of onboarding: the sign-up of an organisation and the activation of its first user.
 import type { FastifyInstance } from 'fastify';
 import type { Identity } from '../identity/index.ts';
-import { createActivations } from './activations.ts';
-import { type ApprovalDeps, createApproval } from './approval.ts';
-import { createForgetting } from './forgetting.ts';
-import { createReceipts } from './receipt.ts';
+import { createConfirmationEmails } from './confirmation-email.ts';
+import { createDecisionJobs, type DecisionJobDependencies } from './decision-jobs.ts';
+import { createSignUpDeletion } from './delete-expired-sign-ups.ts';
 import { registerActivationRoutes, registerSignUpRoutes } from './routes.ts';
-import { createSignUps, type SignUpsDeps } from './sign-ups.ts';
+import { createSignUps, type SignUpsDependencies } from './sign-ups.ts';
+import { createUserActivations } from './user-activation.ts';
 
-export { openConsole } from './console.ts';
+export { createCommandLineApplication } from './command-line-application.ts';
 
-/** The pages are identity's, which has the furniture; what becomes of their form is decided here. */
-export type OnboardingDeps = ApprovalDeps & {
-  readonly log: SignUpsDeps['log'];
+/** Identity serves the sign-up pages; onboarding processes the form. */
+export type OnboardingDependencies = DecisionJobDependencies & {
+  readonly log: SignUpsDependencies['log'];
   readonly identity: Pick<Identity, 'registerFront'>;
 };
 
 /** @example registerOnboarding(http.app, { database, identity, provisioning, audit, jobs, mail, clock, ids }); */
-export function registerOnboarding(app: FastifyInstance, deps: OnboardingDeps): void {
-  const approval = createApproval(deps);
-  const receipts = createReceipts(deps);
-  const forgetting = createForgetting(deps);
-  const signUps = createSignUps({ ...deps, approval, receipts, forgetting });
+export function registerOnboarding(app: FastifyInstance, deps: OnboardingDependencies): void {
+  const decisionJobs = createDecisionJobs(deps);
+  const confirmationEmails = createConfirmationEmails(deps);
+  const deletion = createSignUpDeletion(deps);
+  const signUps = createSignUps({ ...deps, decisionJobs, confirmationEmails, deletion });
   registerSignUpRoutes(app, signUps);
-  deps.identity.registerFront(app, signUps.take);
-  registerActivationRoutes(app, createActivations(deps.identity));
+  deps.identity.registerFront(app, signUps.submit);
+  registerActivationRoutes(app, createUserActivations(deps.identity));
 }

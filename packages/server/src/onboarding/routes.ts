@@ -1,4 +1,4 @@
-// The addresses of onboarding, version 1.
+// The HTTP routes of onboarding, version 1.
 import {
   pageOf,
   SignUp,
@@ -13,19 +13,19 @@ import {
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { pageQuery, pageResponse, readPageRequest, route } from '../http/index.ts';
-import type { Activations } from './activations.ts';
-import { type SignUps, viewOf } from './sign-ups.ts';
+import { type SignUps, toSignUpView } from './sign-ups.ts';
+import type { UserActivations } from './user-activation.ts';
 
-const collection = '/onboarding/v1/sign-ups';
-const activation = '/onboarding/v1/activations/:token';
+const signUpsPath = '/onboarding/v1/sign-ups';
+const activationPath = '/onboarding/v1/activations/:token';
 const tags = ['Onboarding'] as const;
-const listName = 'listSignUps';
+const listOperationId = 'listSignUps';
 
-const ofSignUp = Type.Object({
-  signUpId: Type.String({ maxLength: 64, description: 'The sign-up.' }),
+const signUpParams = Type.Object({
+  signUpId: Type.String({ maxLength: 64, description: 'The identifier of the sign-up.' }),
 });
-const ofToken = Type.Object({
-  token: Type.String({ maxLength: 128, description: 'The last part of the mailed link.' }),
+const tokenParams = Type.Object({
+  token: Type.String({ maxLength: 128, description: 'The last part of the link in the email.' }),
 });
 
 function registerDecision(
@@ -36,18 +36,18 @@ function registerDecision(
 ): void {
   route(app, {
     method: 'POST',
-    url: `${collection}/:signUpId/${decision}`,
+    url: `${signUpsPath}/:signUpId/${decision}`,
     operationId: `${decision}SignUp`,
-    summary: `${decision === 'approve' ? 'Approve' : 'Reject'} a sign-up`,
+    summary: decision === 'approve' ? 'Approve a sign-up' : 'Reject a sign-up',
     description,
     tags,
     permission: 'onb.approve',
-    params: ofSignUp,
+    params: signUpParams,
     response: { 202: SignUp },
     errors: ['resource_not_found', 'concurrent_modification'],
     async handler(request, reply) {
       const { signUpId } = request.params;
-      return reply.code(202).send(viewOf(await signUps.decide(request, signUpId, decision)));
+      return reply.code(202).send(toSignUpView(await signUps.decide(request, signUpId, decision)));
     },
   });
 }
@@ -55,10 +55,11 @@ function registerDecision(
 export function registerSignUpRoutes(app: FastifyInstance, signUps: SignUps): void {
   route(app, {
     method: 'POST',
-    url: collection,
+    url: signUpsPath,
     operationId: 'createSignUp',
     summary: 'Create a sign-up',
-    description: 'The answer is the same whether the address is known or not; the rest is mailed.',
+    description:
+      'The response is the same whether the email address is known or not. An email confirms the sign-up.',
     tags,
     permission: 'public',
     rateLimit: 'signUps',
@@ -66,17 +67,18 @@ export function registerSignUpRoutes(app: FastifyInstance, signUps: SignUps): vo
     response: { 202: SignUpReceipt },
     errors: [],
     async handler({ body }, reply) {
-      await signUps.take(body);
+      await signUps.submit(body);
       return reply.code(202).send({ status: 'Received' as const });
     },
   });
 
   route(app, {
     method: 'GET',
-    url: collection,
-    operationId: listName,
+    url: signUpsPath,
+    operationId: listOperationId,
     summary: 'List the sign-ups',
-    description: 'For the operator of the platform; the list of any other organisation is empty.',
+    description:
+      'For the operator of the platform. For every other organisation the list is empty.',
     tags,
     permission: 'onb.approve',
     query: Type.Object({ ...pageQuery, ...signUpFilters }, { additionalProperties: false }),
@@ -84,44 +86,45 @@ export function registerSignUpRoutes(app: FastifyInstance, signUps: SignUps): vo
     errors: ['cursor_invalid'],
     priority: 'list',
     async handler({ caller, query }) {
-      const page = readPageRequest(query, listName);
+      const page = readPageRequest(query, listOperationId);
       const { items, next } = await signUps.list(caller, query.status, page);
-      return pageResponse({ items: items.map(viewOf), next }, query, listName);
+      return pageResponse({ items: items.map(toSignUpView), next }, query, listOperationId);
     },
   });
 
   route(app, {
     method: 'GET',
-    url: `${collection}/:signUpId`,
+    url: `${signUpsPath}/:signUpId`,
     operationId: 'getSignUp',
     summary: 'Get a sign-up',
     tags,
     permission: 'onb.approve',
-    params: ofSignUp,
+    params: signUpParams,
     response: { 200: SignUp },
     errors: ['resource_not_found'],
-    handler: async ({ caller, params }) => viewOf(await signUps.get(caller, params.signUpId)),
+    handler: async ({ caller, params }) => toSignUpView(await signUps.get(caller, params.signUpId)),
   });
 
   registerDecision(
     app,
     signUps,
     'approve',
-    'Makes the organisation, its user domain and its first user as Administrator, and mails the link.',
+    'Creates the organisation, its user domain and its first user as Administrator, and sends the user an email with the activation link.',
   );
-  registerDecision(app, signUps, 'reject', 'Mails a friendly note.');
+  registerDecision(app, signUps, 'reject', 'Sends the applicant an email about the rejection.');
 }
 
-export function registerActivationRoutes(app: FastifyInstance, activations: Activations): void {
+export function registerActivationRoutes(app: FastifyInstance, activations: UserActivations): void {
   route(app, {
     method: 'POST',
-    url: activation,
+    url: activationPath,
     operationId: 'activateUser',
     summary: 'Activate a user with the first password',
-    description: 'Uses the mailed link up. Where a second factor is needed, its secret comes back.',
+    description:
+      'Uses the link from the email up. If a second factor is required, the response contains its secret.',
     tags,
     permission: 'public',
-    params: ofToken,
+    params: tokenParams,
     body: UserActivationInput,
     response: { 200: UserActivation },
     errors: ['resource_not_found'],
@@ -133,13 +136,14 @@ export function registerActivationRoutes(app: FastifyInstance, activations: Acti
 
   route(app, {
     method: 'POST',
-    url: `${activation}/otp`,
+    url: `${activationPath}/otp`,
     operationId: 'confirmUserSecondFactor',
     summary: 'Confirm the second factor of a user',
-    description: 'Takes a code of the secret that the activation gave, within an hour of it.',
+    description:
+      'Accepts a code of the secret that the activation returned, within one hour after it.',
     tags,
     permission: 'public',
-    params: ofToken,
+    params: tokenParams,
     body: UserActivationCode,
     response: { 200: UserRecoveryCodes },
     errors: ['resource_not_found'],

@@ -1,8 +1,9 @@
-// Sign-ups come from strangers: so many wait and no more, and what came of nothing is forgotten.
+// Limits of pending sign-ups, and the deletion of sign-ups that were not approved.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { defined, type SignUpInput } from '@switchyard/contract';
 import { testCopyUrl } from '../../test/database.ts';
+import { assertFrenchSpaces, assertSameTexts } from '../../test/translations.ts';
 import {
   createLog,
   type Database,
@@ -12,13 +13,14 @@ import {
   openDatabase,
   systemIds,
 } from '../platform/index.ts';
-import { createForgetting } from './forgetting.ts';
-import { createSignUps, type SignUpsDeps } from './sign-ups.ts';
-import { createSignUpStore } from './store.ts';
+import { createSignUpDeletion } from './delete-expired-sign-ups.ts';
+import { signUpEmailTexts } from './sign-up-emails.ts';
+import { createSignUpStore } from './sign-up-sql.ts';
+import { createSignUps, type SignUpsDependencies } from './sign-ups.ts';
 
 const dayMs = 86_400_000;
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
-/** Its own database: sign-ups are counted over all organisations. */
+/** A separate database: sign-ups are counted over all organisations. */
 let database: Database;
 
 before(async () => {
@@ -26,14 +28,14 @@ before(async () => {
 });
 after(() => database.close());
 
-function open(waitingMax?: number) {
+function open(maxPending?: number) {
   const time = { now: Date.parse('2026-03-01T10:00:00Z') };
   const clock = { now: () => time.now };
   const orders: NewJob[] = [];
   const handlers = new Map<string, JobHandler>();
   const warnings: unknown[] = [];
-  const told: string[] = [];
-  const forgetting = createForgetting({
+  const confirmed: string[] = [];
+  const deletion = createSignUpDeletion({
     database,
     clock,
     ids: systemIds,
@@ -46,20 +48,23 @@ function open(waitingMax?: number) {
     database,
     clock,
     ids: systemIds,
-    forgetting,
+    deletion,
     log: { ...log, warn: (...facts: unknown[]) => void warnings.push(facts) },
-    receipts: { owed: async (_trx: unknown, id: string) => void told.push(id), poke: () => {} },
-    ...defined({ waitingMax }),
-  } as unknown as SignUpsDeps);
+    confirmationEmails: {
+      enqueue: async (_trx: unknown, id: string) => void confirmed.push(id),
+      poke: () => {},
+    },
+    ...defined({ maxPending }),
+  } as unknown as SignUpsDependencies);
   return {
     signUps,
     time,
     orders,
     warnings,
-    told,
+    confirmed,
     store: createSignUpStore(database),
     take: (email: string) =>
-      signUps.take({
+      signUps.submit({
         organizationName: 'Bank',
         persona: 'Acquirer',
         email,
@@ -87,31 +92,40 @@ const stored = async () => {
   return rows.map(({ email }) => email);
 };
 
-test('so many wait in all, and whoever comes then hears nothing of it', async () => {
+test('the emails have the same texts in each language, and none is left in English', () => {
+  assertSameTexts(signUpEmailTexts);
+  assertFrenchSpaces(signUpEmailTexts.fr);
+});
+
+test('the number of pending sign-ups is limited, and the response does not show it', async () => {
   await database.query('DELETE FROM sign_ups');
   const scene = open(3);
   for (const name of ['a', 'b', 'c', 'd', 'e']) await scene.take(`${name}@bank.example`);
   assert.deepEqual(await stored(), ['a@bank.example', 'b@bank.example', 'c@bank.example']);
-  assert.deepEqual([scene.told.length, scene.orders.length], [3, 3], 'no mail for nothing');
+  assert.deepEqual(
+    [scene.confirmed.length, scene.orders.length],
+    [3, 3],
+    'no email for an ignored sign-up',
+  );
   assert.equal(scene.warnings.length, 2);
 
-  // There is room again once one of them is decided.
-  const [first] = scene.told;
+  // A decision makes room for the next sign-up.
+  const [first] = scene.confirmed;
   await database.transaction((trx) =>
-    scene.store.move(trx, String(first), 'Rejected', scene.time.now),
+    scene.store.updateStatus(trx, String(first), 'Rejected', scene.time.now),
   );
   await scene.take('f@bank.example');
   assert.equal((await stored()).at(-1), 'f@bank.example');
 });
 
-test('one address that waits too often is no reason to warn of a full house', async () => {
+test('the limit of one address logs no warning', async () => {
   await database.query('DELETE FROM sign_ups');
   const scene = open();
   for (let times = 0; times < 4; times += 1) await scene.take('often@bank.example');
   assert.deepEqual([(await stored()).length, scene.warnings.length], [3, 0]);
 });
 
-test('what came of nothing is forgotten after ninety days, and what came of something stays', async () => {
+test('pending and rejected sign-ups are deleted after 90 days, approved ones stay', async () => {
   await database.query('DELETE FROM sign_ups');
   const scene = open();
   const names = ['waits', 'rejected', 'approving', 'approved'];
@@ -121,7 +135,7 @@ test('what came of nothing is forgotten after ninety days, and what came of some
   assert.equal(waits.dueAt, scene.time.now + 90 * dayMs);
   const move = (order: NewJob, status: 'Rejected' | 'Approving' | 'Approved') =>
     database.transaction((trx) =>
-      scene.store.move(trx, order.organizationId, status, scene.time.now),
+      scene.store.updateStatus(trx, order.organizationId, status, scene.time.now),
     );
   scene.time.now += 30 * dayMs;
   await move(rejected, 'Rejected');
@@ -132,7 +146,7 @@ test('what came of nothing is forgotten after ninety days, and what came of some
   assert.deepEqual(await scene.look(waits), { retryAt: scene.time.now + 1, countAttempt: false });
   scene.time.now += 1;
   assert.equal(await scene.look(waits), undefined);
-  // Its ninety days began with the decision.
+  // The 90 days start with the decision.
   const later = { retryAt: scene.time.now + 30 * dayMs, countAttempt: false };
   assert.deepEqual(await scene.look(rejected), later);
   assert.deepEqual(await stored(), [

@@ -1,25 +1,25 @@
-// Takes sign-ups from anybody, and decisions from the operator of the platform alone.
+// Accepts sign-ups from the public, and decisions on them from the operator of the platform only.
 import { defined, refuse, type SignUp, type SignUpInput } from '@switchyard/contract';
 import { actorOf } from '../audit/index.ts';
 import type { Caller, FoundPage, PageRequest } from '../http/index.ts';
 import { isoTime, type Log } from '../platform/index.ts';
-import type { Approval, ApprovalDeps } from './approval.ts';
-import type { Forgetting } from './forgetting.ts';
-import type { Receipts } from './receipt.ts';
-import { createSignUpStore, type SignUpRecord, type SignUpStatus } from './store.ts';
+import type { ConfirmationEmails } from './confirmation-email.ts';
+import type { DecisionJobDependencies, DecisionJobs } from './decision-jobs.ts';
+import type { SignUpDeletion } from './delete-expired-sign-ups.ts';
+import { createSignUpStore, type SignUpRecord, type SignUpStatus } from './sign-up-sql.ts';
 
-/** Sign-ups of one recipient that wait or are younger than the period: each sends a mail. */
-const perRecipient = 3;
+/** Sign-ups per recipient that are pending or younger than the period: each one sends an email. */
+const maxPerRecipient = 3;
 const recipientPeriodMs = 86_400_000;
-/** Of all: more than anybody looks through, and less than a table that strangers fill is of harm. */
-const waitingOfAll = 10_000;
+/** Of all recipients: limits the size of the table if an attacker sends sign-ups. */
+const maxPendingSignUps = 10_000;
 const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export type SignUps = ReturnType<typeof createSignUps>;
 
 type Decision = 'approve' | 'reject';
 
-export function viewOf(record: SignUpRecord): SignUp {
+export function toSignUpView(record: SignUpRecord): SignUp {
   const { organizationId, language, userDomainId, status } = record;
   const { organizationName, persona, email, givenName, familyName, country } = record;
   return {
@@ -39,49 +39,60 @@ export function viewOf(record: SignUpRecord): SignUp {
   };
 }
 
-function refuseUnknown(): never {
+function throwSignUpNotFound(): never {
   return refuse('resource_not_found', 'No sign-up in your scope has this identifier.');
 }
 
-export type SignUpsDeps = ApprovalDeps & {
+export type SignUpsDependencies = DecisionJobDependencies & {
   readonly log: Log;
-  readonly approval: Approval;
-  readonly receipts: Receipts;
-  readonly forgetting: Forgetting;
-  /** How many wait at most; a test asks for fewer. */
-  readonly waitingMax?: number;
+  readonly decisionJobs: DecisionJobs;
+  readonly confirmationEmails: ConfirmationEmails;
+  readonly deletion: SignUpDeletion;
+  /** The limit of pending sign-ups; lower in a test. */
+  readonly maxPending?: number;
 };
 
-export function createSignUps(deps: SignUpsDeps) {
-  const { database, clock, ids, log, audit, identity, approval, receipts, forgetting } = deps;
-  const most = { perRecipient, recipientPeriodMs, ofAll: deps.waitingMax ?? waitingOfAll };
+export function createSignUps(deps: SignUpsDependencies) {
+  const { database, clock, ids, log, audit, identity, decisionJobs, confirmationEmails, deletion } =
+    deps;
+  const limits = {
+    maxPerRecipient,
+    recipientPeriodMs,
+    maxPending: deps.maxPending ?? maxPendingSignUps,
+  };
   const store = createSignUpStore(database);
 
-  /** Sign-ups belong to the platform: the administrator of any other organisation sees none. */
+  /** Sign-ups belong to the platform: administrators of other organisations see none. */
   const isOperator = async ({ organizationId, entityType }: Caller): Promise<boolean> =>
     entityType === 'tenant' && (await identity.isOperator(organizationId));
 
-  const decided = (signUp: SignUpRecord, decision: Decision): boolean => {
+  const isAlreadyDecided = (signUp: SignUpRecord, decision: Decision): boolean => {
     if (signUp.status === 'Pending') return false;
-    const stands = signUp.status === 'Rejected' ? 'reject' : 'approve';
-    if (stands === decision) return true;
-    return refuse('concurrent_modification', 'The sign-up was decided otherwise already: read it.');
+    const existingDecision = signUp.status === 'Rejected' ? 'reject' : 'approve';
+    if (existingDecision === decision) return true;
+    return refuse(
+      'concurrent_modification',
+      'The sign-up already has the opposite decision. Get the sign-up to see its status.',
+    );
   };
 
   return {
-    /** The same for everybody: nobody hears whether an address is known, or how many wait. */
-    async take(input: SignUpInput): Promise<void> {
+    /** The response is always the same: it reveals neither whether an address is known nor the number of pending sign-ups. */
+    async submit(input: SignUpInput): Promise<void> {
       const organizationId = ids.uuid();
-      const wanted = { ...input, organizationId };
-      const isTaken = await database.transaction(async (trx) => {
-        if (!(await store.insert(trx, wanted, clock.now(), most))) return false;
-        await receipts.owed(trx, organizationId);
-        await forgetting.planned(trx, organizationId);
+      const signUp = { ...input, organizationId };
+      const isInserted = await database.transaction(async (trx) => {
+        if (!(await store.insert(trx, signUp, clock.now(), limits))) return false;
+        await confirmationEmails.enqueue(trx, organizationId);
+        await deletion.schedule(trx, organizationId);
         return true;
       });
-      if (isTaken) receipts.poke();
-      else if (await store.isFull(most.ofAll)) {
-        log.warn({ waiting: most.ofAll }, 'too many sign-ups wait: no more are taken');
+      if (isInserted) confirmationEmails.poke();
+      else if (await store.isPendingLimitReached(limits.maxPending)) {
+        log.warn(
+          { pending: limits.maxPending },
+          'limit of pending sign-ups reached: new sign-ups are ignored',
+        );
       }
     },
 
@@ -97,35 +108,37 @@ export function createSignUps(deps: SignUpsDeps) {
     },
 
     async get(caller: Caller, signUpId: string): Promise<SignUpRecord> {
-      const isKnown = uuidPattern.test(signUpId) && (await isOperator(caller));
-      return (isKnown ? await store.find(signUpId) : undefined) ?? refuseUnknown();
+      const canRead = uuidPattern.test(signUpId) && (await isOperator(caller));
+      return (canRead ? await store.find(signUpId) : undefined) ?? throwSignUpNotFound();
     },
 
-    /** The same decision again changes nothing. */
+    /** Idempotent: the same decision again changes nothing. */
     async decide(
       { caller, id }: { readonly caller: Caller; readonly id: string },
       signUpId: string,
       decision: Decision,
     ): Promise<SignUpRecord> {
-      if (!uuidPattern.test(signUpId) || !(await isOperator(caller))) refuseUnknown();
+      if (!uuidPattern.test(signUpId) || !(await isOperator(caller))) throwSignUpNotFound();
       const after = await database.transaction(async (trx) => {
-        const before = (await store.hold(trx, signUpId)) ?? refuseUnknown();
-        if (decided(before, decision)) return before;
+        const before = (await store.lock(trx, signUpId)) ?? throwSignUpNotFound();
+        if (isAlreadyDecided(before, decision)) return before;
         const isApproved = decision === 'approve';
         const status = isApproved ? 'Approving' : 'Rejected';
-        const moved = await store.move(trx, signUpId, status, clock.now());
-        await (isApproved ? approval.approved(trx, moved) : approval.rejected(trx, moved));
+        const updated = await store.updateStatus(trx, signUpId, status, clock.now());
+        await (isApproved
+          ? decisionJobs.enqueueApproval(trx, updated)
+          : decisionJobs.enqueueRejection(trx, updated));
         await audit.record(trx, {
           ...actorOf(caller, id),
           organizationId: caller.organizationId,
           action: isApproved ? 'signUp.approved' : 'signUp.rejected',
           entity: { type: 'signUp', id: signUpId },
-          before: viewOf(before),
-          after: viewOf(moved),
+          before: toSignUpView(before),
+          after: toSignUpView(updated),
         });
-        return moved;
+        return updated;
       });
-      approval.poke();
+      decisionJobs.poke();
       return after;
     },
   };

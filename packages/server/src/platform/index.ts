@@ -100,6 +100,7 @@ export { deliverMail } from './mail/deliver-mail.ts';
 export { mailDirectory } from './mail/mail-files.ts';
 export { sanitizeMailName } from './mail/sanitize-name.ts';
 export { type Mail, type MailMessage, maxConcurrentMails } from './mail/smtp-mail.ts';
+export { fillTemplate } from './mail/text-template.ts';
 export { isLoopbackHost } from './net/address-classes.ts';
 export { type AwsClient, type AwsResult, createAwsClient } from './net/aws-client.ts';
 export {

@@ -1,22 +1,25 @@
-// What a caller of user management may see: its user domain, and of that one merchant or all.
+// The scope of a caller of user management: its user domain, and in it one merchant or all.
 import { refuse } from '@switchyard/contract';
 import { Type } from 'typebox';
 import type { Caller } from '../http/index.ts';
 
 /** The first part of every path of user management. */
-export const userDomainId = Type.String({
+export const userDomainIdSchema = Type.String({
   minLength: 1,
   maxLength: 64,
-  description: 'The user domain of the caller, or of the organisation that is acted in.',
+  description: 'The user domain of the caller, or of the organisation that the caller acts for.',
 });
 
-/** A domain of somebody else is as unknown as one that does not exist. */
-export function demandDomain(caller: Caller, { userDomainId: named }: { userDomainId: string }) {
-  if (named === caller.realm) return;
-  refuse('resource_not_found', 'No user domain in your scope has this name.');
+/** The user domain of another organisation gets the same error as an unknown one. */
+export function requireOwnUserDomain(
+  caller: Caller,
+  { userDomainId: requested }: { userDomainId: string },
+) {
+  if (requested === caller.realm) return;
+  refuse('resource_not_found', 'No user domain in your scope has this identifier.');
 }
 
-/** Tokens of an application that is bound to a merchant count as the merchant's. */
-export function merchantOf(caller: Caller): string | undefined {
+/** Also for tokens of an application that belongs to a merchant. */
+export function merchantIdOf(caller: Caller): string | undefined {
   return caller.entityType === 'merchant' ? caller.entityId : caller.merchantId;
 }

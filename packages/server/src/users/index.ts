@@ -1,21 +1,21 @@
-// The door of users: those who manage the people of a user domain come in here.
+// The interface of user management: users of a user domain, their sessions and groups.
 import type { FastifyInstance } from 'fastify';
 import { registerGroupRoutes } from './group-routes.ts';
-import { createGroups } from './groups.ts';
-import { createUsers, type UsersDeps } from './operations.ts';
-import { registerUserRoutes } from './routes.ts';
-import { registerUserSessionRoutes } from './session-routes.ts';
-import { createUserSessions, type UserSessionsDeps } from './sessions.ts';
+import { createPredefinedGroups } from './predefined-groups.ts';
+import { createUserManagement, type UserManagementDependencies } from './user-management.ts';
+import { registerUserRoutes } from './user-routes.ts';
+import { registerUserSessionRoutes } from './user-session-routes.ts';
+import { createUserSessions, type UserSessionsDependencies } from './user-sessions.ts';
 
-export type { UsersDeps } from './operations.ts';
+export type { UserManagementDependencies } from './user-management.ts';
 
-/** @example registerUsers(http.app, { accounts, sessions, demandMerchant, audit, database }); */
+/** @example registerUsers(http.app, { accounts, sessions, requireMerchant, audit, database }); */
 export function registerUsers(
   app: FastifyInstance,
-  deps: UsersDeps & Omit<UserSessionsDeps, 'users'>,
+  deps: UserManagementDependencies & Omit<UserSessionsDependencies, 'users'>,
 ): void {
-  const users = createUsers(deps);
+  const users = createUserManagement(deps);
   registerUserRoutes(app, users);
   registerUserSessionRoutes(app, createUserSessions({ ...deps, users }));
-  registerGroupRoutes(app, createGroups(deps));
+  registerGroupRoutes(app, createPredefinedGroups(deps));
 }

@@ -1,54 +1,107 @@
-// The door of accounts: the people of a user domain, and everything that they prove themselves with.
+// The interface of accounts: the users of a user domain, their passwords, second factors, email links and sign-ins.
 import { refuse } from '@switchyard/contract';
 import type { Clock, Database, Ids, Jobs, Log, Mail } from '../../platform/index.ts';
 import { createCachedLookup } from '../cached-lookup.ts';
 import type { Revision } from '../revision.ts';
-import type { Accounts } from './accounts.ts';
-import { type AttemptLimits, createAttemptLimits, defaultAttemptLimits } from './attempt-limits.ts';
-import { createEnrolment } from './enrolment.ts';
-import { createExpired } from './expired.ts';
-import { spendOthers } from './link-store.ts';
-import { createLinks } from './links.ts';
-import { makeUser } from './new-user.ts';
+import { createExpiredDataDeletion } from './delete-expired.ts';
+import { invalidateLinksOfUser } from './email-links/email-link-sql.ts';
+import type { EmailLinks } from './email-links/email-links.ts';
+import { createEmailLinks } from './email-links/email-links.ts';
+import { createEmailOutbox, unavailableJobs, unavailableMail } from './emails/email-outbox.ts';
+import { createPasswordHasher, type PasswordHasher } from './passwords/password-hashing.ts';
+import { createPasswordPolicy } from './passwords/password-policy.ts';
+import { createPasswordStrength, type PasswordStrength } from './passwords/password-strength.ts';
+import type { PasswordViolation } from './passwords/rules.ts';
+import type { OtpEnrolment } from './second-factors/one-time-password-enrolment.ts';
+import { createOtpEnrolment } from './second-factors/one-time-password-enrolment.ts';
 import {
   createOneTimePasswords,
   type OneTimePasswords,
-  readOtpSecret,
-} from './one-time-passwords.ts';
-import { createPasskeys } from './passkeys.ts';
-import { createPasswordPolicy } from './password-policy.ts';
-import { createPasswordStrength, type PasswordStrength } from './password-strength.ts';
-import { createPasswords, type Passwords } from './passwords.ts';
-import { createPost, noJobs, noMail } from './post.ts';
-import { secondFactorNow, usernameKey } from './rules.ts';
-import { createSignIn } from './sign-in.ts';
-import { createSignInStore } from './sign-in-store.ts';
-import { createSignIns } from './sign-ins.ts';
-import { createUserStore, replacePassword, type UserStore } from './store.ts';
-import type { EndSessions, NewUser, User, Within } from './types.ts';
-import { createUpkeep } from './upkeep.ts';
+  parseOtpSecret,
+} from './second-factors/one-time-passwords.ts';
+import type { Passkeys } from './second-factors/passkeys.ts';
+import { createPasskeys } from './second-factors/passkeys.ts';
+import { createAuthentication } from './sign-in/authenticate.ts';
+import { createAuthenticationStore } from './sign-in/authenticate-sql.ts';
+import {
+  type AttemptLimits,
+  createAttemptLimiter,
+  defaultAttemptLimits,
+} from './sign-in-attempts/attempt-limits.ts';
+import type { SignInHistory } from './sign-in-attempts/sign-in-history.ts';
+import { createSignInHistory } from './sign-in-attempts/sign-in-history.ts';
+import type {
+  EndSessions,
+  NewUser,
+  NotSignedIn,
+  SignedIn,
+  SignInAttempt,
+  TransactionHook,
+  User,
+} from './types.ts';
+import type { UserAdministration } from './user-administration.ts';
+import { createUserAdministration } from './user-administration.ts';
+import { effectiveSecondFactor, toUsernameKey } from './users/rules.ts';
+import { createUserStore, replacePassword, type UserStore } from './users/user-sql.ts';
+import { buildUser } from './users/validate-user.ts';
 
-export type { Accounts } from './accounts.ts';
-export type { SignInRecord } from './sign-ins.ts';
+export type { SignInRecord } from './sign-in-attempts/sign-in-history.ts';
 export type {
-  Attempt,
+  AttemptOrigin,
   Method,
   NewUser,
   NotSignedIn,
-  Origin,
-  Profile,
   SignedIn,
-  Upon,
+  SignInAttempt,
+  TransactionHook,
   User,
-  Within,
+  UserChangeHooks,
+  UserProfile,
 } from './types.ts';
 
-/** How long another process may take to see what changed of a user. */
-export const userTtlMs = 5_000;
-const cachedUsersMax = 10_000;
+/** How long another process may still use the old version of a changed user. */
+export const userCacheTtlMs = 5_000;
+const maxCachedUsers = 10_000;
 const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-export type AccountsDeps = {
+export type Accounts = {
+  /** Rejects with `already_exists` or `field_invalid`. */
+  create(user: NewUser, inTransaction?: TransactionHook): Promise<User>;
+  /** Creates the user and, in the same transaction, the email with the link to set the first password. */
+  invite(user: NewUser, inTransaction?: TransactionHook): Promise<User>;
+  /** The result may be 5 seconds old if another process changed the user. */
+  find(organizationId: string, userId: string): Promise<User | undefined>;
+  findByName(organizationId: string, username: string): Promise<User | undefined>;
+  readonly list: UserAdministration['list'];
+  readonly updateProfile: UserAdministration['updateProfile'];
+  readonly setStatus: UserAdministration['setStatus'];
+  readonly sendPasswordLink: UserAdministration['sendPasswordLink'];
+  readonly resetSecondFactor: UserAdministration['resetSecondFactor'];
+  /** Ends sessions and refresh token families. Rejects with `field_invalid` if the password policy forbids the password. */
+  setPassword(organizationId: string, userId: string, password: string): Promise<void>;
+  /** Undefined if the password is allowed. The first call loads the block list. */
+  findPasswordViolation(
+    password: string,
+    user: User,
+    hasSecondFactor: boolean,
+  ): Promise<PasswordViolation | undefined>;
+  /**
+   * Checks password and code. Result and timing are equal for an unknown user, a wrong
+   * password, a wrong code and a locked user. Rejects with `overloaded` under too many concurrent calls.
+   */
+  authenticate(attempt: SignInAttempt): Promise<SignedIn | NotSignedIn>;
+  readonly beginOtpEnrolment: OtpEnrolment['begin'];
+  readonly confirmOtpEnrolment: OtpEnrolment['confirm'];
+  readonly renewRecoveryCodes: OtpEnrolment['renewRecoveryCodes'];
+  readonly passkeys: Passkeys;
+  readonly emailLinks: EmailLinks;
+  readonly signInHistory: SignInHistory;
+  /** Deletes at most `limit` expired rows of each kind and returns how many it found. */
+  deleteExpired(now: number, limit: number): Promise<number>;
+  close(): Promise<void>;
+};
+
+export type AccountsDependencies = {
   readonly database: Database;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -57,155 +110,179 @@ export type AccountsDeps = {
   readonly environment: string;
   readonly authUrl: string;
   readonly revision: Revision;
-  /** Left out: whatever would write a letter fails, before it has done anything. */
+  /** If missing, every operation that sends an email fails before it changes anything. */
   readonly jobs?: Pick<Jobs, 'handle' | 'enqueue' | 'wake'> | undefined;
   readonly mail?: Pick<Mail, 'send'> | undefined;
-  /** Ends the user's sessions and refresh families, but that of `exceptSessionId`. */
+  /** Ends the user's sessions and refresh token families, except those of `exceptSessionId`. */
   endSessions: EndSessions;
   readonly limits?: AttemptLimits | undefined;
-  /** Left out: argon2id; a test may count. */
-  readonly passwords?: Passwords | undefined;
-  /** Left out: the word lists, in a thread of their own. */
-  readonly strength?: PasswordStrength | undefined;
+  /** Default: argon2id. Tests count the calls. */
+  readonly passwordHasher?: PasswordHasher | undefined;
+  /** Default: the word lists, in a worker thread. */
+  readonly passwordStrength?: PasswordStrength | undefined;
 };
 
-export function createAccounts(deps: AccountsDeps): Accounts {
+export function createAccounts(deps: AccountsDependencies): Accounts {
   const { database, clock, ids, log, masterKey, environment, revision } = deps;
-  const { jobs = noJobs, mail = noMail } = deps;
+  const { jobs = unavailableJobs, mail = unavailableMail } = deps;
   const users = createUserStore(database);
-  const passwords = deps.passwords ?? createPasswords(ids.secret());
-  const strength = deps.strength ?? createPasswordStrength();
-  const policy = createPasswordPolicy(strength);
+  const passwordHasher = deps.passwordHasher ?? createPasswordHasher(ids.secret());
+  const passwordStrength = deps.passwordStrength ?? createPasswordStrength();
+  const passwordPolicy = createPasswordPolicy(passwordStrength);
   const oneTimePasswords = createOneTimePasswords(masterKey, ids);
-  const limits = createAttemptLimits(deps.limits ?? defaultAttemptLimits, ids.secret());
-  const post = createPost({ ...deps, jobs, mail });
-  const signIns = createSignIns(database, clock, ids);
-  const lookup = createUserLookup(deps, users);
-  const changed = (organizationId: string, userId: string) => {
-    lookup.forget({ organizationId, userId });
+  const attemptLimiter = createAttemptLimiter(deps.limits ?? defaultAttemptLimits, ids.secret());
+  const outbox = createEmailOutbox({ ...deps, jobs, mail });
+  const signInHistory = createSignInHistory(database, clock, ids);
+  const userCache = createUserCache(deps, users);
+  const invalidateUser = (organizationId: string, userId: string) => {
+    userCache.forget({ organizationId, userId });
     revision.bump();
   };
-  const signIn = createSignIn({
-    store: createSignInStore(database),
-    passwords,
+  const authentication = createAuthentication({
+    store: createAuthenticationStore(database),
+    passwordHasher,
     oneTimePasswords,
-    limits,
+    attemptLimiter,
     environment,
     clock,
     ids,
   });
-  const made = { database, clock, ids, log, post, users, changed };
+  const shared = { database, clock, ids, log, outbox, users, invalidateUser };
 
-  const domainOf = async (organizationId: string): Promise<string> =>
-    (await users.domainOf(organizationId)) ?? '';
+  const findUserDomainId = async (organizationId: string): Promise<string> =>
+    (await users.findUserDomainId(organizationId)) ?? '';
 
-  async function newHash(password: string, user: User, isRandom = false): Promise<string> {
-    const hasSecondFactor = secondFactorNow(environment, user) !== 'Off';
-    const domain = await domainOf(user.organizationId);
-    await policy.check(password, user, domain, hasSecondFactor, isRandom);
-    return passwords.hash(password);
+  async function hashNewPassword(password: string, user: User, isRandom = false): Promise<string> {
+    const hasSecondFactor = effectiveSecondFactor(environment, user) !== 'Off';
+    const domain = await findUserDomainId(user.organizationId);
+    await passwordPolicy.requireAllowed(password, user, domain, hasSecondFactor, isRandom);
+    return passwordHasher.hash(password);
   }
 
-  async function ended({ organizationId, userId }: User): Promise<void> {
-    changed(organizationId, userId);
+  async function endAllSessions({ organizationId, userId }: User): Promise<void> {
+    invalidateUser(organizationId, userId);
     await deps.endSessions(organizationId, userId);
   }
 
   const { endSessions } = deps;
-  const enrolment = createEnrolment({ ...made, oneTimePasswords, signIns, endSessions });
-  const passkeys = createPasskeys({ ...made, settle: signIn.settlePasskey });
-  const links = createLinks({ ...made, jobs, limits, newHash, ended });
-  const upkeep = createUpkeep({ ...made, links, endSessions });
-  const create = createMaking({ ...made, environment, oneTimePasswords, newHash });
+  const enrolment = createOtpEnrolment({ ...shared, oneTimePasswords, signInHistory, endSessions });
+  const passkeys = createPasskeys({
+    ...shared,
+    completeSignIn: authentication.completeWithPasskey,
+  });
+  const emailLinks = createEmailLinks({
+    ...shared,
+    jobs,
+    limits: attemptLimiter,
+    hashNewPassword,
+    endAllSessions,
+  });
+  const administration = createUserAdministration({ ...shared, emailLinks, endSessions });
+  const createUser = createUserCreator({
+    ...shared,
+    environment,
+    oneTimePasswords,
+    hashNewPassword,
+  });
 
   return {
-    ...upkeep,
-    create,
+    ...administration,
+    create: createUser,
 
-    async invite(wanted, within) {
-      const user = await create(wanted, async (trx, change) => {
-        await links.sendIn(trx, change.after, 'activate');
-        await within?.(trx, change);
+    async invite(newUser, inTransaction) {
+      const user = await createUser(newUser, async (trx, change) => {
+        await emailLinks.sendInTransaction(trx, change.after, 'activate');
+        await inTransaction?.(trx, change);
       });
-      post.poke();
+      outbox.poke();
       return user;
     },
 
-    find: (organizationId, userId) => lookup.find({ organizationId, userId }),
+    find: (organizationId, userId) => userCache.find({ organizationId, userId }),
 
     async findByName(organizationId, username) {
-      const key = usernameKey(username);
-      return key === undefined ? undefined : users.findByKey(organizationId, key);
+      const key = toUsernameKey(username);
+      return key === undefined ? undefined : users.findByUsernameKey(organizationId, key);
     },
 
     async setPassword(organizationId, userId, password) {
-      const user = (await users.find(organizationId, userId)) ?? noUser();
-      const passwordHash = await newHash(password, user);
-      const at = clock.now();
+      const user = (await users.find(organizationId, userId)) ?? throwUserNotFound();
+      const passwordHash = await hashNewPassword(password, user);
+      const now = clock.now();
       await database.transaction(async (trx) => {
-        await replacePassword(trx, user, passwordHash, at);
-        await spendOthers(trx, user, at);
-        await post.notice(trx, user, 'password-changed');
+        await replacePassword(trx, user, passwordHash, now);
+        await invalidateLinksOfUser(trx, user, now);
+        await outbox.enqueueNotice(trx, user, 'password-changed');
       });
-      post.poke();
-      await ended(user);
+      outbox.poke();
+      await endAllSessions(user);
     },
 
-    passwordFault: async (password, user, hasSecondFactor) =>
-      policy.fault(password, user, await domainOf(user.organizationId), hasSecondFactor),
+    findPasswordViolation: async (password, user, hasSecondFactor) =>
+      passwordPolicy.findViolation(
+        password,
+        user,
+        await findUserDomainId(user.organizationId),
+        hasSecondFactor,
+      ),
 
-    authenticate: signIn.authenticate,
-    beginOtp: enrolment.begin,
-    confirmOtp: enrolment.confirm,
+    authenticate: authentication.authenticate,
+    beginOtpEnrolment: enrolment.begin,
+    confirmOtpEnrolment: enrolment.confirm,
     renewRecoveryCodes: enrolment.renewRecoveryCodes,
     passkeys,
-    links,
-    signIns,
-    deleteExpired: createExpired(database),
-    close: strength.close,
+    emailLinks,
+    signInHistory,
+    deleteExpired: createExpiredDataDeletion(database),
+    close: passwordStrength.close,
   };
 }
 
-type MakingDeps = {
+type UserCreatorDependencies = {
   readonly environment: string;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly users: UserStore;
   readonly oneTimePasswords: OneTimePasswords;
-  newHash(password: string, user: User, isRandom?: boolean): Promise<string>;
-  changed(organizationId: string, userId: string): void;
+  hashNewPassword(password: string, user: User, isRandom?: boolean): Promise<string>;
+  invalidateUser(organizationId: string, userId: string): void;
 };
 
-function createMaking(deps: MakingDeps): Accounts['create'] {
-  const { environment, clock, ids, users, oneTimePasswords, newHash } = deps;
-  return async (wanted: NewUser, within?: Within): Promise<User> => {
-    const { user, usernameKey: key } = makeUser(wanted, environment, ids, clock.now());
-    if ((await users.domainOf(user.organizationId)) !== wanted.userDomainId) {
+function createUserCreator(deps: UserCreatorDependencies): Accounts['create'] {
+  const { environment, clock, ids, users, oneTimePasswords, hashNewPassword } = deps;
+  return async (newUser: NewUser, inTransaction?: TransactionHook): Promise<User> => {
+    const { user, usernameKey: key } = buildUser(newUser, environment, ids, clock.now());
+    if ((await users.findUserDomainId(user.organizationId)) !== newUser.userDomainId) {
       refuse('organization_not_found', 'The organization has no such user domain.');
     }
-    const { password, passwordIsRandom, otpSecret } = wanted;
-    const secret = otpSecret === undefined ? undefined : otpSecretFrom(otpSecret);
-    const hash = async (text: string) => newHash(text, user, passwordIsRandom);
+    const { password, passwordIsRandom, otpSecret } = newUser;
+    const secret = otpSecret === undefined ? undefined : requireOtpSecret(otpSecret);
+    const hash = async (text: string) => hashNewPassword(text, user, passwordIsRandom);
     const row = {
       user,
       usernameKey: key,
       passwordHash: password === undefined ? undefined : await hash(password),
-      otpSealed: secret === undefined ? undefined : oneTimePasswords.seal(secret, user),
+      sealedOtpSecret: secret === undefined ? undefined : oneTimePasswords.sealSecret(secret, user),
     };
-    const isMade = await users.insert(row, async (trx) => within?.(trx, { after: user }));
-    if (!isMade) {
-      const taken = { pointer: '/username', code: 'already_exists', detail: 'is taken' };
-      refuse('already_exists', 'This user name is taken.', { errors: [taken] });
+    const isInserted = await users.insert(row, async (trx) =>
+      inTransaction?.(trx, { after: user }),
+    );
+    if (!isInserted) {
+      const usernameError = { pointer: '/username', code: 'already_exists', detail: 'is taken' };
+      refuse('already_exists', 'This user name is taken.', { errors: [usernameError] });
     }
-    deps.changed(user.organizationId, user.userId);
+    deps.invalidateUser(user.organizationId, user.userId);
     return user;
   };
 }
 
-function createUserLookup({ clock }: AccountsDeps, users: ReturnType<typeof createUserStore>) {
+function createUserCache(
+  { clock }: AccountsDependencies,
+  users: ReturnType<typeof createUserStore>,
+) {
   return createCachedLookup<Pick<User, 'organizationId' | 'userId'>, User>({
-    max: cachedUsersMax,
-    ttlMs: userTtlMs,
+    max: maxCachedUsers,
+    ttlMs: userCacheTtlMs,
     clock,
     nameOf: ({ organizationId, userId }) => `${organizationId}/${userId}`,
     load: async ({ organizationId, userId }) =>
@@ -213,10 +290,10 @@ function createUserLookup({ clock }: AccountsDeps, users: ReturnType<typeof crea
   });
 }
 
-function otpSecretFrom(text: string): Buffer {
-  return readOtpSecret(text) ?? refuse('field_invalid', 'The secret is not base32 of 20 bytes.');
+function requireOtpSecret(text: string): Buffer {
+  return parseOtpSecret(text) ?? refuse('field_invalid', 'The secret is not base32 of 20 bytes.');
 }
 
-function noUser(): never {
+function throwUserNotFound(): never {
   refuse('resource_not_found', 'There is no such user.');
 }

@@ -1,16 +1,16 @@
-// The nouns of accounts: the people of a user domain, and what they prove themselves with.
+// Types of accounts: users, changes to users, sign-in attempts and their outcomes.
 import type { Permission } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import type { EntityType, Status } from '../types.ts';
 
-/** How a person proved who they are, in the words of RFC 8176; `rc` is a recovery code. */
+/** How a user authenticated: values of RFC 8176, and `rc` for a recovery code. */
 export type Method = 'pwd' | 'otp' | 'hwk' | 'rc';
 
-/** `Off`: a password is enough. `Required`: to be enrolled at the next sign-in. `On`: enrolled. */
-export type SecondFactor = 'Off' | 'Required' | 'On';
+/** `Off`: a password is enough. `Required`: the user sets one up at the next sign-in. `On`: set up. */
+export type SecondFactorStatus = 'Off' | 'Required' | 'On';
 
-/** As OpenID Connect Core, 5.1.1, has it. */
-export type Address = {
+/** The address claim of OpenID Connect Core, 5.1.1. */
+export type PostalAddress = {
   readonly formatted?: string;
   readonly street_address?: string;
   readonly locality?: string;
@@ -24,33 +24,33 @@ export type User = {
   /** `sub` of the user's tokens: a random UUID across the realm. */
   readonly userId: string;
   readonly username: string;
-  /** Where the user belongs: the organisation (tenant) or one of its merchants. */
+  /** The entity of the user: the organisation (tenant) or one of its merchants. */
   readonly entityType: EntityType;
   readonly entityId: string;
-  /** What the user may act on; `um_scope` of the tokens. */
+  /** The entity that the user may act on: `um_scope` of the tokens. */
   readonly scopeEntityType: EntityType;
   readonly scopeEntityId: string;
   readonly email: string;
   readonly emailVerified: boolean;
-  /** The address that takes the place of `email` once the link sent to it is followed. */
+  /** The new address; it replaces `email` when the user follows the link that was sent to it. */
   readonly pendingEmail?: string | undefined;
   readonly givenName?: string | undefined;
   readonly familyName?: string | undefined;
   readonly phoneNumber?: string | undefined;
   readonly phoneNumberVerified: boolean;
-  readonly address?: Address | undefined;
-  /** BCP 47: `fr-FR`. */
+  readonly address?: PostalAddress | undefined;
+  /** BCP 47, for example `fr-FR`. */
   readonly locale?: string | undefined;
   readonly zoneinfo?: string | undefined;
   readonly datetimeFormat?: string | undefined;
-  /** With their entity: `{organizationId}_org_admin`. */
+  /** Names with their entity, for example `{organizationId}_org_admin`. */
   readonly groups: readonly string[];
-  /** What the groups allow, in the order of the published list. */
+  /** The permissions of the groups, in the order of the published list. */
   readonly permissions: readonly Permission[];
   readonly status: Status;
-  readonly secondFactor: SecondFactor;
+  readonly secondFactor: SecondFactorStatus;
   readonly hasPassword: boolean;
-  /** Epoch milliseconds; tokens and sessions from before are dead. */
+  /** Epoch milliseconds; tokens and sessions from before this time are invalid. */
   readonly tokensNotBefore?: number | undefined;
   readonly lastSignInAt?: number | undefined;
   readonly version: number;
@@ -58,23 +58,23 @@ export type User = {
   readonly updatedAt: number;
 };
 
-/** All of a user, or all but one; sign-ins that are not over yet go too, unless they are to be kept. */
+/** Ends all sessions of a user, or all but one, and by default also the unfinished sign-ins. */
 export type EndSessions = (
   organizationId: string,
   userId: string,
   exceptSessionId?: string,
-  keepsUnfinished?: boolean,
+  keepUnfinishedSignIns?: boolean,
 ) => Promise<void>;
 
-/** Where an attempt comes from; for the limits and the audit. */
-export type Origin = {
+/** Where a sign-in attempt comes from: for the limits and the sign-in history. */
+export type AttemptOrigin = {
   readonly address: string;
   readonly userAgent?: string | undefined;
   readonly requestId?: string | undefined;
   readonly clientId?: string | undefined;
   /**
-   * By which a browser, an application or a device is recognised that has signed in before: a secret of its
-   * own or an identity that it has proved. It is kept as a hash.
+   * Identifies a browser, an application or a device that has signed in before: its secret
+   * or its authenticated identity. The database holds only a hash.
    */
   readonly source?: string | undefined;
 };
@@ -85,7 +85,7 @@ export type NewUser = {
   readonly username: string;
   readonly entityType: EntityType;
   readonly entityId: string;
-  /** Left out: the entity itself. */
+  /** Default: the entity itself. */
   readonly scopeEntityType?: EntityType | undefined;
   readonly scopeEntityId?: string | undefined;
   readonly email: string;
@@ -93,24 +93,24 @@ export type NewUser = {
   readonly givenName?: string | undefined;
   readonly familyName?: string | undefined;
   readonly phoneNumber?: string | undefined;
-  readonly address?: Address | undefined;
+  readonly address?: PostalAddress | undefined;
   readonly locale?: string | undefined;
   readonly zoneinfo?: string | undefined;
   readonly datetimeFormat?: string | undefined;
   readonly groups: readonly string[];
-  /** `On` only together with `otpSecret`. Production raises `Off` to `Required` for all but store staff. */
-  readonly secondFactor: SecondFactor;
-  /** Seeded users have one from the start; others set it by the mailed link. */
+  /** `On` only together with `otpSecret`. Production changes `Off` to `Required` for all users but store staff. */
+  readonly secondFactor: SecondFactorStatus;
+  /** Only for seeded users; other users set it with the link in the invitation email. */
   readonly password?: string | undefined;
-  /** Made by a machine: no word list has to be asked. */
+  /** Generated at random: the block list is not checked. */
   readonly passwordIsRandom?: boolean | undefined;
   readonly userId?: string | undefined;
-  /** Base32 of 20 bytes; the user is then enrolled. */
+  /** Base32 of 20 bytes; one-time passwords are then set up. */
   readonly otpSecret?: string | undefined;
 };
 
-/** What can be given other values while the user lives. */
-export type Profile = Pick<
+/** The members of a user that an update can change. */
+export type UserProfile = Pick<
   User,
   | 'email'
   | 'givenName'
@@ -125,26 +125,26 @@ export type Profile = Pick<
 
 export type UserChange = { readonly before?: User; readonly after: User };
 
-/** What else belongs to the same commit; a refusal in it takes the change back. */
-export type Within = (trx: Kysely<unknown>, change: UserChange) => Promise<void>;
+/** More work in the same transaction; an error in it rolls the change back. */
+export type TransactionHook = (trx: Kysely<unknown>, change: UserChange) => Promise<void>;
 
-/** What the one who asks adds to a change: his right to it, and what he does beside it. */
-export type Upon = {
-  /** Sees the user as nobody else can change it, before anything happens, and may refuse. */
-  check?(standing: User): void;
-  readonly within?: Within;
+/** What the caller adds to a change of a user: a permission check and more work in the transaction. */
+export type UserChangeHooks = {
+  /** Runs first, with the locked user; throws if the caller may not change the user. */
+  check?(user: User): void;
+  readonly inTransaction?: TransactionHook;
 };
 
-/** Where the secrets come in; only on a page can the missing half follow. */
+/** Where the credentials come from; only on a page can the second factor follow later. */
 export type SignInKind = 'page' | 'password-grant' | 'device';
 
-export type Attempt = {
+export type SignInAttempt = {
   readonly organizationId: string;
   readonly username: string;
   readonly password: string;
   /** Six digits, or a recovery code. */
   readonly otp?: string | undefined;
-  readonly origin: Origin;
+  readonly origin: AttemptOrigin;
   readonly kind: SignInKind;
 };
 
@@ -152,23 +152,23 @@ export type SignedIn = {
   readonly ok: true;
   readonly user: User;
   readonly methods: readonly Method[];
-  /** Epoch milliseconds, of before the last look at the user. */
+  /** Epoch milliseconds: before the user was last read. */
   readonly provenAt: number;
   /**
-   * The password was right and it is not over: on pages alone. `enrolment`: a second factor must
-   * be set up first. `passkey`: the user has one and typed no code.
+   * The password was right, but a step is missing; only on pages. `enrolment`: the user must first
+   * set up a second factor. `passkey`: the user has a passkey and entered no code.
    */
   readonly needs?: 'enrolment' | 'passkey';
 };
 
-/** Alike for an unknown name, a wrong password, a wrong code, a lock and a disabled user. */
+/** The same for an unknown name, a wrong password, a wrong code, a locked user and a disabled user. */
 export type NotSignedIn = { readonly ok: false; readonly retryAfterSeconds?: number };
 
-/** What a record of a sign-in is about; `passkey` and `enrolment` come after the password. */
-export type RecordKind = SignInKind | 'passkey' | 'enrolment';
+/** What a sign-in record is about; `passkey` and `enrolment` follow the password. */
+export type SignInRecordKind = SignInKind | 'passkey' | 'enrolment';
 
-/** For the audit alone: whoever asked hears none of it. */
-export type Outcome =
+/** Only for the sign-in history: the response never contains it. */
+export type SignInOutcome =
   | 'Success'
   | 'EnrolmentNeeded'
   | 'PasskeyNeeded'
@@ -181,5 +181,5 @@ export type Outcome =
   | 'WrongPasskey'
   | 'Locked';
 
-/** `activate`: the first password. `reset`: a new one. `email`: a changed address. */
-export type LinkPurpose = 'activate' | 'reset' | 'email';
+/** `activate`: set the first password. `reset`: set a new password. `email`: confirm a new address. */
+export type EmailLinkPurpose = 'activate' | 'reset' | 'email';

@@ -2,7 +2,7 @@
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC, TokenEndpointGrantContext } from 'oidc-provider';
 import type { Clock, Ids } from '../../platform/index.ts';
-import type { Attempt, NotSignedIn, SignedIn, User } from '../accounts/types.ts';
+import type { NotSignedIn, SignedIn, SignInAttempt, User } from '../accounts/types.ts';
 import type { DeviceTokens } from '../devices/device-tokens.ts';
 import type { Application, Realm, SecurityFlow } from '../types.ts';
 import type { UserTokens } from '../user-tokens.ts';
@@ -19,7 +19,7 @@ export type GrantDeps = {
   /** Of this realm, enabled or not. */
   findUser(userId: string): Promise<User | undefined>;
   /** The one door for passwords and codes. */
-  authenticate(attempt: Attempt): Promise<SignedIn | NotSignedIn>;
+  authenticate(attempt: SignInAttempt): Promise<SignedIn | NotSignedIn>;
   /** Rejects where the client asks too often. */
   limitClient(ctx: KoaContextWithOIDC, clientId: string): Promise<void>;
 };

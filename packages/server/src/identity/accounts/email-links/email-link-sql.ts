@@ -1,0 +1,146 @@
+// SQL of email links: stored as hashes, single use, with an expiry time.
+import { type Kysely, sql } from 'kysely';
+import { type Database, isoTime } from '../../../platform/index.ts';
+import type { EmailLinkPurpose, User } from '../types.ts';
+import { type UserRow, userColumnsSql, userFromRow } from '../users/user-sql.ts';
+
+type UserKey = Pick<User, 'organizationId' | 'userId'>;
+
+export type NewEmailLink = {
+  readonly linkHash: Buffer;
+  readonly purpose: EmailLinkPurpose;
+  /** The recipient; following the link proves that the user reads this address. */
+  readonly email: string;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+};
+
+export type EmailLink = {
+  readonly user: User;
+  readonly purpose: EmailLinkPurpose;
+  readonly email: string;
+};
+
+type EmailLinkRow = UserRow & { purpose: EmailLinkPurpose; payload: { email: string } };
+
+export function createEmailLinkStore(database: Database) {
+  return {
+    async find(
+      organizationId: string,
+      linkHash: Buffer,
+      now: number,
+    ): Promise<EmailLink | undefined> {
+      const [row] = await database.query<EmailLinkRow>(
+        `SELECT ${userColumnsSql}, l.purpose, l.payload FROM user_links AS l JOIN users AS u
+           ON u.organization_id = $1 AND u.user_id = l.user_id
+         WHERE l.organization_id = $1 AND l.link_hash = $2 AND l.used_at IS NULL
+           AND l.expires_at > $3 AND u.status = 'Enabled'`,
+        [organizationId, linkHash, isoTime(now)],
+      );
+      if (row === undefined) return undefined;
+      return { user: userFromRow(row), purpose: row.purpose, email: row.payload.email };
+    },
+
+    async findOrganizationId(linkHash: Buffer): Promise<string | undefined> {
+      const [row] = await database.query<{ organization_id: string }>(
+        'SELECT organization_id FROM user_links WHERE link_hash = $1',
+        [linkHash],
+      );
+      return row?.organization_id;
+    },
+
+    async findActivatedUser(
+      organizationId: string,
+      linkHash: Buffer,
+      since: number,
+    ): Promise<User | undefined> {
+      const [row] = await database.query<UserRow>(
+        `SELECT ${userColumnsSql} FROM user_links AS l JOIN users AS u
+           ON u.organization_id = $1 AND u.user_id = l.user_id
+         WHERE l.organization_id = $1 AND l.link_hash = $2 AND l.purpose = 'activate'
+           AND l.used_at > $3 AND u.status = 'Enabled' AND u.second_factor = 'Required'`,
+        [organizationId, linkHash, isoTime(since)],
+      );
+      return row === undefined ? undefined : userFromRow(row);
+    },
+  };
+}
+
+/** Inserts the link unless the limit since `limit.since` is reached; concurrent calls for one user wait for each other. */
+export async function insertLink(
+  trx: Kysely<unknown>,
+  { organizationId, userId }: UserKey,
+  link: NewEmailLink,
+  limit: { readonly since: number; readonly max: number },
+): Promise<boolean> {
+  await sql`SELECT user_id FROM users
+    WHERE organization_id = ${organizationId} AND user_id = ${userId} FOR UPDATE`.execute(trx);
+  const inserted = await sql`INSERT INTO user_links
+      (organization_id, link_hash, user_id, purpose, payload, created_at, expires_at)
+    SELECT ${organizationId}, ${link.linkHash}, ${userId}, ${link.purpose},
+      ${JSON.stringify({ email: link.email })}::jsonb, ${isoTime(link.createdAt)},
+      ${isoTime(link.expiresAt)}
+    WHERE (SELECT count(*) FROM user_links
+      WHERE organization_id = ${organizationId} AND user_id = ${userId}
+        AND purpose = ${link.purpose} AND created_at > ${isoTime(limit.since)}) < ${limit.max}
+    RETURNING user_id`.execute(trx);
+  return inserted.rows.length > 0;
+}
+
+/** Uses the link up: of many concurrent calls only one gets true. */
+export async function markLinkUsed(
+  trx: Kysely<unknown>,
+  organizationId: string,
+  linkHash: Buffer,
+  now: number,
+): Promise<boolean> {
+  const updated = await sql`UPDATE user_links SET used_at = ${isoTime(now)}
+    WHERE organization_id = ${organizationId} AND link_hash = ${linkHash} AND used_at IS NULL
+      AND expires_at > ${isoTime(now)} RETURNING user_id`.execute(trx);
+  return updated.rows.length > 0;
+}
+
+/** Makes all other links of the user invalid. */
+export async function invalidateLinksOfUser(
+  trx: Kysely<unknown>,
+  { organizationId, userId }: UserKey,
+  now: number,
+): Promise<void> {
+  await sql`UPDATE user_links SET used_at = ${isoTime(now)}
+    WHERE organization_id = ${organizationId} AND user_id = ${userId}
+      AND used_at IS NULL`.execute(trx);
+}
+
+export async function setPendingEmail(
+  trx: Kysely<unknown>,
+  { organizationId, userId }: UserKey,
+  email: string,
+): Promise<void> {
+  await sql`UPDATE users SET pending_email = ${email}
+    WHERE organization_id = ${organizationId} AND user_id = ${userId}`.execute(trx);
+}
+
+/** False if the user has requested another address since. */
+export async function confirmPendingEmail(
+  trx: Kysely<unknown>,
+  { organizationId, userId }: UserKey,
+  email: string,
+  now: number,
+): Promise<boolean> {
+  const updated = await sql`UPDATE users SET email = ${email}, email_verified = true,
+      pending_email = NULL, version = version + 1, updated_at = ${isoTime(now)}
+    WHERE organization_id = ${organizationId} AND user_id = ${userId}
+      AND pending_email = ${email} RETURNING user_id`.execute(trx);
+  return updated.rows.length > 0;
+}
+
+/** The user followed a link, so the user reads the address that it was sent to. */
+export async function markEmailVerified(
+  trx: Kysely<unknown>,
+  { organizationId, userId }: UserKey,
+  email: string,
+): Promise<void> {
+  await sql`UPDATE users SET email_verified = true
+    WHERE organization_id = ${organizationId} AND user_id = ${userId}
+      AND email = ${email}`.execute(trx);
+}

@@ -1,0 +1,74 @@
+// Hashes passwords with argon2id: limited concurrency, and equal work for users that do not exist.
+import { hash, parseOptions, verify } from '@node-rs/argon2';
+import { refuse } from '@switchyard/contract';
+import { normalizePassword } from './rules.ts';
+
+/** ADR 0016. The default algorithm and version of the package are argon2id, version 19. */
+const argon2Parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
+/** Half of libuv's four threads: file access and DNS lookups use the same threads. */
+const maxConcurrentHashes = 2;
+/** About one second of work; further calls fail at once with `overloaded`. */
+const maxWaitingHashes = 128;
+const retryAfterMs = 1_000;
+
+export type PasswordHasher = {
+  hash(password: string): Promise<string>;
+  /** Without a hash it does the same work and returns false. */
+  verify(passwordHash: string | undefined, password: string): Promise<boolean>;
+  /** True if the hash has other parameters than new hashes. */
+  isOutdated(passwordHash: string): boolean;
+};
+
+/** @param dummyPassword random; passwords of unknown users are verified against its hash */
+export function createPasswordHasher(
+  dummyPassword: string,
+  maxWaiting = maxWaitingHashes,
+): PasswordHasher {
+  const runLimited = createConcurrencyLimit(maxConcurrentHashes, maxWaiting);
+  const dummyHashReady = hash(dummyPassword, argon2Parameters);
+  // `verify` reports the error; an unhandled rejection would end the process before that.
+  dummyHashReady.catch(() => {});
+
+  return {
+    hash: (password) => runLimited(() => hash(normalizePassword(password), argon2Parameters)),
+    async verify(passwordHash, password) {
+      const dummyHash = await dummyHashReady;
+      const matches = await runLimited(() =>
+        verify(passwordHash ?? dummyHash, normalizePassword(password)),
+      );
+      return matches && passwordHash !== undefined;
+    },
+    isOutdated(passwordHash) {
+      const parsedParameters = parseOptions(passwordHash);
+      return Object.entries(argon2Parameters).some(
+        ([name, value]) => parsedParameters[name as keyof typeof argon2Parameters] !== value,
+      );
+    },
+  };
+}
+
+/** In order of arrival; rejects with `overloaded` (503) if too many calls wait. */
+function createConcurrencyLimit(maxConcurrent: number, maxWaiting: number) {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  return async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    if (running >= maxConcurrent) {
+      if (waiting.length >= maxWaiting) {
+        refuse('overloaded', 'Too many sign-ins at the same time. Retry the request later.', {
+          retryAfterMs,
+        });
+      }
+      // A finished call passes its slot to the next one, so that no new call takes it.
+      await new Promise<void>((resolve) => waiting.push(resolve));
+    } else {
+      running += 1;
+    }
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) running -= 1;
+      else next();
+    }
+  };
+}

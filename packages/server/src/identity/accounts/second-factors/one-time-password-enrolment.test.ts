@@ -1,0 +1,152 @@
+// Set-up of one-time passwords, and the ten recovery codes for a lost phone.
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import {
+  codeOf,
+  newOtpSecret,
+  openTestAccounts,
+  origin,
+  type TestAccounts,
+} from '../../../../test/accounts.ts';
+import { testDatabase } from '../../../../test/database.ts';
+import type { Database } from '../../../platform/index.ts';
+import type { User } from '../types.ts';
+
+describe('the set-up of one-time passwords', () => {
+  let database: Database;
+  let scene: TestAccounts;
+
+  before(async () => {
+    database = await testDatabase();
+    scene = await openTestAccounts(database);
+  });
+
+  const now = () => scene.clock.now();
+  const find = ({ organizationId, userId }: User) => scene.accounts.find(organizationId, userId);
+
+  async function enrolled(): Promise<{ user: User; secret: string; recoveryCodes: string[] }> {
+    const user = await scene.createUser({ secondFactor: 'Required' });
+    const { secret } = await scene.accounts.beginOtpEnrolment(user);
+    const done = await scene.accounts.confirmOtpEnrolment(user, codeOf(secret, now()), origin);
+    scene.clock.advance(60_000);
+    return { user, secret, recoveryCodes: done?.recoveryCodes ?? [] };
+  }
+
+  test('is complete when the user enters a code of the secret', async () => {
+    const user = await scene.createUser({ secondFactor: 'Required' });
+    const { secret, uri } = await scene.accounts.beginOtpEnrolment(user);
+    assert.match(secret, /^[A-Z2-7]{32}$/);
+    assert.equal(new URL(uri).searchParams.get('secret'), secret);
+    assert.ok(decodeURIComponent(uri).includes(`Switchyard ${scene.userDomainId}:`));
+    assert.equal((await find(user))?.secondFactor, 'Required');
+    assert.equal(await scene.accounts.confirmOtpEnrolment(user, '000000', origin), undefined);
+    const code = codeOf(secret, now());
+    const done = await scene.accounts.confirmOtpEnrolment(user, code, origin);
+    assert.equal(new Set(done?.recoveryCodes).size, 10);
+    assert.equal((await find(user))?.secondFactor, 'On');
+    assert.equal(scene.ended.at(-1), user.userId, 'sessions without a second factor are ended');
+    assert.equal((await scene.attempt(user, { otp: code })).ok, false, 'the code is used up');
+    scene.clock.advance(30_000);
+    assert.ok((await scene.attempt(user, { otp: codeOf(secret, now()) })).ok);
+    const [mail] = await scene.office.deliver();
+    assert.equal(mail?.subject, 'A second factor was set up · Switchyard');
+  });
+
+  test('stores neither the secret nor the recovery codes in plain text', async () => {
+    const { user, secret, recoveryCodes } = await enrolled();
+    const rows = await database.query(
+      `SELECT o.*, encode(o.secret_sealed, 'escape') AS sealed_text, r.*,
+         encode(r.code_hash, 'escape') AS hash_text
+       FROM user_one_time_passwords AS o JOIN user_recovery_codes AS r
+         ON r.organization_id = o.organization_id AND r.user_id = o.user_id
+       WHERE o.user_id = $1`,
+      [user.userId],
+    );
+    assert.equal(rows.length, 10);
+    const text = JSON.stringify(rows);
+    for (const each of [secret, ...recoveryCodes]) assert.equal(text.includes(each), false);
+  });
+
+  test('returns the same secret again to the same sign-in, and to no other', async () => {
+    const user = await scene.createUser({ secondFactor: 'Required' });
+    const first = await scene.accounts.beginOtpEnrolment(user, 'sign-in 1');
+    assert.deepEqual(await scene.accounts.beginOtpEnrolment(user, 'sign-in 1'), first);
+    const second = await scene.accounts.beginOtpEnrolment(user, 'sign-in 2');
+    assert.notEqual(second.secret, first.secret);
+    assert.notEqual((await scene.accounts.beginOtpEnrolment(user)).secret, second.secret);
+    assert.notEqual((await scene.accounts.beginOtpEnrolment(user)).secret, second.secret);
+    const old = codeOf(first.secret, now());
+    assert.equal(await scene.accounts.confirmOtpEnrolment(user, old, origin), undefined);
+  });
+
+  test('starts again with a new secret after an hour', async () => {
+    const user = await scene.createUser({ secondFactor: 'Required' });
+    const { secret } = await scene.accounts.beginOtpEnrolment(user, 'sign-in 1');
+    scene.clock.advance(3_600_000);
+    assert.equal(
+      await scene.accounts.confirmOtpEnrolment(user, codeOf(secret, now()), origin),
+      undefined,
+    );
+    assert.notEqual((await scene.accounts.beginOtpEnrolment(user, 'sign-in 1')).secret, secret);
+    const nothing = await scene.createUser();
+    assert.equal(await scene.accounts.confirmOtpEnrolment(nothing, '123456', origin), undefined);
+  });
+
+  test('of a new phone keeps the old secret valid until the new one is confirmed', async () => {
+    const { user, secret, recoveryCodes } = await enrolled();
+    const newer = await scene.accounts.beginOtpEnrolment(user);
+    assert.ok((await scene.attempt(user, { otp: codeOf(secret, now()) })).ok);
+    assert.equal((await scene.attempt(user, { otp: codeOf(newer.secret, now()) })).ok, false);
+    assert.ok(await scene.accounts.confirmOtpEnrolment(user, codeOf(newer.secret, now()), origin));
+    scene.clock.advance(30_000);
+    assert.equal((await scene.attempt(user, { otp: codeOf(secret, now()) })).ok, false);
+    assert.equal((await scene.attempt(user, { otp: recoveryCodes[0] ?? '' })).ok, false);
+    assert.ok((await scene.attempt(user, { otp: codeOf(newer.secret, now()) })).ok);
+  });
+
+  test('returns valid recovery codes once for concurrent confirmations', async () => {
+    for (let round = 0; round < 8; round += 1) {
+      const user = await scene.createUser({ secondFactor: 'Required' });
+      const { secret } = await scene.accounts.beginOtpEnrolment(user);
+      const code = codeOf(secret, now());
+      const ends = await Promise.all(
+        Array.from({ length: 6 }, () => scene.accounts.confirmOtpEnrolment(user, code, origin)),
+      );
+      const [done, ...others] = ends.filter((end) => end !== undefined);
+      assert.equal(others.length, 0);
+      assert.ok((await scene.attempt(user, { otp: done?.recoveryCodes[0] ?? '' })).ok);
+      scene.clock.advance(30_000);
+      assert.ok((await scene.attempt(user, { otp: codeOf(secret, now()) })).ok);
+    }
+  });
+
+  test('a recovery code works once, also for concurrent sign-ins', async () => {
+    const { user, recoveryCodes } = await enrolled();
+    const [first = '', second = ''] = recoveryCodes;
+    const answer = await scene.attempt(user, { otp: first.toLowerCase().replace('-', ' ') });
+    assert.ok(answer.ok);
+    assert.deepEqual(answer.methods, ['pwd', 'rc']);
+    assert.equal((await scene.attempt(user, { otp: first })).ok, false);
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => scene.attempt(user, { otp: second })),
+    );
+    assert.equal(answers.filter(({ ok }) => ok).length, 1);
+  });
+
+  test('a recovery code works only for its user, and a wrong password does not use it up', async () => {
+    const ann = await enrolled();
+    const bob = await scene.createUser({ otpSecret: newOtpSecret() });
+    const otp = ann.recoveryCodes[0] ?? '';
+    assert.equal((await scene.attempt(bob, { otp })).ok, false);
+    assert.equal((await scene.attempt(ann.user, { otp, password: 'x' })).ok, false);
+    assert.ok((await scene.attempt(ann.user, { otp })).ok);
+  });
+
+  test('new recovery codes replace the old ones', async () => {
+    const { user, recoveryCodes } = await enrolled();
+    const newer = await scene.accounts.renewRecoveryCodes(user);
+    assert.equal(newer.length, 10);
+    assert.equal((await scene.attempt(user, { otp: recoveryCodes[0] ?? '' })).ok, false);
+    assert.ok((await scene.attempt(user, { otp: newer[9] ?? '' })).ok);
+  });
+});

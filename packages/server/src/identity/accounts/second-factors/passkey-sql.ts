@@ -1,0 +1,140 @@
+// SQL of passkeys and of the challenges that they sign.
+import { type Kysely, sql } from 'kysely';
+import { type Database, isoTime } from '../../../platform/index.ts';
+import type { UserKey } from './one-time-passwords.ts';
+
+export type ChallengePurpose = 'register' | 'sign-in';
+
+export type StoredPasskey = {
+  readonly credentialId: string;
+  readonly publicKey: Buffer;
+  readonly counter: number;
+  readonly transports: readonly string[];
+  readonly name: string;
+  readonly createdAt: number;
+  readonly lastUsedAt: number | undefined;
+};
+
+type PasskeyRow = {
+  credential_id: string;
+  public_key: Buffer;
+  counter: number;
+  transports: string[];
+  name: string;
+  created_at: Date;
+  last_used_at: Date | null;
+};
+
+export function createPasskeyStore(database: Database) {
+  return {
+    async list({ organizationId, userId }: UserKey): Promise<StoredPasskey[]> {
+      const rows = await database.query<PasskeyRow>(
+        `SELECT credential_id, public_key, counter, transports, name, created_at, last_used_at
+         FROM user_passkeys WHERE organization_id = $1 AND user_id = $2
+         ORDER BY created_at, credential_id`,
+        [organizationId, userId],
+      );
+      return rows.map((row) => ({
+        credentialId: row.credential_id,
+        publicKey: row.public_key,
+        counter: row.counter,
+        transports: row.transports,
+        name: row.name,
+        createdAt: row.created_at.getTime(),
+        lastUsedAt: row.last_used_at?.getTime(),
+      }));
+    },
+
+    async insertChallenge(
+      { organizationId, userId }: UserKey,
+      challengeHash: Buffer,
+      purpose: ChallengePurpose,
+      expiresAt: number,
+    ): Promise<void> {
+      await database.query(
+        `INSERT INTO user_challenges (organization_id, challenge_hash, user_id, purpose, expires_at)
+         VALUES ($1, $2, $3, $4, $5)`,
+        [organizationId, challengeHash, userId, purpose, isoTime(expiresAt)],
+      );
+    },
+
+    /** Deletes the challenge and returns its expiry time; the second call for it gets undefined. */
+    async consumeChallenge(
+      { organizationId, userId }: UserKey,
+      challengeHash: Buffer,
+      purpose: ChallengePurpose,
+      now: number,
+    ): Promise<number | undefined> {
+      const [consumed] = await database.query<{ expires_at: Date }>(
+        `DELETE FROM user_challenges
+         WHERE organization_id = $1 AND challenge_hash = $2 AND user_id = $3 AND purpose = $4
+           AND expires_at > $5 RETURNING expires_at`,
+        [organizationId, challengeHash, userId, purpose, isoTime(now)],
+      );
+      return consumed?.expires_at.getTime();
+    },
+
+    /** False if the counter has not increased; authenticators without a counter stay at 0. */
+    async updateCounter(
+      { organizationId, userId }: UserKey,
+      credentialId: string,
+      counter: number,
+      now: number,
+    ): Promise<boolean> {
+      const updated = await database.query(
+        `UPDATE user_passkeys SET counter = $4, last_used_at = $5
+         WHERE organization_id = $1 AND user_id = $2 AND credential_id = $3
+           AND (counter < $4 OR (counter = 0 AND $4 = 0)) RETURNING user_id`,
+        [organizationId, userId, credentialId, counter, isoTime(now)],
+      );
+      return updated.length > 0;
+    },
+  };
+}
+
+/** False if the passkey exists already or the user has the maximum number. */
+export async function insertPasskey(
+  trx: Kysely<unknown>,
+  { organizationId, userId }: UserKey,
+  passkey: Omit<StoredPasskey, 'lastUsedAt'>,
+  max: number,
+): Promise<boolean> {
+  await lockUser(trx, { organizationId, userId });
+  const { credentialId, publicKey, counter, transports, name, createdAt } = passkey;
+  const inserted = await sql`INSERT INTO user_passkeys (organization_id, user_id, credential_id,
+      public_key, counter, transports, name, created_at)
+    SELECT ${organizationId}, ${userId}, ${credentialId}, ${publicKey}, ${counter},
+      ${JSON.stringify(transports)}::jsonb, ${name}, ${isoTime(createdAt)}
+    WHERE (SELECT count(*) FROM user_passkeys
+      WHERE organization_id = ${organizationId} AND user_id = ${userId}) < ${max}
+    ON CONFLICT DO NOTHING RETURNING user_id`.execute(trx);
+  return inserted.rows.length > 0;
+}
+
+/** Without the last factor, the user must set one up again. False if there was no such passkey. */
+export async function deletePasskey(
+  trx: Kysely<unknown>,
+  { organizationId, userId }: UserKey,
+  credentialId: string,
+  now: number,
+): Promise<boolean> {
+  await lockUser(trx, { organizationId, userId });
+  const deleted = await sql`DELETE FROM user_passkeys WHERE organization_id = ${organizationId}
+      AND user_id = ${userId} AND credential_id = ${credentialId} RETURNING user_id`.execute(trx);
+  if (deleted.rows.length === 0) return false;
+  await sql`UPDATE users SET second_factor = 'Required', version = version + 1,
+      updated_at = ${isoTime(now)}
+    WHERE organization_id = ${organizationId} AND user_id = ${userId}
+      AND NOT EXISTS (SELECT 1 FROM user_passkeys AS p
+        WHERE p.organization_id = ${organizationId} AND p.user_id = ${userId})
+      AND NOT EXISTS (SELECT 1 FROM user_one_time_passwords AS o
+        WHERE o.organization_id = ${organizationId} AND o.user_id = ${userId}
+          AND o.secret_sealed IS NOT NULL)`.execute(trx);
+  return true;
+}
+
+/** Without the lock, each of two concurrent changes would still see the passkey of the other. */
+async function lockUser(trx: Kysely<unknown>, { organizationId, userId }: UserKey): Promise<void> {
+  await sql`SELECT user_id FROM users
+    WHERE organization_id = ${organizationId} AND user_id = ${userId} FOR UPDATE`.execute(trx);
+}

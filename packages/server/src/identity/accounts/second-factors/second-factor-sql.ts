@@ -1,0 +1,132 @@
+// SQL of second factors: secrets that are being set up, recovery codes, deletion.
+import { type Kysely, sql } from 'kysely';
+import { type Database, isoTime } from '../../../platform/index.ts';
+import type { UserKey } from './one-time-passwords.ts';
+
+type PendingSecret = { readonly sealedSecret: Buffer; readonly signInId: string | undefined };
+
+/** Conditions under which a second factor may be set up. */
+export type SetUpConditions = {
+  /** Epoch milliseconds: when the user authenticated for the set-up. */
+  readonly since: number;
+  /** The session in which the user sets it up; a sign-out of all other sessions has kept it. */
+  readonly currentSessionId?: string | undefined;
+  /** Only a password was checked: allowed only while the user has no second factor. */
+  readonly isFirstFactor?: boolean | undefined;
+};
+
+type PendingSecretRow = { pending_sealed: Buffer; pending_for: string | null; pending_at: Date };
+
+export function createSecondFactorStore(database: Database) {
+  return {
+    /** The secret that is being set up, if the set-up began after `since`. */
+    async findPendingSecret(
+      { organizationId, userId }: UserKey,
+      since: number,
+    ): Promise<(PendingSecret & { readonly startedAt: number }) | undefined> {
+      const [row] = await database.query<PendingSecretRow>(
+        `SELECT pending_sealed, pending_for, pending_at FROM user_one_time_passwords
+         WHERE organization_id = $1 AND user_id = $2 AND pending_at > $3`,
+        [organizationId, userId, isoTime(since)],
+      );
+      if (row === undefined) return undefined;
+      const { pending_sealed: sealedSecret, pending_for: signInId, pending_at: startedAt } = row;
+      return { sealedSecret, signInId: signInId ?? undefined, startedAt: startedAt.getTime() };
+    },
+
+    /** The confirmed secret stays valid until the new one is confirmed. */
+    async savePendingSecret(
+      { organizationId, userId }: UserKey,
+      pendingSecret: PendingSecret,
+      now: number,
+    ): Promise<void> {
+      await database.query(
+        `INSERT INTO user_one_time_passwords
+           (organization_id, user_id, last_step, pending_sealed, pending_for, pending_at)
+         VALUES ($1, $2, 0, $3, $4, $5)
+         ON CONFLICT (organization_id, user_id) DO UPDATE SET
+           pending_sealed = EXCLUDED.pending_sealed, pending_for = EXCLUDED.pending_for,
+           pending_at = EXCLUDED.pending_at`,
+        [
+          organizationId,
+          userId,
+          pendingSecret.sealedSecret,
+          pendingSecret.signInId ?? null,
+          isoTime(now),
+        ],
+      );
+    },
+  };
+}
+
+/**
+ * Locks the user until the transaction ends. False if the authentication for the set-up was revoked
+ * since then: by a new password, a reset or a sign-out.
+ */
+export async function lockUserForSetUp(
+  trx: Kysely<unknown>,
+  { organizationId, userId }: UserKey,
+  { since, currentSessionId, isFirstFactor = false }: SetUpConditions,
+): Promise<boolean> {
+  const { rows } = await sql`SELECT user_id FROM users
+    WHERE organization_id = ${organizationId} AND user_id = ${userId} AND status = 'Enabled'
+      AND (tokens_not_before IS NULL OR tokens_not_before <= ${isoTime(since)})
+      AND (sessions_ended_at IS NULL OR sessions_ended_at <= ${isoTime(since)}
+        OR sessions_ended_but = ${currentSessionId ?? null})
+      AND (second_factor <> 'On' OR NOT ${isFirstFactor}::boolean)
+    FOR UPDATE`.execute(trx);
+  return rows.length > 0;
+}
+
+/** False if another set-up began, or this secret was confirmed, in the meantime. */
+export async function confirmPendingSecret(
+  trx: Kysely<unknown>,
+  { organizationId, userId }: UserKey,
+  sealedSecret: Buffer,
+  step: number,
+  now: number,
+): Promise<boolean> {
+  const { rows } = await sql`UPDATE user_one_time_passwords SET secret_sealed = pending_sealed,
+      last_step = ${step}, confirmed_at = ${isoTime(now)}, pending_sealed = NULL,
+      pending_for = NULL, pending_at = NULL
+    WHERE organization_id = ${organizationId} AND user_id = ${userId}
+      AND pending_sealed = ${sealedSecret} RETURNING user_id`.execute(trx);
+  return rows.length > 0;
+}
+
+/** The earlier codes are no longer valid. */
+export async function replaceRecoveryCodes(
+  trx: Kysely<unknown>,
+  { organizationId, userId }: UserKey,
+  hashes: readonly Buffer[],
+  now: number,
+): Promise<void> {
+  const codes = JSON.stringify(hashes.map((hash) => ({ code_hash: hash.toString('hex') })));
+  await sql`DELETE FROM user_recovery_codes
+    WHERE organization_id = ${organizationId} AND user_id = ${userId}`.execute(trx);
+  await sql`INSERT INTO user_recovery_codes (organization_id, user_id, code_hash, created_at)
+    SELECT ${organizationId}, ${userId}, decode(r.code_hash, 'hex'), ${isoTime(now)}
+    FROM jsonb_to_recordset(${codes}::jsonb) AS r(code_hash text)`.execute(trx);
+}
+
+/** Deletes everything but the password that the user can authenticate with. */
+export async function deleteSecondFactors(
+  trx: Kysely<unknown>,
+  { organizationId, userId }: UserKey,
+): Promise<void> {
+  for (const table of ['user_one_time_passwords', 'user_recovery_codes', 'user_passkeys']) {
+    await sql`DELETE FROM ${sql.table(table)}
+      WHERE organization_id = ${organizationId} AND user_id = ${userId}`.execute(trx);
+  }
+}
+
+/** Sets the second factor to `On`. */
+export async function enableSecondFactor(
+  trx: Kysely<unknown>,
+  { organizationId, userId }: UserKey,
+  now: number,
+): Promise<void> {
+  await sql`UPDATE users SET second_factor = 'On', version = version + 1,
+      updated_at = ${isoTime(now)}
+    WHERE organization_id = ${organizationId} AND user_id = ${userId}`.execute(trx);
+}

@@ -1,0 +1,131 @@
+// The timing does not show whether a user exists: the same statements and hashes for every failed sign-in.
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import {
+  newOtpSecret,
+  openTestAccounts,
+  origin,
+  password,
+  type TestAccounts,
+} from '../../../../test/accounts.ts';
+import { testDatabase } from '../../../../test/database.ts';
+import { type Database, systemIds } from '../../../platform/index.ts';
+import { createPasswordHasher } from '../passwords/password-hashing.ts';
+import { maxFailures } from './authenticate-sql.ts';
+
+const wrong = { password: 'nine tills under one roof' };
+
+describe('the work of a failed sign-in', () => {
+  let database: Database;
+  let scene: TestAccounts;
+  /** What was asked of the database and of the hash, in turn. */
+  const work: string[] = [];
+
+  before(async () => {
+    database = await testDatabase();
+    const real = createPasswordHasher(systemIds.secret());
+    scene = await openTestAccounts(database, {
+      database: {
+        ...database,
+        query(text, values) {
+          work.push(text.replace(/\s+/g, ' '));
+          return database.query(text, values);
+        },
+        transaction(fn) {
+          work.push('transaction');
+          return database.transaction(fn);
+        },
+      },
+      passwordHasher: {
+        ...real,
+        hash(text) {
+          work.push('hash');
+          return real.hash(text);
+        },
+        verify(passwordHash, text) {
+          // The hashed text may differ, the number of hashes may not.
+          work.push('verify');
+          return real.verify(passwordHash, text);
+        },
+      },
+    });
+  });
+
+  async function workOf(act: () => Promise<unknown>): Promise<string[]> {
+    work.length = 0;
+    await act();
+    return [...work];
+  }
+
+  test('is equal for unknown, wrong, locked, disabled, without password, and wrong code', async () => {
+    const user = await scene.createUser();
+    const locked = await scene.createUser();
+    for (let index = 0; index < maxFailures; index += 1) await scene.attempt(locked, wrong);
+    const disabled = await scene.createUser();
+    await scene.accounts.setStatus(scene.organizationId, disabled.userId, 'Disabled');
+    const withoutPassword = await scene.createUser({ password: undefined });
+    const factor = await scene.createUser({ otpSecret: newOtpSecret() });
+    const pending = await scene.createUser({ secondFactor: 'Required' });
+    const work = await workOf(() => scene.attempt(user, wrong));
+    assert.equal(work.length, 3);
+    assert.equal(work.filter((step) => step === 'verify').length, 1);
+    const cases: [string, () => Promise<{ ok: boolean }>][] = [
+      ['unknown', () => scene.attempt({ ...user, username: 'nobody' })],
+      ['a name that nobody can have', () => scene.attempt({ ...user, username: '\0' })],
+      ['another organisation', () => scene.attempt(user, { organizationId: systemIds.uuid() })],
+      ['locked, right', () => scene.attempt(locked)],
+      ['locked, wrong', () => scene.attempt(locked, wrong)],
+      ['disabled', () => scene.attempt(disabled)],
+      ['without a password', () => scene.attempt(withoutPassword)],
+      ['a huge password', () => scene.attempt(user, { password: 'x'.repeat(1_000_000) })],
+      ['no code', () => scene.attempt(factor)],
+      ['a wrong code', () => scene.attempt(factor, { otp: '000000' })],
+      ['a wrong recovery code', () => scene.attempt(factor, { otp: 'AAAAA-AAAAA' })],
+      ['a code of nobody', () => scene.attempt({ ...user, username: 'nobody' }, { otp: '000000' })],
+      ['not set up', () => scene.attempt(pending, { kind: 'password-grant' })],
+    ];
+    for (const [name, act] of cases) {
+      let answer: unknown;
+      const done = await workOf(async () => {
+        answer = await act();
+      });
+      assert.deepEqual(done, work, name);
+      assert.deepEqual(answer, { ok: false }, name);
+    }
+  });
+
+  test('a password reset request inserts one encrypted row for every input', async () => {
+    const user = await scene.createUser();
+    const { emailLinks: links } = scene.accounts;
+    const payloads: unknown[] = [];
+    for (const name of [user.username, user.email, 'nobody', '\0', 'x'.repeat(10_000)]) {
+      const before = scene.office.waiting.length;
+      const done = await workOf(() =>
+        links.requestPasswordReset(scene.organizationId, name, origin),
+      );
+      assert.deepEqual(done, [], 'only a job is inserted');
+      const written = scene.office.waiting.slice(before);
+      assert.equal(written.length, 1);
+      assert.deepEqual(Object.keys(written[0]?.payload ?? {}), ['sealed']);
+      payloads.push(written[0]?.payload);
+    }
+    assert.equal(JSON.stringify(payloads).includes(user.username), false);
+  });
+
+  test('stores no unknown user name, no password and no code', async () => {
+    const user = await scene.createUser({ otpSecret: newOtpSecret() });
+    await scene.attempt({ ...user, username: 'typed-a-password-here' }, { otp: '424242' });
+    await scene.attempt(user, { otp: '424242' });
+    const records = await database.query(
+      'SELECT * FROM sign_in_records WHERE organization_id = $1',
+      [scene.organizationId],
+    );
+    assert.ok(records.some((record) => record['outcome'] === 'UnknownUser'));
+    const text = JSON.stringify(records);
+    for (const secret of ['typed-a-password-here', password, '424242']) {
+      assert.equal(text.includes(secret), false, secret);
+    }
+    const unknown = records.filter((record) => record['outcome'] === 'UnknownUser');
+    assert.ok(unknown.every((record) => record['user_id'] === null));
+  });
+});

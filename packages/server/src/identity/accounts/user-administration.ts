@@ -1,0 +1,177 @@
+// Administration of users: list, update, enable or disable, send a password link, reset the second factor.
+import { refuse } from '@switchyard/contract';
+import type { Kysely } from 'kysely';
+import type { Clock, Database } from '../../platform/index.ts';
+import type { Status } from '../types.ts';
+import { invalidateLinksOfUser } from './email-links/email-link-sql.ts';
+import type { EmailLinks } from './email-links/email-links.ts';
+import type { EmailOutbox } from './emails/email-outbox.ts';
+import { deleteSecondFactors } from './second-factors/second-factor-sql.ts';
+import type { User, UserChangeHooks, UserProfile } from './types.ts';
+import {
+  createUserAdministrationStore,
+  type UserFilters,
+  type UserPage,
+} from './user-administration-sql.ts';
+import { requireValidProfile } from './users/validate-user.ts';
+
+const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+export type UserAdministration = ReturnType<typeof createUserAdministration>;
+
+type Deps = {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly outbox: EmailOutbox;
+  readonly emailLinks: Pick<EmailLinks, 'sendInTransaction'>;
+  invalidateUser(organizationId: string, userId: string): void;
+  endSessions(organizationId: string, userId: string): Promise<void>;
+};
+
+/** Tokens have their issue time in whole seconds: this makes those of the current second invalid too. */
+const endOfSecond = (timestamp: number) => Math.ceil(timestamp / 1000) * 1000;
+
+export function createUserAdministration(deps: Deps) {
+  const { database, clock, outbox, emailLinks, invalidateUser } = deps;
+  const store = createUserAdministrationStore(database);
+
+  const replaceUser = (
+    trx: Kysely<unknown>,
+    before: User,
+    changes: Partial<Pick<User, 'status' | 'secondFactor' | 'tokensNotBefore'>>,
+    profile: UserProfile = before,
+  ): Promise<User> => {
+    const { status, secondFactor } = before;
+    const current = { status, secondFactor, tokensNotBefore: undefined };
+    return store.replace(trx, before, { ...current, ...changes, profile }, clock.now());
+  };
+
+  /** Runs everything in one transaction; rejects with `resource_not_found`. */
+  async function changeUser(
+    organizationId: string,
+    userId: string,
+    applyChange: (trx: Kysely<unknown>, before: User) => Promise<User>,
+    { check, inTransaction }: UserChangeHooks,
+  ): Promise<User> {
+    const after = await database.transaction(async (trx) => {
+      const owner = { organizationId, userId };
+      const before = uuidPattern.test(userId) ? await store.lock(trx, owner) : undefined;
+      if (before === undefined) {
+        return refuse('resource_not_found', 'No user in your scope has this identifier.');
+      }
+      check?.(before);
+      const after = await applyChange(trx, before);
+      await inTransaction?.(trx, { before, after });
+      return after;
+    });
+    invalidateUser(organizationId, userId);
+    outbox.poke();
+    return after;
+  }
+
+  /** Invites a user without a password again; other users keep their address until they confirm the new one. */
+  async function startEmailChange(trx: Kysely<unknown>, user: User, email: string): Promise<User> {
+    if (email === user.email || email === user.pendingEmail) return user;
+    if (user.hasPassword) {
+      await emailLinks.sendInTransaction(trx, user, 'email', email);
+    } else {
+      await invalidateLinksOfUser(trx, user, clock.now());
+      await emailLinks.sendInTransaction(trx, user, 'activate', email);
+    }
+    return { ...user, pendingEmail: email };
+  }
+
+  return {
+    /** In the order of the user names, which are the keys of the pages. */
+    list: (organizationId: string, filters: UserFilters, page: UserPage): Promise<User[]> =>
+      store.list(organizationId, filters, page),
+
+    /** `buildProfile` gets the locked user and may throw. A new address gets a link to confirm it. */
+    updateProfile: (
+      organizationId: string,
+      userId: string,
+      buildProfile: (user: User) => UserProfile,
+      hooks: UserChangeHooks = {},
+    ): Promise<User> =>
+      changeUser(
+        organizationId,
+        userId,
+        async (trx, before) => {
+          const profile = buildProfile(before);
+          requireValidProfile(profile, before);
+          const after = await replaceUser(trx, before, {}, profile);
+          return startEmailChange(trx, after, profile.email);
+        },
+        hooks,
+      ),
+
+    /** Disabling ends sessions and refresh token families at once, access tokens within a minute. */
+    async setStatus(
+      organizationId: string,
+      userId: string,
+      status: Status,
+      hooks: UserChangeHooks = {},
+    ): Promise<User> {
+      const isDisabled = status === 'Disabled';
+      const tokenInvalidation = isDisabled ? { tokensNotBefore: endOfSecond(clock.now()) } : {};
+      const after = await changeUser(
+        organizationId,
+        userId,
+        (trx, before) => replaceUser(trx, before, { status, ...tokenInvalidation }),
+        hooks,
+      );
+      if (isDisabled) await deps.endSessions(organizationId, userId);
+      return after;
+    },
+
+    /** Sends a link to set a new password, or the first one. Rejects with `rate_limited`. */
+    sendPasswordLink: (
+      organizationId: string,
+      userId: string,
+      hooks: UserChangeHooks = {},
+    ): Promise<User> =>
+      changeUser(
+        organizationId,
+        userId,
+        async (trx, user) => {
+          if (user.status !== 'Enabled') {
+            refuse(
+              'user_deactivated',
+              'The user is deactivated and cannot sign in. Activate the user first.',
+            );
+          }
+          if (user.hasPassword) await emailLinks.sendInTransaction(trx, user, 'reset');
+          else
+            await emailLinks.sendInTransaction(
+              trx,
+              user,
+              'activate',
+              user.pendingEmail ?? user.email,
+            );
+          return user;
+        },
+        hooks,
+      ),
+
+    /** For a lost phone: the user sets up a new second factor at the next sign-in. Ends every session. */
+    async resetSecondFactor(
+      organizationId: string,
+      userId: string,
+      hooks: UserChangeHooks = {},
+    ): Promise<User> {
+      const tokensNotBefore = endOfSecond(clock.now());
+      const after = await changeUser(
+        organizationId,
+        userId,
+        async (trx, before) => {
+          await deleteSecondFactors(trx, before);
+          await outbox.enqueueNotice(trx, before, 'second-factor-reset');
+          return replaceUser(trx, before, { secondFactor: 'Required', tokensNotBefore });
+        },
+        hooks,
+      );
+      await deps.endSessions(organizationId, userId);
+      return after;
+    },
+  };
+}

@@ -1,0 +1,181 @@
+// SQL of users: insert, find, set a password.
+import { type Kysely, sql } from 'kysely';
+import { type Database, isoTime } from '../../../platform/index.ts';
+import type { EntityType, Status } from '../../types.ts';
+import type { PostalAddress, SecondFactorStatus, User } from '../types.ts';
+import { permissionsOfGroups } from './rules.ts';
+
+export const userColumnsSql = `u.organization_id, u.user_id, u.username, u.entity_type, u.entity_id,
+  u.scope_entity_type, u.scope_entity_id, u.email, u.email_verified, u.pending_email, u.given_name, u.family_name,
+  u.phone_number, u.phone_number_verified, u.address, u.locale, u.zoneinfo, u.datetime_format,
+  u.groups, u.status, u.second_factor, u.password_hash IS NOT NULL AS has_password,
+  u.tokens_not_before, u.last_sign_in_at, u.version, u.created_at, u.updated_at`;
+
+export type UserRow = {
+  organization_id: string;
+  user_id: string;
+  username: string;
+  entity_type: EntityType;
+  entity_id: string;
+  scope_entity_type: EntityType;
+  scope_entity_id: string;
+  email: string;
+  email_verified: boolean;
+  pending_email: string | null;
+  given_name: string | null;
+  family_name: string | null;
+  phone_number: string | null;
+  phone_number_verified: boolean;
+  address: PostalAddress | null;
+  locale: string | null;
+  zoneinfo: string | null;
+  datetime_format: string | null;
+  groups: string[];
+  status: Status;
+  second_factor: SecondFactorStatus;
+  has_password: boolean;
+  tokens_not_before: Date | null;
+  last_sign_in_at: Date | null;
+  version: number;
+  created_at: Date;
+  updated_at: Date;
+};
+
+export function userFromRow(row: UserRow): User {
+  return {
+    organizationId: row.organization_id,
+    userId: row.user_id,
+    username: row.username,
+    entityType: row.entity_type,
+    entityId: row.entity_id,
+    scopeEntityType: row.scope_entity_type,
+    scopeEntityId: row.scope_entity_id,
+    email: row.email,
+    emailVerified: row.email_verified,
+    pendingEmail: row.pending_email ?? undefined,
+    givenName: row.given_name ?? undefined,
+    familyName: row.family_name ?? undefined,
+    phoneNumber: row.phone_number ?? undefined,
+    phoneNumberVerified: row.phone_number_verified,
+    address: row.address ?? undefined,
+    locale: row.locale ?? undefined,
+    zoneinfo: row.zoneinfo ?? undefined,
+    datetimeFormat: row.datetime_format ?? undefined,
+    groups: row.groups,
+    permissions: permissionsOfGroups(row.groups, row.entity_type, row.entity_id),
+    status: row.status,
+    secondFactor: row.second_factor,
+    hasPassword: row.has_password,
+    tokensNotBefore: row.tokens_not_before?.getTime(),
+    lastSignInAt: row.last_sign_in_at?.getTime(),
+    version: row.version,
+    createdAt: row.created_at.getTime(),
+    updatedAt: row.updated_at.getTime(),
+  };
+}
+
+/** A reset request for a shared address sends at most this many emails. */
+const maxUsersPerEmail = 5;
+
+export type NewUserRow = {
+  readonly user: User;
+  readonly usernameKey: string;
+  readonly passwordHash?: string | undefined;
+  readonly sealedOtpSecret?: Buffer | undefined;
+};
+
+export type UserStore = ReturnType<typeof createUserStore>;
+
+export function createUserStore(database: Database) {
+  const findOne = async (where: string, values: readonly unknown[]): Promise<User | undefined> => {
+    const [row] = await database.query<UserRow>(
+      `SELECT ${userColumnsSql} FROM users AS u WHERE u.organization_id = $1 AND ${where}`,
+      values,
+    );
+    return row === undefined ? undefined : userFromRow(row);
+  };
+
+  return {
+    find: (organizationId: string, userId: string) =>
+      findOne('u.user_id = $2', [organizationId, userId]),
+
+    findByUsernameKey: (organizationId: string, usernameKey: string) =>
+      findOne('u.username_key = $2', [organizationId, usernameKey]),
+
+    /** Enabled users with this address, a few at most: an address is not unique. */
+    async findByEmail(organizationId: string, email: string): Promise<User[]> {
+      const rows = await database.query<UserRow>(
+        `SELECT ${userColumnsSql} FROM users AS u
+         WHERE u.organization_id = $1 AND lower(u.email) = lower($2) AND u.status = 'Enabled'
+         ORDER BY u.username_key LIMIT ${maxUsersPerEmail}`,
+        [organizationId, email],
+      );
+      return rows.map(userFromRow);
+    },
+
+    async findUserDomainId(organizationId: string): Promise<string | undefined> {
+      const [row] = await database.query<{ user_domain_id: string }>(
+        'SELECT user_domain_id FROM user_domains WHERE organization_id = $1',
+        [organizationId],
+      );
+      return row?.user_domain_id;
+    },
+
+    /** False if the name or the ID exists already: then nothing was written and `inTransaction` was not called. */
+    insert: (
+      row: NewUserRow,
+      inTransaction: (trx: Kysely<unknown>) => Promise<void>,
+    ): Promise<boolean> =>
+      database.transaction(async (trx) => {
+        if (!(await insertUser(trx, row))) return false;
+        if (row.sealedOtpSecret !== undefined) {
+          const { organizationId, userId, createdAt } = row.user;
+          await sql`INSERT INTO user_one_time_passwords
+              (organization_id, user_id, secret_sealed, last_step, confirmed_at)
+            VALUES (${organizationId}, ${userId}, ${row.sealedOtpSecret}, 0, ${isoTime(createdAt)})`.execute(
+            trx,
+          );
+        }
+        await inTransaction(trx);
+        return true;
+      }),
+  };
+}
+
+async function insertUser(trx: Kysely<unknown>, row: NewUserRow): Promise<boolean> {
+  const { user, usernameKey, passwordHash } = row;
+  const createdAt = isoTime(user.createdAt);
+  const inserted = await sql`INSERT INTO users (organization_id, user_id, username, username_key,
+      entity_type, entity_id, scope_entity_type, scope_entity_id, email, email_verified, given_name,
+      family_name, phone_number, phone_number_verified, address, locale, zoneinfo, datetime_format,
+      groups, status, second_factor, password_hash, password_changed_at, failed_attempts, version,
+      created_at, updated_at)
+    VALUES (${user.organizationId}, ${user.userId}, ${user.username}, ${usernameKey},
+      ${user.entityType}, ${user.entityId}, ${user.scopeEntityType}, ${user.scopeEntityId},
+      ${user.email}, ${user.emailVerified}, ${user.givenName ?? null}, ${user.familyName ?? null},
+      ${user.phoneNumber ?? null}, false,
+      ${user.address === undefined ? null : JSON.stringify(user.address)}, ${user.locale ?? null},
+      ${user.zoneinfo ?? null}, ${user.datetimeFormat ?? null}, ${JSON.stringify(user.groups)},
+      ${user.status}, ${user.secondFactor}, ${passwordHash ?? null},
+      ${passwordHash === undefined ? null : createdAt}, 0, ${user.version}, ${createdAt}, ${createdAt})
+    ON CONFLICT DO NOTHING RETURNING user_id`.execute(trx);
+  return inserted.rows.length > 0;
+}
+
+/** A new password also ends a lock: to set it, the user proved more than a password. */
+export async function replacePassword(
+  trx: Kysely<unknown>,
+  { organizationId, userId }: Pick<User, 'organizationId' | 'userId'>,
+  passwordHash: string,
+  now: number,
+): Promise<void> {
+  // Tokens have their issue time in whole seconds: a sign-in in the current second must count as later.
+  const notBefore = isoTime(Math.floor(now / 1000) * 1000);
+  await sql`UPDATE users SET password_hash = ${passwordHash}, password_changed_at = ${isoTime(now)},
+      failed_attempts = 0, locked_until = NULL, tokens_not_before = ${notBefore},
+      sessions_ended_at = greatest(sessions_ended_at, ${isoTime(now)}), sessions_ended_but = NULL,
+      version = version + 1, updated_at = ${isoTime(now)}
+    WHERE organization_id = ${organizationId} AND user_id = ${userId}`.execute(trx);
+  await sql`DELETE FROM user_known_sources
+    WHERE organization_id = ${organizationId} AND user_id = ${userId}`.execute(trx);
+}

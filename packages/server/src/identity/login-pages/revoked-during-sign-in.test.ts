@@ -1,0 +1,125 @@
+// A sign-in in progress whose authentication is revoked between two pages.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import type { Browser, Seen } from '../../../test/browser.ts';
+import { testDatabase } from '../../../test/database.ts';
+import { type Interrupted, interrupted, type Wanted, writes } from '../../../test/interrupted.ts';
+import { codeAt, createPerson, type Person } from '../../../test/people.ts';
+import {
+  followed,
+  openSignInPages,
+  type SignInPages,
+  submit,
+} from '../../../test/sign-in-pages.ts';
+
+const stepMs = 30_000;
+
+const deletesStep: Wanted = ({ text, values }) =>
+  text.startsWith('DELETE FROM oidc_entities') && values.includes('PageStep');
+const readsPending: Wanted = ({ text }) => text.startsWith('SELECT pending_sealed');
+
+function secretIn({ text }: Seen): string {
+  const [, key = ''] = /<code class="key">([A-Z2-7 ]+)<\/code>/.exec(text) ?? [];
+  return key.replaceAll(' ', '');
+}
+
+describe('a sign-in ends if the password is replaced', () => {
+  let pages: SignInPages;
+  let hook: Interrupted;
+  let person: Person;
+  let browser: Browser;
+
+  before(async () => {
+    hook = interrupted(await testDatabase());
+    pages = await openSignInPages({ database: hook.database });
+  });
+  after(() => pages.close());
+  beforeEach(async () => {
+    person = await createPerson(pages.realm, { secondFactor: 'Required' });
+    browser = pages.openBrowser();
+  });
+
+  /** As a reset does it, in the middle of the next request. */
+  const replacePassword =
+    (laterMs = 1) =>
+    async () => {
+      pages.clock.advance(laterMs);
+      const { organizationId, userId } = person.user;
+      const password = `correct ${randomUUID()} staple`;
+      await pages.realm.identity.accounts.setPassword(organizationId, userId, password);
+    };
+
+  async function typePassword(): Promise<Seen> {
+    const { username } = person.user;
+    return submit(browser, await browser.browse(pages.link), {
+      username,
+      password: person.password,
+    });
+  }
+
+  const sendCode = (page: Seen) => {
+    pages.clock.advance(stepMs);
+    return submit(browser, page, { code: codeAt(secretIn(page), pages.clock.now()) });
+  };
+
+  async function assertNoSession(): Promise<void> {
+    assert.ok(hook.isDone());
+    const { organizationId, userId } = person.user;
+    assert.deepEqual(await pages.realm.identity.sessions.list(organizationId, userId), []);
+  }
+
+  async function checkNothingIsSetUp(): Promise<void> {
+    const { organizationId, userId } = person.user;
+    const user = await pages.realm.identity.accounts.find(organizationId, userId);
+    assert.equal(user?.secondFactor, 'Required');
+  }
+
+  test('after the right password', async () => {
+    hook.before(writes('PageStep'), replacePassword());
+    assert.equal((await typePassword()).status, 410);
+    await assertNoSession();
+  });
+
+  test('while the code is checked', async () => {
+    const page = await followed(browser, await typePassword());
+    hook.before(readsPending, replacePassword(2000));
+    assert.equal((await sendCode(page)).status, 410);
+    await assertNoSession();
+    await checkNothingIsSetUp();
+  });
+
+  test('while the code is checked, in the same second as the reset', async () => {
+    pages.clock.advance(1000 - (pages.clock.now() % 1000));
+    const page = await followed(browser, await typePassword());
+    hook.before(readsPending, replacePassword());
+    pages.clock.advance(-stepMs);
+    assert.equal((await sendCode(page)).status, 410);
+    await assertNoSession();
+    await checkNothingIsSetUp();
+  });
+
+  test('after the right code', async () => {
+    const page = await followed(browser, await typePassword());
+    hook.before(writes('PageStep'), replacePassword());
+    assert.equal((await sendCode(page)).status, 410);
+    await assertNoSession();
+  });
+
+  test('while the recovery codes are saved', async () => {
+    const codesPage = await sendCode(await followed(browser, await typePassword()));
+    hook.before(deletesStep, replacePassword());
+    assert.equal((await submit(browser, codesPage, { saved: 'yes' })).status, 410);
+    await assertNoSession();
+  });
+
+  test('while the session of the account page starts', async () => {
+    person = await createPerson(pages.realm, { secondFactor: 'Off' });
+    const formPage = await browser.browse(`${pages.base}/account`);
+    hook.before(writes('Session'), replacePassword());
+    const { username } = person.user;
+    const sent = await submit(browser, formPage, { username, password: person.password });
+    assert.equal(sent.status, 410);
+    await assertNoSession();
+  });
+});

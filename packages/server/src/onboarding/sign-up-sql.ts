@@ -1,0 +1,180 @@
+// SQL of sign-ups: insert with limits, list, lock, update the status, delete.
+import { CompiledQuery, type Kysely } from 'kysely';
+import { type Database, isoTime } from '../platform/index.ts';
+
+export type SignUpStatus = 'Pending' | 'Approving' | 'Approved' | 'Rejected';
+
+export type SignUpRecord = {
+  readonly organizationId: string;
+  readonly organizationName: string;
+  readonly persona: 'Acquirer' | 'ServiceProvider';
+  readonly email: string;
+  readonly givenName: string;
+  readonly familyName: string;
+  readonly country: string;
+  readonly language?: string | undefined;
+  readonly status: SignUpStatus;
+  readonly userDomainId?: string | undefined;
+  readonly version: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+};
+
+export type NewSignUp = Omit<
+  SignUpRecord,
+  'status' | 'userDomainId' | 'version' | 'createdAt' | 'updatedAt'
+>;
+
+type SignUpRow = {
+  organization_id: string;
+  organization_name: string;
+  persona: SignUpRecord['persona'];
+  email: string;
+  given_name: string;
+  family_name: string;
+  country: string;
+  language: string | null;
+  status: SignUpStatus;
+  user_domain_id: string | null;
+  version: number;
+  created_at: Date;
+  updated_at: Date;
+};
+
+const columns = `organization_id, organization_name, persona, email, given_name, family_name, country,
+  language, status, user_domain_id, version, created_at, updated_at`;
+
+const recordFromRow = (row: SignUpRow): SignUpRecord => ({
+  organizationId: row.organization_id,
+  organizationName: row.organization_name,
+  persona: row.persona,
+  email: row.email,
+  givenName: row.given_name,
+  familyName: row.family_name,
+  country: row.country,
+  language: row.language ?? undefined,
+  status: row.status,
+  userDomainId: row.user_domain_id ?? undefined,
+  version: row.version,
+  createdAt: row.created_at.getTime(),
+  updatedAt: row.updated_at.getTime(),
+});
+
+async function queryOne(trx: Kysely<unknown>, text: string, values: readonly unknown[]) {
+  const { rows } = await trx.executeQuery<SignUpRow>(CompiledQuery.raw(text, [...values]));
+  return rows[0] === undefined ? undefined : recordFromRow(rows[0]);
+}
+
+const lockRecipientSql = 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))';
+
+/** Mail servers deliver `ann+anything@` to `ann@`. */
+const normalizeRecipient = (email: string): string =>
+  email.toLowerCase().replace(/^([^+@]+)\+[^@]*@/, '$1@');
+
+const findSignUpSql = `SELECT ${columns} FROM sign_ups WHERE organization_id = $1`;
+
+export function createSignUpStore(database: Database) {
+  return {
+    /** False at a limit: sign-ups per recipient (`ann+x@` counts as `ann@`) or pending sign-ups of all recipients. */
+    async insert(
+      trx: Kysely<unknown>,
+      signUp: NewSignUp,
+      now: number,
+      limits: {
+        readonly maxPerRecipient: number;
+        readonly recipientPeriodMs: number;
+        readonly maxPending: number;
+      },
+    ): Promise<boolean> {
+      const recipient = normalizeRecipient(signUp.email);
+      // With the lock, the second of two concurrent calls counts the first.
+      await trx.executeQuery(CompiledQuery.raw(lockRecipientSql, [recipient]));
+      const inserted = await queryOne(
+        trx,
+        `INSERT INTO sign_ups (organization_id, organization_name, persona, email, given_name,
+           family_name, country, language, status, version, created_at, updated_at, recipient)
+         SELECT $1, $2, $3, $4, $5, $6, $7, $8, 'Pending', 1, $9, $9, $12
+         WHERE (SELECT count(*) FROM sign_ups
+           WHERE recipient = $12 AND (status = 'Pending' OR created_at > $13)) < $10
+         AND (SELECT count(*) FROM (
+           SELECT 1 FROM sign_ups WHERE status = 'Pending' LIMIT $11) AS waiting) < $11
+         RETURNING ${columns}`,
+        [
+          signUp.organizationId,
+          signUp.organizationName,
+          signUp.persona,
+          signUp.email,
+          signUp.givenName,
+          signUp.familyName,
+          signUp.country,
+          signUp.language ?? null,
+          isoTime(now),
+          limits.maxPerRecipient,
+          limits.maxPending,
+          recipient,
+          isoTime(now - limits.recipientPeriodMs),
+        ],
+      );
+      return inserted !== undefined;
+    },
+
+    /** False if the sign-up does not exist, was approved, or was changed after `before`. */
+    async deleteExpired(organizationId: string, before: number): Promise<boolean> {
+      const deleted = await database.query(
+        `DELETE FROM sign_ups WHERE organization_id = $1 AND status IN ('Pending', 'Rejected')
+           AND updated_at <= $2 RETURNING organization_id`,
+        [organizationId, isoTime(before)],
+      );
+      return deleted.length > 0;
+    },
+
+    /** True if at least so many sign-ups are pending. */
+    async isPendingLimitReached(maxPending: number): Promise<boolean> {
+      const rows = await database.query(
+        "SELECT 1 FROM sign_ups WHERE status = 'Pending' LIMIT 1 OFFSET $1",
+        [maxPending - 1],
+      );
+      return rows.length > 0;
+    },
+
+    async find(organizationId: string): Promise<SignUpRecord | undefined> {
+      const [row] = await database.query<SignUpRow>(findSignUpSql, [organizationId]);
+      return row === undefined ? undefined : recordFromRow(row);
+    },
+
+    /** In the order of their arrival. */
+    async list(
+      status: SignUpStatus | undefined,
+      page: { readonly limit: number; readonly after?: string },
+    ): Promise<SignUpRecord[]> {
+      const rows = await database.query<SignUpRow>(
+        `SELECT ${columns} FROM sign_ups
+         WHERE ($1::text IS NULL OR status = $1) AND ($2::uuid IS NULL OR organization_id > $2)
+         ORDER BY organization_id LIMIT $3`,
+        [status ?? null, page.after ?? null, page.limit],
+      );
+      return rows.map(recordFromRow);
+    },
+
+    lock: (trx: Kysely<unknown>, organizationId: string): Promise<SignUpRecord | undefined> =>
+      queryOne(trx, `${findSignUpSql} FOR UPDATE`, [organizationId]),
+
+    async updateStatus(
+      trx: Kysely<unknown>,
+      organizationId: string,
+      status: SignUpStatus,
+      now: number,
+      userDomainId?: string,
+    ): Promise<SignUpRecord> {
+      const updated = await queryOne(
+        trx,
+        `UPDATE sign_ups SET status = $2, updated_at = $3, version = version + 1,
+           user_domain_id = coalesce($4, user_domain_id)
+         WHERE organization_id = $1 RETURNING ${columns}`,
+        [organizationId, status, isoTime(now), userDomainId ?? null],
+      );
+      if (updated === undefined) throw new Error('a locked sign-up no longer exists');
+      return updated;
+    },
+  };
+}

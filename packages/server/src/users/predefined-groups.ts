@@ -1,0 +1,63 @@
+// Lists the predefined groups of an organisation or a merchant; they exist from its creation.
+import {
+  type Group,
+  type GroupName,
+  groupLevels,
+  groupPermissions,
+  groupRights,
+  refuse,
+} from '@switchyard/contract';
+import type { Caller, FoundPage, PageRequest } from '../http/index.ts';
+import { merchantIdOf } from './caller-scope.ts';
+
+export type PredefinedGroupsDependencies = {
+  /** Rejects if the organisation has no such merchant. */
+  requireMerchant(organizationId: string, merchantId: string): Promise<void>;
+};
+
+export type PredefinedGroups = ReturnType<typeof createPredefinedGroups>;
+
+const groupNames = Object.keys(groupLevels) as GroupName[];
+
+function groupsOf(entityId: string, level: Group['level']): Group[] {
+  const groupsOfLevel = groupNames.filter((group) => groupLevels[group] === level);
+  return groupsOfLevel.sort().map((group) => ({
+    name: `${entityId}_${group}`,
+    group,
+    entityId,
+    level,
+    rights: groupRights[group],
+    permissions: [...groupPermissions[group]],
+  }));
+}
+
+export function createPredefinedGroups({ requireMerchant }: PredefinedGroupsDependencies) {
+  async function levelOf(caller: Caller, entityId: string): Promise<Group['level']> {
+    const { organizationId } = caller;
+    const merchantId = merchantIdOf(caller);
+    if (merchantId !== undefined && entityId !== merchantId) {
+      refuse('merchant_not_found', 'No merchant in your scope has this identifier.');
+    }
+    if (entityId === organizationId) return 'organization';
+    await requireMerchant(organizationId, entityId);
+    return 'merchant';
+  }
+
+  return {
+    async list(
+      caller: Caller,
+      { entityId }: { readonly entityId?: string | undefined },
+      { limit, after = '' }: PageRequest,
+    ): Promise<FoundPage<Group>> {
+      const requestedEntityId = (
+        entityId ??
+        merchantIdOf(caller) ??
+        caller.organizationId
+      ).toLowerCase();
+      const all = groupsOf(requestedEntityId, await levelOf(caller, requestedEntityId));
+      const remaining = all.filter(({ group }) => group > after);
+      const items = remaining.slice(0, limit);
+      return { items, next: remaining.length > limit ? items.at(-1)?.group : undefined };
+    },
+  };
+}

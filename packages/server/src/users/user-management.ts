@@ -1,0 +1,260 @@
+// Creates, lists, updates, activates and deactivates users within the scope and permissions of the caller.
+import { defined, refuse, type UserInput, type UserReplacement } from '@switchyard/contract';
+import { type AuditRecorder, actorOf } from '../audit/index.ts';
+import { type Caller, type FoundPage, type PageRequest, requireVersion } from '../http/index.ts';
+import type {
+  Accounts,
+  TransactionHook,
+  User,
+  UserChangeHooks,
+  UserProfile,
+} from '../identity/index.ts';
+import { merchantIdOf } from './caller-scope.ts';
+import { findForbiddenGroup } from './group-assignment-rules.ts';
+import { readOnlyMembers, toUserView } from './user-view.ts';
+
+export type UserManagementDependencies = {
+  readonly accounts: Pick<
+    Accounts,
+    | 'find'
+    | 'invite'
+    | 'list'
+    | 'updateProfile'
+    | 'setStatus'
+    | 'sendPasswordLink'
+    | 'resetSecondFactor'
+  >;
+  readonly audit: Pick<AuditRecorder, 'record'>;
+  /** Rejects if the organisation has no such merchant. */
+  requireMerchant(organizationId: string, merchantId: string): Promise<void>;
+};
+
+/** The caller, the request ID and the version that the caller expects. */
+export type UserRequest = {
+  readonly caller: Caller;
+  readonly requestId: string;
+  readonly ifMatch?: string | undefined;
+};
+
+export type UserListFilters = {
+  readonly entityId?: string | undefined;
+  readonly username?: string | undefined;
+  readonly status?: 'activated' | 'deactivated' | undefined;
+};
+
+export type UserManagement = ReturnType<typeof createUserManagement>;
+
+const statusByName = { activated: 'Enabled', deactivated: 'Disabled' } as const;
+
+function canSee(caller: Caller, user: User): boolean {
+  const merchantId = merchantIdOf(caller);
+  return merchantId === undefined || user.entityId === merchantId;
+}
+
+function throwUserNotFound(): never {
+  return refuse('resource_not_found', 'No user in your scope has this identifier.');
+}
+
+function requireManageableGroups({ permissions }: Caller, groups: readonly string[]): void {
+  if (findForbiddenGroup(groups, permissions) === undefined) return;
+  refuse(
+    'permission_denied',
+    'You may not assign or change a group of this user, because it has permissions that you do not have.',
+  );
+}
+
+function throwFieldError(
+  member: string,
+  code: 'field_read_only' | 'entity_mismatch',
+  detail: string,
+) {
+  const error = { pointer: `/${member}`, code, detail };
+  return refuse(code, `${member} ${detail}.`, { errors: [error] });
+}
+
+/** Throws for the first read-only member whose value differs from the current one. */
+function requireReadOnlyUnchanged(input: object, user: User, userDomainId: string): void {
+  const members = input as Readonly<Record<string, unknown>>;
+  for (const [member, value] of Object.entries(readOnlyMembers(user, userDomainId))) {
+    if (!(member in members) || members[member] === value) continue;
+    throwFieldError(member, 'field_read_only', 'is read-only');
+  }
+}
+
+function profileOf(
+  input: Partial<UserProfile>,
+  email: string,
+  groups: readonly string[],
+): UserProfile {
+  const { givenName, familyName, phoneNumber, address, locale, zoneinfo, datetimeFormat } = input;
+  return {
+    email,
+    groups,
+    givenName,
+    familyName,
+    phoneNumber,
+    address,
+    locale,
+    zoneinfo,
+    datetimeFormat,
+  };
+}
+
+export function createUserManagement({
+  accounts,
+  audit,
+  requireMerchant,
+}: UserManagementDependencies) {
+  const auditChange =
+    ({ caller, requestId }: UserRequest, action: string): TransactionHook =>
+    async (trx, { before, after }) => {
+      const { organizationId, entityType, entityId, userId } = after;
+      await audit.record(trx, {
+        ...actorOf(caller, requestId),
+        organizationId,
+        action: `user.${action}`,
+        entity: {
+          type: 'user',
+          id: userId,
+          ...(entityType === 'merchant' ? { merchantId: entityId } : {}),
+        },
+        ...defined({ before: before === undefined ? undefined : toUserView(before, caller.realm) }),
+        after: toUserView(after, caller.realm),
+      });
+    };
+
+  /** Throws if the caller may not change the user, and writes the audit record. */
+  const changeHooks = (request: UserRequest, action: string): UserChangeHooks => ({
+    check: (user) => requireManageable(request, user),
+    inTransaction: auditChange(request, action),
+  });
+
+  function requireManageable({ caller, ifMatch }: UserRequest, user: User): void {
+    if (!canSee(caller, user)) throwUserNotFound();
+    requireManageableGroups(caller, user.groups);
+    requireVersion(ifMatch, user.version);
+  }
+
+  /** The scope must be the entity or below it; both must belong to the organisation. */
+  async function resolveEntity(caller: Caller, { entityId, scope }: UserInput) {
+    const { organizationId } = caller;
+    const merchantId = merchantIdOf(caller);
+    const levelOf = (id: string) => (id === organizationId ? 'tenant' : 'merchant');
+    if (merchantId !== undefined && entityId !== merchantId) {
+      refuse('merchant_not_found', 'No merchant in your scope has this identifier.');
+    }
+    const entityType = levelOf(entityId);
+    const scopeEntityType = levelOf(scope);
+    if (entityType === 'merchant') {
+      await requireMerchant(organizationId, entityId);
+      if (scope !== entityId) throwFieldError('scope', 'entity_mismatch', 'is not within entityId');
+    } else if (scopeEntityType === 'merchant') {
+      await requireMerchant(organizationId, scope);
+    }
+    return { entityType, entityId, scopeEntityType, scopeEntityId: scope } as const;
+  }
+
+  async function find(caller: Caller, userId: string): Promise<User> {
+    const user = await accounts.find(caller.organizationId, userId);
+    return user !== undefined && canSee(caller, user) ? user : throwUserNotFound();
+  }
+
+  return {
+    get: find,
+
+    /** The user, if the caller may change it. */
+    async getManageable(caller: Caller, userId: string): Promise<User> {
+      const user = await find(caller, userId);
+      requireManageableGroups(caller, user.groups);
+      return user;
+    },
+
+    async list(
+      caller: Caller,
+      { entityId, username, status }: UserListFilters,
+      page: PageRequest,
+    ): Promise<FoundPage<User>> {
+      const merchantId = merchantIdOf(caller);
+      if (merchantId !== undefined && entityId !== undefined && entityId !== merchantId) {
+        return { items: [] };
+      }
+      const filters = {
+        entityId: merchantId ?? entityId,
+        username,
+        status: status === undefined ? undefined : statusByName[status],
+      };
+      const read = { ...page, limit: page.limit + 1 };
+      const rows = await accounts.list(caller.organizationId, filters, read);
+      const items = rows.slice(0, page.limit);
+      const last = rows.length > page.limit ? items.at(-1) : undefined;
+      return { items, next: last?.username.toLowerCase() };
+    },
+
+    /** Enqueues the email with the link to set the first password in the same transaction. */
+    async create(request: UserRequest, input: UserInput): Promise<User> {
+      const { caller } = request;
+      const entity = await resolveEntity(caller, input);
+      const { email, username, groups = [] } = input;
+      requireManageableGroups(caller, groups);
+      return accounts.invite(
+        {
+          ...profileOf(input, email, groups),
+          ...entity,
+          username,
+          organizationId: caller.organizationId,
+          userDomainId: caller.realm,
+          // Accounts changes it to `Required` if the environment requires a second factor.
+          secondFactor: 'Off',
+        },
+        auditChange(request, 'created'),
+      );
+    },
+
+    replace: (request: UserRequest, userId: string, input: UserReplacement): Promise<User> =>
+      accounts.updateProfile(
+        request.caller.organizationId,
+        userId,
+        (user) => {
+          requireReadOnlyUnchanged(input, user, request.caller.realm);
+          const { email = user.email, groups = user.groups } = input;
+          requireManageableGroups(request.caller, groups);
+          return profileOf(input, email, groups);
+        },
+        changeHooks(request, 'updated'),
+      ),
+
+    setStatus: (
+      request: UserRequest,
+      userId: string,
+      status: keyof typeof statusByName,
+    ): Promise<User> =>
+      accounts.setStatus(
+        request.caller.organizationId,
+        userId,
+        statusByName[status],
+        changeHooks(request, status),
+      ),
+
+    sendPasswordLink: (request: UserRequest, userId: string): Promise<User> =>
+      accounts.sendPasswordLink(
+        request.caller.organizationId,
+        userId,
+        changeHooks(request, 'passwordLinkSent'),
+      ),
+
+    /** Only for other users: after the loss of the phone, another administrator resets the second factor. */
+    resetSecondFactor(request: UserRequest, userId: string): Promise<User> {
+      if (request.caller.userId === userId) {
+        refuse(
+          'permission_denied',
+          'You cannot reset your own second factor here. Change it on your account page.',
+        );
+      }
+      return accounts.resetSecondFactor(
+        request.caller.organizationId,
+        userId,
+        changeHooks(request, 'secondFactorReset'),
+      );
+    },
+  };
+}
